@@ -411,8 +411,7 @@ impl Policy for Enforcer {
             Event::Join { .. }
             | Event::Ended { .. }
             | Event::Arrival { .. }
-            | Event::Measured { .. }
-            | Event::Step { .. }
+            | (Event::Measured { .. } | Event::Step { .. })
             | Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

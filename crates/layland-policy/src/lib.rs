@@ -74,6 +74,7 @@ pub mod served;
 pub mod shell;
 pub mod split;
 mod spoken;
+mod state;
 pub mod top_first;
 
 pub use highest_first::{HighestFirst, Ties};
@@ -81,6 +82,7 @@ pub use info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Text, Value
 pub use layland_model::Note;
 pub use policy::{
     Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Progress, Refusal, RefusalKind,
-    RequestId, Schedules, Speeds, State, StepEvent, TimerId,
+    RequestId, Schedules, Speeds, StepEvent, TimerId,
 };
 pub use registry::{BuildError, RegisterError, Registry};
+pub use state::State;

@@ -35,9 +35,11 @@
 //!
 //! A decision costs O(n) for the `n` tasks of a CPU.
 
+mod job;
 mod keys;
 mod plan;
 
+use self::job::{Doing, Held, Job};
 use self::keys::Key;
 use self::plan::{Plan, Scheme};
 use crate::deferred;
@@ -136,37 +138,6 @@ pub struct Locking {
     online: CpuMap<bool>,
     touched: CpuSet,
     refusals: Refusals,
-}
-
-/// A job that is not over.
-#[derive(Clone, Debug)]
-struct Job {
-    id: JobId,
-    deadline: Time,
-    doing: Doing,
-    /// Whether it was selected since its release, or since its last suspension.
-    begun: bool,
-    /// What it holds, in the order of its grants.
-    held: Vec<Held>,
-    /// What it has asked for and does not hold yet, and when.
-    asked: Option<Held>,
-}
-
-/// A resource, and the number of the request or the grant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
-    resource: ResourceId,
-    at: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
-    /// It can have a CPU: it executes there, spins, or tries to get what it has asked for.
-    Ready,
-    /// It waits for what another job holds: for this one, if that inherits its priority.
-    Waits(Option<TaskId>),
-    /// It suspends itself.
-    Suspends,
 }
 
 impl Locking {
@@ -465,35 +436,7 @@ impl Policy for Locking {
     }
 
     fn save(&self, now: Time, state: &mut State) {
-        // Numbers of requests and grants matter by their order alone.
-        let mut numbers: Vec<u64> = Vec::new();
-        let pending = || self.jobs.values().flatten();
-        for job in pending() {
-            numbers.extend(job.held.iter().chain(&job.asked).map(|held| held.at));
-        }
-        numbers.sort_unstable();
-        let save = |held: &Held, state: &mut State| {
-            state.number(i64::from(held.resource.0));
-            state.number(numbers.partition_point(|&at| at < held.at) as i64);
-        };
-        for job in self.jobs.values() {
-            let Some(job) = job else {
-                state.number(-1);
-                continue;
-            };
-            state.number(match job.doing {
-                Doing::Ready => 0,
-                Doing::Suspends => 1,
-                Doing::Waits(None) => 2,
-                Doing::Waits(Some(task)) => 3 + i64::from(task.0),
-            });
-            state.time(job.deadline, now);
-            state.number(i64::from(job.begun));
-            state.number(job.held.len() as i64);
-            job.held.iter().for_each(|held| save(held, state));
-            state.number(i64::from(job.asked.is_some()));
-            job.asked.iter().for_each(|asked| save(asked, state));
-        }
+        job::save(&self.jobs, now, state);
         for online in self.online.values() {
             state.number(i64::from(*online));
         }

@@ -1,5 +1,6 @@
 //! The boundary between policies and engines: [`Policy`], [`Event`], [`Action`].
 
+use crate::State;
 use layland_model::{
     Change, CpuId, CpuSet, JobId, Note, ResourceId, ScheduleRule, Service, Speed, Task, TaskId,
     Time,
@@ -514,25 +515,5 @@ impl Policy for Box<dyn Policy> {
     }
     fn counts(&self) -> Vec<Count> {
         (**self).counts()
-    }
-}
-
-/// The state of a policy or an engine as a list of numbers, for finding out whether it recurs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct State(Vec<i64>);
-
-impl State {
-    /// Writes a number.
-    pub fn number(&mut self, number: i64) {
-        self.0.push(number);
-    }
-    /// Writes a text.
-    pub fn text(&mut self, text: &str) {
-        self.number(text.len() as i64);
-        self.0.extend(text.bytes().map(i64::from));
-    }
-    /// Writes a point in time, relative to now.
-    pub fn time(&mut self, at: Time, now: Time) {
-        self.0.push(if at == Time::NEVER { i64::MAX } else { (at - now).ns() });
     }
 }

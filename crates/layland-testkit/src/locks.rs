@@ -1,66 +1,16 @@
 //! Locks and self-suspension one nanosecond at a time: at each tick every CPU compares all its jobs, and what happens
 //! between two ticks is a list of rounds. Nothing is kept but what jobs hold and have asked for.
 
-use layland_gen::Random;
-use layland_model::{
-    CpuId, CpuSet, Duration, JobOrder, OnMiss, Protocol, Resource, ResourceId, ScheduleRule,
-    Service, Step, System, TaskId, Time,
-};
-use layland_trace::{LockMark, MarkKind, Trace};
-use std::collections::VecDeque;
+mod draw;
+mod seen;
 
-/// The system with steps drawn from a seed, as a protocol takes them: tasks are tied to CPUs, in turns. What they share
-/// is shared on one CPU where the protocol is for one, and sections on what may be shared between CPUs are not nested.
-pub fn with_steps(mut system: System, protocol: Protocol, seed: u64) -> System {
-    let cpus = system.platform.cpu_count() as i64;
-    let mut random = Random::of_task(seed, 0);
-    let between = protocol.is_between_cpus();
-    let count = if between { 3 } else { 2 * cpus };
-    system.resources = (0..count)
-        .map(|index| Resource {
-            name: format!("r{index}"),
-            home: between.then(|| CpuId(random.between(0, cpus - 1) as u32)),
-        })
-        .collect();
-    for (id, task) in system.tasks.clone().iter() {
-        let mut random = Random::of_task(seed, 1 + u64::from(id.0));
-        let cpu = i64::from(id.0) % cpus;
-        let mut steps = Vec::new();
-        let mut open: Vec<ResourceId> = Vec::new();
-        let mut left = task.own_wcet().ns();
-        while left > 0 || !open.is_empty() {
-            let one = if between { random.between(0, 2) } else { 2 * cpu + random.between(0, 1) };
-            let resource = ResourceId(one as u32);
-            match random.between(0, 5) {
-                0 | 1
-                    if left > 0 && !open.contains(&resource) && !(between && !open.is_empty()) =>
-                {
-                    open.push(resource);
-                    steps.push(Step::Lock(resource));
-                }
-                2 if open.is_empty() => {
-                    steps.push(Step::Suspend(Duration::from_ns(random.between(0, 3))));
-                }
-                3 if !open.is_empty() => steps.extend(open.pop().map(Step::Unlock)),
-                _ if left > 0 => {
-                    let length = random.between(1, left);
-                    left -= length;
-                    steps.push(Step::Run(Service::from_ns(length)));
-                }
-                _ => {}
-            }
-        }
-        let task = &mut system.tasks[id];
-        task.affinity = Some(CpuSet::single(CpuId(cpu as u32)));
-        if random.between(0, 5) > 0 {
-            task.steps = Some(steps.into());
-            if task.on_miss == OnMiss::Abort {
-                task.on_miss = OnMiss::Continue;
-            }
-        }
-    }
-    system
-}
+pub use draw::with_steps;
+pub use seen::of_trace;
+
+use layland_model::{
+    Duration, JobOrder, OnMiss, Protocol, ResourceId, ScheduleRule, Step, System, TaskId, Time,
+};
+use std::collections::VecDeque;
 
 /// What a CPU does in a tick: a task with the number of its job, and whether it only waits for a lock.
 pub type Tick = Option<(TaskId, u64, bool)>;
@@ -143,56 +93,6 @@ pub fn simulate(system: &System, rule: &ScheduleRule, until: Time) -> Ran {
     ran.ends.sort_unstable();
     ran.locks.sort_unstable();
     ran
-}
-
-/// The same of a trace of the simulator.
-pub fn of_trace(trace: &Trace, cpus: usize) -> Ran {
-    let until = trace.over.ns() as usize;
-    let mut ran = Ran { ticks: vec![vec![None; cpus]; until], ..Ran::default() };
-    for segment in &trace.segments {
-        for tick in segment.start.ns()..segment.end.ns() {
-            ran.ticks[tick as usize][segment.cpu.0 as usize] =
-                Some((segment.job.task, segment.job.seq, false));
-        }
-    }
-    let mut since = std::collections::BTreeMap::new();
-    for mark in &trace.marks {
-        let MarkKind::Lock(job, resource, what) = mark.kind else { continue };
-        let name = match what {
-            LockMark::Requested => "asks",
-            LockMark::Granted => "holds",
-            LockMark::Unlocked => "gives back",
-        };
-        ran.locks.push((mark.at.ns(), job.task, job.seq, resource, name));
-        match what {
-            LockMark::Requested => drop(since.insert(job, mark.at)),
-            LockMark::Granted => {
-                if let Some(since) = since.remove(&job) {
-                    spin(&mut ran, job, since, mark.at);
-                }
-            }
-            LockMark::Unlocked => {}
-        }
-    }
-    for (job, since) in since {
-        spin(&mut ran, job, since, trace.over);
-    }
-    for record in &trace.jobs {
-        if let Some(end) = record.completion() {
-            ran.ends.push((end.ns(), record.job.id.task, record.job.id.seq));
-        }
-    }
-    ran.ends.sort_unstable();
-    ran.locks.sort_unstable();
-    ran
-}
-
-fn spin(ran: &mut Ran, job: layland_model::JobId, since: Time, until: Time) {
-    for tick in since.ns()..until.ns() {
-        for doing in ran.ticks[tick as usize].iter_mut().flatten() {
-            doing.2 |= (doing.0, doing.1) == (job.task, job.seq);
-        }
-    }
 }
 
 impl Ticker<'_> {

@@ -1,9 +1,11 @@
 //! What is to be drawn of a window, before it is known with what.
 
 use super::words::Nanoseconds;
-use layland_model::{CpuId, Criticality, Duration, Index, JobId, TaskId, Time, counted};
+use layland_model::{
+    CpuId, Criticality, Duration, Index, JobId, ResourceId, TaskId, Time, counted,
+};
 use layland_trace::{
-    JobEnd, JobRecord, Labels, LevelStretch, MarkKind, Trace, level_stretches, raised,
+    JobEnd, JobRecord, Labels, LevelStretch, LockMark, MarkKind, Trace, level_stretches, raised,
 };
 use std::collections::BTreeSet;
 
@@ -37,8 +39,20 @@ pub(super) struct TaskRow {
     pub runs: Vec<Run>,
     /// When a job was ready and did not run.
     pub waits: Vec<(Time, Time)>,
+    /// When a job held a resource, or waited for it, in the order in which it got there.
+    pub locks: Vec<Lock>,
     /// How many deadlines are missed in the window.
     pub misses: usize,
+}
+
+/// A job holds a resource, or waits for it, on its CPU or off it.
+#[derive(Clone, Copy)]
+pub(super) struct Lock {
+    pub job: JobId,
+    pub resource: ResourceId,
+    pub holds: bool,
+    pub from: Time,
+    pub to: Time,
 }
 
 /// A CPU and what it runs.
@@ -129,6 +143,7 @@ impl Scene {
                 jobs: Vec::new(),
                 runs: Vec::new(),
                 waits: Vec::new(),
+                locks: Vec::new(),
                 misses: 0,
             })
             .collect();
@@ -146,6 +161,7 @@ impl Scene {
         };
         scene.add_runs(trace, &mut tasks, position);
         scene.add_jobs(trace, &mut tasks, position);
+        scene.add_locks(trace, &mut tasks, position);
         for row in &mut tasks {
             row.misses = row.jobs.iter().filter(|job| scene.misses(job)).count();
         }
@@ -311,6 +327,35 @@ impl Scene {
         }
         for cpu in &mut self.cpus {
             cpu.runs.sort_by_key(|run| (run.start, run.end, run.job));
+        }
+    }
+
+    fn add_locks(&self, trace: &Trace, tasks: &mut [TaskRow], position: impl Fn(TaskId) -> usize) {
+        // Since when which job waits for what, or holds it.
+        let mut open: Vec<Lock> = Vec::new();
+        let mut close = |open: &mut Vec<Lock>, job: JobId, resource: ResourceId, at: Time| {
+            let is_it = |lock: &mut Lock| lock.job == job && lock.resource == resource;
+            for lock in open.extract_if(.., is_it) {
+                let lock = Lock { from: lock.from.max(self.from), to: at.min(self.to), ..lock };
+                if lock.from < lock.to
+                    && let Some(row) = tasks.get_mut(position(job.task))
+                {
+                    row.locks.push(lock);
+                }
+            }
+        };
+        for mark in &trace.marks {
+            let MarkKind::Lock(job, resource, what) = mark.kind else { continue };
+            close(&mut open, job, resource, mark.at);
+            let (from, to) = (mark.at, mark.at);
+            match what {
+                LockMark::Requested => open.push(Lock { job, resource, holds: false, from, to }),
+                LockMark::Granted => open.push(Lock { job, resource, holds: true, from, to }),
+                LockMark::Unlocked => {}
+            }
+        }
+        for Lock { job, resource, .. } in open.clone() {
+            close(&mut open, job, resource, trace.over);
         }
     }
 

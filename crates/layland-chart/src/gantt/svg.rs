@@ -54,6 +54,8 @@ struct Used {
     late: bool,
     waiting: bool,
     overhead: bool,
+    holds: bool,
+    locked_out: bool,
     preempted: bool,
     migrated: bool,
     offline: bool,

@@ -1,7 +1,6 @@
 //! rt-app JSON as a system.
 //!
-//! A thread of rt-app is a program of events; a task is a stream of jobs. A thread is cut into
-//! jobs at its timers:
+//! A thread of rt-app is a program of events; a task is a stream of jobs. Jobs end at timers:
 //!
 //! | thread | task |
 //! |---|---|

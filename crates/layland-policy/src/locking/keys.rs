@@ -1,7 +1,8 @@
 //! Keys: which job a CPU runs. The least one comes first.
 
+use super::Locking;
+use super::job::{Doing, Held, Job};
 use super::plan::Scheme;
-use super::{Doing, Held, Job, Locking};
 use layland_model::{Protocol, TaskId};
 
 /// Compared from the first field on.

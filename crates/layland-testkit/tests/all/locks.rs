@@ -1,12 +1,18 @@
 //! Locks and self-suspension: the policy against its tick-by-tick twin and its rule.
 
 use crate::schedules::{build, run, run_repeated, violations};
-use layland_model::{Protocol, ScheduleRule, System, Time};
-use layland_sim::{SimOptions, with_random_ranks};
+use layland_checker::check;
+use layland_model::{
+    Duration, Protocol, Resource, ResourceId, ScheduleRule, Service, Step, System, Task, Time,
+};
+use layland_sim::{Cycle, Horizon, SimOptions, simulate, with_random_ranks};
+use layland_testkit::cases::{Deadlines, on_random, systems};
 use layland_testkit::locks::{self, with_steps};
 use layland_testkit::registry;
 use layland_testkit::strategies::{periodic_system, rich_system};
+use layland_trace::{Mark, Trace};
 use proptest::prelude::*;
+use std::cell::Cell;
 
 const HORIZON: Time = Time::from_ns(120);
 
@@ -31,6 +37,109 @@ fn without_aborts(mut system: System) -> System {
         }
     }
     system
+}
+
+/// The schedule of one protocol keeps the rule of another only where it is the same.
+#[test]
+fn schedules_of_other_protocols_break_the_rule() {
+    let tried = Cell::new(0);
+    on_random(300, 100, systems(1..3, 5, 20..110, Deadlines::Constrained), |system| {
+        for ours in Protocol::ALL {
+            let system = with_steps(system.clone(), ours, 7);
+            let order = if ours == Protocol::Stack { "p-edf" } else { "p-dm" };
+            let spec = |protocol: Protocol| format!("{order}:locks={}", protocol.abbreviation());
+            let Ok(policy) = registry().build(&spec(ours), &system) else { continue };
+            let rule = policy.rule();
+            if !matches!(rule, ScheduleRule::Locking(_)) {
+                continue;
+            }
+            let options = SimOptions::until(HORIZON);
+            let right = run(&system, policy, &options);
+            for theirs in Protocol::ALL {
+                let Ok(other) = registry().build(&spec(theirs), &system) else { continue };
+                let wrong = run(&system, other, &options);
+                let cpus = system.platform.cpu_count();
+                let same = locks::of_trace(&right, cpus) == locks::of_trace(&wrong, cpus);
+                let is_clean = check(&wrong, &system, &rule, 5).is_clean();
+                let (ours, theirs) = (spec(ours), spec(theirs));
+                prop_assert_eq!(is_clean, same, "{} {} {:#?}", ours, theirs, &system);
+                tried.set(tried.get() + u32::from(!same));
+            }
+        }
+        Ok(true)
+    });
+    assert!(tried.get() > 500, "{} other schedules", tried.get());
+}
+
+/// What is added to a trace, taken away or moved is found.
+#[test]
+fn false_marks_are_found() {
+    let run_of = |ns| Step::Run(Service::from_ns(ns));
+    let bus = ResourceId(0);
+    let of = |name: &str, steps: Vec<Step>, offset, period| Task {
+        offset: Duration::from_ns(offset),
+        steps: Some(steps.into()),
+        ..Task::implicit(name, Service::from_ns(4), Duration::from_ns(period))
+    };
+    let locks = |at| vec![run_of(at), Step::Lock(bus), run_of(4 - at), Step::Unlock(bus)];
+    let sleeps = vec![run_of(1), Step::Suspend(Duration::from_ns(2)), run_of(3)];
+    let high = of("high", locks(1), 2, 20);
+    let mut system =
+        System::new(1, vec![high, of("middle", sleeps, 3, 30), of("low", locks(1), 0, 40)]);
+    system.resources = vec![Resource { name: "bus".to_owned(), home: None }];
+    let spec = "p-rm:locks=pip";
+    let rule = build(spec, &system).rule();
+    let right = run(&system, build(spec, &system), &SimOptions::until(HORIZON));
+    assert_eq!(violations(spec, &right, &system), "");
+    let marks = right.marks.len();
+    assert!(marks > 20);
+    let late = |mark: &mut Mark| mark.at = Time::from_ns(mark.at.ns() + 1);
+    for at in 0..marks {
+        for change in 0..3 {
+            let mut wrong = right.clone();
+            match change {
+                0 => drop(wrong.marks.remove(at)),
+                1 => wrong.marks.insert(at, right.marks[at].clone()),
+                _ => late(&mut wrong.marks[at]),
+            }
+            let is_clean = check(&wrong, &system, &rule, 5).is_clean();
+            assert!(!is_clean, "{change} {at}: {:?}", right.marks[at]);
+        }
+    }
+}
+
+/// The state recurs, and what follows is what followed before.
+#[test]
+fn schedules_recur() {
+    let found = Cell::new(0);
+    on_random(300, 100, systems(1..3, 5, 20..90, Deadlines::Constrained), |system| {
+        for (spec, protocol) in specs() {
+            let system = with_steps(system.clone(), protocol, 5);
+            let Ok(policy) = registry().build(&spec, &system) else { continue };
+            let mut trace = Trace::default();
+            let options = SimOptions {
+                horizon: Horizon::Recurrence { at_most: Time::from_ns(20_000) },
+                ..SimOptions::until(HORIZON)
+            };
+            let Ok(outcome) = simulate(&system, policy, &mut trace, &options) else { continue };
+            let Some(Cycle { from, length }) = outcome.cycle else { continue };
+            found.set(found.get() + 1);
+            let end = from + length + length;
+            let longer = run(&system, build(&spec, &system), &SimOptions::until(end));
+            let cpus = system.platform.cpu_count();
+            let ticks = locks::of_trace(&longer, cpus).ticks;
+            let (from, length) = (from.ns() as usize, length.ns() as usize);
+            for at in from..from + length {
+                let task = |at: usize| {
+                    let on = ticks[at].iter().map(|on| on.map(|(task, _, spins)| (task, spins)));
+                    on.collect::<Vec<_>>()
+                };
+                prop_assert_eq!(task(at), task(at + length), "{}: {:#?}", &spec, &system);
+            }
+        }
+        Ok(true)
+    });
+    assert!(found.get() > 500, "{} schedules recur", found.get());
 }
 
 proptest! {

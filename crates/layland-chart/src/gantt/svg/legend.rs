@@ -3,7 +3,7 @@
 use super::super::scene::TaskRow;
 use super::super::words::counted_misses;
 use super::Chart;
-use super::marks::{aborted, arrow, diamond, miss_mark};
+use super::marks::{aborted, arrow, diamond, lock_bar, miss_mark};
 use super::style::{DASHED, DOTTED, EDGE, INK, RED, fill, px, text_width};
 
 impl Chart<'_> {
@@ -35,7 +35,7 @@ impl Chart<'_> {
     pub(super) fn legend(&mut self, top: i64) -> i64 {
         let used = std::mem::take(&mut self.used);
         let (mut x, mut y) = (16, top);
-        let entries: [(bool, Symbol, &str); 14] = [
+        let entries: [(bool, Symbol, &str); 16] = [
             (used.release, Symbol::Release, "release"),
             (used.deadline, Symbol::Deadline, "deadline"),
             (used.missed, Symbol::Missed, "missed deadline"),
@@ -47,6 +47,8 @@ impl Chart<'_> {
             (used.preempted, Symbol::Preempted, "preempted"),
             (used.migrated, Symbol::Migrated, "migration"),
             (used.overhead, Symbol::Overhead, "overhead"),
+            (used.holds, Symbol::Holds, "holds a resource"),
+            (used.locked_out, Symbol::LockedOut, "waits for one"),
             (used.offline, Symbol::Offline, "offline"),
             (used.level, Symbol::Level, "criticality level"),
             (used.merged, Symbol::Merged, "many short segments"),
@@ -103,6 +105,10 @@ impl Chart<'_> {
                 self.rect(px(x), top + 1, px(20), 12, grey).empty();
                 self.rect(px(x), top + 1, px(9), 12, "url(#overhead)").empty();
             }
+            Symbol::Holds | Symbol::LockedOut => {
+                let holds = matches!(symbol, Symbol::Holds);
+                lock_bar(&mut self.body, px(x), top + 4, px(20), holds, "");
+            }
             Symbol::Offline => self.rect(px(x), top + 1, px(20), 12, "url(#offline)").empty(),
             Symbol::Level => {
                 self.step(px(x), px(x + 10), bottom, 0, "");
@@ -131,6 +137,8 @@ enum Symbol {
     Preempted,
     Migrated,
     Overhead,
+    Holds,
+    LockedOut,
     Offline,
     Level,
     Merged,

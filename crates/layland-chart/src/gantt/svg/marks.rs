@@ -27,6 +27,18 @@ pub(super) fn miss_mark(out: &mut Svg, x: Px, top: i64, baseline: i64, tooltip: 
     });
 }
 
+/// A bar for a resource that a job holds, or waits for.
+pub(super) fn lock_bar(out: &mut Svg, x: Px, y: i64, width: Px, holds: bool, tooltip: &str) {
+    let bar = out.element("rect").attr("x", x).attr("y", y).attr("width", width).attr("height", 8);
+    let bar = bar.attr("fill", if holds { INK } else { "#ffffff" }).attr("stroke", INK);
+    let bar = bar.attr("stroke-width", ".8");
+    if holds {
+        bar.tooltip(tooltip)
+    } else {
+        bar.attr("stroke-dasharray", "2 1.5").tooltip(tooltip)
+    }
+}
+
 /// A late completion.
 pub(super) fn diamond(out: &mut Svg, x: Px, y: i64, tooltip: &str) {
     let path = out.element("path").attr("d", format_args!("M{x} {y}m-5 0l5 -5l5 5l-5 5z"));

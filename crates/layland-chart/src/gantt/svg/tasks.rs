@@ -2,7 +2,7 @@
 
 use super::super::scene::{TaskRow, VisibleJob};
 use super::super::words::counted_misses;
-use super::marks::{aborted, arrow, diamond, miss_mark};
+use super::marks::{aborted, arrow, diamond, lock_bar, miss_mark};
 use super::style::{DOTTED, EDGE, INK, Px, RED, colour, fill, px, text_width, time_text};
 use super::{Chart, miss_text};
 use std::collections::BTreeMap;
@@ -97,7 +97,30 @@ impl Chart<'_> {
                 chart.bar_text(run, x1, x2, bar_top, bar, font, &number);
             }
         });
+        self.locks(row, baseline);
         self.marks(row, y, baseline, bar_top);
+    }
+
+    /// What jobs hold, and what they wait for, along the baseline: with the number of the resource, where there is room.
+    fn locks(&mut self, row: &TaskRow, baseline: i64) {
+        let font = 8;
+        for lock in &row.locks {
+            let (x1, x2) = (self.x(lock.from), self.x(lock.to));
+            let (from, to) = (time_text(lock.from), time_text(lock.to));
+            let does = if lock.holds { "holds" } else { "waits for" };
+            let (job, resource) = (lock.job.seq, lock.resource);
+            let text = format!("{}#{job} {does} resource {resource} from {from} to {to}", row.name);
+            let ink = if lock.holds { "#ffffff" } else { INK };
+            self.used.holds |= lock.holds;
+            self.used.locked_out |= !lock.holds;
+            let y = baseline - 8;
+            lock_bar(&mut self.body, x1, y, x2 - x1, lock.holds, &text);
+            let number = resource.to_string();
+            if text_width(&number, font) <= (x2 - x1).0 / 100 - 3 {
+                let middle = (x1.0 + x2.0) / 200;
+                self.text(middle, baseline - 1, font, ink, "middle", &number);
+            }
+        }
     }
 
     /// Arrows and what became of the jobs; those closer than three pixels share a mark.

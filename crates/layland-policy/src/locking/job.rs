@@ -1,0 +1,68 @@
+//! What is kept of a job.
+
+use crate::State;
+use layland_model::{JobId, ResourceId, TaskId, TaskMap, Time};
+
+/// A job that is not over.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) id: JobId,
+    pub(super) deadline: Time,
+    pub(super) doing: Doing,
+    /// Whether it was selected since its release, or since its last suspension.
+    pub(super) begun: bool,
+    /// What it holds, in the order of its grants.
+    pub(super) held: Vec<Held>,
+    /// What it has asked for and does not hold yet, and when.
+    pub(super) asked: Option<Held>,
+}
+
+/// A resource, and the number of the request or the grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) resource: ResourceId,
+    pub(super) at: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// It can have a CPU: it executes there, spins, or tries to get what it has asked for.
+    Ready,
+    /// It waits for what another job holds: for this one, if that inherits its priority.
+    Waits(Option<TaskId>),
+    /// It suspends itself.
+    Suspends,
+}
+
+/// Saves what decisions depend on, of the job of each task.
+pub(super) fn save(jobs: &TaskMap<Option<Job>>, now: Time, state: &mut State) {
+    // Numbers of requests and grants matter by their order alone.
+    let mut numbers: Vec<u64> = Vec::new();
+    let pending = || jobs.values().flatten();
+    for job in pending() {
+        numbers.extend(job.held.iter().chain(&job.asked).map(|held| held.at));
+    }
+    numbers.sort_unstable();
+    let save = |held: &Held, state: &mut State| {
+        state.number(i64::from(held.resource.0));
+        state.number(numbers.partition_point(|&at| at < held.at) as i64);
+    };
+    for job in jobs.values() {
+        let Some(job) = job else {
+            state.number(-1);
+            continue;
+        };
+        state.number(match job.doing {
+            Doing::Ready => 0,
+            Doing::Suspends => 1,
+            Doing::Waits(None) => 2,
+            Doing::Waits(Some(task)) => 3 + i64::from(task.0),
+        });
+        state.time(job.deadline, now);
+        state.number(i64::from(job.begun));
+        state.number(job.held.len() as i64);
+        job.held.iter().for_each(|held| save(held, state));
+        state.number(i64::from(job.asked.is_some()));
+        job.asked.iter().for_each(|asked| save(asked, state));
+    }
+}

@@ -1,0 +1,59 @@
+//! Random steps, as protocols take them.
+
+use layland_gen::Random;
+use layland_model::{
+    CpuId, CpuSet, Duration, OnMiss, Protocol, Resource, ResourceId, Service, Step, System,
+};
+
+/// The system with steps drawn from a seed, as a protocol takes them: tasks are tied to CPUs, in turns. What they share
+/// is shared on one CPU where the protocol is for one, and sections on what may be shared between CPUs are not nested.
+pub fn with_steps(mut system: System, protocol: Protocol, seed: u64) -> System {
+    let cpus = system.platform.cpu_count() as i64;
+    let mut random = Random::of_task(seed, 0);
+    let between = protocol.is_between_cpus();
+    let count = if between { 3 } else { 2 * cpus };
+    system.resources = (0..count)
+        .map(|index| Resource {
+            name: format!("r{index}"),
+            home: between.then(|| CpuId(random.between(0, cpus - 1) as u32)),
+        })
+        .collect();
+    for (id, task) in system.tasks.clone().iter() {
+        let mut random = Random::of_task(seed, 1 + u64::from(id.0));
+        let cpu = i64::from(id.0) % cpus;
+        let mut steps = Vec::new();
+        let mut open: Vec<ResourceId> = Vec::new();
+        let mut left = task.own_wcet().ns();
+        while left > 0 || !open.is_empty() {
+            let one = if between { random.between(0, 2) } else { 2 * cpu + random.between(0, 1) };
+            let resource = ResourceId(one as u32);
+            match random.between(0, 5) {
+                0 | 1
+                    if left > 0 && !open.contains(&resource) && !(between && !open.is_empty()) =>
+                {
+                    open.push(resource);
+                    steps.push(Step::Lock(resource));
+                }
+                2 if open.is_empty() => {
+                    steps.push(Step::Suspend(Duration::from_ns(random.between(0, 3))));
+                }
+                3 if !open.is_empty() => steps.extend(open.pop().map(Step::Unlock)),
+                _ if left > 0 => {
+                    let length = random.between(1, left);
+                    left -= length;
+                    steps.push(Step::Run(Service::from_ns(length)));
+                }
+                _ => {}
+            }
+        }
+        let task = &mut system.tasks[id];
+        task.affinity = Some(CpuSet::single(CpuId(cpu as u32)));
+        if random.between(0, 5) > 0 {
+            task.steps = Some(steps.into());
+            if task.on_miss == OnMiss::Abort {
+                task.on_miss = OnMiss::Continue;
+            }
+        }
+    }
+    system
+}
