@@ -24,6 +24,7 @@ mod infer;
 mod kernels;
 mod least_laxity;
 mod locks;
+mod locks_in_time;
 mod logs;
 mod lre_tl;
 mod masks;
