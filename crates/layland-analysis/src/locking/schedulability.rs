@@ -189,7 +189,7 @@ tests! {
     MPCP, MPCP_RESPONSES, MPCP_RM, MPCP_RM_RESPONSES, MPCP_DM, MPCP_DM_RESPONSES
 }
 tests! {
-    "FMLP+", "response times with FMLP+ between CPUs", [FmlpPlus], BETWEEN, 12, &[&&BRANDENBURG_2019],
+    "FMLP+", "response times with FMLP+ between CPUs", [FmlpPlus], BETWEEN, 12, &[&overheads::BRANDENBURG, &BRANDENBURG_2019],
     between_cpus!(|_, tasks| {
         let shared = between::Shared::new(tasks);
         let bounded = fmlp::bounds(&shared);
