@@ -248,8 +248,11 @@ impl Policy for Foreign {
                 self.machine.online.insert(cpu);
             }
             Event::CpuOffline { cpu } => self.machine.withdraw(now, cpu),
-            // No budget is granted, and engines tell of arrivals only those who need them.
-            Event::BudgetExhausted { .. } | Event::Arrival { .. } | Event::Measured { .. } => {}
+            // No budget is granted, no task has steps, and engines tell of arrivals only those who need them.
+            Event::BudgetExhausted { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
+            | Event::Step { .. } => {}
         }
     }
 
