@@ -408,16 +408,7 @@ impl Policy for Enforcer {
                 self.running = false;
             }
             Event::BudgetExhausted { job, .. } => self.exhausted = Some(job),
-            Event::Join { .. }
-            | Event::Ended { .. }
-            | Event::Arrival { .. }
-            | (Event::Measured { .. } | Event::Step { .. })
-            | Event::Leave { .. }
-            | Event::Reconfigure { .. }
-            | Event::SetClusterCpus { .. }
-            | Event::Timer { .. }
-            | Event::CpuOnline { .. }
-            | Event::CpuOffline { .. } => {}
+            _ => {}
         }
     }
     fn decide(&mut self, _now: Time, actions: &mut Vec<layland_policy::Action>) {
