@@ -5,8 +5,8 @@
 //!
 //! Assumes: (1) no job executes for longer than its WCET. The offsets do not matter; tasks that end, and those that
 //! suspend themselves between jobs, cannot fail (b); a system that changes while it runs fails neither. Sections and
-//! suspensions within jobs take freedom away, so that both limits hold with them; but a section may be executed on a CPU
-//! that its task may not use.
+//! suspensions within jobs take freedom away, so that both limits hold with them; but a section may be executed on a
+//! CPU that its task may not use.
 
 use crate::group::weaken_if_finite;
 use crate::sporadic::{SHIFT, fixed};

@@ -13,10 +13,10 @@
 //! | [`msrp`] | MSRP | spin, first in, first out | is not preempted |
 //!
 //! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
-//! (4) `D_i <= T_i`, (5) WCETs are kept, with the sections in them, (6) overheads are part of `C_i`, (7) unit speeds, (8)
-//! nothing changes while the system runs, (9) few pairs of tasks, (10) no job suspends itself while it holds something
-//! (MSRP: jobs do not suspend themselves), (11) only resources of one CPU are nested, (12) DPCP: every resource has a
-//! home; for given priorities: there are some.
+//! (4) `D_i <= T_i`, (5) WCETs are kept, with the sections in them, (6) overheads are part of `C_i`, (7) unit speeds,
+//! (8) nothing changes while the system runs, (9) few pairs of tasks, (10) no job suspends itself while it holds
+//! something (MSRP: jobs do not suspend themselves), (11) only resources of one CPU are nested, (12) DPCP: every
+//! resource has a home; for given priorities: there are some.
 //!
 //! A resource is **global** if tasks on two or more CPUs use it (DPCP: also if its home is not the CPU of all users),
 //! and **local** otherwise: then it has an immediate ceiling on its CPU. Suspensions are counted where they are, and
