@@ -2,10 +2,26 @@
 //!
 //! The name of a resource has no blanks, so that what follows the verb is one time or one name.
 
+use crate::problem::Span;
 use layland_model::{
     Duration, Index, ParseTimeError, Resource, ResourceId, Service, Step, System, nearest,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+pub(crate) const RESOURCE: &[&str] = &["name", "home"];
+
+/// The resources of a file.
+#[derive(Default)]
+pub(crate) struct Resources {
+    pub listed: Vec<Resource>,
+    /// Where the name of each stands.
+    pub spans: Vec<Span>,
+    /// The first of each name.
+    pub names: BTreeMap<String, ResourceId>,
+    /// Whether all of them could be read.
+    pub complete: bool,
+}
 
 /// Jobs with more steps are refused, or their steps are left out.
 pub(crate) const MAX_STEPS: usize = 10_000;

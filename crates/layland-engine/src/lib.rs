@@ -146,6 +146,7 @@ pub mod ahead;
 mod engine;
 pub mod jobs;
 mod ledger;
+mod places;
 pub mod programs;
 pub mod record;
 mod requests;

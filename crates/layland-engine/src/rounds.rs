@@ -1,9 +1,9 @@
 //! Rounds: the policy is told what is due, decides, and its decision is passed on.
 //!
-//! A round keeps the order of the contract of [`Policy`](layland_policy::Policy): completions and exhausted
-//! budgets and steps by CPU; jobs that have completed on no CPU; jobs that are given up at their deadlines; timers; arrivals;
-//! requests; what was measured. Timers and arrivals come in the order in which they were due; those due at the same
-//! time by id, and by the rank of the task.
+//! A round keeps the order of the contract of [`Policy`](layland_policy::Policy): completions, exhausted budgets and
+//! steps by CPU; jobs that have completed on no CPU; jobs that are given up at their deadlines; timers; jobs that
+//! resume; arrivals; requests; what was measured. Timers and arrivals come in the order in which they were due; those
+//! due at the same time by id, and by the rank of the task.
 
 pub use crate::tell::tell;
 

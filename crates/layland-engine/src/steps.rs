@@ -8,63 +8,11 @@
 //! asks for a resource in a later round, if it holds its CPU still. Otherwise a job that gives back a resource and asks
 //! for the next one at the same instant is a step ahead of a job of higher priority that has just become ready.
 
+use crate::places::{Doing, Place, Steps};
 use crate::tell::tell;
-use crate::{Agenda, Engine, Ledger};
-use layland_model::{
-    CpuId, Duration, IdVec, JobId, ResourceId, Service, Step, System, TaskId, TaskMap, Time,
-};
+use crate::{Engine, Ledger};
+use layland_model::{CpuId, Duration, JobId, ResourceId, Service, Step, TaskId, Time};
 use layland_policy::{Event, Policy, State, StepEvent};
-
-/// Where the jobs of tasks with steps are.
-#[derive(Debug)]
-pub(crate) struct Steps {
-    places: TaskMap<Place>,
-    holders: IdVec<ResourceId, Option<TaskId>>,
-    /// When jobs that suspend themselves are ready again, by the position of their task.
-    resumes: Agenda,
-}
-
-/// Where the ready job of a task is.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    /// The step that it is at.
-    at: usize,
-    doing: Doing,
-    /// What the steps up to this one execute, if the job executes its WCET.
-    upto: Service,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
-    /// It executes.
-    Runs,
-    /// It has to hold its CPU for what it does next.
-    IsDue,
-    /// It has asked for a resource.
-    Waits,
-    /// It suspends itself.
-    Suspends,
-}
-
-impl Steps {
-    /// None, if no task has steps.
-    pub(crate) fn of(system: &System) -> Option<Box<Steps>> {
-        system.tasks.values().any(|task| task.steps.is_some()).then(|| {
-            let (tasks, resources) = (system.tasks.len(), system.resources.len());
-            let place = Place { at: 0, doing: Doing::Runs, upto: Service::ZERO };
-            Box::new(Steps {
-                places: TaskMap::filled(place, tasks),
-                holders: IdVec::filled(None, resources),
-                resumes: Agenda::new(tasks),
-            })
-        })
-    }
-
-    /// When the next job that suspends itself is ready again.
-    pub(crate) fn next(&self) -> Time {
-        self.resumes.next()
-    }
-}
 
 /// What a job does that has come to the end of a stretch of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,8 +127,8 @@ pub(crate) fn end<P: Policy, T>(ledger: &mut Ledger<P, T>, id: TaskId) {
     }
 }
 
-/// The job of a task with steps has done its stretch of work on the CPU that it holds; or it holds that in another round
-/// than the one in which it did, and something [is due](Reached::Due).
+/// The job of a task with steps has done its stretch of work on the CPU that it holds; or it holds that in another
+/// round than the one in which it did, and something [is due](Reached::Due).
 pub fn reach(engine: &mut impl Engine, cpu: CpuId, id: TaskId) -> Reached {
     let job = engine.ledger().tasks[id].job.id;
     let mut now_at = *place(engine, id);
@@ -259,7 +207,7 @@ struct Work {
     after: i64,
 }
 
-/// What a job executes in a step, and after it. A step that would end within a nanosecond of work ends at the end of it.
+/// What a job executes in a step, and after it: whole nanoseconds of work, rounded up at the end of each step.
 fn work_of(engine: &impl Engine, id: TaskId, before: Service, length: Service) -> Work {
     let (demand, unit) = (engine.ledger().tasks[id].demand, engine.amount(Service::from_ns(1)));
     let whole = i128::from(engine.ledger().streams[id].task().own_wcet().ns());

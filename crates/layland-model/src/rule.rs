@@ -56,8 +56,8 @@ pub enum ScheduleRule {
         servers: TaskMap<Option<Server>>,
     },
     /// In each group, of one CPU, the job runs that has the highest effective priority of those that can go on, and
-    /// locks go to whom the protocol says. Which sections jobs have is a matter of the system: [`rule::Locking`](Locking) says
-    /// which priorities those are. Unless the machine is real.
+    /// locks go to whom the protocol says: [`rule::Locking`](Locking) tells by which priorities. Which sections jobs
+    /// have is a matter of the system. Unless the machine is real or has overheads.
     Locking(Locking),
     /// Every CPU that a waiting job may use runs a job that comes before it in the order. Which CPUs
     /// those are is a matter of the system.
@@ -174,8 +174,8 @@ pub enum ScheduleRule {
 
 /// Which job runs on each CPU, and who gets a lock, under a protocol.
 ///
-/// A job is *ready* if it is released, not over, does not suspend itself, and does not wait for a lock. Where no more is
-/// said its key is that of the order, ties by the smaller rank, then by the smaller id; the smallest key runs. The
+/// A job is *ready* if it is released, not over, does not suspend itself, and does not wait for a lock. Where no more
+/// is said its key is that of the order, ties by the smaller rank, then by the smaller id; the smallest key runs. The
 /// *base priority* of a task is its place in the order, or the relative deadline under SRP. The *ceiling* of a resource
 /// is the highest base priority of its users. A resource is *global* if its users are on several CPUs (under DPCP also
 /// if one is not on its home), and *local* otherwise. A lock that is free can be granted when its job is selected:

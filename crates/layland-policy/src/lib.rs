@@ -69,6 +69,7 @@ pub mod locking;
 pub mod ordered;
 mod policy;
 mod queue;
+mod refusal;
 mod registry;
 pub mod served;
 pub mod shell;
@@ -81,8 +82,9 @@ pub use highest_first::{HighestFirst, Ties};
 pub use info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 pub use layland_model::Note;
 pub use policy::{
-    Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Progress, Refusal, RefusalKind,
-    RequestId, Schedules, Speeds, StepEvent, TimerId,
+    Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Progress, RequestId, Schedules,
+    Speeds, StepEvent, TimerId,
 };
+pub use refusal::{Refusal, RefusalKind};
 pub use registry::{BuildError, RegisterError, Registry};
 pub use state::State;

@@ -28,10 +28,13 @@
 //! Ties: as the order breaks them, and the smaller key of two with equal numbers is that of a holder. Simultaneous
 //! events: requests of one round count in the order of CPUs.
 //!
-//! What the papers leave out: under SRP a job that has suspended itself has to be let in anew, as if it had not begun:
-//! otherwise it could meet a lock that a later job has taken meanwhile. Under EDF, MSRP and FMLP+ know no local resources; nobody knows what a nested global
-//! section means. Such systems are refused. DPCP's home CPU uses immediate ceilings. A deadlock of plain locks or PIP
-//! stays one: those jobs never end.
+//! What the papers leave out:
+//! - under SRP a job that has suspended itself has to be let in anew, as if it had not begun: otherwise it could meet a
+//!   lock that a later job has taken meanwhile;
+//! - under EDF, MSRP and FMLP+ know no local resources, and nobody knows what a nested global section means: such
+//!   systems are refused;
+//! - the home CPUs of DPCP use immediate ceilings;
+//! - a deadlock of plain locks or PIP stays one: those jobs never end.
 //!
 //! A decision costs O(n) for the `n` tasks of a CPU.
 
@@ -82,7 +85,7 @@ pub(crate) fn protocol(order: Order, options: &PolicyOptions) -> Result<Protocol
 /// # Errors
 /// - The tasks cannot be packed; a priority is missing.
 /// - A resource is shared between CPUs, and the protocol is for one; it has no home, and the protocol needs one.
-/// - A section is nested and global, or local where the protocol has no rule for that; a job suspends itself within one.
+/// - A section is nested and global, or local where the protocol has no rule for that; a job suspends itself in one.
 /// - Tasks have regions, late jobs are given up, or requests come: no protocol says what becomes of locks then.
 pub(crate) fn locking(
     name: &str,

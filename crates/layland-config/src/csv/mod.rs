@@ -3,8 +3,8 @@
 //! The first line names the columns with the keys of the task-set file, in any case, or with other names that are
 //! common (`Task`, `C`, `T`). A time is a text with a unit, or a plain number under a header with a unit (`period_ms`,
 //! `Period (ms)`), or in the unit that the user says ([`Host::unit`]). `wcet.LO` and `wcet.HI` are
-//! execution times by criticality level. The steps of a job are one cell (`run 1ms; lock bus; run 2ms; unlock bus`), and
-//! the resources are those that steps name. An empty cell is a key that is left out. Comments before
+//! execution times by criticality level. The steps of a job are one cell (`run 1ms; lock bus; run 2ms; unlock bus`),
+//! and the resources are those that steps name. An empty cell is a key that is left out. Comments before
 //! the header say what is not about a task:
 //!
 //! ```text

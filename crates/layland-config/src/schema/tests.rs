@@ -20,7 +20,7 @@ fn schema_and_reader_know_the_same_keys() {
         ("OverheadTable", taskset::OVERHEAD),
         ("CriticalityTable", taskset::CRITICALITY),
         ("DefaultsTable", taskset::DEFAULTS),
-        ("ResourceTable", taskset::RESOURCE),
+        ("ResourceTable", crate::steps::RESOURCE),
         ("TaskTable", taskset::TASK),
         ("RequestTable", taskset::REQUEST),
         ("ProvenanceTable", taskset::PROVENANCE),

@@ -22,10 +22,10 @@ use crate::document::{BRACKETS, KeyValue, Reader, parse_with_faults, syntax, val
 use crate::host::Host;
 use crate::keys::keys_of;
 use crate::problem::{Problem, Problems, Span};
+use crate::steps::Resources;
 use layland_model::{Field, Index, Invalid, Levels, Platform, Provenance, System, SystemPart};
 use platform::PlatformSpans;
 use std::collections::BTreeMap;
-use steps::Resources;
 use task::TaskTable;
 use toml::de::{DeTable, DeValue};
 
@@ -48,7 +48,6 @@ pub(crate) const PROVENANCE: &[&str] = &["generator", "seed", "parameters"];
 pub(crate) use {
     platform::{OVERHEAD, PLATFORM},
     request::REQUEST,
-    steps::RESOURCE,
     task::{DEFAULTS, TASK},
 };
 

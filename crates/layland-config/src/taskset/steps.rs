@@ -2,25 +2,9 @@
 
 use super::{Broken, Decoder};
 use crate::document::{KeyValue, value_of};
-use crate::problem::Span;
-use crate::steps::{Fault, MAX_STEPS, parse};
+use crate::steps::{Fault, MAX_STEPS, RESOURCE, Resources, parse};
 use layland_model::{CpuId, CpuSet, Index, Platform, Resource, ResourceId, Step, nearest};
-use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
-
-pub(crate) const RESOURCE: &[&str] = &["name", "home"];
-
-/// The resources of a file.
-#[derive(Default)]
-pub(super) struct Resources {
-    pub listed: Vec<Resource>,
-    /// Where the name of each stands.
-    pub spans: Vec<Span>,
-    /// The first of each name.
-    names: BTreeMap<String, ResourceId>,
-    /// Whether all of them could be read.
-    complete: bool,
-}
 
 impl Decoder<'_, '_> {
     /// Every `[[resource]]`.

@@ -1,11 +1,10 @@
 //! The `[[task]]` tables and `[defaults]`.
 
-use super::steps::Resources;
 use super::{Broken, Decoder, bit};
 use crate::document::{KeyValue, value_of};
 use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Span};
-use crate::steps::execution;
+use crate::steps::{Resources, execution};
 use layland_model::{
     Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, OnMiss, Platform,
     Preemption, Service, Task, nearest,

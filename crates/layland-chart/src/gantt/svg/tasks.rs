@@ -101,7 +101,7 @@ impl Chart<'_> {
         self.marks(row, y, baseline, bar_top);
     }
 
-    /// What jobs hold, and what they wait for, along the baseline: with the number of the resource, where there is room.
+    /// What jobs hold, and what they wait for, along the baseline; with the number of the resource if there is room.
     fn locks(&mut self, row: &TaskRow, baseline: i64) {
         let font = 8;
         for lock in &row.locks {
