@@ -73,9 +73,9 @@ impl<'a> Shared<'a> {
                 users[resource.index()].push(id);
             }
         }
-        let base = |task: TaskId| match rule.protocol {
-            Protocol::Stack => system.tasks[task].deadline.ns(),
-            _ => place[task.index()],
+        let is_stack = rule.protocol == Protocol::Stack;
+        let base = |task: TaskId| {
+            if is_stack { system.tasks[task].deadline.ns() } else { place[task.index()] }
         };
         let ceiling = |users: &Vec<TaskId>| users.iter().map(|&task| base(task)).min();
         let ceiling = users.iter().map(|users| ceiling(users).unwrap_or(i64::MAX)).collect();
@@ -147,9 +147,9 @@ impl<'a> Shared<'a> {
 
     fn key(&self, live: &Live, all: &[Live]) -> Key {
         let own = self.own_key(live);
-        match self.protocol {
-            Protocol::Inheritance | Protocol::Ceiling if !live.held.is_empty() => {}
-            _ => return own,
+        let inherits = matches!(self.protocol, Protocol::Inheritance | Protocol::Ceiling);
+        if !inherits || live.held.is_empty() {
+            return own;
         }
         let mut least = own;
         let mut found = vec![live.job];
@@ -396,7 +396,12 @@ impl Checker<'_> {
                             Protocol::FmlpPlus | Protocol::Msrp => {
                                 other.asked.is_some_and(|other| other.1 < asked)
                             }
-                            _ => false,
+                            Protocol::Plain
+                            | Protocol::Inheritance
+                            | Protocol::Ceiling
+                            | Protocol::ImmediateCeiling
+                            | Protocol::Stack
+                            | Protocol::Dpcp => false,
                         };
                         let is_passed_over = shared.is_global(resource)
                             && all.iter().any(|other| {

@@ -157,7 +157,7 @@ impl Locking {
         let plan = &self.plan;
         let away = self.job(task).filter(|_| plan.protocol == Protocol::Dpcp).and_then(|job| {
             let all = job.asked.iter().chain(&job.held).map(|one| one.resource);
-            all.filter(|&resource| plan.scheme(resource) == Scheme::AtHome).last()
+            all.into_iter().find(|&resource| plan.scheme(resource) == Scheme::AtHome)
         });
         away.map_or(plan.cpu[task], |resource| plan.home[resource])
     }
@@ -262,11 +262,11 @@ impl Locking {
             }
             Scheme::HandedOver => {
                 let queue = &self.queues[resource];
-                let next = match self.plan.protocol {
-                    Protocol::Mpcp => {
-                        queue.iter().copied().min_by_key(|&task| self.plan.base[task])
-                    }
-                    _ => queue.first().copied(),
+                let by_priority = self.plan.protocol == Protocol::Mpcp;
+                let next = if by_priority {
+                    queue.iter().copied().min_by_key(|&task| self.plan.base[task])
+                } else {
+                    queue.first().copied()
                 };
                 if let Some(next) = next {
                     self.queues[resource].retain(|&waits| waits != next);
@@ -328,24 +328,16 @@ impl Locking {
         if self.plan.protocol != Protocol::Stack {
             return all.min_by_key(|&(key, ..)| key).map(|(_, task, _)| task);
         }
-        let (mut least, mut begun): (Option<(Key, TaskId, bool)>, Option<(Key, TaskId, bool)>) =
-            (None, None);
-        for one in all {
-            if least.is_none_or(|least| one.0 < least.0) {
-                least = Some(one);
-            }
-            if one.2 && begun.is_none_or(|begun| one.0 < begun.0) {
-                begun = Some(one);
-            }
-        }
-        let (_, task, has_begun) = least?;
+        let all: Vec<(Key, TaskId, bool)> = all.collect();
+        let &(_, task, has_begun) = all.iter().min_by_key(|&(key, ..)| key)?;
         let held = self.plan.on[cpu].iter().filter_map(|&task| self.job(task));
         let held =
             held.flat_map(|job| job.held.iter().map(|held| self.plan.ceiling[held.resource]));
         if has_begun || held.min().is_none_or(|ceiling| self.plan.base[task] < ceiling) {
             return Some(task);
         }
-        begun.map(|(_, task, _)| task)
+        let begun = all.iter().filter(|&&(_, _, has_begun)| has_begun);
+        begun.min_by_key(|&(key, ..)| key).map(|&(_, task, _)| task)
     }
 }
 

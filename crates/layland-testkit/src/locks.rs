@@ -132,9 +132,9 @@ impl Ticker<'_> {
                 }
             }
             loop {
-                for task in 0..self.jobs.len() {
+                for (task, waiting) in waiting.iter_mut().enumerate() {
                     if self.jobs[task].is_none()
-                        && let Some((seq, deadline)) = waiting[task].pop_front()
+                        && let Some((seq, deadline)) = waiting.pop_front()
                     {
                         self.jobs[task] = Some(Job {
                             seq,

@@ -99,14 +99,15 @@ impl Checker<'_> {
                     }
                     let resumes = match (*step, since) {
                         (Step::Suspend(length), Some(since)) => since + length <= self.trace.over,
-                        _ => false,
+                        (_, _) => false,
                     };
                     // It has not come so far, unless it should have.
                     return completed
                         .or(since.filter(|_| resumes))
                         .or(self.spins_otherwise(segments, &waits));
                 };
-                if found != does {
+                let is_late = completed.is_some_and(|end| end < at);
+                if found != does || is_late || at < self.ready[index].0 {
                     return Some(at);
                 }
                 match (*step, since) {

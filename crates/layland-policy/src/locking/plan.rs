@@ -66,10 +66,7 @@ impl Plan {
         system: &System,
         options: &PolicyOptions,
     ) -> Result<Plan, SystemRefusal> {
-        let who = match protocol {
-            Protocol::Plain => name.to_owned(),
-            protocol => format!("{name}:locks={}", protocol.abbreviation()),
-        };
+        let who = format!("{name}:locks={}", protocol.abbreviation());
         refuse_what_ends_sections(&who, system)?;
         groups::check_priorities(order, system)?;
         let placed = groups::partitioned(name, system, options)?;
@@ -194,10 +191,8 @@ impl Plan {
                     );
                     return Err(Refusal::not_permitted(reason).about(other));
                 }
-                match self.protocol {
-                    Protocol::ImmediateCeiling | Protocol::Stack => Scheme::Always,
-                    _ => Scheme::Retried,
-                }
+                let always = matches!(self.protocol, Protocol::ImmediateCeiling | Protocol::Stack);
+                if always { Scheme::Always } else { Scheme::Retried }
             }
             Protocol::Dpcp if elsewhere.is_some() || away => Scheme::AtHome,
             Protocol::Mpcp | Protocol::FmlpPlus | Protocol::Msrp if elsewhere.is_some() => {
@@ -306,9 +301,10 @@ fn priorities(order: Order, protocol: Protocol, system: &System) -> (TaskMap<i64
     for (at, &task) in sorted.iter().enumerate() {
         place[task] = at as i64;
     }
-    let base = match protocol {
-        Protocol::Stack => system.tasks.values().map(|task| task.deadline.ns()).collect(),
-        _ => place.clone(),
+    let base = if protocol == Protocol::Stack {
+        system.tasks.values().map(|task| task.deadline.ns()).collect()
+    } else {
+        place.clone()
     };
     (place, base)
 }

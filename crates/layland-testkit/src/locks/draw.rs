@@ -28,9 +28,7 @@ pub fn with_steps(mut system: System, protocol: Protocol, seed: u64) -> System {
             let one = if between { random.between(0, 2) } else { 2 * cpu + random.between(0, 1) };
             let resource = ResourceId(one as u32);
             match random.between(0, 5) {
-                0 | 1
-                    if left > 0 && !open.contains(&resource) && !(between && !open.is_empty()) =>
-                {
+                0 | 1 if left > 0 && !open.contains(&resource) && (!between || open.is_empty()) => {
                     open.push(resource);
                     steps.push(Step::Lock(resource));
                 }

@@ -64,7 +64,7 @@ fn checked(
         tests: tests.iter().map(|&test| test.to_owned()).collect(),
         ..AssessOptions::default()
     };
-    let Ok(found) = assess(&crate::registry(), spec, system, &options) else {
+    let Ok(found) = assess(crate::registry(), spec, system, &options) else {
         return differences.push(format!("there is no {spec}"));
     };
     let accepts = expected["schedulable"].as_bool() == Some(true);

@@ -114,7 +114,7 @@ fn no_job_takes_longer_than_its_bound() {
             let spec = format!("{order}:locks={}", protocol.abbreviation());
             // Every test that accepts is held to what it says, and not the first alone.
             let found =
-                assess(&registry(), &spec, &system, &AssessOptions::of_every_test()).unwrap();
+                assess(registry(), &spec, &system, &AssessOptions::of_every_test()).unwrap();
             assert!(found.refused.is_none(), "{spec}: {:?}", found.reasons);
             if found.verdict != Verdict::Yes {
                 continue;
