@@ -252,6 +252,9 @@ impl Checker<'_> {
 
     pub(super) fn check_locking(&mut self, rule: &Locking) {
         let system = self.system;
+        if !self.knows_all() {
+            return;
+        }
         let shared = Shared::new(rule, system);
         let segments = std::mem::take(&mut self.sound);
         for segment in &segments {
@@ -276,6 +279,21 @@ impl Checker<'_> {
         if is_told && self.steps_are_kept(&segments) {
             self.sweep_locks(&shared, &segments);
         }
+    }
+
+    /// Whether the set has the tasks and the resources that the trace names. What it has not is reported.
+    fn knows_all(&mut self) -> bool {
+        let trace = self.trace;
+        for mark in &trace.marks {
+            if let MarkKind::Lock(id, resource, _) = mark.kind
+                && resource.index() >= self.system.resources.len()
+            {
+                self.violated(|this| Violation::Steps { job: this.name(id), at: mark.at });
+                return false;
+            }
+        }
+        // Jobs of unknown tasks have been reported.
+        trace.jobs.iter().all(|record| self.system.tasks.get(record.job.id.task).is_some())
     }
 
     fn sweep_locks(&mut self, shared: &Shared<'_>, segments: &[super::Sound]) {

@@ -28,7 +28,7 @@ fn errors_name_what_is_wrong() {
     assert_eq!(message("magic"), "there is no policy `magic`");
     assert_eq!(
         message("p-edf:fir=ff"),
-        "policy `p-edf` has no option `fir`: it has fit, tie, nonpreemptive"
+        "policy `p-edf` has no option `fir`: it has fit, tie, nonpreemptive, locks"
     );
     assert_eq!(
         message("p-edf:fit=xyz"),
