@@ -305,7 +305,7 @@ impl<P: Policy, T> Ledger<P, T> {
     /// Deals simultaneous events in a random order, drawn from this seed, and in random batches or at once.
     ///
     /// The policy decides after each batch. Where decisions cost time, batches are another platform and not
-    /// another order: analyses count one decision for the events of an instant.
+    /// another order: analyses count one decision for the events of an instant. So do those of locks.
     pub fn explore(&mut self, seed: u64, in_batches: bool) {
         let random = Random::of_task(seed, u64::MAX);
         self.exploration = Some(Exploration { random, in_batches });

@@ -310,14 +310,14 @@ pub enum Action {
 ///    CPU for longer than its budget because it did not get all of that time: so the budget that it has left
 ///    is what the thread has not got.
 /// 10. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
-///     runs nothing after a completion, an end, an abort or a leave of its job, and while it is offline.
+///     runs nothing after a completion, an end, an abort, a suspension or a leave of its job, and while it is offline.
 /// 11. A job completes only if it has run. Where decisions take effect after their time, a job may complete between
 ///     the decision that preempts it and the moment at which it loses its CPU: this is an `Ended`, told in
 ///     a later round. If the policy runs the job again before it is told, the CPU signals a `Completion` at once.
 /// 12. Only a policy that [follows steps](crate::PolicyInfo::following_steps) is driven with tasks that have some, and
-///     hears of them. A job asks for a resource in a round in which it holds its CPU by an earlier
-///     decision of the same instant or before, and never in the round in which it gets to that step by executing: a
-///     decision comes between in which other jobs of the instant are known. It asks again for nothing.
+///     hears of them. A job asks for a resource while it holds its CPU, and not in the round in which it has come to
+///     that step: if anything else happens at that instant, a decision comes between. It asks once, however long it
+///     waits.
 ///
 /// A policy promises:
 ///
@@ -327,6 +327,7 @@ pub enum Action {
 ///    another `Run` or `Idle` on the old one.
 /// 3. It says only what changes: a CPU without an action goes on with what it runs.
 /// 4. The same events give the same actions, always; a clone behaves like the original.
+/// 5. It grants a job only what that has asked for and nobody holds.
 ///
 /// ```
 /// use layland_model::{CpuId, Duration, JobId, Service, System, Task, TaskId, Time};

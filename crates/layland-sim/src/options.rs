@@ -27,7 +27,8 @@ pub struct SimOptions<'a> {
     pub seed: u64,
     /// Deals simultaneous events to the policy in a random order and in random batches, drawn from
     /// this seed: a search for orders that the default does not show. Where decisions cost time
-    /// ([`Overheads`](layland_model::Overheads)), the events of an instant come in one batch.
+    /// ([`Overheads`](layland_model::Overheads)), or jobs have [steps](layland_model::Step), the events of an instant
+    /// come in one batch: bounds for locks count on a decision that knows all of them.
     pub explore: Option<u64>,
     /// Ends the run early, with what was recorded so far, when it becomes true.
     pub interrupt: Option<&'a AtomicBool>,
