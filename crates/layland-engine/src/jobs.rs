@@ -2,7 +2,7 @@
 
 use crate::ledger::Status;
 use crate::tell::tell;
-use crate::{Asked, ENDLESS, Engine, steps};
+use crate::{Asked, ENDLESS, Engine, graphs, steps};
 use layland_model::{OnMiss, TaskId};
 use layland_policy::{AfterJob, Event, Schedules};
 use layland_trace::{Job, JobEnd};
@@ -12,6 +12,10 @@ use layland_trace::{Job, JobEnd};
 pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
     if engine.ledger().schedules == Schedules::ArrivingJobs {
         arrive_followed(engine, id);
+        return;
+    }
+    if engine.ledger().graphs.is_some() && engine.ledger().is_in_graph(id) {
+        graphs::arrive(engine, id);
         return;
     }
     let ledger = engine.ledger_mut();
@@ -82,7 +86,7 @@ fn skip(engine: &mut impl Engine, id: TaskId) {
 }
 
 #[cold]
-fn join(engine: &mut impl Engine, id: TaskId) {
+pub(crate) fn join(engine: &mut impl Engine, id: TaskId) {
     let ledger = engine.ledger_mut();
     ledger.tasks[id].status = Status::Idle;
     let request = ledger.new_request(Asked::Join(id));
@@ -162,7 +166,7 @@ pub(crate) fn expire(engine: &mut impl Engine) {
 }
 
 #[inline(always)]
-fn tell_release(engine: &mut impl Engine, id: TaskId, job: Job) {
+pub(crate) fn tell_release(engine: &mut impl Engine, id: TaskId, job: Job) {
     let Job { id: job, release, deadline, .. } = job;
     tell(engine, Event::Release { job, release, deadline });
     engine.released(id);
@@ -195,6 +199,9 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
     }
     if ledger.tasks[id].on_miss == OnMiss::Abort {
         ledger.expiries.clear(ledger.tasks[id].position as usize);
+    }
+    if ledger.graphs.is_some() && ledger.is_in_graph(id) {
+        return graphs::end(engine, id);
     }
     let (now, task) = (ledger.now, &ledger.tasks[id]);
     if task.blocked {

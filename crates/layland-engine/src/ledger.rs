@@ -1,6 +1,7 @@
 //! [`Ledger`]: what every engine keeps of its tasks, of requests, and of what is due next.
 
 use crate::Agenda;
+use crate::graphs::Graphs;
 use crate::places::Steps;
 use crate::streams::{Arrival, Stream};
 use layland_gen::Random;
@@ -190,6 +191,8 @@ pub struct Ledger<P, T> {
     pub(crate) exploration: Option<Exploration>,
     /// Where jobs are, if any has steps.
     pub(crate) steps: Option<Box<Steps>>,
+    /// What waits for jobs of other tasks, if any task follows another one.
+    pub(crate) graphs: Option<Box<Graphs>>,
 }
 
 /// How simultaneous events are dealt at random.
@@ -232,14 +235,20 @@ impl<P: Policy, T: Default> Ledger<P, T> {
             actions: Vec::with_capacity(2 * m),
             exploration: None,
             steps: Steps::of(system),
+            graphs: Graphs::of(system),
         };
         for (id, task) in system.tasks.iter() {
             ledger.tasks[id].endless =
                 schedules == Schedules::Threads && matches!(task.behaviour, Behaviour::Hog);
             let regular = ledger.take_parameters(id);
             ledger.tasks[id].regular = regular.map(|(period, demand)| (period, amount(demand)));
-            let first = ledger.streams[id].first();
-            ledger.set_next(id, first);
+            let graphs = ledger.graphs.as_ref();
+            let first_of_graph = graphs.and_then(|graphs| graphs.first_of(id));
+            // The arrivals of a graph are those of its first task.
+            if first_of_graph.is_none_or(|first| first == id) {
+                let first = ledger.streams[id].first();
+                ledger.set_next(id, first);
+            }
         }
         ledger
     }
@@ -423,6 +432,7 @@ impl<P: Policy, T> Ledger<P, T> {
 
     /// The next job of a task that has arrived but will never be ready, because the run is over.
     pub fn next_unready(&mut self, id: TaskId) -> Option<Job> {
+        let in_graph = self.is_in_graph(id);
         let task = &mut self.tasks[id];
         // One that ended as the run did leaves those that waited for it behind.
         let waits = matches!(task.status, Status::Ready | Status::Idle) && task.blocked;
@@ -433,7 +443,7 @@ impl<P: Policy, T> Ledger<P, T> {
             task.job.id = job.id;
             return Some(job);
         }
-        if task.next_release > self.now {
+        if task.next_release > self.now || in_graph {
             return None;
         }
         let job = task.next_job();

@@ -144,6 +144,7 @@
 mod agenda;
 pub mod ahead;
 mod engine;
+mod graphs;
 pub mod jobs;
 mod ledger;
 mod places;

@@ -40,6 +40,7 @@
 mod algorithm;
 mod citation;
 mod cpuset;
+mod graph;
 mod hall;
 mod id;
 pub mod note;
@@ -60,6 +61,7 @@ pub use algorithm::{
 };
 pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};
+pub use graph::Graph;
 pub use hall::Confined;
 pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
 pub use note::Note;

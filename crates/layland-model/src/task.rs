@@ -1,6 +1,6 @@
 //! Tasks: how often jobs come, how long they run, where they may run.
 
-use crate::{CpuSet, Duration, Rate, RateSum, Service, Step, Time};
+use crate::{CpuSet, Duration, Rate, RateSum, Service, Step, TaskId, Time};
 use std::fmt;
 use std::sync::Arc;
 
@@ -222,6 +222,9 @@ pub struct Task {
     pub preemption: Preemption,
     /// What each job does besides executing, and when, if it does anything else: see [`Step`].
     pub steps: Option<Arc<[Step]>>,
+    /// The tasks that it follows: each of its jobs is ready once their jobs of the same number have completed. See
+    /// [`Graph`](crate::Graph).
+    pub follows: Box<[TaskId]>,
     /// Which threads of a program it is about, for whoever runs programs: `main`, or a pattern for their names.
     pub thread: Option<Box<str>>,
 }
@@ -255,6 +258,7 @@ impl Task {
             reclaim: false,
             preemption: Preemption::Anywhere,
             steps: None,
+            follows: [].into(),
             thread: None,
         }
     }

@@ -1,10 +1,11 @@
 //! The rules that make a [`System`] valid, and what is wrong with one that is not.
 
+mod graphs;
 mod steps;
 
 use crate::{
     Behaviour, Change, CpuId, CpuSet, Duration, ExecutionModel, Index, Preemption, Request,
-    RequestKind, Separation, Service, Speed, System, TIME_LIMIT, Task, TaskId, Time,
+    RequestKind, Separation, Service, Speed, System, TIME_LIMIT, Task, TaskId, TaskMap, Time,
 };
 use num_integer::Integer;
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ pub enum Field {
     Priority,
     Preemption,
     Steps,
+    Follows,
 }
 
 /// The part of a system that is invalid.
@@ -96,8 +98,13 @@ impl System {
             self.validate_steps(id, task, &mut wrong);
         }
         self.validate_resources(&mut wrong);
+        self.validate_graphs(&mut wrong);
+        let mut in_graph = TaskMap::filled(false, self.tasks.len());
+        self.graphs().iter().flat_map(|graph| &graph.tasks).for_each(|&id| in_graph[id] = true);
         for (index, request) in self.requests.iter().enumerate() {
             self.validate_request(index, request, &mut wrong);
+            let mut here = |message, help: &str| wrong(SystemPart::Request(index), message, help);
+            self.validate_graph_request(&in_graph, request, &mut here);
         }
         found
     }

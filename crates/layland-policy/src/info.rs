@@ -44,6 +44,7 @@ pub struct PolicyInfo {
     pub citations: Vec<Citation>,
     keeps_regions: bool,
     follows_steps: bool,
+    takes_followers: bool,
     algorithm: Arc<dyn Fn(&PolicyOptions) -> Algorithm + Send + Sync>,
     build: Arc<Constructor>,
 }
@@ -72,6 +73,7 @@ impl PolicyInfo {
             citations: Vec::new(),
             keeps_regions: false,
             follows_steps: false,
+            takes_followers: false,
             algorithm: Arc::new(|_| Algorithm::Other),
             build: Arc::new(build),
         }
@@ -130,6 +132,13 @@ impl PolicyInfo {
         PolicyInfo { follows_steps: true, ..self }
     }
 
+    /// It derives nothing from when jobs are released, so that they may wait for jobs of other tasks
+    /// ([`Graph`](layland_model::Graph)). A policy that does not say so takes no task that follows another one.
+    #[must_use]
+    pub fn taking_followers(self) -> PolicyInfo {
+        PolicyInfo { takes_followers: true, ..self }
+    }
+
     /// The algorithm that it implements with these options.
     pub fn algorithm(&self, options: &PolicyOptions) -> Algorithm {
         (self.algorithm)(options)
@@ -155,6 +164,11 @@ impl PolicyInfo {
             && let Some((id, task)) = system.tasks.iter().find(|(_, task)| task.steps.is_some())
         {
             return Err(SystemRefusal::of_steps(&self.name, id, task));
+        }
+        if !self.takes_followers
+            && let Some((id, task)) = system.tasks.iter().find(|(_, task)| !task.follows.is_empty())
+        {
+            return Err(SystemRefusal::of_followers(&self.name, id, task));
         }
         (self.build)(system, options)
     }
@@ -185,6 +199,18 @@ impl SystemRefusal {
             format!(
                 "task `{}` has non-preemptive regions, and {who} preempts anywhere: use EDF or fixed priorities \
                  (global, clustered or partitioned), or leave out `nonpreemptive` and `segments`",
+                task.name
+            )
+        };
+        Refusal::not_permitted(reason(policy)).about(id).in_general(reason("it"))
+    }
+
+    /// Why a policy does not take a task that follows another one.
+    pub(crate) fn of_followers(policy: &str, id: TaskId, task: &Task) -> SystemRefusal {
+        let reason = |who: &str| {
+            format!(
+                "task `{}` follows another one, and {who} takes jobs that are ready when they arrive: use EDF or fixed \
+                 priorities (global, clustered or partitioned), or leave out `follows`",
                 task.name
             )
         };

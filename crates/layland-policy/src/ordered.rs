@@ -171,6 +171,7 @@ fn g(order: Order) -> PolicyInfo {
     info(Form::Global, order, title("global", order), summary, global)
         .refusing(refuses(ONE_CLUSTER, order))
         .with_options(options_of(order))
+        .taking_followers()
         .citing(citations(order))
 }
 
@@ -184,6 +185,7 @@ fn c(order: Order) -> PolicyInfo {
     info(Form::Clustered, order, title("clustered", order), summary, clustered)
         .refusing(refuses(WHOLE_CLUSTER, order))
         .with_options([groups::size(), groups::cluster_fit()].into_iter().chain(options_of(order)))
+        .taking_followers()
         .citing(citations)
 }
 
@@ -199,6 +201,7 @@ fn p(order: Order) -> PolicyInfo {
             [groups::fit()].into_iter().chain(options_of(order)).chain([locking::option(order)]),
         )
         .following_steps()
+        .taking_followers()
         .citing(citations(order))
 }
 

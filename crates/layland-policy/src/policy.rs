@@ -291,7 +291,10 @@ pub enum Action {
 /// 4. A task joins before its first release. It has at most one ready job at any time: the next
 ///    `Release` comes when the job before it has completed, has ended or was aborted. Sequence numbers ascend.
 ///    A task that joins with the id of one that has left is a new task, whose sequence numbers go on; its
-///    `Join` comes after the decision that followed the `Leave`.
+///    `Join` comes after the decision that followed the `Leave`. The job of a task that follows others is released
+///    when also the jobs of its number of all of these have completed; if that is now, in the round of the last
+///    `Completion`. Only a policy that [takes followers](crate::PolicyInfo::taking_followers) is driven with such
+///    tasks.
 /// 5. No event carries an execution time to come. If budget and job end together, only the completion is
 ///    reported.
 /// 6. A request that the next `decide` does not refuse is granted; its effect on later releases is

@@ -205,11 +205,15 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         self.show();
         for id in self.ledger.tasks.ids() {
             let task = &self.ledger.tasks[id];
-            if task.status != Status::Ready || (task.endless && !task.dated) {
+            if task.endless && !task.dated {
                 continue;
             }
-            let executed = self.grains.to_service(task.own.executed(task.demand));
-            self.recorder.pending(&task.job, now, executed);
+            if task.status == Status::Ready {
+                let executed = self.grains.to_service(task.own.executed(task.demand));
+                self.recorder.pending(&task.job, now, executed);
+            } else if !self.ledger.is_in_graph(id) {
+                continue;
+            }
             while let Some(job) = self.ledger.next_unready(id) {
                 self.recorder.released(&job);
                 self.recorder.pending(&job, now, Service::ZERO);

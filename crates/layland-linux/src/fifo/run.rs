@@ -82,6 +82,12 @@ pub fn supports(system: &System, policy: &dyn Policy) -> Result<(), RunError> {
             task.name
         )));
     }
+    if let Some(task) = system.tasks.values().find(|task| !task.follows.is_empty()) {
+        return Err(RunError::unsupported(format!(
+            "task `{}` follows another one, and the threads of a run wait for no job of another thread",
+            task.name
+        )));
+    }
     Ok(())
 }
 

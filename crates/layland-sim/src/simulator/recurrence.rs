@@ -87,6 +87,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
             }));
         }
         ledger.save_steps(state);
+        ledger.save_graphs(state);
         for (timer, at) in ledger.timers() {
             state.number(timer as i64);
             state.time(at, now);

@@ -1,0 +1,206 @@
+//! Graphs: tasks that follow others ([`Graph`](layland_model::Graph)).
+//!
+//! The jobs of one number of a graph are an instance of it: they arrive together, when the first task of the graph
+//! says. A job is ready once it has arrived, the job before it of its task has ended, and the jobs of its number of all
+//! tasks that its task follows have completed. So one task may be instances ahead of another, and what has arrived
+//! waits in a queue of its task.
+//!
+//! The order of an instant stays as it is: what becomes ready by a completion is noticed as an arrival of this instant,
+//! and released with the others, by rank.
+
+use crate::{Engine, Ledger, Status, jobs};
+use layland_model::{System, TaskId, TaskMap, Time};
+use layland_policy::{AfterJob, Policy, State};
+use std::collections::VecDeque;
+
+/// The graphs of a system, by task.
+#[derive(Debug)]
+pub(crate) struct Graphs {
+    members: TaskMap<Option<Box<Member>>>,
+    /// The tasks of each graph.
+    tasks: Vec<Vec<TaskId>>,
+}
+
+/// A task of a graph.
+#[derive(Debug, Default)]
+struct Member {
+    graph: usize,
+    follows: usize,
+    followers: Vec<TaskId>,
+    /// Of each job that waits, as in [`TaskRun::waiting`](crate::TaskRun::waiting): what it waits for.
+    waiting: VecDeque<Missing>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Missing {
+    /// So many jobs that it follows have not completed.
+    jobs: usize,
+    /// When the last of them did.
+    since: Time,
+}
+
+impl Graphs {
+    /// None, if no task follows another one.
+    pub(crate) fn of(system: &System) -> Option<Box<Graphs>> {
+        let graphs = system.graphs();
+        if graphs.is_empty() {
+            return None;
+        }
+        let mut members: TaskMap<Option<Box<Member>>> = system.tasks.ids().map(|_| None).collect();
+        for (graph, found) in graphs.iter().enumerate() {
+            let mut own: Vec<Member> =
+                found.tasks.iter().map(|_| Member { graph, ..Member::default() }).collect();
+            for &(from, to) in &found.edges {
+                own[to].follows += 1;
+                own[from].followers.push(found.tasks[to]);
+            }
+            for (&id, member) in found.tasks.iter().zip(own) {
+                members[id] = Some(Box::new(member));
+            }
+        }
+        let tasks = graphs.into_iter().map(|graph| graph.tasks).collect();
+        Some(Box::new(Graphs { members, tasks }))
+    }
+
+    fn member(&self, id: TaskId) -> Option<&Member> {
+        // Programs that come later follow nothing.
+        self.members.get(id)?.as_deref()
+    }
+
+    /// The task whose arrivals are those of the graph of this one, if that is in one.
+    pub(crate) fn first_of(&self, id: TaskId) -> Option<TaskId> {
+        Some(self.tasks[self.member(id)?.graph][0])
+    }
+}
+
+impl<P: Policy, T> Ledger<P, T> {
+    /// Whether a task follows another one, or is followed.
+    pub fn is_in_graph(&self, id: TaskId) -> bool {
+        self.graphs.as_ref().is_some_and(|graphs| graphs.member(id).is_some())
+    }
+
+    /// Saves what waits for others, for finding out whether a state recurs.
+    pub fn save_graphs(&self, state: &mut State) {
+        let Some(graphs) = &self.graphs else { return };
+        for (id, member) in graphs.members.iter() {
+            let Some(member) = member else { continue };
+            state.number(member.waiting.len() as i64);
+            for ((job, demand), missing) in self.tasks[id].waiting.iter().zip(&member.waiting) {
+                state.time(job.deadline, self.now);
+                state.time(job.release.max(self.now), self.now);
+                state.number(*demand);
+                state.number(missing.jobs as i64);
+            }
+        }
+    }
+}
+
+/// A task of a graph has something to do: an instance of its graph arrives, or its next job is ready.
+#[cold]
+pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
+    let first = graphs(engine).first_of(id);
+    if first == Some(id) {
+        while engine.ledger().tasks[id].next_release <= engine.ledger().now {
+            arrive_together(engine, id);
+        }
+    }
+    release(engine, id);
+    if first == Some(id) {
+        let ledger = engine.ledger_mut();
+        ledger.notice(id, ledger.tasks[id].next_release);
+    } else {
+        let ledger = engine.ledger_mut();
+        ledger.arrivals.clear(ledger.tasks[id].position as usize);
+    }
+}
+
+/// The next instance of the graph with this first task has arrived.
+fn arrive_together(engine: &mut impl Engine, first: TaskId) {
+    let graph = graphs(engine).member(first).expect("it is in a graph").graph;
+    let (arrival, release) = {
+        let task = &engine.ledger().tasks[first];
+        (task.next_arrival, task.next_release)
+    };
+    let seq = engine.ledger().tasks[first].next_seq();
+    for at in 0..graphs(engine).tasks[graph].len() {
+        let id = graphs(engine).tasks[graph][at];
+        if engine.ledger().tasks[id].status == Status::Outside {
+            jobs::join(engine, id);
+        }
+        let ledger = engine.ledger_mut();
+        let demand = ledger.streams[id].demand(seq);
+        let demand = engine.amount(demand);
+        let ledger = engine.ledger_mut();
+        let mut job = ledger.tasks[id].next_job();
+        debug_assert_eq!(job.id.seq, seq, "the tasks of a graph count alike");
+        job.deadline = arrival + (job.deadline - job.arrival);
+        (job.arrival, job.release) = (arrival, release);
+        ledger.tasks[id].waiting.push_back((job, demand));
+        ledger.tasks[id].blocked = true;
+        let member = member(engine, id);
+        let missing = Missing { jobs: member.follows, since: release };
+        member.waiting.push_back(missing);
+        notice_if_ready(engine, id);
+    }
+    let ledger = engine.ledger_mut();
+    let next = ledger.streams[first].next(seq, arrival);
+    ledger.tasks[first].set_next(next);
+}
+
+/// If the first job that waits can run, it is released in this round.
+fn notice_if_ready(engine: &mut impl Engine, id: TaskId) {
+    if engine.ledger().tasks[id].status == Status::Idle
+        && member(engine, id).waiting.front().is_some_and(|missing| missing.jobs == 0)
+    {
+        let ledger = engine.ledger_mut();
+        ledger.notice(id, ledger.now);
+    }
+}
+
+/// Releases the first job that waits, if it can run.
+fn release(engine: &mut impl Engine, id: TaskId) {
+    if engine.ledger().tasks[id].status != Status::Idle {
+        return;
+    }
+    let waiting = &mut member(engine, id).waiting;
+    let Some(Missing { jobs: 0, since }) = waiting.front().copied() else { return };
+    waiting.pop_front();
+    let task = &mut engine.ledger_mut().tasks[id];
+    let (mut job, demand) =
+        task.waiting.pop_front().expect("each job that waits is in both queues");
+    job.release = job.release.max(since);
+    task.status = Status::Ready;
+    (task.job, task.demand) = (job, demand);
+    jobs::tell_release(engine, id, job);
+    let task = &mut engine.ledger_mut().tasks[id];
+    task.blocked = !task.waiting.is_empty();
+}
+
+/// The job of a task of a graph is over. What its thread does next.
+#[cold]
+pub(crate) fn end(engine: &mut impl Engine, id: TaskId) -> AfterJob {
+    let (now, seq) = (engine.ledger().now, engine.ledger().tasks[id].job.id.seq);
+    for at in 0..member(engine, id).followers.len() {
+        let follower = member(engine, id).followers[at];
+        // A follower that has jobs of this number behind it has none that waits for this one.
+        let front = engine.ledger().tasks[follower].waiting.front().map(|(job, _)| job.id.seq);
+        let Some(place) = front.and_then(|front| seq.checked_sub(front)) else { continue };
+        let waiting = &mut member(engine, follower).waiting;
+        let missing = &mut waiting[place as usize];
+        missing.jobs -= 1;
+        missing.since = missing.since.max(now);
+        notice_if_ready(engine, follower);
+    }
+    notice_if_ready(engine, id);
+    let is_next_there = member(engine, id).waiting.front().is_some_and(|missing| missing.jobs == 0);
+    if is_next_there { AfterJob::Continues } else { AfterJob::Blocks }
+}
+
+fn graphs<E: Engine>(engine: &mut E) -> &Graphs {
+    engine.ledger().graphs.as_deref().expect("a task follows another one")
+}
+
+fn member<E: Engine>(engine: &mut E, id: TaskId) -> &mut Member {
+    let graphs = engine.ledger_mut().graphs.as_deref_mut().expect("a task follows another one");
+    graphs.members[id].as_deref_mut().expect("the task is in a graph")
+}
