@@ -1,5 +1,6 @@
 //! Where a trace contradicts its set (items 8 and 9): every job is held to the plan of its task (`plan.rs`).
 
+use crate::followed;
 use crate::plan::{Plan, Window, completes_all, first_after, plans};
 use crate::violation::MOST_MISSING;
 use crate::{Checker, Evidence, Origin, Violation};
@@ -67,7 +68,7 @@ impl<'t> Checker<'t> {
             rest = &rest[rest.partition_point(|&at| trace.jobs[at].job.id.task <= id)..];
             plan.fix(own.iter().map(|&at| &trace.jobs[at]));
             if !evidence.is_inferred {
-                self.hold_jobs(plan, own, (rule, evidence), &mut corrected);
+                self.hold_jobs(plan, (own, &by_id), (rule, evidence), &mut corrected);
             }
             self.hold_end(id, plan, own, evidence, &mut corrected);
         }
@@ -80,7 +81,7 @@ impl<'t> Checker<'t> {
     fn hold_jobs(
         &mut self,
         plan: &Plan<'_>,
-        own: &[usize],
+        (own, by_id): (&[usize], &[usize]),
         (rule, evidence): (&ScheduleRule, &Evidence<'_>),
         corrected: &mut Cow<'t, Trace>,
     ) {
@@ -122,7 +123,20 @@ impl<'t> Checker<'t> {
                 });
                 arrival = window.exact().unwrap_or(arrival);
             }
-            let release = self.held_release(plan, job, arrival, evidence);
+            // The jobs of one number of a graph arrive together.
+            for &task in &plan.task.follows {
+                let followed = JobId { task, seq: id.seq };
+                let followed = followed::record_of(trace, by_id, followed).map(|record| record.job);
+                if let Some(at) = followed.map(|job| job.arrival).filter(|&at| at != job.arrival) {
+                    self.violated(|this| Violation::Arrival {
+                        job: this.name(id),
+                        at: job.arrival,
+                        earliest: at,
+                        latest: Some(at),
+                    });
+                }
+            }
+            let release = self.held_release(plan, index, arrival, evidence);
             let due = plan.deadline(job, arrival).filter(|_| !is_cut);
             if plan.deadline(job, job.arrival).is_some() && !is_cut {
                 let said = job.arrival + plan.task.deadline;
@@ -201,17 +215,21 @@ impl<'t> Checker<'t> {
     fn held_release(
         &mut self,
         plan: &Plan<'_>,
-        job: &Job,
+        index: usize,
         arrival: Time,
         evidence: &Evidence<'_>,
     ) -> Time {
+        let job = &self.trace.jobs[index].job;
         if matches!(plan.task.behaviour, Behaviour::Hog) {
             return job.release;
         }
         let latest = (!evidence.releases_are_told).then_some(plan.task.jitter);
+        // A job that waits for others to the end of the run has the release of one that waits for none.
+        let followed = self.followed.get(index).copied().flatten();
+        let followed = followed.filter(|&end| end < Time::NEVER).unwrap_or(Time::ZERO);
         let window = |arrival: Time| Window {
-            earliest: arrival,
-            latest: latest.map(|jitter| arrival + jitter),
+            earliest: arrival.max(followed),
+            latest: latest.map(|jitter| (arrival + jitter).max(followed)),
         };
         if !window(job.arrival).contains(job.release) {
             let Window { earliest, latest } = window(job.arrival);

@@ -45,9 +45,15 @@ impl Checker<'_> {
                 None => (job.release, None),
                 Some(end) => (end.max(job.release), Some(end)),
             };
+            let followed = self.followed.get(index).copied().flatten();
+            if let Some(followed) = followed {
+                // One that waits to the end of the run is never ready.
+                let ready = &mut self.ready[index].0;
+                *ready = (*ready).max(followed).min(trace.over.max(job.release));
+            }
             let end = end_of(record);
             use Milestone::{
-                Arrival, End, Over, PredecessorArrival, PredecessorEnd, Release, Start,
+                Arrival, End, FollowedEnd, Over, PredecessorArrival, PredecessorEnd, Release, Start,
             };
             let order = [
                 Some((Start, Time::ZERO, Arrival, job.arrival)),
@@ -57,6 +63,7 @@ impl Checker<'_> {
                 Some((Arrival, job.arrival, Release, job.release)),
                 Some((Release, job.release, End, end)),
                 predecessor_end.map(|predecessor_end| (PredecessorEnd, predecessor_end, End, end)),
+                followed.filter(|_| record.end.is_some()).map(|at| (FollowedEnd, at, End, end)),
                 Some((End, end, Over, trace.over)),
             ];
             for (earlier, earlier_at, later, later_at) in order.into_iter().flatten() {

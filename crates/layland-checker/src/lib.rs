@@ -31,7 +31,8 @@
 //!
 //! For [`ScheduleRule::HighestFirst`] it also holds at every instant, in each group of CPUs, that no
 //! online CPU is idle while a job waits, and that no waiting job comes before a running one. A job is
-//! ready from its release or its predecessor's end, whichever is later, until its own end. A CPU that
+//! ready from its release or its predecessor's end, whichever is later, until its own end; and not before the jobs
+//! that it follows have completed (`followed.rs`). A CPU that
 //! spends the time of a segment on overhead counts as running its job.
 //!
 //! For [`ScheduleRule::Deferred`] it also holds at every instant that no online CPU of a group is idle while a job
@@ -87,6 +88,7 @@ mod allotted;
 mod contradictions;
 mod deferred;
 mod evidence;
+mod followed;
 mod foreign;
 mod highest_first;
 mod jobs;
@@ -221,6 +223,8 @@ struct Checker<'a> {
     /// From when on each job can run, in the order of `Trace::jobs`: its release or the end of its
     /// predecessor, whichever is later; and that end.
     ready: Vec<(Time, Option<Time>)>,
+    /// When the jobs that each one follows have completed, where tasks follow others ([`followed::ends`]).
+    followed: Vec<Option<Time>>,
     /// In the order of the trace.
     sound: Vec<Sound>,
     /// The times at which each CPU changes between online (at first) and offline.
@@ -288,6 +292,7 @@ impl<'a> Checker<'a> {
             trace,
             system,
             report: Report { limit, ..Report::default() },
+            followed: followed::ends(trace, system, &by_id),
             by_id,
             ready: vec![(Time::ZERO, None); trace.jobs.len()],
             sound: Vec::with_capacity(trace.segments.len()),

@@ -79,7 +79,16 @@ impl Checker<'_> {
     fn check_life(&mut self, index: usize, cpu: CpuId, start: Time, end: Time) {
         let record = &self.trace.jobs[index];
         let release = record.job.release;
-        if start < release {
+        if let Some(&Some(end)) = self.followed.get(index)
+            && start < end
+        {
+            self.violated(|this| Violation::BeforeFollowed {
+                job: this.name_at(index),
+                cpu,
+                at: start,
+                end,
+            });
+        } else if start < release {
             self.violated(|this| Violation::BeforeRelease {
                 job: this.name_at(index),
                 cpu,

@@ -81,6 +81,9 @@ pub enum Violation {
     /// Execution before the predecessor has ended.
     #[error("{job} runs on CPU {cpu} at {at}, before its predecessor ends at {predecessor_end}")]
     BeforePredecessor { job: JobName, cpu: CpuId, at: Time, predecessor_end: Time },
+    /// Execution before the jobs that it follows have completed; [`Time::NEVER`], if one does not.
+    #[error("{job} runs on CPU {cpu} at {at}, before the jobs that it follows have completed{}", followed(*end))]
+    BeforeFollowed { job: JobName, cpu: CpuId, at: Time, end: Time },
     /// Execution after the end.
     #[error("{job} runs on CPU {cpu} until {at}, after its end at {end}")]
     AfterEnd { job: JobName, cpu: CpuId, at: Time, end: Time },
@@ -271,6 +274,8 @@ pub enum Milestone {
     PredecessorArrival,
     /// The end of the predecessor.
     PredecessorEnd,
+    /// The completion of the jobs that it follows.
+    FollowedEnd,
     /// Its arrival.
     Arrival,
     /// Its release.
@@ -287,12 +292,18 @@ impl fmt::Display for Milestone {
             Milestone::Start => "the start of the run",
             Milestone::PredecessorArrival => "the arrival of its predecessor",
             Milestone::PredecessorEnd => "the end of its predecessor",
+            Milestone::FollowedEnd => "the completion of what it follows",
             Milestone::Arrival => "its arrival",
             Milestone::Release => "its release",
             Milestone::End => "its end",
             Milestone::Over => "the end of the run",
         })
     }
+}
+
+/// When the jobs that another one follows have completed, if they do.
+fn followed(end: Time) -> String {
+    if end == Time::NEVER { String::new() } else { format!(" at {end}") }
 }
 
 /// So many threads are named.

@@ -20,5 +20,6 @@ pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
         Field::Execution => &["exec"],
         Field::Preemption => &["segments", "nonpreemptive"],
         Field::Steps => &["steps"],
+        Field::Follows => &["follows"],
     }
 }

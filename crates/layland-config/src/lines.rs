@@ -251,6 +251,7 @@ fn is_plain(system: &System) -> bool {
             reclaim,
             preemption,
             steps,
+            follows,
             thread,
         } = task;
         wcet.len() == 1
@@ -258,6 +259,7 @@ fn is_plain(system: &System) -> bool {
             && (thread.is_none()
                 && preemption.is_anywhere()
                 && steps.is_none()
+                && follows.is_empty()
                 && budget.is_none()
                 && affinity.is_none()
                 && priority.is_none()

@@ -111,7 +111,8 @@ pub(crate) fn read(
                 | Field::Execution
                 | Field::Priority
                 | Field::Preemption
-                | Field::Steps => 0,
+                | Field::Steps
+                | Field::Follows => 0,
             };
             Some((spans[place].clone(), "here"))
         }));

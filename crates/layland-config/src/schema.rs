@@ -247,6 +247,10 @@ struct TaskTable {
     /// is left out.
     #[schemars(length(min = 1))]
     steps: Option<Vec<StepText>>,
+    /// The tasks that it follows, by name: each of its jobs is ready once their jobs of the same number have completed.
+    /// Tasks that follow each other have the same period, offset, jitter, `release` and `jobs`, and make no cycle. Of
+    /// tasks with `count`, each copy follows the copy of its number. It follows none if left out.
+    follows: Option<Vec<String>>,
     /// Which threads of a program it is about (`layland exec`): "main", or a regular expression that a whole name must
     /// match. The name of the task if left out.
     thread: Option<String>,

@@ -131,10 +131,8 @@ fn arrive_together(engine: &mut impl Engine, first: TaskId) {
         let demand = ledger.streams[id].demand(seq);
         let demand = engine.amount(demand);
         let ledger = engine.ledger_mut();
-        let mut job = ledger.tasks[id].next_job();
+        let job = ledger.tasks[id].next_job_at(arrival, release);
         debug_assert_eq!(job.id.seq, seq, "the tasks of a graph count alike");
-        job.deadline = arrival + (job.deadline - job.arrival);
-        (job.arrival, job.release) = (arrival, release);
         ledger.tasks[id].waiting.push_back((job, demand));
         ledger.tasks[id].blocked = true;
         let member = member(engine, id);

@@ -129,12 +129,14 @@ impl<T> TaskRun<T> {
     /// The job that arrives next, of a task of which one does.
     #[inline]
     pub fn next_job(&self) -> Job {
-        Job {
-            id: JobId { task: self.job.id.task, seq: self.next_seq() },
-            arrival: self.next_arrival,
-            release: self.next_release,
-            deadline: self.next_arrival + self.deadline,
-        }
+        self.next_job_at(self.next_arrival, self.next_release)
+    }
+
+    /// The same, if it arrives and can run then.
+    #[inline]
+    pub(crate) fn next_job_at(&self, arrival: Time, release: Time) -> Job {
+        let id = JobId { task: self.job.id.task, seq: self.next_seq() };
+        Job { id, arrival, release, deadline: arrival + self.deadline }
     }
 }
 

@@ -169,6 +169,7 @@ impl TableReader<'_> {
                 reclaim,
                 preemption,
                 steps: steps.map(Into::into),
+                follows: [].into(),
                 thread,
             },
         })

@@ -137,6 +137,7 @@ fn lost(system: &System) -> Vec<Problem> {
     steps::lost(system, &mut lose);
     for task in system.tasks.values() {
         let name = &task.name;
+        lose(!task.follows.is_empty(), format!("what `{name}` follows is"));
         lose(task.behaviour != Behaviour::Periodic, format!("the release of `{name}` is"));
         lose(task.execution != ExecutionModel::Wcet, format!("the execution of `{name}` is"));
     }

@@ -344,6 +344,10 @@ impl Writer {
     /// The events of a job that executes for so long. Its `run` steps are longer or shorter in proportion.
     fn job(&mut self, task: &Task, time: Service, system: &System) -> Map<String, Value> {
         let name = &task.name;
+        if !task.follows.is_empty() {
+            let message = format!("what `{name}` follows is lost");
+            self.lose(message, "threads of rt-app wait for each other by `sync` and `signal`");
+        }
         let mut job = Map::new();
         let Some(steps) = &task.steps else {
             let run = self.micros(name, "an execution time", time.ns());

@@ -7,6 +7,7 @@
 //! them readable.
 
 mod behaviour;
+mod follows;
 mod platform;
 mod request;
 mod short;
@@ -142,12 +143,12 @@ struct Broken {
     platform: bool,
     levels: bool,
     /// For each table of a task, the fields, as bits of [`bit`].
-    fields: Vec<u16>,
+    fields: Vec<u32>,
 }
 
 /// A field as a bit.
-fn bit(field: Field) -> u16 {
-    1 << field as u16
+fn bit(field: Field) -> u32 {
+    1 << field as u32
 }
 
 impl<'p, 'h> Decoder<'p, 'h> {
@@ -166,8 +167,9 @@ impl<'p, 'h> Decoder<'p, 'h> {
         let resources = self.resources(top, &platform, &broken);
         let tables = self.task_tables(top);
         let defaults = self.defaults(top, &platform, &levels);
-        let (tasks, origin) =
+        let (mut tasks, origin) =
             self.tasks(&tables, defaults, (&platform, &levels, &resources), &mut broken);
+        self.follow(&tables, &mut tasks, &origin);
         let (requests, request_spans, all_requests) = self.requests(top, &platform, &tasks);
         let provenance = value_of(top, "provenance").and_then(|entry| self.provenance(&entry));
         let Resources { listed, spans: resource_spans, .. } = resources;
@@ -413,7 +415,8 @@ impl SystemSpans<'_, '_> {
             | Field::Cluster
             | Field::Behaviour
             | Field::Execution
-            | Field::Priority => 0,
+            | Field::Priority
+            | Field::Follows => 0,
         };
         let section = match field {
             Field::Affinity | Field::Cluster => self.broken.platform,
@@ -429,7 +432,8 @@ impl SystemSpans<'_, '_> {
             | Field::Offset
             | Field::Jitter
             | Field::Behaviour
-            | Field::Priority => false,
+            | Field::Priority
+            | Field::Follows => false,
         };
         section || self.broken.fields[table] & (bit(field) | others) != 0
     }

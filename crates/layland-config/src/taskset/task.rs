@@ -31,6 +31,7 @@ pub(crate) const TASK: &[&str] = &[
     "nonpreemptive",
     "segments",
     "steps",
+    "follows",
     "thread",
     "release",
     "exec",
@@ -73,7 +74,7 @@ impl<'t> Lookup<'t> {
 
 /// The fields of a task that could not be read.
 #[derive(Default)]
-struct Faults(u16);
+struct Faults(u32);
 
 impl Faults {
     /// Records that `field` could not be read, and continues with `stand_in`.
@@ -278,6 +279,8 @@ impl Decoder<'_, '_> {
             reclaim: self.reclaim(lookup),
             preemption: faults.or(self.preemption(lookup), Field::Preemption, Preemption::Anywhere),
             steps: steps.map(Into::into),
+            // Names, of tasks that may come later.
+            follows: [].into(),
             thread: self.thread(lookup),
         }
     }

@@ -205,6 +205,7 @@ impl Out<'_> {
             reclaim,
             preemption,
             steps,
+            follows,
             thread,
         } = task;
         let level = |index: usize| match system.levels.names().get(index) {
@@ -233,6 +234,10 @@ impl Out<'_> {
             let texts =
                 steps.iter().map(|&step| quoted(&crate::steps::text(step, &system.resources)));
             self.key("steps", list(texts));
+        }
+        if !follows.is_empty() {
+            let names = follows.iter().filter_map(|&id| system.tasks.get(id));
+            self.key("follows", list(names.map(|task| quoted(&task.name))));
         }
         if let Some(budget) = budget {
             self.key("budget", time(budget));

@@ -38,7 +38,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Execution
         | Field::Priority
         | Field::Preemption
-        | Field::Steps => &[],
+        | Field::Steps
+        | Field::Follows => &[],
     }
 }
 
@@ -207,6 +208,8 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         lose(regions, format!("where `{name}` may be preempted is lost"), no_place);
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
+        let follows = !task.follows.is_empty();
+        lose(follows, format!("what `{name}` follows is lost"), no_place);
         lose(task.rank != id.index() as i64, format!("the rank of `{name}` is lost"), no_place);
         let one = task.affinity.as_ref().filter(|cpus| cpus.len() == 1);
         let several = task.affinity.is_some() && one.is_none();

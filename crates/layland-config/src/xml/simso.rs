@@ -63,7 +63,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Execution
         | Field::Priority
         | Field::Preemption
-        | Field::Steps => &[],
+        | Field::Steps
+        | Field::Follows => &[],
     }
 }
 
@@ -420,6 +421,8 @@ fn lost(system: &System) -> Vec<Problem> {
             format!("what the jobs of `{name}` lock, and when they suspend, is lost"),
             no_place,
         );
+        let follows = !task.follows.is_empty();
+        lose(follows, format!("what `{name}` follows is lost"), no_place);
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         let ranked = task.rank != id.index() as i64;

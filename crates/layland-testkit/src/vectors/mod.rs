@@ -6,6 +6,7 @@ mod blocking;
 mod classics;
 mod decision;
 mod edf_affinity;
+mod graphs;
 mod locks;
 mod mixed;
 mod mixed_runtime;
@@ -68,6 +69,13 @@ pub fn run(vector: &Value) -> Verdict {
         return match vector.get("mechanism") {
             None => mixed::run(vector),
             Some(_) => mixed_runtime::run(vector),
+        };
+    }
+    if !vector["tasks"][0]["nodes"].is_null() {
+        return match (vector.get("releases"), vector.get("reason")) {
+            (Some(_), _) => graphs::runtime(vector),
+            (None, Some(_)) => graphs::invalid(vector),
+            (None, None) => Verdict::Failed("no known schema".to_owned()),
         };
     }
     match vector["kind"].as_str() {
