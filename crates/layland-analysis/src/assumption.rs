@@ -56,6 +56,8 @@ pub enum Assumption {
     /// Jobs lock nothing and do not suspend themselves. No test lists it: every test assumes it that is neither about
     /// locks nor necessary.
     OnlyExecutes,
+    /// No task follows another one. No test lists it: every test assumes it that is neither about graphs nor necessary.
+    NoFollowers,
     /// Jobs lock nothing.
     NoSections,
     /// Jobs do not suspend themselves.
@@ -75,10 +77,10 @@ pub enum Assumption {
 }
 use Assumption::{
     BudgetKept, ConstrainedDeadlines, FewPairs, FitsAlone, Flat, Homes, ImplicitDeadlines,
-    LocalResources, NestedLocally, NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension,
-    OneCluster, OneCpuEach, OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities,
-    SemiPartitioned, SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds,
-    WcetKept, WholeClusters,
+    LocalResources, NestedLocally, NoFollowers, NoJitter, NoOverheads, NoRequests, NoSections,
+    NoSuspension, OneCluster, OneCpuEach, OnlyExecutes, OrderedNesting, OwnLevel, Preemptible,
+    Priorities, SemiPartitioned, SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels,
+    UnitSpeeds, WcetKept, WholeClusters,
 };
 
 /// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
@@ -132,7 +134,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 29] = [
+    pub const ALL: [Assumption; 30] = [
         SporadicReleases,
         NoJitter,
         ImplicitDeadlines,
@@ -154,6 +156,7 @@ impl Assumption {
         TwoCriticalities,
         Preemptible,
         OnlyExecutes,
+        NoFollowers,
         NoSections,
         NoSuspension,
         SuspendedOutside,
@@ -188,6 +191,7 @@ impl Assumption {
             TwoCriticalities => "two-criticalities",
             Preemptible => "preemptible",
             OnlyExecutes => "only-executes",
+            NoFollowers => "no-followers",
             NoSections => "no-sections",
             NoSuspension => "no-suspension",
             SuspendedOutside => "suspended-outside",
@@ -223,6 +227,7 @@ impl Assumption {
             TwoCriticalities => "there are at most two criticality levels",
             Preemptible => "a job can be preempted anywhere",
             OnlyExecutes => "jobs lock nothing and do not suspend themselves",
+            NoFollowers => "no task follows another one",
             NoSections => "jobs lock nothing",
             NoSuspension => "jobs do not suspend themselves",
             SuspendedOutside => "no job suspends itself while it holds something",
@@ -309,6 +314,14 @@ impl Assumption {
                         .then(|| format!("executes for up to {longest}, its budget is {q}"))
                 },
                 "raise `budget` to what it executes at most",
+            ),
+            NoFollowers => tasks(
+                Field::Follows,
+                &|_, task| {
+                    let followed = system.tasks.get(*task.follows.first()?)?;
+                    Some(format!("follows `{}`", followed.name))
+                },
+                "use a test for graphs, or leave out `follows`",
             ),
             NoOverheads => match system.platform.overheads.is_zero() {
                 true => Ok(()),

@@ -41,7 +41,8 @@ impl Subject {
 }
 
 /// What a test assumes besides its list: whoever is not about non-preemptive regions takes no task that has some, and
-/// whoever is not about locks takes no task whose jobs lock something or suspend themselves.
+/// whoever is not about locks takes no task whose jobs lock something or suspend themselves. None is about tasks that
+/// follow others.
 const fn besides(algorithms: &[Algorithm]) -> &'static [Assumption] {
     let (mut regions, mut steps, mut at) = (false, false, 0);
     while at < algorithms.len() {
@@ -50,10 +51,12 @@ const fn besides(algorithms: &[Algorithm]) -> &'static [Assumption] {
         at += 1;
     }
     match (regions, steps) {
-        (false, false) => &[Assumption::Preemptible, Assumption::OnlyExecutes],
-        (true, false) => &[Assumption::OnlyExecutes],
-        (false, true) => &[Assumption::Preemptible],
-        (true, true) => &[],
+        (false, false) => {
+            &[Assumption::NoFollowers, Assumption::Preemptible, Assumption::OnlyExecutes]
+        }
+        (true, false) => &[Assumption::NoFollowers, Assumption::OnlyExecutes],
+        (false, true) => &[Assumption::NoFollowers, Assumption::Preemptible],
+        (true, true) => &[Assumption::NoFollowers],
     }
 }
 
@@ -98,8 +101,8 @@ impl Shortcuts {
 
 impl SchedulabilityTest {
     /// What it assumes besides [the list](Self::assumptions): that there are no non-preemptive regions, unless it is
-    /// about them, and that jobs only execute, unless it is about locks. A necessary test needs no such thing, for
-    /// regions, sections and suspensions only take freedom away.
+    /// about them, that jobs only execute, unless it is about locks, and that no task follows another one. A necessary
+    /// test needs no such thing, for regions, sections, suspensions and what comes first only take freedom away.
     pub fn also_assumes(&self) -> &'static [Assumption] {
         match self.kind {
             TestKind::Necessary => &[],

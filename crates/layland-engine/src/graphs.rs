@@ -73,6 +73,18 @@ impl Graphs {
     }
 }
 
+impl Graphs {
+    /// The first job of a task that waits is never released, because the run is over. When the jobs that it follows
+    /// have completed, if all of them did.
+    pub(crate) fn give_up(&mut self, id: TaskId) -> Time {
+        let member = self.members.get_mut(id).and_then(|member| member.as_deref_mut());
+        match member.and_then(|member| member.waiting.pop_front()) {
+            Some(Missing { jobs: 0, since }) => since,
+            Some(_) | None => Time::ZERO,
+        }
+    }
+}
+
 impl<P: Policy, T> Ledger<P, T> {
     /// Whether a task follows another one, or is followed.
     pub fn is_in_graph(&self, id: TaskId) -> bool {

@@ -441,8 +441,11 @@ impl<P: Policy, T> Ledger<P, T> {
         if !waits {
             return None;
         }
-        if let Some((job, _)) = task.waiting.pop_front() {
+        if let Some((mut job, _)) = task.waiting.pop_front() {
             task.job.id = job.id;
+            if let Some(graphs) = &mut self.graphs {
+                job.release = job.release.max(graphs.give_up(id));
+            }
             return Some(job);
         }
         if task.next_release > self.now || in_graph {

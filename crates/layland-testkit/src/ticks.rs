@@ -2,7 +2,8 @@
 //! placement: at each tick it lists the ready jobs, sorts them, and executes the first `m` of each
 //! group for one tick.
 //!
-//! It says which jobs finish when, for periodic tasks on unit-speed CPUs, with what they do when one is late.
+//! It says which jobs finish when, for periodic tasks on unit-speed CPUs, with what they do when one is late, and
+//! which ones they follow.
 //! Which CPU a job uses does not matter to that.
 
 use layland_model::{JobOrder, OnMiss, Order, ScheduleRule, System, TaskId, Time};
@@ -79,7 +80,11 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                         .iter()
                         .filter(|other| other.task == job.task)
                         .all(|other| other.seq >= job.seq);
-                    group.tasks.contains(&job.task) && first
+                    let follows = &system.tasks[job.task].follows;
+                    let waits = pending
+                        .iter()
+                        .any(|other| other.seq == job.seq && follows.contains(&other.task));
+                    group.tasks.contains(&job.task) && first && !waits
                 })
                 .collect();
             chosen.sort_by_key(|&at| key(&pending[at]));

@@ -128,7 +128,7 @@ pub struct Explored {
 }
 
 /// What [`explore`] assumes, beside that jobs arrive at ticks.
-pub const ASSUMES: [Assumption; 7] = [
+pub const ASSUMES: [Assumption; 8] = [
     Assumption::SporadicReleases,
     Assumption::NoJitter,
     Assumption::ConstrainedDeadlines,
@@ -136,6 +136,7 @@ pub const ASSUMES: [Assumption; 7] = [
     Assumption::NoOverheads,
     Assumption::UnitSpeeds,
     Assumption::NoRequests,
+    Assumption::NoFollowers,
 ];
 
 /// A search looks at no more states than this, which take one or two gigabytes.

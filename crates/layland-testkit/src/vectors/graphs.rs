@@ -152,9 +152,26 @@ fn first_difference(vector: &Value) -> Result<Option<String>, String> {
         [("segments", segments.iter().map(segment).collect::<Value>()), ("finish", json!(finish))];
     for (name, found) in found {
         let wanted = &vector["expected"][name];
-        if found != *wanted {
+        let wanted = if name == "segments" { merged(wanted)? } else { wanted.clone() };
+        if found != wanted {
             return Ok(Some(format!("{name} are {found}, and expected are {wanted}")));
         }
     }
     Ok(None)
+}
+
+/// Segments of which none goes on where another one ends. A node without work can interrupt one for an instant, after
+/// which it goes on where it was.
+fn merged(segments: &Value) -> Result<Value, String> {
+    let mut rows: Vec<Vec<i64>> = array(segments)?.iter().map(numbers).collect::<Result<_, _>>()?;
+    rows.sort_by_key(|row| (row[2..].to_vec(), row[0]));
+    rows.dedup_by(|next, before| {
+        let goes_on = before[2..] == next[2..] && before[1] == next[0];
+        if goes_on {
+            before[1] = next[1];
+        }
+        goes_on
+    });
+    rows.sort_by_key(|row| (row[1], row[2]));
+    Ok(json!(rows))
 }

@@ -19,6 +19,7 @@ mod examples_tang2021;
 mod exhaustive;
 mod explore;
 mod first_fit;
+mod graphs;
 mod guarantees;
 mod infer;
 mod kernels;

@@ -114,6 +114,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Write \"run 1ms\", \"lock bus\", \"unlock bus\" or \"suspend 3ms\"; what is locked is listed under `[[resource]]`.",
     ),
     (
+        "layland::taskset::follows",
+        "a task follows one that is not in the file",
+        "Name tasks of the same file. Of tasks with `count`, the copy of the same number is meant.",
+    ),
+    (
         "layland::taskset::release",
         "a release pattern that is wrong",
         "The help lists the kinds and their keys.",

@@ -301,6 +301,7 @@ fn releases_are_free(system: &System) -> bool {
     };
     system.requests.is_empty()
         && system.tasks.values().all(is_free)
+        && !system.has_followers()
         && may_become_ready_together(system.tasks.values())
 }
 
