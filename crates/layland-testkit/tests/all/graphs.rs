@@ -52,7 +52,7 @@ fn waited(trace: &Trace) -> usize {
 #[test]
 fn schedules_are_those_of_the_tick_simulator() {
     for (spec, order) in POLICIES {
-        on_random(60, 30, drawn(), |system| {
+        on_random(80, 20, drawn(), |system| {
             prop_assert_eq!(system.validate(), []);
             let Ok(policy) = registry().build(spec, &system) else { return Ok(false) };
             let rule = policy.rule();
