@@ -230,7 +230,9 @@ task = [
 #[test]
 fn programs_under_a_policy_of_ours_on_other_kernels() {
     let Some(Ready { guest, layland }) = ready_for_ext() else { return };
-    for kernel in guest.labelled(&["7.3", "7.3-rt"]) {
+    // The short form leaves PREEMPT_RT to runs (`ext.rs`): a manager that polls there keeps the emulator busy, so that
+    // this boot takes longest of all.
+    for kernel in guest.chosen(&["7.3"], &["7.3", "7.3-rt"]) {
         eprintln!("{}: {}", kernel.label, kernel.package);
         // Under PREEMPT_RT the manager polls, and has the second CPU for itself.
         let first = if kernel.label.ends_with("-rt") { 2 } else { 1 };

@@ -6,7 +6,7 @@
 
 use crate::{Ready, ready};
 use layland_system_tests::overheads::EXAMPLE_6;
-use layland_system_tests::{Booted, Kernel, NO_FAIR_SERVERS, WITH_DEADLINE};
+use layland_system_tests::{AROUND_THE_REPAIR, Booted, Kernel, NO_FAIR_SERVERS, WITH_DEADLINE};
 use serde_json::Value;
 
 /// Five tasks that need 1.15 of 3 CPUs.
@@ -28,7 +28,7 @@ task = [
 #[test]
 fn policies_and_defects_on_other_kernels() {
     let Some(Ready { guest, layland }) = ready() else { return };
-    for kernel in guest.labelled(&WITH_DEADLINE) {
+    for kernel in guest.chosen(&AROUND_THE_REPAIR, &WITH_DEADLINE) {
         let dispatched = |policy: &str| {
             format!(
                 "layland run {SLACK} --policy {policy} --margin 5ms --duration 1s --check --json"

@@ -2,6 +2,9 @@
 //!
 //! Needs Debian's apt-get, and root to install QEMU; otherwise it says what it needs. It builds a static `layland`, or
 //! takes the one that `LAYLAND_STATIC` names.
+//!
+//! The short form boots the fewest kernels on which every defect and every engine is seen; `LAYLAND_KERNELS=all` makes
+//! each test boot all that it knows of. Those of the doctor and of the engine ext always do.
 
 mod daemon;
 mod doctor;
