@@ -4,14 +4,17 @@
 # picture. The Debian package is removed again, and has to leave nothing. A program for another kind of machine is tried
 # in an emulator, which is brought into the root.
 #
-#   packaging/try.sh FOLDER        what packaging/release.sh wrote
+#   packaging/try.sh FOLDER [LIBRARY..]
+#
+# FOLDER is what packaging/release.sh wrote. A wheel that is no release's (tools/test_release.sh) may need more than
+# Python: a LIBRARY, `elf`, is brought into its root, with what that needs.
 set -euo pipefail
 
 folder=$(cd "${1:?the folder that release.sh wrote}" && pwd)
 # Who is not root may become it in a namespace, where the kernel allows that.
 if [ "$(id -u)" != 0 ]; then
   if unshare --user --map-root-user true 2>/dev/null; then
-    exec unshare --user --map-root-user "$0" "$folder"
+    exec unshare --user --map-root-user "$0" "$folder" "${@:2}"
   fi
   echo "skipped: needs root (or user namespaces)"
   exit 0
@@ -20,6 +23,7 @@ fi
 # Of a command that users download: megabytes of ten to the six.
 most=10000000
 python=${PYTHON:-python3}
+more=("${@:2}")
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -222,7 +226,8 @@ for file in $(files '*.deb'); do
   fi
 done
 
-# A wheel needs Python, and nothing else: the interpreter and its standard library are brought into the root.
+# A wheel needs Python, and nothing else: the interpreter and its standard library are brought into the root, and the
+# libraries that were named.
 for file in $(files '*.whl'); do
   is_for_here "$file" || continue
   what=${file##*/}
@@ -243,6 +248,10 @@ print(sysconfig.get_config_var("WHEEL_PKG_DIR") or "")')
     --exclude='./test' --exclude='./config-*' --exclude=idlelib --exclude=tkinter . | tar --extract --directory "$root$library"
   # The libraries of every system with glibc, which manylinux leaves to it.
   mapfile -t libraries < <(/sbin/ldconfig -p | sed -nE "s#^\s*lib(c|dl|gcc_s|m|pthread|rt)\.so\.[0-9]+ \(libc6,.*=> ##p")
+  for name in "${more[@]}"; do
+    mapfile -t -O ${#libraries[@]} libraries \
+      < <(/sbin/ldconfig -p | sed -nE "s#^\s*lib$name\.so\.[0-9]+ \(libc6,.*=> ##p")
+  done
   bring "$interpreter" "$library"/lib-dynload/*.so "${libraries[@]}"
   if [ -n "${places[2]}" ]; then
     mkdir -p "$root${places[2]}"

@@ -1,9 +1,20 @@
 #!/usr/bin/env bash
 # Tests the Python package: `pip install .` into an environment of its own, the tests, the examples in the
-# documentation, and the types. Everything stays below target/, and the build uses what `cargo test` has built.
+# documentation, and the types. Everything stays below target/.
+#
+#   tools/test_python.sh [MODULE]
+#
+# MODULE is an extension module that is built already (target/debug/lib_layland.so): a wheel is made of it and
+# installed, and nothing is compiled. What that does not see: whether maturin builds the module, and with the features
+# that it has by itself. Built with the workspace, its dependencies have those that tests ask for, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+module=${1:-}
+if [ -n "$module" ] && [ ! -f "$module" ]; then
+  echo "there is no module $module (cargo build --workspace --lib --tests)" >&2
+  exit 1
+fi
 python=${PYTHON:-python3}
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
   echo "skipped: needs Python 3.11 or newer (python3)"
@@ -28,9 +39,16 @@ if ! cmp -s "$needs" "$environment/installed.txt"; then
 fi
 in_environment() { "$environment/bin/python" -m "$@"; }
 
-# The profile of the tests: with assertions, and quick to build.
-in_environment pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall \
-  --config-settings=build-args='--profile dev' .
+install=(pip install --quiet --disable-pip-version-check --no-deps --force-reinstall)
+if [ -n "$module" ]; then
+  wheels=$PWD/target/python-wheel
+  rm -rf "$wheels"
+  mkdir -p "$wheels"
+  in_environment "${install[@]}" "$("$environment/bin/python" tools/wheel_of_module.py "$module" "$wheels")"
+else
+  # The profile of the tests: with assertions, and quick to build.
+  in_environment "${install[@]}" --no-build-isolation --config-settings=build-args='--profile dev' .
+fi
 
 in_environment pytest --quiet
 # The package that is installed, from where no folder of the same name is.

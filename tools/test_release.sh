@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Tests the files of a release, in short: makes them twice, in two folders, from the static program that the system
-# tests have built, compares all bytes, and tries them in empty roots. The wheel is built from what the tests of the
-# Python package have built. Two builds of the program itself are compared by packaging/reproduce.sh, in minutes;
-# programs for musl and for other machines are built by hand (docs/releases.md), and here only the reasons why one
-# cannot be built are tested.
+# tests have built, compares all bytes, and tries them in empty roots. The wheel is the one that LAYLAND_WHEEL names,
+# or one that maturin builds, as a release has it. In short means for the former: that a module needs nothing but Python
+# is not seen. Two builds of the program itself are compared by packaging/reproduce.sh, in minutes; programs for musl and
+# for other machines are built by hand (docs/releases.md), and here only the reasons why one cannot be built are tested.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -121,13 +121,20 @@ if ! diff --recursive "$work/one" "$work/two"; then
 fi
 
 environment=$PWD/target/python
-if [ -x "$environment/bin/maturin" ]; then
-  # As tools/test_python.sh builds it, so that nothing is compiled again.
+libraries=()
+if [ -n "${LAYLAND_WHEEL:-}" ]; then
+  cp "$LAYLAND_WHEEL" "$work/one"
+  # Its module is built with the workspace, and so with the engine ext.
+  libraries=(elf z)
+elif [ -x "$environment/bin/maturin" ]; then
+  # As tools/test_python.sh builds it without a module, so that nothing is compiled again.
   PATH=$environment/bin:$PATH "$environment/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
     --no-build-isolation --config-settings=build-args='--profile dev' --wheel-dir "$work/one" .
-  (cd "$work/one" && sha256sum ./*.whl | sed 's/ \.\// /' >>SHA256SUMS)
 else
   echo "skipped: needs the environment of tools/test_python.sh"
 fi
+if compgen -G "$work/one/*.whl" >/dev/null; then
+  (cd "$work/one" && sha256sum ./*.whl | sed 's/ \.\// /' >>SHA256SUMS)
+fi
 
-packaging/try.sh "$work/one"
+packaging/try.sh "$work/one" "${libraries[@]}"
