@@ -1,4 +1,6 @@
 //! The assumptions of the tests, as data that can be listed and checked.
+//!
+//! Long because every assumption has its name, its text and its check here.
 
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Rate, Service, System, SystemPart,
@@ -7,6 +9,7 @@ use layland_model::{
 use std::collections::BTreeMap;
 use std::fmt;
 
+mod graphs;
 mod steps;
 
 /// Something that a test assumes of a system.
@@ -56,8 +59,6 @@ pub enum Assumption {
     /// Jobs lock nothing and do not suspend themselves. No test lists it: every test assumes it that is neither about
     /// locks nor necessary.
     OnlyExecutes,
-    /// No task follows another one. No test lists it: every test assumes it that is neither about graphs nor necessary.
-    NoFollowers,
     /// Jobs lock nothing.
     NoSections,
     /// Jobs do not suspend themselves.
@@ -74,13 +75,24 @@ pub enum Assumption {
     NestedLocally,
     /// Every resource that is used has a home; those of nested sections that of their users.
     Homes,
+    /// No task follows another one. No test lists it: every test assumes it that is neither about graphs nor necessary.
+    Independent,
+    /// Some task follows another one, and the tasks of a graph have one deadline and the same CPUs.
+    Graphs,
+    /// The tasks of a graph have one priority, and other graphs of the cluster have others.
+    GraphPriorities,
+    /// Different graphs of a cluster have different periods.
+    GraphPeriods,
+    /// Different graphs of a cluster have different deadlines.
+    GraphDeadlines,
 }
 use Assumption::{
-    BudgetKept, ConstrainedDeadlines, FewPairs, FitsAlone, Flat, Homes, ImplicitDeadlines,
-    LocalResources, NestedLocally, NoFollowers, NoJitter, NoOverheads, NoRequests, NoSections,
-    NoSuspension, OneCluster, OneCpuEach, OnlyExecutes, OrderedNesting, OwnLevel, Preemptible,
-    Priorities, SemiPartitioned, SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels,
-    UnitSpeeds, WcetKept, WholeClusters,
+    BudgetKept, ConstrainedDeadlines, FewPairs, FitsAlone, Flat, GraphDeadlines, GraphPeriods,
+    GraphPriorities, Graphs, Homes, ImplicitDeadlines, Independent, LocalResources, NestedLocally,
+    NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension, OneCluster, OneCpuEach,
+    OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities, SemiPartitioned,
+    SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept,
+    WholeClusters,
 };
 
 /// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
@@ -134,7 +146,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 30] = [
+    pub const ALL: [Assumption; 34] = [
         SporadicReleases,
         NoJitter,
         ImplicitDeadlines,
@@ -156,7 +168,6 @@ impl Assumption {
         TwoCriticalities,
         Preemptible,
         OnlyExecutes,
-        NoFollowers,
         NoSections,
         NoSuspension,
         SuspendedOutside,
@@ -165,6 +176,11 @@ impl Assumption {
         OrderedNesting,
         NestedLocally,
         Homes,
+        Independent,
+        Graphs,
+        GraphPriorities,
+        GraphPeriods,
+        GraphDeadlines,
     ];
 
     /// A short name, for programs and for `layland explain`.
@@ -191,7 +207,6 @@ impl Assumption {
             TwoCriticalities => "two-criticalities",
             Preemptible => "preemptible",
             OnlyExecutes => "only-executes",
-            NoFollowers => "no-followers",
             NoSections => "no-sections",
             NoSuspension => "no-suspension",
             SuspendedOutside => "suspended-outside",
@@ -200,6 +215,11 @@ impl Assumption {
             OrderedNesting => "ordered-nesting",
             NestedLocally => "nested-locally",
             Homes => "homes",
+            Independent => "independent",
+            Graphs => "graphs",
+            GraphPriorities => "graph-priorities",
+            GraphPeriods => "graph-periods",
+            GraphDeadlines => "graph-deadlines",
         }
     }
 
@@ -227,7 +247,6 @@ impl Assumption {
             TwoCriticalities => "there are at most two criticality levels",
             Preemptible => "a job can be preempted anywhere",
             OnlyExecutes => "jobs lock nothing and do not suspend themselves",
-            NoFollowers => "no task follows another one",
             NoSections => "jobs lock nothing",
             NoSuspension => "jobs do not suspend themselves",
             SuspendedOutside => "no job suspends itself while it holds something",
@@ -236,6 +255,15 @@ impl Assumption {
             OrderedNesting => "resources that are locked within each other are so in one order",
             NestedLocally => "only resources of tasks on one CPU are locked within each other",
             Homes => "every resource has a home, nested ones that of their users",
+            Independent => "no task follows another one",
+            Graphs => {
+                "tasks follow others, and those of a graph have one deadline and the same CPUs"
+            }
+            GraphPriorities => {
+                "tasks of one graph have one priority, and those of another one another"
+            }
+            GraphPeriods => "different graphs have different periods",
+            GraphDeadlines => "different graphs have different deadlines",
         }
     }
 
@@ -314,14 +342,6 @@ impl Assumption {
                         .then(|| format!("executes for up to {longest}, its budget is {q}"))
                 },
                 "raise `budget` to what it executes at most",
-            ),
-            NoFollowers => tasks(
-                Field::Follows,
-                &|_, task| {
-                    let followed = system.tasks.get(*task.follows.first()?)?;
-                    Some(format!("follows `{}`", followed.name))
-                },
-                "use a test for graphs, or leave out `follows`",
             ),
             NoOverheads => match system.platform.overheads.is_zero() {
                 true => Ok(()),
@@ -433,6 +453,9 @@ impl Assumption {
             ),
             OnlyExecutes | NoSections | NoSuspension | SuspendedOutside | LocalResources | Flat
             | OrderedNesting | NestedLocally | Homes => self.check_steps(system),
+            Independent | Graphs | GraphPriorities | GraphPeriods | GraphDeadlines => {
+                self.check_graphs(system)
+            }
             TwoLevels => {
                 let all = system.platform.all_cpus();
                 let small: Vec<CpuSet> = (system.tasks.ids())

@@ -23,7 +23,7 @@ use crate::uniprocessor::fixed_priority::{
     self, AUDSLEY, HYPERBOLIC, LIU_LAYLAND, RTA, RTA_DM, RTA_RM,
 };
 use crate::{
-    BoundTest, ResponseTest, SchedulabilityTest, affinity, deadline, global_edf, global_fp,
+    BoundTest, ResponseTest, SchedulabilityTest, affinity, deadline, global_edf, global_fp, graph,
     locking, mixed, necessary, optimal, partitioned, semi_partitioned, top_first, uniprocessor,
 };
 
@@ -124,6 +124,10 @@ pub const TESTS: &[SchedulabilityTest] = &[
     global_fp::BCL_FP,
     global_fp::BERTOGNA_FP,
     global_fp::GUAN_FP,
+    graph::EDF,
+    graph::RM,
+    graph::DM,
+    graph::FP,
     affinity::hpa_speed::TEST,
     affinity::edf::TEST,
     affinity::fixed_priority::RM,
@@ -233,6 +237,10 @@ pub const RESPONSES: &[ResponseTest] = &[
     global_fp::GUAN_RM_RESPONSE,
     global_fp::GUAN_DM_RESPONSE,
     global_fp::GUAN_FP_RESPONSE,
+    graph::EDF_RESPONSES,
+    graph::RM_RESPONSES,
+    graph::DM_RESPONSES,
+    graph::FP_RESPONSES,
     affinity::edf::RESPONSES,
     affinity::fixed_priority::RM_RESPONSE,
     affinity::fixed_priority::DM_RESPONSE,

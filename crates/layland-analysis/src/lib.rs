@@ -34,6 +34,7 @@
 //! | [`uniprocessor`] | EDF and fixed priorities, one CPU or several with pinned tasks: exact |
 //! | [`global_edf`] | GFB, LOAD, BAK, BCL, BCLI, BAR, response times, FF-DBF; tardiness by Devi-Anderson and by compliant vectors |
 //! | [`global_fp`] | global fixed priorities: response times |
+//! | [`graph`] | tasks that follow others: response times of graphs under global EDF and fixed priorities |
 //! | [`optimal`] | RUN and QPS: exact; what their overheads come to |
 //! | [`overheads`] | a system without overheads whose tasks need as much more |
 //! | [`partitioned`] | is there a partition? the utilization bound of Lopez et al. |
@@ -59,6 +60,7 @@ mod enclosure;
 pub mod fixed_point;
 pub mod global_edf;
 pub mod global_fp;
+pub mod graph;
 mod group;
 pub mod locking;
 pub mod mixed;

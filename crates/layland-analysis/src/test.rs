@@ -40,23 +40,28 @@ impl Subject {
     }
 }
 
-/// What a test assumes besides its list: whoever is not about non-preemptive regions takes no task that has some, and
-/// whoever is not about locks takes no task whose jobs lock something or suspend themselves. None is about tasks that
-/// follow others.
-const fn besides(algorithms: &[Algorithm]) -> &'static [Assumption] {
+/// What a test assumes besides its list: whoever is not about non-preemptive regions takes no task that has some,
+/// whoever is not about locks takes no task whose jobs lock something or suspend themselves, and whoever is not about
+/// graphs takes no task that follows another one.
+const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [Assumption] {
+    use Assumption::{Independent, OnlyExecutes, Preemptible};
     let (mut regions, mut steps, mut at) = (false, false, 0);
     while at < algorithms.len() {
         regions |= matches!(algorithms[at], Algorithm::Deferred(..));
         steps |= matches!(algorithms[at], Algorithm::Locking(..));
         at += 1;
     }
+    let (mut graphs, mut at) = (false, 0);
+    while at < listed.len() {
+        graphs |= matches!(listed[at], Assumption::Graphs);
+        at += 1;
+    }
     match (regions, steps) {
-        (false, false) => {
-            &[Assumption::NoFollowers, Assumption::Preemptible, Assumption::OnlyExecutes]
-        }
-        (true, false) => &[Assumption::NoFollowers, Assumption::OnlyExecutes],
-        (false, true) => &[Assumption::NoFollowers, Assumption::Preemptible],
-        (true, true) => &[Assumption::NoFollowers],
+        (false, false) if graphs => &[Preemptible, OnlyExecutes],
+        (false, false) => &[Preemptible, OnlyExecutes, Independent],
+        (true, false) => &[OnlyExecutes, Independent],
+        (false, true) => &[Preemptible, Independent],
+        (true, true) => &[Independent],
     }
 }
 
@@ -101,12 +106,14 @@ impl Shortcuts {
 
 impl SchedulabilityTest {
     /// What it assumes besides [the list](Self::assumptions): that there are no non-preemptive regions, unless it is
-    /// about them, that jobs only execute, unless it is about locks, and that no task follows another one. A necessary
-    /// test needs no such thing, for regions, sections, suspensions and what comes first only take freedom away.
+    /// about them, that jobs only execute, unless it is about locks, and that no task follows another one, unless it
+    /// is about graphs. A necessary test needs no such thing, for all of these only take freedom away.
     pub fn also_assumes(&self) -> &'static [Assumption] {
         match self.kind {
             TestKind::Necessary => &[],
-            TestKind::Exact | TestKind::Sufficient => besides(self.subject.algorithms()),
+            TestKind::Exact | TestKind::Sufficient => {
+                besides(self.subject.algorithms(), self.assumptions)
+            }
         }
     }
 
@@ -172,7 +179,7 @@ pub struct BoundTest {
 impl BoundTest {
     /// What it assumes besides [the list](Self::assumptions): as [of a test](SchedulabilityTest::also_assumes).
     pub fn also_assumes(&self) -> &'static [Assumption] {
-        besides(self.algorithms)
+        besides(self.algorithms, self.assumptions)
     }
 
     /// Runs the analysis on a valid system.
@@ -221,7 +228,7 @@ pub struct ResponseTest {
 impl ResponseTest {
     /// What it assumes besides [the list](Self::assumptions): as [of a test](SchedulabilityTest::also_assumes).
     pub fn also_assumes(&self) -> &'static [Assumption] {
-        besides(self.algorithms)
+        besides(self.algorithms, self.assumptions)
     }
 
     /// Runs the analysis on a valid system: a bound for each task for which it finds one.

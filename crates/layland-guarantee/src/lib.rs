@@ -53,8 +53,8 @@ pub use stated::Stated;
 use layland_analysis::deadline::admission::{self as bandwidth, Limit};
 use layland_analysis::overheads::{Inflated, Inflation, inflate_placed};
 use layland_analysis::{
-    Finding, Reason, Refusal, ResponseBound, SchedulabilityTest, Subject, Tardiness, TestKind,
-    Verdict, catalogue, semi_partitioned,
+    Assumption, Finding, Reason, Refusal, ResponseBound, SchedulabilityTest, Subject, Tardiness,
+    TestKind, Verdict, catalogue, semi_partitioned,
 };
 use layland_model::{
     Algorithm, Behaviour, Duration, Form, JobOrder, OnMiss, Rate, ScheduleRule, SplitOrder, System,
@@ -467,6 +467,12 @@ pub(crate) fn verdict<'a>(
             found.reasons.push("no analysis of EDZL counts overheads".to_owned());
             None
         }
+        (ScheduleRule::HighestFirst { .. }, false) if system.has_followers() => {
+            found
+                .reasons
+                .push("no analysis of tasks that follow others counts overheads".to_owned());
+            None
+        }
         (ScheduleRule::HighestFirst { .. }, false) => match inflate_placed(&placed, system) {
             Ok(inflated) => Some(inflated),
             Err(refusal) => {
@@ -690,6 +696,10 @@ impl Assessment {
         let admission = matches!(test.subject, Subject::Admission(_));
         let about_any = test.subject == Subject::SomeScheduler;
         match &**finding {
+            // Of a set without graphs the tests for graphs have nothing to say, not even that they do not apply.
+            Err(refusal) if refusal.assumption == Assumption::Graphs && !system.has_followers() => {
+                return;
+            }
             // What a paper claims and does not hold decides nothing.
             _ if matches!(test.subject, Subject::Unsound(..)) => {}
             // That some scheduler can do it, or that tasks are let in, guarantees no deadline.

@@ -136,7 +136,7 @@ pub const ASSUMES: [Assumption; 8] = [
     Assumption::NoOverheads,
     Assumption::UnitSpeeds,
     Assumption::NoRequests,
-    Assumption::NoFollowers,
+    Assumption::Independent,
 ];
 
 /// A search looks at no more states than this, which take one or two gigabytes.

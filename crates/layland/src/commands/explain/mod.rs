@@ -307,8 +307,10 @@ fn entries(registry: &Registry) -> Vec<Entry> {
                  SUSP-UNIFIED, MPCP, FMLP+, DPCP, MSRP and their like) nor necessary."
                     .to_owned()
             }
-            _ if assumption == Assumption::NoFollowers => {
-                "Every test assumes it that is not necessary.".to_owned()
+            _ if assumption == Assumption::Independent => {
+                "Every test assumes it that is neither about graphs (GRAPH-EDF, GRAPH-FP, GRAPH-RM, GRAPH-DM) nor \
+                 necessary."
+                    .to_owned()
             }
             0 => "No test assumes it; the speed of hierarchical EDF does.".to_owned(),
             _ => format!("Assumed by {}.", who.join(", ")),

@@ -1,0 +1,183 @@
+//! Response bounds of several DAG tasks on `m` CPUs that they share: exact integer forms.
+//!
+//! Carry-in as Melani et al. 2015: the instance that is carried in does its work on all CPUs just before it is `R_i`
+//! old, and the others do theirs at once on release. Everything is multiplied by `m`, so that it is an integer:
+//!
+//! - `W_i(d) = q C_i + min(C_i, rem)` with `m (d + R_i) - C_i = q (m T_i) + rem`: the most that `tau_i` executes in an
+//!   interval of length `d`;
+//! - `E_i = sum over j >= 0 with y > j T_i of min(C_i, m (y - j T_i))` with `y = D_k - D_i + R_i`: the same under EDF,
+//!   of instances with deadlines not after that of the one under study.
+//!
+//! Melani et al. have fractions; one floor over all interference is sharper, and sound as times are whole. The number
+//! of tasks that carry work in is not limited to `m - 1` here: the proof of that is for sequential tasks.
+//!
+//! Why the circle of bounds is sound: at the first instant at which some instance is older than its bound, all others
+//! have kept theirs, and then its own inequality contradicts.
+
+#![expect(non_snake_case, reason = "symbols of the papers")]
+
+use layland_offline::graph::{BoundKind, Recurrent};
+
+/// The most steps of a search; one that needs more finds no bound.
+const STEPS: u64 = 1 << 20;
+
+/// A task by its numbers.
+struct Numbers {
+    C: i128,
+    L: i128,
+    D: i128,
+    T: i128,
+    /// The bound on an instance that has all CPUs.
+    graham: i128,
+}
+
+impl Numbers {
+    fn of(tasks: &[&Recurrent], cpus: usize) -> Vec<Numbers> {
+        let numbers = |task: &&Recurrent| Numbers {
+            C: task.dag.volume().into(),
+            L: task.dag.length().into(),
+            D: task.deadline.into(),
+            T: task.period.into(),
+            graham: task.dag.bound(BoundKind::Graham, cpus).expect("it follows no paths").into(),
+        };
+        tasks.iter().map(numbers).collect()
+    }
+
+    /// `W_i(d)`.
+    fn workload(&self, d: i128, R_i: i128, m: i128) -> i128 {
+        let (x, mT) = (m * (d + R_i) - self.C, m * self.T);
+        x.div_euclid(mT) * self.C + self.C.min(x.rem_euclid(mT))
+    }
+
+    /// `E_i`: the instances with at least `C_i / m` before the end count whole, and the others are a progression.
+    fn with_deadlines(&self, D_k: i128, R_i: i128, m: i128) -> i128 {
+        let y = D_k - self.D + R_i;
+        if y <= 0 {
+            return 0;
+        }
+        let all = (y - 1) / self.T + 1;
+        let whole = match y - (self.C - 1) / m - 1 {
+            room @ 0.. => (room / self.T + 1).min(all),
+            _ => 0,
+        };
+        let rest = all - whole;
+        // The sum of m (y - j T) for j from `whole` to `all - 1`.
+        whole * self.C + m * (rest * y - self.T * (whole + all - 1) * rest / 2)
+    }
+
+    /// The least `R` with `R = L_k + floor((C_k - L_k + interference(R)) / m)`, if it is at most `D_k`.
+    fn response(
+        &self,
+        m: i128,
+        steps: &mut u64,
+        interference: impl Fn(i128) -> i128,
+    ) -> Option<i128> {
+        let mut R = self.graham;
+        while R <= self.D {
+            *steps = steps.checked_sub(1)?;
+            let next = self.L + (self.C - self.L + interference(R)) / m;
+            if next <= R {
+                return Some(R);
+            }
+            R = next;
+        }
+        None
+    }
+}
+
+/// A bound for each of these tasks, in the order of their priorities, highest first, under global fixed priorities. The
+/// first one without a bound takes those of all below it.
+///
+/// Assumptions: (1) `D_i <= T_i`, (2) sporadic without jitter, (3) priorities are all different, (4) preemptive, whole
+/// times, WCETs are kept.
+///
+/// ```
+/// use layland_analysis::graph::global_fp;
+/// use layland_offline::graph::{Dag, Recurrent};
+/// let fork = Dag::new(&[1, 4, 3, 3, 1], &[(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4)]).unwrap();
+/// let alone = Recurrent { dag: fork, period: 8, deadline: 8 };
+/// assert_eq!(global_fp(&[&alone], 3), [Some(8)]);
+/// assert_eq!(global_fp(&[&alone], 2), [None]);
+/// ```
+pub fn global_fp(tasks: &[&Recurrent], cpus: usize) -> Vec<Option<i64>> {
+    let (tasks, m) = (Numbers::of(tasks, cpus), cpus as i128);
+    let mut R: Vec<i128> = Vec::with_capacity(tasks.len());
+    let mut steps = STEPS;
+    for tau_k in &tasks {
+        let interference =
+            |d| tasks.iter().zip(&R).map(|(tau_i, &R_i)| tau_i.workload(d, R_i, m)).sum();
+        match tau_k.response(m, &mut steps, interference) {
+            Some(R_k) => R.push(R_k),
+            None => break,
+        }
+    }
+    (0..tasks.len()).map(|k| R.get(k).map(|&R_k| R_k as i64)).collect()
+}
+
+/// A bound for each of these tasks under global EDF; none for any if one has none within its deadline.
+///
+/// Bounds begin at the deadlines and are lowered until nothing changes; each round is sound by itself.
+/// Assumptions: as of [`global_fp`], without the one about priorities.
+///
+/// ```
+/// use layland_analysis::graph::global_edf;
+/// use layland_offline::graph::{Dag, Recurrent};
+/// let task = |work: &[i64], period| {
+///     Recurrent { dag: Dag::new(work, &[(0, 1)]).unwrap(), period, deadline: period }
+/// };
+/// assert_eq!(global_edf(&[&task(&[1, 1], 9)], 2), Some(vec![2]));
+/// assert_eq!(global_edf(&[&task(&[5, 5], 9)], 2), None);
+/// ```
+pub fn global_edf(tasks: &[&Recurrent], cpus: usize) -> Option<Vec<i64>> {
+    let (tasks, m) = (Numbers::of(tasks, cpus), cpus as i128);
+    if tasks.iter().any(|tau_k| tau_k.L > tau_k.D) {
+        return None;
+    }
+    let mut R: Vec<Option<i128>> = vec![None; tasks.len()];
+    let mut steps = STEPS;
+    loop {
+        let bounds: Vec<i128> = R.iter().zip(&tasks).map(|(R_i, t)| R_i.unwrap_or(t.D)).collect();
+        let lower = |k: usize, steps: &mut u64| {
+            let tau_k = &tasks[k];
+            let others = || tasks.iter().zip(&bounds).enumerate().filter(|&(i, _)| i != k);
+            let limits: Vec<i128> =
+                others().map(|(_, (tau_i, &R_i))| tau_i.with_deadlines(tau_k.D, R_i, m)).collect();
+            tau_k.response(m, steps, |d| {
+                let workload = others().map(|(_, (tau_i, &R_i))| tau_i.workload(d, R_i, m));
+                workload.zip(&limits).map(|(W, &E)| W.min(E)).sum()
+            })
+        };
+        let next: Vec<Option<i128>> = (0..tasks.len()).map(|k| lower(k, &mut steps)).collect();
+        // A round that ran out of steps says nothing: what the last one found holds.
+        if next == R || steps == 0 {
+            return R.into_iter().map(|R_k| R_k.map(|R_k| R_k as i64)).collect();
+        }
+        R = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `E_i` as it is written, an instance after the other.
+    #[test]
+    fn the_sum_of_instances_is_the_sum_of_each() {
+        let mut seen = 0;
+        for C in 1..9 {
+            for T in 1..6 {
+                for m in 1..4 {
+                    for y in -3..20 {
+                        // y = D_k - D + R_i.
+                        let tau_i = Numbers { C, L: 1, D: 3, T, graham: C };
+                        let each = (0..30).map(|j| y - j * T).filter(|&left| left > 0);
+                        let slow: i128 = each.map(|left| C.min(m * left)).sum();
+                        assert_eq!(tau_i.with_deadlines(y, 3, m), slow, "C {C} T {T} m {m} y {y}");
+                        seen += i32::from(slow > 0);
+                    }
+                }
+            }
+        }
+        assert!(seen > 1000, "{seen}");
+    }
+}

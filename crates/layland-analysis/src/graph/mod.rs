@@ -1,0 +1,163 @@
+//! DAG tasks under global scheduling: tasks that follow others, **sufficient** tests with response bounds.
+//!
+//! | test | policies | source |
+//! |---|---|---|
+//! | `GRAPH-EDF` | `g-edf`, `c-edf` | Melani et al. 2015, with floors |
+//! | `GRAPH-FP`, `GRAPH-RM`, `GRAPH-DM` | `g-fp`, `g-rm`, `g-dm` | the same |
+//!
+//! Assumes: (1) some task follows another, and the tasks of a graph have one deadline and one cluster, (2) jobs of a
+//! task at least a period apart, (3) no release jitter, (4) `D_i <= T_i`, (5) WCETs are kept, (6) overheads are part of
+//! `C_i`, (7) unit speeds, (8) no affinities within a cluster, (9) nothing changes while the system runs; for fixed
+//! priorities: (10) the tasks of a graph have one priority, and different graphs of a cluster have different ones.
+//! Jobs are preemptible and only execute. Times are whole nanoseconds.
+//!
+//! Assumption (10) is no formality. Of equal priorities the *rank* decides before the task, so the nodes of two graphs
+//! mix, and no order of the graphs describes that.
+//!
+//! A task that neither follows nor is followed is a graph of one node. The bound of a task is that of its graph: from
+//! the arrival of an instance to the end of the last of its nodes.
+
+mod bounds;
+
+pub use bounds::{global_edf, global_fp};
+
+use crate::Assumption::{self, *};
+use crate::assumption::and;
+use crate::group::Group;
+use crate::test::test_and_responses;
+use crate::uniprocessor::fixed_priority::PriorityOrder;
+use crate::{
+    Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
+    Scope, Subject, TestKind,
+};
+use layland_model::{Algorithm, Duration, Form, Order, System, Task, TaskId, TaskMap};
+use layland_offline::graph::{Dag, Recurrent};
+
+/// Melani, Bertogna, Bonifaci, Marchetti-Spaccamela and Buttazzo 2015.
+pub const MELANI: Citation = Citation {
+    key: "melani2015response",
+    text: "A. Melani, M. Bertogna, V. Bonifaci, A. Marchetti-Spaccamela and G. Buttazzo. Response-time analysis of \
+           conditional DAG tasks in multiprocessor systems. ECRTS 2015, pages 211-221.",
+    bibtex: "@inproceedings{melani2015response,
+  author    = {Alessandra Melani and Marko Bertogna and Vincenzo Bonifaci and Alberto Marchetti-Spaccamela and
+               Giorgio Buttazzo},
+  title     = {Response-Time Analysis of Conditional {DAG} Tasks in Multiprocessor Systems},
+  booktitle = {27th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {211--221}, year = {2015}
+}",
+};
+
+/// That there are graphs comes first: a set without any is no matter of these tests, whatever else it breaks.
+const BASE: &[Assumption] = &[
+    Graphs,
+    SporadicReleases,
+    NoJitter,
+    ConstrainedDeadlines,
+    WcetKept,
+    NoOverheads,
+    UnitSpeeds,
+    WholeClusters,
+    NoRequests,
+];
+const GIVEN: &[Assumption] = &and::<11>(&and::<10>(BASE, Priorities), GraphPriorities);
+const BY_PERIOD: &[Assumption] = &and::<10>(BASE, GraphPeriods);
+const BY_DEADLINE: &[Assumption] = &and::<10>(BASE, GraphDeadlines);
+const NO_PROOF: &str = "the verifier does not know graphs";
+
+macro_rules! tests {
+    ($($test:ident, $responses:ident, $name:literal, $order:ident, $by:expr, $assumptions:ident, $title:literal;)*) => {
+        $(test_and_responses! {
+            $test, $responses, $name, $title,
+            &[
+                Algorithm::Ordered(Form::Global, Order::$order),
+                Algorithm::Ordered(Form::Clustered, Order::$order),
+            ],
+            $assumptions, &[&MELANI], Certify::Without(NO_PROOF),
+            |system| both(system, $by).0,
+            |system| both(system, $by).1,
+            |system| both(system, $by)
+        })*
+    };
+}
+tests! {
+    EDF, EDF_RESPONSES, "GRAPH-EDF", Deadline, None, BASE, "response times of graphs under global EDF";
+    FP, FP_RESPONSES, "GRAPH-FP", Given, Some(PriorityOrder::Given), GIVEN,
+        "response times of graphs under global fixed priorities";
+    RM, RM_RESPONSES, "GRAPH-RM", RateMonotonic, Some(PriorityOrder::RateMonotonic), BY_PERIOD,
+        "response times of graphs under global rate-monotonic priorities";
+    DM, DM_RESPONSES, "GRAPH-DM", DeadlineMonotonic, Some(PriorityOrder::DeadlineMonotonic), BY_DEADLINE,
+        "response times of graphs under global deadline-monotonic priorities";
+}
+
+/// The graphs of a system, with the tasks that are in none as graphs of one.
+pub(crate) fn all_graphs(system: &System) -> Vec<(Vec<TaskId>, Vec<(usize, usize)>)> {
+    let graphs = system.graphs();
+    let mut is_node: TaskMap<bool> = system.tasks.values().map(|_| false).collect();
+    for &id in graphs.iter().flat_map(|graph| &graph.tasks) {
+        is_node[id] = true;
+    }
+    let mut all: Vec<_> = graphs.into_iter().map(|graph| (graph.tasks, graph.edges)).collect();
+    all.extend(is_node.iter().filter(|&(_, &is)| !is).map(|(id, _)| (vec![id], Vec::new())));
+    all.sort_by_key(|(tasks, _)| tasks[0]);
+    all
+}
+
+/// A graph as a DAG task. None if its work is beyond 64 bits.
+fn recurrent(system: &System, tasks: &[TaskId], edges: &[(usize, usize)]) -> Option<Recurrent> {
+    let work: Vec<i64> = tasks.iter().map(|&id| system.tasks[id].own_wcet().ns()).collect();
+    let ranks: Vec<i64> = tasks.iter().map(|&id| system.tasks[id].rank).collect();
+    let dag = Dag::new(&work, edges).ok()?.with_ranks(&ranks);
+    let Task { period, deadline, .. } = &system.tasks[tasks[0]];
+    Some(Recurrent { dag, period: period.ns(), deadline: deadline.ns() })
+}
+
+/// Finding and bounds, for global EDF or for fixed priorities in an order.
+fn both(
+    system: &System,
+    order: Option<PriorityOrder>,
+) -> (Finding, TaskMap<Option<ResponseBound>>) {
+    let graphs = all_graphs(system);
+    let mut bounds: TaskMap<Option<ResponseBound>> = system.tasks.values().map(|_| None).collect();
+    let (mut held, mut failed) = (Vec::new(), Vec::new());
+    for mut group in Group::clusters(system) {
+        if let Some(order) = order {
+            group.tasks = order.sort(&group);
+        }
+        // Each graph of the cluster where its first task is, in the order of the priorities.
+        let of = group.tasks.iter().filter_map(|&(id, _)| {
+            let at = graphs.binary_search_by_key(&id, |(tasks, _)| tasks[0]).ok()?;
+            Some(&graphs[at])
+        });
+        let of: Vec<_> = of.collect();
+        let dags: Option<Vec<Recurrent>> =
+            of.iter().map(|(tasks, edges)| recurrent(system, tasks, edges)).collect();
+        let dags = dags.unwrap_or_default();
+        let refs: Vec<&Recurrent> = dags.iter().collect();
+        let found: Vec<Option<i64>> = match order {
+            Some(_) => global_fp(&refs, group.cpus.len()),
+            None => match global_edf(&refs, group.cpus.len()) {
+                Some(found) => found.into_iter().map(Some).collect(),
+                None => Vec::new(),
+            },
+        };
+        for (at, (tasks, _)) in of.iter().enumerate() {
+            let Some(bound) = found.get(at).copied().flatten() else {
+                failed.push(Reason::MayBeLate(tasks[0]));
+                continue;
+            };
+            for &id in tasks {
+                bounds[id] = Some(ResponseBound::new(id, Duration::from_ns(bound)));
+            }
+            let deadline = system.tasks[tasks[0]].deadline.ns();
+            held.push(Reason::compared(
+                "the response time of the graph",
+                Scope::task(tasks[0], &group.cpus),
+                Quantity::of_ns(bound.into()),
+                Quantity::of_ns(deadline.into()),
+                true,
+            ));
+        }
+    }
+    let verdict = TestKind::Sufficient.verdict(failed.is_empty());
+    let reasons = if failed.is_empty() { held } else { failed };
+    (Finding { verdict, reasons }, bounds)
+}

@@ -1,0 +1,94 @@
+//! What tests say of tasks that follow others, and what they refuse.
+
+use layland_analysis::{Assumption, TestKind, Verdict, catalogue, graph};
+use layland_model::{Duration, Service, System, Task, TaskId};
+
+/// A fork and join of five tasks with period and deadline 8 on these CPUs.
+fn fork_join(cpus: usize) -> System {
+    let tasks = [1, 4, 3, 3, 1].map(|c| Task {
+        priority: Some(1),
+        ..Task::implicit(format!("node{c}"), Service::from_ns(c), Duration::from_ns(8))
+    });
+    let mut system = System::new(cpus, tasks.to_vec());
+    (1..4).for_each(|node| system.tasks[TaskId(node)].follows = [TaskId(0)].into());
+    system.tasks[TaskId(4)].follows = [1, 2, 3].map(TaskId).into();
+    assert_eq!(system.validate(), []);
+    system
+}
+
+#[test]
+fn whoever_knows_nothing_of_graphs_refuses_them() {
+    let system = fork_join(3);
+    let mut answers = 0;
+    for test in catalogue::TESTS {
+        match test.run(&system) {
+            Ok(_) => {
+                let is_about_graphs = test.assumptions.contains(&Assumption::Graphs);
+                assert!(is_about_graphs || test.kind == TestKind::Necessary, "{}", test.name);
+                answers += u32::from(is_about_graphs);
+            }
+            Err(refusal) => assert_ne!(refusal.assumption, Assumption::Graphs, "{}", test.name),
+        }
+    }
+    assert_eq!(answers, 4);
+    assert!(catalogue::BOUNDS.iter().all(|bound| bound.run(&system).is_err()));
+    let answering = catalogue::RESPONSES.iter().filter(|bound| bound.run(&system).is_ok());
+    assert_eq!(answering.count(), 4);
+}
+
+#[test]
+fn the_bound_of_a_task_is_that_of_its_graph() {
+    for (cpus, verdict, bound) in [(3, Verdict::Yes, Some(8)), (2, Verdict::Unknown, None)] {
+        let system = fork_join(cpus);
+        for (test, responses) in
+            [(graph::EDF, graph::EDF_RESPONSES), (graph::FP, graph::FP_RESPONSES)]
+        {
+            assert_eq!(test.run(&system).unwrap().verdict, verdict, "{} on {cpus}", test.name);
+            for found in responses.run(&system).unwrap().values() {
+                let found = found.as_ref().map(|bound| bound.response.ns());
+                assert_eq!(found, bound, "{} on {cpus}", test.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn graphs_of_one_priority_or_of_several_are_refused() {
+    let mut system = fork_join(3);
+    let refusal = |system: &System| graph::FP.run(system).unwrap_err();
+    system.tasks[TaskId(2)].priority = Some(2);
+    assert_eq!(
+        refusal(&system).message,
+        "task `node3` has another priority than `node1` of its graph"
+    );
+    system.tasks[TaskId(2)].priority = Some(1);
+    let mut tasks: Vec<Task> = system.tasks.values().cloned().collect();
+    tasks.push(Task {
+        priority: Some(1),
+        ..Task::implicit("other", Service::from_ns(1), Duration::from_ns(8))
+    });
+    system.tasks = tasks.into();
+    assert_eq!(
+        refusal(&system).message,
+        "task `other` has the same priority as `node1` of another graph"
+    );
+    assert_eq!(refusal(&system).assumption, Assumption::GraphPriorities);
+    assert_eq!(graph::RM.run(&system).unwrap_err().assumption, Assumption::GraphPeriods);
+    assert_eq!(graph::DM.run(&system).unwrap_err().assumption, Assumption::GraphDeadlines);
+    assert!(graph::EDF.run(&system).is_ok());
+}
+
+#[test]
+fn a_graph_has_one_deadline() {
+    let mut system = fork_join(3);
+    system.tasks[TaskId(4)].deadline = Duration::from_ns(7);
+    let refusal = graph::EDF.run(&system).unwrap_err();
+    assert_eq!(refusal.message, "task `node1` has another deadline than `node1` of its graph");
+}
+
+#[test]
+fn sets_without_followers_are_no_matter_of_these_tests() {
+    let task = Task::implicit("alone", Service::from_ns(1), Duration::from_ns(8));
+    let refusal = graph::EDF.run(&System::new(2, vec![task])).unwrap_err();
+    assert_eq!(refusal.assumption, Assumption::Graphs);
+}
