@@ -1,0 +1,3 @@
+//! The executors against the vectors of an exact reference.
+
+mod vectors;
