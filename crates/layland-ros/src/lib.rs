@@ -35,12 +35,14 @@
 //! ```
 
 pub mod bounds;
+mod check;
 mod executor;
 mod record;
 mod simulate;
 mod supply;
 mod validity;
 
+pub use check::{Violation, check};
 pub use executor::{Arrivals, Callback, CallbackKind, Executor, ExecutorKind, Timers};
 pub use record::{Job, Record};
 pub use simulate::{MAX_ACTIVATIONS, run, simulate};

@@ -13,6 +13,8 @@ pub struct Job {
     pub activation: Time,
     /// The activation from outside from which it stems: its own, or that of the first callback of its chain.
     pub origin: Time,
+    /// The callback of that activation.
+    pub source: usize,
     /// When it began.
     pub start: Time,
     /// When it ended, or [`Time::NEVER`] if the supply ended before.
@@ -35,19 +37,20 @@ pub struct Record {
 }
 
 impl Record {
-    fn longest(&self, callback: usize, from: impl Fn(&Job) -> Time) -> Option<Duration> {
-        let ended = self.jobs.iter().filter(|job| job.finish != Time::NEVER);
-        ended.filter(|job| job.callback == callback).map(|job| job.finish - from(job)).max()
-    }
-
     /// The longest time from an activation of a callback to the end of its job.
     pub fn longest_response(&self, callback: usize) -> Option<Duration> {
-        self.longest(callback, |job| job.activation)
+        let jobs = self.ended().filter(|job| job.callback == callback);
+        jobs.map(|job| job.finish - job.activation).max()
     }
 
-    /// The longest time from an activation from outside to the end of a job of the callback that stems from it. If
-    /// several chains lead to the callback, this is the longest of all of them.
-    pub fn longest_latency(&self, callback: usize) -> Option<Duration> {
-        self.longest(callback, |job| job.origin)
+    /// The longest time from an activation from outside of `source` to the end of a job of `end` that stems from it. If
+    /// several chains lead from one to the other, this is the longest of all of them.
+    pub fn longest_latency(&self, source: usize, end: usize) -> Option<Duration> {
+        let jobs = self.ended().filter(|job| job.source == source && job.callback == end);
+        jobs.map(|job| job.finish - job.origin).max()
+    }
+
+    fn ended(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().filter(|job| job.finish != Time::NEVER)
     }
 }

@@ -85,6 +85,7 @@ struct Waiting {
     number: u64,
     activation: Time,
     origin: Time,
+    source: usize,
     /// How many activations came in before, of all callbacks.
     came: u64,
 }
@@ -94,6 +95,7 @@ struct Waiting {
 struct Running {
     callback: usize,
     origin: Time,
+    source: usize,
     finish: Time,
 }
 
@@ -137,20 +139,20 @@ pub fn simulate(
     let mut now = Time::ZERO;
     loop {
         // Activations of the instant: who, whether by the end of another, in which order, and from where.
-        let mut activated: Vec<(usize, bool, usize, Time)> = Vec::new();
+        let mut activated: Vec<(usize, bool, usize, Time, usize)> = Vec::new();
         for thread in 0..run.threads.len() {
             if let Some(ended) = run.threads[thread].take_if(|running| running.finish == now) {
                 for &next in &executor.callbacks[ended.callback].next {
-                    activated.push((next, true, activated.len(), ended.origin));
+                    activated.push((next, true, activated.len(), ended.origin, ended.source));
                 }
             }
         }
         while let Some((at, callback)) = arriving.next_if(|&(at, _)| at <= now) {
-            activated.push((callback, false, activated.len(), at));
+            activated.push((callback, false, activated.len(), at, callback));
         }
         activated.sort_unstable();
-        for (callback, _, _, origin) in activated {
-            run.activate(callback, now, origin);
+        for (callback, _, _, origin, source) in activated {
+            run.activate(callback, now, origin, source);
         }
         let supplied = executor.supply.first_from(now) == Some(now);
         if supplied {
@@ -175,10 +177,16 @@ pub fn simulate(
 }
 
 impl Run<'_> {
-    fn activate(&mut self, callback: usize, activation: Time, origin: Time) {
+    fn activate(&mut self, callback: usize, activation: Time, origin: Time, source: usize) {
         let number = self.numbers[callback];
         self.numbers[callback] += 1;
-        self.waiting[callback].push_back(Waiting { number, activation, origin, came: self.came });
+        self.waiting[callback].push_back(Waiting {
+            number,
+            activation,
+            origin,
+            source,
+            came: self.came,
+        });
         self.came += 1;
     }
 
@@ -197,9 +205,11 @@ impl Run<'_> {
             self.waiting[callback].pop_front().expect("only what has an activation is chosen");
         let work = work(callback, waiting.number);
         let finish = self.executor.supply.end_of(now, work).unwrap_or(Time::NEVER);
-        self.threads[thread] = Some(Running { callback, origin: waiting.origin, finish });
-        let Waiting { number, activation, origin, .. } = waiting;
-        let job = Job { callback, number, activation, origin, start: now, finish, work, thread };
+        self.threads[thread] =
+            Some(Running { callback, origin: waiting.origin, source: waiting.source, finish });
+        let Waiting { number, activation, origin, source, .. } = waiting;
+        let job =
+            Job { callback, number, activation, origin, source, start: now, finish, work, thread };
         self.record.jobs.push(job);
     }
 

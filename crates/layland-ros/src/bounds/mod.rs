@@ -219,10 +219,12 @@ fn prepare(executor: &Executor) -> Result<(SupplyBound, Vec<Flow>), NoBound> {
         {
             let one = &executor.callbacks[end];
             let polled = one.kind != CallbackKind::Timer;
-            let load = Load { wcet: one.wcet, period, jitter, polled };
+            // A job without work needs an instant of supply to begin, which no bound counts: a nanosecond stands for it.
+            let wcet = one.wcet.max(Service::from_ns(1));
+            let load = Load { wcet, period, jitter, polled };
             flows.push(Flow { source, end, load });
             if paths > 1 {
-                let more = one.wcet.ns().saturating_mul(paths - 1);
+                let more = wcet.ns().saturating_mul(paths - 1);
                 let load = Load { wcet: Service::from_ns(more), ..load };
                 flows.push(Flow { source, end: usize::MAX, load });
             }

@@ -9,7 +9,7 @@
 //! | `A`     | `a`, the offset of the job from the begin of the busy window          |
 //!
 //! The callbacks are in the order of the executor. Both bounds assume: (1) one thread, the default executor, live timers; (2) `all` has
-//! every callback, and none activates another; (3) WCETs, arrivals, supply and `responses` hold; (4) all times are whole
+//! every callback, and none activates another; (3) WCETs, which are above 0, arrivals, supply and `responses` hold; (4) all times are whole
 //! nanoseconds. They are **sufficient**. [`iterate`] closes the circle.
 
 use super::casini::sum;

@@ -1,3 +1,6 @@
-//! The executors against the vectors of an exact reference.
+//! The executors against the vectors of an exact reference, a slow twin and each other: runs never exceed a bound.
 
+mod draw;
+mod runs;
+mod twin;
 mod vectors;
