@@ -133,6 +133,7 @@ impl Refusal {
             | SystemPart::Cluster(_)
             | SystemPart::Overheads
             | SystemPart::Resource(_)
+            | SystemPart::Chain(_)
             | SystemPart::Request(_) => None,
         }
     }

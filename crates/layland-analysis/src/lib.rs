@@ -42,6 +42,7 @@
 //! | [`deadline`] | admission control and tardiness of `SCHED_DEADLINE` |
 //! | [`mixed`] | mixed criticality on each CPU: cut-offs, AMC, period transformation, zero slack, fixed job priorities |
 //! | [`locking`] | locks and self-suspension: response times on one CPU and between CPUs, SRP |
+//! | [`chains`] | cause-effect chains: reaction time and data age |
 //! | [`affinity`] | processor affinities: feasibility, response times, tardiness, the speed that hierarchical EDF needs |
 //!
 //! A verdict is about every behaviour that the parameters of the tasks allow: jobs at least a period
@@ -54,6 +55,7 @@
 pub mod affinity;
 mod assumption;
 pub mod catalogue;
+pub mod chains;
 pub mod deadline;
 mod delay;
 mod enclosure;

@@ -21,5 +21,6 @@ pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
         Field::Preemption => &["segments", "nonpreemptive"],
         Field::Steps => &["steps"],
         Field::Follows => &["follows"],
+        Field::LetInterval => &["let_interval"],
     }
 }

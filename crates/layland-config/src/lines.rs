@@ -229,7 +229,7 @@ pub fn to_line(system: &System) -> String {
 
 /// Whether [`plain_line`] writes all that there is.
 fn is_plain(system: &System) -> bool {
-    let System { platform, levels, tasks, resources, requests, provenance: _ } = system;
+    let System { platform, levels, tasks, resources, chains, requests, provenance: _ } = system;
     let of_task = |(at, task): (usize, &Task)| {
         let Task {
             name: _,
@@ -252,6 +252,7 @@ fn is_plain(system: &System) -> bool {
             preemption,
             steps,
             follows,
+            let_interval,
             thread,
         } = task;
         wcet.len() == 1
@@ -260,6 +261,7 @@ fn is_plain(system: &System) -> bool {
                 && preemption.is_anywhere()
                 && steps.is_none()
                 && follows.is_empty()
+                && let_interval.is_none()
                 && budget.is_none()
                 && affinity.is_none()
                 && priority.is_none()
@@ -272,6 +274,7 @@ fn is_plain(system: &System) -> bool {
     *platform == Platform::identical(platform.cpu_count())
         && *levels == Levels::default()
         && resources.is_empty()
+        && chains.is_empty()
         && requests.is_empty()
         && tasks.values().enumerate().all(of_task)
 }

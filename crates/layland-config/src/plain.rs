@@ -112,7 +112,8 @@ pub(crate) fn read(
                 | Field::Priority
                 | Field::Preemption
                 | Field::Steps
-                | Field::Follows => 0,
+                | Field::Follows
+                | Field::LetInterval => 0,
             };
             Some((spans[place].clone(), "here"))
         }));

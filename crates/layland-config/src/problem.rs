@@ -127,6 +127,7 @@ impl Problem {
             | SystemPart::Cluster(_)
             | SystemPart::Overheads
             | SystemPart::Resource(_)
+            | SystemPart::Chain(_)
             | SystemPart::Request(_) => None,
         };
         match place {

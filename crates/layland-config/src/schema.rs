@@ -4,6 +4,9 @@
 //! keeps places, which a derived reader cannot. A test holds the two against each other.
 #![expect(dead_code, reason = "these structures are turned into a schema and never made")]
 
+mod chains;
+
+use chains::ChainTable;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use std::collections::BTreeMap;
 
@@ -67,6 +70,9 @@ struct TaskSetFile {
     /// The tasks.
     #[schemars(default)]
     task: Vec<TaskTable>,
+    /// Cause-effect chains: which tasks hand data on to which.
+    #[schemars(default)]
+    chain: Vec<ChainTable>,
     /// What is asked of the system while it runs.
     #[schemars(default)]
     request: Vec<RequestTable>,
@@ -251,6 +257,9 @@ struct TaskTable {
     /// Tasks that follow each other have the same period, offset, jitter, `release` and `jobs`, and make no cycle. Of
     /// tasks with `count`, each copy follows the copy of its number. It follows none if left out.
     follows: Option<Vec<String>>,
+    /// How long after its release a job writes in chains with `communication = "let"`: more than 0, and at most the
+    /// period. The period if left out.
+    let_interval: Option<TimeText>,
     /// Which threads of a program it is about (`layland exec`): "main", or a regular expression that a whole name must
     /// match. The name of the task if left out.
     thread: Option<String>,

@@ -42,12 +42,13 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
         return None;
     }
     // Where the set comes from is told of the set, and not of what a policy makes of it.
-    let System { platform, levels, tasks, resources, requests, provenance: _ } = system;
+    let System { platform, levels, tasks, resources, chains, requests, provenance: _ } = system;
     let mut placed = System {
         platform: platform.clone(),
         levels: levels.clone(),
         tasks: tasks.clone(),
         resources: resources.clone(),
+        chains: chains.clone(),
         requests: requests.clone(),
         provenance: None,
     };

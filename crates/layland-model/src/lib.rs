@@ -9,6 +9,7 @@
 //!   levels     the names of the criticality levels
 //!   tasks      C, T, D of each task, affinity, criticality, priority, ..
 //!   resources  what jobs share, one at a time
+//!   chains     which tasks hand data on to which
 //!   requests   what changes while the system runs
 //!
 //!      arrival   release           completion      absolute deadline
@@ -38,6 +39,7 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod algorithm;
+mod chain;
 mod citation;
 mod cpuset;
 mod graph;
@@ -59,6 +61,7 @@ pub use algorithm::{
     AdaptiveOrder, Algorithm, CutOffOrder, DeadlineChoice, Form, Order, Protection, SplitOrder,
     Splitting, TopClass,
 };
+pub use chain::{Chain, Communication, Latency};
 pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};
 pub use graph::Graph;

@@ -1,7 +1,7 @@
 //! [`System`]: everything that a task-set file says.
 
 use crate::{
-    CpuId, CpuSet, Duration, Levels, Platform, RateSum, Resource, Service, TIME_LIMIT, Task,
+    Chain, CpuId, CpuSet, Duration, Levels, Platform, RateSum, Resource, Service, TIME_LIMIT, Task,
     TaskId, TaskMap, Time,
 };
 use num_integer::Integer;
@@ -69,6 +69,8 @@ pub struct System {
     pub tasks: Tasks,
     /// What the jobs of several tasks lock.
     pub resources: Vec<Resource>,
+    /// The cause-effect chains.
+    pub chains: Vec<Chain>,
     /// Requests in the order of their times; those at one instant in this order.
     pub requests: Vec<Request>,
     /// How the set was made, if it was generated.
@@ -143,6 +145,7 @@ impl System {
             levels: Levels::default(),
             tasks: tasks.into(),
             resources: Vec::new(),
+            chains: Vec::new(),
             requests: Vec::new(),
             provenance: None,
         }

@@ -225,6 +225,8 @@ pub struct Task {
     /// The tasks that it follows: each of its jobs is ready once their jobs of the same number have completed. See
     /// [`Graph`](crate::Graph).
     pub follows: Box<[TaskId]>,
+    /// How long after its release a job writes in chains with logical execution time; the period by default.
+    pub let_interval: Option<Duration>,
     /// Which threads of a program it is about, for whoever runs programs: `main`, or a pattern for their names.
     pub thread: Option<Box<str>>,
 }
@@ -259,6 +261,7 @@ impl Task {
             preemption: Preemption::Anywhere,
             steps: None,
             follows: [].into(),
+            let_interval: None,
             thread: None,
         }
     }
@@ -271,6 +274,12 @@ impl Task {
     /// The reserved processor time per period: the budget, or else the WCET.
     pub fn reservation(&self) -> Service {
         self.budget.unwrap_or_else(|| self.own_wcet())
+    }
+
+    /// How long after its release a job writes under logical execution time: see
+    /// [`Communication::Let`](crate::Communication::Let).
+    pub fn write_after(&self) -> Duration {
+        self.let_interval.unwrap_or(self.period)
     }
 
     /// For how long at most a job that has begun to execute, in whole nanoseconds, keeps the CPU from a job that comes

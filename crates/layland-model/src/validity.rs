@@ -1,5 +1,6 @@
 //! The rules that make a [`System`] valid, and what is wrong with one that is not.
 
+mod chains;
 mod graphs;
 mod steps;
 
@@ -30,6 +31,7 @@ pub enum Field {
     Preemption,
     Steps,
     Follows,
+    LetInterval,
 }
 
 /// The part of a system that is invalid.
@@ -51,6 +53,8 @@ pub enum SystemPart {
     Step(TaskId, usize),
     /// A resource, by index.
     Resource(usize),
+    /// A chain, by index.
+    Chain(usize),
     /// A request, by index.
     Request(usize),
 }
@@ -96,9 +100,11 @@ impl System {
             }
             self.validate_task(id, task, &mut wrong);
             self.validate_steps(id, task, &mut wrong);
+            self.validate_let_interval(id, task, &mut wrong);
         }
         self.validate_resources(&mut wrong);
         self.validate_graphs(&mut wrong);
+        self.validate_chains(&mut wrong);
         let mut in_graph = TaskMap::filled(false, self.tasks.len());
         self.graphs().iter().flat_map(|graph| &graph.tasks).for_each(|&id| in_graph[id] = true);
         for (index, request) in self.requests.iter().enumerate() {

@@ -117,6 +117,7 @@ pub(crate) fn read(
             .collect(),
         platform,
         resources: std::mem::take(&mut reader.named.resources),
+        chains: Vec::new(),
         requests: Vec::new(),
         provenance: None,
     };
@@ -149,6 +150,7 @@ pub(crate) fn read(
             SystemPart::Set
             | SystemPart::Speed(_)
             | SystemPart::Overheads
+            | SystemPart::Chain(_)
             | SystemPart::Request(_) => problem,
         });
     }

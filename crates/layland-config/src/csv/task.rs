@@ -170,6 +170,7 @@ impl TableReader<'_> {
                 preemption,
                 steps: steps.map(Into::into),
                 follows: [].into(),
+                let_interval: None,
                 thread,
             },
         })

@@ -134,10 +134,12 @@ fn lost(system: &System) -> Vec<Problem> {
     lose(platform.overheads != Overheads::default(), "the overheads are".to_owned());
     lose(!system.requests.is_empty(), format!("{} requests are", system.requests.len()));
     lose(system.provenance.is_some(), "the provenance is".to_owned());
+    lose(!system.chains.is_empty(), format!("{} cause-effect chains are", system.chains.len()));
     steps::lost(system, &mut lose);
     for task in system.tasks.values() {
         let name = &task.name;
         lose(!task.follows.is_empty(), format!("what `{name}` follows is"));
+        lose(task.let_interval.is_some(), format!("when `{name}` writes is"));
         lose(task.behaviour != Behaviour::Periodic, format!("the release of `{name}` is"));
         lose(task.execution != ExecutionModel::Wcet, format!("the execution of `{name}` is"));
     }

@@ -112,6 +112,7 @@ pub(crate) fn read(
             .map(|(rank, (task, _))| Task { rank: rank as i64, ..task })
             .collect(),
         resources,
+        chains: Vec::new(),
         requests: Vec::new(),
         provenance: None,
     };

@@ -136,6 +136,10 @@ impl Writer {
                 self.lose(message, "a thread of rt-app locks a mutex where it runs");
             }
         }
+        if !system.chains.is_empty() {
+            let message = format!("{} cause-effect chains are lost", system.chains.len());
+            self.lose(message, "what threads of rt-app hand on has no name there");
+        }
         if !system.requests.is_empty() {
             let message = format!("{} requests are lost", system.requests.len());
             self.lose(message, "rt-app changes nothing while it runs");
@@ -347,6 +351,10 @@ impl Writer {
         if !task.follows.is_empty() {
             let message = format!("what `{name}` follows is lost");
             self.lose(message, "threads of rt-app wait for each other by `sync` and `signal`");
+        }
+        if task.let_interval.is_some() {
+            let message = format!("when `{name}` writes is lost");
+            self.lose(message, "rt-app knows no logical execution time");
         }
         let mut job = Map::new();
         let Some(steps) = &task.steps else {

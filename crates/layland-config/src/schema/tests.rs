@@ -21,6 +21,7 @@ fn schema_and_reader_know_the_same_keys() {
         ("CriticalityTable", taskset::CRITICALITY),
         ("DefaultsTable", taskset::DEFAULTS),
         ("ResourceTable", crate::steps::RESOURCE),
+        ("ChainTable", crate::taskset::CHAIN),
         ("TaskTable", taskset::TASK),
         ("RequestTable", taskset::REQUEST),
         ("ProvenanceTable", taskset::PROVENANCE),

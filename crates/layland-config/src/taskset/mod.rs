@@ -7,6 +7,7 @@
 //! them readable.
 
 mod behaviour;
+mod chains;
 mod follows;
 mod platform;
 mod request;
@@ -40,6 +41,7 @@ pub(crate) const TOP: &[&str] = &[
     "defaults",
     "resource",
     "task",
+    "chain",
     "request",
     "provenance",
 ];
@@ -47,6 +49,7 @@ pub(crate) const CRITICALITY: &[&str] = &["levels"];
 pub(crate) const PROVENANCE: &[&str] = &["generator", "seed", "parameters"];
 #[cfg(test)]
 pub(crate) use {
+    chains::CHAIN,
     platform::{OVERHEAD, PLATFORM},
     request::REQUEST,
     task::{DEFAULTS, TASK},
@@ -170,6 +173,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
         let (mut tasks, origin) =
             self.tasks(&tables, defaults, (&platform, &levels, &resources), &mut broken);
         self.follow(&tables, &mut tasks, &origin);
+        let (chains, chain_spans) = self.chains(top, &tasks);
         let (requests, request_spans, all_requests) = self.requests(top, &platform, &tasks);
         let provenance = value_of(top, "provenance").and_then(|entry| self.provenance(&entry));
         let Resources { listed, spans: resource_spans, .. } = resources;
@@ -178,6 +182,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
             levels,
             tasks: tasks.into(),
             resources: listed,
+            chains,
             requests,
             provenance,
         };
@@ -188,6 +193,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
                 origin: &origin,
                 platform: &platform_spans,
                 resources: &resource_spans,
+                chains: &chain_spans,
                 requests: &request_spans,
                 requests_complete: all_requests,
                 broken: &broken,
@@ -331,6 +337,7 @@ struct SystemSpans<'a, 't> {
     origin: &'a [(u32, bool)],
     platform: &'a PlatformSpans,
     resources: &'a [Span],
+    chains: &'a [Span],
     requests: &'a [Span],
     requests_complete: bool,
     broken: &'a Broken,
@@ -367,6 +374,7 @@ impl SystemSpans<'_, '_> {
             }
             SystemPart::Request(index) => self.requests.get(index).cloned(),
             SystemPart::Resource(index) => self.resources.get(index).cloned(),
+            SystemPart::Chain(index) => self.chains.get(index).cloned(),
             SystemPart::Step(task, index) => {
                 let (table, copy) = self.origin[task.index()];
                 if copy {
@@ -406,6 +414,7 @@ impl SystemSpans<'_, '_> {
             Field::Wcet => bit(Field::Criticality),
             Field::Preemption | Field::Steps => bit(Field::Wcet) | bit(Field::Criticality),
             Field::Affinity => bit(Field::Cluster),
+            Field::LetInterval => bit(Field::Period),
             Field::Name
             | Field::Period
             | Field::Deadline
@@ -433,7 +442,8 @@ impl SystemSpans<'_, '_> {
             | Field::Jitter
             | Field::Behaviour
             | Field::Priority
-            | Field::Follows => false,
+            | Field::Follows
+            | Field::LetInterval => false,
         };
         section || self.broken.fields[table] & (bit(field) | others) != 0
     }

@@ -32,6 +32,7 @@ pub(crate) const TASK: &[&str] = &[
     "segments",
     "steps",
     "follows",
+    "let_interval",
     "thread",
     "release",
     "exec",
@@ -257,6 +258,9 @@ impl Decoder<'_, '_> {
         let rank = lookup.get("rank").and_then(|e| self.reader.integer(&e, number.clone()));
         let priority = lookup.get("priority").and_then(|e| self.reader.integer(&e, number));
         let behaviour = faults.or(self.behaviour(lookup), Field::Behaviour, Behaviour::Periodic);
+        let let_interval = lookup.get("let_interval").map(|entry| self.reader.time(&entry));
+        let let_interval =
+            let_interval.and_then(|read| faults.or(read.map(Some), Field::LetInterval, None));
         let execution =
             faults.or(self.execution(lookup, levels), Field::Execution, ExecutionModel::Wcet);
         Task {
@@ -281,6 +285,7 @@ impl Decoder<'_, '_> {
             steps: steps.map(Into::into),
             // Names, of tasks that may come later.
             follows: [].into(),
+            let_interval,
             thread: self.thread(lookup),
         }
     }

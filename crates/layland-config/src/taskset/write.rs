@@ -1,8 +1,8 @@
 //! A system as a task-set file.
 
 use layland_model::{
-    Behaviour, Change, CpuId, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, Platform,
-    Preemption, RequestKind, Separation, Speed, System, Task,
+    Behaviour, Change, Communication, CpuId, CpuSet, ExecutionModel, Index, Levels, OnMiss,
+    Overheads, Platform, Preemption, RequestKind, Separation, Speed, System, Task,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -83,6 +83,15 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
         out.task(task, id.index() as i64, system);
     }
     out.keys = &none.keys;
+    for chain in &system.chains {
+        out.table("[[chain]]");
+        out.key("name", quoted(&chain.name));
+        let names = chain.tasks.iter().filter_map(|&id| system.tasks.get(id));
+        out.key("tasks", list(names.map(|task| quoted(&task.name))));
+        if chain.communication != Communication::default() {
+            out.key("communication", quoted(chain.communication.name()));
+        }
+    }
     for request in &system.requests {
         out.table("[[request]]");
         out.key("at", time(request.at));
@@ -206,6 +215,7 @@ impl Out<'_> {
             preemption,
             steps,
             follows,
+            let_interval,
             thread,
         } = task;
         let level = |index: usize| match system.levels.names().get(index) {
@@ -238,6 +248,9 @@ impl Out<'_> {
         if !follows.is_empty() {
             let names = follows.iter().filter_map(|&id| system.tasks.get(id));
             self.key("follows", list(names.map(|task| quoted(&task.name))));
+        }
+        if let Some(interval) = let_interval {
+            self.key("let_interval", time(interval));
         }
         if let Some(budget) = budget {
             self.key("budget", time(budget));

@@ -39,7 +39,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Priority
         | Field::Preemption
         | Field::Steps
-        | Field::Follows => &[],
+        | Field::Follows
+        | Field::LetInterval => &[],
     }
 }
 
@@ -185,6 +186,8 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
     lose(system.levels.is_mixed(), "the criticality levels are lost".to_owned(), own);
     let requests = system.requests.len();
     lose(requests > 0, format!("{requests} requests are lost"), no_place);
+    let chains = system.chains.len();
+    lose(chains > 0, format!("{chains} cause-effect chains are lost"), no_place);
     sections::lost(system, &mut lose);
     lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);
     for (id, task) in system.tasks.iter() {
@@ -206,6 +209,8 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         lose(task.reclaim, format!("that `{name}` reclaims is lost"), no_place);
         let regions = !task.preemption.is_anywhere();
         lose(regions, format!("where `{name}` may be preempted is lost"), no_place);
+        let writes = task.let_interval.is_some();
+        lose(writes, format!("when `{name}` writes is lost"), no_place);
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         let follows = !task.follows.is_empty();

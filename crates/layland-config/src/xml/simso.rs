@@ -64,7 +64,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Priority
         | Field::Preemption
         | Field::Steps
-        | Field::Follows => &[],
+        | Field::Follows
+        | Field::LetInterval => &[],
     }
 }
 
@@ -101,6 +102,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
         levels: Levels::default(),
         tasks: tasks.into_iter().collect::<Option<Vec<Task>>>()?.into(),
         resources: Vec::new(),
+        chains: Vec::new(),
         requests: Vec::new(),
         provenance: None,
     };
@@ -397,6 +399,8 @@ fn lost(system: &System) -> Vec<Problem> {
     lose(requests > 0, format!("{requests} requests are lost"), no_place);
     let resources = system.resources.len();
     lose(resources > 0, format!("{resources} resources are lost"), no_place);
+    let chains = system.chains.len();
+    lose(chains > 0, format!("{chains} cause-effect chains are lost"), no_place);
     lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);
     for (id, task) in system.tasks.iter() {
         let name = &task.name;
@@ -423,6 +427,8 @@ fn lost(system: &System) -> Vec<Problem> {
         );
         let follows = !task.follows.is_empty();
         lose(follows, format!("what `{name}` follows is lost"), no_place);
+        let writes = task.let_interval.is_some();
+        lose(writes, format!("when `{name}` writes is lost"), no_place);
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         let ranked = task.rank != id.index() as i64;

@@ -168,6 +168,8 @@ fn task(platform: Platform, levels: u8, resources: usize) -> impl Strategy<Value
                     2 if c > 1 => Preemption::Between([1, c - 1].map(Service::from_ns).into()),
                     _ => Preemption::Anywhere,
                 };
+                let interval = task.period.ns() - offset % task.period.ns();
+                task.let_interval = (offset % 3 == 1).then(|| Duration::from_ns(interval));
                 task.steps = moves.map(|moves| steps(&moves, c, resources).into());
                 task.thread = (jitter.unsigned_abs() % 5 == 1).then(|| "ctrl.*".into());
                 (task.cluster, task.affinity) = (cluster, affinity);
@@ -249,6 +251,18 @@ fn request(platform: Platform, tasks: usize) -> impl Strategy<Value = Request> {
     (length(0), kind).prop_map(|(at, kind)| Request { at: Time::from_ns(at), kind })
 }
 
+/// Some chains of these tasks: what is drawn of the tasks says which.
+fn chains(tasks: &Tasks) -> Vec<Chain> {
+    let there = tasks.iter().filter(|(_, task)| task.offset.ns() % 2 == 1);
+    let chain = |(at, (id, task)): (usize, (TaskId, &Task))| {
+        let way = Communication::ALL[(task.jitter.ns() % 2) as usize];
+        let later = tasks.ids().filter(|&other| other > id);
+        let tasks = [id].into_iter().chain(later).collect();
+        Chain { name: format!("{} \"{at}\"", task.name), tasks, communication: way }
+    };
+    there.enumerate().map(chain).collect()
+}
+
 /// A valid system.
 pub(crate) fn system() -> impl Strategy<Value = System> {
     let provenance =
@@ -286,6 +300,8 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
                 seed,
                 parameters,
             });
-            System { platform, levels, tasks: tasks.collect(), resources, requests, provenance }
+            let tasks: Tasks = tasks.collect();
+            let chains = chains(&tasks);
+            System { platform, levels, tasks, resources, chains, requests, provenance }
         })
 }

@@ -167,7 +167,9 @@ proptest! {
         let mut plain = system.clone();
         for task in plain.tasks.values_mut() {
             (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
+            task.let_interval = None;
         }
+        plain.chains.clear();
         plain.platform = Platform::identical(system.platform.cpu_count());
         (plain.requests, plain.provenance) = (Vec::new(), None);
         let (_, lost) = to_csv(&plain);
@@ -182,6 +184,7 @@ proptest! {
         // What a table has no column for, and names that a comment cannot hold.
         for task in system.tasks.values_mut() {
             (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
+            task.let_interval = None;
             task.name = task.name.trim().replace(|c: char| c.is_control(), "_");
         }
         if system.levels.is_mixed() {
@@ -192,6 +195,7 @@ proptest! {
         let clusters = system.platform.clusters.clone();
         system.platform = Platform { clusters, ..Platform::identical(count) };
         system.requests.clear();
+        system.chains.clear();
         system.provenance = None;
         system = with_resources_of_steps(&system);
         let (text, lost) = to_csv(&system);

@@ -1,5 +1,6 @@
 //! The tests of this crate as one program, a module each.
 
+mod chains;
 mod common;
 mod csv;
 mod lines;
