@@ -35,6 +35,7 @@
 
 pub mod admission;
 mod affinities;
+mod chains;
 mod margin;
 mod memo;
 mod optimal;
@@ -45,6 +46,7 @@ pub mod states;
 mod views;
 
 pub use affinities::{Affinities, affinities, has_affinities, without_affinities};
+pub use chains::{ChainBound, chain_bounds};
 pub use margin::{Margin, scaled};
 pub use placed::placed;
 pub use proven::{Analysed, Proven};

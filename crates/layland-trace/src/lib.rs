@@ -53,6 +53,7 @@
 // A new event, action or verdict breaks every match here, until somebody has decided what it means.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
+mod chains;
 pub mod csv;
 pub mod diff;
 mod indicator;
@@ -68,6 +69,7 @@ pub mod statistics;
 pub mod testing;
 mod window;
 
+pub use chains::{ChainFigures, Chained};
 pub use indicator::{LevelStretch, level_stretches, raised};
 pub use labels::Labels;
 pub use mark::{LockMark, Mark, MarkKind};

@@ -34,8 +34,8 @@ pub enum Unbounded {
     Ends(TaskId),
     /// The set changes while it runs.
     Changes,
-    /// It is not known that every job of this task ends before its next one arrives (or, if late jobs are dropped,
-    /// by its deadline).
+    /// It is not known that every job of this task ends before its next one arrives, or before it writes; or, if late
+    /// jobs are dropped, by its deadline.
     Late(TaskId),
     /// Jobs of this task read at a release that is not their arrival.
     Released(TaskId),
@@ -57,7 +57,7 @@ impl Unbounded {
             Unbounded::Changes => "requests change the set while it runs".to_owned(),
             Unbounded::Late(task) => {
                 format!(
-                    "no bound says that each job of `{}` ends before the next one comes",
+                    "no bound says that each job of `{}` ends in time to hand its data on",
                     name(task)
                 )
             }

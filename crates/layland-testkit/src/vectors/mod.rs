@@ -3,6 +3,7 @@
 
 mod analysis;
 mod blocking;
+mod chains;
 mod classics;
 mod decision;
 mod edf_affinity;
@@ -77,6 +78,9 @@ pub fn run(vector: &Value) -> Verdict {
             (None, Some(_)) => graphs::invalid(vector),
             (None, None) => Verdict::Failed("no known schema".to_owned()),
         };
+    }
+    if vector.get("communication").is_some() {
+        return chains::run(vector);
     }
     match vector["kind"].as_str() {
         Some("runtime") => return locks::runtime(vector),

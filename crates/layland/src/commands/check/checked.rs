@@ -6,7 +6,9 @@ use super::witness::{self, Found, Search, Witness};
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
 use layland_analysis::{PAIRS, Subject, TestKind, Verdict, pairs};
-use layland_guarantee::{Affinities, AssessOptions, Assessment, Bound, Said, affinities};
+use layland_guarantee::{
+    Affinities, AssessOptions, Assessment, Bound, ChainBound, Said, affinities, chain_bounds,
+};
 use layland_model::{Algorithm, System};
 use layland_policy::{PolicyOptions, Registry};
 use rayon::prelude::*;
@@ -29,6 +31,8 @@ pub(super) struct Checked {
     pub left_out: Option<LeftOut>,
     /// Which policies keep the affinities, if there are some and no policy was asked for.
     pub affinities: Option<Affinities>,
+    /// What is guaranteed of the chains of the set, by policy.
+    pub chains: BTreeMap<String, Vec<ChainBound>>,
     pub exit: Exit,
 }
 
@@ -94,6 +98,23 @@ pub(super) struct Asked<'a> {
     pub jobs: Jobs,
     /// Whether to show what does not depend on the policy.
     pub whatever: bool,
+}
+
+/// What is guaranteed of the chains under each policy that takes the set.
+fn chains(
+    registry: &Registry,
+    policies: &[Assessment],
+    assessors: &Assessors<'_>,
+) -> BTreeMap<String, Vec<ChainBound>> {
+    let of = |found: &Assessment| {
+        let system = assessors.of(&found.spec).system;
+        if system.chains.is_empty() {
+            return None;
+        }
+        let rule = registry.build(&found.spec, system).ok()?.rule();
+        Some((found.spec.clone(), chain_bounds(system, &rule, found)))
+    };
+    policies.iter().filter_map(of).collect()
 }
 
 /// How many jobs are simulated in search of one that is late, and states looked at.
@@ -177,6 +198,7 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
         // What no scheduler can do the verdicts have said already: it is asked first of all.
         false => Vec::new(),
     };
+    let chains = chains(registry, &policies, &assessors);
     let exit = exit(&policies, &whatever, &set.system, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
     // Of those that are shown.
@@ -191,6 +213,7 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
         witnesses,
         left_out,
         affinities,
+        chains,
         exit,
     }
 }

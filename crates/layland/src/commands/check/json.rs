@@ -1,6 +1,7 @@
 //! The answer as one JSON document. It is written straight from the answer: of a stream of sets that is most of the
 //! work, and a tree of values would double it.
 
+use super::chains;
 use super::checked::Checked;
 use super::reserved::Reserved;
 use super::text;
@@ -65,6 +66,9 @@ struct Policy<'a> {
     overheads: Option<Vec<Overheads<'a>>>,
     tests: Vec<Test<'a>>,
     witness: Option<Witness<'a>>,
+    /// There with chains.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    chains: Vec<chains::OfChain<'a>>,
 }
 
 /// The margin of a run.
@@ -193,6 +197,7 @@ impl<'a> Document<'a> {
                 .map(|policy| Policy {
                     reserved: (checked.reserved.as_ref())
                         .map(|reserved| ReservedBy::of(reserved, &policy.spec)),
+                    chains: chains::of(checked, &policy.spec),
                     witness: (checked.witnesses.get(&policy.spec)).map(|run| witness(run, system)),
                     ..Policy::of(policy, checked.system(&policy.spec))
                 })
@@ -244,6 +249,7 @@ impl<'a> Policy<'a> {
             tests: policy.said.iter().map(|said| Test { system, said }).collect(),
             reserved: None,
             witness: None,
+            chains: Vec::new(),
         }
     }
 }

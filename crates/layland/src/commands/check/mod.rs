@@ -3,6 +3,7 @@
 mod args;
 mod batch;
 mod certificate;
+mod chains;
 mod checked;
 mod json;
 mod report;

@@ -1,6 +1,7 @@
 //! The answer as text: a table of the policies, the bounds of the tasks, and why.
 
 use super::args::CheckArgs;
+use super::chains;
 use super::checked::Checked;
 use super::short::{self, Short};
 use crate::ui::chart::{self, Chart};
@@ -16,7 +17,7 @@ use layland_model::{Duration, Rate, System, Task, TaskId, Time, counted};
 use layland_policy::Registry;
 use layland_trace::Labels;
 
-fn table(args: &CheckArgs) -> Table {
+pub(super) fn table(args: &CheckArgs) -> Table {
     let mut table = Table::new();
     table.load_style(if args.ascii {
         presets::ASCII_BORDERS_ONLY_CONDENSED
@@ -101,6 +102,7 @@ fn in_short(short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
         };
         text += &line(&format!("{what}: {}", names.join(", ")));
     }
+    text += &chains::table(checked, short.shown.iter().copied(), args);
     text.extend(reserved_lines(checked).iter().map(|text| line(text)));
     // Who refuses them is among those of which there is nothing to say.
     let affinities = affinity_lines(checked).into_iter();
@@ -129,6 +131,7 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let (charts, bounds) = (charts(registry, checked, args), bounds(checked, args));
     let gap = if charts.is_empty() || bounds.starts_with('\n') { "" } else { "\n" };
     text += &[&charts, gap, &bounds].concat();
+    text += &chains::table(checked, checked.policies.iter(), args);
     text.extend(reserved_lines(checked).iter().map(|text| line(text)));
     text.extend(reserved_tasks(checked).iter().map(|text| line(text)));
     text.extend(affinity_lines(checked).iter().map(|text| line(text)));

@@ -119,6 +119,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Name tasks of the same file. Of tasks with `count`, the copy of the same number is meant.",
     ),
     (
+        "layland::taskset::chain",
+        "a chain with a task that does not exist",
+        "Name tasks of the file, from the one that samples an event to the one that answers it.",
+    ),
+    (
         "layland::taskset::release",
         "a release pattern that is wrong",
         "The help lists the kinds and their keys.",

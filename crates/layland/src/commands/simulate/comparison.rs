@@ -10,7 +10,9 @@ use layland_checker::check;
 use layland_model::{Duration, System, Time};
 use layland_policy::{Policy, Registry, Schedules};
 use layland_sim::{Explored, Horizon, SimError, SimOptions, explored, simulate, simulate_figures};
-use layland_trace::{Both, FirstMiss, Labels, Recorder, Refusals, Statistics, Summary, Trace};
+use layland_trace::{
+    Both, ChainFigures, Chained, FirstMiss, Labels, Recorder, Refusals, Statistics, Summary, Trace,
+};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -55,6 +57,8 @@ pub(super) struct Ran {
     pub summary: Summary,
     pub first_miss: Option<Time>,
     pub refusals: Refusals,
+    /// What was seen of the chains of the set.
+    pub chains: Vec<ChainFigures>,
     /// What the checker found, if it was asked.
     pub checked: Option<Vec<String>>,
 }
@@ -243,6 +247,10 @@ fn simulate_one(
     if args.check && !outcome.interrupted {
         fits(arrivals(&system, outcome.end), outcome.end)?;
     }
+    let chains = match system.chains.is_empty() {
+        true => Vec::new(),
+        false => chained(&system, &*policy, outcome.end, options)?,
+    };
     let checked = match args.check && !outcome.interrupted {
         true => broken_rules(&system, &*policy, outcome.end, options)?,
         false => None,
@@ -252,7 +260,21 @@ fn simulate_one(
         true => statistics.summary(&Labels::of(&system)),
         false => statistics.totals(system.platform.cpu_count()),
     };
-    Ok(Ran { system, policy, outcome, summary, first_miss, refusals, checked })
+    Ok(Ran { system, policy, outcome, summary, first_miss, refusals, chains, checked })
+}
+
+/// What data the chains of the set handed on in the same schedule. A run of its own, so that sets without chains pay
+/// nothing; of one that is interrupted, what there is.
+fn chained(
+    system: &System,
+    policy: &dyn Policy,
+    end: Time,
+    options: &SimOptions<'_>,
+) -> Result<Vec<ChainFigures>, Failure> {
+    let mut chained = Chained::new(system);
+    let options = SimOptions { horizon: Horizon::At(end), progress: None, ..*options };
+    simulate(system, policy.clone_policy(), &mut chained, &options).map_err(cannot_start)?;
+    Ok(chained.figures(system))
 }
 
 /// What the checker finds in the same schedule; `None` if that was interrupted.

@@ -1,9 +1,10 @@
 //! The answer of `layland sim` as one JSON document.
 
+use super::chains;
 use super::comparison::{Comparison, Simulated};
 use crate::ui::exit::{Exit, Failure};
 use crate::ui::terminal;
-use layland_model::Time;
+use layland_model::{System, Time};
 use layland_trace::Summary;
 use serde::Serialize;
 
@@ -42,7 +43,9 @@ impl Comparison<'_> {
             },
             seed: self.args.seed,
             explore: self.args.explore,
-            results: self.policies.iter().map(Answer::of).collect(),
+            results: (self.policies.iter())
+                .map(|policy| Answer::of(&self.set.system, policy))
+                .collect(),
             exit,
         }
     }
@@ -86,6 +89,8 @@ enum Answer<'a> {
         refused_entries: u64,
         broken_rules: Option<&'a [String]>,
         summary: &'a Summary,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        chains: Vec<chains::OfChain<'a>>,
     },
 }
 
@@ -96,7 +101,7 @@ struct Cycle {
 }
 
 impl<'a> Answer<'a> {
-    fn of(policy: &'a Simulated) -> Answer<'a> {
+    fn of(system: &'a System, policy: &'a Simulated) -> Answer<'a> {
         match &policy.result {
             Err(refused) => Answer::Refused { policy: &policy.spec, refused },
             Ok(ran) => Answer::Ran {
@@ -114,6 +119,7 @@ impl<'a> Answer<'a> {
                 refused_entries: ran.refusals.entries,
                 broken_rules: ran.checked.as_deref(),
                 summary: &ran.summary,
+                chains: chains::of(system, &ran.chains),
             },
         }
     }

@@ -6,6 +6,7 @@
 
 mod args;
 mod batch;
+mod chains;
 mod chart;
 mod comparison;
 mod files;

@@ -1,5 +1,6 @@
 //! The answer of `layland sim` as text: charts, a table of the policies, and remarks.
 
+use super::chains;
 use super::comparison::{Comparison, Ran, Simulated};
 use crate::ui::chart::Chart;
 use crate::ui::exit::Failure;
@@ -108,7 +109,7 @@ impl Comparison<'_> {
             Ok(ran) => ran,
             Err(reason) => return vec![format!("{spec} refused: {reason}")],
         };
-        let mut remarks = Vec::new();
+        let mut remarks = chains::remarks(&self.set.system, spec, &ran.chains);
         let end = ran.outcome.end;
         if ran.outcome.interrupted {
             remarks.push(format!("{spec}: INTERRUPTED at {end:#}: the figures are partial"));

@@ -1,0 +1,115 @@
+//! Latencies under logical execution time against data that is handed on tick by tick.
+
+use layland_analysis::chains::{Unbounded, let_bound, let_exact};
+use layland_model::*;
+use proptest::prelude::*;
+
+/// Each register holds what it was sampled from; a tick at a time, writes before reads, the end of the chain first.
+fn tick_by_tick(system: &System, chain: &Chain) -> Latency {
+    let tasks: Vec<&Task> = chain.tasks.iter().map(|&id| &system.tasks[id]).collect();
+    let all = system.hyperperiod().unwrap().ns();
+    let span: i64 = tasks.iter().map(|task| 4 * task.period.ns()).sum();
+    let (begin, end) = (-2 * span - 2 * all, 3 * all + 2 * span);
+    let mut registers: Vec<Option<i64>> = vec![None; tasks.len()];
+    // What jobs have read and not written, oldest first; samples without an answer, with the sample before.
+    let mut held = vec![std::collections::VecDeque::new(); tasks.len()];
+    let (mut waiting, mut before) = (Vec::new(), None);
+    let mut longest = [0i64; 4];
+    let mut in_use = None;
+    for now in begin..end {
+        for (place, task) in tasks.iter().enumerate() {
+            let due = now - task.write_after().ns() - task.offset.ns();
+            if due.rem_euclid(task.period.ns()) != 0 {
+                continue;
+            }
+            let Some(datum) = held[place].pop_front() else { continue };
+            registers[place] = datum;
+            if place + 1 < tasks.len() {
+                continue;
+            }
+            let counts = now - 2 * span > begin;
+            if let (Some(sample), true) = (std::mem::replace(&mut in_use, datum), counts) {
+                longest[2] = longest[2].max(now - sample);
+            }
+            let Some(datum) = datum else { continue };
+            waiting.retain(|&(sample, missed): &(i64, Option<i64>)| {
+                if sample <= datum && counts {
+                    longest[1] = longest[1].max(now - sample);
+                    longest[0] = longest[0].max(missed.map_or(0, |missed| now - missed));
+                }
+                sample > datum
+            });
+            if counts {
+                longest[3] = longest[3].max(now - datum);
+            }
+        }
+        for (place, task) in tasks.iter().enumerate() {
+            if (now - task.offset.ns()).rem_euclid(task.period.ns()) != 0 {
+                continue;
+            }
+            let datum = match place {
+                0 => {
+                    waiting.push((now, before.replace(now)));
+                    Some(now)
+                }
+                _ => registers[place - 1],
+            };
+            held[place].push_back(datum);
+        }
+    }
+    let [reaction, reduced_reaction, age, reduced_age] =
+        longest.map(|ns| Some(Duration::from_ns(ns)));
+    Latency { reaction, reduced_reaction, age, reduced_age }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+    #[test]
+    fn divisions_find_what_the_data_does(
+        tasks in prop::collection::vec((0usize..7, 0i64..20, 1i64..20), 1..5),
+    ) {
+        const PERIODS: [i64; 7] = [2, 3, 4, 5, 6, 10, 12];
+        let task = |(at, &(period, offset, interval)): (usize, &(usize, i64, i64))| {
+            let period = PERIODS[period];
+            let mut task =
+                Task::implicit(at.to_string(), Service::from_ns(1), Duration::from_ns(period));
+            task.offset = Duration::from_ns(offset);
+            task.let_interval = Some(Duration::from_ns(1 + interval % period));
+            task
+        };
+        let mut system = System::new(4, tasks.iter().enumerate().map(task).collect());
+        let ids: Vec<TaskId> = system.tasks.ids().collect();
+        let (name, communication) = ("c".to_owned(), Communication::Let);
+        system.chains.push(Chain { name, tasks: ids.into(), communication });
+        prop_assert_eq!(system.validate(), []);
+        let chain = &system.chains[0];
+        let found = let_exact(&system, chain).unwrap();
+        prop_assert_eq!(found, tick_by_tick(&system, chain));
+        prop_assert_eq!(found.reaction, found.age);
+        let bound = let_bound(&system, chain).unwrap();
+        prop_assert!(found.reaction <= Some(bound));
+        if chain.tasks.len() <= 2 {
+            prop_assert_eq!(found.reaction, Some(bound));
+        }
+    }
+}
+
+#[test]
+fn assumptions_are_asked_for() {
+    let task = |name: &str| Task::implicit(name, Service::from_ms(1), Duration::from_ms(10));
+    let mut system = System::new(1, vec![task("a"), task("b")]);
+    let tasks: Box<[TaskId]> = [0, 1].map(TaskId).into();
+    let chain = Chain { name: "c".to_owned(), tasks, communication: Communication::Let };
+    let second = TaskId(1);
+    let max = Duration::from_ms(1);
+    system.tasks[second].behaviour = Behaviour::Sporadic(Separation::Uniform { max });
+    assert_eq!(let_exact(&system, &chain), Err(Unbounded::NotPeriodic(second)));
+    system.tasks[second] = Task { jitter: max, ..task("b") };
+    assert_eq!(let_bound(&system, &chain), Err(Unbounded::Released(second)));
+    system.tasks[second] = Task { jobs: Some(3), ..task("b") };
+    assert_eq!(let_bound(&system, &chain), Err(Unbounded::Ends(second)));
+    let prime = Duration::from_ns(999_999_937);
+    system.tasks[second] = Task::implicit("b", Service::from_ms(1), prime);
+    assert_eq!(let_exact(&system, &chain), Err(Unbounded::ManyJobs));
+    assert!(let_bound(&system, &chain).is_ok());
+}

@@ -1,0 +1,114 @@
+//! What is guaranteed of cause-effect chains under a policy.
+//!
+//! Under implicit communication the bounds come from the response bounds of the [`Assessment`]. Under logical execution
+//! time they are those of the chain alone, and hold if every job ends before it writes: which a response bound has to
+//! say. No bound is made of what is known of mixed-criticality runs, because there it covers some of the jobs alone.
+
+use crate::{Assessment, Bound};
+use layland_analysis::TestKind;
+use layland_analysis::chains::{Unbounded, davare, implicit_bound, in_time, let_bound, let_exact};
+use layland_model::{
+    Chain, Communication, Duration, JobOrder, ScheduleRule, System, TaskId, TaskMap,
+};
+
+/// What is known of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainBound {
+    /// No reaction time is longer, and no data age: both have the same bound.
+    pub within: Result<Duration, Unbounded>,
+    /// The analysis that says so.
+    pub by: &'static str,
+    /// [`TestKind::Exact`] if it is reached.
+    pub kind: TestKind,
+}
+
+/// The bounds of the chains of a system, in its order, under a policy with this rule and this assessment.
+///
+/// Nothing if the policy refuses the system.
+pub fn chain_bounds(
+    system: &System,
+    rule: &ScheduleRule,
+    assessment: &Assessment,
+) -> Vec<ChainBound> {
+    if system.chains.is_empty() || assessment.refused.is_some() {
+        return Vec::new();
+    }
+    let responses = responses(system, assessment);
+    system.chains.iter().map(|chain| bound(system, chain, rule, &responses)).collect()
+}
+
+fn bound(
+    system: &System,
+    chain: &Chain,
+    rule: &ScheduleRule,
+    responses: &TaskMap<Option<Duration>>,
+) -> ChainBound {
+    match chain.communication {
+        Communication::Implicit => {
+            let hides = |from, to| hides(system, rule, from, to);
+            let within = implicit_bound(system, chain, responses, hides);
+            match davare(system, chain, responses) {
+                Ok(sum) if within.is_ok_and(|within| within < sum) => {
+                    ChainBound { within, by: "Duerr", kind: TestKind::Sufficient }
+                }
+                sum => ChainBound { within: sum, by: "Davare", kind: TestKind::Sufficient },
+            }
+        }
+        Communication::Let => {
+            let (within, by, kind) = match let_exact(system, chain) {
+                Err(Unbounded::ManyJobs) => {
+                    (let_bound(system, chain), "LET waits", TestKind::Sufficient)
+                }
+                found => {
+                    let reaction = found.map(|found| found.reaction.unwrap_or_default());
+                    (reaction, "LET", TestKind::Exact)
+                }
+            };
+            // A job that has not ended has nothing to write.
+            let late = chain.tasks.iter().find(|&&id| {
+                let task = &system.tasks[id];
+                let within = in_time(task, task.write_after());
+                responses[id].is_none_or(|response| response > within)
+            });
+            let within = match late {
+                Some(&late) => within.and(Err(Unbounded::Late(late))),
+                None => within,
+            };
+            ChainBound { within, by, kind }
+        }
+    }
+}
+
+/// How long after its arrival each job ends, where that is known of every job.
+fn responses(system: &System, assessment: &Assessment) -> TaskMap<Option<Duration>> {
+    let of = |id: TaskId| {
+        if system.levels.is_mixed() {
+            return None;
+        }
+        match assessment.bounds.get(id)? {
+            Bound::Response { within, .. } => Some(*within),
+            Bound::Tardiness { within, .. } => {
+                let late = i64::try_from(within.ceil()?).ok()?;
+                system.tasks[id].deadline.checked_add(Duration::from_ns(late))
+            }
+            Bound::Unknown => None,
+        }
+    };
+    system.tasks.ids().map(of).collect()
+}
+
+/// Whether no job of `to` starts while one of `from` is ready: on one CPU, preemptively, by fixed priorities, `from`
+/// first. What overheads do to that order nobody has looked into.
+fn hides(system: &System, rule: &ScheduleRule, from: TaskId, to: TaskId) -> bool {
+    let ScheduleRule::HighestFirst { groups, order: JobOrder::Fixed(keys) } = rule else {
+        return false;
+    };
+    if !system.platform.overheads.is_zero() {
+        return false;
+    }
+    let key = |id: TaskId| (keys[id], system.tasks[id].rank, id);
+    let are_together = groups.iter().any(|group| {
+        group.cpus.len() == 1 && [from, to].iter().all(|task| group.tasks.contains(task))
+    });
+    are_together && key(from) < key(to)
+}

@@ -1,0 +1,132 @@
+//! The recorder against data that is handed on tick by tick.
+
+use super::*;
+use crate::Trace;
+use crate::testing::naive;
+use layland_model::JobId;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// What a register holds: when each stage of the chain read what it came from.
+#[derive(Clone, Copy)]
+struct Datum {
+    /// The read of the job of the first task.
+    sampled: Time,
+}
+
+/// Follows the data of a chain through a trace, one tick after the other: at each, writes before reads.
+fn tick_by_tick(system: &System, trace: &Trace, chain: &Chain, from: Time, until: Time) -> Latency {
+    let first_start = |job: JobId| {
+        let own = trace.segments.iter().filter(|segment| segment.job == job);
+        own.map(|segment| segment.start).min()
+    };
+    // For each place in the chain, the jobs that read and that write at a tick.
+    let places = chain.tasks.len();
+    let (mut reads, mut writes) = (BTreeMap::new(), BTreeMap::new());
+    for record in &trace.jobs {
+        let job = record.job;
+        for place in (0..places).filter(|&place| chain.tasks[place] == job.id.task) {
+            let (read, write) = match chain.communication {
+                Communication::Implicit => {
+                    let Some(end) = record.completion() else { continue };
+                    (first_start(job.id).unwrap_or(end), end)
+                }
+                Communication::Let => {
+                    (job.release, job.release + system.tasks[job.id.task].write_after())
+                }
+            };
+            reads.entry(read).or_insert_with(Vec::new).push((place, job.id));
+            writes.entry(write).or_insert_with(Vec::new).push((place, job.id));
+        }
+    }
+    let mut registers: Vec<Option<Datum>> = vec![None; places];
+    let mut held: BTreeMap<(usize, JobId), Option<Datum>> = BTreeMap::new();
+    // Events that wait for an answer: what the first task has read, with the read before.
+    let (mut before, mut previous) = (None, BTreeMap::new());
+    let mut answered: BTreeMap<Time, Time> = BTreeMap::new();
+    let mut samples: Vec<Time> = Vec::new();
+    let mut latency = Latency::default();
+    let mut last_source: Option<Time> = None;
+    for now in 0..=trace.over.ns() {
+        let now = Time::from_ns(now);
+        for &(place, job) in writes.get(&now).into_iter().flatten() {
+            let datum = held.remove(&(place, job)).flatten();
+            registers[place] = datum.or(registers[place]);
+            if place + 1 < places {
+                continue;
+            }
+            let raise = |value: &mut Option<Duration>, from_read: Time| {
+                if from_read >= from && now <= until {
+                    *value = (*value).max(Some(now - from_read));
+                }
+            };
+            if let Some(source) = last_source {
+                raise(&mut latency.age, source);
+            }
+            last_source = datum.map(|datum| datum.sampled);
+            let Some(datum) = datum else { continue };
+            raise(&mut latency.reduced_age, datum.sampled);
+            // Everything that was sampled by then and has no answer yet is answered by this one.
+            for &sample in samples.iter().filter(|&&sample| sample <= datum.sampled) {
+                if answered.insert(sample, now).is_none() {
+                    raise(&mut latency.reduced_reaction, sample);
+                    if let Some(Some(missed)) = previous.get(&sample) {
+                        raise(&mut latency.reaction, *missed);
+                    }
+                }
+            }
+            samples.retain(|&sample| sample > datum.sampled);
+        }
+        for &(place, job) in reads.get(&now).into_iter().flatten() {
+            let datum = match place {
+                0 => {
+                    samples.push(now);
+                    previous.insert(now, before.replace(now));
+                    Some(Datum { sampled: now })
+                }
+                _ => registers[place - 1],
+            };
+            held.insert((place, job), datum);
+        }
+    }
+    latency
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    /// Under global EDF on one or two CPUs, for any chain, either way to communicate, and any part of the run.
+    #[test]
+    fn latencies_are_those_of_the_data(
+        tasks in prop::collection::vec((1i64..4, 4i64..12, 1i64..12), 1..5),
+        order in prop::collection::vec(0usize..5, 1..5),
+        cpus in 1usize..3,
+        is_let in any::<bool>(),
+        (from, until) in (0i64..40, 60i64..140),
+    ) {
+        let shape: Vec<(i64, i64)> = tasks.iter().map(|&(c, t, _)| (c.min(t), t)).collect();
+        let (mut system, trace) = naive(cpus, &shape, 120);
+        for (task, &(_, period, interval)) in system.tasks.values_mut().zip(&tasks) {
+            task.let_interval = Some(Duration::from_ns(interval.min(period)));
+        }
+        let mut order: Vec<TaskId> =
+            order.iter().map(|&task| TaskId::from_index(task % shape.len())).collect();
+        order.dedup();
+        let communication = Communication::ALL[usize::from(is_let)];
+        let chain = Chain { name: "c".to_owned(), tasks: order.into(), communication };
+        system.chains.push(chain.clone());
+        let (from, until) = (Time::from_ns(from), Time::from_ns(until));
+        let mut chained = Chained::new(&system).within(from, until);
+        trace.replay(&mut chained);
+        let found = chained.figures(&system)[0];
+        let until = until.min(trace.over);
+        prop_assert_eq!(found.latency, tick_by_tick(&system, &trace, &chain, from, until));
+        let late = trace.jobs.iter().filter(|record| {
+            let task = record.job.id.task;
+            let write = record.job.release + system.tasks[task].write_after();
+            let ended = record.completion();
+            is_let && chain.tasks.contains(&task)
+                && ended.map_or(write <= trace.over, |end| end > write)
+        });
+        prop_assert_eq!(found.late, late.count() as u64);
+    }
+}

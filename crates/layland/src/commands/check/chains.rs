@@ -1,0 +1,74 @@
+//! What is guaranteed of cause-effect chains, as a table and in JSON.
+
+use super::args::CheckArgs;
+use super::checked::Checked;
+use super::text;
+use comfy_table::{Cell, CellAlignment};
+use layland_analysis::TestKind;
+use layland_guarantee::Assessment;
+use serde::Serialize;
+
+/// A row for each policy and chain; nothing for a set without chains.
+pub(super) fn table<'a>(
+    checked: &Checked,
+    policies: impl Iterator<Item = &'a Assessment>,
+    args: &CheckArgs,
+) -> String {
+    let system = &checked.set.system;
+    let mut rows = text::table(args);
+    rows.set_header(["chain", "policy", "reaction time", "data age", "by", "why not"]);
+    for policy in policies {
+        let Some(found) = checked.chains.get(&policy.spec) else { continue };
+        for (chain, bound) in system.chains.iter().zip(found) {
+            let (within, by, why) = match bound.within {
+                Ok(within) if bound.kind == TestKind::Exact => {
+                    (format!("= {within:#}"), bound.by, String::new())
+                }
+                Ok(within) => (format!("<= {within:#}"), bound.by, String::new()),
+                Err(why) => ("-".to_owned(), "-", why.text(system)),
+            };
+            let right = |text: &str| Cell::new(text).set_alignment(CellAlignment::Right);
+            let name = Cell::new(format!("{} ({})", chain.name, chain.communication.name()));
+            rows.add_row([
+                name,
+                Cell::new(&policy.spec),
+                right(&within),
+                right(&within),
+                Cell::new(by),
+                Cell::new(why),
+            ]);
+        }
+    }
+    if rows.is_empty() { String::new() } else { format!("\ncause-effect chains\n{rows}\n") }
+}
+
+/// What is guaranteed of a chain under a policy.
+#[derive(Serialize)]
+pub(super) struct OfChain<'a> {
+    chain: &'a str,
+    communication: &'static str,
+    reaction_ns: Option<i64>,
+    age_ns: Option<i64>,
+    by: Option<&'static str>,
+    kind: Option<&'static str>,
+    unbounded: Option<String>,
+}
+
+/// The same of all chains.
+pub(super) fn of<'a>(checked: &'a Checked, spec: &str) -> Vec<OfChain<'a>> {
+    let system = &checked.set.system;
+    let bounds = checked.chains.get(spec).into_iter().flatten();
+    let of = |(chain, bound): (&'a layland_model::Chain, &layland_guarantee::ChainBound)| {
+        let within = bound.within.ok().map(|within| within.ns());
+        OfChain {
+            chain: &chain.name,
+            communication: chain.communication.name(),
+            reaction_ns: within,
+            age_ns: within,
+            by: within.map(|_| bound.by),
+            kind: within.map(|_| bound.kind.name()),
+            unbounded: bound.within.err().map(|why| why.text(system)),
+        }
+    };
+    system.chains.iter().zip(bounds).map(of).collect()
+}
