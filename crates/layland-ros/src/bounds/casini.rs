@@ -90,7 +90,7 @@ fn busy_window(
 ///
 /// Assumes: (1) one thread; (2) `all` has every callback, and none activates another; (3) WCETs, which are above 0, arrivals and supply hold;
 /// (4) all times are whole nanoseconds. **Sufficient.** With a CPU of its own it is the classic bound for FIFO (Bedarkar
-/// et al., ECRTS 2022), and the supply bound replaces the CPU.
+/// et al., RTSS 2022), and the supply bound replaces the CPU.
 pub fn fifo(all: &[Load], supply: SupplyBound, limit: Duration) -> Option<Duration> {
     let limit = limit.ns();
     let work = |d: i64| sum(all.iter().map(|one| one.work(d)));

@@ -107,3 +107,36 @@ fn no_run_of_chains_exceeds_a_bound() {
     println!("{compared} comparisons, {met} bounds met");
     assert!(compared > 2000 && met > 20, "{compared} comparisons, {met} bounds met");
 }
+
+#[test]
+fn a_record_that_lies_is_caught() {
+    let (lies, caught) = (Cell::new(0_u32), Cell::new(0_u32));
+    let result = cases(300).run(
+        &(case(true, true), any::<prop::sample::Index>(), 0..6),
+        |(case, which, lie)| {
+            let work = |at, number| case.work(at, number).max(layland_model::Service::from_ns(1));
+            let truth = simulate(&case.placed, &case.arrivals, work);
+            if truth.jobs.is_empty() {
+                return Ok(());
+            }
+            let mut record = truth.clone();
+            let at = which.index(record.jobs.len());
+            let later = |time: Time| time + Duration::from_ns(1);
+            match lie {
+                0 => record.jobs[at].finish = later(record.jobs[at].finish),
+                1 => record.jobs[at].start = later(record.jobs[at].start),
+                2 => record.jobs[at].number += 1,
+                3 => record.jobs[at].activation = later(record.jobs[at].activation),
+                4 => drop(record.jobs.remove(at)),
+                _ => record.jobs[at].thread += case.placed.kind.threads(),
+            }
+            lies.set(lies.get() + 1);
+            let found = check(&case.placed, &case.arrivals, &record);
+            prop_assert_ne!(found, [], "lie {} of job {}", lie, at);
+            caught.set(caught.get() + 1);
+            Ok(())
+        },
+    );
+    result.unwrap_or_else(|error| panic!("{error:?}"));
+    assert!(lies.get() > 200 && lies == caught);
+}
