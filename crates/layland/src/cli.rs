@@ -6,7 +6,8 @@ use crate::commands::lab;
 #[cfg(target_os = "linux")]
 use crate::commands::{calibrate, daemon, doctor, exec, run, top, trace};
 use crate::commands::{
-    check, completions, convert, demos, explain, generate, man, play, policies, schema, simulate,
+    check, completions, convert, demos, explain, generate, man, play, policies, ros2, schema,
+    simulate,
 };
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -109,6 +110,9 @@ pub(crate) enum Command {
     /// Open the playground in a browser, with a task set to change
     #[command(after_long_help = play::EXAMPLES)]
     Play(play::PlayArgs),
+    /// Simulate an executor of ROS 2, and bound the response times of its callbacks
+    #[command(after_long_help = ros2::EXAMPLES)]
+    Ros2(ros2::Ros2Args),
     /// Run experiments: grids of random task sets, figures, and claims that are tested
     #[cfg(feature = "lab")]
     #[command(after_long_help = lab::EXAMPLES)]

@@ -7,7 +7,8 @@ use crate::commands::lab;
 #[cfg(target_os = "linux")]
 use crate::commands::{calibrate, daemon, doctor, exec, run, top, trace};
 use crate::commands::{
-    check, completions, convert, demos, explain, generate, man, play, policies, schema, simulate,
+    check, completions, convert, demos, explain, generate, man, play, policies, ros2, schema,
+    simulate,
 };
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{command_line, terminal};
@@ -74,6 +75,7 @@ fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
         Command::Policies(args) => policies::run(registry, args),
         Command::Demos(args) => demos::run(args),
         Command::Play(args) => play::run(registry, args),
+        Command::Ros2(args) => ros2::run(args),
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(registry, args),
         Command::Schema(args) => schema::run(args),

@@ -67,6 +67,8 @@ pub use layland_linux as linux;
 pub use layland_model as model;
 pub use layland_offline as offline;
 pub use layland_policy as policy;
+#[cfg(feature = "command")]
+pub use layland_ros as ros;
 pub use layland_sim as sim;
 pub use layland_trace as trace;
 

@@ -22,6 +22,8 @@ pub(crate) mod man;
 #[cfg(feature = "command")]
 pub(crate) mod play;
 pub(crate) mod policies;
+#[cfg(feature = "command")]
+pub(crate) mod ros2;
 #[cfg(all(feature = "command", target_os = "linux"))]
 pub(crate) mod run;
 pub(crate) mod schema;

@@ -1,0 +1,248 @@
+//! `layland ros2`: what an executor of ROS 2 does, and how late its callbacks can end.
+
+mod read;
+
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::values::length_of;
+use crate::ui::{input, table, terminal};
+use clap::Args;
+use layland_model::{Duration, Time};
+use layland_ros::bounds::{self, Bounds, NoBound};
+use layland_ros::{Arrivals, Executor, Record, run as simulate};
+use serde_json::{Value, json};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  layland ros2 executor.toml
+      what each callback was seen to take, and a bound that holds in every run
+  layland ros2 executor.toml --until 10s --json
+
+A file has [executor] with kind = \"default\", and a [[callback]] with name, kind, wcet and period for each
+callback. A callback with a deadline is judged: yes if its bound keeps it, no if it was seen late.";
+
+/// More chains than these are not listed.
+const MOST_CHAINS: usize = 200;
+
+#[derive(Args)]
+pub(crate) struct Ros2Args {
+    /// The file of the executor, or - for standard input
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// Simulate what is activated before this time, as in 10s; by default 100 of the longest periods
+    #[arg(long, value_name = "TIME", value_parser = length_of, allow_hyphen_values = true)]
+    pub until: Option<Duration>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub ascii: bool,
+}
+
+pub(crate) fn run(args: &Ros2Args) -> Outcome {
+    let (bytes, _) = input::bytes(&args.file)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::input(format!("{} is no text in UTF-8", args.file)))?;
+    let executor = read::read(&args.file, &text).map_err(|report| input::failure(&report))?;
+    let until = args.until.unwrap_or_else(|| default_until(&executor));
+    let record = simulate(&executor, until).map_err(|faults| {
+        let first = faults.first();
+        let message = first.map_or_else(String::new, |fault| fault.message.clone());
+        Failure::usage(message).help(first.map_or_else(String::new, |fault| fault.help.clone()))
+    })?;
+    let answer = Answer::of(executor, record, until);
+    let exit = answer.exit();
+    if args.json {
+        terminal::result(&format!("{:#}\n", answer.json(exit)))?;
+    } else {
+        let style = table::Style { ascii: args.ascii, colours: terminal::colours() };
+        terminal::result(&answer.text(style))?;
+    }
+    Ok(exit)
+}
+
+/// A hundred times the longest period, or until after the last listed activation.
+fn default_until(executor: &Executor) -> Duration {
+    let each = executor.callbacks.iter().filter_map(|one| match one.arrivals.as_ref()? {
+        Arrivals::Periodic { period, offset, jitter } => {
+            Some(period.checked_mul(100)?.checked_add(*offset)?.checked_add(*jitter)?)
+        }
+        Arrivals::Listed(all) => Some(all.last()?.since_start() + Duration::from_ns(1)),
+    });
+    each.max().unwrap_or(Duration::ZERO)
+}
+
+struct Chain {
+    path: Vec<usize>,
+    seen: Option<Duration>,
+    bound: Result<Duration, NoBound>,
+}
+
+struct Answer {
+    executor: Executor,
+    record: Record,
+    until: Duration,
+    bounds: Vec<Bounds>,
+    chains: Vec<Chain>,
+}
+
+impl Answer {
+    fn of(executor: Executor, record: Record, until: Duration) -> Answer {
+        // Beyond this nobody asks how late it is; overload would go on for ever.
+        let limit = default_until(&executor);
+        let bounds = bounds::all(&executor, limit);
+        let chains = executor.chains(MOST_CHAINS).into_iter().map(|path| {
+            let ends = (path[0], path[path.len() - 1]);
+            let seen = record.longest_latency(ends.0, ends.1);
+            Chain { seen, bound: bounds::latency(&executor, &path, limit), path }
+        });
+        let chains = chains.collect();
+        Answer { executor, record, until, bounds, chains }
+    }
+
+    /// Whether a callback keeps its deadline; `None` if it has none.
+    fn verdict(&self, at: usize) -> Option<Exit> {
+        let deadline = self.executor.callbacks[at].deadline?;
+        let seen = self.record.longest_response(at);
+        let cut = |job: &layland_ros::Job| job.callback == at && job.finish == Time::NEVER;
+        let late = seen.is_some_and(|seen| seen > deadline) || self.record.jobs.iter().any(cut);
+        let kept = self.bounds[at].best().is_some_and(|bound| bound.response <= deadline);
+        Some(match (late, kept) {
+            (true, _) => Exit::No,
+            (false, true) => Exit::Yes,
+            (false, false) => Exit::Unknown,
+        })
+    }
+
+    fn exit(&self) -> Exit {
+        Exit::worst((0..self.bounds.len()).filter_map(|at| self.verdict(at)))
+    }
+
+    fn path(&self, path: &[usize]) -> String {
+        let names: Vec<&str> =
+            path.iter().map(|&at| self.executor.callbacks[at].name.as_str()).collect();
+        names.join(" > ")
+    }
+
+    fn text(&self, style: table::Style) -> String {
+        let or_dash =
+            |time: Option<Duration>| time.map_or_else(|| "-".to_owned(), |time| time.to_string());
+        let rows = self.executor.callbacks.iter().enumerate().map(|(at, callback)| {
+            let best = self.bounds[at].best();
+            [
+                callback.name.clone(),
+                callback.kind.name().to_owned(),
+                callback.wcet.to_string(),
+                activation(&self.executor, at),
+                or_dash(self.record.longest_response(at)),
+                or_dash(best.map(|bound| bound.response)),
+                best.map_or("-", |bound| bound.analysis.name()).to_owned(),
+                or_dash(callback.deadline),
+                self.verdict(at).map_or("-", Exit::name).to_owned(),
+            ]
+        });
+        let headings =
+            ["callback", "kind", "WCET", "activation", "seen", "bound", "by", "deadline", "kept"];
+        let mut text = table::plain(headings, rows, style);
+        if !self.chains.is_empty() {
+            let rows = self.chains.iter().map(|chain| {
+                [self.path(&chain.path), or_dash(chain.seen), or_dash(chain.bound.ok())]
+            });
+            text += "\n";
+            text += &table::plain(["chain", "latency seen", "bound"], rows, style);
+        }
+        let polls = match self.record.polls.len() {
+            0 => String::new(),
+            polls => format!(", {polls} polling points"),
+        };
+        let jobs = self.record.jobs.len();
+        let kind = self.executor.kind.name();
+        text += &format!("\n{kind}: activations before {}, {jobs} jobs{polls}\n", self.until);
+        if let Some(none) = self.bounds.iter().find_map(|bounds| bounds.none) {
+            text += &format!("no bound: {}\n", self.why(none));
+        }
+        if self.record.waiting > 0 {
+            text += &format!("{} activations wait when the supply ends\n", self.record.waiting);
+        }
+        text
+    }
+
+    fn why(&self, none: NoBound) -> String {
+        match none {
+            NoBound::SeveralThreads => "no analysis covers several threads".to_owned(),
+            NoBound::ListedSupply => {
+                "the supply is listed, and nothing says how it goes on; give it a period and a budget".to_owned()
+            }
+            NoBound::ListedActivations(at) => format!(
+                "the activations of `{}` are listed, and nothing says how they go on; give it a period",
+                self.executor.callbacks[at].name
+            ),
+            NoBound::AboveLimit => format!(
+                "every analysis exceeds {}; there may be more work than supply",
+                default_until(&self.executor)
+            ),
+        }
+    }
+
+    fn json(&self, exit: Exit) -> Value {
+        let ns = |time: Option<Duration>| time.map(Duration::ns);
+        let callbacks: Vec<Value> = self
+            .executor
+            .callbacks
+            .iter()
+            .enumerate()
+            .map(|(at, callback)| {
+                let bounds: Vec<Value> = self.bounds[at]
+                    .found
+                    .iter()
+                    .map(|bound| json!({ "analysis": bound.analysis.name(), "bound_ns": bound.response.ns() }))
+                    .collect();
+                json!({
+                    "name": callback.name,
+                    "kind": callback.kind.name(),
+                    "wcet_ns": callback.wcet.ns(),
+                    "seen_ns": ns(self.record.longest_response(at)),
+                    "bound_ns": ns(self.bounds[at].best().map(|bound| bound.response)),
+                    "bounds": bounds,
+                    "deadline_ns": ns(callback.deadline),
+                    "kept": self.verdict(at).map(Exit::name),
+                    "no_bound": self.bounds[at].none.map(|none| self.why(none)),
+                })
+            })
+            .collect();
+        let chains: Vec<Value> = self
+            .chains
+            .iter()
+            .map(|chain| {
+                let names: Vec<&str> =
+                    chain.path.iter().map(|&at| self.executor.callbacks[at].name.as_str()).collect();
+                json!({ "callbacks": names, "seen_ns": ns(chain.seen), "bound_ns": ns(chain.bound.ok()) })
+            })
+            .collect();
+        json!({
+            "executor": self.executor.kind.name(),
+            "until_ns": self.until.ns(),
+            "jobs": self.record.jobs.len(),
+            "polls": self.record.polls.len(),
+            "waiting": self.record.waiting,
+            "callbacks": callbacks,
+            "chains": chains,
+            "exit": exit,
+        })
+    }
+}
+
+fn activation(executor: &Executor, at: usize) -> String {
+    let own = match executor.callbacks[at].arrivals.as_ref() {
+        Some(Arrivals::Periodic { period, jitter, .. }) if *jitter > Duration::ZERO => {
+            Some(format!("every {period}, jitter {jitter}"))
+        }
+        Some(Arrivals::Periodic { period, .. }) => Some(format!("every {period}")),
+        Some(Arrivals::Listed(all)) => Some(format!("{} times", all.len())),
+        None => None,
+    };
+    let others = executor.callbacks.iter().filter(|one| one.next.contains(&at));
+    let others: Vec<&str> = others.map(|one| one.name.as_str()).collect();
+    let others = (!others.is_empty()).then(|| format!("by {}", others.join(", ")));
+    own.into_iter().chain(others).collect::<Vec<_>>().join("; ")
+}
