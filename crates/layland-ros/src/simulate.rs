@@ -1,14 +1,16 @@
 //! What an executor runs when.
 //!
 //! **`default`** keeps a ready set. With nothing left of it, the executor polls: the ready set becomes every callback
-//! that has an activation, and at most one job of each runs until the next polling point. Live timers are no part of the
+//! that has an activation, and at most one job of each runs until the next polling point. Live timers are no part of
+//! the
 //! ready set; they come before it at every decision (Casini et al., ECRTS 2019, Section 3). Timers in the snapshot are
 //! in it like the others. **`events-*`** has one queue and no ready set. **`multi`** has several threads that share a
 //! ready set; a callback whose group is busy is passed over, and a new poll forgets it.
 //!
 //! At one instant, in this order:
 //! 1. ends, by thread;
-//! 2. activations, by callback; those of one callback from outside first, then by the order of the ends that cause them;
+//! 2. activations, by callback; those of one callback from outside first, then by the order of the ends that cause
+//! them;
 //! 3. decisions of idle threads, by thread, if the instant is supplied;
 //! 4. the same again if a job without work has begun.
 //!

@@ -1,6 +1,7 @@
 //! Bounds on response times and on latencies of chains, for executors with one thread.
 //!
-//! [`all`] asks every analysis that applies to an executor and keeps what each gives; the least is the answer, because each
+//! [`all`] asks every analysis that applies to an executor and keeps what each gives; the least is the answer, because
+//! each
 //! holds by itself. The analyses are functions here as well. For executors with several threads there is no bound.
 
 mod casini;
@@ -165,7 +166,8 @@ fn latency_of(
     casini_chain(flow.load, &[], &others(flow, flows), supply, limit)
 }
 
-/// All that the executor runs besides one job of a flow. Paths of a source that meet again run a callback several times.
+/// All that the executor runs besides one job of a flow. Paths of a source that meet again run a callback several
+/// times.
 fn others(flow: &Flow, flows: &[Flow]) -> Vec<Load> {
     flows.iter().filter(|other| !std::ptr::eq(*other, flow)).map(|other| other.load).collect()
 }
@@ -219,7 +221,8 @@ fn prepare(executor: &Executor) -> Result<(SupplyBound, Vec<Flow>), NoBound> {
         {
             let one = &executor.callbacks[end];
             let polled = one.kind != CallbackKind::Timer;
-            // A job without work needs an instant of supply to begin, which no bound counts: a nanosecond stands for it.
+            // A job without work needs an instant of supply to begin, which no bound counts: a nanosecond stands for
+            // it.
             let wcet = one.wcet.max(Service::from_ns(1));
             let load = Load { wcet, period, jitter, polled };
             flows.push(Flow { source, end, load });

@@ -8,8 +8,10 @@
 //! | `S*`    | `s`, when the job begins                                              |
 //! | `A`     | `a`, the offset of the job from the begin of the busy window          |
 //!
-//! The callbacks are in the order of the executor. Both bounds assume: (1) one thread, the default executor, live timers; (2) `all` has
-//! every callback, and none activates another; (3) WCETs, which are above 0, arrivals, supply and `responses` hold; (4) all times are whole
+//! The callbacks are in the order of the executor. Both bounds assume: (1) one thread, the default executor, live
+//! timers; (2) `all` has
+//! every callback, and none activates another; (3) WCETs, which are above 0, arrivals, supply and `responses` hold;
+//! (4) all times are whole
 //! nanoseconds. They are **sufficient**. [`iterate`] closes the circle.
 
 use super::casini::sum;
@@ -30,7 +32,8 @@ fn once_more(all: &[Load], at: usize, end: usize) -> i64 {
     i64::from(!behind)
 }
 
-/// Theorem 2: a bound on the response time of the end of a subchain, without a busy window. See the header of the module
+/// Theorem 2: a bound on the response time of the end of a subchain, without a busy window. See the header of the
+/// module
 /// for the assumptions. `None` above the limit.
 pub fn round_robin(
     all: &[Load],
