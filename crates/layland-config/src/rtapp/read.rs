@@ -34,8 +34,7 @@ use crate::json::{self, Json, Member, Value};
 use crate::problem::{Problem, Problems, Span};
 use crate::steps::keep_used;
 use layland_model::{
-    CpuSet, Duration, Index, Levels, Platform, Resource, ResourceId, System, TIME_LIMIT, Task,
-    nearest,
+    CpuSet, Duration, Index, Resource, ResourceId, System, TIME_LIMIT, Task, nearest,
 };
 use std::collections::BTreeSet;
 
@@ -104,17 +103,13 @@ pub(crate) fn read(
     let spans: Vec<Span> = tasks.iter().map(|(_, span)| span.clone()).collect();
     let resources = mutexes.names.into_iter().map(|name| Resource { name, home: None }).collect();
     let mut system = System {
-        platform: Platform::identical(cpus),
-        levels: Levels::default(),
         tasks: tasks
             .into_iter()
             .enumerate()
             .map(|(rank, (task, _))| Task { rank: rank as i64, ..task })
             .collect(),
         resources,
-        chains: Vec::new(),
-        requests: Vec::new(),
-        provenance: None,
+        ..System::new(cpus, Vec::new())
     };
     keep_used(&mut system);
     for invalid in system.validate() {
