@@ -37,6 +37,7 @@ pub mod deferred;
 pub mod differential;
 pub mod exhaustive;
 pub mod graphs;
+pub mod graph_schedules;
 pub mod inversions;
 pub mod kernel_text;
 #[cfg(target_os = "linux")]

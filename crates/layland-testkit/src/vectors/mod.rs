@@ -7,6 +7,7 @@ mod chains;
 mod classics;
 mod decision;
 mod edf_affinity;
+mod graph_bounds;
 mod graphs;
 mod locks;
 mod mixed;
@@ -76,7 +77,7 @@ pub fn run(vector: &Value) -> Verdict {
         return match (vector.get("releases"), vector.get("reason")) {
             (Some(_), _) => graphs::runtime(vector),
             (None, Some(_)) => graphs::invalid(vector),
-            (None, None) => Verdict::Failed("no known schema".to_owned()),
+            (None, None) => graph_bounds::run(vector),
         };
     }
     if vector.get("communication").is_some() {

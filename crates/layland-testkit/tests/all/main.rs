@@ -20,6 +20,7 @@ mod exhaustive;
 mod explore;
 mod first_fit;
 mod graphs;
+mod graph_bounds;
 mod guarantees;
 mod infer;
 mod kernels;
