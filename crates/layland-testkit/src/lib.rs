@@ -36,8 +36,8 @@ pub mod criticality;
 pub mod deferred;
 pub mod differential;
 pub mod exhaustive;
-pub mod graphs;
 pub mod graph_schedules;
+pub mod graphs;
 pub mod inversions;
 pub mod kernel_text;
 #[cfg(target_os = "linux")]

@@ -12,7 +12,7 @@ fn every_shipped_vector_passes() {
         ("mixed-criticality", 102),
         ("reservations", 52),
         ("resources", 62),
-        ("precedence", 26),
+        ("precedence", 36),
         ("global-classics", 42),
     ] {
         let mut report = Report::default();
