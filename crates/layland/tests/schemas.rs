@@ -63,6 +63,18 @@ fn demos() -> Vec<String> {
 }
 
 #[test]
+fn executors() {
+    let book = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/ros2.in/robot.toml");
+    let robot = is("ros2", &["ros2", book, "--until", "1s", "--json"]);
+    assert_eq!(robot["callbacks"].as_array().map(Vec::len), Some(4));
+    let (chain, callbacks) = (&robot["chains"][0], &robot["callbacks"]);
+    for seen in callbacks.as_array().into_iter().flatten().chain([chain]) {
+        assert!(seen["seen_ns"].as_i64() <= seen["bound_ns"].as_i64(), "{seen}");
+        assert!(seen["seen_ns"].as_i64() > Some(0), "{seen}");
+    }
+}
+
+#[test]
 fn verdicts() {
     let schema = schema("check");
     for demo in demos() {

@@ -21,6 +21,7 @@ mod explore;
 mod first_fit;
 mod graph_bounds;
 mod graphs;
+mod graphs_in_time;
 mod guarantees;
 mod infer;
 mod kernels;

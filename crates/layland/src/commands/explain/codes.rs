@@ -159,6 +159,36 @@ pub(super) const ERRORS: &[Code] = &[
         "Write it in UTF-8; the message says where it stops being that.",
     ),
     (
+        "layland::ros2::missing",
+        "a key that an executor needs is not there",
+        "A file has [executor] with a `kind`, and each [[callback]] a `name`, a `kind` and a `wcet`.",
+    ),
+    (
+        "layland::ros2::unknown_key",
+        "a key that files of executors do not have",
+        "Nothing is ignored silently. The message names the nearest key.",
+    ),
+    (
+        "layland::ros2::unknown_name",
+        "a name that refers to nothing",
+        "The message names the nearest one, or all that there are.",
+    ),
+    (
+        "layland::ros2::wrong_type",
+        "a value of another type than the key takes",
+        "The message says what is expected, and the help shows how to write it.",
+    ),
+    (
+        "layland::ros2::out_of_range",
+        "a number outside what the key takes",
+        "The message says what fits.",
+    ),
+    (
+        "layland::ros2::invalid",
+        "values that do not make an executor",
+        "Each value is well formed, but together they make no sense: callbacks that activate each other in a circle, say.",
+    ),
+    (
         "layland::lab::missing",
         "a key that an experiment needs is not there",
         "`layland lab show NAME` prints the description of a packaged experiment, which has them all.",

@@ -220,6 +220,8 @@ impl Answer {
             })
             .collect();
         json!({
+            "layland": env!("CARGO_PKG_VERSION"),
+            "command": "ros2",
             "executor": self.executor.kind.name(),
             "until_ns": self.until.ns(),
             "jobs": self.record.jobs.len(),

@@ -19,7 +19,7 @@ Examples:
 const OUTPUTS: &str = include_str!("outputs.json");
 
 /// What has a schema beside task sets: the name of its definition.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "check",
     "certificate",
     "sim",
@@ -35,6 +35,7 @@ const NAMES: [&str; 20] = [
     "lab-run",
     "policies",
     "demos",
+    "ros2",
     "explain",
     "exec",
     "top",
