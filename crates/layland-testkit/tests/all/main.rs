@@ -5,6 +5,7 @@ mod admission;
 mod affinity;
 mod analysis;
 mod bounds;
+mod chains;
 mod check;
 mod criticality;
 mod deadline;
