@@ -15,6 +15,10 @@ if [ -n "$module" ] && [ ! -f "$module" ]; then
   echo "there is no module $module (cargo build --workspace --lib --tests)" >&2
   exit 1
 fi
+# Of an earlier run, and of another module.
+wheels=$PWD/target/python-wheel
+rm -rf "$wheels"
+
 python=${PYTHON:-python3}
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
   echo "skipped: needs Python 3.11 or newer (python3)"
@@ -41,8 +45,6 @@ in_environment() { "$environment/bin/python" -m "$@"; }
 
 install=(pip install --quiet --disable-pip-version-check --no-deps --force-reinstall)
 if [ -n "$module" ]; then
-  wheels=$PWD/target/python-wheel
-  rm -rf "$wheels"
   mkdir -p "$wheels"
   in_environment "${install[@]}" "$("$environment/bin/python" tools/wheel_of_module.py "$module" "$wheels")"
 else

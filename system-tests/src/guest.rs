@@ -58,8 +58,8 @@ const APPLETS: [&str; 12] = [
     "grep",
 ];
 
-/// How long a boot and its commands may take on the host, which may do much else meanwhile: with what other tests left of
-/// two CPUs, a boot of five took more than twenty minutes.
+/// How long a boot and its commands may take on the host, which may do much else meanwhile: with what other tests left
+/// of two CPUs, a boot of five took more than twenty minutes.
 const LIMIT: Duration = Duration::from_secs(2_400);
 
 impl Guest {

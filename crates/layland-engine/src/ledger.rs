@@ -1,7 +1,7 @@
 //! [`Ledger`]: what every engine keeps of its tasks, of requests, and of what is due next.
 
 use crate::Agenda;
-use crate::graphs::Graphs;
+use crate::instances::Graphs;
 use crate::places::Steps;
 use crate::streams::{Arrival, Stream};
 use layland_gen::Random;

@@ -145,6 +145,7 @@ mod agenda;
 pub mod ahead;
 mod engine;
 mod graphs;
+mod instances;
 pub mod jobs;
 mod ledger;
 mod places;

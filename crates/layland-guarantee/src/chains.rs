@@ -88,7 +88,7 @@ fn responses(system: &System, assessment: &Assessment) -> TaskMap<Option<Duratio
         match assessment.bounds.get(id)? {
             Bound::Response { within, .. } => Some(*within),
             Bound::Tardiness { within, .. } => {
-                let late = i64::try_from(within.ceil()?).ok()?;
+                let late = within.ceil()?;
                 system.tasks[id].deadline.checked_add(Duration::from_ns(late))
             }
             Bound::Unknown => None,

@@ -124,8 +124,8 @@ fn activations(
     found: &mut Vec<Violation>,
 ) {
     let mut waiting = Vec::new();
-    for callback in 0..executor.callbacks.len() {
-        let outside = arrivals[callback].iter().map(|&at| (at, callback, at));
+    for (callback, own) in arrivals.iter().enumerate() {
+        let outside = own.iter().map(|&at| (at, callback, at));
         let ended = record.jobs.iter().filter(|job| {
             job.finish != Time::NEVER && executor.callbacks[job.callback].next.contains(&callback)
         });

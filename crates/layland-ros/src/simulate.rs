@@ -9,8 +9,7 @@
 //!
 //! At one instant, in this order:
 //! 1. ends, by thread;
-//! 2. activations, by callback; those of one callback from outside first, then by the order of the ends that cause
-//! them;
+//! 2. activations, by callback; those of one callback from outside first, then by the order of their causes;
 //! 3. decisions of idle threads, by thread, if the instant is supplied;
 //! 4. the same again if a job without work has begun.
 //!
@@ -199,8 +198,8 @@ impl Run<'_> {
     /// What an idle thread runs next, if anything.
     fn decide(&mut self, now: Time, thread: usize, work: &mut impl FnMut(usize, u64) -> Service) {
         let chosen = match self.executor.kind.timers() {
-            Some(timers) => self.from_ready_set(now, timers),
-            None => self.from_queue(),
+            Some(timers) => self.next_of_ready_set(now, timers),
+            None => self.first_of_queue(),
         };
         let Some(callback) = chosen else { return };
         let waiting =
@@ -216,7 +215,7 @@ impl Run<'_> {
     }
 
     /// `events-*`: the least of the queue. The first activation of a callback is the least of that callback.
-    fn from_queue(&self) -> Option<usize> {
+    fn first_of_queue(&self) -> Option<usize> {
         let heads =
             self.waiting.iter().enumerate().filter_map(|(at, queue)| Some((at, *queue.front()?)));
         let key = |&(at, head): &(usize, Waiting)| -> (i64, Time, usize) {
@@ -240,7 +239,7 @@ impl Run<'_> {
     }
 
     /// `default` and `multi`.
-    fn from_ready_set(&mut self, now: Time, timers: Timers) -> Option<usize> {
+    fn next_of_ready_set(&mut self, now: Time, timers: Timers) -> Option<usize> {
         let order = |at: usize| self.executor.order(at);
         let can_run = |at: usize| !self.waiting[at].is_empty() && self.is_free(at);
         let is_live = |at: usize| timers == Timers::Live && order(at).0 == CallbackKind::Timer;

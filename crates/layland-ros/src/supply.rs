@@ -73,7 +73,7 @@ impl Supply {
                     if left <= end - begin {
                         return Some(begin + left);
                     }
-                    left = left - (end - begin);
+                    left -= end - begin;
                 }
                 None
             }

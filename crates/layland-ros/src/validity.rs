@@ -52,15 +52,15 @@ impl Executor {
         for at in 0..self.callbacks.len() {
             self.callback_faults(at, &mut faults);
         }
-        if faults.0.is_empty() {
-            if let Some(at) = self.in_a_circle() {
-                let name = &self.callbacks[at].name;
-                faults.add(
-                    Part::Callback(at, "next"),
-                    format!("`{name}` activates itself by way of `next`"),
-                    "remove an edge of the circle: once activated, it would never come to rest",
-                );
-            }
+        if faults.0.is_empty()
+            && let Some(at) = self.in_a_circle()
+        {
+            let name = &self.callbacks[at].name;
+            faults.add(
+                Part::Callback(at, "next"),
+                format!("`{name}` activates itself by way of `next`"),
+                "remove an edge of the circle: once activated, it would never come to rest",
+            );
         }
         faults.0
     }

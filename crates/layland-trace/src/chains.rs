@@ -56,8 +56,10 @@ struct Instants {
 #[derive(Clone, Debug, Default)]
 pub struct Chained {
     is_chained: TaskMap<bool>,
-    /// The job that has executed and not ended, with the start of its first segment.
+    /// The last job that has executed, with the start of its first segment.
     begun: TaskMap<Option<(JobId, Time)>>,
+    /// The last job, if it has ended and its first segment was not told yet: an engine may tell of the end first.
+    unseen: TaskMap<Option<JobId>>,
     jobs: TaskMap<Vec<Instants>>,
     from: Time,
     until: Option<Time>,
@@ -93,6 +95,7 @@ impl Chained {
         Chained {
             is_chained,
             begun: IdVec::filled(None, tasks),
+            unseen: IdVec::filled(None, tasks),
             jobs: IdVec::filled(Vec::new(), tasks),
             ..Chained::default()
         }
@@ -197,6 +200,11 @@ impl Recorder for Chained {
         if begun.is_none_or(|(job, _)| job != segment.job) {
             *begun = Some((segment.job, segment.start));
         }
+        if self.unseen[task].take_if(|job| *job == segment.job).is_some()
+            && let Some(last) = self.jobs[task].last_mut()
+        {
+            last.start = segment.start;
+        }
     }
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, _executed: Service) {
         let task = job.id.task;
@@ -208,6 +216,7 @@ impl Recorder for Chained {
         match end {
             JobEnd::Completed => {
                 let instants = Instants { release: job.release, start, end: Some(at) };
+                self.unseen[task] = begun.is_none().then_some(job.id);
                 self.jobs[task].push(instants);
             }
             JobEnd::Aborted | JobEnd::Left => {}

@@ -384,7 +384,7 @@ fn the_readme_is_short() {
 }
 
 /// A table of a task-set file: its name in the page, and the definition in the schema.
-const TABLES: [(&str, &str); 11] = [
+const TABLES: [(&str, &str); 12] = [
     ("root", ""),
     ("platform", "PlatformTable"),
     ("overhead", "OverheadTable"),
@@ -394,6 +394,7 @@ const TABLES: [(&str, &str); 11] = [
     ("release", "ReleaseTable"),
     ("exec", "ExecTable"),
     ("defaults", "DefaultsTable"),
+    ("chain", "ChainTable"),
     ("request", "RequestTable"),
     ("provenance", "ProvenanceTable"),
 ];
@@ -765,6 +766,7 @@ fn kind(value: &Value) -> String {
         Some("Wcet") => Some("a time, or one for each level".to_owned()),
         Some("Nonpreemptive") => Some("`true`, `false` or a time".to_owned()),
         Some("OnMissName") => Some("one of three names".to_owned()),
+        Some("CommunicationName") => Some("one of two names".to_owned()),
         Some("Release" | "Exec") => Some("a name, or a table".to_owned()),
         Some("Seed") => Some("a number or a text".to_owned()),
         Some(name) if name.ends_with("Table") => Some("a table".to_owned()),

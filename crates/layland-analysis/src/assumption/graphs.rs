@@ -3,7 +3,7 @@
 use super::Assumption::{self, GraphDeadlines, GraphPeriods, GraphPriorities, Graphs, Independent};
 use super::{Refusal, masks};
 use crate::graph::all_graphs;
-use layland_model::{Field, System, SystemPart, Task, TaskId};
+use layland_model::{Field, Graph, System, SystemPart, Task, TaskId};
 use std::collections::BTreeMap;
 
 impl Assumption {
@@ -63,7 +63,7 @@ impl Assumption {
             return Ok(());
         };
         let mut of: BTreeMap<(usize, i64), TaskId> = BTreeMap::new();
-        for (tasks, _) in all_graphs(system) {
+        for Graph { tasks, .. } in all_graphs(system) {
             let first = &system.tasks[tasks[0]];
             if let Some(&id) = tasks.iter().find(|&&id| key(&system.tasks[id]) != key(first)) {
                 let what = format!("has another {what} than `{}` of its graph", first.name);

@@ -30,7 +30,7 @@ use crate::{
     Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
     Scope, Subject, TestKind,
 };
-use layland_model::{Algorithm, Duration, Form, Order, System, Task, TaskId, TaskMap};
+use layland_model::{Algorithm, Duration, Form, Graph, Order, System, Task, TaskId, TaskMap};
 use layland_offline::graph::{Dag, Recurrent};
 
 /// Melani, Bertogna, Bonifaci, Marchetti-Spaccamela and Buttazzo 2015.
@@ -89,16 +89,16 @@ tests! {
 }
 
 /// The graphs of a system, with the tasks that are in none as graphs of one.
-pub(crate) fn all_graphs(system: &System) -> Vec<(Vec<TaskId>, Vec<(usize, usize)>)> {
-    let graphs = system.graphs();
+pub(crate) fn all_graphs(system: &System) -> Vec<Graph> {
+    let mut graphs = system.graphs();
     let mut is_node: TaskMap<bool> = system.tasks.values().map(|_| false).collect();
     for &id in graphs.iter().flat_map(|graph| &graph.tasks) {
         is_node[id] = true;
     }
-    let mut all: Vec<_> = graphs.into_iter().map(|graph| (graph.tasks, graph.edges)).collect();
-    all.extend(is_node.iter().filter(|&(_, &is)| !is).map(|(id, _)| (vec![id], Vec::new())));
-    all.sort_by_key(|(tasks, _)| tasks[0]);
-    all
+    let alone = is_node.iter().filter(|&(_, &is)| !is);
+    graphs.extend(alone.map(|(id, _)| Graph { tasks: vec![id], edges: Vec::new() }));
+    graphs.sort_by_key(|graph| graph.tasks[0]);
+    graphs
 }
 
 /// A graph as a DAG task. None if its work is beyond 64 bits.
@@ -124,12 +124,12 @@ fn both(
         }
         // Each graph of the cluster where its first task is, in the order of the priorities.
         let of = group.tasks.iter().filter_map(|&(id, _)| {
-            let at = graphs.binary_search_by_key(&id, |(tasks, _)| tasks[0]).ok()?;
+            let at = graphs.binary_search_by_key(&id, |graph| graph.tasks[0]).ok()?;
             Some(&graphs[at])
         });
         let of: Vec<_> = of.collect();
         let dags: Option<Vec<Recurrent>> =
-            of.iter().map(|(tasks, edges)| recurrent(system, tasks, edges)).collect();
+            of.iter().map(|graph| recurrent(system, &graph.tasks, &graph.edges)).collect();
         let dags = dags.unwrap_or_default();
         let refs: Vec<&Recurrent> = dags.iter().collect();
         let found: Vec<Option<i64>> = match order {
@@ -139,7 +139,7 @@ fn both(
                 None => Vec::new(),
             },
         };
-        for (at, (tasks, _)) in of.iter().enumerate() {
+        for (at, Graph { tasks, .. }) in of.iter().enumerate() {
             let Some(bound) = found.get(at).copied().flatten() else {
                 failed.push(Reason::MayBeLate(tasks[0]));
                 continue;

@@ -47,14 +47,10 @@ impl Decoder<'_, '_> {
         let elements = self.reader.list(entry, "[\"camera\"]")?;
         let mut follows = Vec::with_capacity(elements.len());
         for element in &elements {
-            let name = match element.value {
-                DeValue::String(name) => name.as_ref(),
-                _ if is_copy => continue,
-                _ => match self.reader.text(element, "camera") {
-                    Some(name) => name,
-                    None => continue,
-                },
-            };
+            if is_copy && !matches!(element.value, DeValue::String(_)) {
+                continue;
+            }
+            let Some(name) = self.reader.text(element, "camera") else { continue };
             let of_copy = copy.and_then(|copy| names.get(&format!("{name}.{copy}")));
             match of_copy.or_else(|| names.get(name)) {
                 Some(&id) => follows.push(id),

@@ -206,13 +206,15 @@ impl<'a> Walk<'a> {
     /// `X`: from above, so that the first value that stays is the largest.
     fn waiting(&self) -> i64 {
         let mut X = self.volumes.iter().sum::<i64>() / self.m;
-        while self.has_chains {
+        if !self.has_chains {
+            return X;
+        }
+        loop {
             let less = self.volumes.iter().map(|&volume| volume.min(X)).sum::<i64>() / self.m;
             if less == X {
-                break;
+                return X;
             }
             X = less;
         }
-        X
     }
 }

@@ -10,6 +10,7 @@ use std::cell::Cell;
 
 /// How many random cases a test takes. `LAYLAND_ROS_CASES=100000 cargo test --release -p layland-ros` is the long form.
 fn cases(default: u32) -> TestRunner {
+    #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
     let cases = std::env::var("LAYLAND_ROS_CASES").ok().and_then(|cases| cases.parse().ok());
     TestRunner::new(ProptestConfig {
         cases: cases.unwrap_or(default),

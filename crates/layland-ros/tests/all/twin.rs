@@ -120,7 +120,7 @@ pub(crate) fn run(
                     })
                 };
                 if let Some(at) = chosen {
-                    if !(live(at) && !queue) {
+                    if !live(at) || queue {
                         ready.retain(|&one| one != at);
                     }
                     let place = pending.iter().position(|one| one.0 == at).unwrap();

@@ -39,7 +39,7 @@ pub(super) fn table<'a>(
             ]);
         }
     }
-    if rows.is_empty() { String::new() } else { format!("\ncause-effect chains\n{rows}\n") }
+    if rows.is_empty() { String::new() } else { format!("cause-effect chains\n{rows}\n\n") }
 }
 
 /// What is guaranteed of a chain under a policy.

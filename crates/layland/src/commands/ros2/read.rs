@@ -238,7 +238,7 @@ fn callback(
     let wcet = reader.required(section, "wcet", "\"2ms\"");
     let wcet = wcet.and_then(|entry| time::<Duration>(reader, &entry));
     let [period, offset, jitter, deadline] = ["period", "offset", "jitter", "deadline"]
-        .map(|key| optional(reader, section, key, |reader, entry| time::<Duration>(reader, entry)));
+        .map(|key| optional(reader, section, key, time::<Duration>));
     let listed = optional(reader, section, "activations", |reader, entry| {
         let all = reader.list(entry, "[\"0ms\", \"8ms\"]")?;
         all.iter().map(|one| time::<Time>(reader, one)).collect::<Option<Vec<Time>>>()
