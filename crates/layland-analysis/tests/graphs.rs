@@ -5,11 +5,12 @@ use layland_model::{Duration, Service, System, Task, TaskId};
 
 /// A fork and join of five tasks with period and deadline 8 on these CPUs.
 fn fork_join(cpus: usize) -> System {
-    let tasks = [1, 4, 3, 3, 1].map(|c| Task {
+    let task = |(node, c): (usize, i64)| Task {
         priority: Some(1),
-        ..Task::implicit(format!("node{c}"), Service::from_ns(c), Duration::from_ns(8))
-    });
-    let mut system = System::new(cpus, tasks.to_vec());
+        ..Task::implicit(format!("node{node}"), Service::from_ns(c), Duration::from_ns(8))
+    };
+    let tasks = [1, 4, 3, 3, 1].into_iter().enumerate().map(task).collect();
+    let mut system = System::new(cpus, tasks);
     (1..4).for_each(|node| system.tasks[TaskId(node)].follows = [TaskId(0)].into());
     system.tasks[TaskId(4)].follows = [1, 2, 3].map(TaskId).into();
     assert_eq!(system.validate(), []);
@@ -59,7 +60,7 @@ fn graphs_of_one_priority_or_of_several_are_refused() {
     system.tasks[TaskId(2)].priority = Some(2);
     assert_eq!(
         refusal(&system).message,
-        "task `node3` has another priority than `node1` of its graph"
+        "task `node2` has another priority than `node0` of its graph"
     );
     system.tasks[TaskId(2)].priority = Some(1);
     let mut tasks: Vec<Task> = system.tasks.values().cloned().collect();
@@ -70,7 +71,7 @@ fn graphs_of_one_priority_or_of_several_are_refused() {
     system.tasks = tasks.into();
     assert_eq!(
         refusal(&system).message,
-        "task `other` has the same priority as `node1` of another graph"
+        "task `other` has the same priority as `node0` of another graph"
     );
     assert_eq!(refusal(&system).assumption, Assumption::GraphPriorities);
     assert_eq!(graph::RM.run(&system).unwrap_err().assumption, Assumption::GraphPeriods);
@@ -83,7 +84,7 @@ fn a_graph_has_one_deadline() {
     let mut system = fork_join(3);
     system.tasks[TaskId(4)].deadline = Duration::from_ns(7);
     let refusal = graph::EDF.run(&system).unwrap_err();
-    assert_eq!(refusal.message, "task `node1` has another deadline than `node1` of its graph");
+    assert_eq!(refusal.message, "task `node4` has another deadline than `node0` of its graph");
 }
 
 #[test]
