@@ -14,7 +14,8 @@ use layland_model::TaskId;
 use layland_policy::{AfterJob, Policy, State};
 
 impl<P: Policy, T> Ledger<P, T> {
-    /// Whether a task follows another one, or is followed.
+    /// Whether a task follows another one, or is followed. Asked of every job: a set without graphs pays a branch.
+    #[inline]
     pub fn is_in_graph(&self, id: TaskId) -> bool {
         self.graphs.as_ref().is_some_and(|graphs| graphs.member(id).is_some())
     }
@@ -45,11 +46,10 @@ pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
         }
     }
     release(engine, id);
+    let ledger = engine.ledger_mut();
     if first == Some(id) {
-        let ledger = engine.ledger_mut();
         ledger.notice(id, ledger.tasks[id].next_release);
     } else {
-        let ledger = engine.ledger_mut();
         ledger.arrivals.clear(ledger.tasks[id].position as usize);
     }
 }
@@ -67,14 +67,13 @@ fn arrive_together(engine: &mut impl Engine, first: TaskId) {
         if engine.ledger().tasks[id].status == Status::Outside {
             jobs::join(engine, id);
         }
-        let ledger = engine.ledger_mut();
-        let demand = ledger.streams[id].demand(seq);
+        let demand = engine.ledger_mut().streams[id].demand(seq);
         let demand = engine.amount(demand);
-        let ledger = engine.ledger_mut();
-        let job = ledger.tasks[id].next_job_at(arrival, release);
+        let task = &mut engine.ledger_mut().tasks[id];
+        let job = task.next_job_at(arrival, release);
         debug_assert_eq!(job.id.seq, seq, "the tasks of a graph count alike");
-        ledger.tasks[id].waiting.push_back((job, demand));
-        ledger.tasks[id].blocked = true;
+        task.waiting.push_back((job, demand));
+        task.blocked = true;
         let member = member(engine, id);
         let missing = Missing { jobs: member.follows, since: release };
         member.waiting.push_back(missing);

@@ -14,18 +14,22 @@ pub(crate) struct Graphs {
 /// A task of a graph.
 #[derive(Debug, Default)]
 pub(crate) struct Member {
+    /// Its graph, by position in [`Graphs::tasks`].
     pub(crate) graph: usize,
+    /// How many tasks it follows.
     pub(crate) follows: usize,
+    /// The tasks that follow it.
     pub(crate) followers: Vec<TaskId>,
     /// Of each job that waits, as in [`TaskRun::waiting`](crate::TaskRun::waiting): what it waits for.
     pub(crate) waiting: VecDeque<Missing>,
 }
 
+/// What a job waits for besides the job before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Missing {
     /// So many jobs that it follows have not completed.
     pub(crate) jobs: usize,
-    /// When the last of them did.
+    /// When the last one did that has; its release, if none has.
     pub(crate) since: Time,
 }
 
@@ -61,9 +65,7 @@ impl Graphs {
     pub(crate) fn first_of(&self, id: TaskId) -> Option<TaskId> {
         Some(self.tasks[self.member(id)?.graph][0])
     }
-}
 
-impl Graphs {
     /// The first job of a task that waits is never released, because the run is over. When the jobs that it follows
     /// have completed, if all of them did.
     pub(crate) fn give_up(&mut self, id: TaskId) -> Time {

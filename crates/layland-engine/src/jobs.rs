@@ -14,7 +14,7 @@ pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
         arrive_followed(engine, id);
         return;
     }
-    if engine.ledger().graphs.is_some() && engine.ledger().is_in_graph(id) {
+    if engine.ledger().is_in_graph(id) {
         graphs::arrive(engine, id);
         return;
     }
@@ -200,7 +200,7 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
     if ledger.tasks[id].on_miss == OnMiss::Abort {
         ledger.expiries.clear(ledger.tasks[id].position as usize);
     }
-    if ledger.graphs.is_some() && ledger.is_in_graph(id) {
+    if ledger.is_in_graph(id) {
         return graphs::end(engine, id);
     }
     let (now, task) = (ledger.now, &ledger.tasks[id]);

@@ -2,10 +2,9 @@
 //!
 //! **`default`** keeps a ready set. With nothing left of it, the executor polls: the ready set becomes every callback
 //! that has an activation, and at most one job of each runs until the next polling point. Live timers are no part of
-//! the
-//! ready set; they come before it at every decision (Casini et al., ECRTS 2019, Section 3). Timers in the snapshot are
-//! in it like the others. **`events-*`** has one queue and no ready set. **`multi`** has several threads that share a
-//! ready set; a callback whose group is busy is passed over, and a new poll forgets it.
+//! the ready set; they come before it at every decision (Casini et al., ECRTS 2019, Section 3). Timers in the snapshot
+//! are in it like the others. **`events-*`** has one queue and no ready set. **`multi`** has several threads that share
+//! a ready set; a callback whose group is busy is passed over, and a new poll forgets it.
 //!
 //! At one instant, in this order:
 //! 1. ends, by thread;

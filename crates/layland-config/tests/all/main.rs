@@ -3,6 +3,7 @@
 mod chains;
 mod common;
 mod csv;
+mod follows;
 mod lines;
 mod messages;
 mod robustness;

@@ -89,7 +89,7 @@ impl System {
             (Field::Period, "period", task.period == leader.period),
             (Field::Offset, "offset", task.offset == leader.offset),
             (Field::Jitter, "jitter", task.jitter == leader.jitter),
-            (Field::Behaviour, "arrivals", task.behaviour == leader.behaviour),
+            (Field::Behaviour, "pattern of arrivals", task.behaviour == leader.behaviour),
             (Field::Behaviour, "number of jobs", task.jobs == leader.jobs),
         ];
         for (which, what, is_same) in same {

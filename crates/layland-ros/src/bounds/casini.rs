@@ -17,8 +17,8 @@ use layland_model::{Duration, Service};
 ///
 /// Assumes: (1) one thread, the default executor, live timers; (2) all timers before it are in `before`, and all other
 /// callbacks in `longest_after`; (3) WCETs, which are above 0, arrivals and supply hold; (4) nobody else activates it
-/// or the timers before
-/// it; (5) all times are whole nanoseconds. **Sufficient.** Casini et al. 2019, Lemma 1 with the terms of timers.
+/// or the timers before it; (5) all times are whole nanoseconds. **Sufficient.** Casini et al. 2019, Lemma 1 with the
+/// terms of timers.
 pub fn casini_timer(
     own: Load,
     before: &[Load],
@@ -33,13 +33,10 @@ pub fn casini_timer(
 /// callback runs once between two polling points is not used.
 ///
 /// Assumes: (1) one thread that is never idle while something waits and runs callbacks to their ends, and the jobs of
-/// one callback in the order of their
-/// activations, as **every** executor with one thread does here; (2) `others` has all that the executor runs besides,
-/// each
-/// callback with the arrivals of the source of its chain; (3) WCETs, which are above 0, arrivals and supply hold; (4)
-/// all times are whole
-/// nanoseconds. **Sufficient.** Casini et al. 2019, for the default executor; that (1) is enough is ours: the proof
-/// counts everything that is activated before the job begins.
+/// one callback in the order of their activations, as **every** executor with one thread does here; (2) `others` has
+/// all that the executor runs besides, each callback with the arrivals of the source of its chain; (3) WCETs, which are
+/// above 0, arrivals and supply hold; (4) all times are whole nanoseconds. **Sufficient.** Casini et al. 2019, for the
+/// default executor; that (1) is enough is ours: the proof counts everything that is activated before the job begins.
 pub fn casini_polled(
     own: Load,
     others: &[Load],
@@ -93,10 +90,8 @@ fn busy_window(
 /// One bound for all callbacks of an executor with a queue in the order of activation: `events-fifo`.
 ///
 /// Assumes: (1) one thread; (2) `all` has every callback, and none activates another; (3) WCETs, which are above 0,
-/// arrivals and supply hold;
-/// (4) all times are whole nanoseconds. **Sufficient.** With a CPU of its own it is the classic bound for FIFO
-/// (Bedarkar
-/// et al., RTSS 2022), and the supply bound replaces the CPU.
+/// arrivals and supply hold; (4) all times are whole nanoseconds. **Sufficient.** With a CPU of its own it is the
+/// classic bound for FIFO (Bedarkar et al., RTSS 2022), and the supply bound replaces the CPU.
 pub fn fifo(all: &[Load], supply: SupplyBound, limit: Duration) -> Option<Duration> {
     let limit = limit.ns();
     let work = |d: i64| sum(all.iter().map(|one| one.work(d)));

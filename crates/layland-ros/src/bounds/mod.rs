@@ -1,8 +1,7 @@
 //! Bounds on response times and on latencies of chains, for executors with one thread.
 //!
 //! [`all`] asks every analysis that applies to an executor and keeps what each gives; the least is the answer, because
-//! each
-//! holds by itself. The analyses are functions here as well. For executors with several threads there is no bound.
+//! each holds by itself. The analyses are functions here as well. For executors with several threads there is no bound.
 
 mod casini;
 mod curves;

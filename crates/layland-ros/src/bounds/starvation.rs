@@ -9,10 +9,8 @@
 //! | `A`     | `a`, the offset of the job from the begin of the busy window          |
 //!
 //! The callbacks are in the order of the executor. Both bounds assume: (1) one thread, the default executor, live
-//! timers; (2) `all` has
-//! every callback, and none activates another; (3) WCETs, which are above 0, arrivals, supply and `responses` hold;
-//! (4) all times are whole
-//! nanoseconds. They are **sufficient**. [`iterate`] closes the circle.
+//! timers; (2) `all` has every callback, and none activates another; (3) WCETs, which are above 0, arrivals, supply and
+//! `responses` hold; (4) all times are whole nanoseconds. They are **sufficient**. [`iterate`] closes the circle.
 
 use super::casini::sum;
 use super::curves::{Load, SupplyBound};
@@ -33,8 +31,7 @@ fn once_more(all: &[Load], at: usize, end: usize) -> i64 {
 }
 
 /// Theorem 2: a bound on the response time of the end of a subchain, without a busy window. See the header of the
-/// module
-/// for the assumptions. `None` above the limit.
+/// module for the assumptions. `None` above the limit.
 pub fn round_robin(
     all: &[Load],
     subchain: &[usize],

@@ -153,3 +153,32 @@ fn a_found_cycle_repeats_with_jobs_that_wait() {
         Ok(waited(&trace) > 0)
     });
 }
+
+/// Whoever looks at ready jobs alone takes them, and all others say why not.
+#[test]
+fn every_policy_takes_followers_or_says_that_it_does_not() {
+    let task = |name| layland_model::Task {
+        priority: Some(1),
+        ..layland_model::Task::implicit(name, Service::from_ns(1), Duration::from_ns(8))
+    };
+    let mut system = System::new(2, vec![task("a"), task("b")]);
+    let [a, b] = [0, 1].map(layland_model::TaskId);
+    system.tasks[b].follows = [a].into();
+    let mut takers = Vec::new();
+    for info in registry().iter() {
+        match registry().build(&info.name, &system) {
+            Ok(_) => takers.push(info.name.to_string()),
+            Err(error) => {
+                assert!(
+                    error.to_string().contains("`b` follows another one"),
+                    "{}: {error}",
+                    info.name
+                );
+            }
+        }
+    }
+    takers.sort_unstable();
+    let expected = ["c", "g", "p"]
+        .map(|form| ["dm", "edf", "fp", "rm"].map(|order| format!("{form}-{order}")));
+    assert_eq!(takers, expected.concat());
+}

@@ -130,3 +130,29 @@ proptest! {
         prop_assert_eq!(found.late, late.count() as u64);
     }
 }
+
+/// An engine may tell of the end of a job before it tells of its last segment: the simulator does.
+#[test]
+fn a_segment_may_be_told_after_the_end_of_its_job() {
+    use crate::testing::{at, id, segment, task};
+    use crate::{Job, JobEnd};
+    let mut system = System::new(1, vec![task("camera", 2, 9)]);
+    let (name, tasks) = ("see".to_owned(), [TaskId(0)].into());
+    system.chains.push(Chain { name, tasks, communication: Communication::Implicit });
+    let mut chained = Chained::new(&system);
+    for seq in 0..2 {
+        let (arrival, begin) = (at(9 * seq), 9 * seq + 2);
+        let job =
+            Job { id: id(0, seq as u64), arrival, release: arrival, deadline: at(9 * seq + 9) };
+        // One is interrupted, and the other is not.
+        if seq == 0 {
+            chained.executed(&segment(job.id, 0, begin, begin + 1));
+        }
+        chained.ended(&job, at(begin + 4), JobEnd::Completed, layland_model::Service::from_ns(2));
+        chained.executed(&segment(job.id, 0, begin + 3 * (1 - seq), begin + 4));
+    }
+    chained.over(at(18), false);
+    let latency = chained.figures(&system)[0].latency;
+    assert_eq!(latency.reduced_reaction, Some(Duration::from_ns(4)));
+    assert_eq!(latency.reaction, Some(Duration::from_ns(13)));
+}

@@ -1,0 +1,83 @@
+//! Tasks that follow others, in task-set files and lines: what they mean, where faults are, and who cannot say them.
+
+use crate::common::toml;
+use layland_config::{
+    Format, Host, RtAppPolicy, read, to_csv, to_line, to_rt_app, to_schedcat, to_simso, to_toml,
+};
+use layland_model::TaskId;
+
+/// Two tasks of which the second has these keys besides.
+fn second(keys: &str) -> String {
+    format!(
+        "layland = 1\n[platform]\ncpus = 2\n\
+         [[task]]\nname = \"a\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n\
+         [[task]]\nname = \"b\"\nwcet = \"1ms\"\n{keys}\n"
+    )
+}
+
+#[test]
+fn they_may_come_later_and_copies_follow_copies() {
+    let text = "layland = 1\n[platform]\ncpus = 2\n\
+        [[task]]\nname = \"merge\"\nperiod = \"9ms\"\nwcet = \"1ms\"\nfollows = [\"part.0\", \"part.1\"]\n\
+        [[task]]\nname = \"part\"\ncount = 2\nperiod = \"9ms\"\nwcet = \"1ms\"\nfollows = [\"cut\"]\n\
+        [[task]]\nname = \"cut\"\ncount = 2\nperiod = \"9ms\"\nwcet = \"1ms\"\n";
+    let system = toml(text).unwrap_or_else(|report| panic!("{}", report.plain())).system;
+    let follows = |task: u32| system.tasks[TaskId(task)].follows.to_vec();
+    assert_eq!(follows(0), [TaskId(1), TaskId(2)]);
+    assert_eq!((follows(1), follows(2)), (vec![TaskId(3)], vec![TaskId(4)]));
+    assert_eq!(system.graphs().len(), 1);
+    // As a file and as a line they are read again.
+    assert_eq!(toml(&to_toml(&system)).unwrap().system, system);
+    let line = to_line(&system);
+    let again = read("set.jsonl", line.as_bytes(), Format::Lines, &Host::default());
+    assert_eq!(again.unwrap().system, system);
+}
+
+#[test]
+fn faults_are_told_where_they_are() {
+    let same = "period = \"10ms\"\n";
+    for (keys, line, message) in [
+        ("follows = [\"c\"]", 12, "there is no task `c`"),
+        ("follows = [\"a\", \"a\"]", 12, "`b` follows `a` twice"),
+        ("follows = [\"b\"]", 12, "`b` follows itself"),
+        ("follows = \"a\"", 12, "`follows` is a list, not a text"),
+        ("follows = [\"a\"]\noffset = \"1ms\"", 13, "`b` has another offset than `a`"),
+        (
+            "follows = [\"a\"]\nrelease = \"hog\"",
+            13,
+            "`b` has another pattern of arrivals than `a`",
+        ),
+        ("follows = [\"a\"]\non_miss = \"skip\"", 12, "late jobs of `b` are given up"),
+        ("follows = [\"a\"]\nsteps = [\"run 1ms\"]", 12, "`b` has `steps`"),
+    ] {
+        let report = toml(&second(&format!("{same}{keys}"))).unwrap_err().plain();
+        assert!(report.contains(message), "{keys}: {report}");
+        assert!(report.contains(&format!(":{line}:")), "{keys}: {report}");
+    }
+    let report = toml(&second("period = \"20ms\"\nfollows = [\"a\"]")).unwrap_err().plain();
+    assert!(
+        report.contains("`b` has another period than `a`") && report.contains(":11:"),
+        "{report}"
+    );
+    let cycle = second(&format!("{same}follows = [\"a\"]"))
+        .replace("[[task]]\nname = \"b\"", "follows = [\"b\"]\n[[task]]\nname = \"b\"");
+    let report = toml(&cycle).unwrap_err().plain();
+    assert!(report.contains("`a` follows itself through others"), "{report}");
+    let leaves = "follows = [\"a\"]\n[[request]]\nat = \"1s\"\ntask = \"b\"\nleave = true";
+    let report = toml(&second(&format!("{same}{leaves}"))).unwrap_err().plain();
+    assert!(report.contains("`b` leaves, and follows or is followed"), "{report}");
+}
+
+#[test]
+fn what_other_formats_lose_is_told() {
+    let system = toml(&second("period = \"10ms\"\nfollows = [\"a\"]")).unwrap().system;
+    for (format, lost) in [
+        ("csv", to_csv(&system).1),
+        ("simso", to_simso(&system).1),
+        ("schedcat", to_schedcat(&system).1),
+        ("rt-app", to_rt_app(&system, RtAppPolicy::Deadline).1),
+    ] {
+        let told = lost.iter().any(|problem| problem.message.contains("what `b` follows"));
+        assert!(told, "{format}: {lost:?}");
+    }
+}
