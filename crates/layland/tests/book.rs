@@ -378,7 +378,7 @@ fn the_readme_is_short() {
     let readme = Page::read(Path::new("README.md"));
     let lines = readme.text.lines().count();
     assert!(lines < 150, "{lines} lines: what is more belongs into the book");
-    for command in ["\ncargo run --release -p layland -- ", "\ncargo test --workspace\n"] {
+    for command in ["\ncargo layland check ", "\ncargo test --workspace\n"] {
         assert!(readme.text.contains(command), "{command}");
     }
 }

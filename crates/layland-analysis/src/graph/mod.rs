@@ -42,7 +42,8 @@ pub const MELANI: Citation = Citation {
   author    = {Alessandra Melani and Marko Bertogna and Vincenzo Bonifaci and Alberto Marchetti-Spaccamela and
                Giorgio Buttazzo},
   title     = {Response-Time Analysis of Conditional {DAG} Tasks in Multiprocessor Systems},
-  booktitle = {27th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {211--221}, year = {2015}
+  booktitle = {27th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {211--221}, year = {2015},
+  doi       = {10.1109/ECRTS.2015.26}
 }",
 };
 

@@ -5,11 +5,11 @@ use super::command_line;
 use super::exit::Failure;
 use super::files::{self, NewFile};
 use layland_config::to_toml;
-#[cfg(feature = "command")]
+#[cfg(feature = "tables")]
 use layland_interchange::columns::ColumnsError;
 use layland_interchange::perfetto::PerfettoWriter;
 use layland_interchange::st_trace::{StTraceError, StTraceWriter};
-#[cfg(feature = "command")]
+#[cfg(feature = "tables")]
 use layland_interchange::tables::{self, TablesWriter};
 use layland_model::{Service, System, Time};
 use layland_trace::{Answer, Job, JobEnd, Labels, Mark, Recorder, Scratch, Segment};
@@ -105,12 +105,15 @@ impl Export {
                 let writer = StTraceWriter::new(file, labels, &scratch).map_err(no_st_trace)?;
                 (vec![path.to_owned()], Writer::StTrace(writer))
             }
-            #[cfg(not(feature = "command"))]
+            #[cfg(not(feature = "tables"))]
             Export::Parquet => {
                 let _ = over;
-                return Err(Failure::refused("the program alone writes tables"));
+                let failure = Failure::refused("this program was built without tables");
+                return Err(
+                    failure.help("build it with the feature `tables`, which is a default one")
+                );
             }
-            #[cfg(feature = "command")]
+            #[cfg(feature = "tables")]
             Export::Parquet => {
                 let paths =
                     tables::NAMES.map(|name| path.with_extension(format!("{name}.parquet")));
@@ -145,7 +148,7 @@ fn no_st_trace(error: StTraceError) -> Failure {
     }
 }
 
-#[cfg(feature = "command")]
+#[cfg(feature = "tables")]
 fn no_tables(path: &Path, error: &ColumnsError) -> Failure {
     Failure::refused(format!("{}: {error}", path.display()))
 }
@@ -161,7 +164,7 @@ pub(crate) struct Exported<'a> {
 enum Writer<'a> {
     Perfetto(PerfettoWriter<'a, NewFile>),
     StTrace(StTraceWriter<NewFile>),
-    #[cfg(feature = "command")]
+    #[cfg(feature = "tables")]
     Tables(Box<TablesWriter<'a, NewFile>>),
 }
 
@@ -174,7 +177,7 @@ impl Exported<'_> {
                 writer.finish().map_err(|error| files::failed(path, &error))?.keep()?;
             }
             Writer::StTrace(writer) => writer.finish().map_err(no_st_trace)?.keep()?,
-            #[cfg(feature = "command")]
+            #[cfg(feature = "tables")]
             Writer::Tables(writer) => {
                 let files = writer.finish().map_err(|error| no_tables(path, &error))?;
                 files.into_iter().try_for_each(NewFile::keep)?;
@@ -187,7 +190,7 @@ impl Exported<'_> {
         match &mut self.writer {
             Writer::Perfetto(writer) => writer,
             Writer::StTrace(writer) => writer,
-            #[cfg(feature = "command")]
+            #[cfg(feature = "tables")]
             Writer::Tables(writer) => &mut **writer,
         }
     }

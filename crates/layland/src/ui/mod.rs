@@ -4,6 +4,10 @@ pub(crate) mod batch;
 pub(crate) mod chart;
 pub(crate) mod command_line;
 pub(crate) mod exit;
+#[cfg_attr(
+    all(feature = "command", not(feature = "tables")),
+    expect(dead_code, reason = "tables alone say what made them")
+)]
 pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod formats;
