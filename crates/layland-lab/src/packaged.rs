@@ -26,6 +26,7 @@ pub const ALL: &[Packaged] = &[
     Packaged { name: "bonifaci2016", text: include_str!("../experiments/bonifaci2016.toml") },
     Packaged { name: "compagnin2015", text: include_str!("../experiments/compagnin2015.toml") },
     Packaged { name: "comparison", text: include_str!("../experiments/comparison.toml") },
+    Packaged { name: "comparison-more", text: include_str!("../experiments/comparison-more.toml") },
     Packaged { name: "engines", text: include_str!("../experiments/engines.toml") },
     Packaged { name: "huang2014", text: include_str!("../experiments/huang2014.toml") },
     Packaged { name: "stevanato2021", text: include_str!("../experiments/stevanato2021.toml") },
