@@ -33,6 +33,7 @@
 // A new event, action or verdict breaks every match here, until somebody has decided what it means.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
+mod about;
 pub mod admission;
 mod affinities;
 mod chains;
@@ -52,6 +53,7 @@ pub use placed::placed;
 pub use proven::{Analysed, Proven};
 pub use stated::Stated;
 
+use about::{About, Places};
 use layland_analysis::deadline::admission::{self as bandwidth, Limit};
 use layland_analysis::overheads::{Inflated, Inflation, inflate_placed};
 use layland_analysis::{
@@ -413,7 +415,7 @@ pub(crate) struct Asked<'s, 'a> {
 
 /// A [view](View), with what is known of its system.
 struct Seen<'a> {
-    algorithms: Vec<Algorithm>,
+    about: About,
     answers: Answers,
     bounds: Bounds,
     tells: &'static str,
@@ -423,12 +425,7 @@ struct Seen<'a> {
 impl<'a> Seen<'a> {
     fn of(view: View<'a>, memo: &Memo<'a>) -> Seen<'a> {
         let View { algorithms, system, answers, bounds, tells } = view;
-        Seen { algorithms, answers, bounds, tells, known: memo.of(system) }
-    }
-
-    /// Whether it is about one of these.
-    fn is_about(&self, algorithms: &[Algorithm]) -> bool {
-        algorithms.iter().any(|about| self.algorithms.contains(about))
+        Seen { about: About::of(&algorithms), answers, bounds, tells, known: memo.of(system) }
     }
 }
 
@@ -599,6 +596,8 @@ pub(crate) fn verdict<'a>(
     // What is not admitted does not run, whatever the other tests say of it.
     let is_admission = |test: &SchedulabilityTest| matches!(test.subject, Subject::Admission(_));
     let tests = || catalogue::TESTS.iter().enumerate();
+    let about_some =
+        views.iter().map(|seen| seen.about.tests).fold(Places::default(), Places::union);
     let tells = options.tells();
     let admissions = tests().filter(|(_, test)| is_admission(test));
     let others = tests().filter(|(_, test)| !is_admission(test));
@@ -609,10 +608,10 @@ pub(crate) fn verdict<'a>(
                 said(&known, at, tells)
             }
             Subject::Covered(_) if uncovered => continue,
-            Subject::Algorithms(about) | Subject::Covered(about) | Subject::Unsound(about, _)
-                if views.iter().any(|seen| seen.is_about(about)) && options.has(test.name) =>
+            Subject::Algorithms(_) | Subject::Covered(_) | Subject::Unsound(..)
+                if about_some.has(at) && options.has(test.name) =>
             {
-                match on_views(at, about, &views, tells) {
+                match on_views(at, &views, tells) {
                     Some((finding, seen)) => {
                         by = Some(seen);
                         finding
@@ -802,12 +801,11 @@ static BARE: LazyLock<[Arc<Stated>; 3]> = LazyLock::new(|| {
 /// first that does not, or else the first refusal; and the view. None if it is about none.
 fn on_views<'s, 'a>(
     test: usize,
-    about: &[Algorithm],
     views: &'s [Seen<'a>],
     tells: bool,
 ) -> Option<(Arc<Stated>, &'s Seen<'a>)> {
     let mut first: Option<(Arc<Stated>, &Seen<'_>)> = None;
-    let speaks = |seen: &&Seen<'_>| seen.is_about(about) && seen.answers != Answers::None;
+    let speaks = |seen: &&Seen<'_>| seen.about.tests.has(test) && seen.answers != Answers::None;
     for seen in views.iter().filter(speaks) {
         let mut finding = said(&seen.known, test, tells);
         let holds = |finding: &Finding| match finding.verdict {
@@ -908,8 +906,9 @@ fn bounds(
     };
     let mut bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
     for seen in views.iter().filter(|seen| seen.bounds != Bounds::None) {
-        for (at, analysis) in catalogue::RESPONSES.iter().enumerate() {
-            if !seen.is_about(analysis.algorithms) || !options.bounds_by(analysis.name) {
+        for at in seen.about.responses.iter() {
+            let analysis = &catalogue::RESPONSES[at];
+            if !options.bounds_by(analysis.name) {
                 continue;
             }
             let Ok(responses) = seen.known.responses(at) else { continue };
@@ -955,8 +954,9 @@ fn bounds(
     }
     let of_late = |seen: &&Seen<'_>| matches!(seen.bounds, Bounds::All | Bounds::Above);
     for seen in views.iter().filter(of_late) {
-        for (at, analysis) in catalogue::BOUNDS.iter().enumerate() {
-            if !seen.is_about(analysis.algorithms) || !options.bounds_by(analysis.name) {
+        for at in seen.about.bounds.iter() {
+            let analysis = &catalogue::BOUNDS[at];
+            if !options.bounds_by(analysis.name) {
                 continue;
             }
             let Ok(Tardiness::Bounded(found)) = seen.known.tardiness(at) else { continue };

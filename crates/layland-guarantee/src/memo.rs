@@ -114,7 +114,7 @@ impl<'a> Known<'a> {
             }
             Ok(finding)
         };
-        self.tests.get(at, || Arc::new(Stated::new(run())))
+        Arc::clone(self.tests.get(at, || Arc::new(Stated::new(run()))))
     }
 
     /// The verdict of a test, without its reasons.
@@ -124,14 +124,15 @@ impl<'a> Known<'a> {
             return (***finding).as_ref().map(|finding| finding.verdict).map_err(Clone::clone);
         }
         let test = &catalogue::TESTS[at];
-        self.verdicts.get(at, || {
+        let verdict = self.verdicts.get(at, || {
             self.keeps(test.assumptions, test.also_assumes())?;
             Ok(test.verdict_unchecked(&self.system))
-        })
+        });
+        verdict.clone()
     }
 
     /// The response times that an analysis finds.
-    pub(crate) fn responses(&self, at: usize) -> Result<TaskMap<Option<ResponseBound>>, Refusal> {
+    pub(crate) fn responses(&self, at: usize) -> &Result<TaskMap<Option<ResponseBound>>, Refusal> {
         let at = if self.is_implicit { TWINS.responses[at] } else { at };
         let analysis = &catalogue::RESPONSES[at];
         self.responses.get(at, || {
@@ -141,7 +142,7 @@ impl<'a> Known<'a> {
     }
 
     /// The tardiness that an analysis finds.
-    pub(crate) fn tardiness(&self, at: usize) -> Result<Tardiness, Refusal> {
+    pub(crate) fn tardiness(&self, at: usize) -> &Result<Tardiness, Refusal> {
         let analysis = &catalogue::BOUNDS[at];
         self.tardiness.get(at, || {
             self.keeps(analysis.assumptions, analysis.also_assumes())?;
@@ -183,7 +184,7 @@ struct Answers<T> {
     given: OnceLock<Box<[OnceLock<T>]>>,
 }
 
-impl<T: Clone> Answers<T> {
+impl<T> Answers<T> {
     fn new(count: usize) -> Answers<T> {
         Answers { count, given: OnceLock::new() }
     }
@@ -194,8 +195,8 @@ impl<T: Clone> Answers<T> {
     }
 
     /// The answer, which is computed once: who asks meanwhile waits for it.
-    fn get(&self, who: usize, compute: impl FnOnce() -> T) -> T {
-        self.of(who).get_or_init(compute).clone()
+    fn get(&self, who: usize, compute: impl FnOnce() -> T) -> &T {
+        self.of(who).get_or_init(compute)
     }
 
     /// The answer, if it is there.
@@ -250,7 +251,7 @@ mod tests {
     fn an_answer_is_computed_once() {
         let (answers, asked) = (Answers::<usize>::new(3), Cell::new(0));
         let ask = |who| {
-            answers.get(who, || {
+            *answers.get(who, || {
                 asked.set(asked.get() + 1);
                 who + 1
             })
@@ -287,11 +288,11 @@ mod tests {
             }
             // After the tests, of which some have found their bounds, and before any of them.
             for (at, analysis) in catalogue::RESPONSES.iter().enumerate() {
-                assert_eq!(known.responses(at), analysis.run(&system), "{}", analysis.name);
-                assert_eq!(apart.responses(at), analysis.run(&system), "{}", analysis.name);
+                assert_eq!(*known.responses(at), analysis.run(&system), "{}", analysis.name);
+                assert_eq!(*apart.responses(at), analysis.run(&system), "{}", analysis.name);
             }
             for (at, analysis) in catalogue::BOUNDS.iter().enumerate() {
-                assert_eq!(known.tardiness(at), analysis.run(&system), "{}", analysis.name);
+                assert_eq!(*known.tardiness(at), analysis.run(&system), "{}", analysis.name);
             }
         }
     }

@@ -36,6 +36,8 @@ pub const EVERY: usize = 8;
 pub(crate) struct Masked {
     pub(crate) tasks: Vec<Sporadic>,
     pub(crate) masks: Vec<CpuSet>,
+    /// Whether all tasks may use the same CPUs.
+    are_alike: bool,
 }
 
 /// A part of the CPUs of a task, and the tasks that may run there.
@@ -50,13 +52,18 @@ impl Masked {
     /// The tasks with these ids.
     pub(crate) fn new(system: &System, ids: impl Iterator<Item = layland_model::TaskId>) -> Masked {
         let of = |id| (Sporadic::from(&system.tasks[id]), system.allowed_cpus(id));
-        let (tasks, masks) = ids.map(of).unzip();
-        Masked { tasks, masks }
+        let (tasks, masks): (_, Vec<CpuSet>) = ids.map(of).unzip();
+        let are_alike = masks.windows(2).all(|pair| pair[0] == pair[1]);
+        Masked { tasks, masks, are_alike }
     }
 
     /// The parts of the CPUs of task `k` to be tried, where these other tasks may interfere.
     pub(crate) fn parts(&self, k: usize, others: impl Fn() -> Vec<usize>) -> Vec<Part> {
         let own = &self.masks[k];
+        if self.are_alike {
+            // One class, which every other task meets.
+            return vec![Part { cpus: own.clone(), rivals: others() }];
+        }
         let others: Vec<usize> =
             others().into_iter().filter(|&i| !self.masks[i].is_disjoint(own)).collect();
         let distinct: BTreeSet<&CpuSet> = others.iter().map(|&i| &self.masks[i]).collect();
@@ -126,4 +133,44 @@ fn classes(own: &CpuSet, sets: &BTreeSet<&CpuSet>) -> Vec<CpuSet> {
     }
     classes.sort_by_key(CpuSet::lowest);
     classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{Duration, Service, Task};
+
+    #[test]
+    fn where_all_affinities_are_alike_there_is_one_part() {
+        for cpus in [None, Some("1-2"), Some("3")] {
+            for count in 1..6usize {
+                let task = |at: usize| {
+                    let (wcet, period) = (Service::from_ms(1), Duration::from_ms(4 + at as i64));
+                    let mut task = Task::implicit(at.to_string(), wcet, period);
+                    task.affinity = cpus.and_then(|cpus| cpus.parse().ok());
+                    task
+                };
+                let system = System::new(4, (0..count).map(task).collect());
+                let alike = Masked::new(&system, system.tasks.ids());
+                assert!(alike.are_alike);
+                let in_general =
+                    Masked { are_alike: false, ..Masked::new(&system, system.tasks.ids()) };
+                for k in 0..count {
+                    let parts = |masked: &Masked| -> Vec<(CpuSet, Vec<usize>)> {
+                        let others = || (0..count).filter(|&i| i != k).collect();
+                        let parts = masked.parts(k, others);
+                        parts.into_iter().map(|part| (part.cpus, part.rivals)).collect()
+                    };
+                    assert_eq!(parts(&alike), parts(&in_general));
+                }
+            }
+        }
+        let tasks = ["0", "0-1"].map(|cpus| {
+            let mut task = Task::implicit(cpus, Service::from_ms(1), Duration::from_ms(4));
+            task.affinity = cpus.parse().ok();
+            task
+        });
+        let system = System::new(2, tasks.to_vec());
+        assert!(!Masked::new(&system, system.tasks.ids()).are_alike);
+    }
 }

@@ -129,7 +129,7 @@ impl MixedSet {
     /// # Errors
     /// The first thing that is wrong.
     pub fn new(levels: usize, tasks: &[MixedTask]) -> Result<MixedSet, MixedError> {
-        MixedSet::named(levels, tasks, |_| String::new())
+        MixedSet::named(levels, tasks.iter().map(MixedTask::given), |_| String::new())
     }
 
     /// A set from `(T, D, criticality, [C(0), ..])` in nanoseconds.
@@ -163,37 +163,45 @@ impl MixedSet {
     /// # Errors
     /// As [`of_system`](Self::of_system).
     pub fn of_tasks(system: &System, tasks: &[TaskId]) -> Result<MixedSet, MixedError> {
-        let plain = |&id: &TaskId| {
+        let given = tasks.iter().map(|&id| {
             let task = &system.tasks[id];
-            MixedTask {
+            Given {
                 period: task.period,
                 deadline: task.deadline,
                 criticality: task.criticality,
-                wcet: task.wcet.clone(),
+                wcet: &task.wcet,
             }
-        };
-        let plain: Vec<MixedTask> = tasks.iter().map(plain).collect();
+        });
         let name = |index: usize| system.tasks[tasks[index]].name.clone();
-        let mut set = MixedSet::named(system.levels.count(), &plain, name)?;
+        let mut set = MixedSet::named(system.levels.count(), given, name)?;
         let mut order: Vec<usize> = (0..tasks.len()).collect();
         order.sort_by_key(|&index| (system.tasks[tasks[index]].rank, tasks[index]));
         order.iter().enumerate().for_each(|(rank, &index)| set.rank[index] = rank as u32);
         Ok(set)
     }
 
-    fn named(
+    fn named<'t>(
         levels: usize,
-        tasks: &[MixedTask],
+        tasks: impl ExactSizeIterator<Item = Given<'t>>,
         name: impl Fn(usize) -> String,
     ) -> Result<MixedSet, MixedError> {
+        let count = tasks.len();
         if !(1..=255).contains(&levels) {
             return Err(MixedError::Levels(levels));
         }
-        if tasks.is_empty() {
+        if count == 0 {
             return Err(MixedError::NoTask);
         }
-        let mut wcet = vec![0; levels * tasks.len()];
-        for (index, task) in tasks.iter().enumerate() {
+        let mut set = MixedSet {
+            levels,
+            period: Vec::with_capacity(count),
+            over: Vec::with_capacity(count),
+            deadline: Vec::with_capacity(count),
+            level: Vec::with_capacity(count),
+            wcet: vec![0; levels * count],
+            rank: (0..count as u32).collect(),
+        };
+        for (index, task) in tasks.enumerate() {
             task.check(levels).map_err(|fault| MixedError::Task {
                 task: TaskId(index as u32),
                 name: name(index),
@@ -201,18 +209,14 @@ impl MixedSet {
             })?;
             for level in 0..levels {
                 let given = level.min(task.wcet.len() - 1);
-                wcet[level * tasks.len() + index] = task.wcet[given].ns();
+                set.wcet[level * count + index] = task.wcet[given].ns();
             }
+            set.period.push(task.period.ns());
+            set.over.push(Period::new(task.period.ns()));
+            set.deadline.push(task.deadline.ns());
+            set.level.push(task.criticality.0);
         }
-        Ok(MixedSet {
-            levels,
-            period: tasks.iter().map(|task| task.period.ns()).collect(),
-            over: tasks.iter().map(|task| Period::new(task.period.ns())).collect(),
-            deadline: tasks.iter().map(|task| task.deadline.ns()).collect(),
-            level: tasks.iter().map(|task| task.criticality.0).collect(),
-            wcet,
-            rank: (0..tasks.len() as u32).collect(),
-        })
+        Ok(set)
     }
 
     /// The set of some of its tasks: task `i` of the part is `tasks[i]`. What tells two equal tasks apart stays.
@@ -221,21 +225,40 @@ impl MixedSet {
     /// If there is no task, or one is not in the set.
     #[must_use]
     pub fn part(&self, tasks: &[TaskId]) -> MixedSet {
-        assert!(!tasks.is_empty(), "a set is never empty");
-        let at = || tasks.iter().map(|&task| task.index());
-        let mut wcet = Vec::with_capacity(self.levels * tasks.len());
-        for level in 0..self.levels {
-            let c = self.c(level);
-            wcet.extend(at().map(|task| c[task]));
-        }
-        MixedSet {
+        let mut part = MixedSet {
             levels: self.levels,
-            period: at().map(|task| self.period[task]).collect(),
-            over: at().map(|task| self.over[task]).collect(),
-            deadline: at().map(|task| self.deadline[task]).collect(),
-            level: at().map(|task| self.level[task]).collect(),
-            wcet,
-            rank: at().map(|task| self.rank[task]).collect(),
+            period: Vec::with_capacity(tasks.len()),
+            over: Vec::with_capacity(tasks.len()),
+            deadline: Vec::with_capacity(tasks.len()),
+            level: Vec::with_capacity(tasks.len()),
+            wcet: Vec::with_capacity(self.levels * tasks.len()),
+            rank: Vec::with_capacity(tasks.len()),
+        };
+        part.become_part(self, tasks);
+        part
+    }
+
+    /// Makes this the [part](Self::part) of another set, in the memory that it has: for who asks about many parts, one
+    /// after the other.
+    ///
+    /// # Panics
+    /// If there is no task, or one is not in the other set.
+    pub fn become_part(&mut self, all: &MixedSet, tasks: &[TaskId]) {
+        fn put<T: Copy>(part: &mut Vec<T>, all: &[T], tasks: &[TaskId]) {
+            part.clear();
+            part.extend(tasks.iter().map(|task| all[task.index()]));
+        }
+        assert!(!tasks.is_empty(), "a set is never empty");
+        self.levels = all.levels;
+        put(&mut self.period, &all.period, tasks);
+        put(&mut self.over, &all.over, tasks);
+        put(&mut self.deadline, &all.deadline, tasks);
+        put(&mut self.level, &all.level, tasks);
+        put(&mut self.rank, &all.rank, tasks);
+        self.wcet.clear();
+        for level in 0..all.levels {
+            let c = all.c(level);
+            self.wcet.extend(tasks.iter().map(|task| c[task.index()]));
         }
     }
 
@@ -314,6 +337,21 @@ impl MixedSet {
 }
 
 impl MixedTask {
+    fn given(&self) -> Given<'_> {
+        let &MixedTask { period, deadline, criticality, ref wcet } = self;
+        Given { period, deadline, criticality, wcet }
+    }
+}
+
+/// A task as it is given, wherever that is.
+struct Given<'t> {
+    period: Duration,
+    deadline: Duration,
+    criticality: Criticality,
+    wcet: &'t [Service],
+}
+
+impl Given<'_> {
     fn check(&self, levels: usize) -> Result<(), Fault> {
         let own = self.criticality.level();
         if !(1..=TIME_LIMIT).contains(&self.period.ns()) {

@@ -21,7 +21,7 @@
 //! common divisor of all periods and known releases (the rates of a set whose utilizations are
 //! multiples of `1/Q` are not rounded at all), and 10 ns to 1 s in powers of ten.
 
-use layland_model::{Behaviour, Duration, Rate, Service, System, Task, TaskId, TaskMap};
+use layland_model::{Behaviour, Duration, Rate, Service, System, Task, TaskId, TaskMap, Time};
 use num_integer::Integer;
 
 /// `ceil(C Q / W)`: the numerator over `q` of the rate that gives a job its `wcet` within a window.
@@ -36,6 +36,10 @@ use num_integer::Integer;
 /// # Panics
 /// If the window is not longer than zero.
 pub fn numerator(wcet: Service, window: Duration, q: i64) -> i64 {
+    // A division of 128 bits takes several times as long.
+    if let Some(product) = wcet.ns().checked_mul(q) {
+        return num_integer::div_ceil(product, window.ns());
+    }
     let product = i128::from(wcet.ns()) * i128::from(q);
     i64::try_from(num_integer::div_ceil(product, i128::from(window.ns()))).unwrap_or(i64::MAX)
 }
@@ -75,28 +79,41 @@ impl RateGrid {
     /// ```
     pub fn of(system: &System) -> Option<RateGrid> {
         let common = system.tasks.values().fold(0, |common: i64, task| {
-            known_releases(task).iter().fold(common.gcd(&task.period.ns()), |g, at| g.gcd(at))
+            known_releases(task).fold(common.gcd(&task.period.ns()), |g, at| g.gcd(&at))
         });
         let units = std::iter::once(common.max(1)).chain((1..=9).map(|digits| 10i64.pow(digits)));
-        let grids = units.filter_map(|unit| RateGrid::with_unit(system, unit));
-        grids.reduce(|best, other| if other.total() < best.total() { other } else { best })
+        // Most units are asked for their sum alone.
+        let sums = units.filter_map(|unit| {
+            let numerators = system
+                .tasks
+                .values()
+                .map(|task| Some(i128::from(RateGrid::rate_of(task, unit)?.numerator)));
+            Some((unit, numerators.sum::<Option<i128>>()?))
+        });
+        // A numerator is at most the unit, there are fewer than 2^32 tasks, and one of two units is at most a second:
+        // the products are below 2^126.
+        let is_less = |(unit, sum): (i64, i128), (other, than): (i64, i128)| {
+            sum * i128::from(other) < than * i128::from(unit)
+        };
+        let (unit, _) =
+            sums.reduce(|best, other| if is_less(other, best) { other } else { best })?;
+        let tasks: Option<Vec<GridRate>> =
+            system.tasks.values().map(|task| RateGrid::rate_of(task, unit)).collect();
+        Some(RateGrid { unit: Duration::from_ns(unit), tasks: tasks?.into() })
     }
 
-    fn with_unit(system: &System, unit: i64) -> Option<RateGrid> {
-        let rate = |task: &Task| {
-            let period = task.period.ns();
-            let regular = releases_are_known(task)
-                && task.jitter == Duration::ZERO
-                && period % unit == 0
-                && known_releases(task).iter().all(|at| at % unit == 0);
-            let window = if regular { period } else { (period / unit - 1) * unit };
-            let window = Duration::from_ns(window);
-            let fits = window > Duration::ZERO && task.own_wcet().ns() <= window.ns();
-            let numerator = || numerator(task.own_wcet(), window, unit);
-            fits.then(|| GridRate { numerator: numerator(), window })
-        };
-        let tasks: Option<Vec<GridRate>> = system.tasks.values().map(rate).collect();
-        Some(RateGrid { unit: Duration::from_ns(unit), tasks: tasks?.into() })
+    /// The rate of a task on the grid of this unit; none if it is above 1.
+    fn rate_of(task: &Task, unit: i64) -> Option<GridRate> {
+        let period = task.period.ns();
+        let regular = releases_are_known(task)
+            && task.jitter == Duration::ZERO
+            && period % unit == 0
+            && known_releases(task).all(|at| at % unit == 0);
+        let window = if regular { period } else { (period / unit - 1) * unit };
+        let window = Duration::from_ns(window);
+        let fits = window > Duration::ZERO && task.own_wcet().ns() <= window.ns();
+        let numerator = || numerator(task.own_wcet(), window, unit);
+        fits.then(|| GridRate { numerator: numerator(), window })
     }
 
     /// The rate of a task, at least its utilization.
@@ -149,21 +166,48 @@ pub(super) fn releases_are_known(task: &Task) -> bool {
 }
 
 /// The releases that are known besides those that follow a period later.
-pub(super) fn known_releases(task: &Task) -> Vec<i64> {
-    match &task.behaviour {
-        Behaviour::Explicit(times) => times.iter().map(|at| at.ns()).collect(),
+pub(super) fn known_releases(task: &Task) -> impl Iterator<Item = i64> + '_ {
+    let (times, offset): (&[Time], Option<Duration>) = match &task.behaviour {
+        Behaviour::Explicit(times) => (times, None),
         Behaviour::Periodic
         | Behaviour::Sporadic(_)
         | Behaviour::Hog
         | Behaviour::Yield
-        | Behaviour::SelfSuspending { .. } => vec![task.offset.ns()],
-    }
+        | Behaviour::SelfSuspending { .. } => (&[], Some(task.offset)),
+    };
+    times.iter().map(|at| at.ns()).chain(offset.map(|offset| offset.ns()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// The grid with the least total of all that there are, each written down.
+    fn of_all(system: &System) -> Option<RateGrid> {
+        let times = |task: &Task| [task.period.ns(), known_releases(task).next().unwrap()];
+        let common = system.tasks.values().flat_map(times).fold(0, |all: i64, at| all.gcd(&at));
+        let units = std::iter::once(common.max(1)).chain((1..=9).map(|digits| 10i64.pow(digits)));
+        let grid = |unit: i64| {
+            let rates = system.tasks.values().map(|task| RateGrid::rate_of(task, unit));
+            let tasks: Vec<GridRate> = rates.collect::<Option<_>>()?;
+            Some(RateGrid { unit: Duration::from_ns(unit), tasks: tasks.into() })
+        };
+        let grids = units.filter_map(grid);
+        grids.reduce(|best, other| if other.total() < best.total() { other } else { best })
+    }
+
+    #[test]
+    fn long_periods_have_a_grid() {
+        let task = |name: &str, wcet: i64, period: i64| {
+            Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(period))
+        };
+        let long = 1 << 61;
+        let tasks: Vec<Task> = (0..40).map(|at| task(&at.to_string(), long / 2, long)).collect();
+        let system = System::new(40, tasks);
+        assert_eq!(RateGrid::of(&system), of_all(&system));
+        assert_eq!(RateGrid::of(&system).unwrap().total(), Rate::whole(20));
+    }
 
     proptest! {
         /// Whatever the releases, the window of a job gives it what it needs, before its deadline.
@@ -184,6 +228,7 @@ mod tests {
                 task
             });
             let system = System::new(2, tasks.collect());
+            prop_assert_eq!(RateGrid::of(&system), of_all(&system));
             let Some(grid) = RateGrid::of(&system) else { return Ok(()) };
             for (id, task) in system.tasks.iter() {
                 let release = if sporadic { at } else { task.offset.ns() + at % 50 * task.period.ns() };

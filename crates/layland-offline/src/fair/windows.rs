@@ -181,7 +181,7 @@ fn begins_slots(task: &Task, q: i64) -> bool {
     releases_are_known(task)
         && task.jitter == Duration::ZERO
         && (is_listed || task.period.ns() % q == 0)
-        && known_releases(task).iter().all(|at| at % q == 0)
+        && known_releases(task).all(|at| at % q == 0)
 }
 
 /// The length of a slot that suggests itself.
@@ -189,7 +189,7 @@ fn longest(system: &System) -> Option<Duration> {
     let gcd = |all: i64, one: i64| all.gcd(&one);
     let times = system.tasks.values().fold(0, |all, task| {
         let fixed = [task.deadline.ns(), task.period.ns()].into_iter().fold(all, gcd);
-        known_releases(task).into_iter().fold(fixed, gcd)
+        known_releases(task).fold(fixed, gcd)
     });
     let all = system.tasks.values().map(|task| task.own_wcet().ns()).fold(times, gcd);
     let windows = system.tasks.values().map(|task| task.deadline.min(task.period).ns());

@@ -113,6 +113,8 @@ struct Processors<'a, A> {
     loads: Vec<RateSum>,
     /// What the tasks of each CPU need at each level at least, in units of [`MixedSet::ONE`].
     shares: Vec<Vec<u128>>,
+    /// The tasks of a CPU with the one that wants to join: memory to use again.
+    together: RefCell<(Vec<TaskId>, MixedSet)>,
 }
 
 impl<A> Processors<'_, A> {
@@ -136,8 +138,11 @@ impl<A: Accepts> Bins for Processors<'_, A> {
         if self.fits.by_level && self.shares[bin].iter().zip(self.shares_of(task)).any(full) {
             return false;
         }
-        let together: Vec<TaskId> = self.tasks[bin].iter().copied().chain([task]).collect();
-        (self.fits.accepts)(&self.all.part(&together), &mut self.refused[bin].borrow_mut())
+        let (together, part) = &mut *self.together.borrow_mut();
+        together.clone_from(&self.tasks[bin]);
+        together.push(task);
+        part.become_part(self.all, together);
+        (self.fits.accepts)(part, &mut self.refused[bin].borrow_mut())
     }
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
         self.loads[a].cmp_sum(&self.loads[b])
@@ -196,6 +201,7 @@ pub(super) fn place(
         refused: vec![RefCell::default(); cpus],
         loads: vec![RateSum::default(); cpus],
         shares: vec![vec![0; all.levels()]; cpus],
+        together: RefCell::new((Vec::new(), all.clone())),
     };
     let placed = layland_offline::place(&mut processors, &order, heuristic).map_err(|no_room| {
         let task = TaskId::from_index(no_room.item);

@@ -52,6 +52,29 @@ fn jobs_that_were_stuck_change_no_answer() {
 }
 
 #[test]
+fn deadlines_at_the_ends_of_periods_leave_only_jobs_to_be_counted() {
+    let said = [const { Cell::new(0) }; 2];
+    on_random(6_000, 2_000, sets(1, 16), |(levels, mut tasks)| {
+        tasks.iter_mut().for_each(|task| task.deadline = task.period);
+        let mut refused = 0;
+        for most in [3, 8, 30, fjp::JOBS] {
+            let mut stuck = None;
+            refused += come(levels, &tasks, |set| {
+                let long = fjp::safe(set, most);
+                let accepted = fjp::accepts_unless(set, most, &mut stuck);
+                prop_assert_eq!(accepted, long.answer.is_yes());
+                prop_assert_eq!(fjp::decide(set, most), (long.answer, long.total()));
+                let said = &said[usize::from(accepted)];
+                said.set(said.get() + 1);
+                Ok(accepted)
+            })?;
+        }
+        Ok(refused > 2)
+    });
+    assert!(said.iter().all(|said| said.get() > 5_000), "{said:?}");
+}
+
+#[test]
 fn whoever_is_suspected_first_changes_no_answer() {
     let by_others = Cell::new(0);
     on_random(12_000, 2_000, sets(3, 12), |(levels, tasks)| {

@@ -27,6 +27,12 @@
 //! is, and one above stays above `rho`.
 //!
 //! Every set that AMC-RT accepts is accepted, as long as no level has utilization 1 or more.
+//!
+//! **One level, and deadlines at the ends of periods.** Below utilization 1 there always is an order, and only how
+//! many jobs the pattern has is to be found (`always_has_an_order`). Take any jobs that are left, and `d`, when the
+//! last of them is due: of each task `j` there are at most `floor((d - D_j) / T_j) + 1`, so that all of them together
+//! take at most `sum d C_j / T_j <= d`. Nor is `f` longer than all of them together: the last one may have the lowest
+//! priority.
 
 use super::scan::{Lowest, release, scan};
 use super::{Jobs, LONGEST, arriving, is_full};
@@ -74,6 +80,7 @@ pub fn decide(set: &MixedSet, jobs: u64) -> (Answer, Option<u64>) {
     let all = counts.iter().fold(0u64, |all, &count| all.saturating_add(count as u64));
     let answer = match all > jobs.min(u32::MAX.into()) {
         true => Answer::GaveUp,
+        false if always_has_an_order(set) => Answer::Schedulable,
         false => match Left::new(set, busy, counts).find_an_order() {
             Ok(true) => Answer::Schedulable,
             Ok(false) | Err(NoBound::Beyond) => Answer::NotSchedulable,
@@ -81,6 +88,11 @@ pub fn decide(set: &MixedSet, jobs: u64) -> (Answer, Option<u64>) {
         },
     };
     (answer, Some(all))
+}
+
+/// Whether there are priorities for whatever jobs a set has whose levels are not full: see the file header.
+fn always_has_an_order(set: &MixedSet) -> bool {
+    set.levels() == 1 && set.deadline == set.period
 }
 
 /// `B(0), B(1), ..`, or why there are none.
@@ -136,13 +148,17 @@ pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> b
     if (0..set.levels()).any(|m| is_full(set, m)) {
         return false;
     }
+    let most = i64::try_from(jobs.min(u32::MAX.into())).expect("it fits");
+    if always_has_an_order(set) {
+        let ends = || matches!(pattern(set, most, u64::MAX), Busy::Ends(..));
+        return Left::enclosing(set, most).is_some() || ends();
+    }
     if let Some(mut left) = stuck.as_ref().and_then(|stuck| Left::of_stuck(set, stuck))
         && left.find_an_order() != Ok(true)
     {
         *stuck = Some(left.stuck());
         return false;
     }
-    let most = i64::try_from(jobs.min(u32::MAX.into())).expect("it fits");
     let mut left = match pattern(set, most, SHORT) {
         Busy::Ends(busy, counts) => Left::new(set, busy, counts),
         Busy::HasTooManyJobs => return false,

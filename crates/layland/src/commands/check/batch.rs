@@ -61,7 +61,7 @@ pub(super) fn run(
     // With its line where lines are printed: many threads write those.
     let work = |set| {
         let checked = check(registry, &asked, set);
-        let json = if has_json { json::line(&checked) } else { String::new() };
+        let json = if has_json { json::line(&checked) } else { Vec::new() };
         (checked, json)
     };
     let worked = batch::each(sets, args.threads, AT_A_TIME, work, |found| out.add(&found));
@@ -129,7 +129,7 @@ impl<'a> Answers<'a> {
         if unread || self.out.is_unread() { Go::Stop } else { Go::On }
     }
 
-    fn add(&mut self, found: &[(Checked, String)]) -> Result<Go, Failure> {
+    fn add(&mut self, found: &[(Checked, Vec<u8>)]) -> Result<Go, Failure> {
         let checked = || found.iter().map(|(checked, _)| checked);
         let worst = checked().map(|checked| checked.exit).chain([self.exit]);
         self.exit = Exit::worst(worst);
@@ -145,7 +145,7 @@ impl<'a> Answers<'a> {
             return Ok(self.go());
         } else if self.args.json {
             for (_, json) in found {
-                self.out.write(json.as_bytes())?;
+                self.out.write(json)?;
             }
         } else {
             self.rows(checked())?;

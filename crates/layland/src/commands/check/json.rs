@@ -1,6 +1,8 @@
 //! The answer as one JSON document. It is written straight from the answer: of a stream of sets that is most of the
 //! work, and a tree of values would double it.
 
+mod line;
+
 use super::chains;
 use super::checked::Checked;
 use super::reserved::Reserved;
@@ -23,8 +25,8 @@ pub(super) fn document(checked: &Checked) -> String {
 }
 
 /// Of one set, in one line.
-pub(super) fn line(checked: &Checked) -> String {
-    serde_json::to_string(&Document::of(checked)).unwrap_or_default() + "\n"
+pub(super) fn line(checked: &Checked) -> Vec<u8> {
+    line::Line::of(&Document::of(checked))
 }
 
 #[derive(Serialize)]

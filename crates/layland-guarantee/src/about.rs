@@ -1,0 +1,123 @@
+//! Which tests and analyses are about an algorithm. Each policy asks for all of them: what they say of themselves is
+//! looked up once, and not test by test.
+
+use layland_analysis::catalogue;
+use layland_model::Algorithm;
+use std::sync::LazyLock;
+
+/// Places in a list of the catalogue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places([u64; WORDS]);
+
+/// Enough for lists of 256; a longer one does not build.
+const WORDS: usize = 4;
+const _: () = assert!(
+    catalogue::TESTS.len() <= 64 * WORDS
+        && catalogue::RESPONSES.len() <= 64 * WORDS
+        && catalogue::BOUNDS.len() <= 64 * WORDS
+);
+
+impl Places {
+    pub(crate) fn has(&self, at: usize) -> bool {
+        self.0[at / 64] >> (at % 64) & 1 == 1
+    }
+
+    fn put(&mut self, at: usize) {
+        self.0[at / 64] |= 1 << (at % 64);
+    }
+
+    pub(crate) fn union(self, other: Places) -> Places {
+        Places(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+
+    /// Ascending.
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
+        (0..WORDS).flat_map(move |word| {
+            let mut left = self.0[word];
+            std::iter::from_fn(move || {
+                let at = (left != 0).then(|| 64 * word + left.trailing_zeros() as usize);
+                left &= left.wrapping_sub(1);
+                at
+            })
+        })
+    }
+}
+
+/// What is about some algorithms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct About {
+    /// Of [`catalogue::TESTS`].
+    pub(crate) tests: Places,
+    /// Of [`catalogue::RESPONSES`].
+    pub(crate) responses: Places,
+    /// Of [`catalogue::BOUNDS`].
+    pub(crate) bounds: Places,
+}
+
+impl About {
+    /// What is about one of these.
+    pub(crate) fn of(algorithms: &[Algorithm]) -> About {
+        let known = KNOWN.iter().filter(|(algorithm, _)| algorithms.contains(algorithm));
+        known.fold(About::default(), |all, (_, about)| About {
+            tests: all.tests.union(about.tests),
+            responses: all.responses.union(about.responses),
+            bounds: all.bounds.union(about.bounds),
+        })
+    }
+}
+
+/// Every algorithm that something is about.
+static KNOWN: LazyLock<Vec<(Algorithm, About)>> = LazyLock::new(|| {
+    let mut known: Vec<(Algorithm, About)> = Vec::new();
+    let mut put = |algorithms: &[Algorithm], put: &dyn Fn(&mut About)| {
+        for algorithm in algorithms {
+            let at = known.iter().position(|(other, _)| other == algorithm).unwrap_or_else(|| {
+                known.push((*algorithm, About::default()));
+                known.len() - 1
+            });
+            put(&mut known[at].1);
+        }
+    };
+    for (at, test) in catalogue::TESTS.iter().enumerate() {
+        put(test.subject.algorithms(), &|about| about.tests.put(at));
+    }
+    for (at, analysis) in catalogue::RESPONSES.iter().enumerate() {
+        put(analysis.algorithms, &|about| about.responses.put(at));
+    }
+    for (at, analysis) in catalogue::BOUNDS.iter().enumerate() {
+        put(analysis.algorithms, &|about| about.bounds.put(at));
+    }
+    known
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_policy::Registry;
+
+    /// Against what each of them says of itself.
+    #[test]
+    fn what_is_looked_up_is_what_the_catalogue_says() {
+        let registry = Registry::standard();
+        let of_policies = registry.iter().map(|info| info.algorithm(&Default::default()));
+        let of_tests = catalogue::TESTS.iter().flat_map(|test| test.subject.algorithms());
+        let algorithms: Vec<Algorithm> = of_policies.chain(of_tests.copied()).collect();
+        for (at, &algorithm) in algorithms.iter().enumerate() {
+            let asked = [algorithm, algorithms[at * 7 % algorithms.len()]];
+            let is = |about: &[Algorithm]| about.iter().any(|about| asked.contains(about));
+            let found = About::of(&asked);
+            for (at, test) in catalogue::TESTS.iter().enumerate() {
+                assert_eq!(found.tests.has(at), is(test.subject.algorithms()), "{}", test.name);
+            }
+            for (at, analysis) in catalogue::RESPONSES.iter().enumerate() {
+                assert_eq!(found.responses.has(at), is(analysis.algorithms), "{}", analysis.name);
+            }
+            for (at, analysis) in catalogue::BOUNDS.iter().enumerate() {
+                assert_eq!(found.bounds.has(at), is(analysis.algorithms), "{}", analysis.name);
+            }
+            let responses: Vec<usize> = found.responses.iter().collect();
+            let all = 0..catalogue::RESPONSES.len();
+            assert_eq!(responses, all.filter(|&at| found.responses.has(at)).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The answer as one line of JSON, for streams of sets: what serde makes of a [`Document`], byte for byte.
+//!
+//! Where all policies are asked most of a line is what tests said, which many policies share, and bounds of tasks, of
+//! which there is one for each task and policy. The first is written once and then copied; of the second those that
+//! are alike in form are written without a serializer. All else serde writes.
+
+use super::{Document, OfTask, Policy, Test};
+use layland_guarantee::{Bound, Stated};
+use layland_model::Task;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is written of a line.
+#[derive(Default)]
+pub(super) struct Line {
+    text: Vec<u8>,
+    /// Where the texts of tests are, by the name of the test and the place of what it said.
+    said: BTreeMap<(*const u8, *const Stated), Range<usize>>,
+}
+
+impl Line {
+    /// The whole line, with its newline.
+    pub(super) fn of(document: &Document<'_>) -> Vec<u8> {
+        let mut line = Line::default();
+        line.document(document);
+        line.text.push(b'\n');
+        line.text
+    }
+
+    fn document(&mut self, document: &Document<'_>) {
+        let Document {
+            layland,
+            command,
+            set,
+            run_margin,
+            policies,
+            any_policy,
+            not_applicable,
+            affinities,
+            exit,
+        } = document;
+        self.text.push(b'{');
+        self.entry("layland", layland);
+        self.entry("command", command);
+        self.entry("set", set);
+        if run_margin.is_some() {
+            self.entry("run_margin", run_margin);
+        }
+        self.list("policies", policies, Line::policy);
+        self.list("any_policy", any_policy, Line::test);
+        self.entry("not_applicable", not_applicable);
+        self.entry("affinities", affinities);
+        self.entry("exit", exit);
+        self.text.push(b'}');
+    }
+
+    fn policy(&mut self, policy: &Policy<'_>) {
+        let Policy {
+            policy,
+            verdict,
+            decided_by,
+            verdict_without_affinities,
+            reasons,
+            refused,
+            reserved,
+            margin,
+            bounds,
+            overheads,
+            tests,
+            witness,
+            chains,
+        } = policy;
+        self.text.push(b'{');
+        self.entry("policy", policy);
+        self.entry("verdict", verdict);
+        self.entry("decided_by", decided_by);
+        self.entry("verdict_without_affinities", verdict_without_affinities);
+        self.entry("reasons", reasons);
+        self.entry("refused", refused);
+        if reserved.is_some() {
+            self.entry("reserved", reserved);
+        }
+        self.entry("margin", margin);
+        self.list("bounds", bounds, Line::bound);
+        self.entry("overheads", overheads);
+        self.list("tests", tests, Line::test);
+        self.entry("witness", witness);
+        if !chains.is_empty() {
+            self.entry("chains", chains);
+        }
+        self.text.push(b'}');
+    }
+
+    fn test(&mut self, test: &Test<'_>) {
+        let key = (test.said.test.name.as_ptr(), Arc::as_ptr(&test.said.finding));
+        if let Some(known) = self.said.get(&key) {
+            self.text.extend_from_within(known.clone());
+            return;
+        }
+        let start = self.text.len();
+        self.value(test);
+        self.said.insert(key, start..self.text.len());
+    }
+
+    fn bound(&mut self, of: &OfTask<'_>) {
+        let task: &Task = &of.system.tasks[of.task];
+        match of.bound {
+            Bound::Response { within, by, kind, per_level }
+                if per_level.is_empty() && !of.bound.is_useless(task) =>
+            {
+                self.raw("{\"kind\":\"response\",\"ns\":");
+                self.value(&within.ns());
+                self.raw(",\"by\":");
+                self.string(by);
+                self.raw(",\"worth\":");
+                self.string(kind.name());
+                self.raw(",\"task\":");
+                self.string(&task.name);
+                self.text.push(b'}');
+            }
+            Bound::Response { .. } | Bound::Tardiness { .. } | Bound::Unknown => self.value(of),
+        }
+    }
+
+    fn list<T>(&mut self, key: &str, items: &[T], each: impl Fn(&mut Line, &T)) {
+        self.key(key);
+        self.text.push(b'[');
+        for (at, item) in items.iter().enumerate() {
+            if at > 0 {
+                self.text.push(b',');
+            }
+            each(self, item);
+        }
+        self.text.push(b']');
+    }
+
+    fn entry<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+        self.key(key);
+        self.value(value);
+    }
+
+    /// A key of ours, which has nothing to escape.
+    fn key(&mut self, key: &str) {
+        if self.text.last() != Some(&b'{') {
+            self.text.push(b',');
+        }
+        self.text.push(b'"');
+        self.raw(key);
+        self.raw("\":");
+    }
+
+    fn string(&mut self, text: &str) {
+        let is_plain = |byte: u8| !matches!(byte, b'"' | b'\\' | ..=0x1f);
+        match text.bytes().all(is_plain) {
+            true => {
+                self.text.push(b'"');
+                self.raw(text);
+                self.text.push(b'"');
+            }
+            false => self.value(text),
+        }
+    }
+
+    fn raw(&mut self, text: &str) {
+        self.text.extend_from_slice(text.as_bytes());
+    }
+
+    fn value<T: Serialize + ?Sized>(&mut self, value: &T) {
+        // What has names for keys can always be written, and there is always room.
+        let _ = serde_json::to_writer(&mut self.text, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{CheckArgs, examined};
+    use super::*;
+    use crate::ui::input::{self, Set};
+    use clap::Parser;
+    use layland_guarantee::BoundsBy;
+    use layland_model::{Duration, Service, System};
+    use layland_policy::Registry;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        args: CheckArgs,
+    }
+
+    /// Whether a line is what serde makes of the same document. How often a test was written and copied.
+    fn agrees(set: Set, arguments: &[&str]) -> (usize, usize) {
+        let args = Alone::parse_from([&["check", "--effort", "0"][..], arguments].concat()).args;
+        let every_test = args.all;
+        let checked = examined(&Registry::standard(), &args, set, every_test, BoundsBy::All);
+        let checked = checked.expect("there are threads");
+        let document = Document::of(&checked);
+        let mut line = Line::default();
+        line.document(&document);
+        let expected = serde_json::to_string(&document).unwrap();
+        assert_eq!(String::from_utf8(line.text).unwrap(), expected);
+        let tests = document.policies.iter().map(|policy| policy.tests.len()).sum::<usize>();
+        (line.said.len(), tests)
+    }
+
+    #[test]
+    fn a_line_is_what_serde_writes() {
+        let (mut written, mut all) = (0, 0);
+        let demos =
+            ["dhall", "robot", "constrained", "mixed", "crowded-socket", "virtual-clusters"];
+        for demo in demos {
+            for arguments in [&["--no-margin"][..], &["--all", "--no-margin"], &["--margin", "0.1"]]
+            {
+                let name = format!("demo:{demo}");
+                let args = Alone::parse_from(["check", name.as_str()]).args;
+                let set = input::load(&args.set).expect("it is bundled");
+                let (some, of) = agrees(set, arguments);
+                (written, all) = (written + some, all + of);
+            }
+        }
+        assert!(written > 300 && all > written + 500, "{written} of {all}");
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        for name in ["plain", "é", "\"", "\\", "\u{1}\n", "\u{7f}"] {
+            let task = |name: &str| Task::implicit(name, Service::from_ms(1), Duration::from_ms(4));
+            let system = System::new(2, vec![task(name), task("b")]);
+            agrees(Set::in_memory(name, system), &["--policy", "g-edf,p-rm", "--no-margin"]);
+        }
+    }
+}
