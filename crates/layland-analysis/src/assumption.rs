@@ -9,6 +9,7 @@ use layland_model::{
 use std::collections::BTreeMap;
 use std::fmt;
 
+mod caches;
 mod graphs;
 mod steps;
 
@@ -29,7 +30,7 @@ pub enum Assumption {
     WcetKept,
     /// No job executes for longer than the budget of its thread, which is its WCET if none is given.
     BudgetKept,
-    /// Overheads are part of the WCETs.
+    /// Overheads are part of the WCETs. Reloads of cache blocks are no matter of this one.
     NoOverheads,
     /// Every CPU has unit speed.
     UnitSpeeds,
@@ -85,14 +86,19 @@ pub enum Assumption {
     GraphPeriods,
     /// Different graphs of a cluster have different deadlines.
     GraphDeadlines,
+    /// No job has to load anything anew that others have evicted from its cache. No test lists it: every test assumes
+    /// it that is neither about caches nor necessary.
+    NoCacheDelay,
+    /// Some job may have to load something anew: the platform has a block reload time, and a task has useful blocks.
+    CacheDelay,
 }
 use Assumption::{
-    BudgetKept, ConstrainedDeadlines, FewPairs, FitsAlone, Flat, GraphDeadlines, GraphPeriods,
-    GraphPriorities, Graphs, Homes, ImplicitDeadlines, Independent, LocalResources, NestedLocally,
-    NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension, OneCluster, OneCpuEach,
-    OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities, SemiPartitioned,
-    SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept,
-    WholeClusters,
+    BudgetKept, CacheDelay, ConstrainedDeadlines, FewPairs, FitsAlone, Flat, GraphDeadlines,
+    GraphPeriods, GraphPriorities, Graphs, Homes, ImplicitDeadlines, Independent, LocalResources,
+    NestedLocally, NoCacheDelay, NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension,
+    OneCluster, OneCpuEach, OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities,
+    SemiPartitioned, SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds,
+    WcetKept, WholeClusters,
 };
 
 /// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
@@ -147,7 +153,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 34] = [
+    pub const ALL: [Assumption; 36] = [
         SporadicReleases,
         NoJitter,
         ImplicitDeadlines,
@@ -182,6 +188,8 @@ impl Assumption {
         GraphPriorities,
         GraphPeriods,
         GraphDeadlines,
+        NoCacheDelay,
+        CacheDelay,
     ];
 
     /// A short name, for programs and for `layland explain`.
@@ -221,6 +229,8 @@ impl Assumption {
             GraphPriorities => "graph-priorities",
             GraphPeriods => "graph-periods",
             GraphDeadlines => "graph-deadlines",
+            NoCacheDelay => "no-cache-delay",
+            CacheDelay => "cache-delay",
         }
     }
 
@@ -265,6 +275,8 @@ impl Assumption {
             }
             GraphPeriods => "different graphs have different periods",
             GraphDeadlines => "different graphs have different deadlines",
+            NoCacheDelay => "no job reloads what others have evicted from its cache",
+            CacheDelay => "jobs reload what others have evicted from their caches",
         }
     }
 
@@ -344,7 +356,7 @@ impl Assumption {
                 },
                 "raise `budget` to what it executes at most",
             ),
-            NoOverheads => match system.platform.overheads.is_zero() {
+            NoOverheads => match system.platform.overheads.without_reloads().is_zero() {
                 true => Ok(()),
                 false => refuse(
                     SystemPart::Overheads,
@@ -457,6 +469,7 @@ impl Assumption {
             Independent | Graphs | GraphPriorities | GraphPeriods | GraphDeadlines => {
                 self.check_graphs(system)
             }
+            NoCacheDelay | CacheDelay => self.check_caches(system),
             TwoLevels => {
                 let all = system.platform.all_cpus();
                 let small: Vec<CpuSet> = (system.tasks.ids())

@@ -42,6 +42,7 @@
 //! | [`deadline`] | admission control and tardiness of `SCHED_DEADLINE` |
 //! | [`mixed`] | mixed criticality on each CPU: cut-offs, AMC, period transformation, zero slack, fixed job priorities |
 //! | [`locking`] | locks and self-suspension: response times on one CPU and between CPUs, SRP |
+//! | [`crpd`] | cache-related preemption delays: response times and demand on one CPU |
 //! | [`chains`] | cause-effect chains: reaction time and data age |
 //! | [`affinity`] | processor affinities: feasibility, response times, tardiness, the speed that hierarchical EDF needs |
 //!
@@ -56,6 +57,7 @@ pub mod affinity;
 mod assumption;
 pub mod catalogue;
 pub mod chains;
+pub mod crpd;
 pub mod deadline;
 mod delay;
 mod enclosure;

@@ -19,6 +19,9 @@
 //! | `interrupt` | `2 interrupt` | both may be asked for by another CPU |
 //! | `migration` | `migration`, if it may use several CPUs | the job that it preempts goes on elsewhere |
 //!
+//! Reloads of cache blocks stay: the tests for them count these by themselves ([`crpd`](crate::crpd)), with a reload
+//! time that is divided by the smallest of the denominators.
+//!
 //! Deviation: the timer CPU of a cluster serves all its releases, and every task is charged as if it
 //! ran there.
 
@@ -41,7 +44,7 @@ pub const BRANDENBURG: Citation = Citation {
 }",
 };
 
-/// A system without overheads, and the amounts that were added to its tasks.
+/// A system without overheads but reloads of cache blocks, and the amounts that were added to its tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inflated {
     /// The system, with larger WCETs.
@@ -97,7 +100,7 @@ pub fn inflate_placed(placed: &System, machine: &System) -> Result<Inflated, Ref
         help: "lower the overheads or the rates of the tasks",
     };
     let mut inflated = system.clone();
-    inflated.platform.overheads = Overheads::default();
+    let mut least_left = Rate::ONE;
     let mut tasks = Vec::new();
     for (id, task) in system.tasks.iter() {
         let cluster = machine.tasks[id].cluster;
@@ -117,6 +120,9 @@ pub fn inflate_placed(placed: &System, machine: &System) -> Result<Inflated, Ref
         if left <= Rate::ZERO {
             let message = "releases and ticks take a whole CPU";
             return Err(refuse(message.to_owned()));
+        }
+        if left < least_left {
+            least_left = left.clone();
         }
         let several = system.allowed_cpus(id).len() > 1;
         let terms: Vec<(&'static str, Duration)> = [
@@ -151,5 +157,12 @@ pub fn inflate_placed(placed: &System, machine: &System) -> Result<Inflated, Ref
         }
         tasks.push(Inflation { terms, left, wcet });
     }
+    // Releases and ticks interrupt reloads, too.
+    let reload = (&Rate::whole(costs.block_reload_time.ns()) / &least_left).ceil();
+    let reload = reload
+        .filter(|&ns| ns <= TIME_LIMIT)
+        .map(Duration::from_ns)
+        .ok_or_else(|| refuse("a reload of a cache block takes too long with them".to_owned()))?;
+    inflated.platform.overheads = Overheads { block_reload_time: reload, ..Overheads::default() };
     Ok(Inflated { system: inflated, tasks: tasks.into() })
 }

@@ -137,6 +137,7 @@ pub fn in_order(
     order: SplitOrder,
 ) -> Result<Finding, Refusal> {
     Assumption::check_all(ASSUMED, system)?;
+    NoCacheDelay.check(system)?;
     Ok(find(system, splitting, order))
 }
 

@@ -41,27 +41,29 @@ impl Subject {
 }
 
 /// What a test assumes besides its list: whoever is not about non-preemptive regions takes no task that has some,
-/// whoever is not about locks takes no task whose jobs lock something or suspend themselves, and whoever is not about
-/// graphs takes no task that follows another one.
+/// whoever is not about locks takes no task whose jobs lock something or suspend themselves, whoever is not about
+/// graphs takes no task that follows another one, and whoever is not about caches takes no task that reloads blocks.
 const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [Assumption] {
-    use Assumption::{Independent, OnlyExecutes, Preemptible};
+    use Assumption::{Independent, NoCacheDelay, OnlyExecutes, Preemptible};
     let (mut regions, mut steps, mut at) = (false, false, 0);
     while at < algorithms.len() {
         regions |= matches!(algorithms[at], Algorithm::Deferred(..));
         steps |= matches!(algorithms[at], Algorithm::Locking(..));
         at += 1;
     }
-    let (mut graphs, mut at) = (false, 0);
+    let (mut graphs, mut caches, mut at) = (false, false, 0);
     while at < listed.len() {
         graphs |= matches!(listed[at], Assumption::Graphs);
+        caches |= matches!(listed[at], Assumption::CacheDelay);
         at += 1;
     }
     match (regions, steps) {
-        (false, false) if graphs => &[Preemptible, OnlyExecutes],
-        (false, false) => &[Preemptible, OnlyExecutes, Independent],
-        (true, false) => &[OnlyExecutes, Independent],
-        (false, true) => &[Preemptible, Independent],
-        (true, true) => &[Independent],
+        (false, false) if graphs => &[Preemptible, OnlyExecutes, NoCacheDelay],
+        (false, false) if caches => &[Preemptible, OnlyExecutes, Independent],
+        (false, false) => &[Preemptible, OnlyExecutes, Independent, NoCacheDelay],
+        (true, false) => &[OnlyExecutes, Independent, NoCacheDelay],
+        (false, true) => &[Preemptible, Independent, NoCacheDelay],
+        (true, true) => &[Independent, NoCacheDelay],
     }
 }
 
@@ -106,8 +108,9 @@ impl Shortcuts {
 
 impl SchedulabilityTest {
     /// What it assumes besides [the list](Self::assumptions): that there are no non-preemptive regions, unless it is
-    /// about them, that jobs only execute, unless it is about locks, and that no task follows another one, unless it
-    /// is about graphs. A necessary test needs no such thing, for all of these only take freedom away.
+    /// about them, that jobs only execute, unless it is about locks, that no task follows another one, unless it is
+    /// about graphs, and that no job reloads what others evict, unless it is about caches. A necessary test needs no
+    /// such thing, for all of these only take freedom away or make jobs longer.
     pub fn also_assumes(&self) -> &'static [Assumption] {
         match self.kind {
             TestKind::Necessary => &[],

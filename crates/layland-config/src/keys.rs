@@ -22,5 +22,6 @@ pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
         Field::Steps => &["steps"],
         Field::Follows => &["follows"],
         Field::LetInterval => &["let_interval"],
+        Field::Cache => &["ucb", "ecb"],
     }
 }

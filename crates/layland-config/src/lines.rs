@@ -253,6 +253,7 @@ fn is_plain(system: &System) -> bool {
             steps,
             follows,
             let_interval,
+            cache,
             thread,
         } = task;
         wcet.len() == 1
@@ -262,6 +263,7 @@ fn is_plain(system: &System) -> bool {
                 && steps.is_none()
                 && follows.is_empty()
                 && let_interval.is_none()
+                && cache.is_none()
                 && budget.is_none()
                 && affinity.is_none()
                 && priority.is_none()

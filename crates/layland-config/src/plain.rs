@@ -113,7 +113,8 @@ pub(crate) fn read(
                 | Field::Preemption
                 | Field::Steps
                 | Field::Follows
-                | Field::LetInterval => 0,
+                | Field::LetInterval
+                | Field::Cache => 0,
             };
             Some((spans[place].clone(), "here"))
         }));

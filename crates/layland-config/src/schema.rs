@@ -5,8 +5,10 @@
 #![expect(dead_code, reason = "these structures are turned into a schema and never made")]
 
 mod chains;
+mod costs;
 
 use chains::ChainTable;
+use costs::{CacheSets, OverheadTable};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use std::collections::BTreeMap;
 
@@ -130,26 +132,6 @@ enum CpuOrText {
     Text(String),
 }
 
-/// What the machine spends besides the jobs.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct OverheadTable {
-    /// Serving the release of one job.
-    release: Option<TimeText>,
-    /// Making one scheduling decision.
-    scheduling: Option<TimeText>,
-    /// Switching to another job.
-    context_switch: Option<TimeText>,
-    /// Loss of cache contents after a migration.
-    migration: Option<TimeText>,
-    /// Latency of an inter-processor interrupt.
-    interrupt: Option<TimeText>,
-    /// One timer tick.
-    tick: Option<TimeText>,
-    /// How often the timer ticks.
-    tick_period: Option<TimeText>,
-}
-
 /// The criticality levels.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -260,6 +242,12 @@ struct TaskTable {
     /// How long after its release a job writes in chains with `communication = "let"`: more than 0, and at most the
     /// period. The period if left out.
     let_interval: Option<TimeText>,
+    /// The sets of the cache with *useful* blocks (UCB): what a job that is preempted may have to load again. Each of
+    /// them is in `ecb`, too. None if left out.
+    ucb: Option<CacheSets>,
+    /// The sets of the cache with *evicting* blocks (ECB): all that a job may load something into. The file then says
+    /// `block_reload_time`. None if left out.
+    ecb: Option<CacheSets>,
     /// Which threads of a program it is about (`layland exec`): "main", or a regular expression that a whole name must
     /// match. The name of the task if left out.
     thread: Option<String>,

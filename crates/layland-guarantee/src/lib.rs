@@ -460,7 +460,7 @@ pub(crate) fn verdict<'a>(
     };
     let rule = policy.rule();
     let placed = placed_anew(system, &rule).map_or_else(|| system.clone(), Cow::Owned);
-    let inflated = match (&rule, system.platform.overheads.is_zero()) {
+    let inflated = match (&rule, system.platform.overheads.without_reloads().is_zero()) {
         // Its jobs preempt when they run out of laxity, too, which it finds by their WCETs without what is added.
         (ScheduleRule::HighestFirst { order: JobOrder::ZeroLaxity, .. }, false) => {
             found.reasons.push("no analysis of EDZL counts overheads".to_owned());
@@ -595,7 +595,14 @@ pub(crate) fn verdict<'a>(
     }
     // What is not admitted does not run, whatever the other tests say of it.
     let is_admission = |test: &SchedulabilityTest| matches!(test.subject, Subject::Admission(_));
-    let tests = || catalogue::TESTS.iter().enumerate();
+    // The tests for caches count preemptions by jobs that come first: budgets that end, and jobs that move, are more.
+    let counts_reloads = system.has_reloads()
+        && matches!(
+            (&rule, algorithm),
+            (ScheduleRule::HighestFirst { .. }, Algorithm::Ordered(..))
+        );
+    let is_asked = |test: &SchedulabilityTest| counts_reloads || !is_of_caches(test.assumptions);
+    let tests = || catalogue::TESTS.iter().enumerate().filter(|(_, test)| is_asked(test));
     let about_some =
         views.iter().map(|seen| seen.about.tests).fold(Places::default(), Places::union);
     let tells = options.tells();
@@ -651,7 +658,7 @@ pub(crate) fn verdict<'a>(
     }
     let wants_bounds = options.wanted.bounds != BoundsBy::Nobody;
     if wants_bounds && !turned_away {
-        found.bounds = bounds(algorithm, &views, system, &found, options);
+        found.bounds = bounds(algorithm, &views, (system, counts_reloads), &found, options);
     }
     if found.verdict == Verdict::Unknown {
         found.reasons.extend(nothing_more.map(str::to_owned));
@@ -665,7 +672,7 @@ pub(crate) fn verdict<'a>(
         }
     }
     let is_optimal = matches!(rule, ScheduleRule::Optimal { .. });
-    if is_optimal && !system.platform.overheads.is_zero() {
+    if is_optimal && !system.platform.overheads.without_reloads().is_zero() {
         match optimal::inflated(system, &asked.options) {
             Ok((tasks, sentence)) => {
                 found.inflation = Some(tasks);
@@ -835,6 +842,11 @@ fn on_views<'s, 'a>(
     first
 }
 
+/// Whether a test with these assumptions is about cache-related preemption delays.
+fn is_of_caches(assumed: &[Assumption]) -> bool {
+    assumed.contains(&Assumption::CacheDelay)
+}
+
 /// Whether a thread has to be admitted.
 fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOptions) -> bool {
     match algorithm {
@@ -894,7 +906,7 @@ fn admission(
 fn bounds(
     algorithm: Algorithm,
     views: &[Seen<'_>],
-    system: &System,
+    (system, counts_reloads): (&System, bool),
     found: &Assessment,
     options: &AssessOptions,
 ) -> TaskMap<Bound> {
@@ -909,6 +921,9 @@ fn bounds(
         for at in seen.about.responses.iter() {
             let analysis = &catalogue::RESPONSES[at];
             if !options.bounds_by(analysis.name) {
+                continue;
+            }
+            if !counts_reloads && is_of_caches(analysis.assumptions) {
                 continue;
             }
             let Ok(responses) = seen.known.responses(at) else { continue };

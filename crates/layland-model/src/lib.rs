@@ -7,7 +7,7 @@
 //! System
 //!   platform   CPUs with speeds, clusters, overheads
 //!   levels     the names of the criticality levels
-//!   tasks      C, T, D of each task, affinity, criticality, priority, ..
+//!   tasks      C, T, D of each task, affinity, criticality, priority, cache sets, ..
 //!   resources  what jobs share, one at a time
 //!   chains     which tasks hand data on to which
 //!   requests   what changes while the system runs
@@ -39,6 +39,7 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod algorithm;
+mod cache;
 mod chain;
 mod citation;
 mod cpuset;
@@ -61,6 +62,7 @@ pub use algorithm::{
     AdaptiveOrder, Algorithm, CutOffOrder, DeadlineChoice, Form, Order, Protection, SplitOrder,
     Splitting, TopClass,
 };
+pub use cache::{CacheSets, CacheUse, ParseCacheSetsError};
 pub use chain::{Chain, Communication, Latency};
 pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};

@@ -76,6 +76,7 @@ impl fmt::Display for Speed {
 /// | `migration` | when a job resumes on another CPU than where it last ran | the new CPU |
 /// | `interrupt` | when another CPU makes a CPU switch | that CPU |
 /// | `tick` | every `tick_period` | every CPU |
+/// | `block_reload_time` | for each useful cache block that others evicted, when a job resumes | that CPU |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overheads {
     /// Serving the release of one job.
@@ -92,12 +93,27 @@ pub struct Overheads {
     pub tick: Duration,
     /// How often the timer ticks; required if `tick` is not zero.
     pub tick_period: Duration,
+    /// Loading one cache block anew that a job had in the cache of its CPU and another job has evicted: the *block
+    /// reload time* (BRT). It counts for tasks that say which sets they [use](crate::Task::cache).
+    pub block_reload_time: Duration,
 }
 
 impl Overheads {
     /// Whether the machine is ideal.
     pub fn is_zero(&self) -> bool {
         *self == Overheads { tick_period: self.tick_period, ..Overheads::default() }
+    }
+
+    /// The same without reloads of cache blocks.
+    ///
+    /// ```
+    /// use layland_model::{Duration, Overheads};
+    /// let brt = Overheads { block_reload_time: Duration::from_us(8), ..Overheads::default() };
+    /// assert!(!brt.is_zero() && brt.without_reloads().is_zero());
+    /// ```
+    #[must_use]
+    pub fn without_reloads(&self) -> Overheads {
+        Overheads { block_reload_time: Duration::ZERO, ..self.clone() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tasks: how often jobs come, how long they run, where they may run.
 
-use crate::{CpuSet, Duration, Rate, RateSum, Service, Step, TaskId, Time};
+use crate::{CacheUse, CpuSet, Duration, Rate, RateSum, Service, Step, TaskId, Time};
 use std::fmt;
 use std::sync::Arc;
 
@@ -227,6 +227,10 @@ pub struct Task {
     pub follows: Box<[TaskId]>,
     /// How long after its release a job writes in chains with logical execution time; the period by default.
     pub let_interval: Option<Duration>,
+    /// Which sets of the cache its jobs use, if the set says so. See [`Overheads::block_reload_time`].
+    ///
+    /// [`Overheads::block_reload_time`]: crate::Overheads::block_reload_time
+    pub cache: Option<Arc<CacheUse>>,
     /// Which threads of a program it is about, for whoever runs programs: `main`, or a pattern for their names.
     pub thread: Option<Box<str>>,
 }
@@ -262,6 +266,7 @@ impl Task {
             steps: None,
             follows: [].into(),
             let_interval: None,
+            cache: None,
             thread: None,
         }
     }

@@ -1,5 +1,6 @@
 //! The rules that make a [`System`] valid, and what is wrong with one that is not.
 
+mod caches;
 mod chains;
 mod graphs;
 mod steps;
@@ -32,6 +33,7 @@ pub enum Field {
     Steps,
     Follows,
     LetInterval,
+    Cache,
 }
 
 /// The part of a system that is invalid.
@@ -101,6 +103,7 @@ impl System {
             self.validate_task(id, task, &mut wrong);
             self.validate_steps(id, task, &mut wrong);
             self.validate_let_interval(id, task, &mut wrong);
+            self.validate_cache(id, task, &mut wrong);
         }
         self.validate_resources(&mut wrong);
         self.validate_graphs(&mut wrong);
@@ -175,6 +178,7 @@ impl System {
             costs.interrupt,
             costs.tick,
             costs.tick_period,
+            costs.block_reload_time,
         ];
         if all.iter().any(|&cost| cost < Duration::ZERO) {
             wrong(SystemPart::Overheads, "an overhead is negative".to_owned(), "use 0s for none");

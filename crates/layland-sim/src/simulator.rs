@@ -14,6 +14,7 @@
 //! The next arrival of every task, the next end on every CPU and every timer are in three agendas
 //! ([`Agenda`]): an event costs O(log n + log m).
 
+mod caches;
 mod cpus;
 mod engine;
 mod overheads;
@@ -22,6 +23,7 @@ mod state;
 
 use crate::grains::Grains;
 use crate::options::{Horizon, Outcome, SimError, SimOptions};
+use caches::Caches;
 use layland_engine::programs::{NoPrograms, Programs};
 use layland_engine::{Agenda, Ledger, Status, rounds};
 use layland_model::{CpuId, CpuMap, Duration, Overheads, Service, System, Time};
@@ -99,6 +101,8 @@ struct Simulator<'a, P, R, G> {
     grains: Grains,
     /// The overheads, if there are any.
     costs: Option<Overheads>,
+    /// The caches, if jobs may have to reload what others evict.
+    caches: Option<Caches>,
     cpus: CpuMap<CpuRun>,
     /// For each CPU: when its job or the budget of its job ends.
     ends: Agenda,
@@ -126,7 +130,8 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         }
         let cpus =
             platform.speeds.values().map(|&speed| CpuRun::new(grains.per_ns(speed))).collect();
-        let costs = (!platform.overheads.is_zero()).then(|| platform.overheads.clone());
+        let costs = platform.overheads.without_reloads();
+        let costs = (!costs.is_zero()).then_some(costs);
         let ticks = costs.as_ref().filter(|costs| costs.tick > Duration::ZERO);
         let next_tick = ticks.map_or(Time::NEVER, |costs| Time::ZERO + costs.tick_period);
         Self {
@@ -137,6 +142,7 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
             options,
             grains,
             costs,
+            caches: Caches::of(system),
             cpus,
             ends: Agenda::new(platform.cpu_count()),
             next_tick,
@@ -153,6 +159,10 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         loop {
             let mut next = self.next_time();
             let now = self.ledger.now;
+            if next > now && self.caches.is_some() {
+                self.fill_caches();
+                next = self.next_time();
+            }
             if next > now {
                 if let Some(points) = &checkpoints {
                     next = points.no_later(next, now);

@@ -762,6 +762,7 @@ fn kind(value: &Value) -> String {
         Some("TimeText") => Some("a time".to_owned()),
         Some("RateText") => Some("an exact number in quotes".to_owned()),
         Some("Cpus") => Some("CPUs".to_owned()),
+        Some("CacheSets") => Some("sets of a cache".to_owned()),
         Some("CpuCount") => Some("a number of CPUs".to_owned()),
         Some("Wcet") => Some("a time, or one for each level".to_owned()),
         Some("Nonpreemptive") => Some("`true`, `false` or a time".to_owned()),

@@ -171,6 +171,7 @@ impl TableReader<'_> {
                 steps: steps.map(Into::into),
                 follows: [].into(),
                 let_interval: None,
+                cache: None,
                 thread,
             },
         })

@@ -140,6 +140,7 @@ fn lost(system: &System) -> Vec<Problem> {
         let name = &task.name;
         lose(!task.follows.is_empty(), format!("what `{name}` follows is"));
         lose(task.let_interval.is_some(), format!("when `{name}` writes is"));
+        lose(task.cache.is_some(), format!("the cache sets of `{name}` are"));
         lose(task.behaviour != Behaviour::Periodic, format!("the release of `{name}` is"));
         lose(task.execution != ExecutionModel::Wcet, format!("the execution of `{name}` is"));
     }

@@ -356,6 +356,10 @@ impl Writer {
             let message = format!("when `{name}` writes is lost");
             self.lose(message, "rt-app knows no logical execution time");
         }
+        if task.cache.is_some() {
+            let message = format!("the cache sets of `{name}` are lost");
+            self.lose(message, "rt-app knows no blocks of a cache");
+        }
         let mut job = Map::new();
         let Some(steps) = &task.steps else {
             let run = self.micros(name, "an execution time", time.ns());

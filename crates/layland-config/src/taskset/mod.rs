@@ -7,6 +7,7 @@
 //! them readable.
 
 mod behaviour;
+mod cache;
 mod chains;
 mod follows;
 mod platform;
@@ -173,6 +174,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
         let (mut tasks, origin) =
             self.tasks(&tables, defaults, (&platform, &levels, &resources), &mut broken);
         self.follow(&tables, &mut tasks, &origin);
+        self.has_reload_time(top, &tables);
         let (chains, chain_spans) = self.chains(top, &tasks);
         let (requests, request_spans, all_requests) = self.requests(top, &platform, &tasks);
         let provenance = value_of(top, "provenance").and_then(|entry| self.provenance(&entry));
@@ -415,6 +417,7 @@ impl SystemSpans<'_, '_> {
             Field::Preemption | Field::Steps => bit(Field::Wcet) | bit(Field::Criticality),
             Field::Affinity => bit(Field::Cluster),
             Field::LetInterval => bit(Field::Period),
+            Field::Cache => bit(Field::Steps),
             Field::Name
             | Field::Period
             | Field::Deadline
@@ -443,6 +446,7 @@ impl SystemSpans<'_, '_> {
             | Field::Behaviour
             | Field::Priority
             | Field::Follows
+            | Field::Cache
             | Field::LetInterval => false,
         };
         section || self.broken.fields[table] & (bit(field) | others) != 0

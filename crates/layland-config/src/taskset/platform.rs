@@ -10,8 +10,16 @@ use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
 pub(crate) const PLATFORM: &[&str] = &["cpus", "clusters", "topology", "speed", "overhead"];
-pub(crate) const OVERHEAD: &[&str] =
-    &["release", "scheduling", "context_switch", "migration", "interrupt", "tick", "tick_period"];
+pub(crate) const OVERHEAD: &[&str] = &[
+    "release",
+    "scheduling",
+    "context_switch",
+    "migration",
+    "interrupt",
+    "tick",
+    "tick_period",
+    "block_reload_time",
+];
 
 /// Where the parts of a platform stand.
 #[derive(Debug, Default)]
@@ -255,6 +263,7 @@ impl Reader<'_> {
             ("interrupt", &mut overheads.interrupt),
             ("tick", &mut overheads.tick),
             ("tick_period", &mut overheads.tick_period),
+            ("block_reload_time", &mut overheads.block_reload_time),
         ] {
             if let Some(entry) = value_of(table, key) {
                 match self.time(&entry) {

@@ -33,6 +33,8 @@ pub(crate) const TASK: &[&str] = &[
     "steps",
     "follows",
     "let_interval",
+    "ucb",
+    "ecb",
     "thread",
     "release",
     "exec",
@@ -286,6 +288,7 @@ impl Decoder<'_, '_> {
             // Names, of tasks that may come later.
             follows: [].into(),
             let_interval,
+            cache: faults.or(self.cache(lookup), Field::Cache, None),
             thread: self.thread(lookup),
         }
     }

@@ -62,7 +62,7 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
     let mut out = Out { text: String::new(), keys: &BTreeMap::new() };
     out.comment(&comments.head);
     out.text += if comments.head.is_empty() { "layland = 1\n" } else { "\nlayland = 1\n" };
-    out.platform(&system.platform);
+    out.platform(&system.platform, system.tasks.values().any(|task| task.cache.is_some()));
     if system.levels != Levels::default() {
         out.table("[criticality]");
         out.key("levels", list(system.levels.names().iter().map(|name| quoted(name))));
@@ -141,7 +141,8 @@ impl Out<'_> {
         }
     }
 
-    fn platform(&mut self, platform: &Platform) {
+    /// With a reload time if some task `has_blocks`.
+    fn platform(&mut self, platform: &Platform, has_blocks: bool) {
         self.table("[platform]");
         self.key("cpus", platform.cpu_count());
         if platform.clusters != [platform.all_cpus()] {
@@ -174,8 +175,9 @@ impl Out<'_> {
             interrupt,
             tick,
             tick_period,
+            block_reload_time,
         } = platform.overheads;
-        if platform.overheads != Overheads::default() {
+        if platform.overheads != Overheads::default() || has_blocks {
             self.table("[platform.overhead]");
             for (key, cost) in [
                 ("release", release),
@@ -189,6 +191,10 @@ impl Out<'_> {
                 if cost.ns() != 0 {
                     self.key(key, time(cost));
                 }
+            }
+            // Who has cache blocks says how long one takes to reload, if it takes no time, too.
+            if block_reload_time.ns() != 0 || has_blocks {
+                self.key("block_reload_time", time(block_reload_time));
             }
         }
     }
@@ -216,6 +222,7 @@ impl Out<'_> {
             steps,
             follows,
             let_interval,
+            cache,
             thread,
         } = task;
         let level = |index: usize| match system.levels.names().get(index) {
@@ -251,6 +258,10 @@ impl Out<'_> {
         }
         if let Some(interval) = let_interval {
             self.key("let_interval", time(interval));
+        }
+        if let Some(cache) = cache {
+            self.key("ucb", quoted(&cache.ucb.to_string()));
+            self.key("ecb", quoted(&cache.ecb.to_string()));
         }
         if let Some(budget) = budget {
             self.key("budget", time(budget));

@@ -40,7 +40,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Preemption
         | Field::Steps
         | Field::Follows
-        | Field::LetInterval => &[],
+        | Field::LetInterval
+        | Field::Cache => &[],
     }
 }
 
@@ -211,6 +212,7 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         lose(regions, format!("where `{name}` may be preempted is lost"), no_place);
         let writes = task.let_interval.is_some();
         lose(writes, format!("when `{name}` writes is lost"), no_place);
+        lose(task.cache.is_some(), format!("the cache sets of `{name}` are lost"), no_place);
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         let follows = !task.follows.is_empty();

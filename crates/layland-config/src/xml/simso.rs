@@ -65,7 +65,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Preemption
         | Field::Steps
         | Field::Follows
-        | Field::LetInterval => &[],
+        | Field::LetInterval
+        | Field::Cache => &[],
     }
 }
 
@@ -387,6 +388,8 @@ fn lost(system: &System) -> Vec<Problem> {
     let no_place = "SimSo has no place for it";
     let more = costs.interrupt > Duration::ZERO || costs.tick > Duration::ZERO;
     lose(more, "interrupts and ticks are lost".to_owned(), no_place);
+    let reloads = costs.block_reload_time > Duration::ZERO;
+    lose(reloads, "the block reload time is lost".to_owned(), no_place);
     let rounded = |speed: &Speed| 1_000_000 % speed.denominator() != 0;
     let any = platform.speeds.values().any(rounded);
     lose(any, "speeds are cut to six decimals".to_owned(), "use such speeds from the start");
@@ -429,6 +432,7 @@ fn lost(system: &System) -> Vec<Problem> {
         lose(follows, format!("what `{name}` follows is lost"), no_place);
         let writes = task.let_interval.is_some();
         lose(writes, format!("when `{name}` writes is lost"), no_place);
+        lose(task.cache.is_some(), format!("the cache sets of `{name}` are lost"), no_place);
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         let ranked = task.rank != id.index() as i64;

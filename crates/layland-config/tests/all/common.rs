@@ -171,6 +171,13 @@ fn task(platform: Platform, levels: u8, resources: usize) -> impl Strategy<Value
                 let interval = task.period.ns() - offset % task.period.ns();
                 task.let_interval = (offset % 3 == 1).then(|| Duration::from_ns(interval));
                 task.steps = moves.map(|moves| steps(&moves, c, resources).into());
+                // No steps and cache blocks together: that is invalid.
+                if task.steps.is_none() && offset % 4 == 2 {
+                    let first = (offset / 4 % 300) as usize;
+                    let ecb: CacheSets = (first..first + 70).filter(|set| set % 7 != 3).collect();
+                    let ucb = ecb.iter().filter(|set| set % 3 == 1).collect();
+                    task.cache = Some(CacheUse { ucb, ecb }.into());
+                }
                 task.thread = (jitter.unsigned_abs() % 5 == 1).then(|| "ctrl.*".into());
                 (task.cluster, task.affinity) = (cluster, affinity);
                 (task.behaviour, task.execution) = (behaviour, execution);
@@ -211,6 +218,7 @@ fn platform() -> impl Strategy<Value = Platform> {
                     interrupt: us(e),
                     tick: us(f),
                     tick_period: us(f + 1),
+                    block_reload_time: us(a / 2),
                 };
             }
             if named {

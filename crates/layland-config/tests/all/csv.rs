@@ -168,6 +168,7 @@ proptest! {
         for task in plain.tasks.values_mut() {
             (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
             task.let_interval = None;
+            task.cache = None;
         }
         plain.chains.clear();
         plain.platform = Platform::identical(system.platform.cpu_count());
@@ -185,6 +186,7 @@ proptest! {
         for task in system.tasks.values_mut() {
             (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
             task.let_interval = None;
+            task.cache = None;
             task.name = task.name.trim().replace(|c: char| c.is_control(), "_");
         }
         if system.levels.is_mixed() {

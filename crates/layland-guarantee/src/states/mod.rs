@@ -128,7 +128,7 @@ pub struct Explored {
 }
 
 /// What [`explore`] assumes, beside that jobs arrive at ticks.
-pub const ASSUMES: [Assumption; 8] = [
+pub const ASSUMES: [Assumption; 9] = [
     Assumption::SporadicReleases,
     Assumption::NoJitter,
     Assumption::ConstrainedDeadlines,
@@ -137,6 +137,7 @@ pub const ASSUMES: [Assumption; 8] = [
     Assumption::UnitSpeeds,
     Assumption::NoRequests,
     Assumption::Independent,
+    Assumption::NoCacheDelay,
 ];
 
 /// A search looks at no more states than this, which take one or two gigabytes.

@@ -64,7 +64,7 @@ class Task:
     keys
         Everything else that a task of a task-set file can have: ``budget``, ``criticality``, ``affinity``, ``cluster``,
         ``offset``, ``jitter``, ``rank``, ``priority``, ``jobs``, ``on_miss``, ``reclaim``, ``nonpreemptive``, ``segments``,
-        ``release``, ``exec``, ``count``, ``thread`` (``layland schema`` describes them).
+        ``release``, ``exec``, ``count``, ``thread``, ``ucb``, ``ecb`` (``layland schema`` describes them).
 
     Raises
     ------

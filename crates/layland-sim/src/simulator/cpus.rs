@@ -42,6 +42,11 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         if run.task == NONE {
             return false;
         }
+        if self.caches.is_some() {
+            let task = TaskId(run.task);
+            self.stop_reload(cpu, task);
+        }
+        let run = &mut self.cpus[cpu];
         let own = &mut self.ledger.tasks[TaskId(run.task)].own;
         run.charge(self.ledger.now, own);
         own.cpu = NONE;

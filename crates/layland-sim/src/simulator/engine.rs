@@ -5,7 +5,7 @@ use super::state::{NONE, TaskState};
 use layland_engine::programs::{Programs, Visit};
 use layland_engine::steps::{self, Reached};
 use layland_engine::{Asked, ENDLESS, Engine, Ledger, jobs, record, rounds};
-use layland_model::{CpuId, Index, JobId, Service, Speed, TaskId, Time};
+use layland_model::{CpuId, Duration, Index, JobId, Service, Speed, TaskId, Time};
 use layland_policy::{Action, Event, Policy, Refusal, StepEvent, TimerId};
 use layland_trace::{Job, JobEnd, LockMark, Mark, MarkKind, Recorder};
 
@@ -172,6 +172,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         let task = &mut self.ledger.tasks[id];
         task.own.last_cpu = NONE;
         task.own.remaining = task.demand;
+        (task.own.has_filled, task.own.to_reload) = (false, Duration::ZERO);
         self.recorder.released(&task.job);
         if self.costs.is_some() {
             self.pay_release(id);

@@ -86,6 +86,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
                 i64::from(job.task.0) << 1 | i64::from(ledger.tasks[job.task].is_ready(job))
             }));
         }
+        self.save_caches(state);
         ledger.save_steps(state);
         ledger.save_graphs(state);
         for (timer, at) in ledger.timers() {

@@ -17,6 +17,10 @@ pub(super) struct TaskState {
     pub(super) after: i64,
     /// Whether it has steps.
     pub(super) has_steps: bool,
+    /// Whether the ready job has filled a cache, so that it may have to load something anew.
+    pub(super) has_filled: bool,
+    /// How long the ready job has to reload when it is on a CPU again.
+    pub(super) to_reload: Duration,
 }
 
 impl TaskState {
@@ -28,7 +32,15 @@ impl TaskState {
 
 impl Default for TaskState {
     fn default() -> Self {
-        Self { cpu: NONE, last_cpu: NONE, remaining: 0, after: 0, has_steps: false }
+        Self {
+            cpu: NONE,
+            last_cpu: NONE,
+            remaining: 0,
+            after: 0,
+            has_steps: false,
+            has_filled: false,
+            to_reload: Duration::ZERO,
+        }
     }
 }
 

@@ -87,6 +87,7 @@ pub(super) fn set(random: &mut Random) -> System {
             interrupt: us(2),
             tick: us(10),
             tick_period: us(1000),
+            block_reload_time: Duration::ZERO,
         };
     }
     let of =

@@ -251,6 +251,7 @@ proptest! {
         system.platform.overheads = Overheads {
             release, scheduling, context_switch, migration, interrupt, tick,
             tick_period: Duration::from_ns(7),
+            block_reload_time: Duration::ZERO,
         };
         for (spec, _) in POLICIES {
             let Ok(policy) = registry().build(spec, &system) else { continue };

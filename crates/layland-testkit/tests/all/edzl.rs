@@ -204,6 +204,7 @@ proptest! {
         system.platform.overheads = layland_model::Overheads {
             release, scheduling, context_switch, migration, interrupt, tick,
             tick_period: Duration::from_ns(7),
+            block_reload_time: Duration::ZERO,
         };
         let trace = run(&system, build("edzl", &system), &SimOptions::until(HORIZON));
         prop_assert_eq!(violations(&trace, &system), "");

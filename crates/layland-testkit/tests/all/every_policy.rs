@@ -11,8 +11,8 @@
 use layland_checker::{Violation, check};
 use layland_gen::{Aspect, Random};
 use layland_model::{
-    Behaviour, CpuId, Criticality, Duration, ExecutionModel, JobId, Levels, Note, Overheads,
-    Request, RequestKind, ScheduleRule, Service, System, Task, TaskId, Time,
+    Behaviour, CacheUse, CpuId, Criticality, Duration, ExecutionModel, JobId, Levels, Note,
+    Overheads, Request, RequestKind, ScheduleRule, Service, System, Task, TaskId, Time,
 };
 use layland_policy::{Action, Event, Policy, PolicyInfo, State, Values};
 use layland_sim::{Horizon, SimOptions, simulate, with_random_ranks};
@@ -292,7 +292,15 @@ fn trouble_breaks_no_rule() {
             interrupt,
             tick,
             tick_period,
+            block_reload_time: context_switch,
         };
+        // Jobs that resume reload what others have evicted, too.
+        for (at, task) in system.tasks.values_mut().enumerate() {
+            let first = at % 3;
+            let ucb = (first..first + 2).collect();
+            let cache = CacheUse { ucb, ecb: (first..first + 4).collect() };
+            task.cache = task.steps.is_none().then(|| cache.into());
+        }
         system
     });
     for_every_policy("trouble", systems, |spec, system, policy, seed| {

@@ -481,6 +481,7 @@ fn inflation_covers_what_the_machine_charges() {
             interrupt: ns(4),
             tick: ns(5),
             tick_period: Duration::from_ns(1_700),
+            block_reload_time: Duration::ZERO,
         };
         let Ok(inflated) = inflate(&system) else { return Ok(false) };
         let mut any = false;

@@ -198,6 +198,7 @@ proptest! {
         system.platform.overheads = Overheads {
             release, scheduling, context_switch, migration, interrupt, tick,
             tick_period: Duration::from_ns(7),
+            block_reload_time: Duration::ZERO,
         };
         for spec in POLICIES {
             let trace = run(&system, build(spec, &system), &SimOptions::until(HORIZON));

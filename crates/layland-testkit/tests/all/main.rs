@@ -8,6 +8,7 @@ mod bounds;
 mod chains;
 mod check;
 mod criticality;
+mod crpd;
 mod deadline;
 mod deferred;
 mod dp_wrap;

@@ -217,6 +217,7 @@ pub fn response_bounds(
         PriorityOrder::RateMonotonic | PriorityOrder::DeadlineMonotonic => PINNED,
     };
     Assumption::check_all(assumptions, system)?;
+    Assumption::NoCacheDelay.check(system)?;
     let mut bounds: Vec<(TaskId, Result<ResponseBound, Diverged>)> = Vec::new();
     for group in Group::affinities(system) {
         let (ids, tasks): (Vec<TaskId>, Vec<&Task>) = order.sort(&group).into_iter().unzip();

@@ -119,6 +119,12 @@ pub(super) const ERRORS: &[Code] = &[
         "Name tasks of the same file. Of tasks with `count`, the copy of the same number is meant.",
     ),
     (
+        "layland::taskset::cache_sets",
+        "cache blocks that cannot be read, or whose reload time nobody says",
+        "Write ranges of sets (\"0-39\") or a list of numbers and ranges, give `ecb` with `ucb`, and say under \
+         `[platform]` how long a block takes to reload: `overhead = { block_reload_time = \"8us\" }`.",
+    ),
+    (
         "layland::taskset::chain",
         "a chain with a task that does not exist",
         "Name tasks of the file, from the one that samples an event to the one that answers it.",

@@ -312,6 +312,11 @@ fn entries(registry: &Registry) -> Vec<Entry> {
                  necessary."
                     .to_owned()
             }
+            _ if assumption == Assumption::NoCacheDelay => {
+                "Every test assumes it that is neither about caches (CRPD-COMBINED and the others of that name) nor \
+                 necessary."
+                    .to_owned()
+            }
             0 => "No test assumes it; the speed of hierarchical EDF does.".to_owned(),
             _ => format!("Assumed by {}.", who.join(", ")),
         };

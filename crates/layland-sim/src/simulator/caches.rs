@@ -1,0 +1,111 @@
+//! The cache of each CPU, direct-mapped: which task loaded each set last, and what jobs have to load anew.
+//!
+//! A job that resumes pays a block reload time for each of its useful blocks that is not there any more, because a job
+//! that ran meanwhile has blocks in the same set. The model is that of the analyses (Altmeyer, Davis and Maiza 2012,
+//! Section 2), at its worst: a job that begins to run fills all of its evicting blocks at once, and wherever it is
+//! preempted, all of its useful blocks are needed again. What the first run of a job loads is a part of its WCET. A job
+//! that moves finds none of its blocks, unless it has been on that CPU before.
+//!
+//! Reloads are time of the job, and not of the kernel: a job that is preempted while it reloads does not delay the
+//! other one, and has the rest before it when it resumes. Who is on a CPU counts at the end of an instant.
+
+use super::Simulator;
+use super::state::NONE;
+use layland_engine::programs::Programs;
+use layland_model::{CpuId, CpuMap, Duration, JobId, System, TaskId, Time};
+use layland_policy::{Policy, State};
+use layland_trace::Recorder;
+
+/// The caches of all CPUs.
+pub(super) struct Caches {
+    /// The block reload time.
+    reload: Duration,
+    of: CpuMap<Cache>,
+}
+
+#[derive(Clone, Default)]
+struct Cache {
+    /// The task that loaded each set last, or [`NONE`].
+    loaded_by: Vec<u32>,
+    /// The job that fills it.
+    job: Option<JobId>,
+    /// Whether that job still has to reload something.
+    is_reloading: bool,
+}
+
+impl Caches {
+    /// None if no job of this system ever reloads anything.
+    pub(super) fn of(system: &System) -> Option<Caches> {
+        let reload = system.platform.overheads.block_reload_time;
+        let of = || CpuMap::filled(Cache::default(), system.platform.cpu_count());
+        system.has_reloads().then(|| Caches { reload, of: of() })
+    }
+}
+
+impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
+    /// At the end of an instant: jobs that are on a CPU anew fill its cache, and pay for what they find evicted.
+    #[cold]
+    pub(super) fn fill_caches(&mut self) {
+        for cpu in self.system.platform.cpus() {
+            let task = self.cpus[cpu].task;
+            let job = (task != NONE).then(|| self.ledger.tasks[TaskId(task)].job.id);
+            let Some(caches) = &mut self.caches else { return };
+            let (cache, reload) = (&mut caches.of[cpu], caches.reload);
+            if cache.job == job {
+                continue;
+            }
+            cache.job = job;
+            let Some(job) = job else { continue };
+            let own = &mut self.ledger.tasks[job.task].own;
+            if let Some(used) = &self.ledger.streams[job.task].task().cache {
+                let bound = used.ecb.bound().max(cache.loaded_by.len());
+                cache.loaded_by.resize(bound, NONE);
+                if own.has_filled {
+                    let evicted = |&set: &usize| cache.loaded_by[set] != job.task.0;
+                    own.to_reload += reload * used.ucb.iter().filter(evicted).count() as i64;
+                }
+                used.ecb.iter().for_each(|set| cache.loaded_by[set] = job.task.0);
+            }
+            own.has_filled = true;
+            let reloads = std::mem::take(&mut own.to_reload);
+            cache.is_reloading = reloads > Duration::ZERO;
+            if cache.is_reloading {
+                let run = &mut self.cpus[cpu];
+                run.progress_from = run.progress_from.saturating_add(reloads);
+                self.schedule_end(cpu);
+            }
+        }
+    }
+
+    /// A job leaves its CPU: what it has not reloaded yet is left for later.
+    #[cold]
+    pub(super) fn stop_reload(&mut self, cpu: CpuId, task: TaskId) {
+        let (run, now) = (&self.cpus[cpu], self.ledger.now);
+        let Some(caches) = &mut self.caches else { return };
+        let cache = &mut caches.of[cpu];
+        // A job that comes back within this instant has not been away, unless another one fills the cache before.
+        if std::mem::take(&mut cache.is_reloading) {
+            let left = run.progress_from - now.max(run.busy_until);
+            self.ledger.tasks[task].own.to_reload = left.max(Duration::ZERO);
+            cache.job = None;
+        }
+    }
+
+    /// Writes all that the future depends on.
+    pub(super) fn save_caches(&self, state: &mut State) {
+        let Some(caches) = &self.caches else { return };
+        let now = self.ledger.now;
+        for (cpu, cache) in caches.of.iter() {
+            for &task in &cache.loaded_by {
+                state.number(i64::from(task));
+            }
+            let run = &self.cpus[cpu];
+            let left = run.progress_from.max(now);
+            state.time(if cache.is_reloading { left } else { Time::NEVER }, now);
+        }
+        for task in self.ledger.tasks.values() {
+            state.number(i64::from(task.own.has_filled));
+            state.number(task.own.to_reload.ns());
+        }
+    }
+}
