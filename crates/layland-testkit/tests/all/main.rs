@@ -19,6 +19,7 @@ mod examples_stevanato2021;
 mod examples_tang2021;
 mod exhaustive;
 mod explore;
+mod fair_lateness;
 mod first_fit;
 mod graph_bounds;
 mod graphs;
