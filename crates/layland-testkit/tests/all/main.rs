@@ -45,6 +45,7 @@ mod requests;
 mod scale;
 mod schedules;
 mod served;
+mod simso;
 mod split;
 mod stalls;
 mod states;
