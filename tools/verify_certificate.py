@@ -150,6 +150,7 @@ ORDERS = ("edf", "rm", "dm", "fp")
 SERVERS = ("ss", "ds", "ps")
 THREADS = ("dl", "dl-sp", "apedf", "a2pedf")
 MIXED = ("smc", "rms", "cms", "amc")
+FAIR = ("g-fl", "c-fl")
 
 
 def form_and_order(spec):
@@ -169,6 +170,8 @@ def form_and_order(spec):
     # Where global EDF meets all deadlines, EDZL makes the same schedule.
     if name == "edzl":
         return "edzl", "edf"
+    if name in FAIR:
+        return name[0], "edf"
     if name in MIXED:
         return "mixed", name
     return None, None
@@ -920,6 +923,9 @@ def verify(system, answer):
         need(all(task.cpus == system.all for task in tasks), "the policy knows no affinities")
         need(test not in ("QPA", "LOPEZ"), "the test is about another policy")
     one_each = all(len(cpus) == 1 for cpus in groups)
+    if spec.split(":")[0] in FAIR:
+        # With one CPU a job counts as due at its deadline.
+        need(one_each and not system.costs, "fair lateness is EDF on single CPUs alone")
     name, _, of_order = (test or "").rpartition("-")
     if test == "WITNESS":
         need(not yes and proof["kind"] == "run" and form in ("g", "c", "p", "weak", "strong", "hpa"), "a run shows a no")

@@ -142,6 +142,10 @@ impl Checker<'_> {
                 JobOrder::Deadline | JobOrder::DeadlineThenRunning | JobOrder::ZeroLaxity => {
                     record.job.deadline.ns()
                 }
+                JobOrder::Points(earlier) => {
+                    let earlier = earlier.get(task).copied().unwrap_or_default();
+                    (record.job.deadline - earlier).ns()
+                }
                 JobOrder::Fixed(priorities) => priorities.get(task).copied().unwrap_or(i64::MAX),
                 JobOrder::TopFirst { top, then } => {
                     let task_of = self.system.tasks.get(task);

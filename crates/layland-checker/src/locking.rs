@@ -58,6 +58,7 @@ impl<'a> Shared<'a> {
             JobOrder::Fixed(numbers) => numbers.get(task).copied().unwrap_or(i64::MAX),
             JobOrder::Deadline
             | JobOrder::DeadlineThenRunning
+            | JobOrder::Points(_)
             | JobOrder::ZeroLaxity
             | JobOrder::TopFirst { .. } => 0,
         };

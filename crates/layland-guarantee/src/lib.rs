@@ -517,8 +517,9 @@ pub(crate) fn verdict<'a>(
         true => Vec::new(),
         false => algorithms(algorithm, &placed),
     };
-    // Who comes first was decided by the WCETs without what is added.
-    let has_other_classes = matches!(algorithm, Algorithm::TopFirst(_)) && inflated.is_some();
+    // Who comes first, and when jobs count as due, was decided by the WCETs without what is added.
+    let has_other_classes =
+        matches!(algorithm, Algorithm::TopFirst(_) | Algorithm::FairLateness) && inflated.is_some();
     let theory = if has_other_classes { Vec::new() } else { theory };
     let analysed = match inflated {
         Some(Inflated { system, tasks }) => {
@@ -762,6 +763,7 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::Served(..)
         | Algorithm::Locking(..)
         | Algorithm::Edzl
+        | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
         | Algorithm::Run
         | Algorithm::Qps
@@ -857,6 +859,7 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         | Algorithm::Served(..)
         | Algorithm::Locking(..)
         | Algorithm::Edzl
+        | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run

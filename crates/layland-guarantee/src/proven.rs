@@ -55,6 +55,7 @@ impl Proven {
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Edzl
+            | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
             | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline

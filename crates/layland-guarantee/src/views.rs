@@ -628,6 +628,8 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
             }
             return algorithms;
         }
+        // With one CPU a job counts as due at its deadline.
+        Algorithm::FairLateness => Order::Deadline,
         Algorithm::Ordered(Form::Partitioned, _)
         | Algorithm::Deferred(..)
         | Algorithm::Served(..)

@@ -57,6 +57,7 @@ pub(crate) fn structure(
         | Algorithm::Served(..)
         | Algorithm::Locking(..)
         | Algorithm::Edzl
+        | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline

@@ -175,8 +175,8 @@ fn every_policy_is_in_time_on_a_quiet_machine() {
 fn policies_migrate_on_a_quiet_machine() {
     let _alone = alone();
     let specs = [
-        "g-edf", "p-edf", "g-dm", "edf-us", "fpedf", "edf-k", "rm-us", "edzl", "llf", "mllf", "dl",
-        "dl-sp", "apedf", "a2pedf",
+        "g-edf", "p-edf", "g-dm", "g-fl", "edf-us", "fpedf", "edf-k", "rm-us", "edzl", "llf",
+        "mllf", "dl", "dl-sp", "apedf", "a2pedf",
     ];
     for spec in specs {
         let mut system = two_cpus();

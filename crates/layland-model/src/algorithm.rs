@@ -107,6 +107,9 @@ pub enum Algorithm {
     Locking(Order, Protocol),
     /// EDZL: global EDF in which a job without laxity comes before all others (Lee 1994).
     Edzl,
+    /// G-FL, and its clustered form: global EDF in which a job counts as due earlier by a part of its WCET (Erickson
+    /// and Anderson 2012).
+    FairLateness,
     /// Global scheduling in which the jobs of some tasks come first, whatever their deadlines.
     TopFirst(TopClass),
     /// SCHED_DEADLINE of Linux: threads with constant-bandwidth servers in per-CPU run queues, pushed
@@ -273,6 +276,7 @@ impl fmt::Display for Algorithm {
                 return write!(f, "p-{order} with locks by {}", protocol.abbreviation());
             }
             Algorithm::Edzl => "EDZL",
+            Algorithm::FairLateness => "G-FL",
             Algorithm::TopFirst(TopClass::EdfUs) => "EDF-US",
             Algorithm::TopFirst(TopClass::FpEdf) => "fpEDF",
             Algorithm::TopFirst(TopClass::EdfK) => "EDF^(k)",

@@ -291,6 +291,9 @@ pub enum JobOrder {
     /// Earliest absolute deadline first; of equal deadlines the jobs that already run. No rule but
     /// [`ScheduleRule::HighestFirst`] and [`ScheduleRule::Deferred`] has this order.
     DeadlineThenRunning,
+    /// Earliest priority point first: the absolute deadline, less a length that each task has. No rule but
+    /// [`ScheduleRule::HighestFirst`] has this order.
+    Points(TaskMap<Duration>),
     /// Jobs without laxity first, then the others; among both, earliest absolute deadline first. The laxity
     /// of a job is the time to its deadline, less what is left of its WCET: it has none if that is zero or
     /// negative. Overheads count as execution. No rule but [`ScheduleRule::HighestFirst`] has this order.

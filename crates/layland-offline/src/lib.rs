@@ -6,6 +6,7 @@
 //! - [`criticality`] computes priority orders, zero-slack instants, slices and job lists for several
 //!   criticality levels;
 //! - [`graph`] bounds the response time of DAG tasks on CPUs of their own, and says how many they need;
+//! - [`points`] says when jobs count as due under G-FL;
 //! - [`splitting`] splits tasks that fit on no CPU into pieces, by C=D and EDF-WM;
 //! - [`top`] says which tasks come first under EDF-US, fpEDF, EDF^(k) and RM-US.
 //!
@@ -36,6 +37,7 @@ pub mod criticality;
 pub mod fair;
 pub mod graph;
 pub mod packing;
+pub mod points;
 pub mod splitting;
 pub mod top;
 

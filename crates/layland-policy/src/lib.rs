@@ -19,8 +19,8 @@
 //! Where to read:
 //! - [`Policy`], [`Event`] and [`Action`]: the boundary and its contract;
 //! - [`HighestFirst`]: global EDF and its relatives, in a page; [`edzl`] adds one rule to it, [`top_first`] a
-//!   class of tasks, [`deferred`] regions in which nobody preempts a job; [`served`] has jobs that wait for budget, and
-//!   [`least_laxity`] sorts jobs anew whenever it decides;
+//!   class of tasks, [`fair_lateness`] earlier deadlines, [`deferred`] regions in which nobody preempts a job;
+//!   [`served`] has jobs that wait for budget, and [`least_laxity`] sorts jobs anew whenever it decides;
 //! - [`shell`]: the life that policies share (tasks and CPUs that come and go, requests, placement);
 //! - [`Registry`]: every policy by name; it takes policies of other crates, which say of themselves what a
 //!   [`PolicyInfo`] has;
@@ -62,6 +62,7 @@ pub mod deadline;
 pub mod deferred;
 pub mod edzl;
 pub mod fair;
+pub mod fair_lateness;
 mod highest_first;
 mod info;
 pub mod least_laxity;

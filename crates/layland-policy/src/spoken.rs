@@ -30,13 +30,17 @@ const ABBREVIATIONS: [(&str, &str); 8] = [
 ];
 
 /// Other names of one policy.
-const SYNONYMS: [(&str, &str); 28] = [
+const SYNONYMS: [(&str, &str); 32] = [
     ("sched-deadline", "dl"),
     ("deadline", "dl"),
     ("linux", "dl"),
     ("ap-edf", "apedf"),
     ("a2p-edf", "a2pedf"),
     ("edf-zl", "edzl"),
+    ("gfl", "g-fl"),
+    ("cfl", "c-fl"),
+    ("global-fair-lateness", "g-fl"),
+    ("clustered-fair-lateness", "c-fl"),
     ("edfus", "edf-us"),
     ("fp-edf", "fpedf"),
     ("edf(k)", "edf-k"),
@@ -62,7 +66,8 @@ const SYNONYMS: [(&str, &str); 28] = [
 ];
 
 /// Names of families and of what is not there: what each means, and what could be meant.
-const FAMILIES: [(&[&str], &str, &[&str]); 16] = [
+const FAMILIES: [(&[&str], &str, &[&str]); 17] = [
+    (&["fl", "fair-lateness"], "fair lateness is global or clustered", &["g-fl", "c-fl"]),
     (
         &[
             "np-edf",

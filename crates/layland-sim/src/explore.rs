@@ -65,6 +65,7 @@ pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
         | Algorithm::Served(..)
         | Algorithm::Locking(..)
         | Algorithm::Edzl
+        | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
         | Algorithm::Run
         | Algorithm::Qps

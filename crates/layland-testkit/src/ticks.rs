@@ -68,7 +68,11 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                 *rule_order == JobOrder::DeadlineThenRunning && !ran.contains(&(job.task, job.seq));
             let is_first =
                 matches!(rule_order, JobOrder::TopFirst { top, .. } if top.contains(&job.task));
-            let key = if is_first { i64::MIN } else { key };
+            let key = match rule_order {
+                _ if is_first => i64::MIN,
+                JobOrder::Points(earlier) => key - earlier[job.task].ns(),
+                _ => key,
+            };
             (has_laxity, key, gives_way, task.rank, job.task, job.seq)
         };
         let mut runs = Vec::new();

@@ -4,7 +4,8 @@
 //! then the tasks pick in order.
 
 use layland_model::{
-    Change, CpuId, CpuSet, Group, JobId, JobOrder, Order, ScheduleRule, System, Task, TaskId, Time,
+    Change, CpuId, CpuSet, Duration, Group, JobId, JobOrder, Order, ScheduleRule, System, Task,
+    TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ pub struct SlowHighestFirst {
     top: Option<Vec<TaskId>>,
     /// Whether a running job goes first among equals.
     running_first: bool,
+    /// How long before its deadline a job counts as due; none if the policy has no such points.
+    earlier: Option<TaskMap<Duration>>,
     groups: Vec<(CpuSet, Vec<TaskId>)>,
     tasks: BTreeMap<TaskId, Task>,
     online: CpuSet,
@@ -43,8 +46,13 @@ impl SlowHighestFirst {
                 JobOrder::TopFirst { top, .. } => Some(top.clone()),
                 JobOrder::Deadline
                 | JobOrder::DeadlineThenRunning
+                | JobOrder::Points(_)
                 | JobOrder::ZeroLaxity
                 | JobOrder::Fixed(_) => None,
+            },
+            earlier: match job_order {
+                JobOrder::Points(earlier) => Some(earlier.clone()),
+                _ => None,
             },
             running_first: *job_order == JobOrder::DeadlineThenRunning,
             groups: groups.iter().map(|g| (g.cpus.clone(), g.tasks.clone())).collect(),
@@ -61,7 +69,10 @@ impl SlowHighestFirst {
         let parameters = &self.tasks[&task];
         let key = match self.order {
             _ if self.top.as_ref().is_some_and(|top| top.contains(&task)) => i64::MIN,
-            Order::Deadline => self.ready[&task].1.ns(),
+            Order::Deadline => {
+                let earlier = self.earlier.as_ref().map_or(Duration::ZERO, |earlier| earlier[task]);
+                (self.ready[&task].1 - earlier).ns()
+            }
             Order::RateMonotonic => parameters.period.ns(),
             Order::DeadlineMonotonic => parameters.deadline.ns(),
             Order::Given => parameters.priority.unwrap_or(i64::MAX),
@@ -104,7 +115,7 @@ impl Policy for SlowHighestFirst {
                 }
             }
             Event::Reconfigure { task, change, request } => match change {
-                Change::Parameters { .. } if self.top.is_some() => {
+                Change::Parameters { .. } if self.top.is_some() || self.earlier.is_some() => {
                     let reason = "who comes first is decided before the start";
                     self.refusals.push((request, Refusal::not_permitted(reason)));
                 }

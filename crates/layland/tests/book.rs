@@ -7,6 +7,8 @@
 //!
 //! Long because what the program says of itself is made into several kinds of tables, and all of it is about the book.
 
+use layland::config::SIMSO_SCHEDULERS;
+use layland::policy::Registry;
 use regex::{Captures, Regex};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -512,7 +514,7 @@ impl Facts {
     /// Every part that some page has to have.
     fn everything(&self) -> Vec<String> {
         let mut all: Vec<String> =
-            ["policies", "analyses", "assumptions", "demos", "errors", "exits"]
+            ["policies", "analyses", "assumptions", "demos", "errors", "exits", "simso"]
                 .map(str::to_owned)
                 .to_vec();
         let names = list(&self.policies, "policies").iter().map(|policy| text(policy, "name"));
@@ -542,6 +544,7 @@ impl Facts {
                     a + &b
                 })
             }
+            None if what == "simso" => self.simso(page),
             None if what == "demos" => {
                 let all = list(&self.demos, "demos").iter();
                 let rows = all.map(|demo| {
@@ -577,6 +580,30 @@ impl Facts {
             }
             Some(_) => panic!("nobody can make `{what}`"),
         }
+    }
+
+    /// Each scheduler of SimSo, as its files are read.
+    fn simso(&self, page: &Path) -> String {
+        let registry = Registry::standard();
+        let mut out = "| SimSo | policy | schedule | |\n|---|---|---|---|\n".to_owned();
+        for one in &SIMSO_SCHEDULERS {
+            let policy = one.policy.map_or_else(
+                || "none".to_owned(),
+                |policy| {
+                    let (info, _) = registry.parse(policy).unwrap_or_else(|e| panic!("{e}"));
+                    let name = info.name.as_ref();
+                    self.link(name, page).replace(&format!("`{name}`"), &format!("`{policy}`"))
+                },
+            );
+            let _ = writeln!(
+                out,
+                "| `{}` | {policy} | {} | {} |",
+                one.class,
+                one.agreement.text(),
+                cell(one.note)
+            );
+        }
+        out
     }
 
     /// A name that leads to its page.

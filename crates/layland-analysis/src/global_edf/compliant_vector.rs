@@ -1,5 +1,5 @@
 //! Compliant-vector analysis (**CVA**): response times and tardiness under global EDF with
-//! constrained deadlines (Erickson, Devi, Baruah 2010; with priority points Erickson, Anderson 2012).
+//! constrained deadlines (Erickson, Devi, Baruah 2010; with priority points Erickson, Anderson 2012), and under G-FL.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) no affinities within a
@@ -7,10 +7,14 @@
 //!
 //! | paper | meaning |
 //! |---|---|
-//! | `Y_i` | relative priority point: the job with the earliest one runs. `D_i`, or with the same schedule and a smaller bound `D_i - min D` |
+//! | `Y_i` | relative priority point: the earliest one runs. `D_i`, or under G-FL the policy's; less the smallest, or not |
 //! | `S_i` | `max(0, C_i (1 - Y_i / T_i))` |
 //! | `G(s)` | the sum of the `ceil(U) - 1` largest `C_i - S_i - C_i u_i / m + s u_i` |
 //! | `s` | the least value from 0 on with `G(s) + sum S_i <= m s` |
+//!
+//! A job of `tau_i` is late by at most `s - C_i / m + C_i + Y_i - D_i`. With the smallest subtracted from all points
+//! the schedule is the same, and the bound is smaller. Under G-FL it is the same for all tasks, but for rounding;
+//! where it is negative for all, no job is late.
 //!
 //! `G(s) + sum S_i - m s` is convex, piecewise linear and decreasing, so that Newton's iteration
 //! from 0 ends at its zero after finitely many steps: exact, in rationals.
@@ -20,8 +24,12 @@
 use super::GLOBAL_EDF;
 use crate::Assumption::*;
 use crate::group::Group;
-use crate::{Assumption, BoundTest, Citation};
-use layland_model::{Rate, TaskId};
+use crate::{
+    Assumption, BoundTest, Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope,
+    Shortcuts, Subject, Tardiness, TestKind,
+};
+use layland_model::{Algorithm, Duration, Rate, System, Task, TaskId};
+use layland_offline::points::{self, ERICKSON_ANDERSON, ERICKSON_ANDERSON_WARD};
 use std::cmp::Reverse;
 
 /// Erickson, Devi and Baruah 2010.
@@ -33,18 +41,6 @@ pub const ERICKSON_DEVI: Citation = Citation {
   author    = {Jeremy P. Erickson and UmaMaheswari Devi and Sanjoy Baruah},
   title     = {Improved Tardiness Bounds for Global {EDF}},
   booktitle = {22nd Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {14--23}, year = {2010}
-}",
-};
-
-/// Erickson and Anderson 2012.
-pub const ERICKSON_ANDERSON: Citation = Citation {
-    key: "erickson2012fair",
-    text: "J. P. Erickson and J. H. Anderson. Fair lateness scheduling: reducing maximum lateness in \
-           G-EDF-like scheduling. ECRTS 2012, pages 3-12.",
-    bibtex: "@inproceedings{erickson2012fair,
-  author    = {Jeremy P. Erickson and James H. Anderson},
-  title     = {Fair Lateness Scheduling: Reducing Maximum Lateness in {G-EDF}-like Scheduling},
-  booktitle = {24th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {3--12}, year = {2012}
 }",
 };
 
@@ -66,6 +62,8 @@ enum Points {
     Plain,
     /// `Y_i = D_i - min D`.
     Reduced,
+    /// Those of G-FL, less the smallest one.
+    FairLateness,
 }
 
 /// The bound with `Y_i = D_i`, for each cluster.
@@ -98,6 +96,75 @@ pub const REDUCED: BoundTest = BoundTest {
     bound: |system| super::each_cluster(system, |group| bounds(group, Points::Reduced)),
 };
 
+/// What the bound and the test of fair lateness are about.
+const FAIR_LATENESS_ALONE: &[Algorithm] = &[Algorithm::FairLateness];
+
+/// The bound under G-FL, for each cluster.
+///
+/// ```
+/// use layland_analysis::{Tardiness, global_edf::compliant_vector};
+/// use layland_model::{Duration, Rate, Service, System, Task};
+/// let task = |name, c| Task::implicit(name, Service::from_ms(c), Duration::from_ms(10));
+/// let system = System::new(2, vec![task("a", 8), task("b", 6), task("c", 6)]);
+/// let Tardiness::Bounded(bounds) = compliant_vector::FAIR.run(&system).unwrap() else { panic!() };
+/// // Y is 6, 7 and 7: less 6 it is 0, 1 and 1. All tasks have one bound.
+/// let first = &bounds.values().next().unwrap().tardiness;
+/// assert!(bounds.values().all(|bound| bound.tardiness == *first));
+/// ```
+pub const FAIR: BoundTest = BoundTest {
+    name: "CVA-FL",
+    title: "tardiness under fair lateness by a compliant vector",
+    algorithms: FAIR_LATENESS_ALONE,
+    assumptions: ASSUMPTIONS,
+    citations: &[&ERICKSON_ANDERSON, &ERICKSON_ANDERSON_WARD],
+    bound: |system| super::each_cluster(system, |group| bounds(group, Points::FairLateness)),
+};
+
+/// Whether the bound under G-FL leaves no job late: sufficient.
+///
+/// ```
+/// use layland_analysis::{Verdict, global_edf::compliant_vector};
+/// use layland_model::{Duration, Service, System, Task};
+/// let task = |name| Task::implicit(name, Service::from_ms(3), Duration::from_ms(10));
+/// let system = System::new(2, ["a", "b", "c"].map(task).to_vec());
+/// assert_eq!(compliant_vector::NOT_LATE.run(&system).unwrap().verdict, Verdict::Yes);
+/// ```
+pub const NOT_LATE: SchedulabilityTest = SchedulabilityTest {
+    name: "FAIR-LATENESS",
+    title: "no lateness under fair lateness",
+    subject: Subject::Algorithms(FAIR_LATENESS_ALONE),
+    kind: TestKind::Sufficient,
+    assumptions: ASSUMPTIONS,
+    citations: &[&ERICKSON_ANDERSON, &ERICKSON_ANDERSON_WARD],
+    certify: Certify::Without("the verifier does not know compliant vectors"),
+    shortcuts: Shortcuts::NONE,
+    decide: not_late,
+};
+
+fn not_late(system: &System) -> Finding {
+    let of = |group: &Group<'_>| bounds(group, Points::FairLateness);
+    match super::each_cluster(system, of) {
+        Tardiness::Unknown(reasons) => {
+            Finding { verdict: TestKind::Sufficient.verdict(false), reasons }
+        }
+        Tardiness::Bounded(all) => {
+            let is_late = |tardiness: &Rate| *tardiness > Rate::ZERO;
+            let verdict = !all.values().any(|bound| is_late(&bound.tardiness));
+            let reasons = all.values().map(|bound| {
+                let cpus = system.allowed_cpus(bound.task);
+                Reason::compared(
+                    "the tardiness",
+                    Scope::task(bound.task, &cpus),
+                    Quantity::Time(bound.tardiness.clone()),
+                    Quantity::Time(Rate::ZERO),
+                    !is_late(&bound.tardiness),
+                )
+            });
+            Finding { verdict: TestKind::Sufficient.verdict(verdict), reasons: reasons.collect() }
+        }
+    }
+}
+
 /// A task with its relative priority point `Y`, and the `S` that follows from it.
 struct TaskWithPoint {
     task: TaskId,
@@ -108,14 +175,23 @@ struct TaskWithPoint {
     S: Rate,
 }
 
-fn with_points(group: &Group<'_>, points: Points) -> Vec<TaskWithPoint> {
-    let least_deadline = group.tasks().map(|task| task.deadline.ns()).min().unwrap_or(0);
-    let point = |&(task, tau): &(TaskId, &layland_model::Task)| {
-        let [C, D, T] = [tau.own_wcet().ns(), tau.deadline.ns(), tau.period.ns()].map(Rate::whole);
-        let Y = match points {
-            Points::Plain => D.clone(),
-            Points::Reduced => &D - &Rate::whole(least_deadline),
+fn with_points(group: &Group<'_>, of: Points) -> Vec<TaskWithPoint> {
+    let unreduced = |task: &Task| {
+        let earlier = match of {
+            Points::Plain | Points::Reduced => Duration::ZERO,
+            Points::FairLateness => points::fair_lateness(task, group.cpus.len()),
         };
+        task.deadline - earlier
+    };
+    let least = match of {
+        Points::Plain => Duration::ZERO,
+        Points::Reduced | Points::FairLateness => {
+            group.tasks().map(unreduced).min().unwrap_or_default()
+        }
+    };
+    let point = |&(task, tau): &(TaskId, &Task)| {
+        let [C, D, T] = [tau.own_wcet().ns(), tau.deadline.ns(), tau.period.ns()].map(Rate::whole);
+        let Y = Rate::whole((unreduced(tau) - least).ns());
         let S = (&C * &(&Rate::ONE - &(&Y / &T))).max(Rate::ZERO);
         TaskWithPoint { task, C, D, u: tau.utilization(), Y, S }
     };
@@ -248,7 +324,7 @@ mod tests {
                 .collect();
             let system = System::new(tasks.len(), tasks);
             let group = &Group::clusters(&system)[0];
-            for points in [Points::Plain, Points::Reduced] {
+            for points in [Points::Plain, Points::Reduced, Points::FairLateness] {
                 let tasks = with_points(group, points);
                 let m = Rate::whole(group.cpu_count());
                 let largest = super::super::ceil_of_load(group).saturating_sub(1);

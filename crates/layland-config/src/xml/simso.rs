@@ -14,37 +14,25 @@
 //! | `migration_overhead` | migration |
 //! | `duration` | how long to run |
 //! | `abort_on_miss` | what happens to late jobs (`on_miss`) |
-//! | `class` of the scheduler | the policy ([`Loaded::policy`](crate::Loaded::policy)), or a warning |
+//! | `class` of the scheduler | the policy ([`Loaded::policy`](crate::Loaded::policy)): [`SIMSO_SCHEDULERS`] |
+//! | `priority` of a task, under FP | its priority; the larger number comes first there, and the smaller one here |
+//! | `cpu` of a task, under Fixed_PEDF | its affinity to the processor of this `id` |
 
 use super::tree::{Attributes, Element, decimal, escaped, in_units, parse};
 use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{
-    Behaviour, CpuId, Duration, ExecutionModel, Field, Index, Levels, OnMiss, Overheads, Platform,
-    Rate, Service, Speed, System, Task, Time,
+    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Index, Levels, OnMiss, Overheads,
+    Platform, Rate, Service, Speed, System, Task, Time,
 };
+
+mod schedulers;
+
+pub use schedulers::{Agreement, SIMSO_SCHEDULERS, SimsoScheduler};
 
 const LOST: &str = "layland::simso::lost";
 /// Milliseconds are 10^6 nanoseconds.
 const MS: i32 = 6;
-
-/// The policies that schedule as a class of SimSo does.
-const CLASSES: [(&str, &str); 14] = [
-    ("DP_WRAP", "dp-wrap"),
-    ("EDF", "g-edf"),
-    ("EDF2", "g-edf"),
-    ("EDF_mono", "p-edf"),
-    ("EDZL", "edzl"),
-    ("LRE_TL", "lre-tl"),
-    ("P_EDF", "p-edf:fit=ffd"),
-    ("P_EDF2", "p-edf:fit=ff"),
-    ("P_EDF_WF", "p-edf:fit=wfd"),
-    ("RM", "g-rm"),
-    ("RM_mono", "p-rm"),
-    ("P_RM", "p-rm:fit=wf"),
-    ("RUN", "run"),
-    ("U_EDF", "u-edf"),
-];
 
 /// The attributes that a field of a task comes from.
 fn names(field: Field) -> &'static [&'static str] {
@@ -55,13 +43,13 @@ fn names(field: Field) -> &'static [&'static str] {
         Field::Wcet => &["WCET"],
         Field::Offset => &["activationDate"],
         Field::Behaviour => &["list_activation_dates", "task_type"],
+        Field::Affinity => &["cpu"],
+        Field::Priority => &["priority"],
         Field::Criticality
         | Field::Budget
         | Field::Jitter
-        | Field::Affinity
         | Field::Cluster
         | Field::Execution
-        | Field::Priority
         | Field::Preemption
         | Field::Steps
         | Field::Follows
@@ -77,7 +65,7 @@ type Found = (System, Option<Duration>, Option<&'static str>, Vec<Span>);
 /// Reads a configuration; `None` if there are errors.
 pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
     let root = parse(text, problems)?;
-    let mut reader = Reader { attributes: Attributes { problems } };
+    let mut reader = Reader { attributes: Attributes { problems }, scheduler: None };
     if root.name != "simulation" {
         let message = format!("the document is <{}>, not <simulation>", root.name);
         let help = "this is not a configuration of SimSo: convert it with --from";
@@ -86,15 +74,24 @@ pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
     }
     let platform = reader.platform(&root);
     let until = reader.duration(&root);
-    let policy = reader.scheduler(&root);
+    reader.scheduler(&root);
+    let policy = reader.scheduler.and_then(|scheduler| scheduler.policy);
+    let ids: Vec<&str> = root
+        .all("processors")
+        .flat_map(|group| group.all("processor"))
+        .map(|processor| processor.attribute("id").map_or("", |id| id.value.trim()))
+        .collect();
     let elements: Vec<&Element> = root.all("tasks").flat_map(|tasks| tasks.all("task")).collect();
     if elements.len() > MAX_TASKS {
         let message = format!("the set has more than {MAX_TASKS} tasks");
         reader.attributes.error("layland::simso::too_many", root.span, message, "split it");
         return None;
     }
-    let tasks: Vec<Option<Task>> =
-        elements.iter().enumerate().map(|(rank, element)| reader.task(element, rank)).collect();
+    let tasks: Vec<Option<Task>> = elements
+        .iter()
+        .enumerate()
+        .map(|(rank, element)| reader.task(element, rank, &ids))
+        .collect();
     if reader.attributes.problems.has_errors() {
         return None;
     }
@@ -116,6 +113,8 @@ pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
 
 struct Reader<'p> {
     attributes: Attributes<'p>,
+    /// What the file asks for, if SimSo has it.
+    scheduler: Option<&'static SimsoScheduler>,
 }
 
 impl Reader<'_> {
@@ -205,17 +204,32 @@ impl Reader<'_> {
         Some(platform)
     }
 
-    /// The policy that the scheduler is, and what else the head says.
-    fn scheduler(&mut self, root: &Element) -> Option<&'static str> {
-        let mut policy = None;
+    /// The scheduler, and what else the head says.
+    fn scheduler(&mut self, root: &Element) {
         for attribute in root.all("sched").filter_map(|sched| sched.attribute("class")) {
-            let class = attribute.value.rsplit('.').next().unwrap_or_default();
-            policy = CLASSES.into_iter().find(|&(name, _)| name == class).map(|(_, policy)| policy);
-            if policy.is_none() {
-                let message = format!("no policy is the scheduler `{}`", attribute.value);
-                let help = "choose one with --policy";
-                self.attributes.warn(LOST, attribute.span.clone(), message, help);
-            }
+            self.scheduler = schedulers::of_class(&attribute.value);
+            let class = &attribute.value;
+            let (message, help) = match self.scheduler {
+                None => (
+                    format!("no policy is the scheduler `{class}`"),
+                    "choose one with --policy".to_owned(),
+                ),
+                Some(&SimsoScheduler { policy: None, note, .. }) => (
+                    format!("no policy is the scheduler `{class}`: {note}"),
+                    "choose one with --policy".to_owned(),
+                ),
+                Some(&SimsoScheduler {
+                    policy: Some(policy),
+                    agreement: Agreement::Differs,
+                    note,
+                    ..
+                }) => (
+                    format!("`{policy}` makes other schedules than `{class}`: {note}"),
+                    "see docs/from/simso.md for each scheduler of SimSo".to_owned(),
+                ),
+                Some(SimsoScheduler { policy: Some(_), .. }) => continue,
+            };
+            self.attributes.warn(LOST, attribute.span.clone(), message, &help);
         }
         let etm = root.attribute("etm").filter(|etm| etm.value != "wcet");
         if let Some(etm) = etm {
@@ -224,10 +238,33 @@ impl Reader<'_> {
             let help = "describe them with `exec` in a task-set file";
             self.attributes.warn(LOST, etm.span.clone(), message, help);
         }
-        policy
     }
 
-    fn task(&mut self, element: &Element, rank: usize) -> Option<Task> {
+    /// The number of a task that comes first if it is smaller, where the scheduler asks for one.
+    fn priority(&mut self, element: &Element) -> Option<i64> {
+        self.scheduler.filter(|scheduler| scheduler.class == "FP")?;
+        let attribute = element.attribute("priority")?;
+        // The smallest number there is has no opposite.
+        self.attributes.whole(attribute).map(|number| number.saturating_neg())
+    }
+
+    /// The processor of a task, where the scheduler asks for one: that of this `id`.
+    fn home(&mut self, element: &Element, ids: &[&str]) -> Option<CpuSet> {
+        self.scheduler.filter(|scheduler| scheduler.class == "Fixed_PEDF")?;
+        let attribute = element.attribute("cpu")?;
+        match ids.iter().position(|&id| id == attribute.value.trim()) {
+            Some(at) => Some(CpuSet::single(CpuId::from_index(at))),
+            None => {
+                let message = format!("no processor has the id `{}`", attribute.value);
+                let help = format!("use one of {}", ids.join(", "));
+                let span = attribute.span.clone();
+                self.attributes.error("layland::simso::cpu", span, message, &help);
+                None
+            }
+        }
+    }
+
+    fn task(&mut self, element: &Element, rank: usize, ids: &[&str]) -> Option<Task> {
         let name = self.attributes.required(element, "name").map(|name| name.value.clone());
         let mut time = |name: &str| {
             let attribute = self.attributes.required(element, name)?;
@@ -260,6 +297,7 @@ impl Reader<'_> {
             "Sporadic" => self.dates(element).map(Behaviour::Explicit),
             _ => Some(Behaviour::Periodic),
         };
+        let (priority, affinity) = (self.priority(element), self.home(element, ids));
         let deadline = Duration::from_ns(deadline?);
         // The period of a sporadic task means nothing there.
         let period = match (&behaviour, period?) {
@@ -271,6 +309,8 @@ impl Reader<'_> {
             offset: Duration::from_ns(offset?),
             behaviour: behaviour?,
             on_miss,
+            priority,
+            affinity,
             rank: rank as i64,
             ..Task::implicit(name?, Service::from_ns(wcet?), period)
         })

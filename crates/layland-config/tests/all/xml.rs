@@ -1,6 +1,8 @@
 //! The task sets of SimSo and SchedCAT: what they say, what is lost, and where they are wrong.
 
-use layland_config::{Format, Host, Loaded, Report, read, to_schedcat, to_simso};
+use layland_config::{
+    Agreement, Format, Host, Loaded, Report, SIMSO_SCHEDULERS, read, to_schedcat, to_simso,
+};
 use layland_model::*;
 
 fn simso(text: &str) -> Result<Loaded, Report> {
@@ -50,13 +52,73 @@ fn a_configuration_of_simso_is_read() {
     assert_eq!(system.platform.overheads.scheduling, Duration::from_ns(7));
     assert_eq!(loaded.policy, Some("p-edf:fit=ffd"));
     assert_eq!((tasks[0].on_miss, tasks[1].on_miss), (OnMiss::Continue, OnMiss::Abort));
-    let other = simso(&SIMSO.replace("P_EDF", "PD2")).unwrap();
-    assert_eq!(other.policy, None);
-    let said = other.warnings.plain();
-    assert!(said.contains("no policy is the scheduler `simso.schedulers.PD2`"), "{said}");
     let warnings = loaded.warnings.plain();
     let part = format!("set.xml:{}: warning: the execution times `acet` are", place(SIMSO, "acet"));
     assert!(warnings.contains(&part), "{part}: {warnings}");
+}
+
+/// A scheduler that is a policy is read without a word, one that differs with a warning, and one that is none, too.
+#[test]
+fn every_scheduler_of_simso_is_known() {
+    let names: Vec<&str> = SIMSO_SCHEDULERS.iter().map(|one| one.class).collect();
+    assert!(names.is_sorted(), "{names:?}");
+    for one in &SIMSO_SCHEDULERS {
+        let text = SIMSO.replace("P_EDF", one.class).replace("acet", "wcet");
+        let loaded = simso(&text).unwrap();
+        assert_eq!(loaded.policy, one.policy, "{}", one.class);
+        let said = loaded.warnings.plain();
+        let at = place(&text, &format!("simso.schedulers.{}\"", one.class));
+        let begins = match (one.policy, one.agreement) {
+            (None, agreement) => {
+                assert_eq!(agreement, Agreement::Absent);
+                format!("no policy is the scheduler `simso.schedulers.{}`: {}", one.class, one.note)
+            }
+            (Some(policy), Agreement::Differs) => {
+                format!(
+                    "`{policy}` makes other schedules than `simso.schedulers.{}`: {}",
+                    one.class, one.note
+                )
+            }
+            (Some(_), Agreement::Same | Agreement::ButTies) => {
+                assert_eq!(said, "", "{}", one.class);
+                continue;
+            }
+            (Some(_), Agreement::Absent) => panic!("{}: there is a policy", one.class),
+        };
+        assert!(!one.note.is_empty(), "{}: the reason is missing", one.class);
+        assert!(said.starts_with(&format!("set.xml:{at}: warning: {begins}")), "{said}");
+    }
+    let unknown = simso(&SIMSO.replace("P_EDF", "Mine")).unwrap();
+    assert_eq!(unknown.policy, None);
+    let said = unknown.warnings.plain();
+    assert!(said.contains("no policy is the scheduler `simso.schedulers.Mine`"), "{said}");
+}
+
+/// What only FP and Fixed_PEDF look for in a task.
+#[test]
+fn priorities_and_cpus_of_simso_are_read() {
+    let with = |class: &str| {
+        let more = "name=\"alarm\" priority=\"7\" cpu=\"2\"";
+        SIMSO.replace("P_EDF", class).replace("name=\"alarm\"", more)
+    };
+    let of = |class: &str| {
+        let loaded = simso(&with(class)).unwrap();
+        let tasks = loaded.system.tasks.as_slice();
+        assert_eq!((tasks[0].priority, &tasks[0].affinity), (None, &None));
+        (tasks[1].priority, tasks[1].affinity.clone())
+    };
+    assert_eq!(of("FP"), (Some(-7), None));
+    assert_eq!(of("Fixed_PEDF"), (None, Some(CpuSet::single(CpuId(1)))));
+    assert_eq!(of("P_EDF"), (None, None));
+    for (class, from, to, message) in [
+        ("FP", "priority=\"7\"", "priority=\"7.5\"", "`priority` is not a whole number"),
+        ("Fixed_PEDF", "cpu=\"2\"", "cpu=\"3\"", "no processor has the id `3`"),
+    ] {
+        let text = with(class).replace(from, to);
+        let said = simso(&text).unwrap_err().plain();
+        let at = place(&text, &to[to.find('"').unwrap() + 1..]);
+        assert!(said.contains(&format!("set.xml:{at}: error: {message}")), "{said}");
+    }
 }
 
 /// The line and the column of the first place where a part of a text stands.

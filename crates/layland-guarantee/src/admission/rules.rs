@@ -1,4 +1,6 @@
 //! The two rules by which what has left stops being in the way, and the tests: see [`super`].
+//!
+//! Long because what holds of each algorithm is said in one place.
 
 use super::refusal::Shortfall;
 use super::register::{Admitted, Guarantee, Holding, How, Overruns, Reservation};
@@ -74,6 +76,7 @@ impl Theory {
             Algorithm::Deferred(..)
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
+            | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
@@ -101,6 +104,7 @@ impl Theory {
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Edzl
+            | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
@@ -132,6 +136,7 @@ impl Theory {
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Edzl
+            | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
@@ -177,6 +182,7 @@ impl Theory {
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Edzl
+            | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
             | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline

@@ -39,7 +39,10 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         }
     };
     match order {
-        JobOrder::Deadline | JobOrder::Fixed(_) | JobOrder::TopFirst { .. } => {
+        JobOrder::Deadline
+        | JobOrder::Points(_)
+        | JobOrder::Fixed(_)
+        | JobOrder::TopFirst { .. } => {
             parts.retain(|part| !part.tasks.is_empty());
             // Ties that ranks leave go to the smaller id: the places in a part follow the ids.
             parts.iter_mut().for_each(|part| part.tasks.sort_unstable());
@@ -88,6 +91,8 @@ pub(super) struct Task {
     pub(super) period: u32,
     /// The priority of its jobs, if it is fixed.
     fixed: Option<i64>,
+    /// How long before its deadline a job counts as due otherwise, in nanoseconds.
+    earlier: i64,
     rank: i64,
     /// The CPUs that it may use, by their places in the part.
     cpus: Vec<usize>,
@@ -165,9 +170,18 @@ impl Model {
                     JobOrder::TopFirst { top, then } => {
                         JobOrder::key_in_class(top, *then, id, task)
                     }
-                    JobOrder::Deadline | JobOrder::DeadlineThenRunning | JobOrder::ZeroLaxity => {
-                        None
-                    }
+                    JobOrder::Deadline
+                    | JobOrder::DeadlineThenRunning
+                    | JobOrder::Points(_)
+                    | JobOrder::ZeroLaxity => None,
+                },
+                earlier: match order {
+                    JobOrder::Points(earlier) => earlier[id].ns(),
+                    JobOrder::Deadline
+                    | JobOrder::DeadlineThenRunning
+                    | JobOrder::ZeroLaxity
+                    | JobOrder::Fixed(_)
+                    | JobOrder::TopFirst { .. } => 0,
                 },
                 rank: task.rank,
                 cpus: places(&allowed(id)),
@@ -190,7 +204,10 @@ impl Model {
     /// The priority of the job of a task that may release again after `wait`: smaller is higher.
     fn key(&self, i: usize, wait: u32) -> (i64, i64, usize) {
         let task = &self.tasks[i];
-        let due = || i64::from(task.deadline) + i64::from(wait) - i64::from(task.period);
+        let due = || {
+            let deadline = i64::from(task.deadline) + i64::from(wait) - i64::from(task.period);
+            deadline * self.unit - task.earlier
+        };
         (task.fixed.unwrap_or_else(due), task.rank, i)
     }
 

@@ -3,13 +3,14 @@
 use super::groups::{self, Groups};
 use super::parts::{Alarm, Refusals};
 use super::priority::Priority;
-use super::tasks::{Reseated, Tasks};
+use super::tasks::{JobKey, Reseated, Tasks};
 use super::turn::{GroupCpus, Scratch, Turn};
 use super::{Scheduler, Scope};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Action, Count, Event, Needs, Policy, State, TimerId};
 use layland_model::{
-    CpuId, CpuMap, CpuSet, Group, JobId, JobOrder, Order, ScheduleRule, System, TaskId, Time,
+    CpuId, CpuMap, CpuSet, Duration, Group, JobId, JobOrder, Order, ScheduleRule, System, Task,
+    TaskId, Time,
 };
 
 /// What the shell keeps of a group.
@@ -107,6 +108,26 @@ impl<S: Scheduler> Grouped<S> {
     pub(crate) fn putting_first(mut self, mut top: Vec<TaskId>) -> Self {
         top.sort_unstable();
         self.tasks.put_first(top);
+        self
+    }
+
+    /// The same, but a job counts as due before its deadline: by so long, for each task on the CPUs of its group.
+    /// Nobody may join later, or have other parameters: that is decided before the start. For the order of deadlines.
+    #[must_use]
+    pub(crate) fn advancing(
+        mut self,
+        system: &System,
+        earlier: impl Fn(&Task, usize) -> Duration,
+    ) -> Self {
+        let cpus_of =
+            |group: usize| self.group_of.values().filter(|&&of| of == Some(group)).count();
+        let cpus: Vec<usize> = (0..self.groups.len()).map(cpus_of).collect();
+        let of = |(id, task): (TaskId, &Task)| {
+            let group = self.tasks.get(id).map_or(0, |state| state.group as usize);
+            earlier(task, cpus[group])
+        };
+        let earlier = system.tasks.iter().map(of).collect();
+        self.tasks.advance(earlier);
         self
     }
 
@@ -271,13 +292,13 @@ impl<S: Scheduler> Policy for Grouped<S> {
                 Some(cpu) => i64::from(cpu.0),
                 None => i64::from(u32::MAX),
             });
-            match task.fixed_key {
-                Some(key) => state.number(key),
-                None if task.ready => {
+            match task.key {
+                JobKey::Fixed(key) => state.number(key),
+                JobKey::BeforeDeadline(_) if task.ready => {
                     let by_key = || Time::from_ns(task.priority.key());
                     state.time(self.tasks.deadline(id).unwrap_or_else(by_key), now);
                 }
-                None => {}
+                JobKey::BeforeDeadline(_) => {}
             }
             if task.ready {
                 state.number(i64::from(task.priority.is_urgent()));
@@ -318,7 +339,10 @@ impl<S: Scheduler> Policy for Grouped<S> {
         let groups = groups.map(|(index, group)| Group { cpus: cpus(index), tasks: tasks(group) });
         let order = match (self.tasks.top(), self.tasks.order()) {
             (Some(top), then) => JobOrder::TopFirst { top: top.to_vec(), then },
-            (None, Order::Deadline) => JobOrder::Deadline,
+            (None, Order::Deadline) => match self.tasks.earlier() {
+                Some(earlier) => JobOrder::Points(earlier.clone()),
+                None => JobOrder::Deadline,
+            },
             (None, Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given) => {
                 JobOrder::Fixed(self.tasks.fixed_keys())
             }

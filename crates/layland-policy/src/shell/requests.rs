@@ -3,13 +3,13 @@
 use super::grouped::GroupState;
 use super::{Grouped, Scheduler, Scope};
 use crate::{Refusal, RequestId, SystemRefusal};
-use layland_model::{Change, CpuSet, Order, Task, TaskId, Time};
+use layland_model::{Change, CpuSet, Task, TaskId, Time};
 
 impl<S: Scheduler> Grouped<S> {
     pub(super) fn join(&mut self, task: TaskId, parameters: &Task, request: RequestId) {
         if self.tasks.get(task).is_some_and(|state| state.is_in) {
             // The policy was built with it.
-            self.tasks.of(task).fixed_key = self.tasks.fixed_key(task, parameters);
+            self.tasks.of(task).key = self.tasks.key(task, parameters);
             return;
         }
         if let Some(refusal) = self.classes_are_fixed() {
@@ -54,8 +54,13 @@ impl<S: Scheduler> Grouped<S> {
 
     /// Why no task is new or another one, if that is so.
     fn classes_are_fixed(&self) -> Option<Refusal> {
-        let reason = || format!("{} decides before the start which tasks come first", self.name);
-        self.tasks.top().map(|_| Refusal::not_permitted(reason()))
+        let what = match (self.tasks.top(), self.tasks.earlier()) {
+            (Some(_), _) => "which tasks come first",
+            (None, Some(_)) => "when jobs count as due",
+            (None, None) => return None,
+        };
+        let reason = format!("{} decides before the start {what}", self.name);
+        Some(Refusal::not_permitted(reason))
     }
 
     /// The group of the only CPU in an affinity.
@@ -102,14 +107,7 @@ impl<S: Scheduler> Grouped<S> {
                     break 'given refusal;
                 }
                 self.tasks.set_wcet(task, wcet);
-                let order = self.tasks.order();
-                let state = self.tasks.of(task);
-                state.fixed_key = match order {
-                    Order::Deadline => None,
-                    Order::RateMonotonic => Some(period.ns()),
-                    Order::DeadlineMonotonic => Some(deadline.ns()),
-                    Order::Given => state.fixed_key,
-                };
+                self.tasks.set_key(task, period, deadline);
                 return;
             }
             Change::Affinity(cpus) => {

@@ -3,10 +3,26 @@
 use super::Progress;
 use super::priority::Priority;
 use layland_model::{
-    CpuId, Index, JobId, JobOrder, Order, Service, System, Task, TaskId, TaskMap, Time,
+    CpuId, Duration, Index, JobId, JobOrder, Order, Service, System, Task, TaskId, TaskMap, Time,
 };
 
 const NO_CPU: u32 = u32::MAX;
+
+/// The key of the jobs of a task: the smaller, the higher.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum JobKey {
+    /// This one.
+    Fixed(i64),
+    /// The deadline of the job, less so many nanoseconds.
+    BeforeDeadline(i64),
+}
+
+impl JobKey {
+    /// The key where an order has one for all jobs of a task, and the deadline where it has none.
+    fn of(fixed: Option<i64>) -> JobKey {
+        fixed.map_or(JobKey::BeforeDeadline(0), JobKey::Fixed)
+    }
+}
 
 /// A task and its ready job, if it has one. It is small, because every event reads one.
 #[derive(Clone, Debug)]
@@ -14,8 +30,8 @@ pub(super) struct TaskState {
     /// The priority of the ready job; while there is none, only the seat in it counts.
     pub priority: Priority,
     pub seq: u64,
-    /// The key of its jobs, where that is fixed.
-    pub fixed_key: Option<i64>,
+    /// What the keys of its jobs are.
+    pub key: JobKey,
     pub group: u32,
     /// Whether it has a ready job.
     pub ready: bool,
@@ -29,11 +45,11 @@ pub(super) struct TaskState {
 }
 
 impl TaskState {
-    fn new(fixed_key: Option<i64>, group: usize) -> Self {
+    fn new(key: JobKey, group: usize) -> Self {
         Self {
             priority: Priority::new(0, 0),
             seq: 0,
-            fixed_key,
+            key,
             group: group as u32,
             ready: false,
             cpu: NO_CPU,
@@ -60,8 +76,11 @@ impl TaskState {
         debug_assert!(!self.ready, "a task has at most one ready job");
         self.ready = true;
         self.seq = seq;
-        self.priority =
-            Priority::new(self.fixed_key.unwrap_or(deadline.ns()), self.priority.seat() as u32);
+        let key = match self.key {
+            JobKey::Fixed(key) => key,
+            JobKey::BeforeDeadline(earlier) => deadline.ns() - earlier,
+        };
+        self.priority = Priority::new(key, self.priority.seat() as u32);
     }
 
     #[inline]
@@ -102,6 +121,8 @@ pub(super) struct Tasks {
     order: Order,
     /// The tasks that come first whatever the order says, by id; none if the policy has no such class.
     top: Option<Vec<TaskId>>,
+    /// How long before its deadline a job counts as due, by id; none if that is so of no task.
+    earlier: Option<TaskMap<Duration>>,
     states: TaskMap<Option<TaskState>>,
     ranks: TaskMap<i64>,
     by_seat: Vec<TaskId>,
@@ -120,8 +141,8 @@ impl Tasks {
         let mut states = TaskMap::filled(None, system.tasks.len());
         for (group, tasks) in groups.enumerate() {
             for &task in tasks {
-                let fixed_key = order.fixed_key(&system.tasks[task]);
-                states[task] = Some(TaskState::new(fixed_key, group));
+                let key = JobKey::of(order.fixed_key(&system.tasks[task]));
+                states[task] = Some(TaskState::new(key, group));
             }
         }
         let ranks = system.tasks.values().map(|task| task.rank).collect();
@@ -130,7 +151,7 @@ impl Tasks {
             Progress::Tracked => Some(system.tasks.values().map(Left::of).collect()),
         };
         let by_seat = system.by_rank();
-        let mut tasks = Self { order, top: None, states, ranks, by_seat, left };
+        let mut tasks = Self { order, top: None, earlier: None, states, ranks, by_seat, left };
         tasks.seat_from(0);
         tasks
     }
@@ -146,9 +167,22 @@ impl Tasks {
     /// These come first, whatever the order says.
     pub(super) fn put_first(&mut self, top: Vec<TaskId>) {
         for &task in &top {
-            self.of(task).fixed_key = Some(i64::MIN);
+            self.of(task).key = JobKey::Fixed(i64::MIN);
         }
         self.top = Some(top);
+    }
+
+    /// Jobs count as due so long before their deadlines.
+    pub(super) fn advance(&mut self, earlier: TaskMap<Duration>) {
+        for (task, earlier) in earlier.iter() {
+            self.of(task).key = JobKey::BeforeDeadline(earlier.ns());
+        }
+        self.earlier = Some(earlier);
+    }
+
+    /// How long before its deadline a job counts as due; none if that is so of no task.
+    pub(super) fn earlier(&self) -> Option<&TaskMap<Duration>> {
+        self.earlier.as_ref()
     }
 
     /// The tasks that come first; none if the policy has no such class.
@@ -156,10 +190,25 @@ impl Tasks {
         self.top.as_deref()
     }
 
-    /// The key of all jobs of a task with these parameters, if it is fixed.
-    pub(super) fn fixed_key(&self, id: TaskId, parameters: &Task) -> Option<i64> {
+    /// What the keys of the jobs of a task with these parameters are.
+    pub(super) fn key(&self, id: TaskId, parameters: &Task) -> JobKey {
+        if let Some(&earlier) = self.earlier.as_ref().and_then(|earlier| earlier.get(id)) {
+            return JobKey::BeforeDeadline(earlier.ns());
+        }
         let top = self.top.as_deref().unwrap_or_default();
-        JobOrder::key_in_class(top, self.order, id, parameters)
+        JobKey::of(JobOrder::key_in_class(top, self.order, id, parameters))
+    }
+
+    /// The jobs that a task has from now on have this period and deadline.
+    pub(super) fn set_key(&mut self, task: TaskId, period: Duration, deadline: Duration) {
+        let order = self.order;
+        let state = self.of(task);
+        state.key = match order {
+            Order::Deadline => JobKey::BeforeDeadline(0),
+            Order::RateMonotonic => JobKey::Fixed(period.ns()),
+            Order::DeadlineMonotonic => JobKey::Fixed(deadline.ns()),
+            Order::Given => state.key,
+        };
     }
 
     /// The order that keys follow.
@@ -177,8 +226,11 @@ impl Tasks {
 
     /// The fixed key of every task, for those orders that have some.
     pub(super) fn fixed_keys(&self) -> TaskMap<i64> {
-        let key = |state: &Option<TaskState>| state.as_ref().and_then(|state| state.fixed_key);
-        self.states.values().map(|state| key(state).unwrap_or(i64::MAX)).collect()
+        let key = |state: &Option<TaskState>| match state.as_ref().map(|state| state.key) {
+            Some(JobKey::Fixed(key)) => key,
+            Some(JobKey::BeforeDeadline(_)) | None => i64::MAX,
+        };
+        self.states.values().map(key).collect()
     }
 
     /// Adds a task, or replaces one that has left. Whether the priorities of others have changed.
@@ -190,8 +242,8 @@ impl Tasks {
             left.resize(count, Left::of(parameters));
             left[task] = Left::of(parameters);
         }
-        let fixed_key = self.fixed_key(task, parameters);
-        let known = self.states[task].replace(TaskState::new(fixed_key, group));
+        let key = self.key(task, parameters);
+        let known = self.states[task].replace(TaskState::new(key, group));
         let vacated = match &known {
             Some(known) if self.ranks[task] == parameters.rank => {
                 let state = self.of(task);

@@ -23,6 +23,8 @@ fn other_spellings_of_one_policy_are_taken_for_it() {
         ("SCHED_DEADLINE", "dl"),
         ("RUN", "run"),
         ("fpEDF", "fpedf"),
+        ("G-FL", "g-fl"),
+        ("global fair lateness", "g-fl"),
         ("EDF^(k)", "edf-k"),
         ("RMUS", "rm-us"),
         ("least laxity first", "llf"),
@@ -72,7 +74,7 @@ fn a_family_is_explained() {
     ] {
         assert_eq!(canonical(name), Err(message.to_owned()));
     }
-    for name in ["rm", "dm", "fp", "fifo", "fixed", "rr", "pfair", "llref", "ekg"] {
+    for name in ["fl", "rm", "dm", "fp", "fifo", "fixed", "rr", "pfair", "llref", "ekg"] {
         let message = canonical(name).expect_err("a family is no policy");
         assert!(message.contains("did you mean"), "{message}");
     }

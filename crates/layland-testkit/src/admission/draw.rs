@@ -71,6 +71,7 @@ impl Draw {
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Edzl
+            | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
@@ -140,6 +141,7 @@ impl Draw {
         match self.algorithm {
             Algorithm::Ordered(Form::Global, _)
             | Algorithm::Edzl
+            | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
             | Algorithm::Other => None,
             Algorithm::Ordered(Form::Clustered, _) | Algorithm::AdaptivePartitioning => {

@@ -2,7 +2,7 @@
 //!
 //! | reference | read off | of |
 //! |---|---|---|
-//! | sorted lists ([`SlowHighestFirst`]) | the definition of highest first | EDF, RM, DM, given priorities: global, clustered, partitioned; EDF-US, fpEDF, EDF^(k), RM-US |
+//! | sorted lists ([`SlowHighestFirst`]) | the definition of highest first | EDF, RM, DM, given priorities: global, clustered, partitioned; EDF-US, fpEDF, EDF^(k), RM-US; G-FL, C-FL |
 //! | one time unit at a time ([`ticks`]) | the same, without events | the same |
 //! | sets of CPUs ([`SlowAffinity`]) | the definitions of weak, strong and hierarchical affinities | these, while masks and CPUs change |
 //! | recursive trees ([`SlowRun`], [`SlowQps`]) | the papers of RUN and QPS | RUN, QPS at full load |
@@ -88,6 +88,8 @@ fn ordered(system: &System) -> Vec<(String, Order, System)> {
     for (spec, order) in TOP_FIRST {
         cases.push((spec.to_owned(), order, system.clone()));
     }
+    cases.push(("g-fl".to_owned(), Order::Deadline, system.clone()));
+    cases.push(("c-fl".to_owned(), Order::Deadline, clustered(system.clone(), 2)));
     cases
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Task {
     mask: u8,
     /// The key of its jobs, if it is fixed.
     fixed: Option<i64>,
+    /// How much earlier a job counts as due otherwise.
+    earlier: i64,
     rank: i64,
 }
 
@@ -70,7 +72,7 @@ impl Model {
             | ScheduleRule::MixedCriticality { .. } => return None,
         };
         let fixed = |task: TaskId| match order {
-            JobOrder::Deadline => Some(None),
+            JobOrder::Deadline | JobOrder::Points(_) => Some(None),
             JobOrder::Fixed(keys) => Some(Some(keys[task])),
             JobOrder::TopFirst { top, then } => {
                 Some(JobOrder::key_in_class(top, *then, task, &system.tasks[task]))
@@ -94,6 +96,10 @@ impl Model {
                 period,
                 mask,
                 fixed: fixed(id)?,
+                earlier: match order {
+                    JobOrder::Points(earlier) => earlier[id].ns(),
+                    _ => 0,
+                },
                 rank: task.rank,
             })
         };
@@ -115,7 +121,8 @@ impl Model {
 
     fn key(&self, state: &State, i: usize) -> (i64, i64, usize) {
         let task = &self.tasks[i];
-        let own = task.fixed.unwrap_or(i64::from(task.deadline) - i64::from(state.since(i)));
+        let due = i64::from(task.deadline) - i64::from(state.since(i)) - task.earlier;
+        let own = task.fixed.unwrap_or(due);
         (own, task.rank, i)
     }
 

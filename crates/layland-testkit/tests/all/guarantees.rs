@@ -4,7 +4,7 @@
 //! Long because each relation between tests that the literature states is a test.
 
 use layland_analysis::global_edf::{
-    Slacks, bak, bar, bcl, bcli, combined, edzl, ff_dbf, gfb, limited, load, rta,
+    Slacks, bak, bar, bcl, bcli, combined, compliant_vector, edzl, ff_dbf, gfb, limited, load, rta,
 };
 use layland_analysis::global_fp;
 use layland_analysis::overheads::inflate;
@@ -84,6 +84,11 @@ fn what_tests_for_global_edf_accept_never_misses() {
 #[test]
 fn what_tests_for_edzl_accept_never_misses() {
     never_misses(&[(combined::TEST, 300), (edzl::TEST, 300)], "edzl", 10..75);
+}
+
+#[test]
+fn what_the_test_for_fair_lateness_accepts_never_misses() {
+    never_misses(&[(compliant_vector::NOT_LATE, 300)], "g-fl", 10..75);
 }
 
 /// The fast forms decide as the tests do, at equality as well.

@@ -110,7 +110,10 @@ fn run(name: &str, seed: u64) -> Churn {
             | ScheduleRule::Allotted { .. }
             | ScheduleRule::Split { .. }
             | ScheduleRule::MixedCriticality { .. }
-            | ScheduleRule::HighestFirst { order: JobOrder::TopFirst { .. }, .. }
+            | ScheduleRule::HighestFirst {
+                order: JobOrder::TopFirst { .. } | JobOrder::Points(_),
+                ..
+            }
     );
     let Churn { asked, refused, .. } = programs.churn;
     assert!(asked > 50, "{context}: {asked}");

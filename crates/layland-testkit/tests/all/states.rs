@@ -51,7 +51,7 @@ fn compare(spec: &str, sets: u64, affinities: bool) -> (usize, usize) {
 
 #[test]
 fn the_search_agrees_with_its_twin() {
-    for spec in ["g-edf", "g-rm", "g-dm", "g-fp", "p-edf", "p-dm"] {
+    for spec in ["g-edf", "g-fl", "g-rm", "g-dm", "g-fp", "p-edf", "p-dm"] {
         let (meets, misses) = compare(spec, 150, false);
         println!("{spec}: {meets} meet, {misses} miss");
         assert!(meets >= 20, "{spec}: {meets}");

@@ -102,6 +102,7 @@ fn of_witness(
         | Algorithm::Served(..)
         | Algorithm::Locking(..)
         | Algorithm::Edzl
+        | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline

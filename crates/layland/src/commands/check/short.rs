@@ -81,6 +81,7 @@ fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
         Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _)
         | Algorithm::Deferred(..)
         | Algorithm::Edzl
+        | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline

@@ -317,6 +317,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Write a positive number.",
     ),
     (
+        "layland::simso::cpu",
+        "a task of Fixed_PEDF on a processor that there is not",
+        "Write the `id` of a processor of the file.",
+    ),
+    (
         "layland::simso::follows",
         "a task that follows another one",
         "Chains of tasks are not simulated: the task is read as one of its own kind.",
