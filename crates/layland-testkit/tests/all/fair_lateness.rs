@@ -104,7 +104,7 @@ fn clusters_have_points_of_their_own() {
 /// `(m - 1) / m C`, rounded down, as a fraction.
 #[test]
 fn points_are_their_formula() {
-    on_random(500, 400, systems(1..6, 8, 10..110, Deadlines::Constrained), |set| {
+    on_random(500, 300, systems(1..6, 8, 10..110, Deadlines::Constrained), |set| {
         let (earlier, cpus) = earlier("g-fl", &set);
         for ((task, earlier), &m) in set.tasks.values().zip(earlier.values()).zip(&cpus) {
             let exact = &Rate::new(m as i64 - 1, m as i64) * &Rate::whole(task.own_wcet().ns());
