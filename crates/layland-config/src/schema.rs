@@ -242,10 +242,10 @@ struct TaskTable {
     /// How long after its release a job writes in chains with `communication = "let"`: more than 0, and at most the
     /// period. The period if left out.
     let_interval: Option<TimeText>,
-    /// The sets of the cache with *useful* blocks (UCB): what a job that is preempted may have to load again. Each of
+    /// The sets of the cache with useful blocks (UCB): what a job that is preempted may have to load again. Each of
     /// them is in `ecb`, too. None if left out.
     ucb: Option<CacheSets>,
-    /// The sets of the cache with *evicting* blocks (ECB): all that a job may load something into. The file then says
+    /// The sets of the cache with evicting blocks (ECB): all that a job may load something into. The file then says
     /// `block_reload_time`. None if left out.
     ecb: Option<CacheSets>,
     /// Which threads of a program it is about (`layland exec`): "main", or a regular expression that a whole name must
