@@ -79,6 +79,10 @@ pub enum Assumption {
     Independent,
     /// Some task follows another one, and the tasks of a graph have one deadline and the same CPUs.
     Graphs,
+    /// Some task follows another one, and the tasks of a graph have the same CPUs.
+    GraphsTogether,
+    /// No task follows one of a later deadline.
+    DeadlinesAlong,
     /// The tasks of a graph have one priority, and other graphs of the cluster have others.
     GraphPriorities,
     /// Different graphs of a cluster have different periods.
@@ -87,12 +91,12 @@ pub enum Assumption {
     GraphDeadlines,
 }
 use Assumption::{
-    BudgetKept, ConstrainedDeadlines, FewPairs, FitsAlone, Flat, GraphDeadlines, GraphPeriods,
-    GraphPriorities, Graphs, Homes, ImplicitDeadlines, Independent, LocalResources, NestedLocally,
-    NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension, OneCluster, OneCpuEach,
-    OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities, SemiPartitioned,
-    SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept,
-    WholeClusters,
+    BudgetKept, ConstrainedDeadlines, DeadlinesAlong, FewPairs, FitsAlone, Flat, GraphDeadlines,
+    GraphPeriods, GraphPriorities, Graphs, GraphsTogether, Homes, ImplicitDeadlines, Independent,
+    LocalResources, NestedLocally, NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension,
+    OneCluster, OneCpuEach, OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities,
+    SemiPartitioned, SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds,
+    WcetKept, WholeClusters,
 };
 
 /// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
@@ -147,7 +151,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 34] = [
+    pub const ALL: [Assumption; 36] = [
         SporadicReleases,
         NoJitter,
         ImplicitDeadlines,
@@ -179,6 +183,8 @@ impl Assumption {
         Homes,
         Independent,
         Graphs,
+        GraphsTogether,
+        DeadlinesAlong,
         GraphPriorities,
         GraphPeriods,
         GraphDeadlines,
@@ -218,6 +224,8 @@ impl Assumption {
             Homes => "homes",
             Independent => "independent",
             Graphs => "graphs",
+            GraphsTogether => "graphs-together",
+            DeadlinesAlong => "deadlines-along",
             GraphPriorities => "graph-priorities",
             GraphPeriods => "graph-periods",
             GraphDeadlines => "graph-deadlines",
@@ -260,6 +268,8 @@ impl Assumption {
             Graphs => {
                 "tasks follow others, and those of a graph have one deadline and the same CPUs"
             }
+            GraphsTogether => "tasks follow others, and those of a graph have the same CPUs",
+            DeadlinesAlong => "no task follows one of a later deadline",
             GraphPriorities => {
                 "tasks of one graph have one priority, and those of another one another"
             }
@@ -454,9 +464,8 @@ impl Assumption {
             ),
             OnlyExecutes | NoSections | NoSuspension | SuspendedOutside | LocalResources | Flat
             | OrderedNesting | NestedLocally | Homes => self.check_steps(system),
-            Independent | Graphs | GraphPriorities | GraphPeriods | GraphDeadlines => {
-                self.check_graphs(system)
-            }
+            Independent | Graphs | GraphsTogether | DeadlinesAlong | GraphPriorities
+            | GraphPeriods | GraphDeadlines => self.check_graphs(system),
             TwoLevels => {
                 let all = system.platform.all_cpus();
                 let small: Vec<CpuSet> = (system.tasks.ids())

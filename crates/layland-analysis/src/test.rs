@@ -53,7 +53,7 @@ const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [A
     }
     let (mut graphs, mut at) = (false, 0);
     while at < listed.len() {
-        graphs |= matches!(listed[at], Assumption::Graphs);
+        graphs |= matches!(listed[at], Assumption::Graphs | Assumption::GraphsTogether);
         at += 1;
     }
     match (regions, steps) {

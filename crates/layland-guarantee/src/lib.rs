@@ -699,7 +699,12 @@ impl Assessment {
         let about_any = test.subject == Subject::SomeScheduler;
         match &**finding {
             // Of a set without graphs the tests for graphs have nothing to say, not even that they do not apply.
-            Err(refusal) if refusal.assumption == Assumption::Graphs && !system.has_followers() => {
+            Err(refusal)
+                if matches!(
+                    refusal.assumption,
+                    Assumption::Graphs | Assumption::GraphsTogether
+                ) && !system.has_followers() =>
+            {
                 return;
             }
             // What a paper claims and does not hold decides nothing.
@@ -757,6 +762,7 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::Run
         | Algorithm::Qps
         | Algorithm::Pd2
@@ -848,6 +854,7 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run
         | Algorithm::Qps

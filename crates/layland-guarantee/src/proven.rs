@@ -56,6 +56,7 @@ impl Proven {
             | Algorithm::Locking(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning

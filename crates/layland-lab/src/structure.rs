@@ -58,6 +58,7 @@ pub(crate) fn structure(
         | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

@@ -62,6 +62,7 @@ pub mod deadline;
 pub mod deferred;
 pub mod edzl;
 pub mod fair;
+pub mod federated;
 mod highest_first;
 mod info;
 pub mod least_laxity;

@@ -66,6 +66,7 @@ pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
         | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::Run
         | Algorithm::Qps
         | Algorithm::Pd2

@@ -75,6 +75,7 @@ impl Theory {
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2
@@ -102,6 +103,7 @@ impl Theory {
             | Algorithm::Locking(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2
@@ -133,6 +135,7 @@ impl Theory {
             | Algorithm::Locking(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2
@@ -178,6 +181,7 @@ impl Theory {
             | Algorithm::Locking(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning

@@ -12,7 +12,7 @@ impl<S: Scheduler> Grouped<S> {
             self.tasks.of(task).fixed_key = self.tasks.fixed_key(task, parameters);
             return;
         }
-        if let Some(refusal) = self.classes_are_fixed() {
+        if let Some(refusal) = self.is_fixed() {
             self.refusals.push(request, refusal);
             return;
         }
@@ -27,7 +27,8 @@ impl<S: Scheduler> Grouped<S> {
             Scope::Global => Ok(0),
             Scope::Clustered if parameters.cluster < self.groups.len() => Ok(parameters.cluster),
             Scope::Clustered => Err(format!("cluster {} does not exist", parameters.cluster)),
-            Scope::Partitioned => self.only_group(parameters.affinity.as_ref()).ok_or_else(|| {
+            // Under federated scheduling nobody is let in.
+            Scope::Federated | Scope::Partitioned => self.only_group(parameters.affinity.as_ref()).ok_or_else(|| {
                 format!(
                     "{} assigns tasks before the start: a later one needs an affinity to one CPU",
                     self.name
@@ -53,9 +54,13 @@ impl<S: Scheduler> Grouped<S> {
     }
 
     /// Why no task is new or another one, if that is so.
-    fn classes_are_fixed(&self) -> Option<Refusal> {
-        let reason = || format!("{} decides before the start which tasks come first", self.name);
-        self.tasks.top().map(|_| Refusal::not_permitted(reason()))
+    fn is_fixed(&self) -> Option<Refusal> {
+        let what = match (self.scope, self.tasks.top()) {
+            (_, Some(_)) => "which tasks come first",
+            (Scope::Federated, None) => "which tasks get which CPUs",
+            (Scope::Global | Scope::Clustered | Scope::Partitioned, None) => return None,
+        };
+        Some(Refusal::not_permitted(format!("{} decides before the start {what}", self.name)))
     }
 
     /// The group of the only CPU in an affinity.
@@ -98,7 +103,7 @@ impl<S: Scheduler> Grouped<S> {
         let refusal = match change {
             // These count from the next job on.
             Change::Parameters { wcet, period, deadline } => 'given: {
-                if let Some(refusal) = self.classes_are_fixed() {
+                if let Some(refusal) = self.is_fixed() {
                     break 'given refusal;
                 }
                 self.tasks.set_wcet(task, wcet);
@@ -125,6 +130,10 @@ impl<S: Scheduler> Grouped<S> {
                         "{} needs an affinity to one CPU, or one that has the CPU of the task",
                         self.name
                     )),
+                    (Scope::Federated, _) => Refusal::not_permitted(format!(
+                        "{} runs a task on the CPUs that it was given before the start",
+                        self.name
+                    )),
                     (Scope::Global | Scope::Clustered, _) => Refusal::not_permitted(format!(
                         "{} lets a task migrate over all CPUs of its cluster",
                         self.name
@@ -133,7 +142,7 @@ impl<S: Scheduler> Grouped<S> {
             }
             Change::Cluster(cluster) => match self.scope {
                 Scope::Clustered => return self.move_to(now, task, cluster),
-                Scope::Global | Scope::Partitioned => {
+                Scope::Global | Scope::Partitioned | Scope::Federated => {
                     Refusal::not_permitted(format!("{} has no clusters to move between", self.name))
                 }
             },
@@ -150,7 +159,7 @@ impl<S: Scheduler> Grouped<S> {
     ) {
         let taken = cpus.iter().any(|cpu| self.group_of[cpu].is_some_and(|group| group != cluster));
         let refusal = match self.scope {
-            Scope::Partitioned => Refusal::not_permitted(format!(
+            Scope::Partitioned | Scope::Federated => Refusal::not_permitted(format!(
                 "{} assigned every task to a CPU before the start",
                 self.name
             )),

@@ -72,6 +72,7 @@ impl Draw {
             | Algorithm::Locking(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2
@@ -141,6 +142,7 @@ impl Draw {
             Algorithm::Ordered(Form::Global, _)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::Other => None,
             Algorithm::Ordered(Form::Clustered, _) | Algorithm::AdaptivePartitioning => {
                 self.chance(4).then(|| cluster.clone())

@@ -103,6 +103,7 @@ fn of_witness(
         | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

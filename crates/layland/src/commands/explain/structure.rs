@@ -68,6 +68,7 @@ pub(crate) fn structure(
         | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning
