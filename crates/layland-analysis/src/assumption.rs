@@ -80,6 +80,10 @@ pub enum Assumption {
     Independent,
     /// Some task follows another one, and the tasks of a graph have one deadline and the same CPUs.
     Graphs,
+    /// Some task follows another one, and the tasks of a graph have the same CPUs.
+    GraphsTogether,
+    /// No task follows one of a later deadline.
+    DeadlinesAlong,
     /// The tasks of a graph have one priority, and other graphs of the cluster have others.
     GraphPriorities,
     /// Different graphs of a cluster have different periods.
@@ -93,12 +97,12 @@ pub enum Assumption {
     CacheDelay,
 }
 use Assumption::{
-    BudgetKept, CacheDelay, ConstrainedDeadlines, FewPairs, FitsAlone, Flat, GraphDeadlines,
-    GraphPeriods, GraphPriorities, Graphs, Homes, ImplicitDeadlines, Independent, LocalResources,
-    NestedLocally, NoCacheDelay, NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension,
-    OneCluster, OneCpuEach, OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities,
-    SemiPartitioned, SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds,
-    WcetKept, WholeClusters,
+    BudgetKept, CacheDelay, ConstrainedDeadlines, DeadlinesAlong, FewPairs, FitsAlone, Flat,
+    GraphDeadlines, GraphPeriods, GraphPriorities, Graphs, GraphsTogether, Homes,
+    ImplicitDeadlines, Independent, LocalResources, NestedLocally, NoCacheDelay, NoJitter,
+    NoOverheads, NoRequests, NoSections, NoSuspension, OneCluster, OneCpuEach, OnlyExecutes,
+    OrderedNesting, OwnLevel, Preemptible, Priorities, SemiPartitioned, SporadicReleases,
+    SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept, WholeClusters,
 };
 
 /// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
@@ -185,6 +189,8 @@ impl Assumption {
         Homes,
         Independent,
         Graphs,
+        GraphsTogether,
+        DeadlinesAlong,
         GraphPriorities,
         GraphPeriods,
         GraphDeadlines,
@@ -226,6 +232,8 @@ impl Assumption {
             Homes => "homes",
             Independent => "independent",
             Graphs => "graphs",
+            GraphsTogether => "graphs-together",
+            DeadlinesAlong => "deadlines-along",
             GraphPriorities => "graph-priorities",
             GraphPeriods => "graph-periods",
             GraphDeadlines => "graph-deadlines",
@@ -270,6 +278,8 @@ impl Assumption {
             Graphs => {
                 "tasks follow others, and those of a graph have one deadline and the same CPUs"
             }
+            GraphsTogether => "tasks follow others, and those of a graph have the same CPUs",
+            DeadlinesAlong => "no task follows one of a later deadline",
             GraphPriorities => {
                 "tasks of one graph have one priority, and those of another one another"
             }
@@ -466,9 +476,8 @@ impl Assumption {
             ),
             OnlyExecutes | NoSections | NoSuspension | SuspendedOutside | LocalResources | Flat
             | OrderedNesting | NestedLocally | Homes => self.check_steps(system),
-            Independent | Graphs | GraphPriorities | GraphPeriods | GraphDeadlines => {
-                self.check_graphs(system)
-            }
+            Independent | Graphs | GraphsTogether | DeadlinesAlong | GraphPriorities
+            | GraphPeriods | GraphDeadlines => self.check_graphs(system),
             NoCacheDelay | CacheDelay => self.check_caches(system),
             TwoLevels => {
                 let all = system.platform.all_cpus();

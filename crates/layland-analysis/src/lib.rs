@@ -34,7 +34,7 @@
 //! | [`uniprocessor`] | EDF and fixed priorities, one CPU or several with pinned tasks: exact |
 //! | [`global_edf`] | GFB, LOAD, BAK, BCL, BCLI, BAR, response times, FF-DBF; tardiness by Devi-Anderson and by compliant vectors |
 //! | [`global_fp`] | global fixed priorities: response times |
-//! | [`graph`] | tasks that follow others: response times of graphs under global EDF and fixed priorities |
+//! | [`graph`] | tasks that follow others: on one CPU, on several that they share, and on CPUs of their own |
 //! | [`optimal`] | RUN and QPS: exact; what their overheads come to |
 //! | [`overheads`] | a system without overheads whose tasks need as much more |
 //! | [`partitioned`] | is there a partition? the utilization bound of Lopez et al. |

@@ -53,7 +53,7 @@ const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [A
     }
     let (mut graphs, mut caches, mut at) = (false, false, 0);
     while at < listed.len() {
-        graphs |= matches!(listed[at], Assumption::Graphs);
+        graphs |= matches!(listed[at], Assumption::Graphs | Assumption::GraphsTogether);
         caches |= matches!(listed[at], Assumption::CacheDelay);
         at += 1;
     }

@@ -1,7 +1,7 @@
 //! What tests say of tasks that follow others, and what they refuse.
 
 use layland_analysis::{Assumption, TestKind, Verdict, catalogue, graph};
-use layland_model::{Duration, Service, System, Task, TaskId};
+use layland_model::{CpuId, CpuSet, Duration, Service, System, Task, TaskId};
 
 /// A fork and join of five tasks with period and deadline 8 on these CPUs.
 fn fork_join(cpus: usize) -> System {
@@ -24,17 +24,19 @@ fn whoever_knows_nothing_of_graphs_refuses_them() {
     for test in catalogue::TESTS {
         match test.run(&system) {
             Ok(_) => {
-                let is_about_graphs = test.assumptions.contains(&Assumption::Graphs);
+                let about = [Assumption::Graphs, Assumption::GraphsTogether];
+                let is_about_graphs = about.iter().any(|one| test.assumptions.contains(one));
                 assert!(is_about_graphs || test.kind == TestKind::Necessary, "{}", test.name);
                 answers += u32::from(is_about_graphs);
             }
             Err(refusal) => assert_ne!(refusal.assumption, Assumption::Graphs, "{}", test.name),
         }
     }
-    assert_eq!(answers, 4);
+    // The four for shared CPUs, and FEDERATED.
+    assert_eq!(answers, 5);
     assert!(catalogue::BOUNDS.iter().all(|bound| bound.run(&system).is_err()));
     let answering = catalogue::RESPONSES.iter().filter(|bound| bound.run(&system).is_ok());
-    assert_eq!(answering.count(), 4);
+    assert_eq!(answering.count(), 5);
 }
 
 #[test]
@@ -90,6 +92,56 @@ fn a_graph_has_one_deadline() {
 #[test]
 fn sets_without_followers_are_no_matter_of_these_tests() {
     let task = Task::implicit("alone", Service::from_ns(1), Duration::from_ns(8));
-    let refusal = graph::EDF.run(&System::new(2, vec![task])).unwrap_err();
-    assert_eq!(refusal.assumption, Assumption::Graphs);
+    let system = System::new(1, vec![task]);
+    for test in [graph::EDF, graph::FEDERATED] {
+        assert_eq!(test.run(&system).unwrap_err().assumption, Assumption::Graphs);
+    }
+    for test in [graph::QPA, graph::RTA] {
+        assert_eq!(test.run(&system).unwrap_err().assumption, Assumption::GraphsTogether);
+    }
+}
+
+/// On one CPU the fork is a task of 12 units.
+#[test]
+fn a_graph_on_one_cpu_takes_as_long_as_its_work() {
+    let mut system = fork_join(1);
+    let no = graph::QPA.run(&system).unwrap();
+    assert_eq!(no.verdict, Verdict::No);
+    assert!(no.reasons[0].describe(&system).contains("utilization"), "{no:?}");
+    let length = Duration::from_ns(12);
+    system.tasks.values_mut().for_each(|task| (task.period, task.deadline) = (length, length));
+    assert_eq!(graph::QPA.run(&system).unwrap().verdict, Verdict::Yes);
+    for found in graph::QPA_RESPONSES.run(&system).unwrap().values() {
+        assert_eq!(found.as_ref().map(|bound| bound.response), Some(length));
+    }
+    // Of equal priorities the first tasks come first, and each comes behind those that it follows.
+    let responses = |system: &System| -> Vec<i64> {
+        let found = graph::RTA_RESPONSES.run(system).unwrap();
+        found.values().map(|bound| bound.as_ref().unwrap().response.ns()).collect()
+    };
+    assert_eq!(responses(&system), [1, 5, 8, 11, 12]);
+    // Behind a task of lower priority everybody waits for all.
+    system.tasks[TaskId(0)].priority = Some(2);
+    assert_eq!(responses(&system), [12; 5]);
+    assert_eq!(graph::RTA.run(&system).unwrap().verdict, Verdict::Yes);
+}
+
+#[test]
+fn what_one_cpu_does_not_cover_is_refused() {
+    let mut system = fork_join(1);
+    system.tasks[TaskId(4)].deadline = Duration::from_ns(7);
+    let refusal = graph::QPA.run(&system).unwrap_err();
+    assert_eq!(refusal.assumption, Assumption::DeadlinesAlong);
+    assert_eq!(refusal.message, "task `node4` follows `node1`, whose deadline is later");
+    assert!(graph::RTA.run(&system).is_ok());
+    // The other way round it is covered.
+    system.tasks[TaskId(4)].deadline = Duration::from_ns(9);
+    assert!(graph::QPA.run(&system).is_ok());
+    let mut apart = fork_join(2);
+    for (at, task) in apart.tasks.values_mut().enumerate() {
+        task.affinity = Some(CpuSet::single(CpuId(at as u32 % 2)));
+    }
+    let refusal = graph::QPA.run(&apart).unwrap_err();
+    assert_eq!(refusal.assumption, Assumption::GraphsTogether);
+    assert_eq!(refusal.message, "task `node1` may use other CPUs than `node0` of its graph");
 }

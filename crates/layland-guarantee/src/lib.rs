@@ -706,7 +706,12 @@ impl Assessment {
         let about_any = test.subject == Subject::SomeScheduler;
         match &**finding {
             // Of a set without graphs the tests for graphs have nothing to say, not even that they do not apply.
-            Err(refusal) if refusal.assumption == Assumption::Graphs && !system.has_followers() => {
+            Err(refusal)
+                if matches!(
+                    refusal.assumption,
+                    Assumption::Graphs | Assumption::GraphsTogether
+                ) && !system.has_followers() =>
+            {
                 return;
             }
             // What a paper claims and does not hold decides nothing.
@@ -765,6 +770,7 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::Edzl
         | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::Run
         | Algorithm::Qps
         | Algorithm::Pd2
@@ -861,6 +867,7 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         | Algorithm::Edzl
         | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run
         | Algorithm::Qps

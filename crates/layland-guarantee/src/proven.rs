@@ -57,6 +57,7 @@ impl Proven {
             | Algorithm::Edzl
             | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning

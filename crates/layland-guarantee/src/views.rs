@@ -615,6 +615,11 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
             order
         }
         Algorithm::Ordered(Form::Global | Form::Clustered, order) => order,
+        // What each graph was given is a cluster.
+        Algorithm::Federated => {
+            algorithms.push(Algorithm::Ordered(Form::Clustered, Order::Deadline));
+            Order::Deadline
+        }
         Algorithm::Deferred(Form::Global | Form::Clustered, order) => {
             if placed.platform.clusters.iter().all(|cluster| cluster.len() == 1) {
                 algorithms.push(Algorithm::Deferred(Form::Partitioned, order));

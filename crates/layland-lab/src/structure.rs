@@ -59,6 +59,7 @@ pub(crate) fn structure(
         | Algorithm::Edzl
         | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

@@ -112,6 +112,9 @@ pub enum Algorithm {
     FairLateness,
     /// Global scheduling in which the jobs of some tasks come first, whatever their deadlines.
     TopFirst(TopClass),
+    /// Federated scheduling: a DAG task that needs several CPUs has them for itself, and the others are under EDF on
+    /// one CPU each (Li et al. 2014).
+    Federated,
     /// SCHED_DEADLINE of Linux: threads with constant-bandwidth servers in per-CPU run queues, pushed
     /// and pulled towards global EDF.
     SchedDeadline,
@@ -284,6 +287,7 @@ impl fmt::Display for Algorithm {
             Algorithm::TopFirst(TopClass::Chosen(order)) => {
                 return write!(f, "{} below some tasks", order.abbreviation());
             }
+            Algorithm::Federated => "federated scheduling",
             Algorithm::SchedDeadline => "SCHED_DEADLINE",
             Algorithm::SemiPartitionedDeadline => "semi-partitioned SCHED_DEADLINE",
             Algorithm::AdaptivePartitioning => "adaptively partitioned EDF",

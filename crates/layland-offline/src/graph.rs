@@ -18,8 +18,33 @@ pub mod augmentation;
 pub mod bounds;
 pub mod federated;
 
-pub use bounds::{BoundKind, PATHS};
-pub use federated::{Allocation, Misfit, Recurrent, Why};
+pub use bounds::{BoundKind, HE, PATHS};
+pub use federated::{Allocation, LI, Misfit, Recurrent, Why};
+
+use layland_model::{Graph, System, TaskMap};
+
+/// The graphs of a system by their first tasks, with each task that is in none as a graph of one node.
+///
+/// ```
+/// use layland_model::{Duration, Service, System, Task, TaskId};
+/// let task = |name| Task::implicit(name, Service::from_ms(1), Duration::from_ms(9));
+/// let mut system = System::new(2, vec![task("camera"), task("other"), task("plan")]);
+/// system.tasks[TaskId(2)].follows = [TaskId(0)].into();
+/// let graphs = layland_offline::graph::all(&system);
+/// assert_eq!(graphs[0].tasks, [0, 2].map(TaskId));
+/// assert_eq!(graphs[1].tasks, [TaskId(1)]);
+/// ```
+pub fn all(system: &System) -> Vec<Graph> {
+    let mut graphs = system.graphs();
+    let mut is_node: TaskMap<bool> = system.tasks.values().map(|_| false).collect();
+    for &id in graphs.iter().flat_map(|graph| &graph.tasks) {
+        is_node[id] = true;
+    }
+    let alone = is_node.iter().filter(|&(_, &is)| !is);
+    graphs.extend(alone.map(|(id, _)| Graph { tasks: vec![id], edges: Vec::new() }));
+    graphs.sort_by_key(|graph| graph.tasks[0]);
+    graphs
+}
 
 /// Why something is not a DAG task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

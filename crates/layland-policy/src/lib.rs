@@ -63,6 +63,7 @@ pub mod deferred;
 pub mod edzl;
 pub mod fair;
 pub mod fair_lateness;
+pub mod federated;
 mod highest_first;
 mod info;
 pub mod least_laxity;

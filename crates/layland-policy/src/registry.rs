@@ -6,8 +6,8 @@
 use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 use crate::spoken::{self, Spoken};
 use crate::{
-    Policy, adaptive, affinity, criticality, deadline, edzl, fair, fair_lateness, least_laxity,
-    ordered, served, split, top_first,
+    Policy, adaptive, affinity, criticality, deadline, edzl, fair, fair_lateness, federated,
+    least_laxity, ordered, served, split, top_first,
 };
 use layland_model::{Algorithm, System, TaskId};
 
@@ -35,6 +35,7 @@ impl Registry {
             top_first::policies(),
             least_laxity::policies().to_vec(),
             served::policies(),
+            vec![federated::policy()],
             affinity::policies(),
             deadline::policies(),
             adaptive::policies(),

@@ -58,6 +58,7 @@
 //! assert!(policy.is_ok());
 //! ```
 
+mod federated;
 mod grouped;
 pub(crate) mod groups;
 mod parts;
@@ -84,6 +85,8 @@ pub enum Scope {
     Clustered,
     /// Not at all: each task is assigned to a CPU before the start.
     Partitioned,
+    /// Over the CPUs that its task was given before the start.
+    Federated,
 }
 
 /// Whether the shell keeps what is left of the WCET of each job.

@@ -67,6 +67,7 @@ pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
         | Algorithm::Edzl
         | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::Run
         | Algorithm::Qps
         | Algorithm::Pd2

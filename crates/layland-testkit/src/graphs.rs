@@ -1,7 +1,7 @@
 //! Random graphs: systems of which some tasks follow others.
 
 use layland_gen::Random;
-use layland_model::{System, TaskId};
+use layland_model::{Duration, Index, Service, System, TaskId};
 
 /// Some tasks of a system follow others, drawn from this seed: graphs of two to five tasks that share the period, the
 /// offset, the jitter and the arrivals of their first one, with edges that go up and down the list.
@@ -30,6 +30,25 @@ pub fn with_edges(mut system: System, seed: u64) -> System {
             task.behaviour = first.behaviour.clone();
             task.deadline = (first.period + slack).max(task.own_wcet().at_unit_speed());
             task.follows = follows.into();
+        }
+    }
+    system
+}
+
+/// The same with one deadline for all tasks of a graph, of at most its period and at least half of it, which no WCET
+/// exceeds.
+pub fn with_one_deadline(mut system: System, seed: u64) -> System {
+    for graph in layland_offline::graph::all(&system) {
+        let first = graph.tasks[0];
+        let mut random = Random::of_task(seed, first.index() as u64);
+        let period = system.tasks[first].period.ns();
+        let deadline = random.between((period + 1) / 2, period);
+        for &id in &graph.tasks {
+            let task = &mut system.tasks[id];
+            task.deadline = Duration::from_ns(deadline);
+            for wcet in &mut task.wcet {
+                *wcet = (*wcet).min(Service::from_ns(deadline));
+            }
         }
     }
     system

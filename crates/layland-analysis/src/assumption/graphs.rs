@@ -1,9 +1,12 @@
 //! What tests assume of tasks that follow others.
 
-use super::Assumption::{self, GraphDeadlines, GraphPeriods, GraphPriorities, Graphs, Independent};
+use super::Assumption::{
+    self, DeadlinesAlong, GraphDeadlines, GraphPeriods, GraphPriorities, Graphs, GraphsTogether,
+    Independent,
+};
 use super::{Refusal, masks};
-use crate::graph::all_graphs;
 use layland_model::{Field, Graph, System, SystemPart, Task, TaskId};
+use layland_offline::graph;
 use std::collections::BTreeMap;
 
 impl Assumption {
@@ -30,7 +33,22 @@ impl Assumption {
                 )
             });
         }
-        if self == Graphs {
+        if self == DeadlinesAlong {
+            for (id, task) in system.tasks.iter() {
+                let is_later =
+                    |followed: &&TaskId| system.tasks[**followed].deadline > task.deadline;
+                if let Some(&followed) = task.follows.iter().find(is_later) {
+                    let what = format!("follows `{}`, whose deadline is later", name(followed));
+                    return refuse(
+                        id,
+                        what,
+                        "give no task a later deadline than one that follows it",
+                    );
+                }
+            }
+            return Ok(());
+        }
+        if self == Graphs || self == GraphsTogether {
             if !system.has_followers() {
                 let message = "no task follows another one".to_owned();
                 let help = "use a test for independent tasks";
@@ -39,7 +57,8 @@ impl Assumption {
             for graph in system.graphs() {
                 let first = graph.tasks[0];
                 for &id in &graph.tasks {
-                    if system.tasks[id].deadline != system.tasks[first].deadline {
+                    let has_other = system.tasks[id].deadline != system.tasks[first].deadline;
+                    if self == Graphs && has_other {
                         let what =
                             format!("has another deadline than `{}` of its graph", name(first));
                         return refuse(id, what, "give all tasks of a graph one deadline");
@@ -63,7 +82,7 @@ impl Assumption {
             return Ok(());
         };
         let mut of: BTreeMap<(usize, i64), TaskId> = BTreeMap::new();
-        for Graph { tasks, .. } in all_graphs(system) {
+        for Graph { tasks, .. } in graph::all(system) {
             let first = &system.tasks[tasks[0]];
             if let Some(&id) = tasks.iter().find(|&&id| key(&system.tasks[id]) != key(first)) {
                 let what = format!("has another {what} than `{}` of its graph", first.name);

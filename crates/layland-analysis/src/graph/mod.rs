@@ -1,7 +1,10 @@
-//! DAG tasks under global scheduling: tasks that follow others, **sufficient** tests with response bounds.
+//! DAG tasks: tasks that follow others, with response bounds. Those where graphs share several CPUs stand here, and are
+//! **sufficient**.
 //!
 //! | test | policies | source |
 //! |---|---|---|
+//! | [`FEDERATED`] | `federated` | Li et al. 2014 and the bounds of one graph (`federated.rs`) |
+//! | [`QPA`], [`RTA`], [`RTA_RM`], [`RTA_DM`] | EDF and fixed priorities on one CPU | proved there (`one_cpu.rs`) |
 //! | `GRAPH-EDF` | `g-edf`, `c-edf` | Melani et al. 2015, with floors |
 //! | `GRAPH-FP`, `GRAPH-RM`, `GRAPH-DM` | `g-fp`, `g-rm`, `g-dm` | the same |
 //!
@@ -18,8 +21,14 @@
 //! the arrival of an instance to the end of the last of its nodes.
 
 mod bounds;
+mod federated;
+mod one_cpu;
 
 pub use bounds::{global_edf, global_fp};
+pub use federated::{FEDERATED, FEDERATED_RESPONSES};
+pub use one_cpu::{
+    QPA, QPA_RESPONSES, RTA, RTA_DM, RTA_DM_RESPONSES, RTA_RESPONSES, RTA_RM, RTA_RM_RESPONSES,
+};
 
 use crate::Assumption::{self, *};
 use crate::assumption::and;
@@ -30,8 +39,8 @@ use crate::{
     Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
     Scope, Subject, TestKind,
 };
-use layland_model::{Algorithm, Duration, Form, Graph, Order, System, Task, TaskId, TaskMap};
-use layland_offline::graph::{Dag, Recurrent};
+use layland_model::{Algorithm, Duration, Form, Graph, Order, System, TaskMap};
+use layland_offline::graph::{self, Recurrent};
 
 /// Melani, Bertogna, Bonifaci, Marchetti-Spaccamela and Buttazzo 2015.
 pub const MELANI: Citation = Citation {
@@ -89,34 +98,12 @@ tests! {
         "response times of graphs under global deadline-monotonic priorities";
 }
 
-/// The graphs of a system, with the tasks that are in none as graphs of one.
-pub(crate) fn all_graphs(system: &System) -> Vec<Graph> {
-    let mut graphs = system.graphs();
-    let mut is_node: TaskMap<bool> = system.tasks.values().map(|_| false).collect();
-    for &id in graphs.iter().flat_map(|graph| &graph.tasks) {
-        is_node[id] = true;
-    }
-    let alone = is_node.iter().filter(|&(_, &is)| !is);
-    graphs.extend(alone.map(|(id, _)| Graph { tasks: vec![id], edges: Vec::new() }));
-    graphs.sort_by_key(|graph| graph.tasks[0]);
-    graphs
-}
-
-/// A graph as a DAG task. None if its work is beyond 64 bits.
-fn recurrent(system: &System, tasks: &[TaskId], edges: &[(usize, usize)]) -> Option<Recurrent> {
-    let work: Vec<i64> = tasks.iter().map(|&id| system.tasks[id].own_wcet().ns()).collect();
-    let ranks: Vec<i64> = tasks.iter().map(|&id| system.tasks[id].rank).collect();
-    let dag = Dag::new(&work, edges).ok()?.with_ranks(&ranks);
-    let Task { period, deadline, .. } = &system.tasks[tasks[0]];
-    Some(Recurrent { dag, period: period.ns(), deadline: deadline.ns() })
-}
-
 /// Finding and bounds, for global EDF or for fixed priorities in an order.
 fn both(
     system: &System,
     order: Option<PriorityOrder>,
 ) -> (Finding, TaskMap<Option<ResponseBound>>) {
-    let graphs = all_graphs(system);
+    let graphs = graph::all(system);
     let mut bounds: TaskMap<Option<ResponseBound>> = system.tasks.values().map(|_| None).collect();
     let (mut held, mut failed) = (Vec::new(), Vec::new());
     for mut group in Group::clusters(system) {
@@ -130,7 +117,7 @@ fn both(
         });
         let of: Vec<_> = of.collect();
         let dags: Option<Vec<Recurrent>> =
-            of.iter().map(|graph| recurrent(system, &graph.tasks, &graph.edges)).collect();
+            of.iter().map(|graph| Recurrent::of(system, graph).ok()).collect();
         let dags = dags.unwrap_or_default();
         let refs: Vec<&Recurrent> = dags.iter().collect();
         let found: Vec<Option<i64>> = match order {

@@ -1,11 +1,11 @@
 //! Task sets as tables: CSV with commas, semicolons or tabs.
 //!
 //! The first line names the columns with the keys of the task-set file, in any case, or with other names that are
-//! common (`Task`, `C`, `T`). A time is a text with a unit, or a plain number under a header with a unit (`period_ms`,
-//! `Period (ms)`), or in the unit that the user says ([`Host::unit`]). `wcet.LO` and `wcet.HI` are
+//! common (`Task`, `C`, `T`). A time is a text with a unit, or a plain number under a header with a unit
+//! (`period_ms`, `Period (ms)`), or in the unit that the user says ([`Host::unit`]). `wcet.LO` and `wcet.HI` are
 //! execution times by criticality level. The steps of a job are one cell (`run 1ms; lock bus; run 2ms; unlock bus`),
-//! and the resources are those that steps name. An empty cell is a key that is left out. Comments before
-//! the header say what is not about a task:
+//! and the resources are those that steps name. The tasks that a task follows are one cell, too (`camera; radar`). An
+//! empty cell is a key that is left out. Comments before the header say what is not about a task:
 //!
 //! ```text
 //! # cpus = 4
@@ -15,6 +15,7 @@
 //! control,5,1200,0-1
 //! ```
 
+mod follows;
 mod header;
 mod rows;
 mod steps;
@@ -27,6 +28,7 @@ pub use write::to_csv;
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::keys::keys_of;
 use crate::problem::{Problem, Problems, Span};
+use follows::Following;
 use header::Column;
 use layland_model::{CpuSet, Field, Index, Platform, System, SystemPart, Task};
 use rows::{Cell, RawRow, Rows, separator};
@@ -51,6 +53,7 @@ pub(crate) const COLUMNS: &[&str] = &[
     "nonpreemptive",
     "segments",
     "steps",
+    "follows",
     "thread",
 ];
 const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter"];
@@ -76,6 +79,7 @@ pub(crate) fn read(
     let columns = reader.header(&header);
     let levels = reader.levels(&preamble, &columns);
     let (mut tasks, mut spans) = (Vec::new(), Vec::new());
+    let mut following = Vec::new();
     for row in rows {
         let Some(cells) = reader.row(row) else { continue };
         let blank = cells.iter().all(|cell| cell.text.trim().is_empty());
@@ -89,10 +93,12 @@ pub(crate) fn read(
         }
         if let Some(task) = reader.task(&columns, &cells, &levels, tasks.len()) {
             spans.push(cells[0].span.clone());
+            following.extend(Following::of(&columns, &cells, tasks.len()));
             tasks.push(task);
         }
     }
     reader.report_unit();
+    reader.follow(&following, &mut tasks);
     let used = tasks.iter().filter_map(|task| task.affinity.of(&CpuSet::new())?.highest());
     let used = used.max().map(|cpu| cpu.index() + 1);
     let cpus = match preamble.cpus {

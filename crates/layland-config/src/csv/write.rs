@@ -1,6 +1,6 @@
 //! A system as a table.
 
-use super::steps;
+use super::{follows, steps};
 use crate::problem::Problem;
 use layland_model::{
     Behaviour, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, Preemption, System, Task,
@@ -99,6 +99,11 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
         titles.push("steps".to_owned());
         columns.push(steps);
     }
+    let followed: Text<'_> = &|_, t| follows::cell_text(t, system).unwrap_or_default();
+    if any(&|_, t| !t.follows.is_empty()) {
+        titles.push("follows".to_owned());
+        columns.push(followed);
+    }
     if any(&|_, t| t.thread.is_some()) {
         titles.push("thread".to_owned());
         columns.push(&|_, t| t.thread.as_deref().unwrap_or_default().to_owned());
@@ -138,7 +143,8 @@ fn lost(system: &System) -> Vec<Problem> {
     steps::lost(system, &mut lose);
     for task in system.tasks.values() {
         let name = &task.name;
-        lose(!task.follows.is_empty(), format!("what `{name}` follows is"));
+        let is_lost = follows::cell_text(task, system).is_none();
+        lose(is_lost, format!("what `{name}` follows is"));
         lose(task.let_interval.is_some(), format!("when `{name}` writes is"));
         lose(task.cache.is_some(), format!("the cache sets of `{name}` are"));
         lose(task.behaviour != Behaviour::Periodic, format!("the release of `{name}` is"));

@@ -1,6 +1,6 @@
 //! Tasks that follow others, in task-set files and lines: what they mean, where faults are, and who cannot say them.
 
-use crate::common::toml;
+use crate::common::{csv, toml};
 use layland_config::{
     Format, Host, RtAppPolicy, read, to_csv, to_line, to_rt_app, to_schedcat, to_simso, to_toml,
 };
@@ -72,7 +72,6 @@ fn faults_are_told_where_they_are() {
 fn what_other_formats_lose_is_told() {
     let system = toml(&second("period = \"10ms\"\nfollows = [\"a\"]")).unwrap().system;
     for (format, lost) in [
-        ("csv", to_csv(&system).1),
         ("simso", to_simso(&system).1),
         ("schedcat", to_schedcat(&system).1),
         ("rt-app", to_rt_app(&system, RtAppPolicy::Deadline).1),
@@ -80,4 +79,59 @@ fn what_other_formats_lose_is_told() {
         let told = lost.iter().any(|problem| problem.message.contains("what `b` follows"));
         assert!(told, "{format}: {lost:?}");
     }
+}
+
+#[test]
+fn tables_have_a_column_for_it() {
+    let text = "# cpus = 2\nname,period,wcet,follows\n\
+                merge,9ms,1ms,right ; left\nleft,9ms,1ms,cut\nright,9ms,1ms,cut\ncut,9ms,1ms,\n";
+    let system = csv(text).unwrap_or_else(|report| panic!("{}", report.plain())).system;
+    let follows = |task: u32| system.tasks[TaskId(task)].follows.to_vec();
+    assert_eq!((follows(0), follows(1)), (vec![TaskId(2), TaskId(1)], vec![TaskId(3)]));
+    let (written, lost) = to_csv(&system);
+    assert!(lost.is_empty(), "{lost:?}");
+    assert!(written.contains("\nmerge,9ms,1ms,\"right; left\"\n"), "{written}");
+    assert_eq!(csv(&written).unwrap().system, system);
+    // The same as a task-set file has.
+    assert_eq!(toml(&to_toml(&system)).unwrap().system, system);
+}
+
+#[test]
+fn faults_of_a_table_are_told_where_they_are() {
+    let table = |cells: [&str; 3]| {
+        let [a, b, more] = cells;
+        format!(
+            "# cpus = 1\nname,period,wcet,follows,steps\na,10ms,1ms,{a},\nb,10ms,1ms,{b},{more}\n"
+        )
+    };
+    for (cells, place, message) in [
+        (["", "c", ""], "4:12", "there is no task `c`"),
+        (["", "aa", ""], "4:12", "there is no task `aa`"),
+        (["", "a;", ""], "4:12", "a name is missing"),
+        (["", "a;a", ""], "4:12", "`b` follows `a` twice"),
+        (["", "b", ""], "4:12", "`b` follows itself"),
+        (["b", "a", ""], "3:12", "`a` follows itself through others"),
+        (["", "a", "run 1ms"], "4:12", "`b` has `steps`"),
+    ] {
+        let report = csv(&table(cells)).unwrap_err().plain();
+        assert!(report.contains(message), "{cells:?}: {report}");
+        assert!(report.contains(&format!(":{place}:")), "{cells:?}: {report}");
+    }
+    let other = "# cpus = 1\nname,period,wcet,offset,follows\na,10ms,1ms,,\nb,10ms,1ms,1ms,a\n";
+    let report = csv(other).unwrap_err().plain();
+    assert!(
+        report.contains("`b` has another offset than `a`") && report.contains(":4:12:"),
+        "{report}"
+    );
+}
+
+/// What follows a task whose name has the sign that stands between names.
+#[test]
+fn a_name_that_a_table_cannot_list_is_told() {
+    let mut system = toml(&second("period = \"10ms\"\nfollows = [\"a\"]")).unwrap().system;
+    system.tasks[TaskId(0)].name = "a; b".to_owned();
+    let (text, lost) = to_csv(&system);
+    assert!(lost.iter().any(|problem| problem.message.contains("what `b` follows")), "{lost:?}");
+    let again = csv(&text).unwrap().system;
+    assert!(again.tasks[TaskId(1)].follows.is_empty());
 }

@@ -78,6 +78,7 @@ impl Theory {
             | Algorithm::Locking(..)
             | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2
@@ -106,6 +107,7 @@ impl Theory {
             | Algorithm::Edzl
             | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2
@@ -138,6 +140,7 @@ impl Theory {
             | Algorithm::Edzl
             | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2
@@ -184,6 +187,7 @@ impl Theory {
             | Algorithm::Edzl
             | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning

@@ -23,6 +23,19 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use super::Dag;
+use layland_model::Citation;
+
+/// He, Guan, Lv, Jiang and Chang 2022.
+pub const HE: Citation = Citation {
+    key: "he2022bounding",
+    text: "Q. He, N. Guan, M. Lv, X. Jiang and W. Chang. Bounding the response time of DAG tasks using long paths. RTSS \
+           2022, pages 474-486.",
+    bibtex: "@inproceedings{he2022bounding,
+  author    = {Qingqiang He and Nan Guan and Mingsong Lv and Xu Jiang and Wanli Chang},
+  title     = {Bounding the Response Time of {DAG} Tasks Using Long Paths},
+  booktitle = {43rd IEEE Real-Time Systems Symposium (RTSS)}, pages = {474--486}, year = {2022}
+}",
+};
 
 /// The most paths that are followed; a DAG with more has no bound of the kinds that follow them.
 pub const PATHS: u64 = 200_000;

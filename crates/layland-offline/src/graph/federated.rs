@@ -13,8 +13,20 @@
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
-use super::{BoundKind, Dag};
-use layland_model::{Rate, RateSum};
+use super::{BoundKind, Dag, NotADag};
+use layland_model::{Citation, Graph, Rate, RateSum, System};
+
+/// Li, Chen, Agrawal, Lu, Gill and Saifullah 2014.
+pub const LI: Citation = Citation {
+    key: "li2014analysis",
+    text: "J. Li, J.-J. Chen, K. Agrawal, C. Lu, C. Gill and A. Saifullah. Analysis of federated and global scheduling \
+           for parallel real-time tasks. ECRTS 2014, pages 85-96.",
+    bibtex: "@inproceedings{li2014analysis,
+  author    = {Jing Li and Jian-Jia Chen and Kunal Agrawal and Chenyang Lu and Chris Gill and Abusayeed Saifullah},
+  title     = {Analysis of Federated and Global Scheduling for Parallel Real-Time Tasks},
+  booktitle = {26th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {85--96}, year = {2014}
+}",
+};
 
 /// A DAG task with its relative deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +39,26 @@ pub struct Recurrent {
     pub deadline: i64,
 }
 
+impl Recurrent {
+    /// A graph of a system with the WCETs and ranks of its tasks, and the period and deadline of the first.
+    ///
+    /// # Errors
+    /// If no task has work, or all work is beyond 64 bits.
+    pub fn of(system: &System, graph: &Graph) -> Result<Recurrent, NotADag> {
+        let tasks = || graph.tasks.iter().map(|&id| &system.tasks[id]);
+        let work: Vec<i64> = tasks().map(|task| task.own_wcet().ns()).collect();
+        let ranks: Vec<i64> = tasks().map(|task| task.rank).collect();
+        let dag = Dag::new(&work, &graph.edges)?.with_ranks(&ranks);
+        let first = &system.tasks[graph.tasks[0]];
+        Ok(Recurrent { dag, period: first.period.ns(), deadline: first.deadline.ns() })
+    }
+
+    /// Whether it needs more than one CPU: `C > D`.
+    pub fn is_heavy(&self) -> bool {
+        self.dag.volume() > self.deadline
+    }
+}
+
 /// How the number of CPUs of a heavy task is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocation {
@@ -37,6 +69,17 @@ pub enum Allocation {
 }
 
 impl Allocation {
+    /// Every way.
+    pub const ALL: [Allocation; 7] = [
+        Allocation::Li,
+        Allocation::Bound(BoundKind::Graham),
+        Allocation::Bound(BoundKind::Long),
+        Allocation::Bound(BoundKind::Path),
+        Allocation::Bound(BoundKind::Order),
+        Allocation::Bound(BoundKind::Chains),
+        Allocation::Bound(BoundKind::OrderChains),
+    ];
+
     /// Its name, as in options.
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,8 +90,7 @@ impl Allocation {
 
     /// The one with this name.
     pub fn by_name(name: &str) -> Option<Allocation> {
-        let bounds = BoundKind::ALL.map(Allocation::Bound);
-        [Allocation::Li].into_iter().chain(bounds).find(|one| one.name() == name)
+        Allocation::ALL.into_iter().find(|one| one.name() == name)
     }
 }
 
@@ -90,15 +132,14 @@ pub fn allocate(
     cpus: usize,
     kind: Allocation,
 ) -> Result<Vec<Vec<usize>>, Misfit> {
-    let is_heavy = |task: &Recurrent| task.dag.volume() > task.deadline;
     let (mut of, mut next) = (vec![Vec::new(); tasks.len()], 0);
-    for (at, task) in tasks.iter().enumerate().filter(|(_, task)| is_heavy(task)) {
+    for (at, task) in tasks.iter().enumerate().filter(|(_, task)| task.is_heavy()) {
         let count = cpus_needed(task, cpus - next, kind).map_err(|why| Misfit { task: at, why })?;
         of[at] = (next..next + count).collect();
         next += count;
     }
     let mut light: Vec<(Rate, usize)> = Vec::new();
-    for (at, task) in tasks.iter().enumerate().filter(|(_, task)| !is_heavy(task)) {
+    for (at, task) in tasks.iter().enumerate().filter(|(_, task)| !task.is_heavy()) {
         light.push((Rate::new(task.dag.volume(), task.deadline), at));
     }
     light.sort_by(|(a, i), (b, j)| b.cmp(a).then(i.cmp(j)));

@@ -1,5 +1,6 @@
 //! A policy of a [`Scheduler`]: one instance for each group of CPUs.
 
+use super::federated;
 use super::groups::{self, Groups};
 use super::parts::{Alarm, Refusals};
 use super::priority::Priority;
@@ -51,6 +52,7 @@ impl<S: Scheduler> Grouped<S> {
     /// - [`Scope::Clustered`]: if a task may not use every CPU of its cluster, or `size` splits the CPUs
     ///   into clusters that the tasks do not fit.
     /// - [`Scope::Partitioned`]: if the tasks cannot be packed.
+    /// - [`Scope::Federated`]: as [`federated`](crate::federated::federated).
     /// - A task has no priority, and the order needs one.
     /// - A task has non-preemptive regions, and the scheduler does not keep them.
     pub fn new(
@@ -66,6 +68,7 @@ impl<S: Scheduler> Grouped<S> {
             Scope::Global => groups::global(&name, system)?,
             Scope::Clustered => groups::clustered(&name, system, options)?,
             Scope::Partitioned => groups::partitioned(&name, system, options)?,
+            Scope::Federated => federated::groups(&name, system, options)?,
         };
         groups::check_priorities(order, system)?;
         for (id, task) in system.tasks.iter() {

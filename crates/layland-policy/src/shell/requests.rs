@@ -12,7 +12,7 @@ impl<S: Scheduler> Grouped<S> {
             self.tasks.of(task).key = self.tasks.key(task, parameters);
             return;
         }
-        if let Some(refusal) = self.classes_are_fixed() {
+        if let Some(refusal) = self.is_fixed() {
             self.refusals.push(request, refusal);
             return;
         }
@@ -27,7 +27,8 @@ impl<S: Scheduler> Grouped<S> {
             Scope::Global => Ok(0),
             Scope::Clustered if parameters.cluster < self.groups.len() => Ok(parameters.cluster),
             Scope::Clustered => Err(format!("cluster {} does not exist", parameters.cluster)),
-            Scope::Partitioned => self.only_group(parameters.affinity.as_ref()).ok_or_else(|| {
+            // Under federated scheduling nobody is let in.
+            Scope::Federated | Scope::Partitioned => self.only_group(parameters.affinity.as_ref()).ok_or_else(|| {
                 format!(
                     "{} assigns tasks before the start: a later one needs an affinity to one CPU",
                     self.name
@@ -53,14 +54,14 @@ impl<S: Scheduler> Grouped<S> {
     }
 
     /// Why no task is new or another one, if that is so.
-    fn classes_are_fixed(&self) -> Option<Refusal> {
-        let what = match (self.tasks.top(), self.tasks.earlier()) {
-            (Some(_), _) => "which tasks come first",
-            (None, Some(_)) => "when jobs count as due",
-            (None, None) => return None,
+    fn is_fixed(&self) -> Option<Refusal> {
+        let what = match (self.scope, self.tasks.top(), self.tasks.earlier()) {
+            (_, Some(_), _) => "which tasks come first",
+            (_, None, Some(_)) => "when jobs count as due",
+            (Scope::Federated, None, None) => "which tasks get which CPUs",
+            (Scope::Global | Scope::Clustered | Scope::Partitioned, None, None) => return None,
         };
-        let reason = format!("{} decides before the start {what}", self.name);
-        Some(Refusal::not_permitted(reason))
+        Some(Refusal::not_permitted(format!("{} decides before the start {what}", self.name)))
     }
 
     /// The group of the only CPU in an affinity.
@@ -103,7 +104,7 @@ impl<S: Scheduler> Grouped<S> {
         let refusal = match change {
             // These count from the next job on.
             Change::Parameters { wcet, period, deadline } => 'given: {
-                if let Some(refusal) = self.classes_are_fixed() {
+                if let Some(refusal) = self.is_fixed() {
                     break 'given refusal;
                 }
                 self.tasks.set_wcet(task, wcet);
@@ -123,6 +124,10 @@ impl<S: Scheduler> Grouped<S> {
                         "{} needs an affinity to one CPU, or one that has the CPU of the task",
                         self.name
                     )),
+                    (Scope::Federated, _) => Refusal::not_permitted(format!(
+                        "{} runs a task on the CPUs that it was given before the start",
+                        self.name
+                    )),
                     (Scope::Global | Scope::Clustered, _) => Refusal::not_permitted(format!(
                         "{} lets a task migrate over all CPUs of its cluster",
                         self.name
@@ -131,7 +136,7 @@ impl<S: Scheduler> Grouped<S> {
             }
             Change::Cluster(cluster) => match self.scope {
                 Scope::Clustered => return self.move_to(now, task, cluster),
-                Scope::Global | Scope::Partitioned => {
+                Scope::Global | Scope::Partitioned | Scope::Federated => {
                     Refusal::not_permitted(format!("{} has no clusters to move between", self.name))
                 }
             },
@@ -148,7 +153,7 @@ impl<S: Scheduler> Grouped<S> {
     ) {
         let taken = cpus.iter().any(|cpu| self.group_of[cpu].is_some_and(|group| group != cluster));
         let refusal = match self.scope {
-            Scope::Partitioned => Refusal::not_permitted(format!(
+            Scope::Partitioned | Scope::Federated => Refusal::not_permitted(format!(
                 "{} assigned every task to a CPU before the start",
                 self.name
             )),

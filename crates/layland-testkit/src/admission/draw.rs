@@ -73,6 +73,7 @@ impl Draw {
             | Algorithm::Edzl
             | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2
@@ -143,6 +144,7 @@ impl Draw {
             | Algorithm::Edzl
             | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
+            | Algorithm::Federated
             | Algorithm::Other => None,
             Algorithm::Ordered(Form::Clustered, _) | Algorithm::AdaptivePartitioning => {
                 self.chance(4).then(|| cluster.clone())

@@ -64,9 +64,34 @@ fn policies_that_plan_before_the_start_let_nobody_in() {
         .map(|info| info.name.as_ref())
         .collect();
     let planned = [
-        "g-fl", "c-fl", "edf-us", "fpedf", "edf-k", "rm-us", "run", "qps", "dp-wrap", "ds",
-        "lre-tl", "u-edf", "pd2", "er-pd2", "cd", "edf-wm", "smc", "ss", "rms", "cms", "amc",
-        "zss", "pt", "plrs", "ps", "ocbp", "edf-vd",
+        "g-fl",
+        "c-fl",
+        "edf-us",
+        "fpedf",
+        "edf-k",
+        "rm-us",
+        "run",
+        "qps",
+        "dp-wrap",
+        "ds",
+        "lre-tl",
+        "u-edf",
+        "pd2",
+        "er-pd2",
+        "cd",
+        "edf-wm",
+        "smc",
+        "ss",
+        "rms",
+        "cms",
+        "amc",
+        "zss",
+        "pt",
+        "plrs",
+        "ps",
+        "ocbp",
+        "edf-vd",
+        "federated",
     ];
     assert_eq!(takes_nobody, planned.into());
 }

@@ -6,7 +6,7 @@ use layland_checker::check;
 use layland_model::{Duration, ExecutionModel, Order, Service, System, Time};
 use layland_sim::{Horizon, SimOptions, simulate};
 use layland_testkit::cases::{Deadlines, on_random, some_sporadic, systems};
-use layland_testkit::graphs::with_edges;
+use layland_testkit::graphs::{with_edges, with_one_deadline};
 use layland_testkit::{registry, ticks};
 use layland_trace::{JobEnd, Trace};
 use proptest::prelude::*;
@@ -127,8 +127,14 @@ fn what_does_not_wait_is_found() {
 
 #[test]
 fn a_found_cycle_repeats_with_jobs_that_wait() {
-    on_random(80, 30, drawn(), |system| {
-        let policy = build("g-edf", &system);
+    cycles_repeat("g-edf", 80, drawn());
+    let one = (drawn(), any::<u64>());
+    cycles_repeat("federated", 400, one.prop_map(|(set, seed)| with_one_deadline(set, seed)));
+}
+
+fn cycles_repeat(spec: &str, cases: u32, sets: impl Strategy<Value = System>) {
+    on_random(cases, 30, sets, |system| {
+        let Ok(policy) = registry().build(spec, &system) else { return Ok(false) };
         let horizon = Horizon::Recurrence { at_most: Time::from_ns(3_000) };
         let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
         let mut trace = Trace::default();
@@ -177,8 +183,10 @@ fn every_policy_takes_followers_or_says_that_it_does_not() {
             }
         }
     }
-    takers.sort_unstable();
     let expected = ["c", "g", "p"]
         .map(|form| ["dm", "edf", "fp", "rm"].map(|order| format!("{form}-{order}")));
-    assert_eq!(takers, expected.concat());
+    let mut expected = [&expected.concat()[..], &["federated".to_owned()]].concat();
+    takers.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(takers, expected);
 }

@@ -13,7 +13,19 @@ use layland_testkit::registry;
 use layland_trace::Trace;
 use std::collections::BTreeMap;
 
-const POLICIES: [&str; 6] = ["g-edf", "g-edf:tie=running", "g-fp", "g-rm", "g-dm", "c-edf"];
+const POLICIES: [&str; 11] = [
+    "g-edf",
+    "g-edf:tie=running",
+    "g-fp",
+    "g-rm",
+    "g-dm",
+    "c-edf",
+    "federated",
+    "federated:sizing=li",
+    "federated:sizing=long",
+    "federated:sizing=order",
+    "federated:sizing=order-chains",
+];
 
 fn cases() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]

@@ -104,6 +104,7 @@ fn of_witness(
         | Algorithm::Edzl
         | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

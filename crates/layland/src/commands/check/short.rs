@@ -68,7 +68,7 @@ fn margin(policy: &Assessment) -> i64 {
     policy.margin.map_or(0, |margin| margin.thousandths)
 }
 
-/// Whether a policy is for sets with affinities, criticalities, budgets or steps, and this one has none.
+/// Whether a policy is for sets with affinities, criticalities, budgets, steps or graphs, and this one has none.
 fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
     let Ok((info, options)) = registry.parse(spec) else { return false };
     match info.algorithm(&options) {
@@ -77,6 +77,7 @@ fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
         }
         Algorithm::MixedCriticality(_) => system.levels.count() < 2,
         Algorithm::Served(..) => system.tasks.values().all(|task| task.budget.is_none()),
+        Algorithm::Federated => !system.has_followers(),
         Algorithm::Locking(..) => system.tasks.values().all(|task| task.steps.is_none()),
         Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _)
         | Algorithm::Deferred(..)

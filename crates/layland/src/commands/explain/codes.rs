@@ -429,6 +429,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Write steps with semicolons between them: run 1ms; lock bus; run 2ms; unlock bus.",
     ),
     (
+        "layland::csv::follows",
+        "a task, in a table, follows one that is not there",
+        "Name tasks of the same table, with semicolons between them: camera; radar.",
+    ),
+    (
         "layland::csv::unused_column",
         "a column of another tool that a task does not need",
         "A warning: the column does not count.",

@@ -69,6 +69,7 @@ pub(crate) fn structure(
         | Algorithm::Edzl
         | Algorithm::FairLateness
         | Algorithm::TopFirst(_)
+        | Algorithm::Federated
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning
