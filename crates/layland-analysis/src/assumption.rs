@@ -157,7 +157,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 36] = [
+    pub const ALL: [Assumption; 38] = [
         SporadicReleases,
         NoJitter,
         ImplicitDeadlines,
