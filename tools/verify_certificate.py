@@ -56,7 +56,7 @@ class Task:
 
     KNOWN = {
         "name", "period", "deadline", "wcet", "budget", "criticality", "affinity", "cluster", "offset", "jitter",
-        "rank", "priority", "jobs", "on_miss", "release", "exec", "reclaim",
+        "rank", "priority", "jobs", "on_miss", "release", "exec", "reclaim", "steps",
     }  # fmt: skip
 
     def __init__(self, at, table, levels, clusters):
@@ -81,6 +81,7 @@ class Task:
         self.cpus = self.allowed
         self.rank, self.priority = table.get("rank", at), table.get("priority")
         self.reclaims = table.get("reclaim", False)
+        self.read_steps(table.get("steps"))
         self.jobs, self.late = table.get("jobs"), table.get("on_miss")
         release = table.get("release", "periodic")
         self.kind = release if isinstance(release, str) else release["kind"]
@@ -92,6 +93,27 @@ class Task:
             self.times = [time(text) for text in release["at"]]
         need(self.kind in ("periodic", "sporadic", "explicit", "hog", "yield", "self-suspending"), self.kind)
         self.longest = self.longest_execution(table.get("exec"), levels)
+
+    def read_steps(self, steps):
+        """What each job does: for how long it suspends itself, how often, and its sections: the resource, what is executed
+        within, and what is locked around it."""
+        self.has_steps, self.S, self.suspensions, self.sections, self.holding = steps is not None, 0, 0, [], False
+        done, open_sections = 0, []
+        for step in steps or ():
+            does, what = step.split(maxsplit=1)
+            if does == "run":
+                done += time(what)
+            elif does == "suspend":
+                self.S, self.suspensions = self.S + time(what), self.suspensions + (time(what) > 0)
+                self.holding |= bool(open_sections) and time(what) > 0
+            elif does == "lock":
+                self.sections.append([what, -done, [self.sections[at][0] for at in open_sections]])
+                open_sections.append(len(self.sections) - 1)
+            else:
+                need(does == "unlock" and self.sections[open_sections[-1]][0] == what, f"{step} makes no sense")
+                self.sections[open_sections.pop()][1] += done
+        need(not open_sections, f"{self.name} keeps a lock")
+        need(not self.has_steps or self.by_level == [done] * len(self.by_level), f"{self.name} has another WCET")
 
     def longest_execution(self, model, levels):
         if model is None:
@@ -125,7 +147,7 @@ class Set:
 
     def __init__(self, text):
         file = tomllib.loads(text)
-        known = {"layland", "platform", "criticality", "task", "request", "provenance", "sim"}
+        known = {"layland", "platform", "criticality", "task", "request", "provenance", "sim", "resource"}
         need(not set(file) - known, "the verifier does not know this file: use `layland convert SET --to toml`")
         platform = file.get("platform", {})
         need("cpus" in platform, "the number of CPUs is missing: use `layland convert SET --to toml`")
@@ -465,6 +487,136 @@ def global_fixed(found, groups, order, test):
                 others = guan(k, R, done, m)
             need(k.C + others // m <= R, f"{k.name} may respond later than {R} ns")
             done.append((k, k.D - R))
+
+
+LOCKING = {
+    "LOCK-RTA": ("none",),
+    "PIP-RTA": ("pip",),
+    "PCP-RTA": ("pcp", "ipcp"),
+    # Where nothing is locked all protocols are one.
+    **{f"SUSP-{how}": ("none", "pip", "pcp", "ipcp", "mpcp", "dpcp", "fmlp+", "msrp")
+       for how in ("OBL", "JITTER-D", "JITTER-R", "BLOCK", "UNIFIED")},
+}  # fmt: skip
+
+
+def locking_test(test):
+    """The name without the order of priorities at its end."""
+    for suffix in ("-RM", "-DM"):
+        if test.endswith(suffix):
+            return test.removesuffix(suffix), suffix[1:].lower()
+    return test, "fp"
+
+
+def locking(found, system, groups, spec, test):
+    """Locks and self-suspension on single CPUs: `own + sum of ceil((R + J) / T) C <= R` for each task, where `own` has its
+    execution, its suspensions and its blocking. Then the least such length is no longer."""
+    name, order = locking_test(test)
+    options = dict(part.split("=", 1) for part in spec.split(":")[1:])
+    need(options.get("locks", "none") in LOCKING[name], "the test is about another protocol")
+    tasks = [task for group in groups.values() for task in group]
+    suspend = any(task.S for task in tasks)
+    users = {}
+    for task in tasks:
+        for q, _, _ in task.sections:
+            need(users.setdefault(q, task.cpus) == task.cpus, f"{q} is shared between CPUs")
+    if name in ("LOCK-RTA", "PIP-RTA"):
+        need(not suspend, "a task suspends itself")
+        need(nesting_has_an_order(tasks), "locks are nested without an order")
+    elif name == "PCP-RTA":
+        need(not any(task.holding for task in tasks), "a task suspends itself within a section")
+    else:
+        need(not users, "a task locks something")
+    for group in groups.values():
+        claimed, R = of_tasks(found, group), {}
+        in_order = sorted(group, key=priority(order))
+        need([task for task, _, _ in claimed] == in_order, "this is another order of priorities")
+        for at, (k, response, D) in enumerate(claimed):
+            need(response.denominator == 1 and D == k.D, f"{k.name} has no such response time")
+            R[k.name], above = int(response), in_order[:at]
+            own, terms = k.C + k.S, [(i.C, i.T, 0) for i in above]
+            if name in ("LOCK-RTA", "PIP-RTA", "PCP-RTA"):
+                own += (k.suspensions + 1) * blocking(name, in_order, at)
+                terms = [(i.C, i.T, R[i.name] - i.C if i.S else 0) for i in above]
+            elif name == "SUSP-OBL":
+                terms = [(i.C + i.S, i.T, 0) for i in above]
+            elif name == "SUSP-JITTER-D":
+                terms = [(i.C, i.T, i.D - i.C) for i in above]
+            elif name == "SUSP-JITTER-R":
+                terms = [(i.C, i.T, R[i.name] - i.C) for i in above]
+            elif name == "SUSP-BLOCK":
+                own += sum(min(i.C, i.S) for i in above)
+            choices = vectors(above, R) if name == "SUSP-UNIFIED" else [terms]
+            fits = any(own + sum(-(-(R[k.name] + J) // T) * C for C, T, J in some) <= R[k.name] for some in choices)
+            need(fits and R[k.name] <= k.D, f"{k.name} may respond later than {R[k.name]} ns")
+
+
+def nesting_has_an_order(tasks):
+    """Whether no resource is locked within itself, by way of others."""
+    within = {}
+    for task in tasks:
+        for q, _, around in task.sections:
+            within.setdefault(q, set()).update(around)
+    while free := [q for q, around in within.items() if not around & within.keys()]:
+        for q in free:
+            del within[q]
+    return not within
+
+
+def blocking(name, in_order, at):
+    """For how long tasks of lower priority delay the task at this place."""
+    ceiling = {}
+    for place, task in enumerate(in_order):
+        for q, _, _ in task.sections:
+            ceiling.setdefault(q, place)
+    lower = in_order[at + 1 :]
+    if name == "PCP-RTA":
+        return max((length for j in lower for q, length, _ in j.sections if ceiling[q] <= at), default=0)
+    if name == "LOCK-RTA":
+        need(all(ceiling[q] > at for j in lower for q, _, _ in j.sections), f"nothing bounds what {in_order[at].name} waits")
+        return 0
+    if any(around for task in in_order for _, _, around in task.sections):
+        # Who waits for what is locked within another section passes on the priorities of the users of that.
+        reach = dict(ceiling)
+        for _ in ceiling:
+            for task in in_order:
+                for q, _, around in task.sections:
+                    reach[q] = min([reach[q], *(reach[x] for x in around)])
+        longest = []
+        for j in lower:
+            outermost = []
+            for q, length, around in j.sections:
+                if not around:
+                    outermost.append([length, reach[q]])
+                outermost[-1][1] = min(outermost[-1][1], reach[q])
+            longest.append(max((length for length, highest in outermost if highest <= at), default=0))
+        return sum(longest)
+    by_task, by_resource = 0, {}
+    for j in lower:
+        reaching = [(q, length) for q, length, _ in j.sections if ceiling[q] <= at]
+        by_task += max((length for _, length in reaching), default=0)
+        for q, length in reaching:
+            by_resource[q] = max(length, by_resource.get(q, 0))
+    return min(by_task, sum(by_resource.values()))
+
+
+def vectors(above, R):
+    """SUSP-UNIFIED: what comes from above, for each choice of the tasks whose suspensions count as blocking. Each is safe.
+    Of many tasks that suspend themselves only these choices are looked at: none, the shortest ones, and those that suspend
+    themselves for no longer than they execute."""
+    suspending = [i.name for i in above if i.S]
+    if len(suspending) <= 16:
+        chosen = ({q for bit, q in enumerate(suspending) if mask >> bit & 1} for mask in range(1 << len(suspending)))
+    else:
+        by_length = sorted((i for i in above if i.S), key=lambda i: i.S)
+        chosen = [{i.name for i in by_length[:count]} for count in range(len(by_length) + 1)]
+        chosen.append({i.name for i in by_length if i.S <= i.C})
+    for blocks in chosen:
+        Q, terms = 0, []
+        for i in reversed(above):
+            as_blocking = i.S == 0 or i.name in blocks
+            Q += i.S if as_blocking else 0
+            terms.append((i.C, i.T, Q if as_blocking else Q + R[i.name] - i.C))
+        yield terms
 
 
 def carry(i, x, slack):
@@ -915,6 +1067,8 @@ def verify(system, answer):
     with_affinities = test == "HPA-SPEED" or (test or "").startswith("APA-")
     tasks = analysed_tasks(system, spec, form, answer, test == "LOPEZ-ADAPTIVE" or with_affinities)
     groups, yes = groups_of(tasks), answer["verdict"] == "yes"
+    locks = locking_test(test or "")[0] in LOCKING
+    need(locks or not any(task.has_steps for task in system.tasks), "what jobs with steps do is not analysed")
     need(yes or answer["verdict"] == "no", "nothing is decided")
     # A job that is skipped is missed, and tests let it wait.
     need(not yes or all(task.late != "skip" or task.D <= task.T for task in tasks), "a job may be skipped in time")
@@ -974,6 +1128,11 @@ def verify(system, answer):
             return speed(comparisons(proof), system)
         need(order == of_order.lower(), "the test is about another policy")
         return by_affinity(comparisons(proof), tasks, order)
+    if locks:
+        need(one_each and form == "p" and order == locking_test(test)[1], "the test is about another policy")
+        need(not system.costs, "overheads are not analysed")
+        sporadic(system, tasks)
+        return locking(comparisons(proof), system, groups, spec, test)
     sporadic(system, tasks, constrained=test != "LOAD")
     if name in ("BCL", "BERTOGNA", "GUAN"):
         need(order == of_order.lower(), "the test is about another policy")
@@ -991,6 +1150,8 @@ def verify(system, answer):
 def verify_whatever(system, answer):
     """Whether the proof of an answer that does not depend on the policy is valid."""
     test, proof = answer["test"], answer["proof"]
+    known = test in ("CAPACITY", "AFFINITY") or not any(task.has_steps for task in system.tasks)
+    need(known, "what jobs with steps do is not analysed")
     if test == "OPA":
         tasks = [task.copy(cpus=task.allowed) for task in system.tasks]
         need(all(len(task.cpus) == 1 for task in tasks) and not system.costs, "the test is about single CPUs")

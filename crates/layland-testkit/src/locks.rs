@@ -3,6 +3,7 @@
 
 mod draw;
 mod seen;
+mod stops;
 
 pub use draw::with_steps;
 pub use seen::of_trace;
@@ -53,11 +54,11 @@ struct Ticker<'a> {
 
 type Key = (u8, i64, i64, i64);
 
-/// Simulates jobs that need their WCETs, up to a time.
+/// Simulates jobs that need their WCETs, up to a time. Also how often jobs of each task were preempted.
 ///
 /// # Panics
 /// If the rule is not [`ScheduleRule::Locking`].
-pub fn simulate(system: &System, rule: &ScheduleRule, until: Time) -> Ran {
+pub fn simulate(system: &System, rule: &ScheduleRule, until: Time) -> (Ran, Vec<u64>) {
     let ScheduleRule::Locking(rule) = rule else { panic!("only locks are simulated here") };
     let n = system.tasks.len();
     let mut cpu = vec![0; n];
@@ -88,15 +89,16 @@ pub fn simulate(system: &System, rule: &ScheduleRule, until: Time) -> Ran {
         ran: Ran::default(),
         now: 0,
     };
-    ticker.run(until.ns());
+    let preemptions = ticker.run(until.ns());
     let Ticker { mut ran, .. } = ticker;
     ran.ends.sort_unstable();
     ran.locks.sort_unstable();
-    ran
+    (ran, preemptions)
 }
 
 impl Ticker<'_> {
-    fn run(&mut self, until: i64) {
+    fn run(&mut self, until: i64) -> Vec<u64> {
+        let mut stops = stops::Stops::new(self.jobs.len());
         let mut waiting: Vec<VecDeque<(u64, i64)>> = vec![VecDeque::new(); self.jobs.len()];
         let mut arrived = vec![0u64; self.jobs.len()];
         let mut selected: Vec<Option<usize>> = vec![None; self.system.platform.cpu_count()];
@@ -166,6 +168,7 @@ impl Ticker<'_> {
             if now == until {
                 break;
             }
+            stops.look(self, &selected);
             let mut tick = vec![None; selected.len()];
             for (cpu, &task) in selected.iter().enumerate() {
                 let Some(task) = task else { continue };
@@ -176,6 +179,7 @@ impl Ticker<'_> {
             }
             self.ran.ticks.push(tick);
         }
+        stops.preemptions
     }
 
     fn steps(&self, task: usize) -> Vec<Step> {

@@ -56,6 +56,7 @@
 mod chains;
 pub mod csv;
 pub mod diff;
+mod halts;
 mod indicator;
 pub mod inversion;
 pub mod json;
@@ -70,6 +71,7 @@ pub mod testing;
 mod window;
 
 pub use chains::{ChainFigures, Chained};
+pub use halts::{Halt, Halts, Why};
 pub use indicator::{LevelStretch, level_stretches, raised};
 pub use labels::Labels;
 pub use mark::{LockMark, Mark, MarkKind};

@@ -4,8 +4,8 @@ use super::between::{self, dpcp, fmlp, mpcp, msrp};
 use super::suspension::{self, Method};
 use super::tasks::Locker;
 use super::{
-    BLETSAS, BRANDENBURG_2019, CHEN_2016, CHEN_2019, GAI, LAKSHMANAN, LIU, NO_PROOF, RAJKUMAR_1988,
-    RAJKUMAR_1990, TORRONI, blocking, response,
+    BLETSAS, BRANDENBURG_2019, CHEN_2016, CHEN_2019, GAI, LAKSHMANAN, LIU, NO_PROOF, NO_SHORT_FORM,
+    RAJKUMAR_1988, RAJKUMAR_1990, TORRONI, blocking, response,
 };
 use crate::Assumption::{self, *};
 use crate::assumption::and;
@@ -39,7 +39,7 @@ const SPINNING: &[Assumption] = &and::<11>(&and::<10>(BASE, NoSuspension), Neste
 /// priorities are in an order.
 macro_rules! tests {
     (@one $test:ident, $responses:ident, $order:ident, $name:expr, $title:expr, [$($protocol:ident),+],
-        $assumptions:expr, $citations:expr, $both:expr) => {
+        $assumptions:expr, $citations:expr, $certify:expr, $both:expr) => {
         #[doc = concat!("`", $name, "`: ", $title, ".")]
         pub const $test: SchedulabilityTest = SchedulabilityTest {
             name: $name,
@@ -50,7 +50,7 @@ macro_rules! tests {
             kind: TestKind::Sufficient,
             assumptions: $assumptions,
             citations: $citations,
-            certify: Certify::Without(NO_PROOF),
+            certify: $certify,
             shortcuts: Shortcuts {
                 with_bounds: Some(|system| $both(system, PriorityOrder::$order)),
                 ..Shortcuts::NONE
@@ -68,14 +68,15 @@ macro_rules! tests {
             bound: |system| $both(system, PriorityOrder::$order).1,
         };
     };
-    ($name:literal, $title:literal, $protocols:tt, $assumptions:ident, $number:literal, $citations:expr, $both:expr;
+    ($name:literal, $title:literal, $protocols:tt, $assumptions:ident, $number:literal, $citations:expr, $certify:expr,
+        $both:expr;
         $given:ident, $given_r:ident, $rm:ident, $rm_r:ident, $dm:ident, $dm_r:ident) => {
         tests! { @one $given, $given_r, Given, $name, concat!($title, " (p-fp)"), $protocols,
-            &and::<$number>($assumptions, Priorities), $citations, $both }
+            &and::<$number>($assumptions, Priorities), $citations, $certify, $both }
         tests! { @one $rm, $rm_r, RateMonotonic, concat!($name, "-RM"), concat!($title, " (p-rm)"), $protocols,
-            $assumptions, $citations, $both }
+            $assumptions, $citations, $certify, $both }
         tests! { @one $dm, $dm_r, DeadlineMonotonic, concat!($name, "-DM"), concat!($title, " (p-dm)"), $protocols,
-            $assumptions, $citations, $both }
+            $assumptions, $citations, $certify, $both }
     };
 }
 
@@ -92,24 +93,26 @@ macro_rules! between_cpus {
 
 tests! {
     "LOCK-RTA", "response times with plain locks on each CPU", [Plain], ORDERED, 13, &[&Citation::SHA_RAJKUMAR],
+    Certify::Reasons,
     on_one_cpu!(response::plain_responses);
     LOCK_RTA, LOCK_RTA_RESPONSES, LOCK_RTA_RM, LOCK_RTA_RM_RESPONSES, LOCK_RTA_DM, LOCK_RTA_DM_RESPONSES
 }
 tests! {
     "PIP-RTA", "response times with priority inheritance on each CPU", [Inheritance], ORDERED, 13, &[&Citation::SHA_RAJKUMAR],
+    Certify::Reasons,
     on_one_cpu!(|tasks| response::responses(tasks, &blocking::inheritance(tasks)));
     PIP_RTA, PIP_RTA_RESPONSES, PIP_RTA_RM, PIP_RTA_RM_RESPONSES, PIP_RTA_DM, PIP_RTA_DM_RESPONSES
 }
 tests! {
     "PIP-MATCHING", "response times with priority inheritance on each CPU, blocking as an assignment problem",
-    [Inheritance], FLAT, 13, &[&Citation::SHA_RAJKUMAR, &TORRONI],
+    [Inheritance], FLAT, 13, &[&Citation::SHA_RAJKUMAR, &TORRONI], Certify::Without(NO_SHORT_FORM),
     on_one_cpu!(|tasks| response::responses(tasks, &blocking::inheritance_assigned(tasks)));
     PIP_MATCHING, PIP_MATCHING_RESPONSES, PIP_MATCHING_RM, PIP_MATCHING_RM_RESPONSES,
     PIP_MATCHING_DM, PIP_MATCHING_DM_RESPONSES
 }
 tests! {
     "PCP-RTA", "response times with priority ceilings on each CPU", [Ceiling, ImmediateCeiling], CEILING, 12,
-    &[&Citation::SHA_RAJKUMAR, &BLETSAS],
+    &[&Citation::SHA_RAJKUMAR, &BLETSAS], Certify::Reasons,
     on_one_cpu!(response::ceiling_responses);
     PCP_RTA, PCP_RTA_RESPONSES, PCP_RTA_RM, PCP_RTA_RM_RESPONSES, PCP_RTA_DM, PCP_RTA_DM_RESPONSES
 }
@@ -119,7 +122,8 @@ macro_rules! suspending {
     ($name:literal, $title:literal, $citations:expr, $method:ident; $($names:ident),+) => {
         tests! {
             $name, $title,
-            [Plain, Inheritance, Ceiling, ImmediateCeiling, Mpcp, Dpcp, FmlpPlus, Msrp], ALONE, 11, $citations,
+            [Plain, Inheritance, Ceiling, ImmediateCeiling, Mpcp, Dpcp, FmlpPlus, Msrp], ALONE, 11,
+            $citations, Certify::Reasons,
             on_one_cpu!(|tasks| suspension::responses(Method::$method, tasks));
             $($names),+
         }
@@ -180,7 +184,7 @@ pub const SUSP_JITTER_S: SchedulabilityTest = SchedulabilityTest {
 
 tests! {
     "MPCP", "response times with MPCP between CPUs", [Mpcp], BETWEEN, 12,
-    &[&RAJKUMAR_1990, &LAKSHMANAN, &BRANDENBURG_2019],
+    &[&RAJKUMAR_1990, &LAKSHMANAN, &BRANDENBURG_2019], Certify::Without(NO_PROOF),
     between_cpus!(|_, tasks| {
         let shared = between::Shared::new(tasks);
         let bounded = mpcp::bounds(&shared);
@@ -189,7 +193,8 @@ tests! {
     MPCP, MPCP_RESPONSES, MPCP_RM, MPCP_RM_RESPONSES, MPCP_DM, MPCP_DM_RESPONSES
 }
 tests! {
-    "FMLP+", "response times with FMLP+ between CPUs", [FmlpPlus], BETWEEN, 12, &[&overheads::BRANDENBURG, &BRANDENBURG_2019],
+    "FMLP+", "response times with FMLP+ between CPUs", [FmlpPlus], BETWEEN, 12,
+    &[&overheads::BRANDENBURG, &BRANDENBURG_2019], Certify::Without(NO_PROOF),
     between_cpus!(|_, tasks| {
         let shared = between::Shared::new(tasks);
         let bounded = fmlp::bounds(&shared);
@@ -199,6 +204,7 @@ tests! {
 }
 tests! {
     "DPCP", "response times with DPCP between CPUs", [Dpcp], AT_HOME, 13, &[&RAJKUMAR_1988, &BRANDENBURG_2019],
+    Certify::Without(NO_PROOF),
     between_cpus!(|system, tasks| {
         // Who has none is not used.
         let home = |resource: &layland_model::Resource| resource.home.unwrap_or(CpuId(0));
@@ -212,7 +218,7 @@ tests! {
 macro_rules! spinning {
     ($name:literal, $title:literal, $citations:expr, $counting:ident; $($names:ident),+) => {
         tests! {
-            $name, $title, [Msrp], SPINNING, 12, $citations,
+            $name, $title, [Msrp], SPINNING, 12, $citations, Certify::Without(NO_PROOF),
             between_cpus!(|_, tasks| {
                 let shared = between::Shared::new(tasks);
                 let bounded = msrp::bounds(&shared, msrp::Counting::$counting);

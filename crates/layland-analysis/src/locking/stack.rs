@@ -45,7 +45,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         LocalResources,
     ],
     citations: &[&super::BAKER, &super::BARUAH_2006],
-    certify: Certify::Without(super::NO_PROOF),
+    certify: Certify::Without(super::NO_DEMAND),
     shortcuts: Shortcuts::NONE,
     decide: |system| {
         let cpus = by_cpu(system, PriorityOrder::DeadlineMonotonic);

@@ -45,6 +45,7 @@ const INK: Colour = [0, 0, 0];
 const FAINT: Colour = [130, 130, 130];
 const GRID: Colour = [190, 190, 190];
 const RED: Colour = [192, 0, 0];
+const PAPER: Colour = [255, 255, 255];
 
 /// The distance of two rows, the height of a bar, of an arrow.
 const LANE: f64 = 26.0;
@@ -55,6 +56,9 @@ const LEVEL_LANE: f64 = 12.0;
 const LEVEL: f64 = 8.0;
 const FONT: f64 = 8.0;
 const SMALL: f64 = 6.0;
+const TINY: f64 = 4.5;
+/// The height of what is held.
+const LOCK: f64 = 5.0;
 
 struct Chart<'a> {
     scene: &'a Scene,
@@ -160,7 +164,7 @@ impl Chart<'_> {
         self.picture.block(corners.0, corners.1, PALETTE[run.position % PALETTE.len()]);
         if run.overhead.ns() > 0 {
             // Overheads are paid first.
-            let until = self.x((run.start + run.overhead).min(run.end));
+            let until = self.x(run.start.saturating_add(run.overhead).min(run.end));
             self.picture.block((start, y - BAR), (until, y), FAINT);
         }
         self.outline(start, end, y - BAR, y);
@@ -228,11 +232,17 @@ impl Chart<'_> {
             let ends = vec![(self.x(start), middle), (self.x(end), middle)];
             self.picture.line(ends, FAINT, 0.6, &[0.8, 1.5]);
         }
+        for &(start, end) in &row.suspensions {
+            let middle = y - BAR / 2.0;
+            let ends = vec![(self.x(start), middle), (self.x(end), middle)];
+            self.picture.line(ends, FAINT, 0.3, &[]);
+        }
         for run in &row.runs {
             let many = self.scene.cpus.len() > 1;
             let cpu = if many { run.cpu.to_string() } else { String::new() };
             self.bar(run, y, &cpu);
         }
+        self.locks(row, y);
         for job in &row.jobs {
             if self.scene.shows(job.release) {
                 self.arrow(job.release, (y, y - ARROW));
@@ -246,6 +256,23 @@ impl Chart<'_> {
                     let ends = vec![(x - 2.6, middle + low), (x + 2.6, middle + high)];
                     self.picture.line(ends, RED, 1.2, &[]);
                 }
+            }
+        }
+    }
+
+    /// What jobs hold, and what they wait for, along the line; with the number of the resource if there is room.
+    fn locks(&mut self, row: &TaskRow, y: f64) {
+        for lock in &row.locks {
+            let (start, end, top) = (self.x(lock.from), self.x(lock.to), y - LOCK);
+            let (ground, ink) = if lock.holds { (INK, PAPER) } else { (PAPER, INK) };
+            self.picture.block((start, top), (end, y), ground);
+            let corners = vec![(start, top), (end, top), (end, y), (start, y), (start, top)];
+            let dashes: &'static [f64] = if lock.holds { &[] } else { &[1.5, 1.0] };
+            self.picture.line(corners, INK, 0.3, dashes);
+            let number = lock.resource.to_string();
+            if text_width(&number, TINY) + 2.0 <= end - start {
+                let middle = ((start + end) / 2.0, y - LOCK / 2.0 + TINY * 0.35);
+                self.picture.text(middle, &number, TINY, Anchor::Middle, ink);
             }
         }
     }

@@ -5,7 +5,8 @@ use layland_model::{
     CpuId, Criticality, Duration, Index, JobId, ResourceId, TaskId, Time, counted,
 };
 use layland_trace::{
-    JobEnd, JobRecord, Labels, LevelStretch, LockMark, MarkKind, Trace, level_stretches, raised,
+    Halt, Halts, JobEnd, JobRecord, Labels, LevelStretch, LockMark, MarkKind, Trace, Why,
+    level_stretches, raised,
 };
 use std::collections::BTreeSet;
 
@@ -39,6 +40,8 @@ pub(super) struct TaskRow {
     pub runs: Vec<Run>,
     /// When a job was ready and did not run.
     pub waits: Vec<(Time, Time)>,
+    /// When a job suspended itself, in the order of time.
+    pub suspensions: Vec<(Time, Time)>,
     /// When a job held a resource, or waited for it, in the order in which it got there.
     pub locks: Vec<Lock>,
     /// How many deadlines are missed in the window.
@@ -91,7 +94,7 @@ pub(super) struct Run {
     pub start: Time,
     pub end: Time,
     pub overhead: Duration,
-    /// Whether the job runs again later.
+    /// Whether the job could have gone on, and runs again later.
     pub is_preempted: bool,
     /// The CPU that it ran on before, if that was another one.
     pub migrated_from: Option<CpuId>,
@@ -131,6 +134,16 @@ impl Scene {
         let ids: BTreeSet<TaskId> = known
             .chain(trace.jobs.iter().map(|record| record.job.id.task))
             .chain(trace.segments.iter().map(|segment| segment.job.task))
+            .chain(trace.marks.iter().filter_map(|mark| match mark.kind {
+                MarkKind::Lock(job, ..) => Some(job.task),
+                MarkKind::BudgetExhausted(..)
+                | MarkKind::CpuOnline(_)
+                | MarkKind::CpuOffline(_)
+                | MarkKind::Speed(..)
+                | MarkKind::Suspended(_)
+                | MarkKind::Resumed(_)
+                | MarkKind::Note(_) => None,
+            }))
             .collect();
         let ids: Vec<TaskId> = ids.into_iter().collect();
         let position = |task: TaskId| ids.binary_search(&task).expect("every id was collected");
@@ -143,6 +156,7 @@ impl Scene {
                 jobs: Vec::new(),
                 runs: Vec::new(),
                 waits: Vec::new(),
+                suspensions: Vec::new(),
                 locks: Vec::new(),
                 misses: 0,
             })
@@ -159,8 +173,9 @@ impl Scene {
             segment_count: 0,
             over: trace.over,
         };
-        scene.add_runs(trace, &mut tasks, position);
-        scene.add_jobs(trace, &mut tasks, position);
+        let halts = Halts::of(&trace.marks);
+        scene.add_runs(trace, &mut tasks, position, &halts);
+        scene.add_jobs(trace, &mut tasks, position, &halts);
         scene.add_locks(trace, &mut tasks, position);
         for row in &mut tasks {
             row.misses = row.jobs.iter().filter(|job| scene.misses(job)).count();
@@ -209,6 +224,7 @@ impl Scene {
         trace: &Trace,
         tasks: &mut [TaskRow],
         position: impl Fn(TaskId) -> usize,
+        halts: &Halts,
     ) {
         /// Where a task executed last.
         #[derive(Clone, Copy)]
@@ -223,13 +239,14 @@ impl Scene {
             let before = last[row].filter(|last| last.job == segment.job);
             let now = Last { job: segment.job, cpu: segment.cpu, end: segment.end };
             last[row] = Some(now);
-            if before.is_some()
+            let moved = before.filter(|before| before.cpu != segment.cpu);
+            if let Some(before) = before
                 && let Some(run) = tasks[row].runs.last_mut()
                 && run.job == segment.job
+                && run.end == before.end
             {
-                run.is_preempted = true;
+                run.is_preempted = halts.is_preempted(segment.job, before.end, moved.is_some());
             }
-            let moved = before.filter(|before| before.cpu != segment.cpu);
             if let Some(moved) = moved
                 && self.shows(segment.start)
             {
@@ -265,6 +282,7 @@ impl Scene {
         trace: &Trace,
         tasks: &mut [TaskRow],
         position: impl Fn(TaskId) -> usize,
+        halts: &Halts,
     ) {
         let mut by_id: Vec<&JobRecord> = trace.jobs.iter().collect();
         by_id.sort_by_key(|record| record.job.id);
@@ -297,6 +315,7 @@ impl Scene {
                 late_until: missed_at.map(|_| end).filter(|&end| end > job.deadline),
             });
             let first = row.runs.partition_point(|run| run.job < job.id);
+            let already = row.waits.len();
             let mut waits_from = ready;
             for run in row.runs[first..].iter_mut().take_while(|run| run.job == job.id) {
                 run.deadline = Some(job.deadline);
@@ -312,12 +331,17 @@ impl Scene {
                 make_room(&mut row.waits);
                 row.waits.push((waits_from, end));
             }
+            halt(row, already, job.id, end, halts);
         }
         let (from, to) = (self.from, self.to);
         for row in tasks {
             row.waits.retain_mut(|wait| {
                 *wait = (wait.0.max(from), wait.1.min(to));
                 wait.0 < wait.1
+            });
+            row.suspensions.retain_mut(|suspension| {
+                *suspension = (suspension.0.max(from), suspension.1.min(to));
+                suspension.0 < suspension.1
             });
             for run in &row.runs {
                 if let Some(cpu) = self.cpus.iter_mut().find(|cpu| cpu.id == run.cpu) {
@@ -373,6 +397,33 @@ impl Scene {
         self.tasks = order.drain(..max_rows).collect();
         self.hidden = order;
         self.hidden.sort_unstable_by_key(|row| row.position);
+    }
+}
+
+/// A job is not ready while it suspends itself or waits for a lock: this is cut out of its waits, of which there are
+/// `already` some of earlier jobs.
+fn halt(row: &mut TaskRow, already: usize, job: JobId, end: Time, halts: &Halts) {
+    let all = halts.of_task(job.task);
+    // They come in the order of time, and so do jobs.
+    let first = all.partition_point(|halt| halt.job < job);
+    for halt in all[first..].iter().take_while(|halt| halt.job == job) {
+        let Halt { from, why, .. } = *halt;
+        let to = halt.to.min(end);
+        if from >= to {
+            continue;
+        }
+        match why {
+            Why::Suspends => row.suspensions.push((from, to)),
+            Why::Waits(_) => {}
+            Why::GivesBack(_) => continue,
+        }
+        for at in (already..row.waits.len()).rev() {
+            let (start, stop) = row.waits[at];
+            if from < stop && start < to {
+                let parts = [(start, from.min(stop)), (to.max(start), stop)];
+                row.waits.splice(at..=at, parts.into_iter().filter(|(start, stop)| start < stop));
+            }
+        }
     }
 }
 

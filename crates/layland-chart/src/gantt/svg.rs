@@ -53,6 +53,7 @@ struct Used {
     aborted: bool,
     late: bool,
     waiting: bool,
+    suspended: bool,
     overhead: bool,
     holds: bool,
     locked_out: bool,

@@ -2,9 +2,9 @@
 
 use super::words::Nanoseconds;
 use super::*;
-use layland_model::{CpuId, Criticality, Duration, Note, TaskId, Time};
-use layland_trace::testing::{at, naive, stretched};
-use layland_trace::{JobEnd, Labels, Mark, MarkKind, Trace};
+use layland_model::{CpuId, Criticality, Duration, Note, ResourceId, Service, TaskId, Time};
+use layland_trace::testing::{at, id, naive, segment, stretched};
+use layland_trace::{Job, JobEnd, JobRecord, Labels, LockMark, Mark, MarkKind, Trace};
 
 const MS: i64 = 1_000_000;
 
@@ -51,6 +51,49 @@ fn critical() -> (Trace, Labels) {
     (trace, labels)
 }
 
+/// A camera that holds a resource, suspends itself and waits for the CPU; a lidar that spins for that resource, and
+/// waits for another one off its CPU; a fusion that is preempted.
+fn locking() -> (Trace, Labels) {
+    let ms = |ms: i64| at(ms * MS);
+    let run = |task, cpu, from: i64, to: i64| segment(id(task, 0), cpu, from * MS, to * MS);
+    let job = |task, end| {
+        let job = Job { id: id(task, 0), arrival: ms(0), release: ms(0), deadline: ms(16) };
+        JobRecord { job, end: Some((ms(end), JobEnd::Completed)), executed: Service::ZERO }
+    };
+    let lock =
+        |at, task, resource, what| (at, MarkKind::Lock(id(task, 0), ResourceId(resource), what));
+    let [asks, gets, gives] = [LockMark::Requested, LockMark::Granted, LockMark::Unlocked];
+    let marks = [
+        lock(1, 0, 0, asks),
+        lock(1, 0, 0, gets),
+        lock(2, 1, 0, asks),
+        lock(4, 0, 0, gives),
+        (4, MarkKind::Suspended(id(0, 0))),
+        lock(4, 1, 0, gets),
+        lock(5, 1, 0, gives),
+        lock(6, 1, 12, asks),
+        (8, MarkKind::Resumed(id(0, 0))),
+        lock(9, 1, 12, gets),
+        lock(10, 1, 12, gives),
+    ];
+    let trace = Trace {
+        jobs: vec![job(1, 11), job(0, 12), job(2, 14)],
+        segments: vec![
+            run(0, 0, 0, 4),
+            run(1, 1, 0, 6),
+            run(2, 0, 4, 10),
+            run(1, 1, 9, 11),
+            run(0, 0, 10, 12),
+            run(2, 0, 12, 14),
+        ],
+        marks: marks.map(|(at, kind)| Mark { at: ms(at), kind }).to_vec(),
+        over: ms(16),
+        ..Trace::default()
+    };
+    let names: Vec<String> = NAMES[..3].iter().map(|&name| name.to_owned()).collect();
+    (trace, Labels { tasks: names.into(), cpus: 2, levels: Vec::new() })
+}
+
 /// Fifty tasks on eight CPUs.
 fn large() -> (Trace, Labels) {
     let tasks: Vec<(i64, i64)> = (0..50)
@@ -76,7 +119,12 @@ fn svg(view: View, title: &str) -> String {
 
 #[test]
 fn charts_are_as_recorded() {
-    let sets = [("feasible", feasible()), ("overloaded", overloaded()), ("critical", critical())];
+    let sets = [
+        ("feasible", feasible()),
+        ("overloaded", overloaded()),
+        ("critical", critical()),
+        ("locking", locking()),
+    ];
     for (name, (trace, labels)) in sets {
         let view = View::new(&trace, &labels);
         insta::assert_snapshot!(format!("{name}.txt"), text(view, Rows::Both, Charset::Unicode));
@@ -156,6 +204,48 @@ fn a_raised_criticality_level_is_visible_in_every_chart() {
 }
 
 #[test]
+fn what_jobs_do_at_their_steps_is_in_every_chart() {
+    let (trace, labels) = locking();
+    let view = View::new(&trace, &labels);
+    let text = |charset| {
+        let options =
+            TextOptions { width: 74, rows: Rows::Tasks, charset, ..TextOptions::default() };
+        view.text(&options)
+    };
+    // Four characters a millisecond.
+    let rows = |chart: &str| -> Vec<String> {
+        let shown = chart.lines().filter(|line| !line.contains(['↕', '^', 'I']));
+        shown.map(|line| line.chars().skip(10).collect()).collect()
+    };
+    let chart = text(Charset::Unicode);
+    let found = rows(&chart);
+    let camera = "███████0████████zzzzzzzzzzzzzzzz········███0████";
+    let lidar = "████████≈≈≈1≈≈≈≈████████wwwwwwwwwwww███1████";
+    let lidar_locks = "        0╌╌╌╌╌╌╌0━━━    12╌╌╌╌╌╌╌╌╌╌12━━";
+    assert!(found.iter().any(|row| row == camera), "{chart}");
+    assert!(found.iter().any(|row| row == lidar), "{chart}");
+    assert!(found.iter().any(|row| row == lidar_locks), "{chart}");
+    let legend = "z suspended  w waiting for a lock  ≈ spinning  ━ holds a resource";
+    assert!(chart.replace('\n', "  ").contains(legend), "{chart}");
+    assert!(text(Charset::Ascii).contains(&lidar_locks.replace('╌', "-").replace('━', "=")));
+    // Of the jobs that stop and go on, one is preempted.
+    let svg = svg(view, "locking");
+    assert_eq!(svg.matches(", then preempted").count(), 2, "in a row of tasks and in one of CPUs");
+    assert!(svg.contains("fusion#0 on CPU 0: 4 ms to 10 ms (6 ms), then preempted"));
+    assert!(svg.contains(">suspended<"));
+    let tikz = view.tikz(&TikzOptions::default());
+    let count = |style: &str| tikz.matches(&format!("[{style}]")).count();
+    assert_eq!([count("suspended"), count("hold"), count("request")], [1, 3, 2]);
+    assert!(tikz.contains("\\filldraw[hold]") && tikz.contains("{12}"));
+    // A line for its time alone, of one that waits for a lock off its CPU: nothing is dotted.
+    assert_eq!(count("wait"), 3, "camera after its suspension, fusion before and after it runs");
+    let pdf = String::from_utf8_lossy(&view.pdf(&PdfOptions::default(), "locking")).into_owned();
+    let without = Trace { marks: Vec::new(), ..trace.clone() };
+    let plain = View::new(&without, &labels).pdf(&PdfOptions::default(), "locking");
+    assert_ne!(pdf.as_bytes(), plain);
+}
+
+#[test]
 fn the_interesting_window_contains_the_first_miss() {
     let (trace, labels) = overloaded();
     let (from, to) = View::interesting(&trace, &labels).bounds();
@@ -209,9 +299,6 @@ fn names_are_escaped() {
 
 mod anything {
     use super::*;
-    use layland_model::Service;
-    use layland_trace::testing::{id, segment};
-    use layland_trace::{Job, JobRecord};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -236,10 +323,16 @@ mod anything {
             },
         );
         let mark = (times(), 0u32..9, 0u8..=255).prop_map(|(ns, cpu, kind)| {
+            let (job, resource) = (id(cpu, u64::from(kind % 3)), ResourceId(cpu));
             let cpu = CpuId(cpu);
             let kind = match kind {
-                0..100 => MarkKind::CpuOnline(cpu),
-                100..200 => MarkKind::CpuOffline(cpu),
+                0..50 => MarkKind::CpuOnline(cpu),
+                50..80 => MarkKind::CpuOffline(cpu),
+                80..110 => MarkKind::Suspended(job),
+                110..130 => MarkKind::Resumed(job),
+                130..160 => MarkKind::Lock(job, resource, LockMark::Requested),
+                160..180 => MarkKind::Lock(job, resource, LockMark::Granted),
+                180..200 => MarkKind::Lock(job, resource, LockMark::Unlocked),
                 level => {
                     let level = Criticality(level.wrapping_sub(200) * 4);
                     MarkKind::Note(Note::Indicator { cpu, level })
@@ -247,7 +340,7 @@ mod anything {
             };
             Mark { at: at(ns), kind }
         });
-        (vec(job, 0..60), vec(segment, 0..120), vec(mark, 0..6), times()).prop_map(
+        (vec(job, 0..60), vec(segment, 0..120), vec(mark, 0..12), times()).prop_map(
             |(jobs, segments, marks, over)| Trace {
                 jobs,
                 segments,
@@ -281,6 +374,8 @@ mod anything {
                 let width = width as u32 * 7;
                 let svg = view.svg(&SvgOptions { width, rows, title: None, max_rows });
                 prop_assert!(svg.ends_with("</svg>\n"));
+                let tikz = TikzOptions { rows, max_rows, ..TikzOptions::default() };
+                prop_assert!(view.tikz(&tikz).contains("tikzpicture"));
             }
         }
     }

@@ -9,6 +9,7 @@
 
 mod legend;
 mod line;
+mod locks;
 
 use self::line::{ASCII, Glyphs, KEYS, Line, Paint, UNICODE};
 use super::axis::Axis;
@@ -86,6 +87,7 @@ struct Chart<'a> {
     used_other_task: bool,
     used_offline: bool,
     used_shade: bool,
+    used_halts: locks::Used,
 }
 
 impl View<'_> {
@@ -132,6 +134,7 @@ fn draw(view: &View, options: &TextOptions) -> String {
         used_other_task: false,
         used_offline: false,
         used_shade: false,
+        used_halts: locks::Used::default(),
     };
     chart.header();
     if options.rows.has_cpus() {
@@ -356,11 +359,13 @@ impl Chart<'_> {
                 line.put(self.gutter + column, self.glyphs.waiting, Paint::Plain);
             }
         }
+        self.halts(row, &running, &waiting, &mut line);
         if self.scene.cpus.len() > 1 {
             row.runs.iter().for_each(|run| self.cpu_number(run, &mut line, paint));
         }
         self.print(&marks);
         self.print(&line);
+        self.lock_row(row);
     }
 
     /// The number of the CPU, in the middle of a segment where it leaves room for it.

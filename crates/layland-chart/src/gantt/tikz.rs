@@ -53,6 +53,8 @@ const BAR: i64 = 420;
 /// The distance of a row of criticality levels from its CPU, and its height.
 const LEVEL_LANE: i64 = 420;
 const LEVEL: i64 = 260;
+/// The height of what is held.
+const LOCK: i64 = 190;
 /// Narrower bars get no text; each character needs so much more.
 const TEXT: i64 = 150;
 
@@ -172,6 +174,9 @@ impl Chart<'_> {
                      \\begin{tikzpicture}[x=1cm,y=1cm,font=\\sffamily\\footnotesize,\n  \
                      run/.style={draw=black,line width=.3pt},\n  \
                      wait/.style={black!50,line width=.6pt,densely dotted},\n  \
+                     suspended/.style={black!50,line width=.3pt},\n  \
+                     hold/.style={draw=black,fill=black,text=white,line width=.3pt},\n  \
+                     request/.style={draw=black,fill=white,line width=.3pt,densely dashed},\n  \
                      overhead/.style={pattern=crosshatch,pattern color=black!70},\n  \
                      offline/.style={pattern=north west lines,pattern color=black!40},\n  \
                      level/.style={draw=black,fill=black!20,line width=.3pt},\n  \
@@ -213,7 +218,7 @@ impl Chart<'_> {
         ));
         if run.overhead.ns() > 0 {
             // Overheads are paid first.
-            let until = self.x((run.start + run.overhead).min(run.end));
+            let until = self.x(run.start.saturating_add(run.overhead).min(run.end));
             self.line(format_args!("\\fill[overhead] ({start},{low}) rectangle ({until},{high});"));
         }
     }
@@ -272,11 +277,16 @@ impl Chart<'_> {
             let (start, end, y) = (self.x(start), self.x(end), Cm(y + BAR / 2));
             self.line(format_args!("\\draw[wait] ({start},{y}) -- ({end},{y});"));
         }
+        for &(start, end) in &row.suspensions {
+            let (start, end, y) = (self.x(start), self.x(end), Cm(y + BAR / 2));
+            self.line(format_args!("\\draw[suspended] ({start},{y}) -- ({end},{y});"));
+        }
         for run in &row.runs {
             let many = self.scene.cpus.len() > 1;
             let cpu = if many { run.cpu.to_string() } else { String::new() };
             self.bar(run, y, &cpu);
         }
+        self.locks(row, y);
         let (low, high) = (Cm(y), Cm(y + BAR + 280));
         for job in &row.jobs {
             if self.scene.shows(job.release) {
@@ -298,6 +308,20 @@ impl Chart<'_> {
                     job.id.seq,
                 ));
             }
+        }
+    }
+
+    /// What jobs hold, and what they wait for, along the line; with the number of the resource if there is room.
+    fn locks(&mut self, row: &TaskRow, y: i64) {
+        for lock in &row.locks {
+            let (start, end, low, high) = (self.x(lock.from), self.x(lock.to), Cm(y), Cm(y + LOCK));
+            let number = lock.resource.to_string();
+            let fits = end.0 - start.0 >= TEXT * (number.chars().count() as i64 + 1);
+            let number = if fits { number } else { String::new() };
+            let style = if lock.holds { "hold" } else { "request" };
+            self.line(format_args!(
+                "\\filldraw[{style}] ({start},{low}) rectangle node[font=\\sffamily\\tiny] {{{number}}} ({end},{high});"
+            ));
         }
     }
 

@@ -217,3 +217,11 @@ function segmentsOf(trace, job) {
   }
   return found;
 }
+
+/** Why the job of a task does not go on by itself after some time: what the last mark until then says; nothing if it could. */
+function haltAt(trace, task, at) {
+  const { marks } = trace, { from, order } = trace.marksOf;
+  const k = firstAfter(marks.at.at, at, from[task], from[task + 1], order) - 1;
+  const name = k < from[task] ? "" : marks.kinds[marks.kind[order[k]]].name;
+  return { suspended: "suspended", requested: "waiting for a lock" }[name] ?? null;
+}

@@ -147,7 +147,7 @@ class LaneDrawing {
       const before = i > list.from && segments.job[list.order[i - 1]] === job ? list.order[i - 1] : -1;
       const cpu = width > 12 ? cpuOf(trace, s) : -1;
       if (width > 12) this.say(String(cpu), x0, x1, y, height, look.text(task), look.plain(task));
-      if (next && width > 8) {
+      if (next && width > 8 && !haltAt(trace, task, segments.end.at[s])) {
         // A preempted end is torn.
         c.fillStyle = look.paper;
         c.beginPath();

@@ -96,7 +96,9 @@ class Story {
       if (goesOn) {
         const next = s + 1, there = next < trace.cpus[cpu].to && segments.start.at[next] === segments.end.at[s];
         const moves = k + 1 < found.length && segments.start.at[found[k + 1]] === segments.end.at[s];
-        if (there) text += (moves ? ", gave way to " : ", then preempted by ") + this.nameOf(trace, segments.job[next]);
+        const halt = haltAt(trace, jobs.task[job], segments.end.at[s]);
+        if (halt) text += ", then " + halt;
+        else if (there) text += (moves ? ", gave way to " : ", then preempted by ") + this.nameOf(trace, segments.job[next]);
         else if (!moves && segments.end.at[s] < trace.over) text += ", then stopped";
       }
       list.push(text);

@@ -2,8 +2,8 @@
 
 use layland_gen::Random;
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Criticality, Duration, Levels, OnMiss, Overheads, Separation,
-    Service, System, Task,
+    Behaviour, CpuId, CpuSet, Criticality, Duration, Levels, OnMiss, Overheads, Resource,
+    ResourceId, Separation, Service, Step, System, Task,
 };
 
 fn chance(random: &mut Random, percent: u64) -> bool {
@@ -105,4 +105,62 @@ pub(super) fn set(random: &mut Random) -> System {
         }
     }
     system
+}
+
+/// What jobs with steps do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Suspends,
+    Locks,
+    Nests,
+    Both,
+}
+
+/// A set of 2 to 6 tasks on 1 or 2 CPUs whose jobs lock what is shared on their CPU, or suspend themselves.
+pub(super) fn set_with_steps(random: &mut Random) -> System {
+    let cpus = random.between(1, 2);
+    let shape =
+        [Shape::Suspends, Shape::Locks, Shape::Nests, Shape::Both][random.below(4) as usize];
+    let count = random.between(2, 6);
+    let tasks = (0..count).map(|at| task_with_steps(random, shape, at, at % cpus)).collect();
+    let mut system = System::new(cpus as usize, tasks);
+    let resource = |at| Resource { name: format!("r{at}"), home: None };
+    system.resources = (0..3 * cpus).map(resource).collect();
+    system
+}
+
+fn task_with_steps(random: &mut Random, shape: Shape, at: i64, cpu: i64) -> Task {
+    let run = |length: i64| Step::Run(Service::from_us(length));
+    let mut steps = vec![run(random.between(1, 20))];
+    let locks = if shape == Shape::Suspends { 0 } else { random.between(0, 2) };
+    for _ in 0..locks {
+        let outer = random.between(0, 2);
+        let own = |at: i64| ResourceId((3 * cpu + at) as u32);
+        steps.extend([Step::Lock(own(outer)), run(random.between(1, 20))]);
+        // Towards larger numbers: locks that are nested have an order.
+        if shape != Shape::Locks && outer < 2 && chance(random, 50) {
+            let inner = own(random.between(outer + 1, 2));
+            steps.extend([Step::Lock(inner), run(random.between(1, 20)), Step::Unlock(inner)]);
+        }
+        steps.extend([Step::Unlock(own(outer)), run(random.between(1, 10))]);
+    }
+    if matches!(shape, Shape::Suspends | Shape::Both) && chance(random, 60) {
+        for _ in 0..random.between(1, 2) {
+            steps.extend([Step::Suspend(us(random.between(1, 60))), run(random.between(1, 10))]);
+        }
+    }
+    let length = |step: &Step| match *step {
+        Step::Run(length) => length.ns() / 1000,
+        Step::Lock(_) | Step::Unlock(_) | Step::Suspend(_) => 0,
+    };
+    let wcet: i64 = steps.iter().map(length).sum();
+    let period = random.between(3 * wcet, 10 * wcet + 100);
+    Task {
+        deadline: us(random.between(period * 2 / 3, period)),
+        priority: Some(random.between(1, 5)),
+        affinity: Some(CpuSet::single(CpuId(cpu as u32))),
+        rank: random.between(0, 1),
+        steps: Some(steps.into()),
+        ..Task::implicit(format!("t{at}"), Service::from_us(wcet), us(period))
+    }
 }

@@ -1,7 +1,7 @@
 //! Proofs that are false, each made from a valid one in a way that always makes it false.
 
 use layland_gen::Random;
-use layland_model::{Service, System};
+use layland_model::{Service, Step, System};
 use serde_json::{Value, json};
 
 /// What is false.
@@ -13,6 +13,8 @@ pub enum Lie {
     OtherPolicy,
     /// A task of the set needs a nanosecond more than what was analysed.
     OtherSet,
+    /// The test is about a policy with another protocol for locks.
+    OtherProtocol,
     /// A WCET that is analysed is a nanosecond too small.
     SmallerWcet,
     /// A task of a partition is on another CPU.
@@ -56,12 +58,26 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
         lie(Lie::OtherPolicy, &mut |answer| {
             let spec = answer["policy"].as_str()?;
             let (form, order) = spec.split_once('-')?;
+            let (order, options) = order.split_once(':').unwrap_or((order, ""));
             let other = match order {
+                _ if !options.is_empty() && !is_of_locks(test) => return None,
                 "edf" => "rm",
+                "rm" if is_of_locks(test) => "dm",
+                "dm" | "fp" if is_of_locks(test) => "rm",
                 "rm" | "dm" | "fp" => "edf",
                 _ => return None,
             };
-            answer["policy"] = json!(format!("{form}-{other}"));
+            let options = if is_of_locks(test) { format!(":{options}") } else { String::new() };
+            answer["policy"] = json!(format!("{form}-{other}{options}"));
+            Some(())
+        });
+        lie(Lie::OtherProtocol, &mut |answer| {
+            if !is_of_locks(test) {
+                return None;
+            }
+            let spec = answer["policy"].as_str()?;
+            let (before, _) = spec.split_once("locks=")?;
+            answer["policy"] = json!(format!("{before}locks=srp"));
             Some(())
         });
     }
@@ -81,6 +97,20 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
                 // A *no* may show more than one number, of which one is enough.
                 (answer["verdict"] == "yes" || count(&answer["proof"]["comparisons"]) == 1)
                     .then_some(())
+            });
+            lie(Lie::TooSmall, &mut |answer| {
+                if !is_of_locks(test) {
+                    return None;
+                }
+                let one = any(&mut answer["proof"]["comparisons"], random)?;
+                let response: i64 = one["value"].as_str()?.parse().ok()?;
+                one["value"] = json!((response - 1).to_string());
+                Some(())
+            });
+            lie(Lie::Swapped, &mut |answer| {
+                let all = answer["proof"]["comparisons"].as_array_mut()?;
+                let swaps = is_of_locks(test) && all.len() > 1 && all[0]["cpus"] == all[1]["cpus"];
+                swaps.then(|| all.swap(0, 1))
             });
             lie(Lie::Missing, &mut |answer| {
                 let is_yes = answer["verdict"] == "yes";
@@ -114,11 +144,28 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
         let ids: Vec<_> = other.tasks.ids().collect();
         let task = &mut other.tasks[ids[random.below(ids.len() as u64) as usize]];
         task.wcet.iter_mut().for_each(|wcet| *wcet += Service::from_ns(1));
+        if let Some(steps) = &task.steps {
+            let mut steps = steps.to_vec();
+            let runs = steps.iter_mut().rev().find_map(|step| match step {
+                Step::Run(length) => Some(length),
+                Step::Lock(_) | Step::Unlock(_) | Step::Suspend(_) => None,
+            });
+            runs.into_iter().for_each(|length| *length += Service::from_ns(1));
+            task.steps = Some(steps.into());
+        }
         // A budget may be what is analysed.
         task.budget = task.budget.map(|budget| budget + Service::from_ns(1));
         found.push((Lie::OtherSet, other, answer.clone()));
     }
     found
+}
+
+/// Whether a test is about locks and self-suspension on single CPUs, and has response times as its proof.
+fn is_of_locks(test: Option<&str>) -> bool {
+    let begins = |test: &str| {
+        ["LOCK-RTA", "PIP-RTA", "PCP-RTA", "SUSP-"].iter().any(|begin| test.starts_with(begin))
+    };
+    test.is_some_and(begins)
 }
 
 /// Whether a job comes as early as it may: at the offset of its task, or a period after the job before it.

@@ -9,7 +9,7 @@ mod lies;
 
 pub use lies::{Lie, lies};
 
-use draw::set;
+use draw::{set, set_with_steps};
 use layland_config::to_toml;
 use layland_gen::Random;
 use layland_model::System;
@@ -24,6 +24,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 pub const NEEDS: &str = "python3 (3.11 or later)";
 /// So many sets are given to the program at once.
 const TOGETHER: u64 = 100;
+/// For so many sets there is one more whose jobs have steps.
+const STEPS_EACH: u64 = 4;
+
+/// What draws a set.
+type Draw = fn(&mut Random) -> System;
 
 /// What was verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -116,28 +121,46 @@ pub fn verify(
     let mut verified = Verified::default();
     let mut verifier = Verifier::start(verifier)?;
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-    let mut at = 0;
-    while at < sets {
-        let numbers: Vec<u64> = (at..sets.min(at + TOGETHER)).collect();
-        let systems: Vec<System> =
-            numbers.iter().map(|&number| set(&mut Random::of_task(seed, number))).collect();
-        let certificates = certificates(program, folder, &systems)?;
-        for (number, (system, certificate)) in numbers.iter().zip(systems.iter().zip(certificates))
-        {
-            one(&mut verifier, system, &certificate, *number, &mut verified).map_err(|why| {
-                format!("set {number} of seed {seed}: {why}\n{}", to_toml(system))
-            })?;
+    let kinds: [(Draw, u64, Vec<String>); 2] =
+        [(set, sets, Vec::new()), (set_with_steps, sets.div_ceil(STEPS_EACH), locking_policies())];
+    for (draw, sets, policies) in kinds {
+        for at in (0..sets).step_by(TOGETHER as usize) {
+            let numbers = at..sets.min(at + TOGETHER);
+            let systems: Vec<System> =
+                (numbers.clone()).map(|number| draw(&mut Random::of_task(seed, number))).collect();
+            let certificates = certificates(program, folder, &systems, &policies)?;
+            for (number, (system, certificate)) in numbers.zip(systems.iter().zip(certificates)) {
+                one(&mut verifier, system, &certificate, number, &mut verified).map_err(|why| {
+                    format!("set {number} of seed {seed}: {why}\n{}", to_toml(system))
+                })?;
+            }
         }
-        at += TOGETHER;
+        verified.sets += sets;
     }
-    verified.sets = sets;
     Ok(verified)
 }
 
-/// What the program says of each system.
-fn certificates(program: &Path, folder: &Path, systems: &[System]) -> Result<Vec<Value>, String> {
+/// The policies whose tests for locks and self-suspension have certificates.
+fn locking_policies() -> Vec<String> {
+    let of_order = |order| {
+        let spec = move |protocol| format!("{order}:locks={protocol}");
+        ["none", "pip", "pcp", "ipcp"].into_iter().map(spec)
+    };
+    ["p-fp", "p-rm", "p-dm"].into_iter().flat_map(of_order).collect()
+}
+
+/// What the program says of each system, under these policies or under all.
+fn certificates(
+    program: &Path,
+    folder: &Path,
+    systems: &[System],
+    policies: &[String],
+) -> Result<Vec<Value>, String> {
     let mut command = Command::new(program);
     command.args(["check", "--certificate", "-", "--effort", "200"]);
+    if !policies.is_empty() {
+        command.args(["--policy", &policies.join(",")]);
+    }
     for (at, system) in systems.iter().enumerate() {
         let path = folder.join(format!("{at}.toml"));
         fs::write(&path, to_toml(system)).map_err(|error| error.to_string())?;

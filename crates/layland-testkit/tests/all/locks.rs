@@ -7,10 +7,10 @@ use layland_model::{
 };
 use layland_sim::{Cycle, Horizon, SimOptions, simulate, with_random_ranks};
 use layland_testkit::cases::{Deadlines, on_random, systems};
-use layland_testkit::locks::{self, with_steps};
+use layland_testkit::locks::{self, Ran, with_steps};
 use layland_testkit::registry;
 use layland_testkit::strategies::{periodic_system, rich_system};
-use layland_trace::{Mark, Trace};
+use layland_trace::{Counters, Mark, MarkKind, Trace};
 use proptest::prelude::*;
 use std::cell::Cell;
 
@@ -39,10 +39,25 @@ fn without_aborts(mut system: System) -> System {
     system
 }
 
-/// The schedule of one protocol keeps the rule of another only where it is the same.
+/// What happened up to the last instant, of which a trace does not tell who is selected; within an instant in any
+/// order.
+fn before_the_end(trace: &Trace, cpus: usize) -> (Ran, Vec<Mark>) {
+    let mut ran = locks::of_trace(trace, cpus);
+    ran.locks.retain(|lock| lock.0 < trace.over.ns());
+    ran.ends.retain(|end| end.0 < trace.over.ns());
+    let rests = |mark: &&Mark| {
+        let rests = matches!(mark.kind, MarkKind::Suspended(_) | MarkKind::Resumed(_));
+        rests && mark.at < trace.over
+    };
+    (ran, trace.marks.iter().filter(rests).cloned().collect())
+}
+
+/// A schedule keeps its rule, and that of one protocol seldom keeps the rule of another. It does where they differ in
+/// when a job asks for a lock, or suspends itself, that has not executed up to then: the checker sees who runs, and
+/// not who is selected.
 #[test]
 fn schedules_of_other_protocols_break_the_rule() {
-    let tried = Cell::new(0);
+    let (tried, missed) = (Cell::new(0), Cell::new(0));
     on_random(300, 100, systems(1..3, 5, 20..110, Deadlines::Constrained), |system| {
         for ours in Protocol::ALL {
             let system = with_steps(system.clone(), ours, 7);
@@ -59,16 +74,24 @@ fn schedules_of_other_protocols_break_the_rule() {
                 let Ok(other) = registry().build(&spec(theirs), &system) else { continue };
                 let wrong = run(&system, other, &options);
                 let cpus = system.platform.cpu_count();
-                let same = locks::of_trace(&right, cpus) == locks::of_trace(&wrong, cpus);
+                let same = right == wrong;
+                if !same && before_the_end(&right, cpus) == before_the_end(&wrong, cpus) {
+                    continue;
+                }
                 let is_clean = check(&wrong, &system, &rule, 5).is_clean();
-                let (ours, theirs) = (spec(ours), spec(theirs));
-                prop_assert_eq!(is_clean, same, "{} {} {:#?}", ours, theirs, &system);
-                tried.set(tried.get() + u32::from(!same));
+                if same {
+                    let (ours, theirs) = (spec(ours), spec(theirs));
+                    prop_assert!(is_clean, "{} {} {:#?}", ours, theirs, &system);
+                    continue;
+                }
+                tried.set(tried.get() + 1);
+                missed.set(missed.get() + u32::from(is_clean));
             }
         }
         Ok(true)
     });
-    assert!(tried.get() > 500, "{} other schedules", tried.get());
+    let (tried, missed) = (tried.get(), missed.get());
+    assert!(tried > 250 && 2 * missed < tried, "{missed} of {tried} are missed");
 }
 
 /// What is added to a trace, taken away or moved is found.
@@ -157,11 +180,22 @@ proptest! {
                 continue;
             }
             let trace = run(&system, policy, &SimOptions::until(HORIZON));
-            let expected = locks::simulate(&system, &rule, HORIZON);
+            let (expected, preemptions) = locks::simulate(&system, &rule, HORIZON);
             let found = locks::of_trace(&trace, system.platform.cpu_count());
             prop_assert_eq!(&found.locks, &expected.locks, "{}: {:#?}", &spec, &system);
             prop_assert_eq!(found, expected, "{}: {:#?}", &spec, &system);
             prop_assert_eq!(violations(&spec, &trace, &system), "");
+            // As the engine tells of them, and as the trace does.
+            let mut told = Counters::default();
+            let policy = build(&spec, &system);
+            simulate(&system, policy, &mut told, &SimOptions::until(HORIZON)).unwrap();
+            let mut replayed = Counters::default();
+            trace.replay(&mut replayed);
+            for counters in [told, replayed] {
+                let of_task = |id| counters.task(id).preemptions;
+                let counted: Vec<u64> = system.tasks.ids().map(of_task).collect();
+                prop_assert_eq!(&counted, &preemptions, "{}: {:#?}", &spec, &system);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! [`Counters`]: integers per task and CPU, updated while a run goes.
 
-use crate::{Job, JobEnd, JobRecord, Recorder, Segment};
+use crate::{Halts, Job, JobEnd, JobRecord, Mark, Recorder, Segment};
 use layland_model::{CpuId, CpuMap, Duration, IdVec, Index, JobId, Service, TaskId, TaskMap, Time};
 
 /// The counters of one task, or of all tasks together. The [module](super) defines them.
@@ -238,6 +238,8 @@ pub struct Counters {
     /// Up to the last task that has any.
     trouble: TaskMap<Trouble>,
     cpus: CpuMap<Busy>,
+    /// What jobs with steps did lately; nothing if there are none.
+    halts: Halts,
     over: Time,
     interrupted: bool,
 }
@@ -251,6 +253,7 @@ impl Counters {
             outcome: TaskMap::filled(NOTHING_ENDED, tasks),
             trouble: TaskMap::filled(NO_TROUBLE, 0),
             cpus: CpuMap::filled(Busy::default(), cpus),
+            halts: Halts::default(),
             over: Time::ZERO,
             interrupted: false,
         }
@@ -358,7 +361,10 @@ impl Recorder for Counters {
         let ran_before = execution.last_cpu != NO_CPU;
         let same_job = ran_before & (execution.last_seq == seq);
         let moved = ran_before & (execution.last_cpu != cpu);
-        execution.preemptions += u64::from(same_job);
+        let by_steps = same_job
+            && !self.halts.is_empty()
+            && !self.halts.is_preempted(segment.job, execution.last_end, moved);
+        execution.preemptions += u64::from(same_job & !by_steps);
         execution.migrations += u64::from(moved);
         execution.migrations_within_jobs += u64::from(same_job & moved);
         let at_once = execution.last_end == segment.start;
@@ -366,6 +372,9 @@ impl Recorder for Counters {
         execution.last_seq = seq;
         execution.last_cpu = cpu;
         execution.last_end = segment.end;
+        if !self.halts.is_empty() {
+            self.halts.forget(task, segment.end);
+        }
         let busy = entry(&mut self.cpus, cpu, Busy::default());
         busy.busy_ns += i128::from((segment.end - segment.start).ns());
         busy.overhead_ns += i128::from(segment.overhead.ns());
@@ -398,6 +407,10 @@ impl Recorder for Counters {
             trouble.missed += 1;
             trouble.overdue = trouble.overdue.max(job.tardiness(at));
         }
+    }
+
+    fn marked(&mut self, mark: &Mark) {
+        self.halts.mark(mark);
     }
 
     fn over(&mut self, at: Time, interrupted: bool) {

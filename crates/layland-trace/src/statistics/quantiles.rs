@@ -2,7 +2,7 @@
 
 use super::counters::Counters;
 use super::summary::{Percentiles, Summary};
-use crate::{Job, JobEnd, Labels, Recorder, Segment};
+use crate::{Job, JobEnd, Labels, Mark, Recorder, Segment};
 use hdrhistogram::Histogram;
 use layland_model::{Duration, Index, Service, TaskId, TaskMap, Time};
 
@@ -286,6 +286,10 @@ impl Recorder for Statistics {
 
     fn pending(&mut self, job: &Job, at: Time, executed: Service) {
         self.counters.pending(job, at, executed);
+    }
+
+    fn marked(&mut self, mark: &Mark) {
+        self.counters.marked(mark);
     }
 
     fn over(&mut self, at: Time, interrupted: bool) {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::testing::{at, id, segment};
-use crate::{Job, JobEnd, JobRecord, Labels, Recorder, Trace};
-use layland_model::{CpuId, Duration, Service, TaskId};
+use crate::{Job, JobEnd, JobRecord, Labels, LockMark, Mark, MarkKind, Recorder, Trace};
+use layland_model::{CpuId, Duration, ResourceId, Service, TaskId};
 
 fn job(task: u32, seq: u64, arrival: i64, deadline: i64) -> Job {
     Job { id: id(task, seq), arrival: at(arrival), release: at(arrival), deadline: at(deadline) }
@@ -119,4 +119,56 @@ fn a_summary_has_a_row_for_silent_tasks_and_cpus() {
     assert_eq!((summary.tasks.len(), summary.cpus.len()), (3, 4));
     assert_eq!((summary.tasks[2].name.as_str(), summary.tasks[2].miss_ratio), ("c", None));
     assert_eq!(summary.tasks[1].miss_ratio, Some(0.75));
+}
+
+/// A job runs from 0 to 3 on CPU 0 and goes on at some time on some CPU, with these marks.
+fn stops(marks: &[(i64, MarkKind)], cpu: u32, start: i64) -> Trace {
+    Trace {
+        jobs: vec![record(job(0, 0, 0, 20), Some((start + 2, JobEnd::Completed)), 5)],
+        segments: vec![segment(id(0, 0), 0, 0, 3), segment(id(0, 0), cpu, start, start + 2)],
+        marks: marks.iter().map(|(ns, kind)| Mark { at: at(*ns), kind: kind.clone() }).collect(),
+        over: at(20),
+        ..Trace::default()
+    }
+}
+
+#[test]
+fn who_stops_by_a_step_of_its_own_is_not_preempted() {
+    let job = id(0, 0);
+    let lock = |what| MarkKind::Lock(job, ResourceId(0), what);
+    let [asks, gets, gives] =
+        [LockMark::Requested, LockMark::Granted, LockMark::Unlocked].map(lock);
+    let [sleeps, wakes] = [MarkKind::Suspended(job), MarkKind::Resumed(job)];
+    let cases: [(&str, &[(i64, MarkKind)], u32, i64, u64); 13] = [
+        ("without a step", &[], 0, 5, 1),
+        ("a move without a gap", &[], 1, 3, 1),
+        ("suspends itself", &[(3, sleeps.clone()), (5, wakes.clone())], 0, 5, 0),
+        ("and is ready before it runs", &[(3, sleeps.clone()), (4, wakes.clone())], 0, 5, 0),
+        ("suspends itself later", &[(4, sleeps.clone()), (5, wakes.clone())], 0, 5, 1),
+        ("waits for a lock", &[(3, asks.clone()), (5, gets.clone())], 0, 5, 0),
+        ("gets it at once", &[(3, asks.clone()), (3, gets.clone())], 0, 5, 1),
+        ("got it before", &[(1, asks.clone()), (2, gets.clone())], 0, 5, 1),
+        ("spins, and loses its CPU", &[(2, asks.clone()), (5, gets.clone())], 0, 5, 0),
+        ("gives it back", &[(3, gives.clone())], 0, 5, 1),
+        ("goes where it is taken", &[(3, asks.clone()), (3, gets.clone())], 1, 3, 0),
+        ("comes back, and another runs there", &[(3, gives.clone())], 1, 5, 0),
+        ("moves later", &[(2, gives.clone())], 1, 5, 1),
+    ];
+    for (what, marks, cpu, start, expected) in cases {
+        let trace = stops(marks, cpu, start);
+        let mut counters = Counters::default();
+        trace.replay(&mut counters);
+        assert_eq!(counters.task(TaskId(0)).preemptions, expected, "{what}");
+        // An engine tells of a step before the segment that it ends.
+        let mut counters = Counters::default();
+        let [first, second] = &trace.segments[..] else { panic!("two segments") };
+        let (before, after) = trace.marks.split_at(trace.marks.partition_point(|m| m.at <= at(3)));
+        before.iter().for_each(|mark| counters.marked(mark));
+        counters.executed(first);
+        after.iter().for_each(|mark| counters.marked(mark));
+        // What it does next, at the end of the second one.
+        counters.marked(&Mark { at: second.end, kind: MarkKind::Suspended(job) });
+        counters.executed(second);
+        assert_eq!(counters.task(TaskId(0)).preemptions, expected, "{what}, told by an engine");
+    }
 }

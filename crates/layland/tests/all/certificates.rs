@@ -41,6 +41,10 @@ fn proofs_are_valid_and_lies_are_not() {
     let tests =
         ["yes QPA", "yes RTA-RM", "no RTA-DM", "yes GFB", "yes BCL-DM", "yes AMC-RT", "no WITNESS"];
     assert!(tests.iter().all(|test| found.valid.contains_key(*test)), "{found:#?}");
+    for begins in ["yes PIP-RTA", "yes PCP-RTA", "yes SUSP-"] {
+        assert!(found.valid.keys().any(|test| test.starts_with(begins)), "{begins}: {found:#?}");
+    }
+    assert!(found.refused.contains_key(&Lie::OtherProtocol), "{:?}", found.refused);
     assert!(found.refused.len() >= 12, "every kind of lie is tried: {:?}", found.refused);
     assert!(found.refused.contains_key(&Lie::Swapped), "{:?}", found.refused);
 }

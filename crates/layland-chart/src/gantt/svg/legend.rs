@@ -4,7 +4,7 @@ use super::super::scene::TaskRow;
 use super::super::words::counted_misses;
 use super::Chart;
 use super::marks::{aborted, arrow, diamond, lock_bar, miss_mark};
-use super::style::{DASHED, DOTTED, EDGE, INK, RED, fill, px, text_width};
+use super::style::{DASHED, DOTTED, EDGE, INK, RED, SUSPENDED, fill, px, text_width};
 
 impl Chart<'_> {
     /// The tasks with their colours, for a chart without rows of tasks.
@@ -35,7 +35,7 @@ impl Chart<'_> {
     pub(super) fn legend(&mut self, top: i64) -> i64 {
         let used = std::mem::take(&mut self.used);
         let (mut x, mut y) = (16, top);
-        let entries: [(bool, Symbol, &str); 16] = [
+        let entries: [(bool, Symbol, &str); 17] = [
             (used.release, Symbol::Release, "release"),
             (used.deadline, Symbol::Deadline, "deadline"),
             (used.missed, Symbol::Missed, "missed deadline"),
@@ -43,6 +43,7 @@ impl Chart<'_> {
             (used.tardy, Symbol::Tardy, "late completion"),
             (used.aborted, Symbol::Aborted, "aborted"),
             (used.waiting, Symbol::Waiting, "ready, not running"),
+            (used.suspended, Symbol::Suspended, "suspended"),
             (used.cpu_number, Symbol::CpuNumber, "CPU number"),
             (used.preempted, Symbol::Preempted, "preempted"),
             (used.migrated, Symbol::Migrated, "migration"),
@@ -86,6 +87,9 @@ impl Chart<'_> {
             Symbol::Aborted => aborted(&mut self.body, centre, middle, ""),
             Symbol::Waiting => {
                 self.path(format_args!("M{x} {middle}h20")).attrs(&DOTTED).empty();
+            }
+            Symbol::Suspended => {
+                self.path(format_args!("M{x} {middle}h20")).attrs(&SUSPENDED).empty();
             }
             Symbol::CpuNumber => {
                 self.rect(px(x), top + 1, px(20), 12, grey).empty();
@@ -133,6 +137,7 @@ enum Symbol {
     Tardy,
     Aborted,
     Waiting,
+    Suspended,
     CpuNumber,
     Preempted,
     Migrated,

@@ -78,6 +78,8 @@ pub(super) const EDGE: [(&str, &str); 2] = [("stroke", "#000"), ("stroke-width",
 /// The line of what is ready and waits.
 pub(super) const DOTTED: [(&str, &str); 3] =
     [("stroke", FAINT), ("stroke-width", "1.6"), ("stroke-dasharray", "1.6 3")];
+/// The line of what suspends itself.
+pub(super) const SUSPENDED: [(&str, &str); 2] = [("stroke", FAINT), ("stroke-width", ".8")];
 /// The line of a migration.
 pub(super) const DASHED: [(&str, &str); 4] =
     [("fill", "none"), ("stroke", "#000"), ("stroke-width", "1.2"), ("stroke-dasharray", "3 2")];

@@ -3,7 +3,9 @@
 use super::super::scene::{TaskRow, VisibleJob};
 use super::super::words::counted_misses;
 use super::marks::{aborted, arrow, diamond, lock_bar, miss_mark};
-use super::style::{DOTTED, EDGE, INK, Px, RED, colour, fill, px, text_width, time_text};
+use super::style::{
+    DOTTED, EDGE, INK, Px, RED, SUSPENDED, colour, fill, px, text_width, time_text,
+};
 use super::{Chart, miss_text};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -84,6 +86,13 @@ impl Chart<'_> {
             if x2 - x1 >= px(2) {
                 self.used.waiting = true;
                 self.path(format_args!("M{x1} {middle}H{x2}")).attrs(&DOTTED).empty();
+            }
+        }
+        for &(start, end) in &row.suspensions {
+            let (x1, x2) = (self.x(start), self.x(end));
+            if x2 - x1 >= px(2) {
+                self.used.suspended = true;
+                self.path(format_args!("M{x1} {middle}H{x2}")).attrs(&SUSPENDED).empty();
             }
         }
         self.bars(&row.runs, bar_top, bar, colour(row.position).0, |chart, run, x1, x2| {

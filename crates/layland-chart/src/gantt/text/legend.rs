@@ -26,6 +26,7 @@ impl Chart<'_> {
             }
             parts.push(format!("{full} running"));
             parts.push(format!("{} waiting", glyphs.waiting));
+            parts.extend(self.halts_legend());
         }
         if self.options.rows.has_cpus() {
             let has_row = |position: usize| {

@@ -13,6 +13,12 @@ pub(super) struct Glyphs {
     /// Busy all the time; at least half of it; less.
     pub(super) shades: [char; 3],
     pub(super) waiting: char,
+    pub(super) suspended: char,
+    /// A job waits for a lock, off its CPU or on it.
+    pub(super) locked_out: char,
+    pub(super) spinning: char,
+    /// What a job holds; what it waits for.
+    pub(super) locks: [char; 2],
     pub(super) offline: char,
     pub(super) other_task: char,
     /// The lowest criticality level; a higher one.
@@ -31,6 +37,10 @@ pub(super) const UNICODE: Glyphs = Glyphs {
     tardy: '!',
     shades: ['█', '▓', '░'],
     waiting: '·',
+    suspended: 'z',
+    locked_out: 'w',
+    spinning: '≈',
+    locks: ['━', '╌'],
     offline: '╳',
     other_task: '?',
     levels: ['╌', '━'],
@@ -47,6 +57,10 @@ pub(super) const ASCII: Glyphs = Glyphs {
     tardy: '!',
     shades: ['#', '+', '-'],
     waiting: '.',
+    suspended: 'z',
+    locked_out: 'w',
+    spinning: '~',
+    locks: ['=', '-'],
     offline: '/',
     other_task: '?',
     levels: ['-', '='],

@@ -219,7 +219,7 @@ mod tests {
                 (written, all) = (written + some, all + of);
             }
         }
-        assert!(written > 300 && all > written + 500, "{written} of {all}");
+        assert!(written > 300 && all > written, "{written} of {all}");
     }
 
     #[test]

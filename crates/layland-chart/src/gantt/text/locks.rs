@@ -1,0 +1,113 @@
+//! What jobs with steps do: they suspend themselves, wait for locks on their CPUs or off them, and hold resources.
+
+use super::super::scene::{Lock, TaskRow};
+use super::line::Paint;
+use super::{Chart, Share};
+
+/// What a row of locks is called under its task.
+const LOCK_LABEL: &str = "  locks";
+
+/// Which of these were drawn.
+#[derive(Default)]
+pub(super) struct Used {
+    suspended: bool,
+    locked_out: bool,
+    spinning: bool,
+    holds: bool,
+    waits: bool,
+}
+
+impl Chart<'_> {
+    /// In columns where nothing runs, what most of the time is; and where what runs only spins.
+    pub(super) fn halts(
+        &mut self,
+        row: &TaskRow,
+        running: &[Share],
+        waiting: &[Share],
+        line: &mut super::Line,
+    ) {
+        let shares =
+            |stretches: &mut dyn Iterator<Item = (layland_model::Time, layland_model::Time)>| {
+                let mut shares = vec![0; self.columns];
+                for (start, end) in stretches {
+                    self.cover(start, end, |column, share| shares[column] += share);
+                }
+                shares
+            };
+        let suspended = shares(&mut row.suspensions.iter().copied());
+        let asks = || row.locks.iter().filter(|lock| !lock.holds);
+        let locked_out = shares(&mut asks().map(|lock| (lock.from, lock.to)));
+        let spins = asks().flat_map(|lock| {
+            row.runs.iter().map(|run| (run.start.max(lock.from), run.end.min(lock.to)))
+        });
+        let spinning = shares(&mut spins.filter(|(from, to)| from < to));
+        for column in 0..self.columns {
+            let (sleeps, waits) = (suspended[column], locked_out[column]);
+            let (glyph, used, paint) = if running[column] > 0 {
+                if spinning[column] < running[column] {
+                    continue;
+                }
+                (self.glyphs.spinning, &mut self.used_halts.spinning, Paint::Task(row.position))
+            } else if sleeps > waits.max(waiting[column]) {
+                (self.glyphs.suspended, &mut self.used_halts.suspended, Paint::Plain)
+            } else if waits > waiting[column] {
+                (self.glyphs.locked_out, &mut self.used_halts.locked_out, Paint::Plain)
+            } else {
+                continue;
+            };
+            *used = true;
+            line.put(self.gutter + column, glyph, paint);
+        }
+    }
+
+    /// What the jobs of a task hold and wait for, with the numbers of the resources where there is room. Of what is
+    /// held at a time, the last that was granted is shown; nothing if a task has no locks here.
+    pub(super) fn lock_row(&mut self, row: &TaskRow) {
+        if row.locks.is_empty() {
+            return;
+        }
+        let mut line = self.line();
+        line.write(0, LOCK_LABEL, Paint::Plain);
+        let mut order: Vec<&Lock> = row.locks.iter().collect();
+        order.sort_by_key(|lock| (lock.from, lock.holds));
+        let mut shown: Vec<Option<usize>> = vec![None; self.columns];
+        for (at, lock) in order.iter().enumerate() {
+            self.cover(lock.from, lock.to, |column, _| shown[column] = Some(at));
+        }
+        let [holds, waits] = self.glyphs.locks;
+        let mut column = self.gutter;
+        for alike in shown.chunk_by(|a, b| a == b) {
+            if let Some(lock) = alike[0].map(|at| order[at]) {
+                let (fill, used) = match lock.holds {
+                    true => (holds, &mut self.used_halts.holds),
+                    false => (waits, &mut self.used_halts.waits),
+                };
+                *used = true;
+                for at in column..column + alike.len() {
+                    line.put(at, fill, Paint::Plain);
+                }
+                let number = lock.resource.to_string();
+                if number.len() < alike.len() {
+                    line.write(column, &number, Paint::Plain);
+                }
+            }
+            column += alike.len();
+        }
+        self.print(&line);
+    }
+
+    /// What was drawn of this, by its characters.
+    pub(super) fn halts_legend(&self) -> Vec<String> {
+        let (glyphs, used) = (self.glyphs, &self.used_halts);
+        let [holds, waits] = glyphs.locks;
+        let entries = [
+            (used.suspended, glyphs.suspended, "suspended"),
+            (used.locked_out, glyphs.locked_out, "waiting for a lock"),
+            (used.spinning, glyphs.spinning, "spinning"),
+            (used.holds, holds, "holds a resource"),
+            (used.waits, waits, "waits for one"),
+        ];
+        let drawn = entries.into_iter().filter(|&(is_used, ..)| is_used);
+        drawn.map(|(_, glyph, text)| format!("{glyph} {text}")).collect()
+    }
+}
