@@ -1,11 +1,8 @@
 //! The cell of the column `follows`: `camera; radar`. The tasks may stand anywhere in the table.
 
-use super::TableReader;
-use super::header::Column;
 use super::rows::Cell;
-use super::task::Row;
 use crate::problem::Span;
-use layland_model::{Index, System, Task, TaskId, nearest};
+use layland_model::{System, Task, TaskId, nearest};
 use std::collections::BTreeMap;
 
 /// What stands between two tasks.
@@ -14,66 +11,52 @@ const BETWEEN: char = ';';
 /// What a row says that its task follows.
 pub(super) struct Following {
     /// The position of the task.
-    task: usize,
+    pub task: usize,
     names: String,
-    span: Span,
+    pub span: Span,
 }
 
 impl Following {
-    /// Of a row that has such a cell.
-    pub(super) fn of(
-        columns: &[Option<Column>],
-        cells: &[Cell<'_>],
-        task: usize,
-    ) -> Option<Following> {
-        let mut all = columns.iter().zip(cells);
-        let is_it = |column: &Option<Column>| column.as_ref().is_some_and(|c| c.key == "follows");
-        let (_, cell) = all.find(|(column, _)| is_it(column))?;
+    /// What the cell of a task says, if it says anything.
+    pub(super) fn of(cell: &Cell<'_>, task: usize) -> Option<Following> {
         let names = cell.text.trim().to_owned();
         (!names.is_empty()).then(|| Following { task, names, span: cell.span.clone() })
     }
+
+    /// The tasks of these names. `false` for whether a guess is wanted saves the time where nobody reads it.
+    pub(super) fn tasks(&self, ids: &Ids, guesses: bool) -> Result<Box<[TaskId]>, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let mut follows = Vec::new();
+        for name in self.names.split(BETWEEN).map(str::trim) {
+            if let Some(&id) = ids.get(name) {
+                follows.push(id);
+                continue;
+            }
+            if name.is_empty() {
+                faults.push(Fault {
+                    message: "a name is missing".to_owned(),
+                    help: "write names with semicolons between them: camera; radar".to_owned(),
+                });
+                continue;
+            }
+            let near = guesses.then(|| nearest(name, ids.keys().map(String::as_str))).flatten();
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "name a task of this table, and put semicolons between names".to_owned(),
+            };
+            faults.push(Fault { message: format!("there is no task `{name}`"), help });
+        }
+        if faults.is_empty() { Ok(follows.into()) } else { Err(faults) }
+    }
 }
 
-impl TableReader<'_> {
-    /// Gives every task the tasks that it follows.
-    pub(super) fn follow(&mut self, following: &[Following], tasks: &mut [Row]) {
-        if following.is_empty() {
-            return;
-        }
-        let mut ids: BTreeMap<String, TaskId> = BTreeMap::new();
-        for (at, row) in tasks.iter().enumerate() {
-            ids.entry(row.task.name.clone()).or_insert(TaskId::from_index(at));
-        }
-        for Following { task, names, span } in following {
-            let mut follows = Vec::new();
-            for name in names.split(BETWEEN).map(str::trim) {
-                let (message, help) = match ids.get(name) {
-                    Some(&id) => {
-                        follows.push(id);
-                        continue;
-                    }
-                    None if name.is_empty() => (
-                        "a name is missing".to_owned(),
-                        "write names with semicolons between them: camera; radar".to_owned(),
-                    ),
-                    None => {
-                        let near = match self.problems.is_full() {
-                            true => None,
-                            false => nearest(name, ids.keys().map(String::as_str)),
-                        };
-                        let help = match near {
-                            Some(near) => format!("did you mean `{near}`?"),
-                            None => "name a task of this table, and put semicolons between names"
-                                .to_owned(),
-                        };
-                        (format!("there is no task `{name}`"), help)
-                    }
-                };
-                self.error("layland::csv::follows", span.clone(), message, &help);
-            }
-            tasks[*task].task.follows = follows.into();
-        }
-    }
+/// The tasks of a table by their names. Of several of one name it is the first.
+pub(super) type Ids = BTreeMap<String, TaskId>;
+
+/// Why a cell names no task.
+pub(super) struct Fault {
+    pub message: String,
+    pub help: String,
 }
 
 /// What a task follows as a cell; none if a name cannot be written in one.

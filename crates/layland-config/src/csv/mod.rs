@@ -28,9 +28,9 @@ pub use write::to_csv;
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::keys::keys_of;
 use crate::problem::{Problem, Problems, Span};
-use follows::Following;
+use follows::{Following, Ids};
 use header::Column;
-use layland_model::{CpuSet, Field, Index, Platform, System, SystemPart, Task};
+use layland_model::{CpuSet, Field, Index, Platform, System, SystemPart, Task, TaskId};
 use rows::{Cell, RawRow, Rows, separator};
 use steps::Named;
 
@@ -93,12 +93,31 @@ pub(crate) fn read(
         }
         if let Some(task) = reader.task(&columns, &cells, &levels, tasks.len()) {
             spans.push(cells[0].span.clone());
-            following.extend(Following::of(&columns, &cells, tasks.len()));
+            let mut named = columns.iter().zip(&cells);
+            let followed =
+                named.find(|(column, _)| column.as_ref().is_some_and(|c| c.key == "follows"));
+            following.extend(followed.and_then(|(_, cell)| Following::of(cell, tasks.len())));
             tasks.push(task);
         }
     }
     reader.report_unit();
-    reader.follow(&following, &mut tasks);
+    if !following.is_empty() {
+        let mut ids = Ids::new();
+        for (at, row) in tasks.iter().enumerate() {
+            ids.entry(row.task.name.clone()).or_insert(TaskId::from_index(at));
+        }
+        for cell in &following {
+            match cell.tasks(&ids, !reader.problems.is_full()) {
+                Ok(follows) => tasks[cell.task].task.follows = follows,
+                Err(faults) => {
+                    for fault in faults {
+                        let span = cell.span.clone();
+                        reader.error("layland::csv::follows", span, fault.message, &fault.help);
+                    }
+                }
+            }
+        }
+    }
     let used = tasks.iter().filter_map(|task| task.affinity.of(&CpuSet::new())?.highest());
     let used = used.max().map(|cpu| cpu.index() + 1);
     let cpus = match preamble.cpus {

@@ -388,7 +388,7 @@ fn an_end_leaves_nothing_behind() {
     for_every_policy("removed", any_kind(), |spec, system, policy, seed| {
         let logged = Logged::new(policy.clone());
         let log = logged.log();
-        let options = SimOptions { seed, ..SimOptions::until(jobs(200, system)) };
+        let options = SimOptions { seed, ..SimOptions::until(jobs(100, system)) };
         simulate(system, logged, &mut NoRecord, &options).expect("it is short");
         let Comparison { compared, differing } =
             removed_early(policy, system, &log.lock().unwrap());
@@ -414,7 +414,7 @@ fn a_table_says_what_the_policy_will_decide() {
     for_every_policy("ahead", systems, |spec, system, policy, seed| {
         let logged = Logged::new(policy.clone());
         let log = logged.log();
-        let options = SimOptions { seed, ..SimOptions::until(jobs(200, system)) };
+        let options = SimOptions { seed, ..SimOptions::until(jobs(100, system)) };
         simulate(system, logged, &mut NoRecord, &options).expect("it is short");
         let shares = compare(policy, system, &log.lock().unwrap());
         let shares = shares.map_err(|how| TestCaseError::fail(format!("{spec}: {how}")))?;

@@ -290,7 +290,7 @@ fn no_response_is_longer_than_its_bound() {
         systems(1..2, 6, 30..100, Deadlines::Arbitrary),
         systems(1..2, 6, 30..100, Deadlines::Implicit),
     ];
-    on_random(2_500, 1_500, (inputs, any::<u8>(), any::<u64>()), |(system, sporadic, seed)| {
+    on_random(1_250, 750, (inputs, any::<u8>(), any::<u64>()), |(system, sporadic, seed)| {
         let systems = [system.clone(), some_sporadic(system, sporadic)];
         let mut any = false;
         for analysis in catalogue::RESPONSES {

@@ -139,7 +139,8 @@ fn who_stops_by_a_step_of_its_own_is_not_preempted() {
     let [asks, gets, gives] =
         [LockMark::Requested, LockMark::Granted, LockMark::Unlocked].map(lock);
     let [sleeps, wakes] = [MarkKind::Suspended(job), MarkKind::Resumed(job)];
-    let cases: [(&str, &[(i64, MarkKind)], u32, i64, u64); 13] = [
+    type Case<'a> = (&'a str, &'a [(i64, MarkKind)], u32, i64, u64);
+    let cases: [Case<'_>; 13] = [
         ("without a step", &[], 0, 5, 1),
         ("a move without a gap", &[], 1, 3, 1),
         ("suspends itself", &[(3, sleeps.clone()), (5, wakes.clone())], 0, 5, 0),
