@@ -32,6 +32,8 @@
 //! | deadlines, offsets, arrivals | [`Deadlines`], [`Offsets`], [`Arrivals`] |
 //! | criticality levels | [`Criticalities`], [`TwoBudgets`] |
 //! | affinities | [`Affinities`] |
+//! | DAG tasks | [`Graphs`] |
+//! | critical sections, self-suspensions | [`Sections`], [`Suspensions`] |
 //!
 //! The Dirichlet-rescale algorithm (DRS) is left out on purpose: its authors withdrew it because
 //! its vectors are not uniform. [`ConvolutionalFixedSum`] takes its place.
@@ -42,20 +44,26 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod affinity;
+mod criticalities;
 mod error;
+mod graphs;
 mod parameters;
 mod random;
 mod recipe;
 mod rounding;
+mod steps;
 pub mod text;
 mod timing;
 mod two_budgets;
 mod utilization;
 
 pub use affinity::Affinities;
+pub use criticalities::Criticalities;
 pub use error::{GenError, Infeasible};
+pub use graphs::{Graphs, Shape};
 pub use random::{Aspect, Random};
-pub use recipe::{Criticalities, Generator, Recipe};
+pub use recipe::{Generator, Recipe};
+pub use steps::{Sections, Suspensions};
 pub use timing::{Arrivals, Deadlines, Offsets, Periods};
 pub use two_budgets::TwoBudgets;
 pub use utilization::Utilizations;

@@ -93,6 +93,13 @@ impl Part<'_, '_> {
         let name = self.full(name);
         self.reader.list(&name)
     }
+    /// A list of two.
+    pub(crate) fn pair<T: FromStr + Copy>(&mut self, name: &str) -> Result<(T, T), GenError> {
+        match self.list(name)?[..] {
+            [one, other] => Ok((one, other)),
+            _ => Err(self.invalid(name)),
+        }
+    }
     pub(crate) fn invalid(&self, name: &str) -> GenError {
         self.reader.invalid(&self.full(name))
     }

@@ -41,6 +41,10 @@ pub enum Aspect {
     Criticalities = 4,
     Offsets = 5,
     Affinities = 6,
+    Graphs = 7,
+    Sections = 8,
+    Suspensions = 9,
+    Steps = 10,
 }
 
 /// A stream of random numbers. The same on every machine.

@@ -1,46 +1,28 @@
 //! [`Recipe`]: every parameter of a family of random systems, and the systems themselves.
 
 use crate::affinity::hall_condition;
+use crate::graphs::expanded;
 use crate::parameters::{Reader, Writer};
-use crate::rounding::{share, uniform_rate};
+use crate::rounding::share;
+use crate::steps::{self, StepStreams};
 use crate::timing::PeriodSampler;
 use crate::utilization::Sampler;
 use crate::{
-    Affinities, Arrivals, Aspect, Deadlines, GenError, Offsets, Periods, Random, TwoBudgets,
-    Utilizations,
+    Affinities, Arrivals, Aspect, Criticalities, Deadlines, GenError, Graphs, Offsets, Periods,
+    Random, Sections, Suspensions, TwoBudgets, Utilizations,
 };
 use layland_model::{
-    CpuSet, Criticality, Duration, Levels, Provenance, Rate, Service, System, TIME_LIMIT, Task,
+    CpuSet, Duration, Levels, Provenance, Rate, Service, System, TIME_LIMIT, Task,
 };
 
 /// The version of the rules by which a recipe becomes a set. It changes whenever the same recipe
 /// gives other bytes.
 const RULES: u32 = 1;
 
-/// How criticality levels and their execution times are drawn.
-///
-/// The drawn utilization is that of the lowest level, `C_0 / T`. A task of level `l` has
-/// `C_k = floor(f C_{k-1})` for `k` from 1 to `l`, rounded down to a granule, with a factor `f`
-/// drawn for each; above its own level it keeps the execution time of its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Criticalities {
-    /// The names of the levels, low to high: two or more.
-    pub levels: Vec<String>,
-    /// The probability of each level, in the same order; they sum to 1.
-    pub probabilities: Vec<Rate>,
-    /// The least factor, at least 1.
-    pub min_factor: Rate,
-    /// The largest factor; `f` is uniform on `[min_factor, max_factor]`.
-    pub max_factor: Rate,
-    /// Whether execution times are cut at the period, rounded down to a granule, but not below the
-    /// level before.
-    pub capped: bool,
-}
-
 /// Every parameter of a family of random systems.
 ///
-/// A set is made in this order: utilizations, periods, execution times, criticality levels,
-/// deadlines, offsets, affinities. Tasks are named `t1`, `t2`, .. in the order in which their
+/// A set is made in this order: utilizations, periods, execution times, criticality levels, graphs,
+/// steps, deadlines, offsets, affinities. Tasks are named `t1`, `t2`, .. in the order in which their
 /// utilizations were drawn, which is also their rank.
 ///
 /// `C = max(1 granule, floor(u T))` in whole granules.
@@ -84,6 +66,12 @@ pub struct Recipe {
     pub criticalities: Option<Criticalities>,
     /// Criticality levels that are not drawn; not together with `criticalities`.
     pub two_budgets: Option<TwoBudgets>,
+    /// The graphs, if tasks are DAG tasks; not together with criticality levels or `min_wcet`.
+    pub graphs: Option<Graphs>,
+    /// The critical sections, if tasks share resources; not together with criticality levels or graphs.
+    pub sections: Option<Sections>,
+    /// The self-suspensions, if there are any; not together with criticality levels or graphs.
+    pub suspensions: Option<Suspensions>,
     /// The affinities.
     pub affinities: Affinities,
     /// Whether the whole set is drawn again until Hall's condition holds: no set of CPUs has tasks
@@ -115,6 +103,9 @@ impl Recipe {
             arrivals: Arrivals::Periodic,
             criticalities: None,
             two_budgets: None,
+            graphs: None,
+            sections: None,
+            suspensions: None,
             affinities: Affinities::Global,
             feasible: false,
             tries: 1000,
@@ -150,6 +141,7 @@ impl Recipe {
                 return Err(GenError::parameter("levels", two_budgets.levels, help));
             }
         }
+        self.check_structure()?;
         let utilizations = self.utilizations.sampler()?;
         let periods = self.periods.sampler()?;
         if granularity > periods.shortest() {
@@ -158,6 +150,39 @@ impl Recipe {
         }
         let provenance = self.provenance(0);
         Ok(Generator { periods, utilizations, recipe: self.clone(), provenance })
+    }
+
+    /// Checks graphs and steps, and whether they go with the rest.
+    fn check_structure(&self) -> Result<(), GenError> {
+        let levels = self.criticalities.is_some() || self.two_budgets.is_some();
+        let refuse = |what, help| Err(GenError::parameter(what, "given", help));
+        if let Some(graphs) = &self.graphs {
+            graphs.check()?;
+            if levels {
+                return refuse(
+                    "levels",
+                    "nodes of graphs have one WCET: leave levels or graphs out",
+                );
+            }
+            if self.min_wcet > Service::ZERO {
+                return refuse("min_wcet", "nodes share a volume: leave it or graphs out");
+            }
+        }
+        let steps = [
+            ("sections", self.sections.as_ref().map(Sections::check)),
+            ("suspensions", self.suspensions.as_ref().map(Suspensions::check)),
+        ];
+        for (name, checked) in steps {
+            let Some(checked) = checked else { continue };
+            checked?;
+            if self.graphs.is_some() {
+                return refuse(name, "nodes of graphs only execute: leave them or graphs out");
+            }
+            if levels {
+                return refuse(name, "jobs with steps have one WCET: leave them or levels out");
+            }
+        }
+        Ok(())
     }
 
     /// The `index`-th set, which does not depend on the others. For many sets of one recipe,
@@ -197,6 +222,9 @@ impl Recipe {
             arrivals: Arrivals::read(&mut from)?,
             criticalities: Criticalities::read(&mut from)?,
             two_budgets: TwoBudgets::read(&mut from)?,
+            graphs: Graphs::read(&mut from)?,
+            sections: Sections::read(&mut from)?,
+            suspensions: Suspensions::read(&mut from)?,
             affinities: Affinities::read(&mut from)?,
             feasible: from.get("feasible")?,
             tries: from.get("tries")?,
@@ -224,6 +252,15 @@ impl Recipe {
         }
         if let Some(two_budgets) = &self.two_budgets {
             two_budgets.write(&mut to);
+        }
+        if let Some(graphs) = &self.graphs {
+            graphs.write(&mut to);
+        }
+        if let Some(sections) = &self.sections {
+            sections.write(&mut to);
+        }
+        if let Some(suspensions) = &self.suspensions {
+            suspensions.write(&mut to);
         }
         self.affinities.write(&mut to);
         to.put("feasible", self.feasible);
@@ -298,6 +335,7 @@ impl Generator {
         let granule = recipe.granularity;
         let utilizations = self.utilizations.draw(&mut streams.utilizations)?;
         let mut tasks = Vec::with_capacity(utilizations.len());
+        let mut graphs = Vec::new();
         for (i, u) in utilizations.iter().enumerate() {
             // ceil(min_wcet / u), with min_wcet rounded up to a granule.
             let min_wcet = granule * recipe.min_wcet.at_unit_speed().div_ceil(granule);
@@ -320,8 +358,21 @@ impl Generator {
             if let Some(two_budgets) = &recipe.two_budgets {
                 two_budgets.apply(&mut task, i, granule);
             }
-            let own = task.own_wcet();
-            task.deadline = recipe.deadlines.draw(own, period, granule, &mut streams.deadlines);
+            let mut needed = task.own_wcet();
+            if let Some(shape) = &recipe.graphs {
+                let random = &mut streams.graphs;
+                let graph = shape.draw(wcet, period, granule, recipe.tries, random)?;
+                needed = graph.length.at_unit_speed();
+                graphs.push(graph);
+            }
+            let (sections, suspensions) = (recipe.sections.as_ref(), recipe.suspensions.as_ref());
+            if sections.is_some() || suspensions.is_some() {
+                let (tries, streams) = (recipe.tries, &mut streams.steps);
+                let suspended =
+                    steps::draw(&mut task, sections, suspensions, granule, tries, streams)?;
+                needed += suspended.at_unit_speed();
+            }
+            task.deadline = recipe.deadlines.draw(needed, period, granule, &mut streams.deadlines);
             task.offset = recipe.offsets.draw(period, granule, &mut streams.offsets);
             task.behaviour = recipe.arrivals.behaviour(period, granule);
             tasks.push(task);
@@ -334,6 +385,12 @@ impl Generator {
             system.levels = two_budgets.names();
         }
         recipe.affinities.draw(&mut system, &mut streams.affinities);
+        if recipe.graphs.is_some() {
+            system = expanded(&system, &graphs);
+        }
+        if let Some(sections) = &recipe.sections {
+            system.resources = sections.resources(recipe.cpus);
+        }
         Ok(Some(system))
     }
 }
@@ -346,6 +403,8 @@ struct Streams {
     criticalities: Random,
     offsets: Random,
     affinities: Random,
+    graphs: Random,
+    steps: StepStreams,
 }
 
 impl Streams {
@@ -357,95 +416,12 @@ impl Streams {
             criticalities: Random::new(seed, index, Aspect::Criticalities),
             offsets: Random::new(seed, index, Aspect::Offsets),
             affinities: Random::new(seed, index, Aspect::Affinities),
+            graphs: Random::new(seed, index, Aspect::Graphs),
+            steps: StepStreams {
+                sections: Random::new(seed, index, Aspect::Sections),
+                suspensions: Random::new(seed, index, Aspect::Suspensions),
+                order: Random::new(seed, index, Aspect::Steps),
+            },
         }
-    }
-}
-
-impl Criticalities {
-    /// Two levels, LO and HI: a task is HI with the given probability, and then has `factor` times
-    /// the execution time; not capped.
-    pub fn dual(probability: Rate, factor: Rate) -> Criticalities {
-        Criticalities {
-            levels: vec!["LO".to_owned(), "HI".to_owned()],
-            probabilities: vec![&Rate::ONE - &probability, probability],
-            min_factor: factor.clone(),
-            max_factor: factor,
-            capped: false,
-        }
-    }
-
-    fn check(&self) -> Result<(), GenError> {
-        let names_ok =
-            self.levels.iter().all(|name| !name.is_empty() && !name.contains(char::is_whitespace));
-        if !(2..=255).contains(&self.levels.len()) || !names_ok {
-            let help = "name two levels or more, without spaces, low to high";
-            return Err(GenError::parameter("levels", self.levels.join(" "), help));
-        }
-        let sum: Rate = self.probabilities.iter().cloned().sum();
-        let negative = self.probabilities.iter().any(|p| *p < Rate::ZERO);
-        if self.probabilities.len() != self.levels.len() || negative || sum != Rate::ONE {
-            let help = "give one probability per level; they sum to 1";
-            return Err(GenError::parameter("probabilities", sum, help));
-        }
-        if self.min_factor < Rate::ONE
-            || self.min_factor > self.max_factor
-            || self.max_factor > Rate::whole(1000)
-        {
-            let value = format!("{} to {}", self.min_factor, self.max_factor);
-            let help = "factors are 1 at least, 1000 at most, and in order";
-            return Err(GenError::parameter("factor", value, help));
-        }
-        Ok(())
-    }
-
-    /// Draws the level of a task that has the execution time of the lowest, and the other times.
-    fn draw(&self, task: &mut Task, granule: Duration, random: &mut Random) {
-        let drawn = uniform_rate(&Rate::ZERO, &Rate::ONE, random);
-        let mut sum = Rate::ZERO;
-        let mut level = 0;
-        for (at, probability) in self.probabilities.iter().enumerate() {
-            sum = &sum + probability;
-            if *probability > Rate::ZERO {
-                level = at;
-                if drawn < sum {
-                    break;
-                }
-            }
-        }
-        for at in 1..self.levels.len() {
-            let below = task.wcet[at - 1];
-            let factor = uniform_rate(&self.min_factor, &self.max_factor, random);
-            task.wcet.push(if at > level {
-                below
-            } else {
-                let grown = share(&factor, below.at_unit_speed(), granule).at_unit_speed();
-                let whole = share(&Rate::ONE, task.period, granule).at_unit_speed();
-                let cap = if self.capped { whole } else { Service::MAX };
-                grown.min(cap).max(below)
-            });
-        }
-        task.criticality = Criticality(level as u8);
-    }
-
-    fn write(&self, to: &mut Writer) {
-        to.put_list("criticality.levels", &self.levels);
-        to.put_list("criticality.probabilities", &self.probabilities);
-        to.put("criticality.min_factor", &self.min_factor);
-        to.put("criticality.max_factor", &self.max_factor);
-        to.put("criticality.capped", self.capped);
-    }
-
-    fn read(from: &mut Reader) -> Result<Option<Criticalities>, GenError> {
-        if from.find::<String>("criticality.levels")?.is_none() {
-            return Ok(None);
-        }
-        let mut from = from.part("criticality");
-        Ok(Some(Criticalities {
-            levels: from.list("levels")?,
-            probabilities: from.list("probabilities")?,
-            min_factor: from.get("min_factor")?,
-            max_factor: from.get("max_factor")?,
-            capped: from.get("capped")?,
-        }))
     }
 }

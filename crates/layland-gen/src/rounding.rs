@@ -33,6 +33,35 @@ pub(crate) fn uniform_rate(min: &Rate, max: &Rate, random: &mut Random) -> Rate 
     min + &(&(max - min) * &Rate::new(random.between(0, STEPS), STEPS))
 }
 
+/// A probability, rounded down to a multiple of `2^-50`: 0 never happens, and 1 always does.
+pub(crate) struct Chance(i64);
+
+impl Chance {
+    pub(crate) fn new(probability: &Rate) -> Chance {
+        Chance((probability * &Rate::whole(STEPS)).floor().unwrap_or(STEPS))
+    }
+
+    /// Whether it happens this time.
+    pub(crate) fn happens(&self, random: &mut Random) -> bool {
+        random.between(0, STEPS - 1) < self.0
+    }
+}
+
+/// Parts a whole number by random weights, uniform on 1 to 100; each part is 1 at least, even where that is more.
+pub(crate) fn split(whole: i64, parts: usize, random: &mut Random) -> Vec<i64> {
+    let weights: Vec<i64> = (0..parts).map(|_| random.between(1, 100)).collect();
+    let sum: i64 = weights.iter().sum();
+    let rest = (whole - parts as i64).max(0);
+    let share = |weight: i64| (i128::from(rest) * i128::from(weight) / i128::from(sum)) as i64;
+    let mut until = 0;
+    let mut part = |weight: &i64| {
+        let before = share(until);
+        until += weight;
+        1 + share(until) - before
+    };
+    weights.iter().map(&mut part).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

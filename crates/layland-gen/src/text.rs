@@ -9,7 +9,7 @@
 //! Every error is a sentence that says what to write.
 
 use crate::{Affinities, Arrivals, Deadlines, Offsets, Periods};
-use layland_model::{Duration, ParseTimeError, Rate};
+use layland_model::{Duration, ParseTimeError, Rate, Service};
 
 /// `name:rest` or `name`.
 fn parts(text: &str) -> (&str, &str) {
@@ -26,6 +26,39 @@ pub fn rates(text: &str) -> Result<(Rate, Rate), String> {
     match text.split_once("..") {
         Some((min, max)) => Ok((rate(min)?, rate(max)?)),
         None => rate(text).map(|both| (both.clone(), both)),
+    }
+}
+
+/// `MIN..MAX` or one number for both.
+pub fn counts(text: &str) -> Result<(u32, u32), String> {
+    let count = |part: &str| {
+        part.trim().parse::<u32>().map_err(|_| format!("`{text}` is not MIN..MAX, as in 5..20"))
+    };
+    match text.split_once("..") {
+        Some((min, max)) => Ok((count(min)?, count(max)?)),
+        None => count(text).map(|both| (both, both)),
+    }
+}
+
+/// `MIN..MAX`, or as in experiments with SchedCAT `short` (1us..15us), `medium` (1us..100us) or `long` (5us..1280us).
+pub fn sections(text: &str) -> Result<(Service, Service), String> {
+    let text = match text {
+        "short" => "1us..15us",
+        "medium" => "1us..100us",
+        "long" => "5us..1280us",
+        text => text,
+    };
+    let (min, max) = text.split_once("..").unwrap_or((text, text));
+    Ok((duration(min)?.at_unit_speed(), duration(max)?.at_unit_speed()))
+}
+
+/// `MIN..MAX` of the period less the WCET; `short` is 0.01..0.1, `medium` 0.1..0.3 and `long` 0.3..0.6.
+pub fn suspension(text: &str) -> Result<(Rate, Rate), String> {
+    match text {
+        "short" => rates("0.01..0.1"),
+        "medium" => rates("0.1..0.3"),
+        "long" => rates("0.3..0.6"),
+        text => rates(text),
     }
 }
 

@@ -205,8 +205,9 @@ impl PeriodSampler {
     }
 }
 
-/// How the relative deadlines are drawn. `C` is the task's own WCET, and `x` uniform on
-/// `[min, max]`. Deadlines are at least `C`, except where the period is shorter than `C` already.
+/// How the relative deadlines are drawn. `C` is the task's own WCET, with its suspensions, or the longest path of its
+/// graph; `x` is uniform on `[min, max]`. Deadlines are at least `C`, except where the period is shorter than
+/// that already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deadlines {
     /// `D = T`.

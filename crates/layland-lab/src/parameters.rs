@@ -1,7 +1,10 @@
 //! The parameters of a random system, as text: the options of `layland gen`, by name, and the changes that are
 //! made to the system afterwards.
 
-use layland_gen::{Criticalities, GenError, Recipe, TwoBudgets, Utilizations, text};
+use layland_gen::{
+    Criticalities, GenError, Graphs, Recipe, Sections, Shape, Suspensions, TwoBudgets,
+    Utilizations, text,
+};
 use layland_model::{CpuSet, Duration, ExecutionModel, Rate, Service, System};
 use layland_offline::{Heuristic, semi_partition};
 use std::collections::BTreeMap;
@@ -39,6 +42,24 @@ pub const PARAMETERS: &[(&str, &str)] = &[
     ("levels", "how many criticality levels, given to the tasks in turn, each with two WCETs"),
     ("level_factor", "with levels: the WCET at its own level and above over that below (1.5)"),
     ("lowest_grows", "with levels: whether tasks of the lowest have the larger one, too (true)"),
+    ("graphs", "gnp or fork-join: DAG tasks, of which each has the utilization of its graph"),
+    ("nodes", "with graphs: MIN..MAX nodes each (5..20)"),
+    (
+        "edge_probability",
+        "with graphs: of an edge between two nodes (gnp: 0.2); of one more in parallel (fork-join: 0)",
+    ),
+    ("fork_probability", "fork-join: the probability that a branch forks again (0.8)"),
+    ("branches", "fork-join: MIN..MAX branches of a fork (2..6)"),
+    ("depth", "fork-join: how many forks are within each other at most (2)"),
+    ("resources", "how many resources are shared: jobs have critical sections within their WCETs"),
+    ("access", "with resources: the probability that a task uses one (0.25)"),
+    ("requests", "with resources: MIN..MAX requests of a job for each that its task uses (1..5)"),
+    ("section", "with resources: short (default), medium, long or MIN..MAX: how long one is held"),
+    ("suspensions", "MIN..MAX: how often a job suspends itself"),
+    (
+        "suspension",
+        "with suspensions: short (default), medium, long or MIN..MAX of the period less the WCET",
+    ),
     (
         "affinity",
         "global (default), clustered:K, partitioned, round-robin, levels:SOCKETS or nested",
@@ -123,7 +144,69 @@ impl Parameters {
             let lowest_grows = self.parsed("lowest_grows", true, str::parse)?;
             recipe.two_budgets = Some(TwoBudgets { levels, factor, lowest_grows });
         }
+        recipe.graphs = self.graphs()?;
+        self.steps(&mut recipe)?;
         Ok(recipe)
+    }
+
+    fn graphs(&self) -> Result<Option<Graphs>, (Option<&'static str>, String)> {
+        let about = ["nodes", "edge_probability", "fork_probability", "branches", "depth"];
+        let Some(shape) = self.given("graphs", &about)? else { return Ok(None) };
+        let nodes = self.parsed("nodes", (5, 20), text::counts)?;
+        let edge = |default| self.parsed("edge_probability", default, str::parse);
+        let shape = match shape {
+            "gnp" => {
+                let forks = ["fork_probability", "branches", "depth"];
+                if let Some(name) = forks.into_iter().find(|name| self.get(name).is_some()) {
+                    return Err((Some(name), "it goes with fork-join `graphs`".to_owned()));
+                }
+                Shape::Gnp { edge: edge(Rate::new(1, 5))? }
+            }
+            "fork-join" => Shape::ForkJoin {
+                fork: self.parsed("fork_probability", Rate::new(4, 5), str::parse)?,
+                branches: self.parsed("branches", (2, 6), text::counts)?,
+                depth: self.parsed("depth", 2, str::parse)?,
+                edge: edge(Rate::ZERO)?,
+            },
+            other => {
+                let message = format!("`{other}` is not known: use gnp or fork-join");
+                return Err((Some("graphs"), message));
+            }
+        };
+        Ok(Some(Graphs { shape, nodes }))
+    }
+
+    fn steps(&self, recipe: &mut Recipe) -> Result<(), (Option<&'static str>, String)> {
+        if self.given("resources", &["access", "requests", "section"])?.is_some() {
+            recipe.sections = Some(Sections {
+                resources: self.parsed("resources", 1, str::parse)?,
+                access: self.parsed("access", Rate::new(1, 4), str::parse)?,
+                requests: self.parsed("requests", (1, 5), text::counts)?,
+                length: text::sections(self.get("section").unwrap_or("short"))
+                    .map_err(|error| (Some("section"), error))?,
+            });
+        }
+        if self.given("suspensions", &["suspension"])?.is_some() {
+            recipe.suspensions = Some(Suspensions {
+                count: self.parsed("suspensions", (1, 1), text::counts)?,
+                share: text::suspension(self.get("suspension").unwrap_or("short"))
+                    .map_err(|error| (Some("suspension"), error))?,
+            });
+        }
+        Ok(())
+    }
+
+    /// A parameter that others say more about: none of these is there without it.
+    fn given(
+        &self,
+        name: &str,
+        about: &[&'static str],
+    ) -> Result<Option<&str>, (Option<&'static str>, String)> {
+        let given = self.get(name);
+        match about.iter().find(|about| given.is_none() && self.get(about).is_some()) {
+            Some(alone) => Err((Some(alone), format!("it goes with `{name}`"))),
+            None => Ok(given),
+        }
     }
 
     fn utilizations(&self, tries: u32) -> Result<Utilizations, (Option<&'static str>, String)> {
@@ -271,6 +354,12 @@ mod tests {
         assert_eq!(wrong("tasks=2 utilization=1 periods=long").0, "periods");
         assert_eq!(wrong("tasks=2 utilization=1 generator=magic").0, "generator");
         assert_eq!(wrong("tasks=2 utilization=1 pack=xyz").0, "pack");
+        assert_eq!(wrong("tasks=2 utilization=1 graphs=tree").0, "graphs");
+        assert_eq!(wrong("tasks=2 utilization=1 graphs=gnp nodes=few").0, "nodes");
+        assert_eq!(wrong("tasks=2 utilization=1 branches=2..3").0, "branches");
+        assert_eq!(wrong("tasks=2 utilization=1 graphs=gnp branches=2..3").0, "branches");
+        assert_eq!(wrong("tasks=2 utilization=1 resources=2 section=tiny").0, "section");
+        assert_eq!(wrong("tasks=2 utilization=1 suspension=short").0, "suspension");
         assert!(wrong("tasks=2 utilization=3").1.contains("never to"));
     }
 }

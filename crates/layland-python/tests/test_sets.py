@@ -139,6 +139,16 @@ def test_generated_sets_are_those_of_the_command(command):
         "--periods", "log:10ms..100ms", "--min", "0.1",
     )  # fmt: skip
     assert "".join(drawn.dumps("jsonl") for drawn in made) == text
+    graphs = layland.generate(2, "2.5", cpus=4, max=2, graphs="fork-join", nodes=(4, 9), branches=3, edge_probability="0.1")
+    assert "".join(drawn.dumps("jsonl") for drawn in graphs) == command(
+        "gen", "-n", "2", "-u", "2.5", "--cpus", "4", "--max", "2", "--graphs", "fork-join", "--nodes", "4..9",
+        "--branches", "3", "--edge-probability", "0.1", "--to", "jsonl",
+    )  # fmt: skip
+    steps = layland.generate(6, "2.5", cpus=4, resources=3, access="1/2", requests=2, section="medium", suspensions=1)
+    assert "".join(drawn.dumps("jsonl") for drawn in steps) == command(
+        "gen", "-n", "6", "-u", "2.5", "--cpus", "4", "--resources", "3", "--access", "1/2", "--requests", "2",
+        "--section", "medium", "--suspensions", "1", "--to", "jsonl",
+    )  # fmt: skip
     with pytest.raises(TypeError, match="exact"):
         layland.generate(6, 2.5)
     with pytest.raises(layland.UsageError, match="how many tasks"):

@@ -14,6 +14,7 @@ __all__ = ["generate"]
 
 RateLike: TypeAlias = str | int | Fraction
 RangeLike: TypeAlias = str | tuple[RateLike, RateLike]
+CountsLike: TypeAlias = int | str | tuple[int, int]
 
 
 def _rate(value: RateLike, what: str) -> str:
@@ -27,6 +28,13 @@ def _range(value: RangeLike, what: str) -> str:
         return value
     low, high = value
     return f"{_rate(low, what)}..{_rate(high, what)}"
+
+
+def _counts(value: CountsLike) -> str:
+    if isinstance(value, (int, str)):
+        return str(value)
+    low, high = value
+    return f"{low}..{high}"
 
 
 def generate(
@@ -51,6 +59,18 @@ def generate(
     criticality: Sequence[str] = (),
     probability: Sequence[RateLike] = (),
     factor: RangeLike | None = None,
+    graphs: str | None = None,
+    nodes: CountsLike | None = None,
+    edge_probability: RateLike | None = None,
+    fork_probability: RateLike | None = None,
+    branches: CountsLike | None = None,
+    depth: int | None = None,
+    resources: int | None = None,
+    access: RateLike | None = None,
+    requests: CountsLike | None = None,
+    section: str | None = None,
+    suspensions: CountsLike | None = None,
+    suspension: RangeLike | None = None,
     affinity: str | None = None,
     feasible: bool = False,
 ) -> list[TaskSet]:
@@ -76,6 +96,16 @@ def generate(
         As in ``"constrained:0.5..1"``, ``"uniform"``, ``"sporadic:1"``.
     criticality, probability, factor
         Levels from low to high, how likely each is, and the growth of WCETs from level to level.
+    graphs, nodes, edge_probability
+        DAG tasks: ``"gnp"`` or ``"fork-join"``; how many nodes each has, as in ``(5, 20)``; how likely an edge is.
+        ``tasks`` counts graphs, and each utilization is that of a graph: it may exceed 1 if ``max`` does.
+    fork_probability, branches, depth
+        Of ``"fork-join"``: how likely a branch forks again, how many branches a fork has, and how deep forks lie.
+    resources, access, requests, section
+        How many resources there are, how likely a task uses one, how often its jobs request it, and how long they hold
+        it, as in ``"short"``, ``"medium"`` or ``"10us..50us"``. Sections are a part of the WCET.
+    suspensions, suspension
+        How often a job suspends itself, and for which share of the period less the WCET, as in ``"short"``.
     affinity, feasible
         As in ``"clustered:2"``; whether to draw until the affinities can carry the set.
 
@@ -96,9 +126,16 @@ def generate(
     arguments = [f"--cpus={cpus}", f"--seed={seed}", f"--sets={sets}", f"--first={first}"]
     if tasks is not None:
         arguments.append(f"--tasks={tasks}")
-    rates = {"utilization": utilization, "min": min, "max": max}
+    rates = {
+        "utilization": utilization,
+        "min": min,
+        "max": max,
+        "edge-probability": edge_probability,
+        "fork-probability": fork_probability,
+        "access": access,
+    }
     arguments += [f"--{name}={_rate(value, name)}" for name, value in rates.items() if value is not None]
-    ranges = {"range": range, "factor": factor}
+    ranges = {"range": range, "factor": factor, "suspension": suspension}
     arguments += [f"--{name}={_range(value, name)}" for name, value in ranges.items() if value is not None]
     times = {"period-granularity": period_granularity, "granularity": granularity, "min-wcet": min_wcet}
     arguments += [f"--{name}={as_text(as_ns(time))}" for name, time in times.items() if time is not None]
@@ -108,9 +145,20 @@ def generate(
         "deadlines": deadlines,
         "offsets": offsets,
         "arrivals": arrivals,
+        "graphs": graphs,
+        "section": section,
         "affinity": affinity,
     }
     arguments += [f"--{name}={text}" for name, text in texts.items() if text is not None]
+    counts = {
+        "nodes": nodes,
+        "branches": branches,
+        "depth": depth,
+        "resources": resources,
+        "requests": requests,
+        "suspensions": suspensions,
+    }
+    arguments += [f"--{name}={_counts(value)}" for name, value in counts.items() if value is not None]
     arguments += [f"--criticality={level}" for level in criticality]
     arguments += [f"--probability={_rate(value, 'probability')}" for value in probability]
     arguments += ["--feasible"] * feasible

@@ -9,6 +9,9 @@ use layland_config::{Format, Host, RtAppPolicy, to_line};
 use layland_gen::{Criticalities, GenError, Offsets, Recipe, TwoBudgets, Utilizations, text};
 use layland_model::{Duration, Rate, Service, System};
 use std::path::{Path, PathBuf};
+use structure::{GraphArgs, StepArgs};
+
+mod structure;
 
 /// Utilizations on a lattice are multiples of one over this.
 const RESOLUTION: u32 = 1000;
@@ -29,6 +32,10 @@ Examples:
       mixed criticality with two execution times per task, and levels in turn
   layland gen -n 48 -u 18 --cpus 24 --affinity levels:2 --feasible
       affinities to all CPUs, a socket or one CPU, drawn again until they are feasible
+  layland gen -n 4 -u 5 --max 3 --cpus 8 --graphs gnp --nodes 5..20
+      DAG tasks: 4 graphs with a total utilization of 5, and of 3 at most each
+  layland gen -n 16 -u 3.2 --cpus 4 --resources 4 --access 0.25 --requests 1..3 --section medium
+      tasks that share 4 resources, with sections of up to 100 us
   layland gen --again set.toml
       make a generated set again from what is written in it";
 
@@ -111,6 +118,10 @@ pub(crate) struct GenArgs {
     /// With --levels: tasks of the lowest level keep the smaller execution time
     #[arg(long, requires = "levels", help_heading = "Criticality")]
     pub lowest_keeps: bool,
+    #[command(flatten)]
+    pub graphs: GraphArgs,
+    #[command(flatten)]
+    pub steps: StepArgs,
     /// How many CPUs the platform has
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Platform")]
     pub cpus: usize,
@@ -140,7 +151,9 @@ pub(crate) struct GenArgs {
     #[arg(conflicts_with_all = ["tasks", "utilization", "generator", "min", "max", "bounds", "range",
         "periods", "period_granularity", "granularity", "min_wcet", "deadlines", "offsets",
         "arrivals", "criticality", "probability", "factor", "capped", "levels", "level_factor",
-        "lowest_keeps", "cpus", "affinity",
+        "lowest_keeps", "shape", "nodes", "edge_probability", "fork_probability", "branches", "depth",
+        "resources", "access", "requests", "section", "suspensions", "suspension",
+        "cpus", "affinity",
         "feasible", "tries", "seed", "sets", "first"])]
     pub again: Option<String>,
     /// The format to write; by default the one that the extension of the file names, or else toml
@@ -308,6 +321,9 @@ fn recipe(args: &GenArgs) -> Result<Recipe, Failure> {
         factor: args.level_factor.clone(),
         lowest_grows: !args.lowest_keeps,
     });
+    recipe.graphs = args.graphs.graphs()?;
+    recipe.sections = args.steps.sections();
+    recipe.suspensions = args.steps.suspensions();
     recipe.affinities = text::affinities(&args.affinity).map_err(Failure::usage)?;
     recipe.feasible = args.feasible;
     recipe.tries = args.tries;

@@ -1,0 +1,117 @@
+//! The options for DAG tasks, critical sections and self-suspensions.
+
+use crate::ui::exit::Failure;
+use clap::{Args, ValueEnum};
+use layland_gen::{Graphs, Sections, Shape, Suspensions, text};
+use layland_model::{Rate, Service};
+
+#[derive(Args)]
+pub(crate) struct GraphArgs {
+    /// DAG tasks: -n says how many graphs there are, and each utilization is that of a graph. It may
+    /// exceed 1 if --max does
+    #[arg(long = "graphs", value_name = "SHAPE", value_enum, help_heading = "Graphs")]
+    #[arg(conflicts_with_all = ["criticality", "levels", "min_wcet", "resources", "suspensions"])]
+    pub shape: Option<ShapeArg>,
+    /// How many nodes a graph has
+    #[arg(long, value_name = "MIN..MAX", value_parser = text::counts, default_value = "5..20")]
+    #[arg(help_heading = "Graphs", requires = "shape")]
+    pub nodes: (u32, u32),
+    /// gnp: the probability of an edge between two nodes (0.2); fork-join: of one more edge between
+    /// two nodes that could run in parallel (0)
+    #[arg(long, value_name = "P", help_heading = "Graphs", requires = "shape")]
+    pub edge_probability: Option<Rate>,
+    /// fork-join: the probability that a branch forks again (0.8)
+    #[arg(long, value_name = "P", help_heading = "Graphs", requires = "shape")]
+    pub fork_probability: Option<Rate>,
+    /// fork-join: how many branches a fork has (2..6)
+    #[arg(long, value_name = "MIN..MAX", value_parser = text::counts)]
+    #[arg(help_heading = "Graphs", requires = "shape")]
+    pub branches: Option<(u32, u32)>,
+    /// fork-join: how many forks are within each other at most (2)
+    #[arg(long, value_name = "N", help_heading = "Graphs", requires = "shape")]
+    pub depth: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShapeArg {
+    /// Edges between all pairs of nodes with the same probability, connected
+    Gnp,
+    /// Nested fork-join: branches that fork and join again
+    ForkJoin,
+}
+
+impl GraphArgs {
+    pub(crate) fn graphs(&self) -> Result<Option<Graphs>, Failure> {
+        let edge = |default| self.edge_probability.clone().unwrap_or(default);
+        let shape = match self.shape {
+            None => return Ok(None),
+            Some(ShapeArg::Gnp) => {
+                let forks = [
+                    ("--fork-probability", self.fork_probability.is_some()),
+                    ("--branches", self.branches.is_some()),
+                    ("--depth", self.depth.is_some()),
+                ];
+                if let Some((name, _)) = forks.into_iter().find(|option| option.1) {
+                    return Err(Failure::usage(format!("{name} is about forks, and gnp has none"))
+                        .help("leave it out, or draw --graphs fork-join"));
+                }
+                Shape::Gnp { edge: edge(Rate::new(1, 5)) }
+            }
+            Some(ShapeArg::ForkJoin) => Shape::ForkJoin {
+                fork: self.fork_probability.clone().unwrap_or(Rate::new(4, 5)),
+                branches: self.branches.unwrap_or((2, 6)),
+                depth: self.depth.unwrap_or(2),
+                edge: edge(Rate::ZERO),
+            },
+        };
+        Ok(Some(Graphs { shape, nodes: self.nodes }))
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct StepArgs {
+    /// So many resources are shared: jobs have critical sections, which are a part of their WCETs
+    #[arg(long, value_name = "N", help_heading = "Locks and suspensions")]
+    #[arg(conflicts_with_all = ["criticality", "levels"])]
+    pub resources: Option<u32>,
+    /// The probability that a task uses a resource
+    #[arg(long, value_name = "P", default_value = "0.25", requires = "resources")]
+    #[arg(help_heading = "Locks and suspensions")]
+    pub access: Rate,
+    /// How often a job requests each resource that its task uses
+    #[arg(long, value_name = "MIN..MAX", value_parser = text::counts, default_value = "1..5")]
+    #[arg(help_heading = "Locks and suspensions", requires = "resources")]
+    pub requests: (u32, u32),
+    /// How long a task holds a resource: short is 1us..15us, medium 1us..100us, long 5us..1280us
+    #[arg(long, value_name = "MIN..MAX|short|medium|long", value_parser = text::sections)]
+    #[arg(default_value = "short", help_heading = "Locks and suspensions", requires = "resources")]
+    pub section: (Service, Service),
+    /// How often a job suspends itself
+    #[arg(long, value_name = "MIN..MAX", value_parser = text::counts)]
+    #[arg(help_heading = "Locks and suspensions", conflicts_with_all = ["criticality", "levels"])]
+    pub suspensions: Option<(u32, u32)>,
+    /// For which share of the period less the WCET it does so: short is 0.01..0.1, medium 0.1..0.3, long
+    /// 0.3..0.6
+    #[arg(long, value_name = "MIN..MAX|short|medium|long", value_parser = text::suspension)]
+    #[arg(
+        default_value = "short",
+        help_heading = "Locks and suspensions",
+        requires = "suspensions"
+    )]
+    pub suspension: (Rate, Rate),
+}
+
+impl StepArgs {
+    pub(crate) fn sections(&self) -> Option<Sections> {
+        self.resources.map(|resources| Sections {
+            resources,
+            access: self.access.clone(),
+            requests: self.requests,
+            length: self.section,
+        })
+    }
+
+    pub(crate) fn suspensions(&self) -> Option<Suspensions> {
+        self.suspensions.map(|count| Suspensions { count, share: self.suspension.clone() })
+    }
+}
