@@ -203,6 +203,9 @@ pub enum Violation {
     /// The rule: a job does not get a lock that it could have.
     #[error("{job} comes first on CPU {cpu} at {at} and does not get what it has asked for")]
     NotGranted { job: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job asks for a lock, gets or gives back one or suspends itself while another job comes before it.
+    #[error("{job} does a step at {at} on CPU {cpu}, where it does not come first")]
+    NotSelected { job: JobName, cpu: CpuId, at: Time },
     /// The rule: a job holds a CPU while it waits for a lock, suspends itself or may not begin.
     #[error("{job} runs on CPU {cpu} at {at}, where it has to wait")]
     RunsWaiting { job: JobName, cpu: CpuId, at: Time },

@@ -52,9 +52,8 @@ fn before_the_end(trace: &Trace, cpus: usize) -> (Ran, Vec<Mark>) {
     (ran, trace.marks.iter().filter(rests).cloned().collect())
 }
 
-/// A schedule keeps its rule, and that of one protocol seldom keeps the rule of another. It does where they differ in
-/// when a job asks for a lock, or suspends itself, that has not executed up to then: the checker sees who runs, and
-/// not who is selected.
+/// A schedule keeps its rule, and that of one protocol does not keep the rule of another. It may where the two differ
+/// only at instants at which jobs become ready: there the checker does not know who had come.
 #[test]
 fn schedules_of_other_protocols_break_the_rule() {
     let (tried, missed) = (Cell::new(0), Cell::new(0));
@@ -91,7 +90,7 @@ fn schedules_of_other_protocols_break_the_rule() {
         Ok(true)
     });
     let (tried, missed) = (tried.get(), missed.get());
-    assert!(tried > 250 && 2 * missed < tried, "{missed} of {tried} are missed");
+    assert!(tried > 250 && 50 * missed < tried, "{missed} of {tried} are missed");
 }
 
 /// What is added to a trace, taken away or moved is found.

@@ -12,6 +12,7 @@ fn every_shipped_vector_passes() {
         ("mixed-criticality", 102),
         ("reservations", 52),
         ("resources", 62),
+        ("schedcat", 24),
         ("precedence", 36),
         ("global-classics", 42),
     ] {
@@ -72,6 +73,8 @@ fn a_wrong_expectation_fails() {
         ("resources/one_cpu", "\"pip_matching\":[0,5,5,0]", "\"pip_matching\":[0,5,6,0]"),
         ("resources/partitioned", "\"remote\":[0,3,4,0]", "\"remote\":[0,3,5,0]"),
         ("resources/partitioned", "\"spin\":[0,3,2,0]", "\"spin\":[0,3,1,0]"),
+        ("schedcat/locks", "\"remote\": [", "\"remote\": [1"),
+        ("schedcat/msrp", "\"spin\": [", "\"spin\": [1"),
         ("resources/suspension", "\"unified\":[9,15,32]", "\"unified\":[9,15,33]"),
         ("resources/ties", "[3,4,0,0,0,\"run\"]", "[3,5,0,0,0,\"run\"]"),
         ("run-qps/rq-42", "not-a-quasi-partition", "overload"),

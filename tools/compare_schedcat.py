@@ -1,0 +1,459 @@
+#!/usr/bin/env python3
+"""Holds schedulability tests and blocking bounds against SchedCAT itself.
+
+    git clone https://github.com/brandenburg/schedcat FOLDER
+    make -C FOLDER PYTHON=python2.7                     # needs SWIG, g++ and GMP
+    python3 tools/compare_schedcat.py target/release/layland --schedcat FOLDER
+    python3 tools/compare_schedcat.py target/release/layland --schedcat FOLDER --kit target/release/campaign
+                                      [--write crates/layland-testkit/vectors/schedcat]
+
+SchedCAT runs in a Python 2.7 of its own, which reads sets and writes what it finds as lines of JSON; `layland check`
+reads the same sets. One unit of SchedCAT is one nanosecond here, so that both round at the same places. It draws
+
+- `locks`: partitioned tasks of distinct priorities on two to four CPUs, every resource used on two CPUs or more, since
+  SchedCAT counts local ones as global. Verdicts and all response times under MPCP, FMLP+ (preemptive) and DPCP, at the
+  least common fixed point of SchedCAT's bounds and its suspension-aware response times.
+- `msrp`: the same with local resources, MSRP by its classic bounds and by its holistic ones.
+- `srp`: one CPU, EDF; SchedCAT's classic test for MSRP against SRP.
+- `edf`: global EDF by GFB, BAK, BAR, BCL, BCLI, RTA, FF-DBF and LOAD, the modules in Python and those in C++;
+  response times of RTA; tardiness under G-EDF and G-FL by a compliant vector, and Devi and Anderson's.
+- `fp`: global fixed priorities by Bertogna's and Guan's response times.
+- `one`: one CPU: QPA, and response times under fixed priorities and EDF.
+
+Some answers are known to be better here, and then it is enough that they are no worse: SchedCAT does not limit what one
+task adds to another in Bertogna's response times, takes the slack of all later deadlines for EDF on one CPU, searches
+LOAD and FF-DBF on a grid, and in BAR lets a job miss that waits for one unit less than it takes. It accepts by LOAD
+where the load is equal to its bound, which is not safe (docs/errata.md). Everything else has to be equal, and it ends
+with 1 if something is not. The compliant vectors are those of SchedCAT's Python, since its C++ sometimes has larger
+bounds.
+
+With --kit, the program of the test kit compares the blocking terms as well; with --write it keeps the first of these
+sets as vectors. Without SchedCAT it says what it needs, and does nothing.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+PEER = r"""
+from __future__ import division
+import json, sys
+from math import ceil
+sys.path.insert(0, sys.argv[1])
+import schedcat.sched.native as native
+import schedcat.sched.edf as edf
+import schedcat.sched.edf.gel_pl as gel
+import schedcat.sched.edf.gy_rta as gy
+import schedcat.sched.fp as fp
+import schedcat.sched.fp.bertogna as bertogna
+from schedcat.sched import get_native_taskset
+from schedcat.model.tasks import SporadicTask, TaskSystem
+from schedcat.model.resources import initialize_resource_model
+import schedcat.locking.bounds as bounds
+
+def system(one):
+    tasks = TaskSystem([SporadicTask(c, t, d) for c, t, d in one["times"]])
+    for at, task in enumerate(tasks):
+        task.id = at
+        if "cpu" in one:
+            task.partition = one["cpu"][at]
+    if "uses" in one:
+        initialize_resource_model(tasks)
+        for task, uses in zip(tasks, one["uses"]):
+            for q, count, length in uses:
+                task.resmodel[q].add_request(length)
+                task.resmodel[q].max_writes = count
+    return tasks
+
+def joint(one, apply, terms):
+    tasks = system(one)
+    bounds.assign_fp_preemption_levels(tasks)
+    costs = [t.cost for t in tasks]
+    for task in tasks:
+        task.response_time = task.cost
+    while True:
+        before = [t.response_time for t in tasks]
+        for task, cost in zip(tasks, costs):
+            task.cost = cost
+        found = apply(tasks, one)
+        for cpu in set(t.partition for t in tasks):
+            if not fp.uni_is_schedulable(1, TaskSystem([t for t in tasks if t.partition == cpu])):
+                return None
+        if [t.response_time for t in tasks] == before:
+            each = [[int(value) for value in terms(found, tasks, i, costs)] for i in range(len(tasks))]
+            return {"response": [int(r) for r in before], "terms": zip(*each)}
+
+def suspended(found, tasks, i, costs):
+    return found.get_remote_blocking(i), found.get_local_blocking(i)
+
+def fmlp(tasks, one):
+    return bounds.apply_part_fmlp_bounds(tasks, preemptive=True)
+
+def dpcp(tasks, one):
+    return bounds.apply_dpcp_bounds(tasks, dict(enumerate(one["homes"])))
+
+def spinning(found, tasks, i, costs):
+    return tasks[i].cost - costs[i], tasks[i].blocked
+
+def native_of(name):
+    def accepts(m, tasks):
+        return getattr(native, name)(m).is_schedulable(get_native_taskset(tasks))
+    return accepts
+
+GLOBAL = {
+    "GFB": (edf.gfb_test, native_of("GFBGedf")), "BAK": (edf.bak_test, native_of("BakerGedf")),
+    "BAR": (edf.bar_test, native_of("BaruahGedf")), "BCL": (edf.bcl_test, native_of("BCLGedf")),
+    "BCLI": (edf.bcli_test, native_of("BCLIterativeGedf")), "FF-DBF": (edf.ffdbf_test, native_of("FFDBFGedf")),
+    "G-RTA": (lambda m, tasks: edf.rta_test(m, tasks, round_limit=None), native_of("RTAGedf")),
+    "LOAD": (None, native_of("LoadGedf")),
+}
+
+def responses(tasks):
+    return [int(t.response_time) for t in tasks]
+
+def late(tasks, details):
+    return None if details is None else [max(0, int(ceil(b)) - t.deadline) for b, t in zip(details.bounds, tasks)]
+
+def of(one):
+    kind, m = one["kind"], one["cpus"]
+    if kind == "locks":
+        return {
+            "MPCP": joint(one, lambda tasks, _: bounds.apply_mpcp_bounds(tasks), suspended),
+            "FMLP+": joint(one, fmlp, suspended), "DPCP": joint(one, dpcp, suspended),
+        }
+    if kind == "msrp":
+        classic = lambda tasks, _: bounds.apply_msrp_bounds(tasks, m)
+        holistic = lambda tasks, _: bounds.apply_msrp_bounds_holistic(tasks)
+        return {"MSRP": joint(one, classic, spinning), "MSRP-HOLISTIC": joint(one, holistic, spinning)}
+    tasks = system(one)
+    if kind == "srp":
+        bounds.assign_edf_preemption_levels(tasks)
+        return {"SRP": bool(bounds.pedf_msrp_classic_is_schedulable(tasks, 1))}
+    if kind == "edf":
+        found = {}
+        for name, (module, in_cpp) in GLOBAL.items():
+            found[name] = [None if test is None else bool(test(m, tasks)) for test in (module, in_cpp)]
+        if edf.rta_response_times(m, tasks, round_limit=None):
+            found["response"] = responses(tasks)
+        if all(t.deadline == t.period for t in tasks) and tasks.utilization_q() <= m:
+            for task in tasks:
+                task.prio_pt = task.deadline
+            found["g-edf late"] = late(tasks, gel.compute_response_bounds(m, tasks, 0))
+            for task in tasks:
+                task.prio_pt = task.deadline - (m - 1) * task.cost // m
+            found["g-fl late"] = late(tasks, gel.compute_response_bounds(m, tasks, 0))
+            if edf.da_tardiness_bounds(m, tasks):
+                found["at most"] = [int(t.tardiness()) for t in tasks]
+        return found
+    if kind == "fp":
+        found = {}
+        for name, test in (("BERTOGNA-FP", bertogna.is_schedulable), ("GUAN-FP", fp.global_is_schedulable)):
+            found[name] = responses(tasks) if test(m, tasks) else None
+        return found
+    found = {"QPA": bool(native.QPATest(1).is_schedulable(get_native_taskset(tasks)))}
+    found["RTA"] = responses(tasks) if fp.uni_is_schedulable(1, tasks) else None
+    found["EDF-RTA"] = None
+    if found["QPA"] and tasks.utilization_q() < 1:
+        order = list(tasks)
+        gy.exact_wcrt(tasks)
+        found["EDF-RTA"] = responses(order)
+    return found
+
+for line in sys.stdin:
+    print(json.dumps(of(json.loads(line))))
+"""
+
+LOCKS = {
+    "MPCP": "p-fp:locks=mpcp",
+    "FMLP+": "p-fp:locks=fmlp+",
+    "DPCP": "p-fp:locks=dpcp",
+    "MSRP": "p-fp:locks=msrp",
+    "MSRP-HOLISTIC": "p-fp:locks=msrp",
+}
+GLOBAL = ("GFB", "BAK", "BAR", "BCL", "BCLI", "G-RTA", "FF-DBF", "LOAD")
+AT_MOST = ("BERTOGNA-FP", "EDF-RTA", "DEVI-ANDERSON")
+BETTER = ("BERTOGNA-FP", "BAR", "FF-DBF", "LOAD")
+COLUMNS = {"MSRP": ("spin", "arrival"), "MSRP-HOLISTIC": ("spin", "arrival")}
+KEPT = 12
+
+
+def times(draw, count, load, constrained, shortest, longest):
+    """Tasks as (WCET, period, deadline), which sum to about this load."""
+    parts = [draw.expovariate(1) for _ in range(count)]
+    tasks = []
+    for part in parts:
+        period = round(shortest * (longest / shortest) ** draw.random())
+        wcet = min(period, max(1, round(part * load / sum(parts) * period)))
+        tasks.append((wcet, period, draw.randint((wcet + period) // 2, period) if constrained else period))
+    return tasks
+
+
+def executing(draw, kind):
+    while True:
+        one = any_executing(draw, kind)
+        # Where deadlines are equal, SchedCAT's response times of EDF leave out some jobs.
+        if kind != "one" or len({deadline for _, _, deadline in one["times"]}) == len(one["times"]):
+            return one
+
+
+def any_executing(draw, kind):
+    cpus = 1 if kind == "one" else draw.choice([2, 2, 3, 4])
+    load = cpus * (draw.uniform(0.7, 1) if kind == "one" else draw.uniform(0.25, 0.95))
+    # Fixed points for global scheduling skip a 64th of the way at a time: here they skip nothing.
+    tasks = times(draw, draw.randint(cpus + 1, cpus + 5), load, draw.random() < 0.5, 4, 500 if kind == "one" else 63)
+    if kind != "edf":
+        tasks.sort(key=lambda task: task[2])
+    return {"kind": kind, "cpus": cpus, "times": tasks}
+
+
+def locking(draw, kind):
+    """Tasks with sections, the highest priority first."""
+    while not any((one := with_sections(draw, kind))["uses"]):
+        pass
+    return one
+
+
+def with_sections(draw, kind):
+    """The same, where maybe no section is left."""
+    cpus = 1 if kind == "srp" else draw.randint(2, 4)
+    count = draw.randint(2, 6) if kind == "srp" else draw.randint(cpus, 3 * cpus)
+    load = draw.uniform(0.3, 0.95) if kind == "srp" else cpus * draw.uniform(0.1, 0.55)
+    tasks = times(draw, count, load, draw.random() < 0.5, 100, 5000)
+    tasks.sort(key=lambda task: task[1] if draw.random() < 0.9 else draw.randint(100, 5000))
+    cpu = [draw.randrange(cpus) for _ in tasks]
+    resources = draw.randint(1, 4)
+    uses = []
+    for wcet, _, _ in tasks:
+        left, mine = wcet, []
+        for q in range(resources):
+            most = max(1, int(wcet * draw.choice([0.05, 0.2, 0.6])))
+            number, length = draw.choice([1, 1, 1, 2, 3]), draw.randint(1, most)
+            if draw.random() < 0.5 and number * length <= left:
+                mine.append((q, number, length))
+                left -= number * length
+        uses.append(mine)
+    if kind == "locks":
+        users = collections.defaultdict(set)
+        for at, mine in enumerate(uses):
+            for q, _, _ in mine:
+                users[q].add(cpu[at])
+        uses = [[use for use in mine if len(users[use[0]]) > 1] for mine in uses]
+    homes = [draw.randrange(cpus) for _ in range(resources)]
+    return {"kind": kind, "cpus": cpus, "times": tasks, "cpu": cpu, "uses": uses, "homes": homes}
+
+
+DRAWN = {"locks": locking, "msrp": locking, "srp": locking, "edf": executing, "fp": executing, "one": executing}
+
+
+def steps(one, at):
+    """What a job does: its sections, with what is left of it spread around them."""
+    sections = [(q, length) for q, number, length in one["uses"][at] for _ in range(number)]
+    left = one["times"][at][0] - sum(length for _, length in sections)
+    said = []
+    for place, (q, length) in enumerate(sections):
+        apart = left // (len(sections) + 1 - place)
+        left -= apart
+        said += [["run", apart]] if apart else []
+        said += [["lock", q], ["run", length], ["unlock", q]]
+    return said + ([["run", left]] if left else [])
+
+
+def line(one):
+    """The set as a line of JSON of layland."""
+    tasks = []
+    for at, (wcet, period, deadline) in enumerate(one["times"]):
+        task = {"name": f"t{at}", "period": f"{period}ns", "deadline": f"{deadline}ns", "priority": at}
+        task |= {"affinity": str(one["cpu"][at])} if "cpu" in one else {}
+        if one.get("uses", [[]] * (at + 1))[at]:
+            said = steps(one, at)
+            task["steps"] = [f"{word} {what}ns" if word == "run" else f"{word} q{what}" for word, what in said]
+        tasks.append(task | {"wcet": f"{wcet}ns"})
+    homes = [{"name": f"q{q}", "home": home} for q, home in enumerate(one.get("homes", []))]
+    return json.dumps({"layland": 1, "platform": {"cpus": one["cpus"]}, "resource": homes, "task": tasks})
+
+
+def checked(program, path, policy, tests, *options):
+    """For each set, whether each test accepts it, and the bounds of its tasks: kind, nanoseconds, their test."""
+    command = [program, "check", path, "--policy", policy, "--test", tests, "--all", "--effort", "0", "--json"]
+    command += options
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = []
+    for said in done.stdout.splitlines():
+        policies = json.loads(said)["policies"]
+        if not policies:
+            sys.exit(f"layland says nothing of {policy}: {done.stderr[:500]}")
+        accepts = {test["test"]: test["verdict"] == "yes" for test in policies[0]["tests"]}
+        bounds = [(bound["kind"], bound.get("ns"), bound.get("by")) for bound in policies[0]["bounds"]]
+        found.append((accepts, bounds))
+    if not found:
+        sys.exit(f"layland reads no set: {done.stderr[:500]}")
+    return found
+
+
+def said_by_schedcat(arguments, sets):
+    """What SchedCAT finds in each set; none if it cannot run."""
+    command = [arguments.python, "-c", PEER, arguments.schedcat]
+    lines = "".join(json.dumps(one) + "\n" for one in sets)
+    try:
+        done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+    except OSError as error:
+        return None, str(error)
+    if done.returncode:
+        return None, done.stderr.strip().splitlines()[-1]
+    # Some of its C++ prints, too.
+    return [json.loads(one) for one in done.stdout.splitlines() if one.startswith("{")], ""
+
+
+class Tally:
+    """How often both say the same, and the sets of which they do not."""
+
+    def __init__(self):
+        self.counts = collections.defaultdict(collections.Counter)
+        self.differ = []
+
+    def verdict(self, name, one, ours, theirs):
+        both = {(True, True): "accepted by both", (False, False): "by none"}
+        told = both.get((ours, theirs), "by layland alone" if ours else "by SchedCAT alone")
+        self.counts[name][told] += 1
+        test = name.split(",")[0]
+        if ours != theirs and not (test in BETTER and ours or test == "LOAD"):
+            self.differ.append((name, told, one))
+
+    def times(self, name, one, bounds, theirs):
+        """Holds the bounds that are of this test against the times of SchedCAT."""
+        for at, ((_, ns, _), their) in enumerate(zip(bounds, theirs, strict=True)):
+            is_less = ns < their and name in AT_MOST
+            self.counts[name]["times equal" if ns == their else "times less" if is_less else "times differ"] += 1
+            if ns != their and not is_less:
+                self.differ.append((name, f"task {at}: {ns} here, {their} there", one))
+
+    def responses(self, name, one, found, theirs):
+        """Whether the test accepts, and with which response times."""
+        accepts, bounds = found
+        self.verdict(name, one, accepts[name], theirs is not None)
+        if accepts[name] and theirs is not None:
+            self.times(name, one, bounds, theirs)
+
+
+def compared(tally, program, kind, path, sets, theirs):
+    """Holds the answers about all sets of one kind against each other."""
+    if kind in ("locks", "msrp", "fp"):
+        for name in theirs[0]:
+            answers = checked(program, path, LOCKS.get(name, "g-fp"), name)
+            for one, ours, their in zip(sets, answers, theirs, strict=True):
+                their = their[name]
+                tally.responses(name, one, ours, their["response"] if isinstance(their, dict) else their)
+    elif kind == "srp":
+        for one, ours, their in zip(sets, checked(program, path, "p-edf:locks=srp", "SRP"), theirs, strict=True):
+            tally.verdict("SRP", one, ours[0]["SRP"], their["SRP"])
+    elif kind == "edf":
+        for one, ours, their in zip(sets, checked(program, path, "g-edf", ",".join(GLOBAL)), theirs, strict=True):
+            for name in GLOBAL:
+                for accepts, form in zip(their[name], ("Python", "C++"), strict=True):
+                    if accepts is not None:
+                        tally.verdict(f"{name}, {form}", one, ours[0][name], accepts)
+        for one, ours, their in zip(sets, checked(program, path, "g-edf", "G-RTA"), theirs, strict=True):
+            if ours[0]["G-RTA"] and "response" in their:
+                tally.times("G-RTA", one, ours[1], their["response"])
+        for policy, test, bound in (("g-edf", "GFB", "CVA-REDUCED"), ("g-fl", "FAIR-LATENESS", "CVA-FL")):
+            for one, ours, their in zip(sets, checked(program, path, policy, test, "--bounds"), theirs, strict=True):
+                late = their.get(f"{policy} late")
+                # Where another bound is smaller, it is shown in the place of this one.
+                if late and all(by == bound for _, _, by in ours[1]):
+                    tally.times(bound, one, ours[1], late)
+                if policy == "g-edf" and "at most" in their and all(kind == "tardiness" for kind, _, _ in ours[1]):
+                    tally.times("DEVI-ANDERSON", one, ours[1], their["at most"])
+    else:
+        for name, policy in (("QPA", "p-edf"), ("RTA", "p-fp"), ("EDF-RTA", "p-edf")):
+            for one, ours, their in zip(sets, checked(program, path, policy, name), theirs, strict=True):
+                if name == "QPA":
+                    tally.verdict(name, one, ours[0][name], their[name])
+                elif name == "RTA":
+                    tally.responses(name, one, ours, their[name])
+                elif ours[0][name] and their[name] is not None:
+                    tally.times(name, one, ours[1], their[name])
+
+
+def vectors(sets, theirs):
+    """The sets with locks as vectors of the test kit, with the blocking terms of SchedCAT."""
+    written = []
+    for number, (one, their) in enumerate(zip(sets, theirs, strict=True)):
+        expected = {}
+        for name, found in their.items():
+            columns = COLUMNS.get(name, ("remote", "local"))
+            terms = found["terms"] if found else [None, None]
+            ceiling = {} if name in COLUMNS else {"ceiling": [0] * len(one["times"]) if found else None}
+            expected[name.lower().replace("-", "_")] = {
+                "schedulable": found is not None,
+                "response": found["response"] if found else None,
+                **dict(zip(columns, terms, strict=True)),
+                **ceiling,
+            }
+        tasks = [
+            {"period": period, "deadline": deadline, "cpu": one["cpu"][at], "priority": at, "program": steps(one, at)}
+            for at, (_, period, deadline) in enumerate(one["times"])
+        ]
+        system = {"tasks": tasks, "resources": len(one["homes"]), "cpus": one["cpus"], "home": one["homes"]}
+        name = f"{one['kind']}-{number}"
+        written.append({"name": name, "kind": "partitioned", "system": system, "expected": expected})
+    return written
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("program")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help="by default all")
+    parser.add_argument("--schedcat", metavar="FOLDER", help="a checkout that is built")
+    parser.add_argument("--python", default="python2.7", help="the Python that it is built for")
+    parser.add_argument("--kit", type=pathlib.Path, help="the program of the test kit")
+    parser.add_argument("--sets", type=int, default=300, help="of each kind")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", type=pathlib.Path, metavar="FOLDER")
+    arguments = parser.parse_args()
+    if unknown := [kind for kind in arguments.kinds if kind not in DRAWN]:
+        parser.error(f"{unknown[0]} is none of {', '.join(DRAWN)}")
+    needs = "a checkout of SchedCAT with its native modules: `make -C FOLDER PYTHON=python2.7`, then --schedcat FOLDER"
+    if not arguments.schedcat:
+        sys.exit(f"skipped: needs {needs}")
+    _, why = said_by_schedcat(arguments, [])
+    if why:
+        sys.exit(f"skipped: needs {needs}; here: {why}")
+    differ = []
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        for kind in arguments.kinds or DRAWN:
+            draw = random.Random(f"{arguments.seed} {kind}")
+            sets = [DRAWN[kind](draw, kind) for _ in range(arguments.sets)]
+            theirs, why = said_by_schedcat(arguments, sets)
+            if theirs is None:
+                sys.exit(f"SchedCAT fails: {why}")
+            path = folder / f"{kind}.jsonl"
+            path.write_text("".join(f"{line(one)}\n" for one in sets))
+            tally = Tally()
+            compared(tally, arguments.program, kind, path, sets, theirs)
+            print(f"{kind}: {len(sets)} sets, {sum(len(one['times']) for one in sets)} tasks", flush=True)
+            for name, counts in sorted(tally.counts.items()):
+                print(f"  {name:28} " + ", ".join(f"{what} {count}" for what, count in sorted(counts.items())))
+            differ += tally.differ
+            if arguments.kit and kind in ("locks", "msrp"):
+                (folder / kind).mkdir()
+                (folder / kind / f"{kind}.json").write_text(json.dumps(vectors(sets, theirs)))
+                command = [arguments.kit, "vectors", folder / kind]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                print("  terms: " + "\n  ".join(done.stdout.strip().splitlines()[-5:]) + done.stderr, flush=True)
+                differ += [(kind, "terms", sets[0])] * (done.returncode != 0)
+                if arguments.write:
+                    kept = [json.dumps(one) for one in vectors(sets[:KEPT], theirs[:KEPT])]
+                    (arguments.write / f"{kind}.json").write_text('[\n' + ",\n".join(kept) + "\n]\n")
+    for name, what, one in differ[:20]:
+        print(f"\n{name}, {what}:\n  {line(one)}")
+    sys.exit(1 if differ else 0)
+
+
+if __name__ == "__main__":
+    main()
