@@ -542,7 +542,7 @@ fn releases_too_close(task: &Task) -> Option<String> {
         Behaviour::Curve(_) => task.bursts().map(|curve| {
             let (jobs, length) = curve.cycle();
             format!(
-                "arrives by a curve: {jobs} jobs may come within {length}, and two within {}",
+                "arrives by a curve: two jobs may come {} apart, and {jobs} every {length} in the long run",
                 curve.distance(1)
             )
         }),

@@ -137,7 +137,10 @@ impl Decoder<'_, '_> {
                 // A distance that is too short is pointed at, and not the list.
                 let at = match &error {
                     CurveError::Falls { arrivals, .. } => arrivals - 1,
-                    _ => usize::MAX,
+                    CurveError::Empty
+                    | CurveError::TooMany(_)
+                    | CurveError::OutOfRange(_)
+                    | CurveError::Unbounded => usize::MAX,
                 };
                 let span = entries.get(at).map_or(value.span.clone(), |entry| entry.span.clone());
                 let message = format!("`delta_min` is not an arrival curve: {error}");
