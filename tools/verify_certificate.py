@@ -91,6 +91,7 @@ class Task:
             self.extra = time(extra if isinstance(extra, str) else extra["max"])
         elif self.kind == "explicit":
             self.times = [time(text) for text in release["at"]]
+        need(self.kind != "curve", "arrival curves are not known")
         need(self.kind in ("periodic", "sporadic", "explicit", "hog", "yield", "self-suspending"), self.kind)
         self.longest = self.longest_execution(table.get("exec"), levels)
 

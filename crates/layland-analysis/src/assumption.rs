@@ -18,6 +18,8 @@ mod steps;
 pub enum Assumption {
     /// Jobs of a task arrive at least a period apart, whatever happens to earlier jobs.
     SporadicReleases,
+    /// Jobs of a task arrive so, or by an arrival curve.
+    BoundedArrivals,
     /// A job is ready when it arrives.
     NoJitter,
     /// Every deadline is the period.
@@ -97,8 +99,8 @@ pub enum Assumption {
     CacheDelay,
 }
 use Assumption::{
-    BudgetKept, CacheDelay, ConstrainedDeadlines, DeadlinesAlong, FewPairs, FitsAlone, Flat,
-    GraphDeadlines, GraphPeriods, GraphPriorities, Graphs, GraphsTogether, Homes,
+    BoundedArrivals, BudgetKept, CacheDelay, ConstrainedDeadlines, DeadlinesAlong, FewPairs,
+    FitsAlone, Flat, GraphDeadlines, GraphPeriods, GraphPriorities, Graphs, GraphsTogether, Homes,
     ImplicitDeadlines, Independent, LocalResources, NestedLocally, NoCacheDelay, NoJitter,
     NoOverheads, NoRequests, NoSections, NoSuspension, OneCluster, OneCpuEach, OnlyExecutes,
     OrderedNesting, OwnLevel, Preemptible, Priorities, SemiPartitioned, SporadicReleases,
@@ -157,8 +159,9 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 38] = [
+    pub const ALL: [Assumption; 39] = [
         SporadicReleases,
+        BoundedArrivals,
         NoJitter,
         ImplicitDeadlines,
         ConstrainedDeadlines,
@@ -202,6 +205,7 @@ impl Assumption {
     pub const fn code(self) -> &'static str {
         match self {
             SporadicReleases => "sporadic-releases",
+            BoundedArrivals => "bounded-arrivals",
             NoJitter => "no-jitter",
             ImplicitDeadlines => "implicit-deadlines",
             ConstrainedDeadlines => "constrained-deadlines",
@@ -246,6 +250,9 @@ impl Assumption {
     pub const fn text(self) -> &'static str {
         match self {
             SporadicReleases => "jobs of a task arrive at least a period apart",
+            BoundedArrivals => {
+                "jobs of a task arrive at least a period apart, or by an arrival curve"
+            }
             NoJitter => "a job is ready when it arrives",
             ImplicitDeadlines => "every deadline is the period",
             ConstrainedDeadlines => "no deadline is longer than the period",
@@ -316,6 +323,11 @@ impl Assumption {
                 Field::Behaviour,
                 &|_, task| releases_too_close(task),
                 "make it periodic or sporadic with the shortest separation as its period",
+            ),
+            BoundedArrivals => tasks(
+                Field::Behaviour,
+                &|_, task| releases_too_close(task).filter(|_| task.bursts().is_none()),
+                "make it periodic or sporadic with the shortest separation as its period, or give it an arrival curve",
             ),
             NoJitter => tasks(
                 Field::Jitter,
@@ -527,6 +539,13 @@ pub(crate) fn masks(system: &System, task: TaskId) -> (&CpuSet, &CpuSet) {
 fn releases_too_close(task: &Task) -> Option<String> {
     match &task.behaviour {
         Behaviour::Periodic | Behaviour::Sporadic(_) | Behaviour::Hog | Behaviour::Yield => None,
+        Behaviour::Curve(_) => task.bursts().map(|curve| {
+            let (jobs, length) = curve.cycle();
+            format!(
+                "arrives by a curve: two jobs may come {} apart, and {jobs} every {length} in the long run",
+                curve.distance(1)
+            )
+        }),
         Behaviour::SelfSuspending { gap } => {
             Some(format!("comes back {gap} after each completion, not each period"))
         }

@@ -116,6 +116,12 @@ fn drifts(task: &Task) -> bool {
         Behaviour::Sporadic(Separation::Uniform { max } | Separation::Exponential { max, .. }) => {
             *max > Duration::ZERO
         }
+        Behaviour::Curve(arrivals) => match &arrivals.extra {
+            Some(Separation::Uniform { max } | Separation::Exponential { max, .. }) => {
+                *max > Duration::ZERO
+            }
+            None => false,
+        },
         Behaviour::Periodic
         | Behaviour::Hog
         | Behaviour::Yield

@@ -8,8 +8,8 @@ use layland_analysis::{
     Assumption, Reason, Tardiness, Verdict, affinity, catalogue, global_edf, necessary,
 };
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Levels, Overheads, Rate, Request,
-    RequestKind, Service, Speed, System, Task, TaskId, Time,
+    ArrivalCurve, Behaviour, CpuId, CpuSet, CurveArrivals, Duration, ExecutionModel, Levels,
+    Overheads, Rate, Request, RequestKind, Service, Speed, System, Task, TaskId, Time,
 };
 use std::collections::BTreeSet;
 
@@ -38,6 +38,17 @@ fn each_assumption_names_the_task_and_what_to_do() {
             system(|task| {
                 task.behaviour = Behaviour::Explicit(vec![Time::ZERO, Time::from_ms(9)]);
             }),
+        ),
+        (
+            Assumption::SporadicReleases,
+            system(|task| {
+                let curve = ArrivalCurve::new(&[ms(1), ms(20)]).unwrap();
+                task.behaviour = Behaviour::Curve(CurveArrivals { curve, extra: None }.into());
+            }),
+        ),
+        (
+            Assumption::BoundedArrivals,
+            system(|task| task.behaviour = Behaviour::SelfSuspending { gap: ms(1) }),
         ),
         (Assumption::NoJitter, system(|task| task.jitter = ms(1))),
         (Assumption::ImplicitDeadlines, system(|task| task.deadline = ms(9))),

@@ -80,7 +80,7 @@ impl<'t> Checker<'t> {
     /// Item 8 for the jobs of one task, which are these of the trace.
     fn hold_jobs(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &mut Plan<'_>,
         (own, by_id): (&[usize], &[usize]),
         (rule, evidence): (&ScheduleRule, &Evidence<'_>),
         corrected: &mut Cow<'t, Trace>,
@@ -110,6 +110,9 @@ impl<'t> Checker<'t> {
             let is_cut = evidence.origin == Origin::Unknown && job.arrival == Time::ZERO;
             let window = plan.arrival(id.seq, previous).filter(|_| !is_cut);
             previous = Some(record);
+            if !is_cut {
+                plan.note(job);
+            }
             let mut arrival = job.arrival;
             if let Some(window) = window
                 && !window.contains(job.arrival)
@@ -304,6 +307,7 @@ impl<'t> Checker<'t> {
                 corrected.to_mut().jobs.push(record);
             }
             before = Some(record);
+            plan.note(&dates);
             seq += 1;
         }
         // A kernel has no event for a job that waits behind another one of its thread.

@@ -102,6 +102,7 @@ impl Checker<'_> {
             Behaviour::Periodic
             | Behaviour::Sporadic(_)
             | Behaviour::Explicit(_)
+            | Behaviour::Curve(_)
             | Behaviour::Yield
             | Behaviour::SelfSuspending { .. } => {}
         }

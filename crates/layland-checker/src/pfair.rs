@@ -36,7 +36,9 @@ impl Pfair {
                 task.offset.ns() % q == 0 && task.period.ns() % q == 0
             }
             Behaviour::Explicit(releases) => releases.iter().all(|at| at.ns() % q == 0),
-            Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } => false,
+            Behaviour::Sporadic(_) | Behaviour::Curve(_) | Behaviour::SelfSuspending { .. } => {
+                false
+            }
         };
         let p = match self.releases {
             Releases::Anywhere if !begins_slots || task.jitter > Duration::ZERO => {

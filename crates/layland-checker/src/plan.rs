@@ -5,6 +5,7 @@
 //! |---|---|
 //! | periodic, yield | at `offset + k * period` |
 //! | listed | at the `k`-th time of the list |
+//! | by a curve | at `offset + d_k`; if more is drawn, the first at `offset`, and the others as soon as all before them permit, and what can be drawn |
 //! | sporadic | the first at `offset`; the others a period after the one before, and what can be drawn |
 //! | self-suspending | the first at `offset`; the others at the end of the one before plus the gap |
 //! | hog | not judged: its jobs are budgets, and its policy dates them |
@@ -14,10 +15,11 @@
 
 use crate::{Evidence, Origin};
 use layland_model::{
-    Behaviour, Change, Duration, Index, RequestKind, ScheduleRule, Separation, System, Task,
-    TaskId, Time,
+    ArrivalCurve, Behaviour, Change, Duration, Index, RequestKind, ScheduleRule, Separation,
+    System, Task, TaskId, Time,
 };
 use layland_trace::{Job, JobRecord, Trace};
+use std::collections::VecDeque;
 
 /// When a job arrives by the set: from one time to another, or at any time from then on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) phase: Option<Duration>,
     /// How much later than planned a job of a real machine may be noticed.
     is_real: bool,
+    /// The last arrivals where more than the curve is drawn, the latest first.
+    recent: VecDeque<(u64, Time)>,
 }
 
 impl<'a> Plan<'a> {
@@ -83,6 +87,7 @@ impl<'a> Plan<'a> {
                 && *rule == ScheduleRule::None,
             phase: None,
             is_real: evidence.is_real(),
+            recent: VecDeque::new(),
         };
         for request in &system.requests {
             match &request.kind {
@@ -128,6 +133,43 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// What is drawn besides the curve.
+    fn drawn_curve(&self) -> Option<(&'a ArrivalCurve, &'a Separation)> {
+        match &self.task.behaviour {
+            Behaviour::Curve(arrivals) => Some((&arrivals.curve, arrivals.extra.as_ref()?)),
+            Behaviour::Periodic
+            | Behaviour::Sporadic(_)
+            | Behaviour::Explicit(_)
+            | Behaviour::Hog
+            | Behaviour::Yield
+            | Behaviour::SelfSuspending { .. } => None,
+        }
+    }
+
+    /// Takes an arrival for true, so that later ones are held against it.
+    pub(crate) fn note(&mut self, job: &Job) {
+        if let Some((curve, _)) = self.drawn_curve() {
+            self.recent.push_front((job.id.seq, job.arrival));
+            self.recent.truncate(curve.delta_min().len());
+        }
+    }
+
+    /// When job `seq` arrives by a curve, if more is drawn. Jobs that the trace lacks have come in between.
+    fn after_recent(&self, seq: u64, curve: &ArrivalCurve, extra: &Separation) -> Option<Window> {
+        let after = |&(before, at): &(u64, Time)| {
+            seq.checked_sub(before).map(|steps| at.saturating_add(curve.distance(steps)))
+        };
+        let earliest = self.recent.iter().filter_map(after).max()?;
+        let (Separation::Uniform { max } | Separation::Exponential { max, .. }) = extra;
+        let mut due = seq;
+        let in_a_row = self.recent.iter().all(|&(before, _)| {
+            due = due.wrapping_sub(1);
+            before == due
+        });
+        let is_whole = in_a_row && (due == 0 || self.recent.len() == curve.delta_min().len());
+        Some(Window { earliest, latest: is_whole.then(|| earliest.saturating_add(*max)) })
+    }
+
     /// When job `seq` arrives as far as that depends on nothing else, by the clock of the set.
     fn nominal(&self, seq: u64) -> Option<Time> {
         match &self.task.behaviour {
@@ -137,7 +179,10 @@ impl<'a> Plan<'a> {
                 (seq <= self.fixed_through).then_some(Time::from_ns(at))
             }
             Behaviour::Explicit(releases) => releases.get(usize::try_from(seq).ok()?).copied(),
-            Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } => {
+            Behaviour::Curve(arrivals) if arrivals.extra.is_none() => {
+                Some((Time::ZERO + self.task.offset).saturating_add(arrivals.curve.distance(seq)))
+            }
+            Behaviour::Sporadic(_) | Behaviour::Curve(_) | Behaviour::SelfSuspending { .. } => {
                 (seq == 0).then_some(Time::ZERO + self.task.offset)
             }
             Behaviour::Hog => None,
@@ -148,6 +193,9 @@ impl<'a> Plan<'a> {
     pub(crate) fn arrival(&self, seq: u64, previous: Option<&JobRecord>) -> Option<Window> {
         if let Some(nominal) = self.nominal(seq) {
             return Some(Window::at(nominal + self.phase?));
+        }
+        if let Some((curve, extra)) = self.drawn_curve() {
+            return self.after_recent(seq, curve, extra);
         }
         let previous =
             previous.filter(|previous| previous.job.id.seq.checked_add(1) == Some(seq))?;
@@ -170,7 +218,7 @@ impl<'a> Plan<'a> {
                 let latest = (!self.is_real).then_some(end + *gap);
                 Some(Window { earliest: end + *gap, latest })
             }
-            Behaviour::Explicit(_) | Behaviour::Hog => None,
+            Behaviour::Explicit(_) | Behaviour::Curve(_) | Behaviour::Hog => None,
         }
     }
 
@@ -182,6 +230,7 @@ impl<'a> Plan<'a> {
             Behaviour::Hog => return None,
             Behaviour::Periodic
             | Behaviour::Sporadic(_)
+            | Behaviour::Curve(_)
             | Behaviour::Yield
             | Behaviour::SelfSuspending { .. } => None,
         };
@@ -230,10 +279,16 @@ pub(crate) fn plans<'a>(
             let phases = seen.filter_map(|record| {
                 let plan = plans.get(record.job.id.task.index())?;
                 let fixed = match &plan.task.behaviour {
+                    Behaviour::Curve(arrivals) if arrivals.extra.is_none() => {
+                        plan.nominal(record.job.id.seq)?
+                    }
                     Behaviour::Periodic | Behaviour::Yield | Behaviour::Explicit(_) => {
                         plan.nominal(record.job.id.seq)?
                     }
-                    Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } | Behaviour::Hog => {
+                    Behaviour::Sporadic(_)
+                    | Behaviour::Curve(_)
+                    | Behaviour::SelfSuspending { .. }
+                    | Behaviour::Hog => {
                         return None;
                     }
                 };
@@ -283,7 +338,12 @@ pub(crate) fn first_after(plan: &Plan<'_>, begins: Time) -> Option<u64> {
         Behaviour::Explicit(releases) => {
             Some(releases.partition_point(|&release| release < begins) as u64)
         }
-        Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } => (since == 0).then_some(0),
+        Behaviour::Curve(arrivals) if arrivals.extra.is_none() => {
+            u64::try_from(arrivals.curve.arrivals_within(Duration::from_ns(since))).ok()
+        }
+        Behaviour::Sporadic(_) | Behaviour::Curve(_) | Behaviour::SelfSuspending { .. } => {
+            (since == 0).then_some(0)
+        }
         Behaviour::Hog => None,
     }
 }

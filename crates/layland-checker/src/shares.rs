@@ -162,7 +162,9 @@ pub(super) fn window(task: &Task, unit: i64) -> i64 {
             Behaviour::Explicit(releases) => {
                 period % unit == 0 && releases.iter().all(|at| at.ns() % unit == 0)
             }
-            Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } => false,
+            Behaviour::Sporadic(_) | Behaviour::Curve(_) | Behaviour::SelfSuspending { .. } => {
+                false
+            }
         };
     let window = if is_regular { period } else { (period / unit - 1) * unit };
     window.max(1)

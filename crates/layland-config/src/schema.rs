@@ -327,6 +327,16 @@ enum ReleaseTable {
         /// What is added to the period: at most this much, evenly, or a distribution.
         extra: Extra,
     },
+    /// Jobs by an arrival curve: each as soon as it permits. The period is how far apart they are in the long run,
+    /// rounded down to a nanosecond.
+    Curve {
+        /// The least times from one arrival to the next, to the one after, and so on. What follows from shorter ones
+        /// need not be given, and the curve goes on by their sums: bursts repeat.
+        #[schemars(length(min = 1, max = 512))]
+        delta_min: Vec<TimeText>,
+        /// What is added to the least distance: at most this much, evenly, or a distribution. Nothing if left out.
+        extra: Option<Extra>,
+    },
     /// Jobs at given times.
     Explicit {
         /// The times, from the earliest to the latest.

@@ -482,6 +482,7 @@ fn is_regular(task: &Task) -> bool {
         Behaviour::Yield
         | Behaviour::Sporadic(_)
         | Behaviour::Explicit(_)
+        | Behaviour::Curve(_)
         | Behaviour::SelfSuspending { .. } => false,
     };
     let demands = match task.execution {

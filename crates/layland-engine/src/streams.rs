@@ -6,8 +6,10 @@
 
 use layland_gen::Random;
 use layland_model::{
-    Behaviour, Duration, ExecutionModel, Separation, Service, Task, TaskId, Tasks, Time,
+    ArrivalCurve, Behaviour, Duration, ExecutionModel, Separation, Service, Task, TaskId, Tasks,
+    Time,
 };
+use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -17,6 +19,62 @@ fn uniform_length(random: &mut Random, max: Duration) -> Duration {
         Duration::ZERO
     } else {
         Duration::from_ns(random.between(0, max.ns()))
+    }
+}
+
+/// What is added to the least distance from what came before.
+fn drawn(random: &mut Random, separation: &Separation) -> Duration {
+    match *separation {
+        Separation::Uniform { max } => uniform_length(random, max),
+        Separation::Exponential { mean, max } => {
+            // 53 random bits in (0, 1].
+            let unit = ((random.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+            let drawn = -libm::log(unit) * mean.ns() as f64;
+            Duration::from_ns(drawn.min(max.ns() as f64) as i64)
+        }
+    }
+}
+
+/// The curve by which the arrivals of a task are drawn, if they are.
+fn drawn_curve(task: &Task) -> Option<&ArrivalCurve> {
+    match &task.behaviour {
+        Behaviour::Curve(arrivals) if arrivals.extra.is_some() => Some(&arrivals.curve),
+        Behaviour::Curve(_)
+        | Behaviour::Periodic
+        | Behaviour::Sporadic(_)
+        | Behaviour::Explicit(_)
+        | Behaviour::Hog
+        | Behaviour::Yield
+        | Behaviour::SelfSuspending { .. } => None,
+    }
+}
+
+/// The last arrivals, as many as a curve relates to the next one: those before follow from them.
+#[derive(Clone, Debug)]
+struct Recent {
+    at: VecDeque<Time>,
+    most: usize,
+}
+
+impl Recent {
+    /// None yet, and room for all: nothing is allocated while jobs arrive.
+    fn of(curve: &ArrivalCurve) -> Recent {
+        let most = curve.delta_min().len();
+        Recent { at: VecDeque::with_capacity(most), most }
+    }
+
+    fn push(&mut self, at: Time) {
+        if self.at.len() == self.most {
+            self.at.pop_back();
+        }
+        self.at.push_front(at);
+    }
+
+    /// The first time at which the curve permits the next one.
+    fn earliest(&self, curve: &ArrivalCurve) -> Time {
+        let after =
+            self.at.iter().zip(curve.delta_min()).map(|(at, &least)| at.saturating_add(least));
+        after.max().unwrap_or(Time::ZERO)
     }
 }
 
@@ -52,6 +110,8 @@ impl Deref for Parameters {
 pub struct Stream {
     task: Parameters,
     random: Option<Box<Random>>,
+    /// The last arrivals of a task whose arrivals are drawn by a curve.
+    recent: Option<Box<Recent>>,
     /// Offset and listed releases count from here.
     origin: Time,
     /// The number of its first job.
@@ -71,7 +131,9 @@ impl Stream {
     }
 
     fn of(id: TaskId, task: Parameters, seed: u64, origin: Time, first: u64) -> Self {
+        let recent = drawn_curve(&task).map(|curve| Box::new(Recent::of(curve)));
         let draws = task.jitter > Duration::ZERO
+            || recent.is_some()
             || matches!(task.behaviour, Behaviour::Sporadic(_))
             || matches!(
                 task.execution,
@@ -81,7 +143,7 @@ impl Stream {
             let generation = seed.wrapping_add(first.wrapping_mul(0x5851_f42d_4c95_7f2d));
             Box::new(Random::of_task(generation, u64::from(id.0)))
         });
-        Self { task, random, origin, first }
+        Self { task, random, recent, origin, first }
     }
 
     /// The parameters in force.
@@ -124,6 +186,7 @@ impl Stream {
             Behaviour::Explicit(releases) => Some(releases.len() as u64),
             Behaviour::Periodic
             | Behaviour::Sporadic(_)
+            | Behaviour::Curve(_)
             | Behaviour::Hog
             | Behaviour::Yield
             | Behaviour::SelfSuspending { .. } => None,
@@ -151,10 +214,14 @@ impl Stream {
             Behaviour::Explicit(releases) => self.listed(releases, 0)?,
             Behaviour::Periodic
             | Behaviour::Sporadic(_)
+            | Behaviour::Curve(_)
             | Behaviour::Hog
             | Behaviour::Yield
             | Behaviour::SelfSuspending { .. } => self.origin + self.task.offset,
         };
+        if let Some(recent) = &mut self.recent {
+            recent.push(at);
+        }
         Some(self.with_jitter(at))
     }
 
@@ -179,17 +246,21 @@ impl Stream {
             Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield => previous + self.task.period,
             Behaviour::Sporadic(separation) => {
                 let random = self.random.as_mut().expect("a sporadic task has a stream");
-                let extra = match *separation {
-                    Separation::Uniform { max } => uniform_length(random, max),
-                    Separation::Exponential { mean, max } => {
-                        // 53 random bits in (0, 1].
-                        let unit = ((random.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-                        let drawn = -libm::log(unit) * mean.ns() as f64;
-                        Duration::from_ns(drawn.min(max.ns() as f64) as i64)
-                    }
-                };
-                previous + self.task.period + extra
+                previous + self.task.period + drawn(random, separation)
             }
+            Behaviour::Curve(arrivals) => match (&arrivals.extra, &mut self.recent) {
+                (Some(extra), Some(recent)) => {
+                    let random = self.random.as_mut().expect("a task that draws has a stream");
+                    let at = recent.earliest(&arrivals.curve).saturating_add(drawn(random, extra));
+                    recent.push(at);
+                    at
+                }
+                // The densest arrivals are as far from the first as the curve says.
+                (Some(_) | None, _) => {
+                    let since = arrivals.curve.distance(seq - self.first + 1);
+                    (self.origin + self.task.offset).saturating_add(since)
+                }
+            },
             Behaviour::Explicit(releases) => self.listed(releases, seq - self.first + 1)?,
             Behaviour::SelfSuspending { .. } => return None,
         };
@@ -206,6 +277,7 @@ impl Stream {
             | Behaviour::Periodic
             | Behaviour::Sporadic(_)
             | Behaviour::Explicit(_)
+            | Behaviour::Curve(_)
             | Behaviour::Hog
             | Behaviour::Yield => None,
         }

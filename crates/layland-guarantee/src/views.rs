@@ -464,6 +464,11 @@ pub(crate) fn of_threads(
             "with release jitter jobs arrive less than a period apart, and a server goes on with an old deadline",
         );
     }
+    if system.tasks.values().any(|task| task.bursts().is_some()) {
+        return Err(
+            "jobs that come by a curve arrive less than a period apart, and a server goes on with an old deadline",
+        );
+    }
     let placed = divided(system)?;
     let one_cpu_each = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);
     if algorithm == Algorithm::AdaptivePartitioning

@@ -162,7 +162,9 @@ impl System {
     pub fn hyperperiod(&self) -> Option<Duration> {
         let mut hyperperiod = 1i64;
         for task in self.tasks.values() {
-            let factor = task.period.ns() / hyperperiod.gcd(&task.period.ns());
+            // Bursts repeat with their cycle.
+            let period = task.bursts().map_or(task.period, |curve| curve.cycle().1).ns();
+            let factor = period / hyperperiod.gcd(&period);
             hyperperiod = hyperperiod.checked_mul(factor).filter(|&ns| ns <= TIME_LIMIT)?;
         }
         (!self.tasks.is_empty()).then_some(Duration::from_ns(hyperperiod))

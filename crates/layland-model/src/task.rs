@@ -1,6 +1,9 @@
 //! Tasks: how often jobs come, how long they run, where they may run.
 
-use crate::{CacheUse, CpuSet, Duration, Rate, RateSum, Service, Step, TaskId, Time};
+use crate::{
+    ArrivalCurve, CacheUse, CpuSet, CurveArrivals, Duration, Rate, RateSum, Service, Step, TaskId,
+    Time,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -65,6 +68,9 @@ pub enum Behaviour {
     Sporadic(Separation),
     /// Jobs at these times, ascending; the offset is not used.
     Explicit(Vec<Time>),
+    /// Jobs by an arrival curve, from the offset on. The period is how far apart they are in the long run:
+    /// [`ArrivalCurve::separation`](crate::ArrivalCurve::separation).
+    Curve(Arc<CurveArrivals>),
     /// Never blocks: runs for as long as it gets the processor.
     Hog,
     /// Periodic, but gives up the rest of its budget at the end of each job (`sched_yield`).
@@ -184,7 +190,7 @@ impl Preemption {
 pub struct Task {
     /// Unique in its set.
     pub name: String,
-    /// Period, or minimum time between two arrivals.
+    /// Period, or minimum time between two arrivals; by a curve, their mean distance in the long run, rounded down.
     pub period: Duration,
     /// Relative deadline: shorter than the period (constrained), equal (implicit) or longer.
     pub deadline: Duration,
@@ -329,14 +335,41 @@ impl Task {
         }
     }
 
-    /// WCET over period: `C / T`.
+    /// The curve by which its jobs arrive, if they do by one that says more than how far apart two are.
+    pub fn bursts(&self) -> Option<&ArrivalCurve> {
+        match &self.behaviour {
+            Behaviour::Curve(arrivals) => {
+                Some(&arrivals.curve).filter(|curve| !curve.is_sporadic())
+            }
+            Behaviour::Periodic
+            | Behaviour::Sporadic(_)
+            | Behaviour::Explicit(_)
+            | Behaviour::Hog
+            | Behaviour::Yield
+            | Behaviour::SelfSuspending { .. } => None,
+        }
+    }
+
+    /// WCET over period: `C / T`; by a curve, what its jobs need in the long run.
     pub fn utilization(&self) -> Rate {
-        Rate::new(self.own_wcet().ns(), self.period.ns())
+        match self.bursts() {
+            None => Rate::new(self.own_wcet().ns(), self.period.ns()),
+            Some(curve) => {
+                let (jobs, length) = curve.cycle();
+                Rate::of_wide(
+                    i128::from(self.own_wcet().ns()) * i128::from(jobs),
+                    length.ns().into(),
+                )
+            }
+        }
     }
 
     /// Adds the [utilization](Self::utilization) of a task of a valid system to a sum: faster than as a rate.
     pub fn add_utilization(&self, sum: &mut RateSum) {
-        add_fraction(sum, self.own_wcet().ns(), self.period.ns());
+        match self.bursts() {
+            None => add_fraction(sum, self.own_wcet().ns(), self.period.ns()),
+            Some(_) => sum.add(&self.utilization()),
+        }
     }
 
     /// The same for the [density](Self::density).

@@ -2,6 +2,7 @@
 
 mod caches;
 mod chains;
+mod curves;
 mod graphs;
 mod steps;
 
@@ -104,6 +105,7 @@ impl System {
             self.validate_steps(id, task, &mut wrong);
             self.validate_let_interval(id, task, &mut wrong);
             self.validate_cache(id, task, &mut wrong);
+            self.validate_curve(id, task, &mut wrong);
         }
         self.validate_resources(&mut wrong);
         self.validate_graphs(&mut wrong);
@@ -114,6 +116,7 @@ impl System {
             self.validate_request(index, request, &mut wrong);
             let mut here = |message, help: &str| wrong(SystemPart::Request(index), message, help);
             self.validate_graph_request(&in_graph, request, &mut here);
+            self.validate_curve_request(request, &mut here);
         }
         found
     }
@@ -366,6 +369,7 @@ impl System {
             }
             Behaviour::Periodic
             | Behaviour::Sporadic(_)
+            | Behaviour::Curve(_)
             | Behaviour::Hog
             | Behaviour::Yield
             | Behaviour::SelfSuspending { .. } => {}

@@ -144,6 +144,8 @@ fn never_drawn(system: &System) -> Result<(), SimError> {
             "its release jitter"
         } else if matches!(task.behaviour, Behaviour::Sporadic(_)) {
             "its separations"
+        } else if matches!(task.behaviour, Behaviour::Curve(_)) {
+            "its arrivals by a curve"
         } else if matches!(
             task.execution,
             ExecutionModel::Uniform { .. } | ExecutionModel::Discrete(_)

@@ -35,6 +35,7 @@ pub mod caches;
 pub mod cases;
 pub mod certificates;
 pub mod criticality;
+pub mod curves;
 pub mod deferred;
 pub mod differential;
 pub mod exhaustive;

@@ -81,6 +81,7 @@ fn recurs(system: &System, chain: &Chain) -> Result<(), Unbounded> {
             Behaviour::Periodic | Behaviour::Yield => {}
             Behaviour::Sporadic(_)
             | Behaviour::Explicit(_)
+            | Behaviour::Curve(_)
             | Behaviour::Hog
             | Behaviour::SelfSuspending { .. } => return Err(Unbounded::NotPeriodic(id)),
         }

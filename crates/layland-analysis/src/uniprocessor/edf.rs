@@ -24,6 +24,7 @@ use crate::group::{Group, exact, together};
 use crate::necessary::load;
 use crate::proof::{MOST, TOO_LONG};
 use crate::sporadic::{SHIFT, load_above};
+use crate::uniprocessor::arrivals::{self, NO_CERTIFICATE, have_bursts};
 use crate::{
     Certify, Citation, Evidence, Finding, Part, Point, Quantity, Reason, SchedulabilityTest, Scope,
     Shortcuts, Sporadic, Subject, TestKind, Verdict,
@@ -76,7 +77,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     title: "processor demand of EDF on each CPU",
     subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::Deadline)]),
     kind: TestKind::Exact,
-    assumptions: &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests],
+    assumptions: &[OneCpuEach, BoundedArrivals, WcetKept, NoOverheads, UnitSpeeds, NoRequests],
     citations: &[&BARUAH, &ZHANG_BURNS],
     certify: Certify::By(|system| Group::affinities(system).iter().map(points).collect()),
     shortcuts: Shortcuts {
@@ -124,6 +125,9 @@ fn finding(group: &Group<'_>) -> Finding {
 
 /// The points at which [`qpa`] compares the demand, where it is met.
 pub(crate) fn points(group: &Group<'_>) -> Result<Part, &'static str> {
+    if have_bursts(group.tasks()) {
+        return Err(NO_CERTIFICATE);
+    }
     let tasks: Vec<&Task> = group.tasks().collect();
     let mut points = Vec::new();
     let met = shortened(&tasks, |interval, demand| {
@@ -175,13 +179,16 @@ pub fn demand(tasks: &[&Task], t: Duration) -> Duration {
     Duration::from_ns(tasks.iter().map(of_task).fold(0, i64::saturating_add))
 }
 
-/// Whether sporadic tasks meet every deadline under EDF on one unit-speed CPU: `h(t) <= t` for every
+/// Whether tasks, sporadic or by a curve, meet every deadline under EDF on one unit-speed CPU: `h(t) <= t` for every
 /// `t`. Exact.
 ///
 /// # Errors
 /// If the search is given up, which takes a long busy period: a load of exactly 1, or nearly, with
 /// unrelated periods.
 pub fn processor_demand(tasks: &[&Task]) -> Result<Demand, Diverged> {
+    if have_bursts(tasks.iter().copied()) {
+        return arrivals::criterion(tasks);
+    }
     shortened(tasks, |_, _| {})
 }
 

@@ -17,6 +17,8 @@ use crate::Assumption::*;
 use crate::fixed_point::{Diverged, least};
 use crate::group::{Group, exact, together};
 use crate::sporadic::Divisor;
+use crate::uniprocessor::arrivals::have_bursts;
+use crate::uniprocessor::deferred;
 use crate::{
     Assumption, Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
     SchedulabilityTest, Scope, Shortcuts, Sporadic, Subject, TestKind, Verdict,
@@ -38,7 +40,7 @@ pub const SPURI: Citation = Citation {
 };
 
 pub(super) const ASSUMPTIONS: &[Assumption] =
-    &[OneCpuEach, SporadicReleases, NoJitter, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
+    &[OneCpuEach, BoundedArrivals, NoJitter, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
 
 /// The search gives up when it has looked so often at what a task has to do, for all tasks of one CPU together.
 pub const TERMS: u64 = 50_000_000;
@@ -73,7 +75,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],
-    bound: |system| bounds(system, |group| responses(&group.sporadic())),
+    bound: |system| bounds(system, responses_of),
 };
 
 /// The response times of each CPU, where they are found.
@@ -91,7 +93,16 @@ pub(super) fn bounds(
 }
 
 fn finding(group: &Group<'_>) -> Finding {
-    compared(group, responses(&group.sporadic()), |no, _| no)
+    compared(group, responses_of(group), |no, _| no)
+}
+
+/// The response times of a CPU.
+fn responses_of(group: &Group<'_>) -> Result<Vec<Duration>, Diverged> {
+    match have_bursts(group.tasks()) {
+        false => responses(&group.sporadic()),
+        // Nobody blocks, and the last region is a nanosecond.
+        true => deferred::edf_response::responses(&group.tasks().collect::<Vec<_>>()),
+    }
 }
 
 /// The response times of a CPU held against the deadlines; `late` has the last word about the first task that is late.

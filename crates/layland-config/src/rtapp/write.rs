@@ -302,6 +302,11 @@ impl Writer {
                 self.lose(message, "it is written as periodic");
                 Some(("timer", timer))
             }
+            Behaviour::Curve(_) => {
+                let message = format!("the arrival curve of `{name}` is lost");
+                self.lose(message, "it is written as periodic");
+                Some(("timer", timer))
+            }
             Behaviour::Hog => None,
             Behaviour::Yield => {
                 if task.budget.is_none() {

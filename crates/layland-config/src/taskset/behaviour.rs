@@ -4,7 +4,11 @@ use super::Decoder;
 use super::task::Lookup;
 use crate::document::{KeyValue, Reader, value_of};
 use crate::problem::{Problem, Span};
-use layland_model::{Behaviour, ExecutionModel, Levels, Preemption, Separation, Service, nearest};
+use layland_model::{
+    ArrivalCurve, Behaviour, CurveArrivals, CurveError, Duration, ExecutionModel, Levels,
+    Preemption, Separation, Service, nearest,
+};
+use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
 /// The most times that a list of execution times stands for.
@@ -57,8 +61,10 @@ impl Decoder<'_, '_> {
     /// `release`.
     pub(super) fn behaviour(&mut self, lookup: &Lookup<'_>) -> Option<Behaviour> {
         const KINDS: &[&str] =
-            &["periodic", "sporadic", "explicit", "self-suspending", "hog", "yield"];
+            &["periodic", "sporadic", "curve", "explicit", "self-suspending", "hog", "yield"];
         const SPORADIC: &str = "write { kind = \"sporadic\", extra = \"4ms\" }: jobs come up to 4ms later than the period";
+        const CURVE: &str = "write { kind = \"curve\", delta_min = [\"1ms\", \"2ms\", \"20ms\"] }: at least 1ms from one job to the \
+             next, 2ms to the one after, 20ms to the third";
         let Some(release) = lookup.get("release") else { return Some(Behaviour::Periodic) };
         let reader = &mut self.reader;
         let missing = "write { kind = \"sporadic\", extra = \"4ms\" }";
@@ -68,6 +74,7 @@ impl Decoder<'_, '_> {
         let parameter = match kind {
             "periodic" | "hog" | "yield" => None,
             "sporadic" => Some(("extra", SPORADIC)),
+            "curve" => Some(("delta_min", CURVE)),
             "explicit" => Some(("at", "write { kind = \"explicit\", at = [\"0s\", \"5ms\"] }")),
             "self-suspending" => {
                 Some(("gap", "write { kind = \"self-suspending\", gap = \"1ms\" }"))
@@ -85,6 +92,7 @@ impl Decoder<'_, '_> {
         let value = parameter.and_then(|(key, _)| value_of(table?, key));
         if let Some(table) = table {
             let known: &[&str] = match parameter {
+                Some(("delta_min", _)) => &["kind", "delta_min", "extra"],
                 Some((key, _)) => &["kind", key],
                 None => &["kind"],
             };
@@ -102,6 +110,7 @@ impl Decoder<'_, '_> {
             return None;
         };
         match key {
+            "delta_min" => self.curve(&value, table.and_then(|table| value_of(table, "extra"))),
             "gap" => reader.time(&value).map(|gap| Behaviour::SelfSuspending { gap }),
             "at" => {
                 let times = reader.list(&value, "[\"0s\", \"5ms\"]")?;
@@ -109,6 +118,36 @@ impl Decoder<'_, '_> {
                 read.into_iter().collect::<Option<Vec<_>>>().map(Behaviour::Explicit)
             }
             _ => self.separation(&value).map(Behaviour::Sporadic),
+        }
+    }
+
+    /// `delta_min` and perhaps `extra` of arrivals by a curve.
+    fn curve(&mut self, value: &KeyValue<'_>, extra: Option<KeyValue<'_>>) -> Option<Behaviour> {
+        let entries = self.reader.list(value, "[\"1ms\", \"2ms\", \"20ms\"]")?;
+        let read: Vec<Option<Duration>> =
+            entries.iter().map(|entry| self.reader.time(entry)).collect();
+        let extra = match extra {
+            Some(extra) => self.separation(&extra).map(Some),
+            None => Some(None),
+        };
+        let distances = read.into_iter().collect::<Option<Vec<Duration>>>()?;
+        match ArrivalCurve::new(&distances) {
+            Ok(curve) => Some(Behaviour::Curve(Arc::new(CurveArrivals { curve, extra: extra? }))),
+            Err(error) => {
+                // A distance that is too short is pointed at, and not the list.
+                let at = match &error {
+                    CurveError::Falls { arrivals, .. } => arrivals - 1,
+                    CurveError::Empty
+                    | CurveError::TooMany(_)
+                    | CurveError::OutOfRange(_)
+                    | CurveError::Unbounded => usize::MAX,
+                };
+                let span = entries.get(at).map_or(value.span.clone(), |entry| entry.span.clone());
+                let message = format!("`delta_min` is not an arrival curve: {error}");
+                let code = "layland::taskset::release";
+                self.reader.error(code, span, message, "here", error.help());
+                None
+            }
         }
     }
 

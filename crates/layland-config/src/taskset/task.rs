@@ -475,6 +475,7 @@ fn size(task: &Task) -> usize {
     };
     let releases = match &task.behaviour {
         Behaviour::Explicit(times) => times.len(),
+        Behaviour::Curve(arrivals) => arrivals.curve.delta_min().len(),
         Behaviour::Periodic
         | Behaviour::Sporadic(_)
         | Behaviour::Hog

@@ -343,14 +343,14 @@ impl Out<'_> {
             Behaviour::Periodic => {}
             Behaviour::Hog => self.key("release", "\"hog\""),
             Behaviour::Yield => self.key("release", "\"yield\""),
-            Behaviour::Sporadic(Separation::Uniform { max }) => {
-                self.key("release", kind("sporadic", format!("extra = {}", time(max))));
+            Behaviour::Sporadic(separation) => {
+                self.key("release", kind("sporadic", format!("extra = {}", extra(separation))));
             }
-            Behaviour::Sporadic(Separation::Exponential { mean, max }) => {
-                let (mean, max) = (time(mean), time(max));
-                let extra =
-                    format!("extra = {{ dist = \"exponential\", mean = {mean}, max = {max} }}");
-                self.key("release", kind("sporadic", extra));
+            Behaviour::Curve(arrivals) => {
+                let distances = list(arrivals.curve.delta_min().iter().map(time));
+                let drawn = arrivals.extra.as_ref().map(|own| format!(", extra = {}", extra(own)));
+                let keys = format!("delta_min = {distances}{}", drawn.unwrap_or_default());
+                self.key("release", kind("curve", keys));
             }
             Behaviour::Explicit(times) => {
                 let times = list(times.iter().map(time));
@@ -418,6 +418,16 @@ fn time(value: impl std::fmt::Display) -> String {
 /// CPUs in quotes.
 fn cpus(set: &CpuSet) -> String {
     text(set)
+}
+
+/// What is added to the distances of jobs.
+fn extra(separation: &Separation) -> String {
+    match separation {
+        Separation::Uniform { max } => time(max),
+        Separation::Exponential { mean, max } => {
+            format!("{{ dist = \"exponential\", mean = {}, max = {} }}", time(mean), time(max))
+        }
+    }
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {

@@ -380,6 +380,7 @@ pub fn to_simso(system: &System) -> (String, Vec<Problem>) {
             }
             Behaviour::Periodic
             | Behaviour::Sporadic(_)
+            | Behaviour::Curve(_)
             | Behaviour::Hog
             | Behaviour::Yield
             | Behaviour::SelfSuspending { .. } => ("Periodic", String::new()),

@@ -4,6 +4,7 @@ mod caches;
 mod chains;
 mod common;
 mod csv;
+mod curves;
 mod follows;
 mod lines;
 mod messages;

@@ -131,6 +131,7 @@ impl Worker<'_> {
             Behaviour::Periodic
             | Behaviour::Sporadic(_)
             | Behaviour::Explicit(_)
+            | Behaviour::Curve(_)
             | Behaviour::Yield
             | Behaviour::SelfSuspending { .. } => self.jobs(epoch),
         }

@@ -3,9 +3,10 @@
 use crate::RunError;
 use layland_engine::reserves::times;
 use layland_model::{
-    Behaviour, Change, Duration, ExecutionModel, Preemption, Rate, RequestKind, Separation,
-    Service, System, TaskId, Time,
+    ArrivalCurve, Behaviour, Change, CurveArrivals, Duration, ExecutionModel, Preemption, Rate,
+    RequestKind, Separation, Service, System, TaskId, Time,
 };
+use std::sync::Arc;
 
 /// Makes the jobs of a task execute this many times as long, while everybody believes its WCET.
 ///
@@ -87,6 +88,24 @@ pub fn stretched(system: &System, factor: &Rate) -> Result<System, RunError> {
             }
             Behaviour::Explicit(times) => times.iter_mut().for_each(time),
             Behaviour::SelfSuspending { gap } => length(gap),
+            Behaviour::Curve(arrivals) => {
+                let mut distances = arrivals.curve.delta_min().to_vec();
+                distances.iter_mut().for_each(length);
+                let mut extra = arrivals.extra.clone();
+                match &mut extra {
+                    None => {}
+                    Some(Separation::Uniform { max }) => length(max),
+                    Some(Separation::Exponential { mean, max }) => {
+                        length(mean);
+                        length(max);
+                    }
+                }
+                let curve = ArrivalCurve::new(&distances).map_err(|error| {
+                    RunError::unsupported(format!("it cannot be stretched so: {error}"))
+                })?;
+                task.period = curve.separation();
+                *arrivals = Arc::new(CurveArrivals { curve, extra });
+            }
         }
         match &mut task.execution {
             ExecutionModel::Wcet | ExecutionModel::Level(_) | ExecutionModel::Fraction(_) => {}

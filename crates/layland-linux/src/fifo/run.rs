@@ -313,6 +313,7 @@ fn log_records(system: &System, options: &FifoOptions<'_>) -> usize {
     let ns = options.duration.ns();
     let jobs = |task: &layland_model::Task| match task.behaviour {
         Behaviour::SelfSuspending { gap } => ns / (task.own_wcet().ns() + gap.ns()).max(1) + 1,
+        Behaviour::Curve(ref arrivals) => arrivals.curve.arrivals_within(options.duration) + 1,
         Behaviour::Periodic
         | Behaviour::Sporadic(_)
         | Behaviour::Explicit(_)

@@ -384,6 +384,7 @@ impl<'a> Contract<'a> {
             }
             // A job that comes at the same time may be released before the one that comes first.
             Behaviour::Explicit(_) => Duration::ZERO,
+            Behaviour::Curve(ref arrivals) => arrivals.curve.distance(1),
             Behaviour::SelfSuspending { .. } => task.jitter,
         }
     }

@@ -103,7 +103,10 @@ impl System {
             }
         }
         match task.behaviour {
-            Behaviour::Periodic | Behaviour::Sporadic(_) | Behaviour::Explicit(_) => {}
+            Behaviour::Periodic
+            | Behaviour::Sporadic(_)
+            | Behaviour::Explicit(_)
+            | Behaviour::Curve(_) => {}
             Behaviour::Hog | Behaviour::Yield | Behaviour::SelfSuspending { .. } => {
                 let message = format!("the thread of `{name}` decides when its jobs come");
                 let help = "tasks that follow each other are periodic, sporadic, or have a list of arrivals";

@@ -161,7 +161,7 @@ impl RateGrid {
 pub(super) fn releases_are_known(task: &Task) -> bool {
     match task.behaviour {
         Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield | Behaviour::Explicit(_) => true,
-        Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } => false,
+        Behaviour::Sporadic(_) | Behaviour::Curve(_) | Behaviour::SelfSuspending { .. } => false,
     }
 }
 
@@ -171,6 +171,7 @@ pub(super) fn known_releases(task: &Task) -> impl Iterator<Item = i64> + '_ {
         Behaviour::Explicit(times) => (times, None),
         Behaviour::Periodic
         | Behaviour::Sporadic(_)
+        | Behaviour::Curve(_)
         | Behaviour::Hog
         | Behaviour::Yield
         | Behaviour::SelfSuspending { .. } => (&[], Some(task.offset)),

@@ -359,6 +359,7 @@ fn keeps_its_period(system: &System, task: TaskId) -> bool {
         Behaviour::Explicit(releases) => {
             releases.windows(2).all(|pair| pair[1] - pair[0] >= task.period)
         }
+        Behaviour::Curve(_) => task.bursts().is_none(),
         Behaviour::SelfSuspending { .. } => false,
     };
     separate && task.jitter == Duration::ZERO

@@ -91,6 +91,11 @@ pub(crate) fn takes(
             Behaviour::SelfSuspending { .. } => Some("suspends itself"),
             Behaviour::Sporadic(_) if !separated => Some("is sporadic"),
             Behaviour::Explicit(_) if !separated => Some("has releases of its own"),
+            Behaviour::Curve(_) if task.bursts().is_some() => Some("arrives by a curve"),
+            Behaviour::Curve(arrivals) if arrivals.extra.is_some() && !separated => {
+                Some("is sporadic")
+            }
+            Behaviour::Curve(_) => None,
             Behaviour::Sporadic(_) => None,
             Behaviour::Explicit(times) => times
                 .windows(2)
@@ -99,7 +104,7 @@ pub(crate) fn takes(
         };
         match trouble {
             None => {}
-            Some(trouble) if separated => {
+            Some(trouble) if separated || task.bursts().is_some() => {
                 return Err(Refusal::invalid(format!(
                     "task `{who}` {trouble}: {name} needs releases at least a period apart"
                 ))

@@ -300,6 +300,7 @@ impl Found {
                 Behaviour::Periodic
                 | Behaviour::Sporadic(_)
                 | Behaviour::Explicit(_)
+                | Behaviour::Curve(_)
                 | Behaviour::Hog
                 | Behaviour::Yield => job.release,
             };

@@ -9,6 +9,7 @@ mod chains;
 mod check;
 mod criticality;
 mod crpd;
+mod curves;
 mod deadline;
 mod deferred;
 mod dp_wrap;

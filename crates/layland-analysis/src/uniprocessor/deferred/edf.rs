@@ -25,7 +25,8 @@
 use crate::Assumption::*;
 use crate::fixed_point::{Diverged, MAX_STEPS};
 use crate::group::{Group, exact, together};
-use crate::uniprocessor::edf::{Demand, criterion, last_deadline_before, load_of};
+use crate::uniprocessor::arrivals::{self, Demands, have_bursts};
+use crate::uniprocessor::edf::{Demand, criterion, load_of};
 use crate::{
     Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
     Subject, TestKind, Verdict,
@@ -61,7 +62,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Exact,
     assumptions: &[
         OneCpuEach,
-        SporadicReleases,
+        BoundedArrivals,
         NoJitter,
         WcetKept,
         NoOverheads,
@@ -126,12 +127,18 @@ pub enum Blocked {
 /// # Errors
 /// If the search is given up.
 pub fn demand_and_blocking(tasks: &[&Task]) -> Result<Blocked, Diverged> {
-    let plain: Vec<Sporadic> = tasks.iter().map(|&task| Sporadic::from(task)).collect();
-    match criterion(&plain)? {
+    let demands = Demands::of(tasks);
+    let met = match have_bursts(tasks.iter().copied()) {
+        false => {
+            let plain: Vec<Sporadic> = tasks.iter().map(|&task| Sporadic::from(task)).collect();
+            criterion(&plain)
+        }
+        true => arrivals::criterion(tasks),
+    };
+    match met? {
         Demand::Met => {}
         failed @ (Demand::Overload | Demand::Exceeds { .. }) => return Ok(Blocked::Plain(failed)),
     }
-    let h = |t: i64| plain.iter().map(|task| task.demand(t)).fold(0, i64::saturating_add);
     // By deadline: from one to the next the same tasks are due later.
     let mut by_deadline: Vec<(i64, i64)> =
         tasks.iter().map(|task| (task.deadline.ns(), task.blocking().ns())).collect();
@@ -141,13 +148,13 @@ pub fn demand_and_blocking(tasks: &[&Task]) -> Result<Blocked, Diverged> {
         let (until, blocking) = by_deadline[at];
         b = b.max(blocking);
         let from = by_deadline[at - 1].0;
-        let mut next = last_deadline_before(&plain, until);
+        let mut next = demands.last_deadline_before(until);
         while let Some(t) = next.filter(|&t| b > 0 && t >= from) {
             steps += 1;
             if steps > MAX_STEPS {
                 return Err(Diverged::OutOfSteps { reached: Duration::from_ns(t), steps });
             }
-            let needed = h(t).saturating_add(b);
+            let needed = demands.demand(t).saturating_add(b);
             if needed > t {
                 let [interval, needed] = [t, needed].map(Duration::from_ns);
                 return Ok(Blocked::Exceeds { interval, needed });
@@ -156,7 +163,7 @@ pub fn demand_and_blocking(tasks: &[&Task]) -> Result<Blocked, Diverged> {
                 tightest = Some((t, needed));
             }
             // For every t' from what is needed to `t`: h(t') + b <= h(t) + b <= t'.
-            next = if needed < t { Some(needed) } else { last_deadline_before(&plain, t) };
+            next = if needed < t { Some(needed) } else { demands.last_deadline_before(t) };
         }
     }
     let tightest = tightest.map(|(t, needed)| (Duration::from_ns(t), Duration::from_ns(needed)));

@@ -20,7 +20,7 @@
 use super::unless_floating;
 use crate::fixed_point::{Diverged, least};
 use crate::group::{Group, together};
-use crate::sporadic::Divisor;
+use crate::uniprocessor::arrivals::Arrivals;
 use crate::uniprocessor::edf_response::{ASSUMPTIONS, TERMS, bounds, compared};
 use crate::{
     Certify, Citation, Finding, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind,
@@ -66,7 +66,7 @@ fn finding(group: &Group<'_>) -> Finding {
     compared(group, responses(&tasks), unless_floating)
 }
 
-/// `R_i` of every task.
+/// `R_i` of every task, whether sporadic or by a curve.
 ///
 /// # Errors
 /// [`Diverged::Overload`] if the load is more than 1; another if the longest busy period is too long.
@@ -76,11 +76,11 @@ pub fn responses(tasks: &[&Task]) -> Result<Vec<Duration>, Diverged> {
     if !U.fits(&Rate::ZERO, &Rate::ONE) {
         return Err(Diverged::Overload);
     }
-    let tasks: Vec<Demanding> = tasks.iter().map(|&tau| Demanding::from(tau)).collect();
-    let all = tasks.iter().map(|tau| tau.C).fold(0, i64::saturating_add);
-    // The longest busy period: least fixed point of sum ceil(L / T_j) C_j.
+    let tasks: Vec<Demanding<'_>> = tasks.iter().map(|&tau| Demanding::from(tau)).collect();
+    let all = tasks.iter().map(|tau| tau.arrivals.within(1) * tau.C).fold(0, i64::saturating_add);
+    // The longest busy period: least fixed point of sum eta_j(L) C_j.
     let L = least(Duration::from_ns(all), Duration::from_ns(TIME_LIMIT), |L| {
-        let work = |tau: &Demanding| (1 + tau.T.div_rem(L.ns() - 1).0).saturating_mul(tau.C);
+        let work = |tau: &Demanding<'_>| tau.arrivals.within(L.ns()).saturating_mul(tau.C);
         Duration::from_ns(tasks.iter().map(work).fold(0, i64::saturating_add))
     })?
     .ns();
@@ -90,21 +90,21 @@ pub fn responses(tasks: &[&Task]) -> Result<Vec<Duration>, Diverged> {
 }
 
 /// A task as the search reads it again and again.
-struct Demanding {
+struct Demanding<'a> {
     C: i64,
     D: i64,
-    T: Divisor,
+    arrivals: Arrivals<'a>,
     /// What it blocks, and its last region.
     B: i64,
     F: i64,
 }
 
-impl From<&Task> for Demanding {
-    fn from(tau: &Task) -> Demanding {
+impl<'a> From<&'a Task> for Demanding<'a> {
+    fn from(tau: &'a Task) -> Demanding<'a> {
         Demanding {
             C: tau.own_wcet().ns(),
             D: tau.deadline.ns(),
-            T: Divisor::new(tau.period.ns()),
+            arrivals: Arrivals::of(tau),
             B: tau.blocking().ns(),
             F: tau.last_region().ns(),
         }
@@ -121,7 +121,7 @@ struct Stretch {
 
 /// The search for the largest `S - a`, in each stretch from the last `a` down, as in the form without regions.
 struct Search<'t> {
-    tasks: &'t [Demanding],
+    tasks: &'t [Demanding<'t>],
     /// The longest busy period.
     L: i64,
     /// How often demand may still be computed before the search gives up.
@@ -211,31 +211,32 @@ impl Search<'_> {
     fn needed(&self, i: usize, a: i64, b: i64, w: i64) -> i64 {
         let tau_i = &self.tasks[i];
         let due = a + tau_i.D;
-        let of_others = |others: &[Demanding]| {
-            let of_task = |tau_j: &Demanding| {
-                // The lesser of the two quotients, with one division.
-                let last = (due - tau_j.D).min(w);
-                if last < 0 { 0 } else { (1 + tau_j.T.div_rem(last).0) * tau_j.C }
+        let of_others = |others: &[Demanding<'_>]| {
+            let of_task = |tau_j: &Demanding<'_>| {
+                // The lesser of the two numbers, with one look.
+                tau_j.arrivals.within((due - tau_j.D).min(w) + 1) * tau_j.C
             };
             others.iter().map(of_task).sum::<i64>()
         };
-        let own = (1 + tau_i.T.div_rem(a).0) * tau_i.C - tau_i.F;
+        let own = tau_i.arrivals.within(a + 1) * tau_i.C - tau_i.F;
         b + own + of_others(&self.tasks[..i]) + of_others(&self.tasks[i + 1..])
     }
 
     /// The least `a` from here on at which `a + D_i` is a deadline of `tau_j` after a synchronous release.
     fn first_from(&self, i: usize, j: usize, from: i64) -> i64 {
         let (D_i, tau_j) = (self.tasks[i].D, &self.tasks[j]);
-        let T_j = tau_j.T.number();
-        let periods = num_integer::Integer::div_ceil(&(D_i + from - tau_j.D).max(0), &T_j);
-        periods * T_j + tau_j.D - D_i
+        // As many come before it, and it is the next.
+        let before = tau_j.arrivals.within(D_i + from - tau_j.D);
+        tau_j.arrivals.distance(before) + tau_j.D - D_i
     }
 
     /// The largest such `a`, of any task, that is not above this one.
     fn last(&self, i: usize, a: i64) -> Option<i64> {
         let of_task = |j: usize| {
-            let first = self.first_from(i, j, 0);
-            (first <= a).then(|| a - (a - first) % self.tasks[j].T.number())
+            let (D_i, tau_j) = (self.tasks[i].D, &self.tasks[j]);
+            let due = tau_j.arrivals.within(a + D_i - tau_j.D + 1);
+            let last = (due > 0).then(|| tau_j.arrivals.distance(due - 1) + tau_j.D - D_i);
+            last.filter(|&last| last >= 0)
         };
         (0..self.tasks.len()).filter_map(of_task).max()
     }

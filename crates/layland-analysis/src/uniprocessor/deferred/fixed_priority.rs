@@ -24,6 +24,7 @@ use super::unless_floating;
 use crate::Assumption::{self, *};
 use crate::fixed_point::{Diverged, MAX_STEPS, least};
 use crate::group::{Group, exact, together};
+use crate::uniprocessor::arrivals::{Arrivals, Repetition};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
     Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
@@ -34,7 +35,7 @@ use layland_model::{
 };
 
 const PINNED: &[Assumption] =
-    &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests, FewPairs];
+    &[OneCpuEach, BoundedArrivals, WcetKept, NoOverheads, UnitSpeeds, NoRequests, FewPairs];
 const GIVEN: &[Assumption] = &crate::assumption::and::<8>(PINNED, Priorities);
 
 macro_rules! response_times {
@@ -94,9 +95,9 @@ response_times!(TEST_DM, RESPONSES_DM, DeadlineMonotonic, "NP-RTA-DM", "p-dm", P
 /// # Errors
 /// [`Diverged::Beyond`] if it is more than `limit`; [`Diverged::Overload`] if it has no bound at all;
 /// [`Diverged::OutOfSteps`] if it is not found.
-pub fn response_time(
-    tau_i: &Task,
-    H_i: &[&Task],
+pub fn response_time<'a>(
+    tau_i: &'a Task,
+    H_i: &[&'a Task],
     L_i: &[&Task],
     limit: Duration,
 ) -> Result<Duration, Diverged> {
@@ -107,26 +108,30 @@ pub fn response_time(
     }
     let B_i = L_i.iter().map(|tau_k| tau_k.blocking()).max().unwrap_or_default();
     let (C_i, F_i) = (tau_i.own_wcet().at_unit_speed(), tau_i.last_region());
-    let (T_i, J_i) = (tau_i.period, tau_i.jitter);
+    let J_i = tau_i.jitter;
+    let coming = |tau_j: &&'a Task| (Arrivals::of(tau_j), tau_j.jitter.ns(), tau_j.own_wcet().ns());
+    let own_arrivals = Arrivals::of(tau_i);
+    let higher: Vec<(Arrivals<'a>, i64, i64)> = H_i.iter().map(coming).collect();
     // What begins until an instant, and what comes before it.
     let begun = |own: Duration, S: Duration| {
-        let of_task = |tau_j: &&Task| {
-            let jobs = (S + tau_j.jitter).div_floor(tau_j.period).saturating_add(1);
-            jobs.saturating_mul(tau_j.own_wcet().ns())
+        let of_task = |&(tau_j, J_j, C_j): &(Arrivals<'a>, i64, i64)| {
+            tau_j.within((S.ns() + J_j).saturating_add(1)).saturating_mul(C_j)
         };
-        sum(own, H_i.iter().map(of_task))
+        sum(own, higher.iter().map(of_task))
     };
     let busy = |t: Duration| {
-        let of_task = |tau_j: &Task| {
-            (t + tau_j.jitter).div_ceil(tau_j.period).saturating_mul(tau_j.own_wcet().ns())
+        let of_task = |&(tau_j, J_j, C_j): &(Arrivals<'a>, i64, i64)| {
+            tau_j.within(t.ns() + J_j).saturating_mul(C_j)
         };
-        sum(B_i, H_i.iter().copied().chain([tau_i]).map(of_task))
+        let own = (own_arrivals, J_i.ns(), C_i.ns());
+        sum(B_i, higher.iter().chain([&own]).map(of_task))
     };
-    // Where a full load keeps the CPU busy for ever, responses repeat with the hyperperiod.
-    let repeats_from = hyperperiod(tau_i, H_i).map_or(i64::MAX, |H| H.div_floor(T_i));
+    // Where a full load keeps the CPU busy for ever, responses repeat once the load does.
+    let repetition = Repetition::of(own_arrivals, higher.iter().map(|&(tau_j, ..)| tau_j));
+    let mut mark: Option<(i64, Duration)> = None;
     let (mut R_i, mut S, mut t) = (Duration::ZERO, Duration::ZERO, C_i);
-    for q in 0..MAX_STEPS as i64 {
-        let first = Duration::from_ns(T_i.ns().saturating_mul(q));
+    for q in 0..MOST_JOBS {
+        let first = Duration::from_ns(own_arrivals.distance(q));
         if q > 0 {
             match least(t, first - J_i, busy) {
                 // The next job comes after the busy period.
@@ -135,9 +140,6 @@ pub fn response_time(
                 Err(diverged @ (Diverged::Overload | Diverged::OutOfSteps { .. })) => {
                     return Err(diverged);
                 }
-            }
-            if q >= repeats_from && t > Duration::from_ns(T_i.ns().saturating_mul(repeats_from)) {
-                return Ok(R_i);
             }
         }
         let own = sum(B_i, [C_i.ns().saturating_mul(q + 1) - F_i.ns()].into_iter());
@@ -154,21 +156,26 @@ pub fn response_time(
             Diverged::OutOfSteps { .. } | Diverged::Overload => diverged,
         })?;
         R_i = R_i.max(response(S));
+        let Some(Repetition { jobs, length, from_job, from }) = &repetition else { continue };
+        if q >= *from_job && S.ns() > *from {
+            match mark {
+                // From here on all is as it was then, later.
+                Some((marked, then)) if q == marked + jobs && S.ns() - then.ns() == *length => {
+                    return Ok(R_i);
+                }
+                Some((marked, _)) if q < marked + jobs => {}
+                Some(_) | None => mark = Some((q, S)),
+            }
+        }
     }
-    Err(Diverged::OutOfSteps { reached: R_i, steps: MAX_STEPS })
+    Err(Diverged::OutOfSteps { reached: R_i, steps: MOST_JOBS as u64 })
 }
+
+/// The search gives up after so many jobs of a busy period.
+const MOST_JOBS: i64 = MAX_STEPS as i64;
 
 fn sum(first: Duration, others: impl Iterator<Item = i64>) -> Duration {
     Duration::from_ns(others.fold(first.ns(), i64::saturating_add))
-}
-
-/// The least common multiple of the periods, if it is not too long.
-fn hyperperiod(tau_i: &Task, H_i: &[&Task]) -> Option<Duration> {
-    let lcm = |H: i64, tau_j: &&Task| {
-        let T_j = tau_j.period.ns();
-        H.checked_mul(T_j / num_integer::gcd(H, T_j)).filter(|&ns| ns <= TIME_LIMIT)
-    };
-    H_i.iter().try_fold(tau_i.period.ns(), lcm).map(Duration::from_ns)
 }
 
 /// The tasks of a CPU, the highest priority first; and the response time of the one at a place, within a limit.

@@ -35,7 +35,7 @@ use crate::group::Group;
 use layland_model::{System, Task, TaskId};
 
 const PINNED: &[Assumption] =
-    &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests, FewPairs];
+    &[OneCpuEach, BoundedArrivals, WcetKept, NoOverheads, UnitSpeeds, NoRequests, FewPairs];
 const GIVEN: &[Assumption] = &crate::assumption::and::<8>(PINNED, Priorities);
 
 /// Where the priorities come from.

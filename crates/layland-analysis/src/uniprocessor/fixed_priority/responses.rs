@@ -12,6 +12,8 @@ use super::{GIVEN, PINNED, PriorityOrder};
 use crate::fixed_point::{Diverged, MAX_STEPS, least};
 use crate::group::{Group, exact, together};
 use crate::proof::{MOST, TOO_LONG};
+use crate::uniprocessor::arrivals::{NO_CERTIFICATE, have_bursts};
+use crate::uniprocessor::deferred;
 use crate::{
     Assumption, Certify, Citation, Evidence, Finding, Part, Quantity, Reason, Refusal,
     ResponseBound, ResponseTest, SchedulabilityTest, Scope, Shortcuts, Subject, TestKind, Verdict,
@@ -127,6 +129,12 @@ pub fn response_time(
     H_i: &[impl Borrow<Task>],
     limit: Duration,
 ) -> Result<Duration, Diverged> {
+    let higher = || H_i.iter().map(|tau_j| tau_j.borrow());
+    if have_bursts(higher().chain([tau_i])) {
+        // Nobody blocks, and the last region is a nanosecond.
+        let higher: Vec<&Task> = higher().collect();
+        return deferred::fixed_priority::response_time(tau_i, &higher, &[], limit);
+    }
     search(tau_i, H_i, limit, |_| {})
 }
 
@@ -257,6 +265,9 @@ pub(super) fn busy_periods(
 
 /// The lengths `w(q)` of these tasks, in the order of their priorities.
 pub(super) fn lengths(cpus: &CpuSet, tasks: &[(TaskId, &Task)]) -> Result<Part, &'static str> {
+    if have_bursts(tasks.iter().map(|&(_, task)| task)) {
+        return Err(NO_CERTIFICATE);
+    }
     let mut periods = Vec::new();
     for (at, &(id, tau_i)) in tasks.iter().enumerate() {
         let higher: Vec<&Task> = tasks[..at].iter().map(|&(_, task)| task).collect();

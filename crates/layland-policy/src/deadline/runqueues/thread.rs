@@ -113,6 +113,7 @@ impl Thread {
                 Behaviour::Periodic
                 | Behaviour::Sporadic(_)
                 | Behaviour::Explicit(_)
+                | Behaviour::Curve(_)
                 | Behaviour::Yield => ThreadKind::Jobs,
             },
             tie: 0,

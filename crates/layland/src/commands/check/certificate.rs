@@ -58,6 +58,9 @@ fn known(system: &System) -> Result<(), String> {
     if !system.requests.is_empty() {
         return Err("the verifier does not know systems that change while they run".to_owned());
     }
+    if system.tasks.values().any(|task| matches!(task.behaviour, Behaviour::Curve(_))) {
+        return Err("the verifier does not know arrival curves".to_owned());
+    }
     match system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE) {
         true => Ok(()),
         false => Err("the verifier knows CPUs of unit speed alone".to_owned()),

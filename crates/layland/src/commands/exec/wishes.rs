@@ -118,7 +118,7 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
         };
         match task.behaviour {
             Behaviour::Periodic | Behaviour::Sporadic(_) | Behaviour::Yield | Behaviour::Hog => {}
-            Behaviour::Explicit(_) | Behaviour::SelfSuspending { .. } => {
+            Behaviour::Explicit(_) | Behaviour::Curve(_) | Behaviour::SelfSuspending { .. } => {
                 return refused(id, format!("task `{name}` has no period that could be reserved"));
             }
         }

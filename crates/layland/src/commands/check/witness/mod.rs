@@ -20,11 +20,13 @@ use crate::ui::jobs::arrivals;
 use layland_analysis::may_become_ready_together;
 use layland_guarantee::states::{self, Arrival, Explored, Outcome};
 use layland_model::{
-    Algorithm, Behaviour, Duration, ExecutionModel, Service, System, Task, TaskMap, Time, counted,
+    Algorithm, Behaviour, CurveArrivals, Duration, ExecutionModel, Service, System, Task, TaskMap,
+    Time, counted,
 };
 use layland_policy::{Policy, Registry};
 use layland_sim::{SimOptions, simulate};
 use layland_trace::{Job, JobEnd, JobRecord, Recorder, Trace, Window};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of what decides.
@@ -179,7 +181,16 @@ impl Search<'_> {
             return Found::Nothing(None);
         }
         let is_drawn = system.tasks.values().any(|task| {
-            task.jitter > Duration::ZERO || matches!(task.behaviour, Behaviour::Sporadic(_))
+            let is_drawn = match &task.behaviour {
+                Behaviour::Sporadic(_) => true,
+                Behaviour::Curve(arrivals) => arrivals.extra.is_some(),
+                Behaviour::Periodic
+                | Behaviour::Explicit(_)
+                | Behaviour::Hog
+                | Behaviour::Yield
+                | Behaviour::SelfSuspending { .. } => false,
+            };
+            is_drawn || task.jitter > Duration::ZERO
         });
         // What is drawn is at any nanosecond.
         let runs = if is_drawn && self.tick.is_none() { 1 + DRAWN } else { 1 };
@@ -315,8 +326,17 @@ fn densest(system: &System) -> System {
     let mut run = at_wcet(system);
     for task in run.tasks.values_mut() {
         task.jitter = Duration::ZERO;
-        if let Behaviour::Sporadic(_) = task.behaviour {
-            task.behaviour = Behaviour::Periodic;
+        match &task.behaviour {
+            Behaviour::Sporadic(_) => task.behaviour = Behaviour::Periodic,
+            Behaviour::Curve(arrivals) => {
+                let densest = CurveArrivals { extra: None, ..(**arrivals).clone() };
+                task.behaviour = Behaviour::Curve(Arc::new(densest));
+            }
+            Behaviour::Periodic
+            | Behaviour::Explicit(_)
+            | Behaviour::Hog
+            | Behaviour::Yield
+            | Behaviour::SelfSuspending { .. } => {}
         }
     }
     run

@@ -1,0 +1,209 @@
+//! How many jobs of a task arrive within how much time, whether they are sporadic or come by an **arrival curve** (as
+//! in Bozhko and Brandenburg 2020, and in the network calculus of Le Boudec and Thiran): what the
+//! tests of one CPU count with, and the processor demand of EDF with it.
+//!
+//! The tests of one CPU ask three things of arrivals. Sporadic ones answer by a division, and those by a curve by the
+//! curve:
+//!
+//! | | sporadic | by a curve |
+//! |---|---|---|
+//! | `eta(w)`, the most arrivals in a half-open interval of length `w > 0` | `ceil(w / T)` | `1 + max { k : d_k < w }` |
+//! | the same if both ends count | `1 + floor(w / T)` | `eta(w + 1)` |
+//! | the earliest `k`-th arrival after the first | `k T` | `d_k` |
+//!
+//! All arguments stay, because the densest arrivals from an instant on (the `k`-th at `d_k`) are the most in every
+//! interval that begins there, and the densest ones that end at an instant are the most in every one that ends there;
+//! and what comes later comes by the curve as well: `eta(a + b) <= eta(a) + eta(b)`.
+
+#![expect(non_snake_case, reason = "symbols of the papers")]
+
+use crate::Citation;
+use crate::fixed_point::{Diverged, MAX_STEPS, least};
+use crate::sporadic::Divisor;
+use crate::uniprocessor::edf::Demand;
+use layland_model::{ArrivalCurve, Duration, Rate, RateSum, TIME_LIMIT, Task};
+
+/// Bozhko and Brandenburg 2020.
+pub const BOZHKO: Citation = Citation {
+    key: "bozhko2020abstract",
+    text: "S. Bozhko and B. B. Brandenburg. Abstract response-time analysis: a formal foundation for the busy-window \
+           principle. ECRTS 2020, LIPIcs 165, pages 22:1-22:24.",
+    bibtex: "@inproceedings{bozhko2020abstract,
+  author    = {Sergey Bozhko and Bj{\\\"o}rn B. Brandenburg},
+  title     = {Abstract Response-Time Analysis: A Formal Foundation for the Busy-Window Principle},
+  booktitle = {32nd Euromicro Conference on Real-Time Systems (ECRTS)},
+  series    = {LIPIcs}, volume = {165}, pages = {22:1--22:24}, year = {2020},
+  doi       = {10.4230/LIPIcs.ECRTS.2020.22}
+}",
+};
+
+/// Why nothing proves an answer about curves.
+pub(crate) const NO_CERTIFICATE: &str = "the verifier does not know arrival curves";
+
+/// How the jobs of a task arrive.
+#[derive(Clone, Copy)]
+pub(crate) enum Arrivals<'a> {
+    Sporadic(Divisor),
+    Curve(&'a ArrivalCurve),
+}
+
+impl<'a> Arrivals<'a> {
+    pub(crate) fn of(task: &'a Task) -> Arrivals<'a> {
+        match task.bursts() {
+            None => Arrivals::Sporadic(Divisor::new(task.period.ns())),
+            Some(curve) => Arrivals::Curve(curve),
+        }
+    }
+
+    /// `eta`: the most arrivals in a half-open interval; none if it is not longer than zero.
+    #[inline]
+    pub(crate) fn within(self, length: i64) -> i64 {
+        match self {
+            Arrivals::Sporadic(_) if length <= 0 => 0,
+            Arrivals::Sporadic(period) => 1 + period.div_rem(length - 1).0,
+            Arrivals::Curve(curve) => curve.arrivals_within(Duration::from_ns(length)),
+        }
+    }
+
+    /// The earliest arrival so many jobs after the first.
+    #[inline]
+    pub(crate) fn distance(self, jobs: i64) -> i64 {
+        match self {
+            Arrivals::Sporadic(period) => period.number().saturating_mul(jobs),
+            Arrivals::Curve(curve) => curve.distance(jobs.unsigned_abs()).ns(),
+        }
+    }
+
+    /// How many jobs come in how much time, again and again, and from how many jobs and what time on that is so.
+    fn cycle(self) -> ([i64; 2], [i64; 2]) {
+        match self {
+            Arrivals::Sporadic(period) => ([1, period.number()], [0, 0]),
+            Arrivals::Curve(curve) => {
+                let ((jobs, length), (from, distance)) = (curve.cycle(), curve.repeats_from());
+                ([jobs as i64, length.ns()], [from as i64, distance.ns()])
+            }
+        }
+    }
+}
+
+/// Whether some of these tasks arrive by a curve that says more than a period.
+pub(crate) fn have_bursts<'a>(mut tasks: impl Iterator<Item = &'a Task>) -> bool {
+    tasks.any(|task| task.bursts().is_some())
+}
+
+/// How a full load repeats: the least common multiple of all cycles with its number of jobs of the first of these, and
+/// from how many of them and what time on; none if it is too long.
+pub(crate) struct Repetition {
+    pub(crate) jobs: i64,
+    pub(crate) length: i64,
+    pub(crate) from_job: i64,
+    pub(crate) from: i64,
+}
+
+impl Repetition {
+    pub(crate) fn of<'a>(
+        first: Arrivals<'a>,
+        others: impl Iterator<Item = Arrivals<'a>>,
+    ) -> Option<Repetition> {
+        let ([own_jobs, own_length], [from_job, mut from]) = first.cycle();
+        let mut length = own_length;
+        for other in others {
+            let ([_, cycle], [_, distance]) = other.cycle();
+            length = length.checked_mul(cycle / num_integer::gcd(length, cycle))?;
+            if length > TIME_LIMIT {
+                return None;
+            }
+            from = from.max(distance);
+        }
+        let jobs = (length / own_length).checked_mul(own_jobs)?;
+        Some(Repetition { jobs, length, from_job, from })
+    }
+}
+
+/// A task as the demand reads it; the deadline is shorter by the jitter, as in [`edf`](crate::uniprocessor::edf).
+struct Demanding<'a> {
+    C: i64,
+    D: i64,
+    J: i64,
+    arrivals: Arrivals<'a>,
+}
+
+/// The demand of tasks.
+pub(crate) struct Demands<'a>(Vec<Demanding<'a>>);
+
+impl<'a> Demands<'a> {
+    pub(crate) fn of(tasks: &[&'a Task]) -> Demands<'a> {
+        let one = |task: &&'a Task| Demanding {
+            C: task.own_wcet().ns(),
+            D: (task.deadline - task.jitter).ns(),
+            J: task.jitter.ns(),
+            arrivals: Arrivals::of(task),
+        };
+        Demands(tasks.iter().map(one).collect())
+    }
+
+    /// `h(t)`.
+    pub(crate) fn demand(&self, t: i64) -> i64 {
+        let of_task = |tau: &Demanding| tau.arrivals.within(t - tau.D + 1).saturating_mul(tau.C);
+        self.0.iter().map(of_task).fold(0, i64::saturating_add)
+    }
+
+    /// The last deadline before `t`.
+    pub(crate) fn last_deadline_before(&self, t: i64) -> Option<i64> {
+        let of_task = |tau: &Demanding| {
+            let jobs = tau.arrivals.within(t - tau.D);
+            (jobs > 0).then(|| tau.D + tau.arrivals.distance(jobs - 1))
+        };
+        self.0.iter().filter_map(of_task).max()
+    }
+
+    /// When the CPU idles at the latest: the least fixed point of `w = sum eta_i(w + J_i) C_i`. A demand that exceeds
+    /// an interval of this length or more also exceeds one that is shorter by so much: what comes later comes by the
+    /// curve as well, and all that came before is done.
+    fn busy_period(&self) -> Result<i64, Diverged> {
+        let work = |w: i64| {
+            let of_task = |tau: &Demanding| tau.arrivals.within(w + tau.J).saturating_mul(tau.C);
+            self.0.iter().map(of_task).fold(0, i64::saturating_add)
+        };
+        let found = least(Duration::from_ns(work(1)), Duration::from_ns(TIME_LIMIT), |w| {
+            Duration::from_ns(work(w.ns()))
+        });
+        found.map(Duration::ns)
+    }
+}
+
+/// Whether tasks meet every deadline under EDF on one unit-speed CPU: `h(t) <= t` for every `t`. Exact.
+///
+/// # Errors
+/// If the search is given up: where the load is exactly 1, the busy period may not end.
+pub(crate) fn criterion(tasks: &[&Task]) -> Result<Demand, Diverged> {
+    let mut U = RateSum::default();
+    tasks.iter().for_each(|tau| U.add(&tau.utilization()));
+    if !U.fits(&Rate::ZERO, &Rate::ONE) {
+        return Ok(Demand::Overload);
+    }
+    let demands = Demands::of(tasks);
+    let d_min = demands.0.iter().map(|tau| tau.D).min().unwrap_or(0);
+    // As in QPA, from the last deadline down, as far as the demand is below.
+    let Some(mut t) = demands.last_deadline_before(demands.busy_period()?) else {
+        return Ok(Demand::Met);
+    };
+    for _ in 0..MAX_STEPS {
+        let h = demands.demand(t);
+        if h > t {
+            let [interval, demand] = [t, h].map(Duration::from_ns);
+            return Ok(Demand::Exceeds { interval, demand });
+        }
+        if h <= d_min {
+            return Ok(Demand::Met);
+        }
+        t = match h < t {
+            true => h,
+            false => match demands.last_deadline_before(t) {
+                Some(earlier) => earlier,
+                None => return Ok(Demand::Met),
+            },
+        };
+    }
+    Err(Diverged::OutOfSteps { reached: Duration::from_ns(t), steps: MAX_STEPS })
+}

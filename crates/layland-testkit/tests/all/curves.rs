@@ -1,0 +1,404 @@
+//! Arrival curves: what the simulator draws and the checker accepts, and the tests of one CPU against simulations,
+//! against the crate `response-time-analysis`, and against themselves on sporadic tasks.
+
+use crate::schedules::{build, run, violations};
+use layland_analysis::uniprocessor::{deferred, edf, edf_response, fixed_priority};
+use layland_analysis::{Refusal, ResponseBound, ResponseTest, Verdict, catalogue};
+use layland_guarantee::{AssessOptions, assess};
+use layland_model::{
+    ArrivalCurve, Behaviour, Duration, Preemption, Separation, Service, System, Task, TaskId,
+    TaskMap, Time,
+};
+use layland_sim::SimOptions;
+use layland_testkit::cases::on_random;
+use layland_testkit::curves::{bursty, by_curve, curve_of, too_close};
+use layland_testkit::registry;
+use layland_trace::Trace;
+use proptest::prelude::*;
+use response_time_analysis as other;
+use response_time_analysis::arrival::{ArrivalBound, Curve, ExtrapolatingCurve, Propagated};
+use response_time_analysis::demand::RBF;
+use response_time_analysis::wcet::Scalar;
+
+/// Long enough for every busy period of the random sets with a load below 1 that is worth a look.
+const HORIZON: Time = Time::from_ns(3_000);
+
+fn ns(lengths: &[i64]) -> Vec<Duration> {
+    lengths.iter().copied().map(Duration::from_ns).collect()
+}
+
+fn curve(lengths: &[i64]) -> ArrivalCurve {
+    ArrivalCurve::new(&ns(lengths)).unwrap()
+}
+
+fn task(name: &str, wcet: i64, lengths: &[i64]) -> Task {
+    let mut task = Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(1));
+    by_curve(&mut task, curve(lengths), None);
+    task.deadline = Duration::from_ns(30);
+    task
+}
+
+fn arrivals(trace: &Trace, task: TaskId) -> Vec<i64> {
+    let own = trace.jobs.iter().filter(|record| record.job.id.task == task);
+    own.map(|record| record.job.arrival.ns()).collect()
+}
+
+fn drawn(system: &System, max: i64) -> System {
+    let mut drawn = system.clone();
+    for task in drawn.tasks.values_mut() {
+        let curve = curve_of(task).unwrap().clone();
+        by_curve(task, curve, Some(Separation::Uniform { max: Duration::from_ns(max) }));
+    }
+    drawn
+}
+
+/// The longest response of each task, of jobs that end before the horizon.
+fn longest(trace: &Trace, system: &System) -> TaskMap<Duration> {
+    let mut longest = TaskMap::filled(Duration::ZERO, system.tasks.len());
+    for record in &trace.jobs {
+        let task = record.job.id.task;
+        let Some(end) = record.completion() else { continue };
+        longest[task] = longest[task].max(end - record.job.arrival);
+    }
+    longest
+}
+
+#[test]
+fn bursts_come_as_densely_as_permitted() {
+    let mut burst = task("burst", 1, &[1, 2, 20]);
+    burst.offset = Duration::from_ns(3);
+    let system = System::new(1, vec![burst]);
+    assert_eq!(system.validate(), []);
+    let trace = run(&system, build("p-edf", &system), &SimOptions::until(Time::from_ns(60)));
+    assert_eq!(arrivals(&trace, TaskId(0)), [3, 4, 5, 23, 24, 25, 43, 44, 45]);
+    assert_eq!(violations("p-edf", &trace, &system), "");
+}
+
+/// The period is said, and is what the curve says.
+#[test]
+fn a_period_of_its_own_is_refused() {
+    let mut system = System::new(1, vec![task("burst", 1, &[1, 2, 20])]);
+    system.tasks[TaskId(0)].period = Duration::from_ns(20);
+    let found = system.validate();
+    assert_eq!(
+        found[0].message,
+        "the arrivals of `burst` are 6ns apart in the long run, and its period is 20ns"
+    );
+    assert_eq!(found[0].help, "write period = \"6ns\"");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is drawn keeps to the curve, the checker agrees, and one that comes too soon is found.
+    #[test]
+    fn drawn_arrivals_keep_to_the_curve(system in bursty(), max in 0i64..6, seed: u64, which: prop::sample::Index) {
+        for system in [system.clone(), drawn(&system, max)] {
+            let options = SimOptions { seed, ..SimOptions::until(Time::from_ns(300)) };
+            let mut trace = run(&system, build("p-edf", &system), &options);
+            prop_assert_eq!(violations("p-edf", &trace, &system), "");
+            for (id, task) in system.tasks.iter() {
+                let distances = curve_of(task).unwrap().delta_min().to_vec();
+                prop_assert_eq!(too_close(&distances, &arrivals(&trace, id)), None);
+            }
+            // A job comes earlier than its curve permits, and the trace is consistent otherwise.
+            let at = which.index(trace.jobs.len());
+            let job = trace.jobs[at].job;
+            let others = arrivals(&trace, job.id.task);
+            let moved = job.arrival.ns() - 1;
+            let mut changed = others.clone();
+            changed[job.id.seq as usize] = moved;
+            let distances = curve_of(&system.tasks[job.id.task]).unwrap().delta_min().to_vec();
+            if job.id.seq > 0 && moved >= others[job.id.seq as usize - 1] && too_close(&distances, &changed).is_some() {
+                let job = &mut trace.jobs[at].job;
+                job.arrival = Time::from_ns(moved);
+                let said = violations("p-edf", &trace, &system);
+                prop_assert!(said.contains("arrive"), "{}\n{:?}", said, changed);
+            }
+        }
+    }
+
+    /// A *yes* is kept by every policy that takes the tasks, for the densest arrivals and for drawn ones; and who does
+    /// not take them says so.
+    #[test]
+    fn no_guarantee_is_broken(system in bursty(), max in 1i64..6, seed: u64) {
+        for info in registry() {
+            let spec = &*info.name;
+            for system in [system.clone(), drawn(&system, max)] {
+                let Ok(found) = assess(registry(), spec, &system, &AssessOptions::default()) else { continue };
+                if found.verdict != Verdict::Yes {
+                    continue;
+                }
+                let options = SimOptions { seed, ..SimOptions::until(Time::from_ns(400)) };
+                let Ok(policy) = registry().build(spec, &system) else { continue };
+                let trace = run(&system, policy, &options);
+                let late = trace.jobs.iter().find(|record| {
+                    record.completion().map_or(record.job.deadline < trace.over, |end| end > record.job.deadline)
+                });
+                prop_assert!(late.is_none(), "{}: {:?} by {:?}\n{:#?}", spec, late, found.decided_by, system);
+            }
+        }
+    }
+}
+
+type Bounds = Result<TaskMap<Option<ResponseBound>>, Refusal>;
+
+fn bounds(test: &ResponseTest, system: &System) -> Vec<Option<Duration>> {
+    let found: Bounds = test.run(system);
+    found.unwrap().values().map(|bound| bound.as_ref().map(|bound| bound.response)).collect()
+}
+
+/// Released together and as densely as permitted, every task responds as slowly as it can under fixed priorities; under
+/// EDF a deadline is missed if one can be; and no bound is exceeded.
+#[test]
+fn bounds_hold_and_are_reached() {
+    on_random(600, 300, bursty(), |system| {
+        let fp = bounds(&fixed_priority::RTA_RESPONSES, &system);
+        let trace = run(&system, build("p-fp", &system), &SimOptions::until(HORIZON));
+        let mut said = false;
+        for (id, &longest) in longest(&trace, &system).iter() {
+            let Some(bound) = fp[id.0 as usize] else { continue };
+            prop_assert_eq!(longest, bound, "{:?}\n{:#?}", id, system);
+            said |= bound > system.tasks[id].own_wcet().at_unit_speed();
+        }
+        let rta = fixed_priority::RTA.run(&system).unwrap().verdict;
+        let late = |trace: &Trace| {
+            let is_late = |end: Time, deadline: Time| end > deadline;
+            trace.jobs.iter().any(|record| {
+                is_late(record.completion().unwrap_or(trace.over), record.job.deadline)
+            })
+        };
+        match rta {
+            Verdict::Yes => prop_assert!(!late(&trace)),
+            Verdict::No => prop_assert!(late(&trace)),
+            Verdict::Unknown => {}
+        }
+        let edf = bounds(&edf_response::RESPONSES, &system);
+        let trace = run(&system, build("p-edf", &system), &SimOptions::until(HORIZON));
+        let qpa = edf::TEST.run(&system).unwrap().verdict;
+        match qpa {
+            Verdict::Yes => prop_assert!(!late(&trace)),
+            Verdict::No => prop_assert!(late(&trace)),
+            Verdict::Unknown => {}
+        }
+        for seed in 0..3 {
+            let system = if seed == 0 { system.clone() } else { drawn(&system, 3) };
+            let options = SimOptions { seed, ..SimOptions::until(HORIZON) };
+            let trace = run(&system, build("p-edf", &system), &options);
+            for (id, &longest) in longest(&trace, &system).iter() {
+                prop_assert!(
+                    edf[id.0 as usize].is_none_or(|bound| longest <= bound),
+                    "{system:#?}"
+                );
+            }
+        }
+        let found = edf_response::TEST.run(&system).unwrap().verdict;
+        let both_know = found != Verdict::Unknown && qpa != Verdict::Unknown;
+        prop_assert!(!both_know || found == qpa, "{system:#?}");
+        Ok(said)
+    });
+}
+
+fn length(length: Duration) -> other::time::Duration {
+    other::time::Duration::from(length.ns().unsigned_abs())
+}
+
+fn theirs(task: &Task) -> ExtrapolatingCurve {
+    // Theirs goes on from two distances at least.
+    let curve = curve_of(task).unwrap();
+    let count = curve.delta_min().len().max(2) as u64;
+    ExtrapolatingCurve::new(Curve::new((1..=count).map(|k| length(curve.distance(k))).collect()))
+}
+
+fn cost(task: &Task) -> Scalar {
+    Scalar::new(other::time::Service::from(task.own_wcet().ns().unsigned_abs()))
+}
+
+fn service(length: i64) -> other::time::Service {
+    other::time::Service::from(length.unsigned_abs())
+}
+
+/// The bounds are those of another implementation, which shares nothing with this one: preemptive and not, fixed
+/// priorities and EDF.
+#[test]
+fn bounds_are_those_of_another_implementation() {
+    const LIMIT: u64 = 20_000;
+    let limit = other::time::Duration::from(LIMIT);
+    let known = |found: other::fixed_point::SearchResult| found.ok().map(u64::from);
+    on_random(500, 400, (bursty(), 0i64..9), |(system, jitter)| {
+        let tasks: Vec<&Task> = system.tasks.values().collect();
+        let mut whole = system.clone();
+        whole.tasks.values_mut().for_each(|task| task.preemption = Preemption::Never);
+        let mut late = system.clone();
+        late.tasks.values_mut().next().unwrap().jitter = Duration::from_ns(jitter);
+        let ours = |test: &ResponseTest, system: &System| -> Vec<Option<u64>> {
+            let all = bounds(test, system).into_iter();
+            all.map(|bound| bound.map(|bound| bound.ns().unsigned_abs())).collect()
+        };
+        let fp = ours(&fixed_priority::RTA_RESPONSES, &system);
+        let fp_late = ours(&fixed_priority::RTA_RESPONSES, &late);
+        let np_fp = ours(&deferred::fixed_priority::RESPONSES, &whole);
+        let edf = ours(&edf_response::RESPONSES, &system);
+        let np_edf = ours(&deferred::edf_response::RESPONSES, &whole);
+        let mut said = false;
+        for (at, task) in tasks.iter().enumerate() {
+            let compare = |what: &str, ours: Option<u64>, theirs: Option<u64>| {
+                // With a load of 1 theirs may go on to its limit.
+                let (ours, theirs) = (
+                    ours.filter(|&bound| bound <= LIMIT / 2),
+                    theirs.filter(|&bound| bound <= LIMIT / 2),
+                );
+                prop_assert!(
+                    theirs.is_none() || ours == theirs,
+                    "{what} of {at}: {ours:?}, {theirs:?}\n{system:#?}"
+                );
+                Ok(theirs.is_some())
+            };
+            let demand = RBF::new(theirs(task), cost(task));
+            let higher: Vec<_> =
+                tasks[..at].iter().map(|task| RBF::new(theirs(task), cost(task))).collect();
+            let found = other::fixed_priority::fully_preemptive::dedicated_uniproc_rta(
+                &demand, &higher, limit,
+            );
+            said |= compare("FP", fp[at], known(found))?;
+            if at > 0 {
+                let with_jitter: Vec<RBF<Box<dyn ArrivalBound>, Scalar>> = (tasks[..at]
+                    .iter()
+                    .enumerate())
+                .map(|(place, task)| {
+                    let late = length(Duration::from_ns(if place == 0 { jitter } else { 0 }));
+                    let arrivals: Box<dyn ArrivalBound> =
+                        Box::new(Propagated::with_jitter(&theirs(task), late));
+                    RBF::new(arrivals, cost(task))
+                })
+                .collect();
+                let found = other::fixed_priority::fully_preemptive::dedicated_uniproc_rta(
+                    &demand,
+                    &with_jitter,
+                    limit,
+                );
+                compare("FP with jitter", fp_late[at], known(found))?;
+            }
+            let blocking =
+                tasks[at + 1..].iter().map(|task| task.own_wcet().ns() - 1).max().unwrap_or(0);
+            let own_arrivals = theirs(task);
+            let tua = other::fixed_priority::fully_nonpreemptive::TaskUnderAnalysis {
+                wcet: cost(task),
+                arrivals: &own_arrivals,
+                blocking_bound: service(blocking),
+            };
+            let found = other::fixed_priority::fully_nonpreemptive::dedicated_uniproc_rta(
+                &tua, &higher, limit,
+            );
+            compare("NP-FP", np_fp[at], known(found))?;
+            let rest: Vec<(RBF<ExtrapolatingCurve, Scalar>, &Task)> = (tasks.iter().enumerate())
+                .filter(|&(place, _)| place != at)
+                .map(|(_, task)| (RBF::new(theirs(task), cost(task)), *task))
+                .collect();
+            let others: Vec<_> = (rest.iter())
+                .map(|(rbf, task)| other::edf::fully_preemptive::Task {
+                    rbf,
+                    deadline: length(task.deadline),
+                })
+                .collect();
+            let tua = other::edf::fully_preemptive::Task {
+                rbf: &demand,
+                deadline: length(task.deadline),
+            };
+            let found = other::edf::fully_preemptive::dedicated_uniproc_rta(&tua, &others, limit);
+            compare("EDF", edf[at], known(found))?;
+            let curves: Vec<(ExtrapolatingCurve, &Task)> =
+                rest.iter().map(|&(_, task)| (theirs(task), task)).collect();
+            let others: Vec<_> = (curves.iter())
+                .map(|(arrivals, task)| other::edf::fully_nonpreemptive::Task {
+                    wcet: cost(task),
+                    arrivals,
+                    deadline: length(task.deadline),
+                })
+                .collect();
+            let tua = other::edf::fully_nonpreemptive::Task {
+                wcet: cost(task),
+                arrivals: &own_arrivals,
+                deadline: length(task.deadline),
+            };
+            let found =
+                other::edf::fully_nonpreemptive::dedicated_uniproc_rta(&tua, &others, limit);
+            compare("NP-EDF", np_edf[at], known(found))?;
+        }
+        Ok(said)
+    });
+}
+
+/// A curve that says no more than a period is a sporadic task to every test, and one that does is refused by all but
+/// those that count with it.
+#[test]
+fn a_plain_curve_is_sporadic() {
+    let max = Duration::from_ns(3);
+    let sporadic = |name: &str, wcet: i64, period: i64| {
+        let task = Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(period));
+        Task {
+            behaviour: Behaviour::Sporadic(Separation::Uniform { max }),
+            priority: Some(wcet),
+            ..task
+        }
+    };
+    let system =
+        System::new(1, vec![sporadic("a", 1, 4), sporadic("b", 2, 6), sporadic("c", 4, 14)]);
+    let mut plain = system.clone();
+    let mut bursts = system.clone();
+    for task in plain.tasks.values_mut() {
+        let period = task.period.ns();
+        by_curve(task, curve(&[period, 2 * period]), Some(Separation::Uniform { max }));
+    }
+    for task in bursts.tasks.values_mut() {
+        let period = task.period.ns();
+        by_curve(task, curve(&[1, 3 * period]), None);
+    }
+    let mut takes = Vec::new();
+    for test in catalogue::TESTS {
+        assert_eq!(test.run(&system), test.run(&plain), "{}", test.name);
+        if test.run(&system).is_ok() && test.run(&bursts).is_ok() {
+            takes.push(test.name);
+        }
+    }
+    let expected = [
+        "CAPACITY",
+        "QPA",
+        "EDF-RTA",
+        "RTA",
+        "RTA-RM",
+        "RTA-DM",
+        "OPA",
+        "NP-QPA",
+        "NP-EDF-RTA",
+        "NP-RTA",
+        "NP-RTA-RM",
+        "NP-RTA-DM",
+        "AC",
+        "AC-SP",
+    ];
+    assert_eq!(takes, expected);
+}
+
+/// Policies that rest on periods refuse bursts by name; the others take them.
+#[test]
+fn policies_that_rest_on_periods_refuse_bursts() {
+    let mut system = System::new(2, vec![task("a", 1, &[1, 20]), task("b", 1, &[0, 30])]);
+    system.tasks.values_mut().for_each(|task| {
+        task.priority = Some(i64::from(task.name == "b"));
+        task.deadline = task.period;
+    });
+    let mut refused = Vec::new();
+    for info in registry() {
+        if let Err(error) = registry().build(&info.name, &system) {
+            assert!(
+                error.to_string().contains("task `a` arrives by a curve"),
+                "{}: {error}",
+                info.name
+            );
+            refused.push(info.name.to_string());
+        }
+    }
+    let expected = ["cd", "edf-wm", "run", "qps", "dp-wrap", "lre-tl", "u-edf", "pd2", "er-pd2"];
+    assert_eq!(refused, expected);
+}
