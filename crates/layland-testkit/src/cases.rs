@@ -15,11 +15,22 @@ use std::cell::Cell;
 ///
 /// # Panics
 /// If the property fails, or has too little to say.
-pub fn on_random<S: Strategy>(
+pub fn on_random<S: Strategy + 'static>(
     cases: u32,
     least: u32,
     inputs: S,
     property: impl Fn(S::Value) -> Result<bool, TestCaseError>,
+) {
+    on_boxed(cases, least, &inputs.boxed(), &property);
+}
+
+/// Compiled once for each type of inputs, where the runner of properties would be for each property: that took a
+/// third of the time to compile the tests.
+fn on_boxed<T: std::fmt::Debug>(
+    cases: u32,
+    least: u32,
+    inputs: &BoxedStrategy<T>,
+    property: &dyn Fn(T) -> Result<bool, TestCaseError>,
 ) {
     let said = Cell::new(0);
     let mut runner = TestRunner::new(ProptestConfig {
@@ -27,7 +38,7 @@ pub fn on_random<S: Strategy>(
         failure_persistence: None,
         ..ProptestConfig::default()
     });
-    let outcome = runner.run(&inputs, |input| {
+    let outcome = runner.run(inputs, |input| {
         said.set(said.get() + u32::from(property(input)?));
         Ok(())
     });

@@ -132,7 +132,7 @@ fn a_found_cycle_repeats_with_jobs_that_wait() {
     cycles_repeat("federated", 400, one.prop_map(|(set, seed)| with_one_deadline(set, seed)));
 }
 
-fn cycles_repeat(spec: &str, cases: u32, sets: impl Strategy<Value = System>) {
+fn cycles_repeat(spec: &str, cases: u32, sets: impl Strategy<Value = System> + 'static) {
     on_random(cases, 30, sets, |system| {
         let Ok(policy) = registry().build(spec, &system) else { return Ok(false) };
         let horizon = Horizon::Recurrence { at_most: Time::from_ns(3_000) };
