@@ -496,6 +496,7 @@ def global_fixed(found, groups, order, test):
 LOCKING = {
     "LOCK-RTA": ("none",),
     "PIP-RTA": ("pip",),
+    "PIP-MATCHING": ("pip",),
     "PCP-RTA": ("pcp", "ipcp"),
     # Where nothing is locked all protocols are one.
     **{f"SUSP-{how}": ("none", "pip", "pcp", "ipcp", "mpcp", "dpcp", "fmlp+", "msrp")
@@ -526,6 +527,9 @@ def locking(found, system, groups, spec, test):
     if name in ("LOCK-RTA", "PIP-RTA"):
         need(not suspend, "a task suspends itself")
         need(nesting_has_an_order(tasks), "locks are nested without an order")
+    elif name == "PIP-MATCHING":
+        need(not suspend, "a task suspends itself")
+        need(not any(around for task in tasks for _, _, around in task.sections), "locks are nested")
     elif name == "PCP-RTA":
         need(not any(task.holding for task in tasks), "a task suspends itself within a section")
     else:
@@ -538,7 +542,7 @@ def locking(found, system, groups, spec, test):
             need(response.denominator == 1 and D == k.D, f"{k.name} has no such response time")
             R[k.name], above = int(response), in_order[:at]
             own, terms = k.C + k.S, [(i.C, i.T, 0) for i in above]
-            if name in ("LOCK-RTA", "PIP-RTA", "PCP-RTA"):
+            if name in ("LOCK-RTA", "PIP-RTA", "PIP-MATCHING", "PCP-RTA"):
                 own += (k.suspensions + 1) * blocking(name, in_order, at)
                 terms = [(i.C, i.T, R[i.name] - i.C if i.S else 0) for i in above]
             elif name == "SUSP-OBL":
@@ -578,6 +582,9 @@ def blocking(name, in_order, at):
     if name == "LOCK-RTA":
         need(all(ceiling[q] > at for j in lower for q, _, _ in j.sections), f"nothing bounds what {in_order[at].name} waits")
         return 0
+    if name == "PIP-MATCHING":
+        return largest_assignment([{q: max(length for other, length, _ in j.sections if other == q)
+                                    for q, _, _ in j.sections if ceiling[q] <= at} for j in lower])  # fmt: skip
     if any(around for task in in_order for _, _, around in task.sections):
         # Who waits for what is locked within another section passes on the priorities of the users of that.
         reach = dict(ceiling)
@@ -601,6 +608,35 @@ def blocking(name, in_order, at):
         for q, length in reaching:
             by_resource[q] = max(length, by_resource.get(q, 0))
     return min(by_task, sum(by_resource.values()))
+
+
+def largest_assignment(gains):
+    """The largest sum of gains, one of each row and of each column at most. While some way through what is taken adds
+    something, from a row without a column to a column without a row, the way that adds most is gone."""
+    taken, total = {}, 0
+    while True:
+        best = {row: 0 for row in range(len(gains)) if row not in taken.values()}
+        ways = {}
+        changed = True
+        while changed:
+            changed = False
+            for row, before in list(best.items()):
+                for column, gain in gains[row].items():
+                    if taken.get(column) != row and before + gain > ways.get(column, (0, None))[0]:
+                        ways[column], changed = (before + gain, row), True
+                        other = taken.get(column)
+                        if other is not None:
+                            best[other] = before + gain - gains[other][column]
+        free = [column for column in ways if column not in taken]
+        if not free:
+            return total
+        column = max(free, key=lambda column: ways[column][0])
+        total += ways[column][0]
+        while column is not None:
+            row = ways[column][1]
+            left = next((other for other, owner in taken.items() if owner == row), None)
+            taken[column] = row
+            column = left
 
 
 def vectors(above, R):
@@ -742,6 +778,37 @@ def processor_demand(proof, groups):
             last = last_deadline_before(tasks, covered)
             if last is None or last <= t:
                 covered = min(covered, right)
+        need(last_deadline_before(tasks, covered) is None, "the points leave a gap")
+
+
+def stacked_demand(proof, groups, spec):
+    """SRP: at each point the demand and the blocking fit. From one point to the next the demand falls, and the blocking
+    is the same as long as no relative deadline lies between them."""
+    need("srp" in (part.removeprefix("locks=") for part in spec.split(":")[1:]), "the test is about another protocol")
+    users = {}
+    for task in [task for group in groups.values() for task in group]:
+        need(not task.S, "a task suspends itself")
+        for q, _, _ in task.sections:
+            need(users.setdefault(q, task.cpus) == task.cpus, f"{q} is shared between CPUs")
+    for _, tasks, points in parts(proof, groups, "points"):
+        load = sum(task.u for task in tasks)
+        need(load <= 1, "the utilization of a CPU is more than 1")
+        # From the longest deadline on nothing blocks, and demand that is met up to here is met for ever.
+        covered = 0
+        if any(task.D < task.T for task in tasks):
+            lead = sum((task.T - task.D) * task.u for task in tasks)
+            covered = busy_period(tasks, ceil(lead / (1 - load)) if load < 1 else None)
+            need(covered is not None, "there is no bound on the intervals")
+        covered = max(covered, *(task.D for task in tasks))
+        for point in points:
+            t, claimed = point["interval_ns"], int(point["demand_ns"])
+            due = {q for task in tasks if task.D <= t for q, _, _ in task.sections}
+            blocks = [length for task in tasks if task.D > t for q, length, _ in task.sections if q in due]
+            right = demand(tasks, t) + max(blocks, default=0)
+            need(claimed == right <= t, f"what is needed in {t} ns is {right}, and {claimed} is claimed")
+            last = last_deadline_before(tasks, covered)
+            if last is None or last <= t:
+                covered = min(covered, max(right, *(task.D for task in tasks if task.D <= t), 0))
         need(last_deadline_before(tasks, covered) is None, "the points leave a gap")
 
 
@@ -1071,7 +1138,7 @@ def verify(system, answer):
     with_affinities = test == "HPA-SPEED" or (test or "").startswith("APA-")
     tasks = analysed_tasks(system, spec, form, answer, test == "LOPEZ-ADAPTIVE" or with_affinities)
     groups, yes = groups_of(tasks), answer["verdict"] == "yes"
-    locks = locking_test(test or "")[0] in LOCKING
+    locks = test == "SRP" or locking_test(test or "")[0] in LOCKING
     need(locks or not any(task.has_steps for task in system.tasks), "what jobs with steps do is not analysed")
     need(yes or answer["verdict"] == "no", "nothing is decided")
     # A job that is skipped is missed, and tests let it wait.
@@ -1132,6 +1199,10 @@ def verify(system, answer):
             return speed(comparisons(proof), system)
         need(order == of_order.lower(), "the test is about another policy")
         return by_affinity(comparisons(proof), tasks, order)
+    if test == "SRP":
+        need(one_each and form == "p" and order == "edf" and not system.costs, "the test is about another policy")
+        sporadic(system, tasks)
+        return stacked_demand(proof, groups, spec)
     if locks:
         need(one_each and form == "p" and order == locking_test(test)[1], "the test is about another policy")
         need(not system.costs, "overheads are not analysed")

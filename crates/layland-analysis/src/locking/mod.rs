@@ -40,5 +40,3 @@ pub use tasks::{Held, Locker, ceilings, lockers};
 
 /// Why certificates say nothing of some of these tests.
 const NO_PROOF: &str = "the verifier does not know what locks cost between CPUs";
-const NO_SHORT_FORM: &str = "that an assignment of sections is the largest has no certificate yet";
-const NO_DEMAND: &str = "the verifier does not know demand with blocking";

@@ -4,7 +4,7 @@ use super::between::{self, dpcp, fmlp, mpcp, msrp};
 use super::suspension::{self, Method};
 use super::tasks::Locker;
 use super::{
-    BLETSAS, BRANDENBURG_2019, CHEN_2016, CHEN_2019, GAI, LAKSHMANAN, LIU, NO_PROOF, NO_SHORT_FORM,
+    BLETSAS, BRANDENBURG_2019, CHEN_2016, CHEN_2019, GAI, LAKSHMANAN, LIU, NO_PROOF,
     RAJKUMAR_1988, RAJKUMAR_1990, TORRONI, blocking, response,
 };
 use crate::Assumption::{self, *};
@@ -105,7 +105,7 @@ tests! {
 }
 tests! {
     "PIP-MATCHING", "response times with priority inheritance on each CPU, blocking as an assignment problem",
-    [Inheritance], FLAT, 13, &[&Citation::SHA_RAJKUMAR, &TORRONI], Certify::Without(NO_SHORT_FORM),
+    [Inheritance], FLAT, 13, &[&Citation::SHA_RAJKUMAR, &TORRONI], Certify::Reasons,
     on_one_cpu!(|tasks| response::responses(tasks, &blocking::inheritance_assigned(tasks)));
     PIP_MATCHING, PIP_MATCHING_RESPONSES, PIP_MATCHING_RM, PIP_MATCHING_RM_RESPONSES,
     PIP_MATCHING_DM, PIP_MATCHING_DM_RESPONSES

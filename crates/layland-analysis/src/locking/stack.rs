@@ -18,11 +18,12 @@ use super::tasks::{Locker, by_cpu, resource_count};
 use crate::Assumption::*;
 use crate::fixed_point::{Diverged, MAX_STEPS};
 use crate::group::together;
-use crate::uniprocessor::edf::{Demand, criterion, last_deadline_before};
+use crate::proof::{MOST, TOO_LONG};
+use crate::uniprocessor::edf::{Demand, compared, criterion, last_deadline_before};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
-    Certify, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic, Subject,
-    TestKind, Verdict,
+    Certify, Evidence, Finding, Part, Point, Quantity, Reason, SchedulabilityTest, Scope,
+    Shortcuts, Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, CpuSet, Duration, Order, Protocol, Service};
 
@@ -45,7 +46,9 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         LocalResources,
     ],
     citations: &[&super::BAKER, &super::BARUAH_2006],
-    certify: Certify::Without(super::NO_DEMAND),
+    certify: Certify::By(|system| {
+        by_cpu(system, PriorityOrder::DeadlineMonotonic).iter().map(|tasks| points(tasks)).collect()
+    }),
     shortcuts: Shortcuts::NONE,
     decide: |system| {
         let cpus = by_cpu(system, PriorityOrder::DeadlineMonotonic);
@@ -138,6 +141,49 @@ fn some_failure(
         }
     }
     Ok(None)
+}
+
+/// What is needed at intervals, descending, where all fits: at and above the longest deadline those at which QPA
+/// compares the demand, and below it at least one in each stretch between two relative deadlines.
+fn points(tasks: &[Locker]) -> Result<Part, &'static str> {
+    let plain: Vec<Sporadic> = tasks.iter().map(sporadic).collect();
+    let mut points = Vec::new();
+    let mut add = |t: i64, needed: i64| {
+        if points.len() <= MOST {
+            let interval = Duration::from_ns(t);
+            points.push(Point { task: None, interval, demand: needed.into() });
+        }
+        points.len() <= MOST
+    };
+    let mut deadlines: Vec<i64> = tasks.iter().map(|task| task.D).collect();
+    deadlines.sort_unstable();
+    deadlines.dedup();
+    let longest = deadlines[deadlines.len() - 1];
+    let met = compared(&plain, |t, demand| {
+        if t >= longest {
+            add(t, demand);
+        }
+    });
+    if met != Ok(Demand::Met) {
+        return Err("the demand is not met");
+    }
+    for stretch in deadlines.windows(2).rev() {
+        let (from, until) = (stretch[0], stretch[1]);
+        let mut next = last_deadline_before(&plain, until);
+        while let Some(t) = next.filter(|&t| t >= from) {
+            let demand = plain.iter().map(|task| task.demand(t));
+            let needed = demand.fold(blocking(tasks, t), i64::saturating_add);
+            if !add(t, needed) {
+                return Err(TOO_LONG);
+            }
+            next = if needed < t { Some(needed) } else { last_deadline_before(&plain, t) };
+        }
+    }
+    if points.len() > MOST {
+        return Err(TOO_LONG);
+    }
+    let (cpus, ids) = (CpuSet::single(tasks[0].cpu), tasks.iter().map(|task| task.id).collect());
+    Ok(Part { cpus, tasks: ids, evidence: Evidence::Points(points) })
 }
 
 /// The first deadline of a synchronous release after `t >= 0`.

@@ -209,6 +209,14 @@ pub fn criterion(tasks: &[Sporadic]) -> Result<Demand, Diverged> {
     decide(tasks, false, |_, _| {})
 }
 
+/// As there, with the intervals at which demands are compared, descending, and the demands.
+pub(crate) fn compared(
+    tasks: &[Sporadic],
+    each: impl FnMut(i64, i64),
+) -> Result<Demand, Diverged> {
+    decide(tasks, false, each)
+}
+
 /// With jitter the synchronous busy period bounds nothing.
 fn decide(
     tasks: &[Sporadic],

@@ -146,7 +146,8 @@ fn locking_policies() -> Vec<String> {
         let spec = move |protocol| format!("{order}:locks={protocol}");
         ["none", "pip", "pcp", "ipcp"].into_iter().map(spec)
     };
-    ["p-fp", "p-rm", "p-dm"].into_iter().flat_map(of_order).collect()
+    let stack = ["p-edf:locks=srp".to_owned()];
+    ["p-fp", "p-rm", "p-dm"].into_iter().flat_map(of_order).chain(stack).collect()
 }
 
 /// What the program says of each system, under these policies or under all.
