@@ -4,8 +4,8 @@ use super::between::{self, dpcp, fmlp, mpcp, msrp};
 use super::suspension::{self, Method};
 use super::tasks::Locker;
 use super::{
-    BLETSAS, BRANDENBURG_2019, CHEN_2016, CHEN_2019, GAI, LAKSHMANAN, LIU, NO_PROOF,
-    RAJKUMAR_1988, RAJKUMAR_1990, TORRONI, blocking, response,
+    BLETSAS, BRANDENBURG_2019, CHEN_2016, CHEN_2019, GAI, LAKSHMANAN, LIU, NO_PROOF, RAJKUMAR_1988,
+    RAJKUMAR_1990, TORRONI, blocking, response,
 };
 use crate::Assumption::{self, *};
 use crate::assumption::and;

@@ -210,10 +210,7 @@ pub fn criterion(tasks: &[Sporadic]) -> Result<Demand, Diverged> {
 }
 
 /// As there, with the intervals at which demands are compared, descending, and the demands.
-pub(crate) fn compared(
-    tasks: &[Sporadic],
-    each: impl FnMut(i64, i64),
-) -> Result<Demand, Diverged> {
+pub(crate) fn compared(tasks: &[Sporadic], each: impl FnMut(i64, i64)) -> Result<Demand, Diverged> {
     decide(tasks, false, each)
 }
 
