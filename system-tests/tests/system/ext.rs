@@ -180,7 +180,8 @@ fn policies_carried_on_other_kernels() {
         if kernel.label.ends_with("-rt") {
             // The manager polls there, and needs a CPU that the kernel does without; and its kernel has more to do, so that
             // a machine half as fast is late.
-            let fast = Guest { shift: 1, ..guest.clone() };
+            let mut fast = guest.clone();
+            fast.shift = 1;
             judge(kernel, &boot(&fast, kernel, 5, &commands(&SOME)), &SOME);
             continue;
         }
