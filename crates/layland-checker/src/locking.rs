@@ -2,8 +2,9 @@
 //!
 //! Marks say which job asked for what, got it and gave it back, and when jobs suspended themselves. They are held to
 //! the steps of the set (`steps_are_kept`); then a sweep over the instants at which something changes holds grants and
-//! CPUs to the protocol, and jobs that do something at an instant to having been selected there (`rounds`). What a job holds is known from its marks alone: on a real machine or with overheads a trace
-//! does not tell when a policy knew of what, and there only the CPUs of tasks are checked.
+//! CPUs to the protocol, and jobs that do something at an instant to having been selected there (`rounds`). What a job
+//! holds is known from its marks alone: on a real machine or with overheads a trace does not tell when a policy knew of
+//! what, and there only the CPUs of tasks are checked.
 
 mod rounds;
 mod steps;

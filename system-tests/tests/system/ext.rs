@@ -178,8 +178,8 @@ fn policies_carried_on_other_kernels() {
     for kernel in guest.labelled(&["7.3", "7.3-rt"]) {
         eprintln!("{}: {}", kernel.label, kernel.package);
         if kernel.label.ends_with("-rt") {
-            // The manager polls there, and needs a CPU that the kernel does without; and its kernel has more to do, so that
-            // a machine half as fast is late.
+            // The manager polls there, and needs a CPU that the kernel does without. That kernel has more to do: a
+            // machine half as fast is late.
             let mut fast = guest.clone();
             fast.shift = 1;
             judge(kernel, &boot(&fast, kernel, 5, &commands(&SOME)), &SOME);
