@@ -78,9 +78,7 @@ pub enum Stacked {
 /// If the search is given up.
 pub fn demand_and_blocking(tasks: &[Locker]) -> Result<Stacked, Diverged> {
     let plain: Vec<Sporadic> = tasks.iter().map(sporadic).collect();
-    let needed = |t: i64| {
-        plain.iter().map(|task| task.demand(t)).fold(blocking(tasks, t), i64::saturating_add)
-    };
+    let needed = |t| needed(tasks, &plain, t);
     let fails_by = match criterion(&plain)? {
         Demand::Overload => return Ok(Stacked::Overload),
         Demand::Exceeds { interval, .. } => Some(interval.ns()),
@@ -100,6 +98,11 @@ pub fn demand_and_blocking(tasks: &[Locker]) -> Result<Stacked, Diverged> {
 
 /// So many deadlines before one that fails are looked at for an earlier one.
 const BEFORE: u64 = 100_000;
+
+/// `h(t) + B(t)`.
+fn needed(tasks: &[Locker], plain: &[Sporadic], t: i64) -> i64 {
+    plain.iter().map(|task| task.demand(t)).fold(blocking(tasks, t), i64::saturating_add)
+}
 
 /// `B(t)`.
 pub fn blocking(tasks: &[Locker], t: i64) -> i64 {
@@ -171,8 +174,7 @@ fn points(tasks: &[Locker]) -> Result<Part, &'static str> {
         let (from, until) = (stretch[0], stretch[1]);
         let mut next = last_deadline_before(&plain, until);
         while let Some(t) = next.filter(|&t| t >= from) {
-            let demand = plain.iter().map(|task| task.demand(t));
-            let needed = demand.fold(blocking(tasks, t), i64::saturating_add);
+            let needed = needed(tasks, &plain, t);
             if !add(t, needed) {
                 return Err(TOO_LONG);
             }

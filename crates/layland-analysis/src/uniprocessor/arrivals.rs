@@ -18,9 +18,9 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use crate::Citation;
-use crate::fixed_point::{Diverged, MAX_STEPS, least};
+use crate::fixed_point::{Diverged, least};
 use crate::sporadic::Divisor;
-use crate::uniprocessor::edf::Demand;
+use crate::uniprocessor::edf::{Demand, qpa};
 use layland_model::{ArrivalCurve, Duration, Rate, RateSum, TIME_LIMIT, Task};
 
 /// Bozhko and Brandenburg 2020.
@@ -184,26 +184,5 @@ pub(crate) fn criterion(tasks: &[&Task]) -> Result<Demand, Diverged> {
     }
     let demands = Demands::of(tasks);
     let d_min = demands.0.iter().map(|tau| tau.D).min().unwrap_or(0);
-    // As in QPA, from the last deadline down, as far as the demand is below.
-    let Some(mut t) = demands.last_deadline_before(demands.busy_period()?) else {
-        return Ok(Demand::Met);
-    };
-    for _ in 0..MAX_STEPS {
-        let h = demands.demand(t);
-        if h > t {
-            let [interval, demand] = [t, h].map(Duration::from_ns);
-            return Ok(Demand::Exceeds { interval, demand });
-        }
-        if h <= d_min {
-            return Ok(Demand::Met);
-        }
-        t = match h < t {
-            true => h,
-            false => match demands.last_deadline_before(t) {
-                Some(earlier) => earlier,
-                None => return Ok(Demand::Met),
-            },
-        };
-    }
-    Err(Diverged::OutOfSteps { reached: Duration::from_ns(t), steps: MAX_STEPS })
+    qpa(demands.busy_period()?, d_min, |t| demands.last_deadline_before(t), |t| demands.demand(t))
 }

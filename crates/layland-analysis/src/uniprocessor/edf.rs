@@ -2,8 +2,8 @@
 //! **QPA** (Zhang and Burns 2009). **Exact** for sporadic tasks and for tasks that may be released
 //! together; deadlines are arbitrary.
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) WCETs
-//! are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system
+//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, or by a
+//! curve (`arrivals`), (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system
 //! runs. A release jitter `J_i` is covered: of the jobs that become ready and are due in an interval
 //! of length `t` there are as many as with the deadline `D_i - J_i` and no jitter.
 //!
@@ -218,7 +218,7 @@ pub(crate) fn compared(tasks: &[Sporadic], each: impl FnMut(i64, i64)) -> Result
 fn decide(
     tasks: &[Sporadic],
     jitter: bool,
-    compared: impl FnMut(i64, i64),
+    mut compared: impl FnMut(i64, i64),
 ) -> Result<Demand, Diverged> {
     // The utilizations sum to at most this many 2^-62, each rounded up.
     let above = load_above(tasks);
@@ -242,7 +242,13 @@ fn decide(
         (Err(_), Some(L_a)) => L_a,
         (Err(diverged), None) => return Err(diverged),
     };
-    qpa(tasks, L, compared)
+    let d_min = tasks.iter().map(|task| task.deadline.ns()).min().unwrap_or(0);
+    let demand = |t| {
+        let h = tasks.iter().map(|task| task.demand(t)).fold(0, i64::saturating_add);
+        compared(t, h);
+        h
+    };
+    qpa(L, d_min, |t| last_deadline_before(tasks, t), demand)
 }
 
 #[cold]
@@ -252,13 +258,16 @@ fn at_most_one(tasks: &[Sporadic]) -> bool {
     U.fits(&Rate::ZERO, &Rate::ONE)
 }
 
-/// QPA: from the last deadline below `L` down, as far as the demand is below.
-fn qpa(tasks: &[Sporadic], L: i64, mut compared: impl FnMut(i64, i64)) -> Result<Demand, Diverged> {
-    let d_min = tasks.iter().map(|task| task.deadline.ns()).min().unwrap_or(0);
-    let Some(mut t) = last_deadline_before(tasks, L) else { return Ok(Demand::Met) };
+/// QPA: from the last deadline below `L` down, as far as the demand is below; no deadline is shorter than `d_min`.
+pub(super) fn qpa(
+    L: i64,
+    d_min: i64,
+    last_deadline_before: impl Fn(i64) -> Option<i64>,
+    mut demand: impl FnMut(i64) -> i64,
+) -> Result<Demand, Diverged> {
+    let Some(mut t) = last_deadline_before(L) else { return Ok(Demand::Met) };
     for _ in 0..MAX_STEPS {
-        let h = tasks.iter().map(|task| task.demand(t)).fold(0, i64::saturating_add);
-        compared(t, h);
+        let h = demand(t);
         if h > t {
             let [interval, demand] = [t, h].map(Duration::from_ns);
             return Ok(Demand::Exceeds { interval, demand });
@@ -270,7 +279,7 @@ fn qpa(tasks: &[Sporadic], L: i64, mut compared: impl FnMut(i64, i64)) -> Result
         // For every t' from `h` to `t`: h(t') <= h(t) <= t'. The next one to look at is `h` itself.
         t = match h < t {
             true => h,
-            false => match last_deadline_before(tasks, t) {
+            false => match last_deadline_before(t) {
                 Some(earlier) => earlier,
                 None => return Ok(Demand::Met),
             },
