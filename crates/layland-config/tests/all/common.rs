@@ -1,7 +1,7 @@
 //! What the tests of this crate share: valid systems of every shape.
 #![allow(dead_code, reason = "not every test uses every helper")]
 
-use layland_config::{Format, Host, Loaded, Report, read};
+use layland_config::{Format, Host, Loaded, Report, read, to_line, to_toml};
 use layland_model::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -21,6 +21,14 @@ pub(crate) fn rt_app(text: &str) -> Result<Loaded, Report> {
         Format::RtApp,
         &Host { cpus: Some(4), default_cpus: None, ..Host::default() },
     )
+}
+
+/// As a file and as a line it is read again.
+pub(crate) fn is_read_again(system: &System) {
+    assert_eq!(toml(&to_toml(system)).unwrap().system, *system);
+    let line = to_line(system);
+    let again = read("set.jsonl", line.as_bytes(), Format::Lines, &Host::default());
+    assert_eq!(again.unwrap().system, *system);
 }
 
 /// A name that no other task has.

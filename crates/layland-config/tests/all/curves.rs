@@ -1,9 +1,7 @@
 //! Arrival curves in task-set files and lines: what they mean, where faults are, and who cannot say them.
 
-use crate::common::{csv, toml};
-use layland_config::{
-    Format, Host, RtAppPolicy, read, to_csv, to_line, to_rt_app, to_schedcat, to_simso, to_toml,
-};
+use crate::common::{csv, is_read_again, toml};
+use layland_config::{RtAppPolicy, to_csv, to_rt_app, to_schedcat, to_simso};
 use layland_model::{Behaviour, Duration, Separation, System, TaskId};
 
 /// A task with this period and release, which is in line 7.
@@ -39,10 +37,7 @@ fn they_are_read_and_written() {
             panic!("{system:#?}");
         };
         assert_eq!(arrivals.extra, drawn);
-        assert_eq!(toml(&to_toml(&system)).unwrap().system, system);
-        let line = to_line(&system);
-        let again = read("set.jsonl", line.as_bytes(), Format::Lines, &Host::default());
-        assert_eq!(again.unwrap().system, system);
+        is_read_again(&system);
     }
 }
 

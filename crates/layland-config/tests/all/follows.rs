@@ -1,9 +1,7 @@
 //! Tasks that follow others, in task-set files and lines: what they mean, where faults are, and who cannot say them.
 
-use crate::common::{csv, toml};
-use layland_config::{
-    Format, Host, RtAppPolicy, read, to_csv, to_line, to_rt_app, to_schedcat, to_simso, to_toml,
-};
+use crate::common::{csv, is_read_again, toml};
+use layland_config::{RtAppPolicy, to_csv, to_rt_app, to_schedcat, to_simso, to_toml};
 use layland_model::TaskId;
 
 /// Two tasks of which the second has these keys besides.
@@ -26,11 +24,7 @@ fn they_may_come_later_and_copies_follow_copies() {
     assert_eq!(follows(0), [TaskId(1), TaskId(2)]);
     assert_eq!((follows(1), follows(2)), (vec![TaskId(3)], vec![TaskId(4)]));
     assert_eq!(system.graphs().len(), 1);
-    // As a file and as a line they are read again.
-    assert_eq!(toml(&to_toml(&system)).unwrap().system, system);
-    let line = to_line(&system);
-    let again = read("set.jsonl", line.as_bytes(), Format::Lines, &Host::default());
-    assert_eq!(again.unwrap().system, system);
+    is_read_again(&system);
 }
 
 #[test]
