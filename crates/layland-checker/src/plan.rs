@@ -135,15 +135,8 @@ impl<'a> Plan<'a> {
 
     /// What is drawn besides the curve.
     fn drawn_curve(&self) -> Option<(&'a ArrivalCurve, &'a Separation)> {
-        match &self.task.behaviour {
-            Behaviour::Curve(arrivals) => Some((&arrivals.curve, arrivals.extra.as_ref()?)),
-            Behaviour::Periodic
-            | Behaviour::Sporadic(_)
-            | Behaviour::Explicit(_)
-            | Behaviour::Hog
-            | Behaviour::Yield
-            | Behaviour::SelfSuspending { .. } => None,
-        }
+        let arrivals = self.task.curve_arrivals()?;
+        Some((&arrivals.curve, arrivals.extra.as_ref()?))
     }
 
     /// Takes an arrival for true, so that later ones are held against it.

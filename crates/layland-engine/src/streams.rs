@@ -37,16 +37,8 @@ fn drawn(random: &mut Random, separation: &Separation) -> Duration {
 
 /// The curve by which the arrivals of a task are drawn, if they are.
 fn drawn_curve(task: &Task) -> Option<&ArrivalCurve> {
-    match &task.behaviour {
-        Behaviour::Curve(arrivals) if arrivals.extra.is_some() => Some(&arrivals.curve),
-        Behaviour::Curve(_)
-        | Behaviour::Periodic
-        | Behaviour::Sporadic(_)
-        | Behaviour::Explicit(_)
-        | Behaviour::Hog
-        | Behaviour::Yield
-        | Behaviour::SelfSuspending { .. } => None,
-    }
+    let arrivals = task.curve_arrivals().filter(|arrivals| arrivals.extra.is_some())?;
+    Some(&arrivals.curve)
 }
 
 /// The last arrivals, as many as a curve relates to the next one: those before follow from them.

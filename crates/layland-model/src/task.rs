@@ -335,12 +335,10 @@ impl Task {
         }
     }
 
-    /// The curve by which its jobs arrive, if they do by one that says more than how far apart two are.
-    pub fn bursts(&self) -> Option<&ArrivalCurve> {
+    /// How its jobs arrive, if they do by a curve.
+    pub fn curve_arrivals(&self) -> Option<&CurveArrivals> {
         match &self.behaviour {
-            Behaviour::Curve(arrivals) => {
-                Some(&arrivals.curve).filter(|curve| !curve.is_sporadic())
-            }
+            Behaviour::Curve(arrivals) => Some(arrivals),
             Behaviour::Periodic
             | Behaviour::Sporadic(_)
             | Behaviour::Explicit(_)
@@ -348,6 +346,12 @@ impl Task {
             | Behaviour::Yield
             | Behaviour::SelfSuspending { .. } => None,
         }
+    }
+
+    /// The curve by which its jobs arrive, if they do by one that says more than how far apart two are.
+    pub fn bursts(&self) -> Option<&ArrivalCurve> {
+        let arrivals = self.curve_arrivals()?;
+        Some(&arrivals.curve).filter(|curve| !curve.is_sporadic())
     }
 
     /// WCET over period: `C / T`; by a curve, what its jobs need in the long run.

@@ -12,19 +12,6 @@ pub fn by_curve(task: &mut Task, curve: ArrivalCurve, extra: Option<Separation>)
     task.behaviour = Behaviour::Curve(Arc::new(CurveArrivals { curve, extra }));
 }
 
-/// The curve of the task, if its jobs come by one.
-pub fn curve_of(task: &Task) -> Option<&ArrivalCurve> {
-    match &task.behaviour {
-        Behaviour::Curve(arrivals) => Some(&arrivals.curve),
-        Behaviour::Periodic
-        | Behaviour::Sporadic(_)
-        | Behaviour::Explicit(_)
-        | Behaviour::Hog
-        | Behaviour::Yield
-        | Behaviour::SelfSuspending { .. } => None,
-    }
-}
-
 /// The first pair of arrivals, in ascending order, that are nearer to each other than the distances permit: by the
 /// longest sum of them, found anew.
 pub fn too_close(delta_min: &[Duration], arrivals: &[i64]) -> Option<(usize, usize)> {

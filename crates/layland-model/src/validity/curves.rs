@@ -1,8 +1,8 @@
 //! What makes arrivals by a curve valid. The curve itself is, by its construction.
 
 use crate::{
-    Behaviour, Change, CurveArrivals, Duration, Field, Request, RequestKind, Separation, System,
-    SystemPart, Task, TaskId,
+    Change, CurveArrivals, Duration, Field, Request, RequestKind, Separation, System, SystemPart,
+    Task, TaskId,
 };
 
 impl System {
@@ -12,7 +12,7 @@ impl System {
         task: &Task,
         wrong: &mut impl FnMut(SystemPart, String, &str),
     ) {
-        let Some(CurveArrivals { curve, extra }) = by_curve(task) else { return };
+        let Some(CurveArrivals { curve, extra }) = task.curve_arrivals() else { return };
         let name = &task.name;
         let separation = curve.separation();
         if task.period != separation {
@@ -44,22 +44,10 @@ impl System {
         here: &mut impl FnMut(String, &str),
     ) {
         let RequestKind::Reconfigure(id, Change::Parameters { .. }) = &request.kind else { return };
-        if let Some(task) = self.tasks.get(*id).filter(|task| by_curve(task).is_some()) {
+        if let Some(task) = self.tasks.get(*id).filter(|task| task.curve_arrivals().is_some()) {
             let message =
                 format!("`{}` arrives by a curve, and cannot get another period", task.name);
             here(message, "let it leave, and another task enter");
         }
-    }
-}
-
-fn by_curve(task: &Task) -> Option<&CurveArrivals> {
-    match &task.behaviour {
-        Behaviour::Curve(arrivals) => Some(arrivals),
-        Behaviour::Periodic
-        | Behaviour::Sporadic(_)
-        | Behaviour::Explicit(_)
-        | Behaviour::Hog
-        | Behaviour::Yield
-        | Behaviour::SelfSuspending { .. } => None,
     }
 }

@@ -11,7 +11,7 @@ use layland_model::{
 };
 use layland_sim::SimOptions;
 use layland_testkit::cases::on_random;
-use layland_testkit::curves::{bursty, by_curve, curve_of, too_close};
+use layland_testkit::curves::{bursty, by_curve, too_close};
 use layland_testkit::registry;
 use layland_trace::Trace;
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn arrivals(trace: &Trace, task: TaskId) -> Vec<i64> {
 fn drawn(system: &System, max: i64) -> System {
     let mut drawn = system.clone();
     for task in drawn.tasks.values_mut() {
-        let curve = curve_of(task).unwrap().clone();
+        let curve = task.curve_arrivals().unwrap().curve.clone();
         by_curve(task, curve, Some(Separation::Uniform { max: Duration::from_ns(max) }));
     }
     drawn
@@ -98,7 +98,7 @@ proptest! {
             let mut trace = run(&system, build("p-edf", &system), &options);
             prop_assert_eq!(violations("p-edf", &trace, &system), "");
             for (id, task) in system.tasks.iter() {
-                let distances = curve_of(task).unwrap().delta_min().to_vec();
+                let distances = task.curve_arrivals().unwrap().curve.delta_min().to_vec();
                 prop_assert_eq!(too_close(&distances, &arrivals(&trace, id)), None);
             }
             // A job comes earlier than its curve permits, and the trace is consistent otherwise.
@@ -108,7 +108,8 @@ proptest! {
             let moved = job.arrival.ns() - 1;
             let mut changed = others.clone();
             changed[job.id.seq as usize] = moved;
-            let distances = curve_of(&system.tasks[job.id.task]).unwrap().delta_min().to_vec();
+            let arrivals = system.tasks[job.id.task].curve_arrivals().unwrap();
+            let distances = arrivals.curve.delta_min().to_vec();
             if job.id.seq > 0 && moved >= others[job.id.seq as usize - 1] && too_close(&distances, &changed).is_some() {
                 let job = &mut trace.jobs[at].job;
                 job.arrival = Time::from_ns(moved);
@@ -205,7 +206,7 @@ fn length(length: Duration) -> other::time::Duration {
 
 fn theirs(task: &Task) -> ExtrapolatingCurve {
     // Theirs goes on from two distances at least.
-    let curve = curve_of(task).unwrap();
+    let curve = &task.curve_arrivals().unwrap().curve;
     let count = curve.delta_min().len().max(2) as u64;
     ExtrapolatingCurve::new(Curve::new((1..=count).map(|k| length(curve.distance(k))).collect()))
 }

@@ -181,16 +181,9 @@ impl Search<'_> {
             return Found::Nothing(None);
         }
         let is_drawn = system.tasks.values().any(|task| {
-            let is_drawn = match &task.behaviour {
-                Behaviour::Sporadic(_) => true,
-                Behaviour::Curve(arrivals) => arrivals.extra.is_some(),
-                Behaviour::Periodic
-                | Behaviour::Explicit(_)
-                | Behaviour::Hog
-                | Behaviour::Yield
-                | Behaviour::SelfSuspending { .. } => false,
-            };
-            is_drawn || task.jitter > Duration::ZERO
+            task.jitter > Duration::ZERO
+                || matches!(task.behaviour, Behaviour::Sporadic(_))
+                || task.curve_arrivals().is_some_and(|arrivals| arrivals.extra.is_some())
         });
         // What is drawn is at any nanosecond.
         let runs = if is_drawn && self.tick.is_none() { 1 + DRAWN } else { 1 };
