@@ -3,9 +3,9 @@
 //! together; deadlines are arbitrary.
 //!
 //! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, or by a
-//! curve (`arrivals`), (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system
-//! runs. A release jitter `J_i` is covered: of the jobs that become ready and are due in an interval
-//! of length `t` there are as many as with the deadline `D_i - J_i` and no jitter.
+//! curve (`arrivals`), (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing
+//! changes while the system runs. A release jitter `J_i` is covered: of the jobs that become ready and are
+//! due in an interval of length `t` there are as many as with the deadline `D_i - J_i` and no jitter.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
