@@ -1,7 +1,7 @@
 //! Which tests and analyses are about an algorithm. Each policy asks for all of them: what they say of themselves is
 //! looked up once, and not test by test.
 
-use layland_analysis::catalogue;
+use layland_analysis::{Assumption, SchedulabilityTest, Subject, catalogue};
 use layland_model::Algorithm;
 use std::sync::LazyLock;
 
@@ -30,6 +30,10 @@ impl Places {
         Places(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 
+    pub(crate) fn without(self, other: Places) -> Places {
+        Places(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+
     /// Ascending.
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
         (0..WORDS).flat_map(move |word| {
@@ -41,6 +45,31 @@ impl Places {
             })
         })
     }
+}
+
+/// The tests with this property, which they have whoever asks.
+fn of_tests(has: impl Fn(&SchedulabilityTest) -> bool) -> Places {
+    let mut places = Places::default();
+    let found = catalogue::TESTS.iter().enumerate().filter(|(_, test)| has(test));
+    found.for_each(|(at, _)| places.put(at));
+    places
+}
+
+/// The tests that say whether tasks are let in.
+pub(crate) static ADMISSIONS: LazyLock<Places> =
+    LazyLock::new(|| of_tests(|test| matches!(test.subject, Subject::Admission(_))));
+
+/// The tests about every scheduler.
+pub(crate) static ABOUT_SOME_SCHEDULER: LazyLock<Places> =
+    LazyLock::new(|| of_tests(|test| test.subject == Subject::SomeScheduler));
+
+/// The tests about cache-related preemption delays.
+pub(crate) static OF_CACHES: LazyLock<Places> =
+    LazyLock::new(|| of_tests(|test| is_of_caches(test.assumptions)));
+
+/// Whether a test with these assumptions is about cache-related preemption delays.
+pub(crate) fn is_of_caches(assumed: &[Assumption]) -> bool {
+    assumed.contains(&Assumption::CacheDelay)
 }
 
 /// What is about some algorithms.

@@ -53,7 +53,7 @@ pub use placed::placed;
 pub use proven::{Analysed, Proven};
 pub use stated::Stated;
 
-use about::{About, Places};
+use about::{ABOUT_SOME_SCHEDULER, ADMISSIONS, About, OF_CACHES, Places, is_of_caches};
 use layland_analysis::deadline::admission::{self as bandwidth, Limit};
 use layland_analysis::overheads::{Inflated, Inflation, inflate_placed};
 use layland_analysis::{
@@ -594,22 +594,21 @@ pub(crate) fn verdict<'a>(
     if options.wanted.more.has_proof() {
         found.proven = Some(Proven::open(&views[0]));
     }
-    // What is not admitted does not run, whatever the other tests say of it.
-    let is_admission = |test: &SchedulabilityTest| matches!(test.subject, Subject::Admission(_));
     // The tests for caches count preemptions by jobs that come first: budgets that end, and jobs that move, are more.
     let counts_reloads = system.has_reloads()
         && matches!(
             (&rule, algorithm),
             (ScheduleRule::HighestFirst { .. }, Algorithm::Ordered(..))
         );
-    let is_asked = |test: &SchedulabilityTest| counts_reloads || !is_of_caches(test.assumptions);
-    let tests = || catalogue::TESTS.iter().enumerate().filter(|(_, test)| is_asked(test));
     let about_some =
         views.iter().map(|seen| seen.about.tests).fold(Places::default(), Places::union);
+    let of_split = of_split(algorithm);
+    let all = about_some.union(of_split).union(*ABOUT_SOME_SCHEDULER).without(*ADMISSIONS);
+    let others = if counts_reloads { all } else { all.without(*OF_CACHES) };
     let tells = options.tells();
-    let admissions = tests().filter(|(_, test)| is_admission(test));
-    let others = tests().filter(|(_, test)| !is_admission(test));
-    for (at, test) in admissions.chain(others) {
+    // What is not admitted does not run, whatever the other tests say of it.
+    for at in ADMISSIONS.iter().chain(others.iter()) {
+        let test = &catalogue::TESTS[at];
         let mut by = None;
         let finding = match test.subject {
             Subject::SomeScheduler if !covered_only && options.has(test.name) => {
@@ -628,9 +627,7 @@ pub(crate) fn verdict<'a>(
                 }
             }
             // The tests of splitting are about the default order: here they take that of the policy.
-            Subject::Algorithms(about)
-                if is_split_by(algorithm, about) && options.has(test.name) =>
-            {
+            Subject::Algorithms(_) if of_split.has(at) && options.has(test.name) => {
                 let Algorithm::Split(splitting, order) = algorithm else { continue };
                 Arc::new(Stated::new(semi_partitioned::in_order(system, splitting, order)))
             }
@@ -784,10 +781,10 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
     }
 }
 
-/// Whether a test that is about the default order speaks of a policy that splits tasks as it assumes, in another order.
-fn is_split_by(algorithm: Algorithm, about: &[Algorithm]) -> bool {
-    let Algorithm::Split(splitting, _) = algorithm else { return false };
-    about.contains(&Algorithm::Split(splitting, SplitOrder::default()))
+/// The tests that are about the default order, of a policy that splits tasks as they assume, in any order.
+fn of_split(algorithm: Algorithm) -> Places {
+    let Algorithm::Split(splitting, _) = algorithm else { return Places::default() };
+    About::of(&[Algorithm::Split(splitting, SplitOrder::default())]).tests
 }
 
 /// Whether jobs run in whole slots.
@@ -848,11 +845,6 @@ fn on_views<'s, 'a>(
         }
     }
     first
-}
-
-/// Whether a test with these assumptions is about cache-related preemption delays.
-fn is_of_caches(assumed: &[Assumption]) -> bool {
-    assumed.contains(&Assumption::CacheDelay)
 }
 
 /// Whether a thread has to be admitted.
