@@ -92,9 +92,9 @@ impl System {
                 "add a [[task]], or -t name=1ms/5ms",
             );
         }
-        let mut names = BTreeMap::new();
+        let (mut names, are_numbered) = (BTreeMap::new(), self.are_tasks_numbered());
         for (id, task) in self.tasks.iter() {
-            if let Some(first) = names.insert(task.name.as_str(), id) {
+            if !are_numbered && let Some(first) = names.insert(task.name.as_str(), id) {
                 wrong(
                     SystemPart::Task(id, Field::Name),
                     format!("the name `{}` is taken by task {}", task.name, first.0 + 1),
@@ -119,6 +119,12 @@ impl System {
             self.validate_curve_request(request, &mut here);
         }
         found
+    }
+
+    /// Whether the names of the tasks ascend, the shorter ones first, as those of generators do: no two are the same.
+    fn are_tasks_numbered(&self) -> bool {
+        let names = self.tasks.values().map(|task| (task.name.len(), task.name.as_str()));
+        names.is_sorted_by(|one, next| one < next)
     }
 
     fn validate_platform(&self, wrong: &mut impl FnMut(SystemPart, String, &str)) {
