@@ -17,7 +17,8 @@ pub(super) fn scan(text: &str, made: HowMade) -> Option<System> {
     rest.skip(",\"platform\":{\"cpus\":")?;
     let cpus = u16::try_from(rest.number()?).ok().filter(|&cpus| cpus > 0)?;
     rest.skip("},\"task\":[")?;
-    let mut tasks = Vec::new();
+    // A task takes some fifty bytes: more often than not nothing is moved.
+    let mut tasks = Vec::with_capacity(rest.0.len() / 50);
     loop {
         tasks.push(rest.task()?);
         if tasks.len() > MAX_TASKS {
