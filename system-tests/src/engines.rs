@@ -2,9 +2,8 @@
 //!
 //! What an emulator's clock shows, and what not, is in `docs/engines.md`.
 
-use crate::{Guest, Kernel};
+use crate::Booted;
 use std::fmt::Write;
-use std::io;
 
 /// What the experiment said.
 pub struct Compared {
@@ -14,35 +13,13 @@ pub struct Compared {
     pub text: String,
 }
 
-/// Runs an experiment on every engine: the packaged one, or one in a file.
-///
-/// # Errors
-///
-/// What the host could not do.
-///
-/// # Panics
-///
-/// If the experiment does not run to its end; what it wrote is shown.
-pub fn compared(
-    guest: &Guest,
-    kernel: &Kernel,
-    layland: &[u8],
-    file: Option<&str>,
-) -> io::Result<Compared> {
-    let (name, files) = match file {
-        None => ("engines", Vec::new()),
-        Some(text) => ("mine.toml", vec![("mine.toml", text)]),
-    };
+/// What runs an experiment on every engine in a guest: the packaged one, or one in a file.
+#[must_use]
+pub fn commands(experiment: &str) -> [(&'static str, String); 2] {
     let run = format!(
-        "layland lab run {name} --sets 1 --real-threads --quiet --threads 1 --out lab >/dev/null && cat lab/engines.csv"
+        "layland lab run {experiment} --sets 1 --real-threads --quiet --threads 1 --out lab >/dev/null && cat lab/engines.csv"
     );
-    let commands = [("table", run.as_str()), ("text", "cat lab/engines.txt")];
-    let booted = guest.boot(kernel, 4, layland, &files, &commands)?;
-    let table = booted.ran("table");
-    assert_eq!(table.code, Some(0), "{table}");
-    let cells = |line: &str| line.split(',').map(str::to_owned).collect();
-    let rows = table.output.lines().map(cells).collect();
-    Ok(Compared { rows, text: booted.ran("text").output.clone() })
+    [("table", run), ("text", "cat lab/engines.txt".to_owned())]
 }
 
 /// The columns of the table of `docs/engines.md`, by their names in the file.
@@ -64,6 +41,20 @@ const COLUMNS: [(&str, &str); 14] = [
 ];
 
 impl Compared {
+    /// What [`commands`] gave.
+    ///
+    /// # Panics
+    ///
+    /// If the experiment did not run to its end; what it wrote is shown.
+    #[must_use]
+    pub fn read(booted: &Booted) -> Self {
+        let table = booted.ran("table");
+        assert_eq!(table.code, Some(0), "{table}");
+        let cells = |line: &str| line.split(',').map(str::to_owned).collect();
+        let rows = table.output.lines().map(cells).collect();
+        Self { rows, text: booted.ran("text").output.clone() }
+    }
+
     /// What a row has in a column.
     ///
     /// # Panics

@@ -12,6 +12,9 @@ use std::process::{Command, Stdio};
 pub const NO_FAIR_SERVERS: &str =
     "for cpu in /sys/kernel/debug/sched/fair_server/cpu*; do echo 0 >$cpu/runtime || exit; done";
 
+/// Turns them on again, as a kernel begins with them.
+pub const FAIR_SERVERS: &str = "for cpu in /sys/kernel/debug/sched/fair_server/cpu*; do echo 50000000 >$cpu/runtime || exit; done";
+
 /// The kernels on which SCHED_DEADLINE is looked at, by their labels. 7.3 has nothing new there, and every boot takes
 /// its time.
 pub const WITH_DEADLINE: [&str; 3] = ["6.12", "6.18", "7.2"];

@@ -3,7 +3,7 @@
 //! `engines [KERNEL]`: the label of the kernel (`7.3`).
 #![expect(clippy::print_stdout, reason = "it is a program")]
 
-use layland_system_tests::engines::compared;
+use layland_system_tests::engines::{Compared, commands};
 use layland_system_tests::{Guest, Profile, carries_ext, static_layland};
 use std::error::Error;
 use std::path::Path;
@@ -20,7 +20,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let found = guest.kernels.iter().find(|kernel| kernel.label == label);
     let kernel = found.ok_or_else(|| format!("there is no kernel {label} (kernels.txt)"))?;
     let layland = std::fs::read(static_layland(&target, Profile::Dev))?;
-    let compared = compared(&guest, kernel, &layland, None)?;
+    let commands = commands("engines");
+    let commands = commands.each_ref().map(|(name, line)| (*name, line.as_str()));
+    let compared = Compared::read(&guest.boot(kernel, 4, &layland, &[], &commands)?);
     println!("{}\n\n{}\n{}", kernel.package, compared.markdown(), compared.text);
     Ok(())
 }

@@ -3,8 +3,8 @@
 //! Needs the headers of libelf and zlib.
 #![expect(clippy::print_stderr, reason = "a test says which kernels it used, and what it counted")]
 
-use crate::{Ready, ready_for_ext, until};
-use layland_system_tests::engines::compared;
+use crate::{Ready, doctor, ready_for_ext, until};
+use layland_system_tests::engines::{self, Compared};
 use layland_system_tests::{Booted, Guest, Kernel, Ran};
 use serde_json::Value;
 
@@ -159,7 +159,12 @@ fn disturbed(deed: &str) -> String {
 #[test]
 fn policies_carried_on_other_kernels() {
     let Some(Ready { guest, layland }) = ready_for_ext() else { return };
-    let files = [("six.toml", SIX), ("nested.toml", NESTED), ("starved.toml", STARVED)];
+    let files = [
+        ("six.toml", SIX),
+        ("nested.toml", NESTED),
+        ("starved.toml", STARVED),
+        ("side-by-side.toml", SIDE_BY_SIDE),
+    ];
     let boot = |guest: &Guest, kernel: &Kernel, cpus: u32, commands: &[(String, String)]| {
         let commands: Vec<(&str, &str)> =
             commands.iter().map(|(name, line)| (name.as_str(), line.as_str())).collect();
@@ -169,12 +174,15 @@ fn policies_carried_on_other_kernels() {
         let chosen = CASES.iter().filter(|case| names.contains(&case.name));
         chosen.flat_map(Case::commands).collect()
     };
+    let named = |(name, line): (&str, String)| (name.to_owned(), line);
+    let doctors = || doctor::COMMANDS.map(|(name, line)| named((name, line.to_owned())));
     let judge = |kernel: &Kernel, booted: &Booted, names: &[&str]| {
         for case in CASES.iter().filter(|case| names.contains(&case.name)) {
             let ran = case.judge(kernel, booted);
             judge_case(kernel, case, &ran);
         }
     };
+    // A boot takes as long as all of these commands: few boots have many of them, and the faults come last.
     for kernel in guest.labelled(&["7.3", "7.3-rt"]) {
         eprintln!("{}: {}", kernel.label, kernel.package);
         if kernel.label.ends_with("-rt") {
@@ -182,20 +190,26 @@ fn policies_carried_on_other_kernels() {
             // machine half as fast is late.
             let mut fast = guest.clone();
             fast.shift = 1;
-            judge(kernel, &boot(&fast, kernel, 5, &commands(&SOME)), &SOME);
+            let all = [doctors().to_vec(), commands(&SOME)].concat();
+            let booted = boot(&fast, kernel, 5, &all);
+            doctor::judge(kernel, &booted);
+            judge(kernel, &booted, &SOME);
             continue;
         }
         let every = CASES.map(|case| case.name);
-        judge(kernel, &boot(guest, kernel, 4, &commands(&every)), &every);
-        judge_faults(kernel, &boot(guest, kernel, 4, &faults()));
-        judge_side_by_side(kernel, guest, layland);
+        let side_by_side = engines::commands("side-by-side.toml").map(named);
+        let all = [doctors().to_vec(), commands(&every), side_by_side.to_vec(), faults()].concat();
+        let booted = boot(guest, kernel, 4, &all);
+        doctor::judge(kernel, &booted);
+        judge(kernel, &booted, &every);
+        judge_side_by_side(kernel, &Compared::read(&booted));
+        judge_faults(kernel, &booted);
         judge(kernel, &boot(guest, kernel, 8, &commands(&SOME)), &SOME);
     }
 }
 
 /// Every engine runs the same jobs, and none is late.
-fn judge_side_by_side(kernel: &Kernel, guest: &Guest, layland: &[u8]) {
-    let compared = compared(guest, kernel, layland, Some(SIDE_BY_SIDE)).expect("QEMU runs");
+fn judge_side_by_side(kernel: &Kernel, compared: &Compared) {
     let (label, text) = (&kernel.label, &compared.text);
     let mut engines = Vec::new();
     for row in &compared.rows[1..] {

@@ -4,9 +4,11 @@
     reason = "a test says which kernels it used, and why it was skipped"
 )]
 
-use crate::{Ready, ready};
+use crate::{Ready, doctor, ready};
 use layland_system_tests::overheads::EXAMPLE_6;
-use layland_system_tests::{AROUND_THE_REPAIR, Booted, Kernel, NO_FAIR_SERVERS, WITH_DEADLINE};
+use layland_system_tests::{
+    AROUND_THE_REPAIR, Booted, FAIR_SERVERS, Kernel, NO_FAIR_SERVERS, WITH_DEADLINE,
+};
 use serde_json::Value;
 
 /// Five tasks that need 1.15 of 3 CPUs.
@@ -55,6 +57,7 @@ fn policies_and_defects_on_other_kernels() {
             "{exec} sleep 9 & sleep 1; ls -d /sys/fs/cgroup/layland-cpus-*; kill -9 $!; sleep 1; ls -d /sys/fs/cgroup/layland-cpus-*"
         ));
         let runs = [
+            ("fair-servers-again", FAIR_SERVERS.into()),
             ("g-edf", dispatched("g-edf")),
             ("dl-sp", dispatched("dl-sp")),
             ("partitions", partitions),
@@ -78,14 +81,18 @@ fn policies_and_defects_on_other_kernels() {
             ),
             ("anywhere", native("anywhere.toml", "--stretch 20x --duration 6s --host-cpus 1-3")),
         ];
-        let boot = |files: &[(&str, &str)], commands: &[(&str, String)]| {
-            let commands: Vec<_> =
-                commands.iter().map(|(name, line)| (*name, line.as_str())).collect();
-            guest.boot(kernel, 4, layland, files, &commands).expect("QEMU runs")
-        };
         eprintln!("{}: {}", kernel.label, kernel.package);
-        judge_runs(kernel, &boot(&[], &runs));
-        judge_defects(kernel, &boot(&sets, &defects));
+        // One boot for all, as booting takes longest. The servers can be turned off only before other runs.
+        let commands: Vec<(&str, &str)> = defects
+            .iter()
+            .chain(&runs)
+            .map(|(name, line)| (*name, line.as_str()))
+            .chain(doctor::COMMANDS)
+            .collect();
+        let booted = guest.boot(kernel, 4, layland, &sets, &commands).expect("QEMU runs");
+        judge_defects(kernel, &booted);
+        judge_runs(kernel, &booted);
+        doctor::judge(kernel, &booted);
     }
 }
 
@@ -106,6 +113,8 @@ fn figure(ran: &Value, task: &str, figure: &str) -> i64 {
 
 fn judge_runs(kernel: &Kernel, booted: &Booted) {
     let label = &kernel.label;
+    let servers = booted.ran("fair-servers-again");
+    assert_eq!(servers.code, Some(0), "{label}: {servers}");
     // Policies on real threads: three CPUs for the jobs and one for the manager.
     for policy in ["g-edf", "dl-sp"] {
         let ran = document(kernel, booted, policy, &[0]);
