@@ -201,6 +201,7 @@ pub const TESTS: &[SchedulabilityTest] = &[
 /// Every tardiness bound.
 pub const BOUNDS: &[BoundTest] = &[
     global_edf::devi_anderson::TEST,
+    global_edf::devi_anderson::NONPREEMPTIVE,
     global_edf::compliant_vector::PLAIN,
     global_edf::compliant_vector::REDUCED,
     global_edf::compliant_vector::FAIR,
