@@ -129,6 +129,7 @@ pub const TESTS: &[SchedulabilityTest] = &[
     locking::MSRP_HOLISTIC,
     locking::MSRP_HOLISTIC_RM,
     locking::MSRP_HOLISTIC_DM,
+    locking::between::demand::TEST,
     global_edf::gfb::TEST,
     global_edf::load::TEST,
     global_edf::bak::TEST,
