@@ -12,20 +12,23 @@
 //! # Non-preemptive regions
 //!
 //! `x = (sum of the m largest C - C_min) / (m - sum of the m - 1 largest u)` (the article's EDF-NP), for jobs
-//! that are preempted nowhere, in segments, or after a floating region. The argument, for a job of `tau_k` due at `d`:
+//! that are preempted nowhere, in segments, or after a floating region. The argument, for a job of `tau_k` due at
+//! `d`:
 //!
-//! 1. Call a job *early* if it is due by `d`, and let all that are due before be late by `x + C_i` at most. Let `s <= d`
-//!    be the last instant before which no early job waits and some CPU runs none. From `s` to `d` all CPUs run early
-//!    jobs, or others that ran at `s` already: while an early job waits none of those begins. So what is left at `d` of
-//!    both is at most what early tasks lag behind at `s`, and the jobs of the others.
-//! 2. At `s` each early task with work left runs: at most `m - 1` of them, with a lag of at most `C_i + x u_i` each. On
-//!    the other CPUs are different tasks, with `C_i` each. That is at most `m x + C_k`, by the choice of `x`.
+//! 1. Call a job *early* if it is due by `d`, and let all that are due before be late by `x + C_i` at most. Let
+//!    `s <= d` be the last instant before which no early job waits and some CPU runs none. From `s` to `d` all CPUs
+//!    run early jobs, or others that ran at `s` already: while an early job waits none of those begins. So what is
+//!    left at `d` of both is at most what early tasks lag behind at `s`, and the jobs of the others.
+//! 2. At `s` each early task with work left runs: at most `m - 1` of them, with a lag of at most `C_i + x u_i`
+//!    each. On the other CPUs are different tasks, with `C_i` each. That is at most `m x + C_k`, by the choice of
+//!    `x`.
 //! 3. While all CPUs are busy with that, it ends in time. Once one is not, no early job waits any more, and none
-//!    comes: the job runs, or follows one of its task that ends by `d + x`, on the same CPU. It ends by `d + x + C_k`.
+//!    comes: the job runs, or follows one of its task that ends by `d + x`, on the same CPU. It ends by `d + x +
+//!    C_k`.
 //!
 //! Deviation: the thesis of Devi refines this by `Lambda`. As SchedCAT has it, it is exceeded:
-//! `Lambda` largest `C` and `m - Lambda - 1` more, over `m - sum of the Lambda - 1 largest u`, are 51 ns of tardiness for
-//! the last of (100, 200), (100, 200), (1, 2) on two CPUs, which waits for both of the others.
+//! `Lambda` largest `C` and `m - Lambda - 1` more, over `m - sum of the Lambda - 1 largest u`, are 51 ns of
+//! tardiness for the last of (100, 200), (100, 200), (1, 2) on two CPUs, which waits for both of the others.
 
 use super::GLOBAL_EDF;
 use crate::Assumption::*;

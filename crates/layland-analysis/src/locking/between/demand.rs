@@ -1,5 +1,5 @@
-//! **MSRP** between CPUs under EDF (Gai, Lipari and Di Natale 2001): processor demand with what jobs spin, and blocking.
-//! **Sufficient.**
+//! **MSRP** between CPUs under EDF (Gai, Lipari and Di Natale 2001): processor demand with what jobs spin, and
+//! blocking. **Sufficient.**
 //!
 //! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
 //! (4) `D_i <= T_i`, (5) WCETs are kept, with the sections in them, (6) overheads are part of `C_i`, (7) unit speeds,
@@ -14,16 +14,16 @@
 //!
 //! The tasks are schedulable if on each CPU `h(t) + B(t) <= t` for every `t`, with `C'` in the utilization as well.
 //!
-//! *Why.* Let `d` be the first deadline of the whole system that is missed, and `s` the last instant before which no job
-//! that is due by `d` is pending on its CPU. Until `d` that CPU runs such jobs, and what one job that is due later had
-//! begun before `s`: a request, from asking to giving back, or a section under the ceiling. So `h(d - s) + B(d - s) > d -
-//! s`. No deadline before `d` is missed anywhere, so that a job of `u` on another CPU meets a job of `i` only if it is
-//! released less than `D_u` before it, or within `D_i` after.
+//! *Why.* Let `d` be the first deadline of the whole system that is missed, and `s` the last instant before which
+//! no job that is due by `d` is pending on its CPU. Until `d` that CPU runs such jobs, and what one job that is due
+//! later had begun before `s`: a request, from asking to giving back, or a section under the ceiling. So both
+//! together are more than `t = d - s`. No deadline before `d` is missed anywhere, so that a job of `u` on another CPU
+//! meets a job of `i` only if it is released less than `D_u` before it, or within `D_i` after.
 //!
 //! Deviations: SchedCAT has the classic spin, where each request meets the longest section of each CPU; that is never
-//! less. And it lets QPA jump from any `t` to what is needed there. That passes over shorter intervals, in which `B` is
-//! larger; here the search stays between two relative deadlines, where `B` is constant. The article of Gai, Lipari and
-//! Di Natale has utilizations in the place of demand.
+//! less. And it lets QPA jump from any `t` to what is needed there. That passes over shorter intervals, in which
+//! `B` is larger; here the search stays between two relative deadlines, where `B` is constant. The article of Gai,
+//! Lipari and Di Natale has utilizations in the place of demand.
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
