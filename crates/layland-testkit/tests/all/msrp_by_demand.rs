@@ -148,8 +148,8 @@ fn on_one_cpu_it_is_the_stack_resource_policy() {
     assert!(accepted > 200 && not > 50, "{accepted} {not}");
 }
 
-/// The same tasks without the locks that one CPU has for itself, which the policy refuses; some come late, and some need
-/// less.
+/// The same tasks without the locks that one CPU has for itself, which the policy refuses; some come late, and some
+/// need less.
 fn shared_between_cpus(system: System, random: &mut Random) -> System {
     let users = |resource: ResourceId| {
         let locks = |task: &&Task| task.steps().contains(&Step::Lock(resource));
@@ -175,11 +175,15 @@ fn shared_between_cpus(system: System, random: &mut Random) -> System {
     system
 }
 
-#[test]
-fn what_is_accepted_never_misses() {
+fn cases() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
     let asked = std::env::var("CASES").ok().and_then(|text| text.parse().ok());
-    let cases: u64 = asked.unwrap_or(1_500);
+    asked.unwrap_or(1_500)
+}
+
+#[test]
+fn what_is_accepted_never_misses() {
+    let cases = cases();
     let (mut accepted, mut waits) = (0, 0);
     for case in 0..cases {
         let random = &mut Random::of_task(case, 23);
