@@ -15,15 +15,18 @@ reads the same sets. One unit of SchedCAT is one nanosecond here, so that both r
   least common fixed point of SchedCAT's bounds and its suspension-aware response times.
 - `msrp`: the same with local resources, MSRP by its classic bounds and by its holistic ones.
 - `srp`: one CPU, EDF; SchedCAT's classic test for MSRP against SRP.
-- `edf`: global EDF by GFB, BAK, BAR, BCL, BCLI, RTA, FF-DBF and LOAD, the modules in Python and those in C++;
+- `msrp-edf`: as `locks`, under EDF; SchedCAT's classic test for MSRP against MSRP-QPA.
+- `edf`: global EDF by GFB, BAK, BAR, BCL, BCLI, RTA, FF-DBF, LOAD and LA, which is held against BAR, the modules in Python and those in C++;
   response times of RTA; tardiness under G-EDF and G-FL by a compliant vector, and Devi and Anderson's.
 - `fp`: global fixed priorities by Bertogna's and Guan's response times.
+- `split`: the first CPU under C=D splitting, the piece of the first task that does not fit as a whole included.
 - `one`: one CPU: QPA, and response times under fixed priorities and EDF.
 
 Some answers are known to be better here, and then it is enough that they are no worse: SchedCAT does not limit what one
 task adds to another in Bertogna's response times, takes the slack of all later deadlines for EDF on one CPU, searches
-LOAD and FF-DBF on a grid, and in BAR lets a job miss that waits for one unit less than it takes. It accepts by LOAD
-where the load is equal to its bound, which is not safe (docs/errata.md). Everything else has to be equal, and it ends
+LOAD on a grid, counts each request alone under MSRP and EDF, and in BAR and LA lets a job miss that waits for one unit
+less than it takes. It accepts by LOAD where the load is equal to its bound, which is not safe (docs/errata.md). Both try
+speeds on grids in FF-DBF, each its own. Everything else has to be equal, and it ends
 with 1 if something is not. The compliant vectors are those of SchedCAT's Python, since its C++ sometimes has larger
 bounds.
 
@@ -33,9 +36,11 @@ sets as vectors. Without SchedCAT it says what it needs, and does nothing.
 
 import argparse
 import collections
+import fractions
 import json
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -110,7 +115,7 @@ GLOBAL = {
     "BAR": (edf.bar_test, native_of("BaruahGedf")), "BCL": (edf.bcl_test, native_of("BCLGedf")),
     "BCLI": (edf.bcli_test, native_of("BCLIterativeGedf")), "FF-DBF": (edf.ffdbf_test, native_of("FFDBFGedf")),
     "G-RTA": (lambda m, tasks: edf.rta_test(m, tasks, round_limit=None), native_of("RTAGedf")),
-    "LOAD": (None, native_of("LoadGedf")),
+    "LOAD": (None, native_of("LoadGedf")), "LA": (None, native_of("LAGedf")),
 }
 
 def responses(tasks):
@@ -134,6 +139,9 @@ def of(one):
     if kind == "srp":
         bounds.assign_edf_preemption_levels(tasks)
         return {"SRP": bool(bounds.pedf_msrp_classic_is_schedulable(tasks, 1))}
+    if kind == "msrp-edf":
+        bounds.assign_edf_preemption_levels(tasks)
+        return {"MSRP-QPA": bool(bounds.pedf_msrp_classic_is_schedulable(tasks, m))}
     if kind == "edf":
         found = {}
         for name, (module, in_cpp) in GLOBAL.items():
@@ -150,6 +158,14 @@ def of(one):
             if edf.da_tardiness_bounds(m, tasks):
                 found["at most"] = [int(t.tardiness()) for t in tasks]
         return found
+    if kind == "split":
+        here, rest = [], []
+        for task in sorted(tasks, key=lambda task: -task.utilization_q()):
+            fits = native.QPATest(1).is_schedulable(get_native_taskset(here + [task]))
+            (here if fits else rest).append(task)
+        first = rest[0]
+        piece = native.qpa_get_max_C_equal_D_cost(get_native_taskset(here), first.cost, first.period)
+        return {"C=D": sorted([[t.id, int(t.cost)] for t in here] + ([[first.id, int(piece)]] if piece else []))}
     if kind == "fp":
         found = {}
         for name, test in (("BERTOGNA-FP", bertogna.is_schedulable), ("GUAN-FP", fp.global_is_schedulable)):
@@ -176,8 +192,10 @@ LOCKS = {
     "MSRP-HOLISTIC": "p-fp:locks=msrp",
 }
 GLOBAL = ("GFB", "BAK", "BAR", "BCL", "BCLI", "G-RTA", "FF-DBF", "LOAD")
+# LA without suspensions is BAR, with stricter conditions.
+HELD_AGAINST = {name: name for name in GLOBAL} | {"LA": "BAR"}
 AT_MOST = ("BERTOGNA-FP", "EDF-RTA", "DEVI-ANDERSON")
-BETTER = ("BERTOGNA-FP", "BAR", "FF-DBF", "LOAD")
+BETTER = ("BERTOGNA-FP", "BAR", "FF-DBF", "LOAD", "LA", "MSRP-QPA")
 COLUMNS = {"MSRP": ("spin", "arrival"), "MSRP-HOLISTIC": ("spin", "arrival")}
 KEPT = 12
 
@@ -211,6 +229,23 @@ def any_executing(draw, kind):
     return {"kind": kind, "cpus": cpus, "times": tasks}
 
 
+def splitting(draw, kind):
+    """Tasks of which one CPU takes some and a part of another, by falling utilization."""
+    while True:
+        tasks = times(draw, draw.randint(3, 7), draw.uniform(1.4, 1.95), False, 4, 500)
+        shares = [fractions.Fraction(wcet, period) for wcet, period, _ in tasks]
+        if len(set(shares)) == len(shares) and 1 < sum(shares) <= 2:
+            return {"kind": kind, "cpus": 2, "times": tasks}
+
+
+def on_first_cpu(program, path):
+    """What CPU 0 has under C=D splitting: tasks and budgets; nothing if some task has no place."""
+    command = [program, "explain", path, "--policy", "cd:split=next-first"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    line = re.search(r"^CPU 0: (.*)$", said, re.MULTILINE)
+    return line and sorted([int(task), int(budget)] for task, budget in re.findall(r"t(\d+) (\d+)ns in", line[1]))
+
+
 def locking(draw, kind):
     """Tasks with sections, the highest priority first."""
     while not any((one := with_sections(draw, kind))["uses"]):
@@ -237,7 +272,7 @@ def with_sections(draw, kind):
                 mine.append((q, number, length))
                 left -= number * length
         uses.append(mine)
-    if kind == "locks":
+    if kind in ("locks", "msrp-edf"):
         users = collections.defaultdict(set)
         for at, mine in enumerate(uses):
             for q, _, _ in mine:
@@ -247,7 +282,8 @@ def with_sections(draw, kind):
     return {"kind": kind, "cpus": cpus, "times": tasks, "cpu": cpu, "uses": uses, "homes": homes}
 
 
-DRAWN = {"locks": locking, "msrp": locking, "srp": locking, "edf": executing, "fp": executing, "one": executing}
+DRAWN = {"locks": locking, "msrp": locking, "srp": locking, "msrp-edf": locking}
+DRAWN |= {"edf": executing, "fp": executing, "one": executing, "split": splitting}
 
 
 def steps(one, at):
@@ -321,7 +357,7 @@ class Tally:
         told = both.get((ours, theirs), "by layland alone" if ours else "by SchedCAT alone")
         self.counts[name][told] += 1
         test = name.split(",")[0]
-        if ours != theirs and not (test in BETTER and ours or test == "LOAD"):
+        if ours != theirs and not (test in BETTER and ours or test in ("LOAD", "FF-DBF")):
             self.differ.append((name, told, one))
 
     def times(self, name, one, bounds, theirs):
@@ -351,12 +387,26 @@ def compared(tally, program, kind, path, sets, theirs):
     elif kind == "srp":
         for one, ours, their in zip(sets, checked(program, path, "p-edf:locks=srp", "SRP"), theirs, strict=True):
             tally.verdict("SRP", one, ours[0]["SRP"], their["SRP"])
+    elif kind == "split":
+        for one, their in zip(sets, theirs, strict=True):
+            path.write_text(line(one) + "\n")
+            ours = on_first_cpu(program, path)
+            if ours is None:
+                tally.counts["C=D"]["without a place"] += 1
+                continue
+            tally.counts["C=D"]["equal" if ours == their["C=D"] else "differ"] += 1
+            if ours != their["C=D"]:
+                tally.differ.append(("C=D", f"{ours} here, {their['C=D']} there", one))
+    elif kind == "msrp-edf":
+        answers = checked(program, path, "p-edf:locks=msrp", "MSRP-QPA")
+        for one, ours, their in zip(sets, answers, theirs, strict=True):
+            tally.verdict("MSRP-QPA", one, ours[0]["MSRP-QPA"], their["MSRP-QPA"])
     elif kind == "edf":
         for one, ours, their in zip(sets, checked(program, path, "g-edf", ",".join(GLOBAL)), theirs, strict=True):
-            for name in GLOBAL:
+            for name, test in HELD_AGAINST.items():
                 for accepts, form in zip(their[name], ("Python", "C++"), strict=True):
                     if accepts is not None:
-                        tally.verdict(f"{name}, {form}", one, ours[0][name], accepts)
+                        tally.verdict(f"{name}, {form}", one, ours[0][test], accepts)
         for one, ours, their in zip(sets, checked(program, path, "g-edf", "G-RTA"), theirs, strict=True):
             if ours[0]["G-RTA"] and "response" in their:
                 tally.times("G-RTA", one, ours[1], their["response"])

@@ -129,6 +129,7 @@ pub const TESTS: &[SchedulabilityTest] = &[
     locking::MSRP_HOLISTIC,
     locking::MSRP_HOLISTIC_RM,
     locking::MSRP_HOLISTIC_DM,
+    locking::between::demand::TEST,
     global_edf::gfb::TEST,
     global_edf::load::TEST,
     global_edf::bak::TEST,
@@ -201,6 +202,7 @@ pub const TESTS: &[SchedulabilityTest] = &[
 /// Every tardiness bound.
 pub const BOUNDS: &[BoundTest] = &[
     global_edf::devi_anderson::TEST,
+    global_edf::devi_anderson::NONPREEMPTIVE,
     global_edf::compliant_vector::PLAIN,
     global_edf::compliant_vector::REDUCED,
     global_edf::compliant_vector::FAIR,

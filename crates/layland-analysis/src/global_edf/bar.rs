@@ -301,4 +301,52 @@ mod tests {
         }
         assert!(all > 400 && late > 400, "{all} {late}");
     }
+
+    /// The test of Liu and Anderson (ECRTS 2013), as SchedCAT has it in `edf/la.cpp`, without suspensions and tardiness
+    /// thresholds, at every integer.
+    fn liu_anderson(tasks: &[Sporadic], cpus: usize) -> bool {
+        let m = cpus as i64;
+        let U: f64 = tasks.iter().map(|task| task.ns()[0] as f64 / task.ns()[2] as f64).sum();
+        let all: i64 = tasks.iter().map(|task| task.ns()[0]).sum();
+        tasks.iter().enumerate().all(|(l, tau_l)| {
+            let [C_l, D_l, _] = tau_l.ns();
+            let longest = D_l + ((m * C_l + all) as f64 / (m as f64 - U)).ceil() as i64;
+            (D_l..=longest).all(|t| {
+                let mut sum = 0;
+                let mut more = Vec::new();
+                for (i, tau_i) in tasks.iter().enumerate() {
+                    let [C, D, T] = tau_i.ns();
+                    let dbf = if t < D { 0 } else { ((t - D) / T + 1) * C };
+                    let carried = t / T * C + C.min(t % T);
+                    let (own, most) = if i == l { (C, t - D_l) } else { (0, t - C_l + 1) };
+                    let (one, two) = ((dbf - own).min(most), (carried - own).min(most));
+                    sum += one;
+                    more.push(two - one);
+                }
+                more.sort_unstable_by_key(|&more| Reverse(more));
+                sum + more.iter().take(cpus - 1).sum::<i64>() <= m * (t - C_l)
+            })
+        })
+    }
+
+    #[test]
+    fn liu_and_anderson_accept_nothing_else() {
+        let mut draw = random(17);
+        let (mut both, mut alone) = (0, 0);
+        for _ in 0..3_000 {
+            let (count, cpus) = (1 + draw(5), 1 + draw(3) as usize);
+            let load = 1 + draw(9) as i64;
+            let tasks = random_tasks(&mut draw, count, load);
+            // Without room for more there is no longest interval.
+            if load_above(&tasks) * 16 > (15 * cpus as u128) << SHIFT {
+                continue;
+            }
+            match (accepts(&tasks, cpus), liu_anderson(&tasks, cpus)) {
+                (true, true) => both += 1,
+                (true, false) => alone += 1,
+                (false, accepted) => assert!(!accepted, "{tasks:?} on {cpus}"),
+            }
+        }
+        assert!(both > 200 && alone > 0, "{both} {alone}");
+    }
 }

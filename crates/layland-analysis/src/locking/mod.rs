@@ -7,6 +7,7 @@
 //! | [`stack`], `SRP` | one CPU: demand and blocking of EDF | sufficient |
 //! | [`suspension`], `SUSP-*` | one CPU: self-suspension, fixed priorities | sufficient |
 //! | [`between`], `MPCP`, `FMLP+`, `DPCP`, `MSRP`, `MSRP-HOLISTIC` | several CPUs, partitioned fixed priorities | sufficient |
+//! | [`between::demand`], `MSRP-QPA` | several CPUs, demand, spinning and blocking of EDF | sufficient |
 //!
 //! Each test of fixed priorities is there for given ones and, with `-RM` and `-DM` at the end of its name, for
 //! rate-monotonic and deadline-monotonic ones. Base priorities are distinct over the whole system: equal ones go to the
@@ -17,7 +18,7 @@
 //! is left is free, not handed over. With the shortcut "unlock, then lock at once" a job of lower priority enters a
 //! section again before the job that it has just unblocked, and the classic bounds are wrong.
 //!
-//! What has no bound here: locks between CPUs under EDF, nested global sections, inheritance together with
+//! What has no bound here: FMLP+ between CPUs under EDF, nested global sections, inheritance together with
 //! self-suspension, self-suspension under EDF.
 
 pub mod between;

@@ -33,7 +33,8 @@ const FLAT: &[Assumption] = &and::<12>(PLAIN, Flat);
 const ALONE: &[Assumption] = &and::<10>(BASE, NoSections);
 const BETWEEN: &[Assumption] = &and::<11>(&and::<10>(BASE, SuspendedOutside), NestedLocally);
 const AT_HOME: &[Assumption] = &and::<12>(BETWEEN, Homes);
-const SPINNING: &[Assumption] = &and::<11>(&and::<10>(BASE, NoSuspension), NestedLocally);
+pub(super) const SPINNING: &[Assumption] =
+    &and::<11>(&and::<10>(BASE, NoSuspension), NestedLocally);
 
 /// A test and its response times for one order, and for all three. `$both` gives finding and bounds of a system whose
 /// priorities are in an order.

@@ -78,17 +78,23 @@ pub enum Stacked {
 /// If the search is given up.
 pub fn demand_and_blocking(tasks: &[Locker]) -> Result<Stacked, Diverged> {
     let plain: Vec<Sporadic> = tasks.iter().map(sporadic).collect();
-    let needed = |t| needed(tasks, &plain, t);
-    let fails_by = match criterion(&plain)? {
+    fits(&plain, |t| blocking(tasks, t))
+}
+
+/// The same with any blocking that is constant from each relative deadline to the next, and 0 from the last one on.
+pub(super) fn fits(plain: &[Sporadic], blocking: impl Fn(i64) -> i64) -> Result<Stacked, Diverged> {
+    let needed =
+        |t: i64| plain.iter().map(|task| task.demand(t)).fold(blocking(t), i64::saturating_add);
+    let fails_by = match criterion(plain)? {
         Demand::Overload => return Ok(Stacked::Overload),
         Demand::Exceeds { interval, .. } => Some(interval.ns()),
-        Demand::Met => some_failure(tasks, &plain, needed)?,
+        Demand::Met => some_failure(plain, &blocking, needed)?,
     };
     let Some(last) = fails_by else { return Ok(Stacked::Met) };
     // The first one, for who wants to see it, is among the deadlines up to that one.
     let mut t = 0;
     for _ in 0..BEFORE {
-        t = deadline_after(&plain, t);
+        t = deadline_after(plain, t);
         if t >= last || needed(t) > t {
             return Ok(Stacked::Fails { t, needed: needed(t) });
         }
@@ -117,17 +123,17 @@ pub fn blocking(tasks: &[Locker], t: i64) -> i64 {
 
 /// Some `t` below the longest deadline that fails because of blocking.
 fn some_failure(
-    tasks: &[Locker],
     plain: &[Sporadic],
+    blocking: impl Fn(i64) -> i64,
     needed: impl Fn(i64) -> i64,
 ) -> Result<Option<i64>, Diverged> {
-    let mut deadlines: Vec<i64> = tasks.iter().map(|task| task.D).collect();
+    let mut deadlines: Vec<i64> = plain.iter().map(|task| task.deadline.ns()).collect();
     deadlines.sort_unstable();
     deadlines.dedup();
     let mut steps = 0;
     for stretch in deadlines.windows(2) {
         let (from, until) = (stretch[0], stretch[1]);
-        if blocking(tasks, from) == 0 {
+        if blocking(from) == 0 {
             continue;
         }
         let mut next = last_deadline_before(plain, until);
@@ -197,15 +203,19 @@ fn deadline_after(tasks: &[Sporadic], t: i64) -> i64 {
     tasks.iter().map(of_task).min().unwrap_or(i64::MAX)
 }
 
-fn sporadic(task: &Locker) -> Sporadic {
+pub(super) fn sporadic(task: &Locker) -> Sporadic {
     let [deadline, period] = [task.D, task.T].map(Duration::from_ns);
     Sporadic { wcet: Service::from_ns(task.C), deadline, period }
 }
 
 fn finding(tasks: &[Locker]) -> Finding {
-    let cpu = CpuSet::single(tasks[0].cpu);
+    said(CpuSet::single(tasks[0].cpu), demand_and_blocking(tasks))
+}
+
+/// What the criterion says of a CPU.
+pub(super) fn said(cpu: CpuSet, found: Result<Stacked, Diverged>) -> Finding {
     let number = |ns: i64| Quantity::of_ns(ns.into());
-    match demand_and_blocking(tasks) {
+    match found {
         Ok(Stacked::Met) => Finding::new(
             Verdict::Yes,
             Reason::Holds("demand and blocking are within each interval"),

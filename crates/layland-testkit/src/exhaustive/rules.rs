@@ -35,6 +35,8 @@ pub(super) struct Task {
     fixed: Option<i64>,
     /// How much earlier a job counts as due otherwise.
     earlier: i64,
+    /// Whether a job without laxity comes before all others.
+    by_laxity: bool,
     rank: i64,
 }
 
@@ -72,12 +74,12 @@ impl Model {
             | ScheduleRule::MixedCriticality { .. } => return None,
         };
         let fixed = |task: TaskId| match order {
-            JobOrder::Deadline | JobOrder::Points(_) => Some(None),
+            JobOrder::Deadline | JobOrder::Points(_) | JobOrder::ZeroLaxity => Some(None),
             JobOrder::Fixed(keys) => Some(Some(keys[task])),
             JobOrder::TopFirst { top, then } => {
                 Some(JobOrder::key_in_class(top, *then, task, &system.tasks[task]))
             }
-            JobOrder::ZeroLaxity | JobOrder::DeadlineThenRunning => None,
+            JobOrder::DeadlineThenRunning => None,
         };
         let cpus = system.platform.cpu_count();
         if system.tasks.len() > TASKS || cpus > CPUS {
@@ -100,6 +102,7 @@ impl Model {
                     JobOrder::Points(earlier) => earlier[id].ns(),
                     _ => 0,
                 },
+                by_laxity: *order == JobOrder::ZeroLaxity,
                 rank: task.rank,
             })
         };
@@ -114,16 +117,23 @@ impl Model {
         Some(Model { tasks, cpus, rule, by_rank })
     }
 
+    /// Whether the order of jobs depends on their laxity.
+    pub(super) fn has_laxity(&self) -> bool {
+        self.tasks.iter().any(|task| task.by_laxity)
+    }
+
     /// The rule.
     pub fn rule(&self) -> Rule {
         self.rule
     }
 
-    fn key(&self, state: &State, i: usize) -> (i64, i64, usize) {
+    /// Times are whole units, and so is the instant at which a job runs out of laxity.
+    fn key(&self, state: &State, i: usize) -> (bool, i64, i64, usize) {
         let task = &self.tasks[i];
         let due = i64::from(task.deadline) - i64::from(state.since(i)) - task.earlier;
         let own = task.fixed.unwrap_or(due);
-        (own, task.rank, i)
+        let may_wait = !task.by_laxity || due > i64::from(state.left(i));
+        (may_wait, own, task.rank, i)
     }
 
     fn in_order(&self, state: &State) -> Vec<usize> {
@@ -226,9 +236,9 @@ impl Model {
                 occupants.iter().filter_map(|&(c, there)| Some((self.key(state, there?), c)));
             match busy.max() {
                 Some((last, c)) if last > self.key(state, task) => {
-                    state.put(last.2, None);
+                    state.put(last.3, None);
                     state.put(task, Some(c));
-                    task = last.2;
+                    task = last.3;
                 }
                 Some(_) | None => return,
             }

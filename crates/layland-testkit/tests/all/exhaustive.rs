@@ -35,6 +35,15 @@ fn no_verdict_is_wrong_on_small_sets() {
     assert_eq!(held, Form::ALL.len() * Order::ALL.len());
 }
 
+/// Jobs without laxity come first.
+#[test]
+fn no_verdict_on_edzl_is_wrong_on_small_sets() {
+    let found = tally("edzl", Asked { sets: 400, ..ASKED });
+    holds("edzl", &found);
+    let misses = found.count(Judgement::UnknownMisses) + found.count(Judgement::RightNo);
+    assert!(found.count(Judgement::RightYes) >= 200 && misses >= 5, "{found:?}");
+}
+
 /// Jobs may end before their WCET.
 #[test]
 fn no_verdict_is_wrong_when_jobs_end_early() {

@@ -38,6 +38,7 @@ mod logs;
 mod lre_tl;
 mod masks;
 mod mixed;
+mod msrp_by_demand;
 mod optimal;
 mod overheads;
 mod pfair;

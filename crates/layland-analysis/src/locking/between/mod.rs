@@ -12,6 +12,8 @@
 //! | [`dpcp`] | DPCP | suspended | runs on the home CPU of the resource |
 //! | [`msrp`] | MSRP | spin, first in, first out | is not preempted |
 //!
+//! Under EDF there is [`demand`] for MSRP alone.
+//!
 //! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
 //! (4) `D_i <= T_i`, (5) WCETs are kept, with the sections in them, (6) overheads are part of `C_i`, (7) unit speeds,
 //! (8) nothing changes while the system runs, (9) few pairs of tasks, (10) no job suspends itself while it holds
@@ -32,6 +34,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
+pub mod demand;
 pub mod dpcp;
 pub mod fmlp;
 pub mod mpcp;

@@ -62,7 +62,7 @@ fn elsewhere(shared: &Shared, i: usize) -> impl Iterator<Item = CpuId> + '_ {
 }
 
 /// `spin(i, q)`.
-fn one_request(shared: &Shared, i: usize, q: usize) -> i64 {
+pub(super) fn one_request(shared: &Shared, i: usize, q: usize) -> i64 {
     let longest = |cpu| shared.on(cpu).map(|u| shared.of(u, q).1).max().unwrap_or(0);
     sum(elsewhere(shared, i).map(longest))
 }
@@ -71,7 +71,7 @@ fn classic(shared: &Shared, i: usize) -> i64 {
     sum(shared.uses[i].iter().map(|used| used.N.saturating_mul(one_request(shared, i, used.q))))
 }
 
-fn holistic(shared: &Shared, i: usize, R: &[i64]) -> i64 {
+pub(super) fn holistic(shared: &Shared, i: usize, R: &[i64]) -> i64 {
     let on_cpu = |cpu: CpuId, q: usize, N_i: i64| {
         let of_user = |u: usize| {
             let (N, L) = shared.of(u, q);
