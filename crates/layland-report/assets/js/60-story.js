@@ -91,7 +91,9 @@ class Story {
       const cpu = cpuOf(trace, s);
       let text = this.time(trace, segments.start.exact(s)) + " to " + this.time(trace, segments.end.exact(s)) + " on CPU " + cpu;
       if (k > 0 && cpuOf(trace, found[k - 1]) !== cpu) text += ", migrated from CPU " + cpuOf(trace, found[k - 1]);
-      if (segments.overhead.at[s] > 0) text += ", overhead " + timeText(segments.overhead.exact(s));
+      const spun = spinsIn(trace, s).reduce((sum, { from, to }) => sum + to - from, 0), overhead = overheadOf(trace, s);
+      if (spun > 0) text += ", spinning for " + timeText(BigInt(spun));
+      if (overhead > 0) text += ", overhead " + timeText(spun > 0 ? BigInt(overhead) : segments.overhead.exact(s));
       const goesOn = k + 1 < found.length || jobs.end.at[job] > segments.end.at[s];
       if (goesOn) {
         const next = s + 1, there = next < trace.cpus[cpu].to && segments.start.at[next] === segments.end.at[s];
