@@ -118,7 +118,13 @@ class Story {
     // A job is not ready before the one before it of its task has ended.
     const previous = this.find(trace, jobs.task[job], jobs.seq.exact(job) - 1n);
     let ready = Math.max(jobs.release.at[job], previous === null ? -Infinity : jobs.end.at[previous]), waited = 0;
-    const waits = [], wait = (to) => { if (ready < to) { waits.push([ready, to]); waited += to - ready; } };
+    const waits = [], add = (from, to) => { if (from < to) { waits.push([from, to]); waited += to - from; } };
+    // While it suspends itself or waits for a lock it is not the CPU that it waits for.
+    const wait = (to) => {
+      let at = ready;
+      for (const halt of haltsIn(trace, jobs.task[job], ready, to)) { add(at, halt.from); at = halt.to; }
+      add(at, to);
+    };
     for (const s of segmentsOf(trace, job)) { wait(Math.min(start[s], until)); ready = Math.max(ready, end[s]); }
     wait(until);
     if (!waits.length) return null;

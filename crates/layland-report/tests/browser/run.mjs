@@ -61,6 +61,7 @@ async function steps() {
   }
   expect(found.said.includes("spinning for 2ms") && !found.said.includes("overhead"), "the story of a spin: " + found.said);
   for (const word of ["spinning", "holds a resource", "waits for one", "suspended"]) expect(found.legend.includes(word), "no " + word + " in the legend");
+  expect(await evaluate("laylandReport.story.obstacles(laylandReport.panels[0].trace, 0) === null"), "a suspension is told as a wait for the CPU");
   expect(!found.legend.includes("overhead"), "a spin is called overhead");
   // Above the bar of what it waits for, the colour of the bar is lighter where the job spins.
   const light = await evaluate(`(() => { const panel = laylandReport.panels[0], { scale } = panel;
