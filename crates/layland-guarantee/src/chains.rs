@@ -6,7 +6,9 @@
 
 use crate::{Assessment, Bound};
 use layland_analysis::TestKind;
-use layland_analysis::chains::{Unbounded, davare, implicit_bound, in_time, let_bound, let_exact};
+use layland_analysis::chains::{
+    ChainAnalysis, Unbounded, davare, implicit_bound, in_time, let_bound, let_exact,
+};
 use layland_model::{
     Chain, Communication, Duration, JobOrder, ScheduleRule, System, TaskId, TaskMap,
 };
@@ -16,10 +18,16 @@ use layland_model::{
 pub struct ChainBound {
     /// No reaction time is longer, and no data age: both have the same bound.
     pub within: Result<Duration, Unbounded>,
-    /// The analysis that says so.
+    /// The analysis that says so: the name of a [`ChainAnalysis`].
     pub by: &'static str,
     /// [`TestKind::Exact`] if it is reached.
     pub kind: TestKind,
+}
+
+impl ChainBound {
+    fn new(within: Result<Duration, Unbounded>, by: ChainAnalysis) -> ChainBound {
+        ChainBound { within, by: by.name, kind: by.kind }
+    }
 }
 
 /// The bounds of the chains of a system, in its order, under a policy with this rule and this assessment.
@@ -49,19 +57,17 @@ fn bound(
             let within = implicit_bound(system, chain, responses, hides);
             match davare(system, chain, responses) {
                 Ok(sum) if within.is_ok_and(|within| within < sum) => {
-                    ChainBound { within, by: "Duerr", kind: TestKind::Sufficient }
+                    ChainBound::new(within, ChainAnalysis::DUERR)
                 }
-                sum => ChainBound { within: sum, by: "Davare", kind: TestKind::Sufficient },
+                sum => ChainBound::new(sum, ChainAnalysis::DAVARE),
             }
         }
         Communication::Let => {
-            let (within, by, kind) = match let_exact(system, chain) {
-                Err(Unbounded::ManyJobs) => {
-                    (let_bound(system, chain), "LET waits", TestKind::Sufficient)
-                }
+            let (within, by) = match let_exact(system, chain) {
+                Err(Unbounded::ManyJobs) => (let_bound(system, chain), ChainAnalysis::LET_WAITS),
                 found => {
                     let reaction = found.map(|found| found.reaction.unwrap_or_default());
-                    (reaction, "LET", TestKind::Exact)
+                    (reaction, ChainAnalysis::LET)
                 }
             };
             // A job that has not ended has nothing to write.
@@ -74,7 +80,7 @@ fn bound(
                 Some(&late) => within.and(Err(Unbounded::Late(late))),
                 None => within,
             };
-            ChainBound { within, by, kind }
+            ChainBound::new(within, by)
         }
     }
 }

@@ -3,6 +3,8 @@
 //! What is asserted holds on a loaded machine, too: the checker's rules, replay, what was asked for.
 //! Deadlines may be missed where the machine pauses, or is kept from its CPUs, for longer than a task has
 //! slack, and nowhere else.
+//!
+//! Long because what is true of every run is here once, for policies of every kind.
 
 mod common;
 
@@ -13,8 +15,8 @@ use layland_linux::{
     Entry, LogFile, Margin, Outcome, RunError, replay, run, supports, with_margin, with_slack,
 };
 use layland_model::{
-    Behaviour, Duration, Index, OnMiss, Rate, Request, RequestKind, ScheduleRule, Service, System,
-    TaskId, Time,
+    Behaviour, Duration, Index, OnMiss, Preemption, Rate, Request, RequestKind, ScheduleRule,
+    Service, System, TaskId, Time,
 };
 use layland_policy::{AfterJob, Count, Needs, Policy, Registry, Schedules};
 use layland_trace::{JobEnd, Trace};
@@ -247,6 +249,40 @@ fn pieces_of_split_tasks_follow_each_other_on_a_quiet_machine() {
         let ScheduleRule::Split { pieces } = &rule else { panic!("{spec}: {rule:?}") };
         assert!(pieces.values().any(|own| own.len() == 2), "{spec}: {pieces:?}");
         runs_in_time(spec, &system, Duration::from_ms(1200));
+    }
+}
+
+/// `c` has begun when `a` comes, at 20 ms: it goes on to its end, to the end of its second segment, or for 6 ms.
+#[test]
+fn regions_are_not_preempted_on_a_quiet_machine() {
+    let _alone = alone();
+    let between = || Preemption::Between([4, 12, 4].map(Service::from_ms).into());
+    let duration = Duration::from_ms(400);
+    for (spec, preemption) in [
+        ("p-edf:nonpreemptive", Preemption::Anywhere),
+        ("p-edf", between()),
+        ("p-rm", between()),
+        ("p-edf", Preemption::Delayed(Duration::from_ms(6))),
+    ] {
+        let tasks = vec![task("a", 4, 40), task("b", 10, 50), task("c", 20, 100)];
+        let mut system = System::new(1, tasks);
+        system.tasks[TaskId(0)].offset = Duration::from_ms(20);
+        system.tasks[TaskId(2)].preemption = preemption;
+        runs_in_time(spec, &system, duration);
+        let policy = || Registry::standard().build(spec, &system).unwrap();
+        let rule = policy().rule();
+        assert!(matches!(rule, ScheduleRule::Deferred { .. }), "{spec}: {rule:?}");
+        let Some(outcome) = try_run(&system, policy(), duration) else { return };
+        let trace = assert_sound(spec, &system, &rule, &outcome);
+        let waited = trace.jobs.iter().filter(|record| record.job.id.task == TaskId(0));
+        let waited = waited.filter(|record| {
+            let segments = trace.segments.iter();
+            let first =
+                segments.filter(|segment| segment.job == record.job.id).min_by_key(|it| it.start);
+            first.is_some_and(|first| first.start - record.job.release > Duration::from_ms(1))
+        });
+        // Its jobs at 20, 220 and so on come while `c` runs.
+        assert!(waited.count() > 0, "{spec} {:?}", system.tasks[TaskId(2)].preemption);
     }
 }
 

@@ -15,10 +15,11 @@ use serde::Serialize;
 
 /// The scripts of the page, in their order; each says what it is for. The playground takes all but the last, which
 /// starts the page of a report.
-const SCRIPTS: [&str; 14] = [
+const SCRIPTS: [&str; 15] = [
     include_str!("../assets/js/10-time.js"),
     include_str!("../assets/js/20-decode.js"),
     include_str!("../assets/js/30-lanes.js"),
+    include_str!("../assets/js/35-steps.js"),
     include_str!("../assets/js/40-look.js"),
     include_str!("../assets/js/45-raster.js"),
     include_str!("../assets/js/50-draw.js"),

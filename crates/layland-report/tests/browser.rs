@@ -3,12 +3,14 @@
 
 #![expect(clippy::disallowed_methods, reason = "the environment may name the browser")]
 
-use layland_model::{CpuId, Criticality, Duration, JobId, Note, Service, TaskId, Time};
+use layland_model::{CpuId, Criticality, Duration, JobId, Note, ResourceId, Service, TaskId, Time};
 use layland_report::{
     Answer, Distribution, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Severity,
     TaskBound, TestResult,
 };
-use layland_trace::{Job, JobEnd, Labels, Mark, MarkKind, Recorder, Segment, Trace};
+use layland_trace::{
+    Job, JobEnd, JobRecord, Labels, LockMark, Mark, MarkKind, Recorder, Segment, Trace,
+};
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -149,6 +151,42 @@ fn criticality_levels_are_drawn() {
     let mut levels = report(names, 2, vec![trace, turns(100, 2, 4, 0)]);
     levels.labels.levels = ["LO", "<b>MID</b>", "HI"].map(str::to_owned).to_vec();
     open("levels", &levels);
+}
+
+#[test]
+fn locks_spins_and_suspensions_are_drawn() {
+    if !browser_is_there("locks_spins_and_suspensions_are_drawn") {
+        return;
+    }
+    let names = ["camera", "lidar"].map(str::to_owned).to_vec();
+    let ms = Time::from_ms;
+    let mut trace = Trace { over: ms(12), ..Trace::default() };
+    let id = |task| JobId { task: TaskId(task), seq: 0 };
+    for (task, end) in [(0, 9), (1, 7)] {
+        let job = Job { id: id(task), arrival: ms(0), release: ms(0), deadline: ms(12) };
+        let end = Some((ms(end), JobEnd::Completed));
+        trace.jobs.push(JobRecord { job, end, executed: Service::ZERO });
+    }
+    // The camera holds resource 3 from 1 to 4 and sleeps until 8. The lidar spins for it from 2 to 4.
+    for (task, cpu, from, to, overhead) in [(0, 0, 0, 4, 0), (0, 0, 8, 9, 0), (1, 1, 0, 7, 2)] {
+        let (start, end, overhead) = (ms(from), ms(to), Duration::from_ms(overhead));
+        trace.segments.push(Segment { job: id(task), cpu: CpuId(cpu), start, end, overhead });
+    }
+    let lock = |task, what| MarkKind::Lock(id(task), ResourceId(3), what);
+    let [asks, gets, gives] = [LockMark::Requested, LockMark::Granted, LockMark::Unlocked];
+    for (at, kind) in [
+        (1, lock(0, asks)),
+        (1, lock(0, gets)),
+        (2, lock(1, asks)),
+        (4, lock(0, gives)),
+        (4, MarkKind::Suspended(id(0))),
+        (4, lock(1, gets)),
+        (6, lock(1, gives)),
+        (8, MarkKind::Resumed(id(0))),
+    ] {
+        trace.marked(&Mark { at: ms(at), kind });
+    }
+    open("locks", &report(names, 2, vec![trace]));
 }
 
 /// With Caps Lock on, so that the key is `N`.

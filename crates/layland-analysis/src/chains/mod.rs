@@ -13,15 +13,19 @@
 //! `R <= T` of its arrival. (4) Logical execution time: jobs are released when they arrive, and end before they write;
 //! whether they do is a matter of the policy, and not of these functions. Whoever breaks one gets [`Unbounded`].
 //!
-//! These are no tests of schedulability, so that they are not in the [catalogue](crate::catalogue).
+//! These are no tests of schedulability, so that they are not in the [catalogue](crate::catalogue), but in
+//! [`ChainAnalysis::ALL`].
 
+mod citations;
 mod exact;
 mod implicit;
 mod intervals;
+mod named;
 
 pub use exact::{LIMIT, let_exact};
 pub use implicit::{davare, implicit_bound};
 pub use intervals::let_bound;
+pub use named::ChainAnalysis;
 
 use layland_model::{Behaviour, Chain, Duration, OnMiss, System, Task, TaskId};
 

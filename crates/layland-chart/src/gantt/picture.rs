@@ -167,11 +167,34 @@ impl Chart<'_> {
             let until = self.x(run.start.saturating_add(run.overhead).min(run.end));
             self.picture.block((start, y - BAR), (until, y), FAINT);
         }
+        let scene = self.scene;
+        for spin in scene.spins(run) {
+            let (from, to) = (self.x(spin.from), self.x(spin.to));
+            if from < to {
+                self.spin(from, to, y);
+            }
+        }
         self.outline(start, end, y - BAR, y);
         if text_width(text, SMALL) + 2.0 <= end - start {
             let middle = ((start + end) / 2.0, y - BAR / 2.0 + SMALL * 0.35);
             self.picture.text(middle, text, SMALL, Anchor::Middle, INK);
         }
+    }
+
+    /// A zigzag on white: the job holds its CPU, and does not go on.
+    fn spin(&mut self, left: f64, right: f64, y: f64) {
+        let (top, step) = (y - BAR, 3.0);
+        self.picture.block((left, top), (right, y), PAPER);
+        // Above and below a text.
+        for low in [top + 3.0, y - 1.0] {
+            let mut waves = vec![(left, low)];
+            for count in 1..=((right - left) / step) as usize {
+                let height = if count % 2 == 1 { 2.0 } else { 0.0 };
+                waves.push((left + step * count as f64, low - height));
+            }
+            self.picture.line(waves, INK, 0.4, &[]);
+        }
+        self.outline(left, right, top, y);
     }
 
     fn outline(&mut self, left: f64, right: f64, top: f64, bottom: f64) {

@@ -1,12 +1,15 @@
 //! What is to be drawn of a window, before it is known with what.
 
+mod halts;
+
+use self::halts::{Spin, halt, spins};
 use super::words::Nanoseconds;
 use layland_model::{
     CpuId, Criticality, Duration, Index, JobId, ResourceId, TaskId, Time, counted,
 };
 use layland_trace::{
-    Halt, Halts, JobEnd, JobRecord, Labels, LevelStretch, LockMark, MarkKind, Trace, Why,
-    level_stretches, raised,
+    Halts, JobEnd, JobRecord, Labels, LevelStretch, LockMark, MarkKind, Trace, level_stretches,
+    raised,
 };
 use std::collections::BTreeSet;
 
@@ -22,6 +25,8 @@ pub(super) struct Scene {
     pub cpus: Vec<CpuRow>,
     /// Moves of a job to another CPU, in the order of time.
     pub migrations: Vec<Migration>,
+    /// When a job held its CPU and waited for a lock, in the order of jobs and times.
+    pub spins: Vec<Spin>,
     /// Segments of some length in the window.
     pub segment_count: usize,
     /// The names of the criticality levels, of those that occur at least; none if no CPU has an indicator.
@@ -93,6 +98,7 @@ pub(super) struct Run {
     pub cpu: CpuId,
     pub start: Time,
     pub end: Time,
+    /// Without the time that it spins.
     pub overhead: Duration,
     /// Whether the job could have gone on, and runs again later.
     pub is_preempted: bool,
@@ -170,6 +176,7 @@ impl Scene {
             level_names: level_names(&cpus, labels),
             cpus,
             migrations: Vec::new(),
+            spins: Vec::new(),
             segment_count: 0,
             over: trace.over,
         };
@@ -192,6 +199,12 @@ impl Scene {
     /// Whether a job misses its deadline in the window.
     pub(super) fn misses(&self, job: &VisibleJob) -> bool {
         job.missed_at.is_some_and(|at| self.shows(at))
+    }
+
+    /// When the job of a segment spins in it, in the order of time.
+    pub(super) fn spins(&self, run: &Run) -> &[Spin] {
+        let before = |at| self.spins.partition_point(|spin| (spin.job, spin.from) < (run.job, at));
+        &self.spins[before(run.start)..before(run.end)]
     }
 
     /// How the criticality indicator of a CPU behaves, in words; nothing if it has none.
@@ -260,6 +273,12 @@ impl Scene {
                 continue;
             }
             self.segment_count += 1;
+            // A job that spins makes no progress, and its trace has that among the overheads.
+            let mut overhead = segment.overhead;
+            for spin in spins(segment, halts) {
+                overhead = (overhead - (spin.to - spin.from)).max(Duration::ZERO);
+                self.spins.push(spin);
+            }
             make_room(&mut tasks[row].runs);
             tasks[row].runs.push(Run {
                 job: segment.job,
@@ -267,13 +286,14 @@ impl Scene {
                 cpu: segment.cpu,
                 start: segment.start,
                 end: segment.end,
-                overhead: segment.overhead,
+                overhead,
                 is_preempted: false,
                 migrated_from: moved.map(|moved| moved.cpu),
                 deadline: None,
             });
         }
         // In a valid trace they are in this order already.
+        self.spins.sort_by_key(|spin| (spin.job, spin.from));
         tasks.iter_mut().for_each(|row| row.runs.sort_by_key(|run| (run.job, run.start)));
     }
 
@@ -397,33 +417,6 @@ impl Scene {
         self.tasks = order.drain(..max_rows).collect();
         self.hidden = order;
         self.hidden.sort_unstable_by_key(|row| row.position);
-    }
-}
-
-/// A job is not ready while it suspends itself or waits for a lock: this is cut out of its waits, of which there are
-/// `already` some of earlier jobs.
-fn halt(row: &mut TaskRow, already: usize, job: JobId, end: Time, halts: &Halts) {
-    let all = halts.of_task(job.task);
-    // They come in the order of time, and so do jobs.
-    let first = all.partition_point(|halt| halt.job < job);
-    for halt in all[first..].iter().take_while(|halt| halt.job == job) {
-        let Halt { from, why, .. } = *halt;
-        let to = halt.to.min(end);
-        if from >= to {
-            continue;
-        }
-        match why {
-            Why::Suspends => row.suspensions.push((from, to)),
-            Why::Waits(_) => {}
-            Why::GivesBack(_) => continue,
-        }
-        for at in (already..row.waits.len()).rev() {
-            let (start, stop) = row.waits[at];
-            if from < stop && start < to {
-                let parts = [(start, from.min(stop)), (to.max(start), stop)];
-                row.waits.splice(at..=at, parts.into_iter().filter(|(start, stop)| start < stop));
-            }
-        }
     }
 }
 

@@ -55,6 +55,7 @@ struct Used {
     waiting: bool,
     suspended: bool,
     overhead: bool,
+    spinning: bool,
     holds: bool,
     locked_out: bool,
     preempted: bool,
@@ -252,6 +253,14 @@ fn definitions(out: &mut Svg, scene: &Scene) {
         let cross = inside.element("path").attr("d", "M0 2h4M2 0v4").attr("stroke", "#fff");
         cross.attr("stroke-width", ".8").attr("opacity", ".8").empty();
     });
+    if !scene.spins.is_empty() {
+        tile(out, "spin", 8).children(|inside| {
+            square(inside, 8, "#fff").attr("opacity", ".65").empty();
+            let waves = "M0 2q2 -3 4 0t4 0M0 6q2 -3 4 0t4 0";
+            let waves = inside.element("path").attr("d", waves).attr("fill", "none");
+            waves.attr("stroke", "#000").attr("stroke-width", 1).empty();
+        });
+    }
     let offline = tile(out, "offline", 10).attr("patternTransform", "rotate(-45)");
     offline.children(|inside| {
         square(inside, 10, "#eee").empty();

@@ -80,7 +80,8 @@ fn locking() -> (Trace, Labels) {
         jobs: vec![job(1, 11), job(0, 12), job(2, 14)],
         segments: vec![
             run(0, 0, 0, 4),
-            run(1, 1, 0, 6),
+            // A job that spins makes no progress: 2 ms of 6.
+            layland_trace::Segment { overhead: Duration::from_ms(2), ..run(1, 1, 0, 6) },
             run(2, 0, 4, 10),
             run(1, 1, 9, 11),
             run(0, 0, 10, 12),
@@ -233,9 +234,14 @@ fn what_jobs_do_at_their_steps_is_in_every_chart() {
     assert_eq!(svg.matches(", then preempted").count(), 2, "in a row of tasks and in one of CPUs");
     assert!(svg.contains("fusion#0 on CPU 0: 4 ms to 10 ms (6 ms), then preempted"));
     assert!(svg.contains(">suspended<"));
+    // Who spins is drawn as spinning, in a row of tasks, in one of CPUs and in the legend, and not as overhead.
+    assert!(svg.contains(">spinning<") && !svg.contains(">overhead<"));
+    assert_eq!([svg.matches("#spin)").count(), svg.matches("#overhead)").count()], [3, 0]);
+    assert!(svg.contains("lidar#0 on CPU 1: 0 to 6 ms (6 ms), spinning from 2 ms to 4 ms<"));
     let tikz = view.tikz(&TikzOptions::default());
     let count = |style: &str| tikz.matches(&format!("[{style}]")).count();
     assert_eq!([count("suspended"), count("hold"), count("request")], [1, 3, 2]);
+    assert_eq!([count("spin"), count("overhead")], [2, 0]);
     assert!(tikz.contains("\\filldraw[hold]") && tikz.contains("{12}"));
     // A line for its time alone, of one that waits for a lock off its CPU: nothing is dotted.
     assert_eq!(count("wait"), 3, "camera after its suspension, fusion before and after it runs");
@@ -243,6 +249,21 @@ fn what_jobs_do_at_their_steps_is_in_every_chart() {
     let without = Trace { marks: Vec::new(), ..trace.clone() };
     let plain = View::new(&without, &labels).pdf(&PdfOptions::default(), "locking");
     assert_ne!(pdf.as_bytes(), plain);
+}
+
+#[test]
+fn what_is_more_than_the_spin_is_overhead_and_a_window_does_not_matter() {
+    let (mut trace, labels) = locking();
+    trace.segments[1].overhead = Duration::from_ms(3);
+    let whole = View::new(&trace, &labels);
+    for view in [whole, whole.window(at(3 * MS), at(8 * MS)), whole.window(at(5 * MS), at(8 * MS))]
+    {
+        let svg = svg(view, "locking");
+        assert!(svg.contains("(6 ms), 1 ms overhead, spinning from 2 ms to 4 ms<"), "{svg}");
+    }
+    // At the start of the segment, and so outside of a window that begins later.
+    let overhead = |view| svg(view, "locking").contains(">overhead<");
+    assert!(overhead(whole) && !overhead(whole.window(at(3 * MS), at(8 * MS))));
 }
 
 #[test]

@@ -178,6 +178,7 @@ impl Chart<'_> {
                      hold/.style={draw=black,fill=black,text=white,line width=.3pt},\n  \
                      request/.style={draw=black,fill=white,line width=.3pt,densely dashed},\n  \
                      overhead/.style={pattern=crosshatch,pattern color=black!70},\n  \
+                     spin/.style={draw=black,line width=.3pt,pattern=north east lines,pattern color=black!70},\n  \
                      offline/.style={pattern=north west lines,pattern color=black!40},\n  \
                      level/.style={draw=black,fill=black!20,line width=.3pt},\n  \
                      release/.style={-{Stealth[length=1.6mm]},line width=.6pt},\n  \
@@ -220,6 +221,13 @@ impl Chart<'_> {
             // Overheads are paid first.
             let until = self.x(run.start.saturating_add(run.overhead).min(run.end));
             self.line(format_args!("\\fill[overhead] ({start},{low}) rectangle ({until},{high});"));
+        }
+        let scene = self.scene;
+        for spin in scene.spins(run) {
+            let (from, to) = (self.x(spin.from), self.x(spin.to));
+            if from.0 < to.0 {
+                self.line(format_args!("\\filldraw[spin] ({from},{low}) rectangle ({to},{high});"));
+            }
         }
     }
 

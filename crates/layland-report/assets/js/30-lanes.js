@@ -150,6 +150,7 @@ function prepare(trace, names, cpuCount, over) {
   // Those of CPUs come last.
   trace.marksOf = groupBy(marks.count, tasks + 1, (i) => (marks.task[i] < 0 ? tasks : Math.min(marks.task[i], tasks)));
   trace.levels = levelsOf(trace, over);
+  trace.steps = stepsOf(trace, tasks, over);
   trace.offline = trace.cpus.map(() => []);
   const online = kindNamed(marks, "cpu_online"), offline = kindNamed(marks, "cpu_offline");
   for (let k = trace.marksOf.from[tasks]; k < trace.marksOf.from[tasks + 1]; k++) {

@@ -76,6 +76,8 @@ class Look {
   }
   /** Dots on a line, for what waits. */
   dots(context) { return this.tile(context, "dots", null, ["M1 0v8M5 0v8", this.wait, 2]); }
+  /** Waves, for a job that spins. */
+  waves(context) { return this.tile(context, "waves", null, ["M0 2q2 -3 4 0t4 0M0 6q2 -3 4 0t4 0", "#000", 1]); }
   /** The hatching of what is late, waits, or cannot be used. */
   hatch(context, colour) {
     return this.tile(context, "h" + colour, null, ["M-2 2l4-4M0 8l8-8M6 10l4-4", colour, 1.6]);

@@ -6,7 +6,7 @@ const ROOM = 14;
 const NARROW_TEXT = 24;
 
 /** Draws lanes. What it draws on, and which time is where, a panel says. */
-class LaneDrawing {
+class LaneDrawing extends StepDrawing {
   /** What of a lane is a bar, and what is a column, which the raster gets. */
   gather(lane, top) {
     const { trace } = this, { y, height } = this.inside(lane);
@@ -76,11 +76,13 @@ class LaneDrawing {
       c.fillStyle = look.miss;
       c.fillRect(from, y - 2, b - from, 3);
     }
-    if (segments.overhead.at[s] > 0 && width > 3) {
-      const part = width * Math.min(1, segments.overhead.at[s] / (segments.end.at[s] - segments.start.at[s]));
+    const overhead = width > 3 ? overheadOf(trace, s) : 0;
+    if (overhead > 0) {
+      const part = width * Math.min(1, overhead / (segments.end.at[s] - segments.start.at[s]));
       c.fillStyle = look.over;
       c.fillRect(a, y + height - 4, Math.max(part, 1), 4);
     }
+    if (width > 3) this.drawSpins(s, y, height);
     if (width > 4) {
       c.strokeStyle = "rgba(0,0,0,.45)";
       c.lineWidth = 1;
@@ -124,11 +126,7 @@ class LaneDrawing {
       const end = Math.min(jobs.end.at[job], trace.over), due = jobs.deadline.at[job];
       const previous = k > from[lane.index] ? Math.min(jobs.end.at[order[k - 1]], trace.over) : -Infinity;
       const ready = Math.max(jobs.release.at[job], previous);
-      const a = Math.max(this.x(ready), this.left), b = Math.min(this.x(end), this.width);
-      if (b > a) {
-        c.fillStyle = look.dots(c);
-        c.fillRect(a, base - height / 3 - 1, b - a, 2);
-      }
+      this.drawWait(lane.index, ready, end, base - height / 3);
       if (trace.missed[job] && end > due) {
         const l = Math.max(this.x(due), this.left), r = Math.min(this.x(end), this.width);
         if (r > l) { c.fillStyle = look.hatch(c, look.late); c.fillRect(l, y, r - l, height); }
@@ -164,6 +162,7 @@ class LaneDrawing {
         c.fill();
       }
     }
+    this.drawLocks(task, base);
     c.strokeStyle = look.faint;
     c.beginPath(); c.moveTo(this.left, base + 0.5); c.lineTo(this.width, base + 0.5); c.stroke();
     if (!lane.jobs.dense) this.drawArrows(lane, lane.jobs.first, lane.jobs.last, base);

@@ -91,7 +91,9 @@ class Story {
       const cpu = cpuOf(trace, s);
       let text = this.time(trace, segments.start.exact(s)) + " to " + this.time(trace, segments.end.exact(s)) + " on CPU " + cpu;
       if (k > 0 && cpuOf(trace, found[k - 1]) !== cpu) text += ", migrated from CPU " + cpuOf(trace, found[k - 1]);
-      if (segments.overhead.at[s] > 0) text += ", overhead " + timeText(segments.overhead.exact(s));
+      const spun = spinsIn(trace, s).reduce((sum, { from, to }) => sum + to - from, 0), overhead = overheadOf(trace, s);
+      if (spun > 0) text += ", spinning for " + timeText(BigInt(spun));
+      if (overhead > 0) text += ", overhead " + timeText(spun > 0 ? BigInt(overhead) : segments.overhead.exact(s));
       const goesOn = k + 1 < found.length || jobs.end.at[job] > segments.end.at[s];
       if (goesOn) {
         const next = s + 1, there = next < trace.cpus[cpu].to && segments.start.at[next] === segments.end.at[s];
@@ -116,7 +118,13 @@ class Story {
     // A job is not ready before the one before it of its task has ended.
     const previous = this.find(trace, jobs.task[job], jobs.seq.exact(job) - 1n);
     let ready = Math.max(jobs.release.at[job], previous === null ? -Infinity : jobs.end.at[previous]), waited = 0;
-    const waits = [], wait = (to) => { if (ready < to) { waits.push([ready, to]); waited += to - ready; } };
+    const waits = [], add = (from, to) => { if (from < to) { waits.push([from, to]); waited += to - from; } };
+    // While it suspends itself or waits for a lock it is not the CPU that it waits for.
+    const wait = (to) => {
+      let at = ready;
+      for (const halt of haltsIn(trace, jobs.task[job], ready, to)) { add(at, halt.from); at = halt.to; }
+      add(at, to);
+    };
     for (const s of segmentsOf(trace, job)) { wait(Math.min(start[s], until)); ready = Math.max(ready, end[s]); }
     wait(until);
     if (!waits.length) return null;

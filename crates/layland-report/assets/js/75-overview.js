@@ -80,6 +80,8 @@ function legend(app) {
   const box = document.getElementById("legend"), { look } = app;
   const used = { task: app.mode !== "cpus" };
   const kinds = new Map(), anywhere = (test) => app.panels.some(({ trace }) => test(trace));
+  const steps = (test) => anywhere((t) => t.steps?.some(test));
+  const spins = anywhere((t) => t.steps && t.segments.overhead.at.some((x, s) => x > 0 && spinsIn(t, s).length));
   // Each kind once, with the sign of its first mark.
   app.panels.forEach(({ trace: { marks } }) => marks.kinds.forEach((kind, number) => {
     const first = marks.kind.indexOf(number);
@@ -101,7 +103,11 @@ function legend(app) {
     [true, (c) => { c.fillStyle = PALETTE[0][0]; c.fillRect(0, 3, 16, 10); c.fillStyle = "#fff"; c.font = "10px sans-serif"; c.fillText("0", 5, 12); }, "running, on CPU 0"],
     [true, (c) => { c.fillStyle = PALETTE[1][0]; c.fillRect(0, 3, 15, 10); c.fillStyle = look.paper; c.moveTo(16, 3); c.lineTo(11, 5); c.lineTo(16, 8); c.lineTo(11, 10); c.lineTo(16, 13); c.fill(); }, "preempted"],
     [true, (c) => { c.moveTo(8, 3); c.lineTo(13, 8); c.lineTo(8, 13); c.lineTo(3, 8); c.fill(); }, "migrated"],
-    [anywhere((t) => t.segments.overhead.at.some((x) => x > 0)), (c) => { c.fillStyle = look.over; c.fillRect(0, 9, 16, 4); }, "overhead"],
+    [anywhere((t) => t.segments.overhead.at.some((x, s) => x > 0 && overheadOf(t, s) > 0)), (c) => { c.fillStyle = look.over; c.fillRect(0, 9, 16, 4); }, "overhead"],
+    [used.task && spins, (c) => { c.fillStyle = PALETTE[7][0]; c.fillRect(0, 3, 16, 10); c.fillStyle = "rgba(255,255,255,.65)"; c.fillRect(0, 3, 16, 10); c.fillStyle = look.waves(c); c.fillRect(0, 3, 16, 10); }, "spinning"],
+    [used.task && steps((of) => of.holds.length), (c) => { c.fillRect(0, 4, 16, 8); }, "holds a resource"],
+    [used.task && steps((of) => of.halts.some(({ number }) => number !== null)), (c) => { c.setLineDash([2, 1.5]); c.strokeRect(0.5, 4.5, 15, 7); }, "waits for one"],
+    [used.task && steps((of) => of.halts.some(({ number }) => number === null)), (c) => { c.strokeStyle = look.wait; c.moveTo(0, 8); c.lineTo(16, 8); c.stroke(); }, "suspended"],
     ...ofTasks,
     [anywhere((t) => t.levels), (c) => { c.moveTo(1, 13); c.lineTo(6, 13); c.lineTo(6, 4); c.lineTo(15, 4); c.lineTo(15, 14); c.stroke(); }, "criticality level of a CPU: only jobs of at least this level run"],
     [kinds.has("cpu_offline"), (c) => { c.fillStyle = look.hatch(c, look.faint); c.fillRect(0, 2, 16, 12); }, "offline"],

@@ -48,6 +48,31 @@ async function levels() {
   await frame();
 }
 
+/** Who spins, holds and sleeps, as the trace has it; a spin covers its bar and is no overhead; in the legend and in words. */
+async function steps() {
+  const found = await evaluate(`(() => { const panel = laylandReport.panels[0], { trace } = panel, { segments } = trace;
+    const spans = (list) => list.map(({ from, to, number }) => [from / 1e6, to / 1e6, number]);
+    const s = segments.overhead.at.findIndex((x) => x > 0), job = segments.job[s];
+    return { halts: trace.steps.map((of) => spans(of.halts)), holds: trace.steps.map((of) => spans(of.holds)),
+      said: laylandReport.story.pieces(trace, job).join("; "), legend: document.getElementById("legend").textContent }; })()`);
+  const wanted = { halts: [[[4, 8, null]], [[2, 4, "3"]]], holds: [[[1, 4, "3"]], [[4, 6, "3"]]] };
+  for (const [what, value] of Object.entries(wanted)) {
+    expect(JSON.stringify(found[what]) === JSON.stringify(value), what + ": " + JSON.stringify(found[what]));
+  }
+  expect(found.said.includes("spinning for 2ms") && !found.said.includes("overhead"), "the story of a spin: " + found.said);
+  for (const word of ["spinning", "holds a resource", "waits for one", "suspended"]) expect(found.legend.includes(word), "no " + word + " in the legend");
+  expect(await evaluate("laylandReport.story.obstacles(laylandReport.panels[0].trace, 0) === null"), "a suspension is told as a wait for the CPU");
+  expect(!found.legend.includes("overhead"), "a spin is called overhead");
+  // Above the bar of what it waits for, the colour of the bar is lighter where the job spins.
+  const light = await evaluate(`(() => { const panel = laylandReport.panels[0], { scale } = panel;
+    const lane = panel.lanes.find((one) => one.kind === "task" && one.index === 1), { y } = panel.inside(lane);
+    const mean = (ms) => { const data = panel.context.getImageData(Math.round(panel.x(ms * 1e6) * scale), Math.round((y + 2 + 24 - panel.scroller.scrollTop) * scale), 24, 8).data;
+      let sum = 0; for (let i = 0; i < data.length; i++) if (i % 4 < 3) sum += data[i]; return sum / data.length; };
+    return [mean(1), mean(2.4)]; })()`);
+  expect(light[1] > light[0] + 5, "a spin looks like work: " + light);
+  await picture(pictures, "steps");
+}
+
 run(async () => {
   const measured = { ready_ms: await open(file) };
   measured.decode_ms = Math.round(await evaluate("laylandReport.loaded"));
@@ -134,6 +159,8 @@ run(async () => {
   }
   measured.levels = await evaluate("laylandReport.panels.filter((panel) => panel.trace.levels).length");
   if (measured.levels) await levels();
+  measured.steps = await evaluate("laylandReport.panels.filter((panel) => panel.trace.steps).length");
+  if (measured.steps) await steps();
   await key("/");
   expect((await evaluate("document.activeElement.id")) === "search", "/ does not go to the search");
   await send("Input.insertText", { text: await evaluate("laylandReport.names[laylandReport.names.length - 1]") });

@@ -144,7 +144,7 @@ proptest! {
 
 type Bounds = Result<TaskMap<Option<ResponseBound>>, Refusal>;
 
-fn bounds(test: &ResponseTest, system: &System) -> Vec<Option<Duration>> {
+pub(crate) fn bounds(test: &ResponseTest, system: &System) -> Vec<Option<Duration>> {
     let found: Bounds = test.run(system);
     found.unwrap().values().map(|bound| bound.as_ref().map(|bound| bound.response)).collect()
 }
@@ -200,32 +200,51 @@ fn bounds_hold_and_are_reached() {
     });
 }
 
-fn length(length: Duration) -> other::time::Duration {
+pub(crate) fn length(length: Duration) -> other::time::Duration {
     other::time::Duration::from(length.ns().unsigned_abs())
 }
 
-fn theirs(task: &Task) -> ExtrapolatingCurve {
+pub(crate) fn theirs(task: &Task) -> ExtrapolatingCurve {
     // Theirs goes on from two distances at least.
     let curve = &task.curve_arrivals().unwrap().curve;
     let count = curve.delta_min().len().max(2) as u64;
     ExtrapolatingCurve::new(Curve::new((1..=count).map(|k| length(curve.distance(k))).collect()))
 }
 
-fn cost(task: &Task) -> Scalar {
+pub(crate) fn cost(task: &Task) -> Scalar {
     Scalar::new(other::time::Service::from(task.own_wcet().ns().unsigned_abs()))
 }
 
-fn service(length: i64) -> other::time::Service {
+pub(crate) fn service(length: i64) -> other::time::Service {
     other::time::Service::from(length.unsigned_abs())
+}
+
+/// So far the other implementation looks for a fixed point.
+pub(crate) const LIMIT: u64 = 20_000;
+
+/// Whether the other implementation has a bound for a task, which has to be ours.
+pub(crate) fn agree(
+    what: &str,
+    at: usize,
+    ours: Option<u64>,
+    theirs: other::fixed_point::SearchResult,
+    system: &System,
+) -> Result<bool, TestCaseError> {
+    // With a load of 1 theirs may go on to its limit.
+    let [ours, theirs] =
+        [ours, theirs.ok().map(u64::from)].map(|bound| bound.filter(|&bound| bound <= LIMIT / 2));
+    prop_assert!(
+        theirs.is_none() || ours == theirs,
+        "{what} of {at}: {ours:?}, {theirs:?}\n{system:#?}"
+    );
+    Ok(theirs.is_some())
 }
 
 /// The bounds are those of another implementation, which shares nothing with this one: preemptive and not, fixed
 /// priorities and EDF.
 #[test]
 fn bounds_are_those_of_another_implementation() {
-    const LIMIT: u64 = 20_000;
     let limit = other::time::Duration::from(LIMIT);
-    let known = |found: other::fixed_point::SearchResult| found.ok().map(u64::from);
     on_random(500, 400, (bursty(), 0i64..9), |(system, jitter)| {
         let tasks: Vec<&Task> = system.tasks.values().collect();
         let mut whole = system.clone();
@@ -243,25 +262,14 @@ fn bounds_are_those_of_another_implementation() {
         let np_edf = ours(&deferred::edf_response::RESPONSES, &whole);
         let mut said = false;
         for (at, task) in tasks.iter().enumerate() {
-            let compare = |what: &str, ours: Option<u64>, theirs: Option<u64>| {
-                // With a load of 1 theirs may go on to its limit.
-                let (ours, theirs) = (
-                    ours.filter(|&bound| bound <= LIMIT / 2),
-                    theirs.filter(|&bound| bound <= LIMIT / 2),
-                );
-                prop_assert!(
-                    theirs.is_none() || ours == theirs,
-                    "{what} of {at}: {ours:?}, {theirs:?}\n{system:#?}"
-                );
-                Ok(theirs.is_some())
-            };
+            let compare = |what: &str, ours, found| agree(what, at, ours, found, &system);
             let demand = RBF::new(theirs(task), cost(task));
             let higher: Vec<_> =
                 tasks[..at].iter().map(|task| RBF::new(theirs(task), cost(task))).collect();
             let found = other::fixed_priority::fully_preemptive::dedicated_uniproc_rta(
                 &demand, &higher, limit,
             );
-            said |= compare("FP", fp[at], known(found))?;
+            said |= compare("FP", fp[at], found)?;
             if at > 0 {
                 let with_jitter: Vec<RBF<Box<dyn ArrivalBound>, Scalar>> = (tasks[..at]
                     .iter()
@@ -278,7 +286,7 @@ fn bounds_are_those_of_another_implementation() {
                     &with_jitter,
                     limit,
                 );
-                compare("FP with jitter", fp_late[at], known(found))?;
+                compare("FP with jitter", fp_late[at], found)?;
             }
             let blocking =
                 tasks[at + 1..].iter().map(|task| task.own_wcet().ns() - 1).max().unwrap_or(0);
@@ -291,7 +299,7 @@ fn bounds_are_those_of_another_implementation() {
             let found = other::fixed_priority::fully_nonpreemptive::dedicated_uniproc_rta(
                 &tua, &higher, limit,
             );
-            compare("NP-FP", np_fp[at], known(found))?;
+            compare("NP-FP", np_fp[at], found)?;
             let rest: Vec<(RBF<ExtrapolatingCurve, Scalar>, &Task)> = (tasks.iter().enumerate())
                 .filter(|&(place, _)| place != at)
                 .map(|(_, task)| (RBF::new(theirs(task), cost(task)), *task))
@@ -307,7 +315,7 @@ fn bounds_are_those_of_another_implementation() {
                 deadline: length(task.deadline),
             };
             let found = other::edf::fully_preemptive::dedicated_uniproc_rta(&tua, &others, limit);
-            compare("EDF", edf[at], known(found))?;
+            compare("EDF", edf[at], found)?;
             let curves: Vec<(ExtrapolatingCurve, &Task)> =
                 rest.iter().map(|&(_, task)| (theirs(task), task)).collect();
             let others: Vec<_> = (curves.iter())
@@ -324,7 +332,7 @@ fn bounds_are_those_of_another_implementation() {
             };
             let found =
                 other::edf::fully_nonpreemptive::dedicated_uniproc_rta(&tua, &others, limit);
-            compare("NP-EDF", np_edf[at], known(found))?;
+            compare("NP-EDF", np_edf[at], found)?;
         }
         Ok(said)
     });

@@ -46,6 +46,7 @@ mod planned;
 mod policies;
 mod programs;
 mod reclaiming;
+mod regions;
 mod requests;
 mod scale;
 mod schedules;

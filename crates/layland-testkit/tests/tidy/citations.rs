@@ -38,6 +38,21 @@ fn rows() -> Vec<[String; 4]> {
 }
 
 #[test]
+fn the_rows_are_counted() {
+    let found: Vec<String> = rows().into_iter().map(|[_, found, ..]| found).collect();
+    let count = |what| found.iter().filter(|found| *found == what).count();
+    let (all, none) = (count("all"), count("not found"));
+    let (entries, some) = (found.len(), found.len() - all - none);
+    let counted = format!(
+        "Of {entries} entries, {all} were found with all fields, {some} with some, and {none} were not found."
+    );
+    let text =
+        std::fs::read_to_string(root().join("docs/citations.md")).expect("the table is there");
+    let said = text.lines().find(|line| line.starts_with("Of ")).unwrap_or_default();
+    assert_eq!(said, counted, "docs/citations.md counts its rows otherwise");
+}
+
+#[test]
 fn every_citation_says_where_it_was_checked() {
     let mut entries = entries();
     assert!(entries.len() > 40, "only {} entries: the sources look different now", entries.len());

@@ -903,6 +903,18 @@ fn what_comes_before_a_broken_line_is_simulated() {
 }
 
 #[test]
+fn a_report_of_guarantees_has_the_chains() {
+    let path = folder("a_report_of_chains").join("stop.html");
+    let set = "../../docs/guide/chains.in/stop.toml";
+    let output = run(&["check", set, "-p", "p-rm", "-o", name(&path)]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let html = std::fs::read_to_string(path).expect("the report is written");
+    for said in ["Cause-effect chains", "stop (let)", "= 45 ms", ">LET<"] {
+        assert!(html.contains(said), "{said}");
+    }
+}
+
+#[test]
 fn a_report_of_guarantees_says_what_the_table_says() {
     let folder = folder("a_report_of_guarantees");
     let write = |file: &str| {

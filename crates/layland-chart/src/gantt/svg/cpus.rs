@@ -143,12 +143,25 @@ impl Chart<'_> {
         if run.overhead > Duration::ZERO {
             let _ = write!(tooltip, ", {} overhead", time_text(run.overhead));
         }
+        let scene = self.scene;
+        for spin in scene.spins(run) {
+            let (from, to) = (time_text(spin.from), time_text(spin.to));
+            let _ = write!(tooltip, ", spinning from {from} to {to}");
+        }
         let edge: &[(&str, &str)] = if x2 - x1 >= px(4) { &EDGE } else { &[] };
         self.rect(x1, y, x2 - x1, height, &fill(run.position)).attrs(edge).tooltip(&tooltip);
         let until = self.work_starts(run, x1, x2);
         if until > x1 {
             self.used.overhead = true;
             self.rect(x1, y, until - x1, height, "url(#overhead)").empty();
+        }
+        for spin in scene.spins(run) {
+            let (from, to) = (self.x(spin.from), self.x(spin.to));
+            if from < to {
+                self.used.spinning = true;
+                let bar = self.rect(from, y, to - from, height, "url(#spin)").attrs(edge);
+                bar.tooltip(&tooltip);
+            }
         }
         if let Some(deadline) = run.deadline.filter(|&deadline| deadline < run.end) {
             let late_from = self.x(deadline).max(x1);
@@ -183,7 +196,8 @@ impl Chart<'_> {
         let element = self.body.element("text").attr("x", x).attr("y", baseline);
         let mut element = element.attr("font-size", font).attr("fill", ink);
         // On a pattern, a rim in the colour of the task keeps the text readable.
-        if pattern(run.position).is_some() || is_late {
+        let spins = !self.scene.spins(run).is_empty();
+        if pattern(run.position).is_some() || is_late || spins {
             element = element.attr("stroke", base).attr("stroke-width", 3);
             element = element.attr("paint-order", "stroke");
         }

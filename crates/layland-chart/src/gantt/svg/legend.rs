@@ -35,7 +35,7 @@ impl Chart<'_> {
     pub(super) fn legend(&mut self, top: i64) -> i64 {
         let used = std::mem::take(&mut self.used);
         let (mut x, mut y) = (16, top);
-        let entries: [(bool, Symbol, &str); 17] = [
+        let entries: [(bool, Symbol, &str); 18] = [
             (used.release, Symbol::Release, "release"),
             (used.deadline, Symbol::Deadline, "deadline"),
             (used.missed, Symbol::Missed, "missed deadline"),
@@ -48,6 +48,7 @@ impl Chart<'_> {
             (used.preempted, Symbol::Preempted, "preempted"),
             (used.migrated, Symbol::Migrated, "migration"),
             (used.overhead, Symbol::Overhead, "overhead"),
+            (used.spinning, Symbol::Spinning, "spinning"),
             (used.holds, Symbol::Holds, "holds a resource"),
             (used.locked_out, Symbol::LockedOut, "waits for one"),
             (used.offline, Symbol::Offline, "offline"),
@@ -109,6 +110,11 @@ impl Chart<'_> {
                 self.rect(px(x), top + 1, px(20), 12, grey).empty();
                 self.rect(px(x), top + 1, px(9), 12, "url(#overhead)").empty();
             }
+            Symbol::Spinning => {
+                self.rect(px(x), top + 1, px(20), 12, grey).empty();
+                let bar = self.rect(px(x), top + 1, px(20), 12, "url(#spin)");
+                bar.attrs(&EDGE).empty();
+            }
             Symbol::Holds | Symbol::LockedOut => {
                 let holds = matches!(symbol, Symbol::Holds);
                 lock_bar(&mut self.body, px(x), top + 4, px(20), holds, "");
@@ -142,6 +148,7 @@ enum Symbol {
     Preempted,
     Migrated,
     Overhead,
+    Spinning,
     Holds,
     LockedOut,
     Offline,

@@ -35,12 +35,10 @@ impl Chart<'_> {
                 shares
             };
         let suspended = shares(&mut row.suspensions.iter().copied());
-        let asks = || row.locks.iter().filter(|lock| !lock.holds);
-        let locked_out = shares(&mut asks().map(|lock| (lock.from, lock.to)));
-        let spins = asks().flat_map(|lock| {
-            row.runs.iter().map(|run| (run.start.max(lock.from), run.end.min(lock.to)))
-        });
-        let spinning = shares(&mut spins.filter(|(from, to)| from < to));
+        let asks = row.locks.iter().filter(|lock| !lock.holds);
+        let locked_out = shares(&mut asks.map(|lock| (lock.from, lock.to)));
+        let spins = row.runs.iter().flat_map(|run| self.scene.spins(run));
+        let spinning = shares(&mut spins.map(|spin| (spin.from, spin.to)));
         for column in 0..self.columns {
             let (sleeps, waits) = (suspended[column], locked_out[column]);
             let (glyph, used, paint) = if running[column] > 0 {

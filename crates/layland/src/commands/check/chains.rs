@@ -5,8 +5,50 @@ use super::checked::Checked;
 use super::text;
 use comfy_table::{Cell, CellAlignment};
 use layland_analysis::TestKind;
-use layland_guarantee::Assessment;
+use layland_guarantee::{Assessment, ChainBound};
+use layland_model::System;
+use layland_report::Table;
 use serde::Serialize;
+
+const HEADINGS: [&str; 6] = ["chain", "policy", "reaction time", "data age", "by", "why not"];
+
+/// A bound, what gives it, and why there is none.
+fn told(system: &System, bound: &ChainBound) -> (String, &'static str, String) {
+    match bound.within {
+        Ok(within) if bound.kind == TestKind::Exact => {
+            (format!("= {within:#}"), bound.by, String::new())
+        }
+        Ok(within) => (format!("<= {within:#}"), bound.by, String::new()),
+        Err(why) => ("-".to_owned(), "-", why.text(system)),
+    }
+}
+
+/// The same rows in a report.
+pub(super) fn report(checked: &Checked) -> Option<Table> {
+    let system = &checked.set.system;
+    let mut rows = Vec::new();
+    for policy in &checked.policies {
+        let Some(found) = checked.chains.get(&policy.spec) else { continue };
+        for (chain, bound) in system.chains.iter().zip(found) {
+            let (within, by, why) = told(system, bound);
+            let name = format!("{} ({})", chain.name, chain.communication.name());
+            let by = by.to_owned();
+            rows.push(vec![name, policy.spec.clone(), within.clone(), within, by, why]);
+        }
+    }
+    let notes = vec![
+        "No event waits longer for an answer that reflects it (reaction time), and no answer is made of older data \
+         (data age); = is reached, <= is a bound."
+            .to_owned(),
+    ];
+    (!rows.is_empty()).then(|| Table {
+        title: "Cause-effect chains".to_owned(),
+        headings: HEADINGS.map(str::to_owned).to_vec(),
+        rows,
+        notes,
+        ..Table::default()
+    })
+}
 
 /// A row for each policy and chain; nothing for a set without chains.
 pub(super) fn table<'a>(
@@ -16,17 +58,11 @@ pub(super) fn table<'a>(
 ) -> String {
     let system = &checked.set.system;
     let mut rows = text::table(args);
-    rows.set_header(["chain", "policy", "reaction time", "data age", "by", "why not"]);
+    rows.set_header(HEADINGS);
     for policy in policies {
         let Some(found) = checked.chains.get(&policy.spec) else { continue };
         for (chain, bound) in system.chains.iter().zip(found) {
-            let (within, by, why) = match bound.within {
-                Ok(within) if bound.kind == TestKind::Exact => {
-                    (format!("= {within:#}"), bound.by, String::new())
-                }
-                Ok(within) => (format!("<= {within:#}"), bound.by, String::new()),
-                Err(why) => ("-".to_owned(), "-", why.text(system)),
-            };
+            let (within, by, why) = told(system, bound);
             let right = |text: &str| Cell::new(text).set_alignment(CellAlignment::Right);
             let name = Cell::new(format!("{} ({})", chain.name, chain.communication.name()));
             rows.add_row([

@@ -18,6 +18,7 @@ use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
 use crate::ui::{files, names, terminal, threads};
 use checked::{Asked, Checked, Jobs, check};
+use layland_analysis::chains::ChainAnalysis;
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
 use layland_guarantee::{AssessOptions, Bound, BoundsBy, Effort, Findings, More, Wanted, states};
 use layland_model::Algorithm;
@@ -159,6 +160,11 @@ impl Cited {
                 states::CITATIONS.iter().copied().for_each(&mut cite);
             }
             policy.bounds.values().flat_map(of_bound).for_each(&mut cite);
+            let of_chains = checked.chains.get(&policy.spec).into_iter().flatten();
+            for bound in of_chains.filter(|bound| bound.within.is_ok()) {
+                let by = ChainAnalysis::ALL.into_iter().filter(|by| by.name == bound.by);
+                by.flat_map(|by| by.citations).copied().for_each(&mut cite);
+            }
             if let Ok((info, options)) = registry.parse(&policy.spec) {
                 // RUN and QPS have an accounting of their own, which they cite.
                 let is_optimal =

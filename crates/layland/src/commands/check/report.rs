@@ -1,7 +1,7 @@
 //! `layland check -o FILE.html`: all policies side by side in one report.
 
 use super::checked::Checked;
-use super::{text, witness};
+use super::{chains, text, witness};
 use crate::ui::playground;
 use layland_analysis::{Subject, TestKind, Verdict};
 use layland_config::to_toml;
@@ -50,6 +50,7 @@ pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
         Some(Run { shown, note: Some(note), ..Run::new(spec.clone(), trace) })
     });
     report.runs = runs.collect();
+    report.tables.extend(chains::report(checked));
     report.tables.extend(checked.policies.iter().filter_map(|policy| levels(policy, system)));
     report.tables.extend(
         checked

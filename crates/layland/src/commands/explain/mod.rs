@@ -11,10 +11,12 @@ use crate::ui::input::{self, SetArgs};
 use crate::ui::{files, terminal};
 use clap::Args;
 use codes::{ERRORS, EXITS};
+use layland_analysis::chains::ChainAnalysis;
 use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overheads};
 use layland_guarantee::states;
 use layland_model::Algorithm;
 use layland_policy::{Registry, Values};
+use layland_ros::bounds;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use structure::{Format, explain_structure};
@@ -291,6 +293,7 @@ fn entries(registry: &Registry) -> Vec<Entry> {
         ],
         citations: vec![Citation::COMPAGNIN],
     });
+    entries.extend(latencies());
     for assumption in Assumption::ALL {
         let who: Vec<&str> = (catalogue::TESTS.iter())
             .filter(|test| test.assumptions.contains(&assumption))
@@ -345,6 +348,36 @@ fn entries(registry: &Registry) -> Vec<Entry> {
     entries.extend(ERRORS.iter().map(plain("error code")));
     entries.extend(EXITS.iter().map(plain("exit code")));
     entries
+}
+
+/// The bounds on latencies of chains, and those of `layland ros2`.
+fn latencies() -> impl Iterator<Item = Entry> {
+    let of_chains = ChainAnalysis::ALL.into_iter().map(|bound| Entry {
+        code: bound.name.to_owned(),
+        sort: "chain bound",
+        title: bound.title.to_owned(),
+        text: vec![
+            "No reaction time and no data age of the chain is longer.".to_owned(),
+            match bound.kind {
+                TestKind::Exact => "Exact: both are reached.",
+                TestKind::Sufficient | TestKind::Necessary => "A bound: it need not be reached.",
+            }
+            .to_owned(),
+            bound.text.to_owned(),
+        ],
+        citations: bound.citations.iter().copied().copied().collect(),
+    });
+    let of_executors = bounds::Analysis::ALL.into_iter().map(|bound| Entry {
+        code: bound.name().to_owned(),
+        sort: "ROS 2 bound",
+        title: bound.title().to_owned(),
+        text: vec![
+            "No job of the callback takes longer from its activation to its end.".to_owned(),
+            bound.text().to_owned(),
+        ],
+        citations: bound.citations().iter().copied().copied().collect(),
+    });
+    of_chains.chain(of_executors)
 }
 
 fn worth(kind: TestKind) -> String {
