@@ -16,7 +16,6 @@ use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overh
 use layland_guarantee::states;
 use layland_model::Algorithm;
 use layland_policy::{Registry, Values};
-use layland_ros::bounds;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use structure::{Format, explain_structure};
@@ -293,7 +292,9 @@ fn entries(registry: &Registry) -> Vec<Entry> {
         ],
         citations: vec![Citation::COMPAGNIN],
     });
-    entries.extend(latencies());
+    entries.extend(of_chains());
+    #[cfg(feature = "command")]
+    entries.extend(of_executors());
     for assumption in Assumption::ALL {
         let who: Vec<&str> = (catalogue::TESTS.iter())
             .filter(|test| test.assumptions.contains(&assumption))
@@ -350,9 +351,9 @@ fn entries(registry: &Registry) -> Vec<Entry> {
     entries
 }
 
-/// The bounds on latencies of chains, and those of `layland ros2`.
-fn latencies() -> impl Iterator<Item = Entry> {
-    let of_chains = ChainAnalysis::ALL.into_iter().map(|bound| Entry {
+/// The bounds on latencies of chains.
+fn of_chains() -> impl Iterator<Item = Entry> {
+    ChainAnalysis::ALL.into_iter().map(|bound| Entry {
         code: bound.name.to_owned(),
         sort: "chain bound",
         title: bound.title.to_owned(),
@@ -366,8 +367,13 @@ fn latencies() -> impl Iterator<Item = Entry> {
             bound.text.to_owned(),
         ],
         citations: bound.citations.iter().copied().copied().collect(),
-    });
-    let of_executors = bounds::Analysis::ALL.into_iter().map(|bound| Entry {
+    })
+}
+
+/// The bounds of `layland ros2`.
+#[cfg(feature = "command")]
+fn of_executors() -> impl Iterator<Item = Entry> {
+    layland_ros::bounds::Analysis::ALL.into_iter().map(|bound| Entry {
         code: bound.name().to_owned(),
         sort: "ROS 2 bound",
         title: bound.title().to_owned(),
@@ -376,8 +382,7 @@ fn latencies() -> impl Iterator<Item = Entry> {
             bound.text().to_owned(),
         ],
         citations: bound.citations().iter().copied().copied().collect(),
-    });
-    of_chains.chain(of_executors)
+    })
 }
 
 fn worth(kind: TestKind) -> String {
