@@ -16,8 +16,9 @@ reads the same sets. One unit of SchedCAT is one nanosecond here, so that both r
 - `msrp`: the same with local resources, MSRP by its classic bounds and by its holistic ones.
 - `srp`: one CPU, EDF; SchedCAT's classic test for MSRP against SRP.
 - `msrp-edf`: as `locks`, under EDF; SchedCAT's classic test for MSRP against MSRP-QPA.
-- `edf`: global EDF by GFB, BAK, BAR, BCL, BCLI, RTA, FF-DBF, LOAD and LA, which is held against BAR, the modules in Python and those in C++;
-  response times of RTA; tardiness under G-EDF and G-FL by a compliant vector, and Devi and Anderson's.
+- `edf`: global EDF by GFB, BAK, BAR, BCL, BCLI, RTA, FF-DBF, LOAD and LA, which is held against BAR, the modules in
+  Python and those in C++; response times of RTA; tardiness under G-EDF and G-FL by a compliant vector, and Devi and
+  Anderson's.
 - `fp`: global fixed priorities by Bertogna's and Guan's response times.
 - `split`: the first CPU under C=D splitting, the piece of the first task that does not fit as a whole included.
 - `one`: one CPU: QPA, and response times under fixed priorities and EDF.
@@ -25,10 +26,9 @@ reads the same sets. One unit of SchedCAT is one nanosecond here, so that both r
 Some answers are known to be better here, and then it is enough that they are no worse: SchedCAT does not limit what one
 task adds to another in Bertogna's response times, takes the slack of all later deadlines for EDF on one CPU, searches
 LOAD on a grid, counts each request alone under MSRP and EDF, and in BAR and LA lets a job miss that waits for one unit
-less than it takes. It accepts by LOAD where the load is equal to its bound, which is not safe (docs/errata.md). Both try
-speeds on grids in FF-DBF, each its own. Everything else has to be equal, and it ends
-with 1 if something is not. The compliant vectors are those of SchedCAT's Python, since its C++ sometimes has larger
-bounds.
+less than it takes. It accepts by LOAD where the load is equal to its bound, which is not safe (docs/errata.md). Both
+try speeds on grids in FF-DBF, each its own. Everything else has to be equal, and it ends with 1 if something is not.
+The compliant vectors are those of SchedCAT's Python, since its C++ sometimes has larger bounds.
 
 With --kit, the program of the test kit compares the blocking terms as well; with --write it keeps the first of these
 sets as vectors. Without SchedCAT it says what it needs, and does nothing.
