@@ -6,6 +6,9 @@
 //! all the while, and regions that have begun end where segments do, or a length after the job came to be behind
 //! another. That no CPU is idle while a job waits is checked as everywhere (`highest_first.rs`).
 //!
+//! Where decisions come late ([`Evidence::decisions`](crate::Evidence::decisions)), a region lasts until the first one
+//! after its end.
+//!
 //! On a machine with latencies a trace does not tell what was executed when the policy decided: there a job may run on
 //! behind another for as long as its longest region and the latency.
 
@@ -152,7 +155,8 @@ impl Checker<'_> {
                                 behind.is_some_and(|(earliest, _)| now - earliest >= *length)
                             }
                             Preemption::Between(segments) => {
-                                ends_at(segments, executed) == Some(executed)
+                                let ended = now - since_end(segments, executed);
+                                self.decision_from(ended) >= now
                             }
                         };
                         let is_exact = self.latency == Duration::ZERO;
@@ -217,9 +221,16 @@ impl Checker<'_> {
                     Preemption::Never => (executed == Duration::ZERO).then_some(now),
                     // It began to run behind the other one, or came to be behind it.
                     Preemption::Delayed(_) if is_new && runs.started == now => Some(now),
-                    Preemption::Delayed(length) => Some(since + *length),
+                    Preemption::Delayed(length) => Some(self.decision_from(since + *length)),
                     Preemption::Between(segments) => {
-                        ends_at(segments, executed).map(|end| now + (end - executed))
+                        // It was behind already when its last segment ended, and nobody has decided since.
+                        let ended = now - since_end(segments, executed);
+                        let late = self.decision_from(ended);
+                        let next = || {
+                            let end = ends_at(segments, executed)?;
+                            Some(self.decision_from(now + (end - executed)))
+                        };
+                        if since <= ended && late >= now { Some(late) } else { next() }
                     }
                 }
             };
@@ -238,6 +249,16 @@ impl Checker<'_> {
         }
     }
 
+    /// When the policy decides that has to do so at this time.
+    fn decision_from(&self, at: Time) -> Time {
+        let next = self.decisions.partition_point(|&decision| decision < at);
+        match self.decisions.get(next) {
+            Some(&decision) => decision,
+            None if self.decisions.is_empty() => at,
+            None => Time::NEVER,
+        }
+    }
+
     fn region<'r>(&self, job: usize, regions: &'r TaskMap<Preemption>) -> &'r Preemption {
         regions.get(self.trace.jobs[job].job.id.task).unwrap_or(&Preemption::Anywhere)
     }
@@ -248,6 +269,19 @@ impl Sweep {
         self.waiting.insert(job);
         self.waits_since.insert(job.job, now);
     }
+}
+
+/// How much was executed since the last segment ended; the last one of all ends with the job.
+fn since_end(segments: &[Service], executed: Duration) -> Duration {
+    let mut since = executed;
+    for segment in &segments[..segments.len().saturating_sub(1)] {
+        let length = segment.at_unit_speed();
+        if since < length {
+            break;
+        }
+        since = since - length;
+    }
+    since
 }
 
 /// Where the first segment ends that ends after this much, or here; none for the last one, which ends with the job.

@@ -35,6 +35,9 @@ pub struct Evidence<'a> {
     pub releases_are_told: bool,
     /// What arrived before must be there; by default the end of the run, without the latency.
     pub heard_until: Option<Time>,
+    /// When the policy decided, in this order; empty if it did so at once. A region that ends between two decisions
+    /// does so for the policy with the second one.
+    pub decisions: Vec<Time>,
     /// Who else ran.
     pub foreign: &'a [Foreign],
 }
@@ -48,6 +51,7 @@ impl Default for Evidence<'_> {
             hides_waiting: false,
             releases_are_told: false,
             heard_until: None,
+            decisions: Vec::new(),
             foreign: &[],
         }
     }

@@ -240,6 +240,8 @@ struct Checker<'a> {
     foreign: &'a [Foreign],
     /// Whether it is the trace of a real machine.
     is_real: bool,
+    /// When the policy decided, if not at once.
+    decisions: Vec<Time>,
 }
 
 impl<'a> Checker<'a> {
@@ -253,6 +255,7 @@ impl<'a> Checker<'a> {
         checker.latency = evidence.latency.max(Duration::ZERO);
         checker.foreign = evidence.foreign;
         checker.is_real = evidence.is_real();
+        checker.decisions.clone_from(&evidence.decisions);
         if checker.latency > Duration::ZERO {
             for segment in &trace.segments {
                 *checker.segment_counts.entry(segment.job).or_insert(0) += 1;
@@ -303,6 +306,7 @@ impl<'a> Checker<'a> {
             segment_counts: BTreeMap::new(),
             foreign: &[],
             is_real: false,
+            decisions: Vec::new(),
         }
     }
 

@@ -15,8 +15,8 @@ use layland_linux::{
     Entry, LogFile, Margin, Outcome, RunError, replay, run, supports, with_margin, with_slack,
 };
 use layland_model::{
-    Behaviour, Duration, Index, OnMiss, Rate, Request, RequestKind, ScheduleRule, Service, System,
-    TaskId, Time,
+    Behaviour, Duration, Index, OnMiss, Preemption, Rate, Request, RequestKind, ScheduleRule,
+    Service, System, TaskId, Time,
 };
 use layland_policy::{AfterJob, Count, Needs, Policy, Registry, Schedules};
 use layland_trace::{JobEnd, Trace};
@@ -257,25 +257,39 @@ fn pieces_of_split_tasks_follow_each_other_on_a_quiet_machine() {
 fn jobs_are_not_preempted_on_a_quiet_machine() {
     let _alone = alone();
     let duration = Duration::from_ms(400);
-    for spec in ["p-edf:nonpreemptive", "p-rm:nonpreemptive"] {
+    let ms = Duration::from_ms;
+    let segments = [4, 12, 4].map(Service::from_ms);
+    // How long the jobs of `a` wait at 20, 220 and so on, when `c` has run for 10 ms.
+    let cases = [
+        ("p-edf:nonpreemptive", Preemption::Anywhere, 10),
+        ("p-rm:nonpreemptive", Preemption::Anywhere, 10),
+        ("p-edf", Preemption::Between(segments.into()), 6),
+        ("p-rm", Preemption::Between(segments.into()), 6),
+        ("p-edf", Preemption::Delayed(ms(6)), 6),
+        ("p-rm", Preemption::Delayed(ms(6)), 6),
+    ];
+    for (spec, preemption, waits) in cases {
         let tasks = vec![task("a", 4, 40), task("b", 10, 50), task("c", 20, 100)];
         let mut system = System::new(1, tasks);
-        system.tasks[TaskId(0)].offset = Duration::from_ms(20);
+        system.tasks[TaskId(0)].offset = ms(20);
+        system.tasks[TaskId(2)].preemption = preemption.clone();
         runs_in_time(spec, &system, duration);
         let policy = || Registry::standard().build(spec, &system).unwrap();
         let rule = policy().rule();
-        assert!(matches!(rule, ScheduleRule::Deferred { .. }), "{spec}: {rule:?}");
+        let what = format!("{spec} {preemption:?}");
+        assert!(matches!(rule, ScheduleRule::Deferred { .. }), "{what}: {rule:?}");
         let Some(outcome) = try_run(&system, policy(), duration) else { return };
         let trace = assert_sound(spec, &system, &rule, &outcome);
-        let waited = trace.jobs.iter().filter(|record| record.job.id.task == TaskId(0));
-        let waited = waited.filter(|record| {
+        let mut waited = 0;
+        for record in trace.jobs.iter().filter(|record| record.job.id.task == TaskId(0)) {
             let segments = trace.segments.iter();
-            let first =
-                segments.filter(|segment| segment.job == record.job.id).min_by_key(|it| it.start);
-            first.is_some_and(|first| first.start - record.job.release > Duration::from_ms(1))
-        });
-        // Its jobs at 20, 220 and so on come while `c` runs.
-        assert!(waited.count() > 0, "{spec}");
+            let own = segments.filter(|segment| segment.job == record.job.id);
+            let Some(start) = own.map(|segment| segment.start).min() else { continue };
+            let delay = start - record.job.release;
+            assert!(delay < ms(waits + 1), "{what}: {delay}");
+            waited += usize::from(delay > ms(waits - 1));
+        }
+        assert!(waited > 0, "{what}");
     }
 }
 

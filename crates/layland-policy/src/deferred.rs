@@ -26,6 +26,8 @@
 //! What the papers leave out:
 //! - what a job has executed is the time that it has held CPUs, with overheads; so segments need CPUs of speed 1;
 //! - a job that exceeds its WCET is in its last segment;
+//! - a real timer comes late, and the job has begun its next segment by then. If the policy waits for the end of a segment,
+//!   the first decision after it counts as that end;
 //! - a job loses its CPU within a region if the CPU goes offline, or if the job is given up or its task is moved. It is
 //!   within the region still when it runs again.
 //!
@@ -90,6 +92,8 @@ pub(crate) fn grouped(
         regions: Arc::new(regions),
         delayed: Vec::new(),
         begun: Vec::new(),
+        ends: Vec::new(),
+        ended: Vec::new(),
         decided_at: Time::ZERO,
         before: Vec::new(),
     };
@@ -126,6 +130,10 @@ pub struct Deferred {
     delayed: Vec<Delayed>,
     /// The tasks with floating regions whose jobs began to run at the last decision; and its time.
     begun: Vec<TaskId>,
+    /// When segments end whose jobs run behind others, as of the last decision. It follows from the rest of the state.
+    ends: Vec<(TaskId, Time)>,
+    /// Those of them that had ended when an instant began.
+    ended: Vec<TaskId>,
     decided_at: Time,
     /// Scratch.
     before: Vec<Delayed>,
@@ -161,6 +169,7 @@ impl Deferred {
                 None if self.decided_at == now && self.begun.contains(&task) => now,
                 None => now + *length,
             },
+            Preemption::Between(_) if self.ended.contains(&task) => now,
             Preemption::Between(segments) => {
                 let executed = turn.executed(job);
                 let mut begins = Service::ZERO;
@@ -207,6 +216,8 @@ impl Scheduler for Deferred {
         if self.decided_at != now {
             self.begun.clear();
             self.delayed.retain(|region| region.is_behind);
+            self.ended.clear();
+            self.ended.extend(self.ends.iter().filter(|(_, at)| *at <= now).map(|(task, _)| *task));
             self.decided_at = now;
         }
         while let Some(highest) = self.waiting.highest() {
@@ -228,21 +239,27 @@ impl Scheduler for Deferred {
         let mut before = std::mem::take(&mut self.before);
         std::mem::swap(&mut before, &mut self.delayed);
         let mut delayed = std::mem::take(&mut self.delayed);
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.clear();
         let mut wake_at = Time::NEVER;
         let highest = self.waiting.highest();
         for job in turn.running() {
             let is_behind = highest.is_some_and(|waits| self.comes_before(waits, job));
-            if is_behind {
-                wake_at = wake_at.min(self.keeps_until(turn, job, &before));
-            }
             let task = turn.task(job);
+            if is_behind {
+                let until = self.keeps_until(turn, job, &before);
+                wake_at = wake_at.min(until);
+                if matches!(self.regions.of(task), Preemption::Between(_)) {
+                    ends.push((task, until));
+                }
+            }
             if matches!(self.regions.of(task), Preemption::Delayed(_)) {
                 let began = since(&before, task).or(is_behind.then_some(now));
                 delayed.extend(began.map(|since| Delayed { task, since, is_behind }));
             }
         }
         before.clear();
-        (self.before, self.delayed) = (before, delayed);
+        (self.before, self.delayed, self.ends) = (before, delayed, ends);
         turn.wake_at(wake_at);
     }
 

@@ -85,11 +85,12 @@ pub fn trace(log: &Log, system: &System, view: View) -> Trace {
 /// How far the statements of the trace of a run reach. The manager hears of arrivals when it decides, and of none
 /// after its last decision.
 pub fn evidence(log: &Log, view: View) -> Evidence<'static> {
-    let mut decisions =
-        log.records.iter().filter(|record| matches!(record.entry, Entry::Decide { .. }));
+    let decides = log.records.iter().filter(|record| matches!(record.entry, Entry::Decide { .. }));
+    let decisions: Vec<Time> = decides.map(|record| record.at).collect();
     Evidence {
-        heard_until: Some(decisions.next_back().map_or(Time::ZERO, |record| record.at)),
+        heard_until: Some(decisions.last().copied().unwrap_or(Time::ZERO)),
         releases_are_told: view == View::Decided,
+        decisions,
         ..Evidence::default()
     }
 }

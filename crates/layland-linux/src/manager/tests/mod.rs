@@ -13,8 +13,8 @@ use crate::log::{Entry, Log};
 use crate::supports;
 use layland_gen::Random;
 use layland_model::{
-    CpuId, CpuSet, Criticality, Duration, ExecutionModel, Levels, OnMiss, Request, RequestKind,
-    ScheduleRule, Service, System, Task, Time,
+    CpuId, CpuSet, Criticality, Duration, ExecutionModel, Levels, OnMiss, Preemption, Request,
+    RequestKind, ScheduleRule, Service, System, Task, Time,
 };
 use layland_policy::{Policy, Registry};
 use machine::Machine;
@@ -120,6 +120,58 @@ fn every_policy_runs_on_a_machine_that_is_late() {
 /// An end of a job that nobody gives up.
 fn is_an_end(entry: &Entry, system: &System) -> bool {
     matches!(entry, Entry::Ended { job } if system.tasks[job.task].on_miss != OnMiss::Abort)
+}
+
+/// Some tasks with each kind of region.
+fn with_regions(mut system: System, index: u64) -> System {
+    let mut random = Random::of_task(index, 3);
+    for task in system.tasks.values_mut() {
+        let [wcet] = *task.wcet else { continue };
+        let wcet = wcet.ns();
+        task.preemption = match random.below(4) {
+            0 => Preemption::Anywhere,
+            1 => Preemption::Never,
+            2 => Preemption::Delayed(Duration::from_ns(random.between(1, wcet))),
+            _ => {
+                let first = random.between(1, wcet - 1);
+                let second = random.between(1, wcet - first);
+                let lengths = [first, second, wcet - first - second];
+                let lengths = lengths.into_iter().filter(|&length| length > 0);
+                Preemption::Between(lengths.map(Service::from_ns).collect())
+            }
+        };
+    }
+    system
+}
+
+/// A region that ends while the manager sleeps ends for its policy when it decides next; who does not give way then is
+/// found.
+#[test]
+fn regions_end_on_a_machine_that_is_late() {
+    let registry = Registry::standard();
+    let (mut kept, mut broken) = (0, 0);
+    for index in 0..200 {
+        let system = with_regions(draw(index), index);
+        for spec in ["p-edf", "p-rm", "g-edf", "g-rm:tie=running"] {
+            let Ok(policy) = registry.build(spec, &system) else { continue };
+            let rule = policy.rule();
+            if supports(&system, &*policy).is_err()
+                || !matches!(rule, ScheduleRule::Deferred { .. })
+            {
+                continue;
+            }
+            let finished = run(&system, policy, index);
+            let violations = verify(&finished.log, &system, &rule);
+            assert!(violations.is_empty(), "{spec} {index}: {violations:#?}");
+            kept += 1;
+            let nonpreemptive =
+                format!("{spec}{}nonpreemptive", if spec.contains(':') { "," } else { ":" });
+            let never = registry.build(&nonpreemptive, &system).expect("it has regions");
+            let finished = run(&system, never, index);
+            broken += usize::from(!verify(&finished.log, &system, &rule).is_empty());
+        }
+    }
+    assert!(kept > 200 && broken > 50, "kept in {kept} runs, broken in {broken}");
 }
 
 /// The same machine, twice: the same log.
