@@ -114,12 +114,31 @@ pub struct Series {
     pub label: String,
     /// What is measured.
     pub measured: Measured,
-    /// The tardiness bound that observed tardiness is compared with, by name.
-    pub bound: Option<String>,
+    /// What a simulation is held against.
+    pub bound: Option<SeriesBound>,
     /// Whether the drawn affinities are ignored, so that every task may use every CPU of its cluster.
     pub ignores_affinities: bool,
     /// What the machine spends besides the jobs, in place of what the systems say; nothing is replaced if none.
     pub overheads: Option<Overheads>,
+}
+
+/// What a simulation is held against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SeriesBound {
+    /// The tardiness bound of this name.
+    Tardiness(String),
+    /// What `layland check` says of response times.
+    Check,
+}
+
+impl SeriesBound {
+    /// As the file says it.
+    pub fn name(&self) -> &str {
+        match self {
+            SeriesBound::Tardiness(name) => name,
+            SeriesBound::Check => "check",
+        }
+    }
 }
 
 impl Series {

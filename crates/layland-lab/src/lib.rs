@@ -60,8 +60,8 @@ pub use curve::{Curve, Point, curves};
 pub use engines::{Ahead, Did, Engine, EngineRun, EngineRuns, on_engines, write_engines};
 pub use experiment::{
     Bar, Bounds, Cell, Claim, Comparison, Engines, Experiment, Figure, FigureKind, Grid, Measured,
-    Operand, Other, Range, Reported, Said, Series, Statistic, TARDINESS, Table, Threads, Timing,
-    TimingClaim,
+    Operand, Other, Range, Reported, Said, Series, SeriesBound, Statistic, TARDINESS, Table,
+    Threads, Timing, TimingClaim,
 };
 pub use layland_sim::Horizon;
 pub use measure::Row;

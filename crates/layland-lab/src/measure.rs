@@ -1,13 +1,14 @@
 //! One system under one policy or analysis: a [`Row`].
 
-use crate::experiment::{Measured, Series};
+use crate::experiment::{Measured, Series, SeriesBound};
 use crate::metric::{METRICS, metric};
 use crate::recurring::{Counted, counted};
 use crate::structure::{Structure, structure};
 use layland_analysis::{
     Assumption, Finding, Reason, Refusal, SchedulabilityTest, Tardiness, Verdict, catalogue,
 };
-use layland_model::{Duration, Rate, System, Task};
+use layland_guarantee::{AssessOptions, Bound, BoundsBy, Findings, More, Wanted};
+use layland_model::{Duration, Rate, System, Task, TaskMap};
 use layland_policy::Registry;
 use layland_sim::{Horizon, SimError};
 use layland_trace::TaskCounters;
@@ -173,33 +174,70 @@ fn measure_as_seen(
     if let Ok(found) = structure(conditions.registry, spec, system) {
         put_structure(&mut row, found);
     }
-    if let Some(bound) = series.bound.as_deref().and_then(catalogue::bound) {
-        match bound.run(system) {
-            Ok(Tardiness::Bounded(bounds)) => {
-                let over = |at: &dyn Fn(&Rate, Duration, i64) -> f64| {
-                    let each = bounds.values().map(|bound| {
-                        let period = system.tasks[bound.task].period;
-                        at(&bound.tardiness, period, worst(&counted.tasks[bound.task]).ns())
-                    });
-                    each.fold(0.0, f64::max)
-                };
-                row.put("bound", over(&|bound, period, _| bound.to_f64() / period.ns() as f64));
-                let share = |bound: &Rate, _, seen: i64| match seen {
-                    0 => 0.0,
-                    seen => (&Rate::whole(seen) / bound).to_f64(),
-                };
-                row.put("tardiness_over_bound", over(&share));
-            }
-            Ok(Tardiness::Unknown(reasons)) => {
-                let why: Vec<String> =
-                    reasons.iter().map(|reason| reason.describe(system)).collect();
-                row.refused = Some(format!("{} gives no bound: {}", bound.name, why.join("; ")));
-            }
-            Err(refusal) => row.refused = Some(format!("{}: {refusal}", bound.name)),
+    match &series.bound {
+        Some(SeriesBound::Tardiness(name)) => {
+            put_tardiness(&mut row, system, &counted.tasks, name);
         }
+        Some(SeriesBound::Check) => {
+            put_responses(&mut row, system, &counted.tasks, (conditions.registry, spec));
+        }
+        None => {}
     }
     row.tardiness = counted.observer.bins.unwrap_or_default().into_iter().collect();
     Ok(Some(row))
+}
+
+/// Holds the tardiness of each task against a bound.
+fn put_tardiness(row: &mut Row, system: &System, seen: &TaskMap<TaskCounters>, name: &str) {
+    let bound = catalogue::bound(name).expect("the bound was looked up when it was read");
+    match bound.run(system) {
+        Ok(Tardiness::Bounded(bounds)) => {
+            let over = |at: &dyn Fn(&Rate, Duration, i64) -> f64| {
+                let each = bounds.values().map(|bound| {
+                    let period = system.tasks[bound.task].period;
+                    at(&bound.tardiness, period, worst(&seen[bound.task]).ns())
+                });
+                each.fold(0.0, f64::max)
+            };
+            row.put("bound", over(&|bound, period, _| bound.to_f64() / period.ns() as f64));
+            let share = |bound: &Rate, _, seen: i64| match seen {
+                0 => 0.0,
+                seen => (&Rate::whole(seen) / bound).to_f64(),
+            };
+            row.put("tardiness_over_bound", over(&share));
+        }
+        Ok(Tardiness::Unknown(reasons)) => {
+            let why: Vec<String> = reasons.iter().map(|reason| reason.describe(system)).collect();
+            row.refused = Some(format!("{} gives no bound: {}", bound.name, why.join("; ")));
+        }
+        Err(refusal) => row.refused = Some(format!("{}: {refusal}", bound.name)),
+    }
+}
+
+/// Holds the response times of each task against what `layland check` says of them.
+fn put_responses(
+    row: &mut Row,
+    system: &System,
+    seen: &TaskMap<TaskCounters>,
+    (registry, spec): (&Registry, &str),
+) {
+    let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, more: More::Nothing };
+    let options = AssessOptions { wanted, ..AssessOptions::default() };
+    let Ok(found) = layland_guarantee::assess(registry, spec, system, &options) else { return };
+    let shares: Vec<f64> = found
+        .bounds
+        .iter()
+        .filter_map(|(task, bound)| match (bound, seen[task].max_response) {
+            (Bound::Response { within, .. }, Some(response)) => {
+                Some(response.ns() as f64 / within.ns() as f64)
+            }
+            _ => None,
+        })
+        .collect();
+    if !shares.is_empty() {
+        row.put("response_over_bound", shares.iter().copied().fold(0.0, f64::max));
+        row.put("mean_response_over_bound", shares.iter().sum::<f64>() / shares.len() as f64);
+    }
 }
 
 fn put_structure(row: &mut Row, found: Option<Structure>) {

@@ -46,6 +46,8 @@ pub const METRICS: &[Metric] = &[
     column("bypasses_per_job", "replenished without being throttled / jobs"),
     column("bound", "the largest tardiness bound / period"),
     column("tardiness_over_bound", "the largest of the tasks' tardiness / bound"),
+    column("response_over_bound", "the largest of the tasks' longest response time / bound"),
+    column("mean_response_over_bound", "the mean of these over the tasks that have a bound"),
     column("events_per_job", "invocations of the scheduler on a CPU (see `observe.rs`) / jobs"),
     column("updates_per_job", "RUN and QPS: updates of a subsystem or hierarchy / jobs"),
     column("mode_changes_per_job", "QPS: changes of the mode of a major set / jobs"),

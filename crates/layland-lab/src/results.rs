@@ -7,7 +7,7 @@ use layland_interchange::columns::{Column, Columns};
 
 /// The version of the results: of their columns, and of the rules by which they are measured. It
 /// changes whenever either does, and shards of other versions are not used.
-pub const SCHEMA: u32 = 4;
+pub const SCHEMA: u32 = 5;
 
 /// Everything that was measured.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -6,7 +6,7 @@
 //! renamed, so that there is a whole one or none; one that is damaged or has another key is measured
 //! again. So any machine may measure any unit of a folder that they share, and twice does no harm.
 
-use crate::experiment::{Experiment, Measured};
+use crate::experiment::{Experiment, Measured, SeriesBound};
 use crate::measure::Row;
 use crate::results::SCHEMA;
 use crate::run::LabError;
@@ -61,7 +61,7 @@ pub(crate) fn units(experiment: &Experiment, grids: &[usize], code: Option<&str>
             .iter()
             .map(|&series| {
                 let series = &experiment.series[series];
-                let bound = series.bound.as_deref().unwrap_or("-");
+                let bound = series.bound.as_ref().map_or("-", SeriesBound::name);
                 let mut free = String::new();
                 if series.ignores_affinities {
                     free += " without affinities";

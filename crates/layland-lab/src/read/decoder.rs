@@ -73,15 +73,15 @@ impl Decoder<'_> {
         let label = self.text(section, "label", &name);
         let measured = self.measured(section)?;
         let bound = match value_of(section.table, "bound") {
-            Some(entry) => {
-                let name = self.reader.text(&entry, "..")?;
-                if catalogue::bound(name).is_none() {
+            Some(entry) => Some(match self.reader.text(&entry, "..")? {
+                "check" => SeriesBound::Check,
+                name if catalogue::bound(name).is_some() => SeriesBound::Tardiness(name.to_owned()),
+                name => {
                     let known = catalogue::BOUNDS.iter().map(|bound| bound.name);
-                    self.reader.unknown(&entry, "tardiness bound", name, known);
+                    self.reader.unknown(&entry, "bound", name, known.chain(["check"]));
                     return None;
                 }
-                Some(name.to_owned())
-            }
+            }),
             None => None,
         };
         let affinities = value_of(section.table, "affinities");

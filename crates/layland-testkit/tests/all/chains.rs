@@ -1,6 +1,7 @@
 //! No chain of a simulation takes longer than its bound, and under logical execution time some take as long.
 //!
-//! `CASES=20000 cargo test -p layland-testkit --test all chains::` for the long form.
+//! `CASES=20000 cargo test -p layland-testkit --test all chains:: -- --nocapture` for the long form, which tells how near
+//! they come.
 
 use layland_analysis::TestKind;
 use layland_gen::Random;
@@ -60,7 +61,8 @@ fn system(random: &mut Random) -> System {
 
 #[test]
 fn no_chain_takes_longer_than_its_bound() {
-    let (mut held, mut reached) = (BTreeMap::<(&str, &str), u64>::new(), 0);
+    // What share of the bound was seen, in thousandths.
+    let (mut held, mut reached) = (BTreeMap::<(&str, &str, &str), Vec<i64>>::new(), 0);
     for case in 0..cases() {
         let random = &mut Random::of_task(case, 2);
         let mut system = system(random);
@@ -79,19 +81,27 @@ fn no_chain_takes_longer_than_its_bound() {
             for ((bound, seen), chain) in bounds.iter().zip(&figures).zip(&system.chains) {
                 let Ok(within) = bound.within else { continue };
                 let latency = seen.latency;
-                for seen in [latency.reaction, latency.age].into_iter().flatten() {
+                for (what, seen) in [("reaction", latency.reaction), ("age", latency.age)] {
+                    let Some(seen) = seen else { continue };
                     assert!(
                         seen <= within,
                         "{spec}, case {case}, {}: {seen} above {within}: {system:#?}",
                         chain.name
                     );
-                    *held.entry((spec, chain.communication.name())).or_default() += 1;
+                    let of = held.entry((spec, chain.communication.name(), what)).or_default();
+                    of.push(seen.ns() * 1000 / within.ns());
                     reached += u64::from(bound.kind == TestKind::Exact && seen == within);
                 }
             }
         }
     }
-    assert_eq!(held.len(), 2 * POLICIES.len(), "{held:?}");
-    assert!(held.values().all(|&held| held > cases() / 10), "{held:?}");
-    assert!(reached > cases() / 10, "{reached} of {held:?}");
+    for (of, shares) in &mut held {
+        shares.sort_unstable();
+        let (largest, half) = (shares[shares.len() - 1], shares[shares.len() / 2]);
+        println!("{of:?}: {} held, largest {largest}, half from {half} per mille", shares.len());
+    }
+    let counts: BTreeMap<_, u64> = held.iter().map(|(of, all)| (*of, all.len() as u64)).collect();
+    assert_eq!(counts.len(), 4 * POLICIES.len(), "{counts:?}");
+    assert!(counts.values().all(|&held| held > cases() / 20), "{counts:?}");
+    assert!(reached > cases() / 10, "{reached} of {counts:?}");
 }
