@@ -512,12 +512,17 @@ def locking_test(test):
     return test, "fp"
 
 
+def protocol_of(spec):
+    """What the policy does about locks."""
+    options = dict(part.split("=", 1) for part in spec.split(":")[1:] if "=" in part)
+    return options.get("locks", "none")
+
+
 def locking(found, system, groups, spec, test):
     """Locks and self-suspension on single CPUs: `own + sum of ceil((R + J) / T) C <= R` for each task, where `own` has its
     execution, its suspensions and its blocking. Then the least such length is no longer."""
     name, order = locking_test(test)
-    options = dict(part.split("=", 1) for part in spec.split(":")[1:])
-    need(options.get("locks", "none") in LOCKING[name], "the test is about another protocol")
+    need(protocol_of(spec) in LOCKING[name], "the test is about another protocol")
     tasks = [task for group in groups.values() for task in group]
     suspend = any(task.S for task in tasks)
     users = {}
@@ -784,10 +789,22 @@ def processor_demand(proof, groups):
 def stacked_demand(proof, groups, spec):
     """SRP: at each point the demand and the blocking fit. From one point to the next the demand falls, and the blocking
     is the same as long as no relative deadline lies between them."""
-    need("srp" in (part.removeprefix("locks=") for part in spec.split(":")[1:]), "the test is about another protocol")
+    need(protocol_of(spec) == "srp", "the test is about another protocol")
+    need(not any(task.S for group in groups.values() for task in group), "a task suspends itself")
+    demand_fits(proof, groups)
+
+
+def suspended_demand(proof, groups, spec):
+    """EDF with self-suspension: the same, with suspensions as execution."""
+    need(protocol_of(spec) in ("none", "srp", "fmlp+", "msrp"), "the test is about another protocol")
+    need(not any(task.sections for group in groups.values() for task in group), "a task locks something")
+    lengthened = {cpus: [task.copy(C=task.C + task.S, S=0) for task in group] for cpus, group in groups.items()}
+    demand_fits(proof, lengthened)
+
+
+def demand_fits(proof, groups):
     users = {}
     for task in [task for group in groups.values() for task in group]:
-        need(not task.S, "a task suspends itself")
         for q, _, _ in task.sections:
             need(users.setdefault(q, task.cpus) == task.cpus, f"{q} is shared between CPUs")
     for _, tasks, points in parts(proof, groups, "points"):
@@ -1138,7 +1155,7 @@ def verify(system, answer):
     with_affinities = test == "HPA-SPEED" or (test or "").startswith("APA-")
     tasks = analysed_tasks(system, spec, form, answer, test == "LOPEZ-ADAPTIVE" or with_affinities)
     groups, yes = groups_of(tasks), answer["verdict"] == "yes"
-    locks = test == "SRP" or locking_test(test or "")[0] in LOCKING
+    locks = test in ("SRP", "SUSP-OBL-EDF") or locking_test(test or "")[0] in LOCKING
     need(locks or not any(task.has_steps for task in system.tasks), "what jobs with steps do is not analysed")
     need(yes or answer["verdict"] == "no", "nothing is decided")
     # A job that is skipped is missed, and tests let it wait.
@@ -1203,6 +1220,10 @@ def verify(system, answer):
         need(one_each and form == "p" and order == "edf" and not system.costs, "the test is about another policy")
         sporadic(system, tasks)
         return stacked_demand(proof, groups, spec)
+    if test == "SUSP-OBL-EDF":
+        need(one_each and form == "p" and order == "edf" and not system.costs, "the test is about another policy")
+        sporadic(system, tasks)
+        return suspended_demand(proof, groups, spec)
     if locks:
         need(one_each and form == "p" and order == locking_test(test)[1], "the test is about another policy")
         need(not system.costs, "overheads are not analysed")

@@ -113,6 +113,7 @@ pub const TESTS: &[SchedulabilityTest] = &[
     locking::SUSP_UNIFIED,
     locking::SUSP_UNIFIED_RM,
     locking::SUSP_UNIFIED_DM,
+    locking::suspended_demand::TEST,
     locking::SUSP_JITTER_S,
     locking::MPCP,
     locking::MPCP_RM,

@@ -6,6 +6,7 @@
 //! | `LOCK-RTA`, `PIP-RTA`, `PIP-MATCHING`, `PCP-RTA` | response times with it, fixed priorities | sufficient |
 //! | [`stack`], `SRP` | one CPU: demand and blocking of EDF | sufficient |
 //! | [`suspension`], `SUSP-*` | one CPU: self-suspension, fixed priorities | sufficient |
+//! | [`suspended_demand`], `SUSP-OBL-EDF` | one CPU: self-suspension, demand of EDF | sufficient |
 //! | [`between`], `MPCP`, `FMLP+`, `DPCP`, `MSRP`, `MSRP-HOLISTIC` | several CPUs, partitioned fixed priorities | sufficient |
 //! | [`between::demand`], `MSRP-QPA` | several CPUs, demand, spinning and blocking of EDF | sufficient |
 //!
@@ -19,12 +20,13 @@
 //! section again before the job that it has just unblocked, and the classic bounds are wrong.
 //!
 //! What has no bound here: FMLP+ between CPUs under EDF, nested global sections, inheritance together with
-//! self-suspension, self-suspension under EDF.
+//! self-suspension, locks together with self-suspension under EDF.
 
 pub mod between;
 pub mod blocking;
 pub mod response;
 pub mod stack;
+pub mod suspended_demand;
 pub mod suspension;
 
 mod assignment;

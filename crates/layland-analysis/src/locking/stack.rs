@@ -154,7 +154,7 @@ fn some_failure(
 
 /// What is needed at intervals, descending, where all fits: at and above the longest deadline those at which QPA
 /// compares the demand, and below it at least one in each stretch between two relative deadlines.
-fn points(tasks: &[Locker]) -> Result<Part, &'static str> {
+pub(super) fn points(tasks: &[Locker]) -> Result<Part, &'static str> {
     let plain: Vec<Sporadic> = tasks.iter().map(sporadic).collect();
     let mut points = Vec::new();
     let mut add = |t: i64, needed: i64| {
@@ -214,18 +214,27 @@ fn finding(tasks: &[Locker]) -> Finding {
 
 /// What the criterion says of a CPU.
 pub(super) fn said(cpu: CpuSet, found: Result<Stacked, Diverged>) -> Finding {
+    said_of(
+        cpu,
+        found,
+        ("the demand and the blocking", "demand and blocking are within each interval"),
+    )
+}
+
+/// The same of a sum with another name, and with what is said where it fits.
+pub(super) fn said_of(
+    cpu: CpuSet,
+    found: Result<Stacked, Diverged>,
+    (what, fits): (&'static str, &'static str),
+) -> Finding {
     let number = |ns: i64| Quantity::of_ns(ns.into());
     match found {
-        Ok(Stacked::Met) => Finding::new(
-            Verdict::Yes,
-            Reason::Holds("demand and blocking are within each interval"),
-        ),
+        Ok(Stacked::Met) => Finding::new(Verdict::Yes, Reason::Holds(fits)),
         Ok(Stacked::Overload) => {
             Finding::new(Verdict::Unknown, Reason::Holds("the CPU has more load than it can do"))
         }
         Ok(Stacked::Fails { t, needed }) => {
             let scope = Scope { interval: Some(Duration::from_ns(t)), ..Scope::cpus(&cpu) };
-            let what = "the demand and the blocking";
             Finding::new(
                 Verdict::Unknown,
                 Reason::compared(what, scope, number(needed), number(t), false),

@@ -77,7 +77,11 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
             }
             let spec = answer["policy"].as_str()?;
             let (before, _) = spec.split_once("locks=")?;
-            let other = if test == Some("SRP") { "none" } else { "srp" };
+            let other = match test {
+                Some("SRP") => "none",
+                Some("SUSP-OBL-EDF") => "pcp",
+                _ => "srp",
+            };
             answer["policy"] = json!(format!("{before}locks={other}"));
             Some(())
         });

@@ -85,6 +85,36 @@ fn factors_are_those_that_satisfy_both_modes() {
     assert!(plain > 500 && modes > 300 && rejected > 500, "{plain} {modes} {rejected}");
 }
 
+/// The first form of the test (Baruah et al., ESA 2011), as other tools have it: with `a` for low tasks, `l` for high ones at
+/// their low bounds and `h` at their own, `a + min(h, l / (1 - h))` is at most 1. The later one accepts all of these sets
+/// and more, but for those whose low tasks fill the CPU.
+#[test]
+fn the_later_form_accepts_what_the_first_one_does() {
+    let counts: RefCell<[u32; 3]> = RefCell::default();
+    on_random(6_000, 6_000, heavier(2, 5), |(levels, tasks)| {
+        let tasks = implicit(&tasks);
+        let sum = |own: usize, at: usize| -> Rate {
+            let of_level = tasks.iter().filter(|task| task.level == own);
+            of_level.map(|task| Rate::new(task.wcet[at], task.period)).sum()
+        };
+        let (a, l, h) = (sum(0, 0), sum(1, 0), sum(1, 1));
+        let carried = match h < Rate::ONE {
+            true => h.clone().min(&l / &(Rate::ONE - h.clone())),
+            false => h.clone(),
+        };
+        let fits = &a + &l <= Rate::ONE && h <= Rate::ONE;
+        let first = fits && a < Rate::ONE && a + carried <= Rate::ONE;
+        let found = virtual_deadlines::exact(&set_of(levels, &tasks));
+        let later = matches!(found, VirtualDeadlines::Plain | VirtualDeadlines::Modes(_));
+        prop_assert!(later || !first, "{tasks:?}");
+        counts.borrow_mut()[usize::from(first) + usize::from(later)] += 1;
+        Ok(true)
+    });
+    let [neither, later, both] = counts.into_inner();
+    println!("accepted by both {both}, by the later form alone {later}, by neither {neither}");
+    assert!(both > 500 && later > 50 && neither > 500, "{both} {later} {neither}");
+}
+
 fn in_ns(deadlines: &TaskMap<Rate>) -> Vec<i64> {
     deadlines.values().map(|rate| rate.floor().expect("it is small")).collect()
 }
