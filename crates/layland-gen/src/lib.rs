@@ -29,11 +29,12 @@
 //! |------|------|
 //! | utilizations | [`UUniFast`], [`UUniFastDiscard`], [`RandFixedSum`], [`ConvolutionalFixedSum`], [`Independent`], [`UntilTotal`] |
 //! | periods | [`Periods`]: uniform, log-uniform, harmonic, from a list |
-//! | deadlines, offsets, arrivals | [`Deadlines`], [`Offsets`], [`Arrivals`] |
+//! | deadlines, offsets, arrivals | [`Deadlines`], [`Offsets`], [`Arrivals`], [`Bursts`] |
 //! | criticality levels | [`Criticalities`], [`TwoBudgets`] |
 //! | affinities | [`Affinities`] |
 //! | DAG tasks | [`Graphs`] |
 //! | critical sections, self-suspensions | [`Sections`], [`Suspensions`] |
+//! | non-preemptive regions, cache blocks | [`Regions`], [`Caches`] |
 //!
 //! The Dirichlet-rescale algorithm (DRS) is left out on purpose: its authors withdrew it because
 //! its vectors are not uniform. [`ConvolutionalFixedSum`] takes its place.
@@ -44,25 +45,32 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod affinity;
+mod bursts;
+mod caches;
 mod criticalities;
 mod error;
 mod graphs;
 mod parameters;
 mod random;
 mod recipe;
+mod regions;
 mod rounding;
 mod steps;
 pub mod text;
 mod timing;
+mod together;
 mod two_budgets;
 mod utilization;
 
 pub use affinity::Affinities;
+pub use bursts::Bursts;
+pub use caches::Caches;
 pub use criticalities::Criticalities;
 pub use error::{GenError, Infeasible};
 pub use graphs::{Graphs, Shape};
 pub use random::{Aspect, Random};
 pub use recipe::{Generator, Recipe};
+pub use regions::Regions;
 pub use steps::{Sections, Suspensions};
 pub use timing::{Arrivals, Deadlines, Offsets, Periods};
 pub use two_budgets::TwoBudgets;

@@ -94,9 +94,9 @@ impl Part<'_, '_> {
         self.reader.list(&name)
     }
     /// A list of two.
-    pub(crate) fn pair<T: FromStr + Copy>(&mut self, name: &str) -> Result<(T, T), GenError> {
-        match self.list(name)?[..] {
-            [one, other] => Ok((one, other)),
+    pub(crate) fn pair<T: FromStr + Clone>(&mut self, name: &str) -> Result<(T, T), GenError> {
+        match &self.list(name)?[..] {
+            [one, other] => Ok((T::clone(one), T::clone(other))),
             _ => Err(self.invalid(name)),
         }
     }

@@ -45,6 +45,9 @@ pub enum Aspect {
     Sections = 8,
     Suspensions = 9,
     Steps = 10,
+    Bursts = 11,
+    Regions = 12,
+    Caches = 13,
 }
 
 /// A stream of random numbers. The same on every machine.

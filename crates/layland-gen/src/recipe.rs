@@ -8,8 +8,8 @@ use crate::steps::{self, StepStreams};
 use crate::timing::PeriodSampler;
 use crate::utilization::Sampler;
 use crate::{
-    Affinities, Arrivals, Aspect, Criticalities, Deadlines, GenError, Graphs, Offsets, Periods,
-    Random, Sections, Suspensions, TwoBudgets, Utilizations,
+    Affinities, Arrivals, Aspect, Bursts, Caches, Criticalities, Deadlines, GenError, Graphs,
+    Offsets, Periods, Random, Regions, Sections, Suspensions, TwoBudgets, Utilizations,
 };
 use layland_model::{
     CpuSet, Duration, Levels, Provenance, Rate, Service, System, TIME_LIMIT, Task,
@@ -22,8 +22,8 @@ const RULES: u32 = 1;
 /// Every parameter of a family of random systems.
 ///
 /// A set is made in this order: utilizations, periods, execution times, criticality levels, graphs,
-/// steps, deadlines, offsets, affinities. Tasks are named `t1`, `t2`, .. in the order in which their
-/// utilizations were drawn, which is also their rank.
+/// steps, deadlines, offsets, arrivals, affinities, regions, cache blocks. Tasks are named `t1`,
+/// `t2`, .. in the order in which their utilizations were drawn, which is also their rank.
 ///
 /// `C = max(1 granule, floor(u T))` in whole granules.
 ///
@@ -62,6 +62,8 @@ pub struct Recipe {
     pub offsets: Offsets,
     /// Periodic or sporadic.
     pub arrivals: Arrivals,
+    /// The bursts in which jobs arrive, if they do; with periodic `arrivals`, and not together with graphs.
+    pub bursts: Option<Bursts>,
     /// The criticality levels, if there are several.
     pub criticalities: Option<Criticalities>,
     /// Criticality levels that are not drawn; not together with `criticalities`.
@@ -72,6 +74,10 @@ pub struct Recipe {
     pub sections: Option<Sections>,
     /// The self-suspensions, if there are any; not together with criticality levels or graphs.
     pub suspensions: Option<Suspensions>,
+    /// The non-preemptive regions, if there are any; not together with sections or suspensions.
+    pub regions: Option<Regions>,
+    /// The cache blocks, if tasks have any; not together with sections or suspensions.
+    pub caches: Option<Caches>,
     /// The affinities.
     pub affinities: Affinities,
     /// Whether the whole set is drawn again until Hall's condition holds: no set of CPUs has tasks
@@ -101,11 +107,14 @@ impl Recipe {
             deadlines: Deadlines::Implicit,
             offsets: Offsets::Synchronous,
             arrivals: Arrivals::Periodic,
+            bursts: None,
             criticalities: None,
             two_budgets: None,
             graphs: None,
             sections: None,
             suspensions: None,
+            regions: None,
+            caches: None,
             affinities: Affinities::Global,
             feasible: false,
             tries: 1000,
@@ -142,47 +151,16 @@ impl Recipe {
             }
         }
         self.check_structure()?;
+        self.check_preemption()?;
         let utilizations = self.utilizations.sampler()?;
         let periods = self.periods.sampler()?;
+        self.check_bursts(periods.longest())?;
         if granularity > periods.shortest() {
             let help = "it must not be longer than the shortest period";
             return Err(GenError::parameter("granularity", granularity, help));
         }
         let provenance = self.provenance(0);
         Ok(Generator { periods, utilizations, recipe: self.clone(), provenance })
-    }
-
-    /// Checks graphs and steps, and whether they go with the rest.
-    fn check_structure(&self) -> Result<(), GenError> {
-        let levels = self.criticalities.is_some() || self.two_budgets.is_some();
-        let refuse = |what, help| Err(GenError::parameter(what, "given", help));
-        if let Some(graphs) = &self.graphs {
-            graphs.check()?;
-            if levels {
-                return refuse(
-                    "levels",
-                    "nodes of graphs have one WCET: leave levels or graphs out",
-                );
-            }
-            if self.min_wcet > Service::ZERO {
-                return refuse("min_wcet", "nodes share a volume: leave it or graphs out");
-            }
-        }
-        let steps = [
-            ("sections", self.sections.as_ref().map(Sections::check)),
-            ("suspensions", self.suspensions.as_ref().map(Suspensions::check)),
-        ];
-        for (name, checked) in steps {
-            let Some(checked) = checked else { continue };
-            checked?;
-            if self.graphs.is_some() {
-                return refuse(name, "nodes of graphs only execute: leave them or graphs out");
-            }
-            if levels {
-                return refuse(name, "jobs with steps have one WCET: leave them or levels out");
-            }
-        }
-        Ok(())
     }
 
     /// The `index`-th set, which does not depend on the others. For many sets of one recipe,
@@ -220,11 +198,14 @@ impl Recipe {
             deadlines: Deadlines::read(&mut from)?,
             offsets: Offsets::read(&mut from)?,
             arrivals: Arrivals::read(&mut from)?,
+            bursts: Bursts::read(&mut from)?,
             criticalities: Criticalities::read(&mut from)?,
             two_budgets: TwoBudgets::read(&mut from)?,
             graphs: Graphs::read(&mut from)?,
             sections: Sections::read(&mut from)?,
             suspensions: Suspensions::read(&mut from)?,
+            regions: Regions::read(&mut from)?,
+            caches: Caches::read(&mut from)?,
             affinities: Affinities::read(&mut from)?,
             feasible: from.get("feasible")?,
             tries: from.get("tries")?,
@@ -247,6 +228,9 @@ impl Recipe {
         self.deadlines.write(&mut to);
         to.put("offsets", self.offsets.name());
         self.arrivals.write(&mut to);
+        if let Some(bursts) = &self.bursts {
+            bursts.write(&mut to);
+        }
         if let Some(criticalities) = &self.criticalities {
             criticalities.write(&mut to);
         }
@@ -261,6 +245,12 @@ impl Recipe {
         }
         if let Some(suspensions) = &self.suspensions {
             suspensions.write(&mut to);
+        }
+        if let Some(regions) = &self.regions {
+            regions.write(&mut to);
+        }
+        if let Some(caches) = &self.caches {
+            caches.write(&mut to);
         }
         self.affinities.write(&mut to);
         to.put("feasible", self.feasible);
@@ -374,7 +364,10 @@ impl Generator {
             }
             task.deadline = recipe.deadlines.draw(needed, period, granule, &mut streams.deadlines);
             task.offset = recipe.offsets.draw(period, granule, &mut streams.offsets);
-            task.behaviour = recipe.arrivals.behaviour(period, granule);
+            task.behaviour = match &recipe.bursts {
+                Some(bursts) => bursts.draw(period, granule, &mut streams.bursts),
+                None => recipe.arrivals.behaviour(period, granule),
+            };
             tasks.push(task);
         }
         let mut system = System::new(recipe.cpus, tasks);
@@ -391,6 +384,14 @@ impl Generator {
         if let Some(sections) = &recipe.sections {
             system.resources = sections.resources(recipe.cpus);
         }
+        if let Some(regions) = &recipe.regions {
+            for task in system.tasks.values_mut() {
+                regions.draw(task, granule, &mut streams.regions);
+            }
+        }
+        if let Some(caches) = &recipe.caches {
+            caches.draw(&mut system, &mut streams.caches);
+        }
         Ok(Some(system))
     }
 }
@@ -405,6 +406,9 @@ struct Streams {
     affinities: Random,
     graphs: Random,
     steps: StepStreams,
+    bursts: Random,
+    regions: Random,
+    caches: Random,
 }
 
 impl Streams {
@@ -422,6 +426,9 @@ impl Streams {
                 suspensions: Random::new(seed, index, Aspect::Suspensions),
                 order: Random::new(seed, index, Aspect::Steps),
             },
+            bursts: Random::new(seed, index, Aspect::Bursts),
+            regions: Random::new(seed, index, Aspect::Regions),
+            caches: Random::new(seed, index, Aspect::Caches),
         }
     }
 }

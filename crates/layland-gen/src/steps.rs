@@ -163,11 +163,7 @@ impl Suspensions {
             return Ok(None);
         }
         let mut from = from.part("suspensions");
-        let share = match &from.list::<Rate>("share")?[..] {
-            [min, max] => (min.clone(), max.clone()),
-            _ => return Err(from.invalid("share")),
-        };
-        Ok(Some(Suspensions { count: from.pair("count")?, share }))
+        Ok(Some(Suspensions { count: from.pair("count")?, share: from.pair("share")? }))
     }
 }
 

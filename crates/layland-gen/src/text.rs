@@ -8,7 +8,7 @@
 //!
 //! Every error is a sentence that says what to write.
 
-use crate::{Affinities, Arrivals, Deadlines, Offsets, Periods};
+use crate::{Affinities, Arrivals, Deadlines, Offsets, Periods, Regions};
 use layland_model::{Duration, ParseTimeError, Rate, Service};
 
 /// `name:rest` or `name`.
@@ -59,6 +59,21 @@ pub fn suspension(text: &str) -> Result<(Rate, Rate), String> {
         "medium" => rates("0.1..0.3"),
         "long" => rates("0.3..0.6"),
         text => rates(text),
+    }
+}
+
+/// `segments:MIN..MAX`, `floating:MIN..MAX` of the WCET, or `whole`.
+pub fn regions(text: &str) -> Result<Regions, String> {
+    let needs = |example| format!("`{text}` needs MIN..MAX, as in {example}");
+    match parts(text) {
+        ("segments", "") => Err(needs("segments:2..5")),
+        ("segments", rest) => counts(rest).map(|count| Regions::Segments { count }),
+        ("floating", "") => Err(needs("floating:0.1..0.3")),
+        ("floating", rest) => rates(rest).map(|share| Regions::Floating { share }),
+        ("whole", "") => Ok(Regions::Whole),
+        _ => Err(format!(
+            "`{text}` regions are not known: use segments:MIN..MAX, floating:MIN..MAX or whole"
+        )),
     }
 }
 

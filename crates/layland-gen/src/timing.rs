@@ -176,6 +176,15 @@ impl PeriodSampler {
         }
     }
 
+    /// The longest period.
+    pub(crate) fn longest(&self) -> Duration {
+        match self {
+            PeriodSampler::Uniform { last, granule, .. }
+            | PeriodSampler::LogUniform { last, granule, .. } => Duration::from_ns(last * granule),
+            PeriodSampler::Choice(values) => values.iter().copied().max().unwrap_or(Duration::ZERO),
+        }
+    }
+
     /// A period of at least `least`, which is the lower bound instead where it is above; none if
     /// there is no such period.
     pub(crate) fn draw(&self, least: Duration, random: &mut Random) -> Option<Duration> {

@@ -2,8 +2,8 @@
 //! made to the system afterwards.
 
 use layland_gen::{
-    Criticalities, GenError, Graphs, Recipe, Sections, Shape, Suspensions, TwoBudgets,
-    Utilizations, text,
+    Bursts, Caches, Criticalities, GenError, Graphs, Recipe, Sections, Shape, Suspensions,
+    TwoBudgets, Utilizations, text,
 };
 use layland_model::{CpuSet, Duration, ExecutionModel, Rate, Service, System};
 use layland_offline::{Heuristic, semi_partition};
@@ -35,6 +35,11 @@ pub const PARAMETERS: &[(&str, &str)] = &[
     ("deadlines", "implicit (default), constrained:MIN..MAX or factor:MIN..MAX"),
     ("offsets", "synchronous (default) or uniform"),
     ("arrivals", "periodic (default), sporadic:MAX or exponential:MEAN..MAX"),
+    (
+        "bursts",
+        "MIN..MAX: how many jobs of a task come in a burst, one each period in the long run",
+    ),
+    ("burst_distance", "with bursts: MIN..MAX of the period between the jobs of one (0.1..0.3)"),
     ("criticality", "names of the levels, low to high, separated by commas"),
     ("probability", "the probability of each level, separated by commas"),
     ("factor", "MIN..MAX: how the execution time grows from one level to the next"),
@@ -60,6 +65,14 @@ pub const PARAMETERS: &[(&str, &str)] = &[
         "suspension",
         "with suspensions: short (default), medium, long or MIN..MAX of the period less the WCET",
     ),
+    (
+        "regions",
+        "segments:MIN..MAX, floating:MIN..MAX of the WCET, or whole: where jobs are preempted",
+    ),
+    ("cache_sets", "how many sets a cache has: jobs reload what others evict"),
+    ("cache_utilization", "with cache_sets: the blocks of all tasks, over the sets (10)"),
+    ("reuse", "with cache_sets: MIN..MAX of the sets of a task have useful blocks (0.3)"),
+    ("block_reload", "with cache_sets: how long a block takes to reload (8us)"),
     (
         "affinity",
         "global (default), clustered:K, partitioned, round-robin, levels:SOCKETS or nested",
@@ -146,6 +159,9 @@ impl Parameters {
         }
         recipe.graphs = self.graphs()?;
         self.steps(&mut recipe)?;
+        recipe.bursts = self.bursts()?;
+        recipe.regions = self.parsed("regions", None, |text| text::regions(text).map(Some))?;
+        recipe.caches = self.caches()?;
         Ok(recipe)
     }
 
@@ -194,6 +210,31 @@ impl Parameters {
             });
         }
         Ok(())
+    }
+
+    fn bursts(&self) -> Result<Option<Bursts>, (Option<&'static str>, String)> {
+        if self.given("bursts", &["burst_distance"])?.is_none() {
+            return Ok(None);
+        }
+        let tenths = (Rate::new(1, 10), Rate::new(3, 10));
+        Ok(Some(Bursts {
+            jobs: self.parsed("bursts", (1, 1), text::counts)?,
+            distance: self.parsed("burst_distance", tenths, text::rates)?,
+        }))
+    }
+
+    fn caches(&self) -> Result<Option<Caches>, (Option<&'static str>, String)> {
+        let about = ["cache_utilization", "reuse", "block_reload"];
+        if self.given("cache_sets", &about)?.is_none() {
+            return Ok(None);
+        }
+        let Caches { sets, utilization, reuse, block_reload_time } = Caches::new(0);
+        Ok(Some(Caches {
+            sets: self.parsed("cache_sets", sets, str::parse)?,
+            utilization: self.parsed("cache_utilization", utilization, str::parse)?,
+            reuse: self.parsed("reuse", reuse, text::rates)?,
+            block_reload_time: self.parsed("block_reload", block_reload_time, str::parse)?,
+        }))
     }
 
     /// A parameter that others say more about: none of these is there without it.
@@ -309,6 +350,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use layland_gen::Regions;
 
     fn parameters(text: &str) -> Parameters {
         let mut parameters = Parameters::default();
@@ -329,6 +371,33 @@ mod tests {
         assert!((system.utilization().to_f64() - 1.9).abs() < 0.01);
         assert!(system.tasks.values().filter(|task| task.affinity.is_some()).count() >= 4);
         assert_eq!(system, source.system(3).unwrap());
+    }
+
+    #[test]
+    fn bursts_regions_and_caches_are_those_of_the_recipe() {
+        let plain = "cpus=2 tasks=5 utilization=1.9";
+        let more = "bursts=2..3 burst_distance=0.2 regions=floating:0.1 cache_sets=64 \
+                    cache_utilization=2 reuse=0..0.5 block_reload=1us";
+        let Ok(source) = parameters(&format!("{plain} {more}")).source(7) else {
+            panic!("the parameters are right")
+        };
+        let Ok(mut recipe) = parameters(plain).recipe(7) else { panic!("so are these") };
+        let rate = |percent| Rate::new(percent, 100);
+        recipe.bursts = Some(Bursts { jobs: (2, 3), distance: (rate(20), rate(20)) });
+        recipe.regions = Some(Regions::Floating { share: (rate(10), rate(10)) });
+        recipe.caches = Some(Caches {
+            sets: 64,
+            utilization: Rate::whole(2),
+            reuse: (Rate::ZERO, rate(50)),
+            block_reload_time: Duration::from_us(1),
+        });
+        assert_eq!(source.system(3), recipe.generate(3));
+        let Ok(source) = parameters("tasks=2 utilization=1 bursts=2 cache_sets=64").recipe(7)
+        else {
+            panic!("the others have defaults")
+        };
+        assert_eq!(source.caches, Some(Caches::new(64)));
+        assert_eq!(source.bursts.unwrap().distance, (rate(10), rate(30)));
     }
 
     #[test]
@@ -360,6 +429,14 @@ mod tests {
         assert_eq!(wrong("tasks=2 utilization=1 graphs=gnp branches=2..3").0, "branches");
         assert_eq!(wrong("tasks=2 utilization=1 resources=2 section=tiny").0, "section");
         assert_eq!(wrong("tasks=2 utilization=1 suspension=short").0, "suspension");
+        assert_eq!(wrong("tasks=2 utilization=1 regions=some").0, "regions");
+        assert_eq!(wrong("tasks=2 utilization=1 bursts=few").0, "bursts");
+        assert_eq!(wrong("tasks=2 utilization=1 burst_distance=0.1").0, "burst_distance");
+        assert_eq!(wrong("tasks=2 utilization=1 cache_sets=many").0, "cache_sets");
+        assert_eq!(wrong("tasks=2 utilization=1 cache_sets=8 reuse=much").0, "reuse");
+        assert_eq!(wrong("tasks=2 utilization=1 block_reload=8us").0, "block_reload");
+        let both = wrong("tasks=2 utilization=1 bursts=2 arrivals=sporadic:1");
+        assert!(both.1.contains("leave them or `arrivals` out"), "{}", both.1);
         assert!(wrong("tasks=2 utilization=3").1.contains("never to"));
     }
 }

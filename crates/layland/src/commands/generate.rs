@@ -6,11 +6,15 @@ use crate::ui::values::{seed_of, time_of};
 use crate::ui::{files, formats, input};
 use clap::{Args, ValueEnum};
 use layland_config::{Format, Host, RtAppPolicy, to_line};
-use layland_gen::{Criticalities, GenError, Offsets, Recipe, TwoBudgets, Utilizations, text};
+use layland_gen::{
+    Bursts, Criticalities, GenError, Offsets, Recipe, TwoBudgets, Utilizations, text,
+};
 use layland_model::{Duration, Rate, Service, System};
+use preemption::PreemptionArgs;
 use std::path::{Path, PathBuf};
 use structure::{GraphArgs, StepArgs};
 
+mod preemption;
 mod structure;
 
 /// Utilizations on a lattice are multiples of one over this.
@@ -36,6 +40,10 @@ Examples:
       DAG tasks: 4 graphs with a total utilization of 5, and of 3 at most each
   layland gen -n 16 -u 3.2 --cpus 4 --resources 4 --access 0.25 --requests 1..3 --section medium
       tasks that share 4 resources, with sections of up to 100 us
+  layland gen -n 10 -u 0.7 --deadlines factor:2 --bursts 1..3 --regions segments:2..4
+      tasks that come in bursts, and are preempted between their segments alone
+  layland gen -n 10 -u 0.7 --periods log:5ms..500ms --cache-sets 256 --reuse 0..0.3
+      tasks that evict each other's blocks from a cache
   layland gen --again set.toml
       make a generated set again from what is written in it";
 
@@ -92,6 +100,14 @@ pub(crate) struct GenArgs {
     /// periodic, sporadic:MAX (uniform extra separation, in periods), or exponential:MEAN..MAX
     #[arg(long, value_name = "ARRIVALS", default_value = "periodic", help_heading = "Timing")]
     pub arrivals: String,
+    /// How many jobs of a task come in a burst, from an arrival curve; in the long run one each period
+    #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::counts)]
+    #[arg(help_heading = "Timing")]
+    pub bursts: Option<(u32, u32)>,
+    /// How far apart the jobs of a burst are, in periods
+    #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::rates)]
+    #[arg(default_value = "0.1..0.3", help_heading = "Timing", requires = "bursts")]
+    pub burst_distance: (Rate, Rate),
     /// Names of the criticality levels, low to high
     #[arg(long, value_name = "LEVEL,..", value_delimiter = ',', help_heading = "Criticality")]
     pub criticality: Vec<String>,
@@ -122,6 +138,8 @@ pub(crate) struct GenArgs {
     pub graphs: GraphArgs,
     #[command(flatten)]
     pub steps: StepArgs,
+    #[command(flatten)]
+    pub preemption: PreemptionArgs,
     /// How many CPUs the platform has
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Platform")]
     pub cpus: usize,
@@ -150,11 +168,10 @@ pub(crate) struct GenArgs {
     #[arg(long, value_name = "FILE", help_heading = "Which sets")]
     #[arg(conflicts_with_all = ["tasks", "utilization", "generator", "min", "max", "bounds", "range",
         "periods", "period_granularity", "granularity", "min_wcet", "deadlines", "offsets",
-        "arrivals", "criticality", "probability", "factor", "capped", "levels", "level_factor",
+        "arrivals", "bursts", "burst_distance", "criticality", "probability", "factor", "capped", "levels", "level_factor",
         "lowest_keeps", "shape", "nodes", "edge_probability", "fork_probability", "branches", "depth",
         "resources", "access", "requests", "section", "suspensions", "suspension",
-        "cpus", "affinity",
-        "feasible", "tries", "seed", "sets", "first"])]
+        "regions", "cache_sets", "cache_utilization", "reuse", "block_reload", "cpus", "affinity", "feasible", "tries", "seed", "sets", "first"])]
     pub again: Option<String>,
     /// The format to write; by default the one that the extension of the file names, or else toml
     #[arg(long, value_name = "FORMAT", value_parser = formats::written(), help_heading = "Output")]
@@ -315,6 +332,8 @@ fn recipe(args: &GenArgs) -> Result<Recipe, Failure> {
         OffsetsArg::Uniform => Offsets::Uniform,
     };
     recipe.arrivals = text::arrivals(&args.arrivals).map_err(Failure::usage)?;
+    let distance = &args.burst_distance;
+    recipe.bursts = args.bursts.map(|jobs| Bursts { jobs, distance: distance.clone() });
     recipe.criticalities = criticalities(args);
     recipe.two_budgets = args.levels.map(|levels| TwoBudgets {
         levels: levels.into(),
@@ -324,6 +343,8 @@ fn recipe(args: &GenArgs) -> Result<Recipe, Failure> {
     recipe.graphs = args.graphs.graphs()?;
     recipe.sections = args.steps.sections();
     recipe.suspensions = args.steps.suspensions();
+    recipe.regions = args.preemption.regions.clone();
+    recipe.caches = args.preemption.caches();
     recipe.affinities = text::affinities(&args.affinity).map_err(Failure::usage)?;
     recipe.feasible = args.feasible;
     recipe.tries = args.tries;

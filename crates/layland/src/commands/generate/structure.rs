@@ -10,7 +10,7 @@ pub(crate) struct GraphArgs {
     /// DAG tasks: -n says how many graphs there are, and each utilization is that of a graph. It may
     /// exceed 1 if --max does
     #[arg(long = "graphs", value_name = "SHAPE", value_enum, help_heading = "Graphs")]
-    #[arg(conflicts_with_all = ["criticality", "levels", "min_wcet", "resources", "suspensions"])]
+    #[arg(conflicts_with_all = ["criticality", "levels", "min_wcet", "bursts", "resources", "suspensions"])]
     pub shape: Option<ShapeArg>,
     /// How many nodes a graph has
     #[arg(long, value_name = "MIN..MAX", value_parser = text::counts, default_value = "5..20")]
