@@ -2,7 +2,7 @@
 
 use crate::Parameters;
 use crate::metric::{Origin, origin};
-use layland_model::{Criticality, Duration, Overheads, System};
+use layland_model::{Criticality, Duration, Overheads, Preemption, System};
 use layland_sim::Horizon;
 
 /// An experiment: which systems are drawn, which series are measured on them, and which figures, tables and
@@ -118,6 +118,8 @@ pub struct Series {
     pub bound: Option<SeriesBound>,
     /// Whether the drawn affinities are ignored, so that every task may use every CPU of its cluster.
     pub ignores_affinities: bool,
+    /// Whether the drawn regions are ignored, so that every job may be preempted anywhere.
+    pub ignores_regions: bool,
     /// What the machine spends besides the jobs, in place of what the systems say; nothing is replaced if none.
     pub overheads: Option<Overheads>,
 }
@@ -142,13 +144,17 @@ impl SeriesBound {
 }
 
 impl Series {
-    /// The system as the series sees it, if that is another one: without affinities, with other overheads.
+    /// The system as the series sees it, if that is another one: without affinities or regions, with other overheads.
     pub(crate) fn seen(&self, system: &System) -> Option<System> {
-        let is_other = self.ignores_affinities || self.overheads.is_some();
+        let is_other = self.ignores_affinities || self.ignores_regions || self.overheads.is_some();
         is_other.then(|| {
             let mut seen = system.clone();
             if self.ignores_affinities {
                 seen.tasks.values_mut().for_each(|task| task.affinity = None);
+            }
+            if self.ignores_regions {
+                let anywhere = Preemption::Anywhere;
+                seen.tasks.values_mut().for_each(|task| task.preemption = anywhere.clone());
             }
             if let Some(overheads) = &self.overheads {
                 seen.platform.overheads = overheads.clone();

@@ -27,6 +27,10 @@ pub const ALL: &[Packaged] = &[
     Packaged { name: "compagnin2015", text: include_str!("../experiments/compagnin2015.toml") },
     Packaged { name: "comparison", text: include_str!("../experiments/comparison.toml") },
     Packaged { name: "comparison-more", text: include_str!("../experiments/comparison-more.toml") },
+    Packaged {
+        name: "comparison-one-cpu",
+        text: include_str!("../experiments/comparison-one-cpu.toml"),
+    },
     Packaged { name: "engines", text: include_str!("../experiments/engines.toml") },
     Packaged { name: "huang2014", text: include_str!("../experiments/huang2014.toml") },
     Packaged { name: "stevanato2021", text: include_str!("../experiments/stevanato2021.toml") },

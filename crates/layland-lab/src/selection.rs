@@ -109,6 +109,7 @@ impl Experiment {
             measured: Measured::Policy(spec),
             bound: None,
             ignores_affinities: false,
+            ignores_regions: false,
             overheads: None,
         });
         Ok(())

@@ -66,6 +66,9 @@ pub(crate) fn units(experiment: &Experiment, grids: &[usize], code: Option<&str>
                 if series.ignores_affinities {
                     free += " without affinities";
                 }
+                if series.ignores_regions {
+                    free += " without regions";
+                }
                 if let Some(overheads) = &series.overheads {
                     free += &format!(" with {overheads:?}");
                 }

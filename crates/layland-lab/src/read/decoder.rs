@@ -16,6 +16,7 @@ const SERIES: &[&str] = &[
     "structure",
     "bound",
     "affinities",
+    "regions",
     "overhead",
 ];
 
@@ -84,22 +85,34 @@ impl Decoder<'_> {
             }),
             None => None,
         };
-        let affinities = value_of(section.table, "affinities");
-        let ignores_affinities =
-            affinities.is_some_and(|entry| match self.reader.text(&entry, "..") {
-                Some("ignored") => true,
-                Some("kept") | None => false,
-                Some(_) => {
-                    let message = "affinities are `kept` or `ignored`";
-                    self.reader.invalid(&entry, message, "leave it out to keep them");
-                    false
-                }
-            });
+        let ignores_affinities = self.ignores(section, "affinities");
+        let ignores_regions = self.ignores(section, "regions");
         let overheads = match value_of(section.table, "overhead") {
             Some(entry) => Some(self.reader.overheads(&entry)?),
             None => None,
         };
-        Some(Series { name, label, measured, bound, ignores_affinities, overheads })
+        Some(Series {
+            name,
+            label,
+            measured,
+            bound,
+            ignores_affinities,
+            ignores_regions,
+            overheads,
+        })
+    }
+
+    /// Whether a series does without something that was drawn.
+    fn ignores(&mut self, section: &Section<'_>, what: &str) -> bool {
+        value_of(section.table, what).is_some_and(|entry| match self.reader.text(&entry, "..") {
+            Some("ignored") => true,
+            Some("kept") | None => false,
+            Some(_) => {
+                let message = format!("{what} are `kept` or `ignored`");
+                self.reader.invalid(&entry, message, "leave it out to keep them");
+                false
+            }
+        })
     }
 
     /// What a series measures: it says exactly one thing.
