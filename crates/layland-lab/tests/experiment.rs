@@ -335,6 +335,82 @@ fn a_series_has_the_overheads_that_it_names() {
     assert!(report.plain().contains("did you mean `scheduling`?"), "{}", report.plain());
 }
 
+/// Bursts, regions and cache blocks are parameters of a grid as all others.
+#[test]
+fn grids_vary_bursts_regions_and_caches() {
+    let text = r#"
+lab = 1
+title = "what delays jobs"
+sets = 20
+seed = 5
+horizon = "100ms"
+
+[generator]
+cpus = 1
+tasks = 5
+utilization = "0.7"
+periods = "log:5ms..500ms"
+
+[[series]]
+name = "plain"
+test = "RTA-RM"
+[[series]]
+name = "regions"
+test = "NP-RTA-RM"
+[[series]]
+name = "ecb-only"
+test = "CRPD-ECB-ONLY-RM"
+[[series]]
+name = "combined"
+test = "CRPD-COMBINED-RM"
+
+[[grid]]
+name = "bursts"
+bursts = ["1", "4"]
+burst_distance = ["0"]
+series = ["plain"]
+[[grid]]
+name = "regions"
+regions = ["segments:50", "whole"]
+series = ["regions"]
+[[grid]]
+name = "caches"
+cache_sets = ["256"]
+cache_utilization = ["1", "10"]
+series = ["ecb-only", "combined"]
+
+[[figure]]
+name = "accepted"
+grid = "caches"
+x = "cache_utilization"
+y = "accepted"
+statistic = "mean"
+"#;
+    let experiment =
+        read("delays", "delays.toml", text.as_bytes(), &Registry::standard()).expect("it is right");
+    let results = run(&experiment, &folder("delays"), 2);
+    let at = layland_lab::metric("accepted").expect("a metric");
+    // The number of accepted sets of each series at each point of a grid.
+    let accepted = |grid: usize| -> Vec<Vec<f64>> {
+        let of_series = |cell: &layland_lab::CellRows, series: usize| {
+            let rows = cell.rows.iter().filter(|row| row.series == series);
+            rows.filter_map(|row| row.values[at]).sum()
+        };
+        let series = &experiment.grids[grid].series;
+        let of_cell = |cell| series.iter().map(|&series| of_series(cell, series)).collect();
+        results.cells(grid).iter().map(of_cell).collect()
+    };
+    let all = |grid| results.cells(grid).iter().flat_map(|cell| &cell.rows);
+    assert!((0..3).flat_map(all).all(|row| row.refused.is_none()));
+    for grid in 0..2 {
+        let accepted = accepted(grid);
+        assert!(accepted[0][0] > accepted[1][0], "{accepted:?}");
+    }
+    let accepted = accepted(2);
+    assert!(accepted.iter().all(|both| both[0] <= both[1]), "{accepted:?}");
+    assert!(accepted[0][0] > accepted[1][0] && accepted[1][0] < accepted[1][1], "{accepted:?}");
+}
+
 /// Patterns are counted, and a grid that is not pooled keeps every system of an experiment that is.
 #[test]
 fn a_grid_may_keep_every_system() {

@@ -149,12 +149,23 @@ def test_generated_sets_are_those_of_the_command(command):
         "gen", "-n", "6", "-u", "2.5", "--cpus", "4", "--resources", "3", "--access", "1/2", "--requests", "2",
         "--section", "medium", "--suspensions", "1", "--to", "jsonl",
     )  # fmt: skip
+    delays = layland.generate(
+        6, "0.7", bursts=(1, 3), burst_distance="0.2", regions="floating:0.1..0.3", cache_sets=64,
+        cache_utilization=Fraction(5, 2), reuse=("0", "0.5"), block_reload="4us",
+    )  # fmt: skip
+    assert "".join(drawn.dumps("jsonl") for drawn in delays) == command(
+        "gen", "-n", "6", "-u", "0.7", "--bursts", "1..3", "--burst-distance", "0.2", "--regions", "floating:0.1..0.3",
+        "--cache-sets", "64", "--cache-utilization", "5/2", "--reuse", "0..0.5", "--block-reload", "4us",
+        "--to", "jsonl",
+    )  # fmt: skip
     with pytest.raises(TypeError, match="exact"):
         layland.generate(6, 2.5)
     with pytest.raises(layland.UsageError, match="how many tasks"):
         layland.generate()
     with pytest.raises(layland.UsageError):
         layland.generate(3, "1", periods="every now and then")
+    with pytest.raises(layland.UsageError, match="they say when jobs arrive"):
+        layland.generate(3, "1", bursts=2, arrivals="sporadic:1")
 
 
 def test_sets_and_tasks_go_to_other_processes():

@@ -56,6 +56,8 @@ def generate(
     deadlines: str | None = None,
     offsets: str | None = None,
     arrivals: str | None = None,
+    bursts: CountsLike | None = None,
+    burst_distance: RangeLike | None = None,
     criticality: Sequence[str] = (),
     probability: Sequence[RateLike] = (),
     factor: RangeLike | None = None,
@@ -71,6 +73,11 @@ def generate(
     section: str | None = None,
     suspensions: CountsLike | None = None,
     suspension: RangeLike | None = None,
+    regions: str | None = None,
+    cache_sets: int | None = None,
+    cache_utilization: RateLike | None = None,
+    reuse: RangeLike | None = None,
+    block_reload: TimeLike | None = None,
     affinity: str | None = None,
     feasible: bool = False,
 ) -> list[TaskSet]:
@@ -94,6 +101,9 @@ def generate(
         Periods and all other times are multiples of these; no WCET is shorter.
     deadlines, offsets, arrivals
         As in ``"constrained:0.5..1"``, ``"uniform"``, ``"sporadic:1"``.
+    bursts, burst_distance
+        How many jobs of a task come in a burst, as in ``(1, 3)``, and how far apart they are, in periods. In the long
+        run one job comes each period.
     criticality, probability, factor
         Levels from low to high, how likely each is, and the growth of WCETs from level to level.
     graphs, nodes, edge_probability
@@ -106,6 +116,12 @@ def generate(
         it, as in ``"short"``, ``"medium"`` or ``"10us..50us"``. Sections are a part of the WCET.
     suspensions, suspension
         How often a job suspends itself, and for which share of the period less the WCET, as in ``"short"``.
+    regions
+        Where jobs are preempted: ``"segments:2..4"``, ``"floating:0.1..0.3"`` of the WCET, or ``"whole"``, which is
+        nowhere.
+    cache_sets, cache_utilization, reuse, block_reload
+        How many sets a cache has, how many blocks the tasks use together over these, which share of the sets of a task
+        has useful blocks, and how long a block takes to reload.
     affinity, feasible
         As in ``"clustered:2"``; whether to draw until the affinities can carry the set.
 
@@ -133,11 +149,23 @@ def generate(
         "edge-probability": edge_probability,
         "fork-probability": fork_probability,
         "access": access,
+        "cache-utilization": cache_utilization,
     }
     arguments += [f"--{name}={_rate(value, name)}" for name, value in rates.items() if value is not None]
-    ranges = {"range": range, "factor": factor, "suspension": suspension}
+    ranges = {
+        "range": range,
+        "factor": factor,
+        "burst-distance": burst_distance,
+        "suspension": suspension,
+        "reuse": reuse,
+    }
     arguments += [f"--{name}={_range(value, name)}" for name, value in ranges.items() if value is not None]
-    times = {"period-granularity": period_granularity, "granularity": granularity, "min-wcet": min_wcet}
+    times = {
+        "period-granularity": period_granularity,
+        "granularity": granularity,
+        "min-wcet": min_wcet,
+        "block-reload": block_reload,
+    }
     arguments += [f"--{name}={as_text(as_ns(time))}" for name, time in times.items() if time is not None]
     texts = {
         "generator": generator,
@@ -147,6 +175,7 @@ def generate(
         "arrivals": arrivals,
         "graphs": graphs,
         "section": section,
+        "regions": regions,
         "affinity": affinity,
     }
     arguments += [f"--{name}={text}" for name, text in texts.items() if text is not None]
@@ -157,6 +186,8 @@ def generate(
         "resources": resources,
         "requests": requests,
         "suspensions": suspensions,
+        "bursts": bursts,
+        "cache-sets": cache_sets,
     }
     arguments += [f"--{name}={_counts(value)}" for name, value in counts.items() if value is not None]
     arguments += [f"--criticality={level}" for level in criticality]
