@@ -10,7 +10,7 @@ mod starvation;
 
 pub use casini::{casini_chain, casini_polled, casini_timer, fifo};
 pub use curves::{Load, SupplyBound};
-pub use named::{BLASS, CASINI};
+pub use named::{BEDARKAR, BLASS, CASINI};
 pub use starvation::{Theorem, busy_window, iterate, round_robin};
 
 use crate::{Arrivals, CallbackKind, Executor, ExecutorKind, Supply, Timers};

@@ -31,6 +31,19 @@ pub const BLASS: Citation = Citation {
 }",
 };
 
+/// Bedarkar et al. 2022.
+pub const BEDARKAR: Citation = Citation {
+    key: "bedarkar2022intuition",
+    text: "K. Bedarkar, M. Vardishvili, S. Bozhko, M. Maida and B. B. Brandenburg. From intuition to Coq: a case study \
+           in verified response-time analysis of FIFO scheduling. 43rd IEEE Real-Time Systems Symposium (RTSS 2022), \
+           pages 197-210.",
+    bibtex: "@inproceedings{bedarkar2022intuition,
+  author    = {Kimaya Bedarkar and Mariam Vardishvili and Sergey Bozhko and Marco Maida and Bj{\\\"o}rn B. Brandenburg},
+  title     = {From Intuition to {Coq}: A Case Study in Verified Response-Time Analysis of {FIFO} Scheduling},
+  booktitle = {43rd IEEE Real-Time Systems Symposium (RTSS)}, pages = {197--210}, year = {2022}
+}",
+};
+
 impl Analysis {
     /// All of them.
     pub const ALL: [Analysis; 6] = [
@@ -85,17 +98,17 @@ impl Analysis {
             }
             Analysis::Fifo => {
                 "One bound for all callbacks of `events-fifo`, where no callback activates another: all that arrived \
-                 before a job, within what the thread is supplied with."
+                 before a job, within what the thread is supplied with. The article has a CPU where this has a supply."
             }
         }
     }
 
-    /// Whom to cite; nobody where the bound is ours.
+    /// Whom to cite.
     pub const fn citations(self) -> &'static [&'static Citation] {
         match self {
             Analysis::CasiniTimer | Analysis::CasiniPolled | Analysis::CasiniChain => &[&CASINI],
             Analysis::RoundRobin | Analysis::BusyWindow => &[&BLASS],
-            Analysis::Fifo => &[],
+            Analysis::Fifo => &[&BEDARKAR],
         }
     }
 }
