@@ -279,7 +279,7 @@ fn since_end(segments: &[Service], executed: Duration) -> Duration {
         if since < length {
             break;
         }
-        since = since - length;
+        since -= length;
     }
     since
 }

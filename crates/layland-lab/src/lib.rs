@@ -49,6 +49,7 @@ mod recurring;
 mod results;
 mod run;
 mod selection;
+mod series;
 mod shard;
 mod structure;
 mod table;
@@ -59,9 +60,8 @@ pub use claim::{Judged, Judgement, judge, judge_of};
 pub use curve::{Curve, Point, curves};
 pub use engines::{Ahead, Did, Engine, EngineRun, EngineRuns, on_engines, write_engines};
 pub use experiment::{
-    Bar, Bounds, Cell, Claim, Comparison, Engines, Experiment, Figure, FigureKind, Grid, Measured,
-    Operand, Other, Range, Reported, Said, Series, SeriesBound, Statistic, TARDINESS, Table,
-    Threads, Timing, TimingClaim,
+    Bar, Bounds, Cell, Claim, Comparison, Engines, Experiment, Figure, FigureKind, Grid, Operand,
+    Other, Range, Reported, Said, Statistic, TARDINESS, Table, Threads, Timing, TimingClaim,
 };
 pub use layland_sim::Horizon;
 pub use measure::Row;
@@ -72,6 +72,7 @@ pub use part::{Listed, Part, Share};
 pub use read::{VERSION, parse_horizon, read};
 pub use results::{CellRows, GridRows, Results, SCHEMA};
 pub use run::{LabError, Plan, Progress, Runner};
+pub use series::{Measured, Series, SeriesBound};
 pub use shard::BUILD;
 pub use table::{claims_text, figure_text, table_text};
 pub use threads::{

@@ -1,8 +1,8 @@
 //! One system under one policy or analysis: a [`Row`].
 
-use crate::experiment::{Measured, Series, SeriesBound};
 use crate::metric::{METRICS, metric};
 use crate::recurring::{Counted, counted};
+use crate::series::{Measured, Series, SeriesBound};
 use crate::structure::{Structure, structure};
 use layland_analysis::{
     Assumption, Finding, Reason, Refusal, SchedulabilityTest, Tardiness, Verdict, catalogue,

@@ -71,7 +71,7 @@ pub const PARAMETERS: &[(&str, &str)] = &[
     ),
     ("cache_sets", "how many sets a cache has: jobs reload what others evict"),
     ("cache_utilization", "with cache_sets: the blocks of all tasks, over the sets (10)"),
-    ("reuse", "with cache_sets: MIN..MAX of the sets of a task have useful blocks (0.3)"),
+    ("reuse", "with cache_sets: MIN..MAX of the sets of a task have useful blocks (0..0.3)"),
     ("block_reload", "with cache_sets: how long a block takes to reload (8us)"),
     (
         "affinity",

@@ -3,7 +3,8 @@
 //!
 //! What a point measures depends on its parameters and the seed alone, so that a part has the rows that the whole has.
 
-use crate::experiment::{Experiment, Measured, Series};
+use crate::experiment::Experiment;
+use crate::series::{Measured, Series};
 use layland_model::Rate;
 use layland_policy::Registry;
 

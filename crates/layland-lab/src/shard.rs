@@ -6,10 +6,11 @@
 //! renamed, so that there is a whole one or none; one that is damaged or has another key is measured
 //! again. So any machine may measure any unit of a folder that they share, and twice does no harm.
 
-use crate::experiment::{Experiment, Measured, SeriesBound};
+use crate::experiment::Experiment;
 use crate::measure::Row;
 use crate::results::SCHEMA;
 use crate::run::LabError;
+use crate::series::{Measured, SeriesBound};
 use layland_sim::Horizon;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

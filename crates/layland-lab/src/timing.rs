@@ -17,11 +17,12 @@
 )]
 
 use crate::claim::judge_of;
-use crate::experiment::{Experiment, Measured, Statistic, Timing};
+use crate::experiment::{Experiment, Statistic, Timing};
 use crate::measure::Row;
 use crate::metric::{MEASURED, METRICS, Origin};
 use crate::results::{CellRows, GridRows, Results};
 use crate::run::LabError;
+use crate::series::Measured;
 use crate::shard::cell_seed;
 use crate::table::{aligned, claims_list};
 use hdrhistogram::Histogram;

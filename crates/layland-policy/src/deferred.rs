@@ -26,8 +26,8 @@
 //! What the papers leave out:
 //! - what a job has executed is the time that it has held CPUs, with overheads; so segments need CPUs of speed 1;
 //! - a job that exceeds its WCET is in its last segment;
-//! - a real timer comes late, and the job has begun its next segment by then. If the policy waits for the end of a segment,
-//!   the first decision after it counts as that end;
+//! - a real timer comes late, and the job has begun its next segment by then. If the policy waits for the end of a
+//!   segment, the first decision after it counts as that end;
 //! - a job loses its CPU within a region if the CPU goes offline, or if the job is given up or its task is moved. It is
 //!   within the region still when it runs again.
 //!

@@ -1,8 +1,9 @@
 //! The runs themselves.
 
 use super::{Ahead, Did, Engine, EngineRun, EngineRuns, alike};
-use crate::experiment::{Cell, Engines, Experiment, Measured};
+use crate::experiment::{Cell, Engines, Experiment};
 use crate::run::LabError;
+use crate::series::Measured;
 use crate::shard::cell_seed;
 use crate::threads::{OnThreads, Times};
 

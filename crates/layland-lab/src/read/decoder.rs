@@ -2,6 +2,7 @@
 
 use crate::experiment::*;
 use crate::metric::{MEASURED, METRICS, THREADED};
+use crate::series::{Measured, Series, SeriesBound};
 use crate::structure::has_structure;
 use layland_analysis::catalogue;
 use layland_config::document::{KeyValue, Reader, Section, value_of};

@@ -1,7 +1,8 @@
 //! `[engines]`: what runs on every engine.
 
 use super::decoder::Decoder;
-use crate::experiment::{Engines, Measured};
+use crate::experiment::Engines;
+use crate::series::Measured;
 use layland_config::document::{Section, value_of};
 use layland_model::Duration;
 

@@ -2,6 +2,7 @@
 
 use super::decoder::Decoder;
 use crate::experiment::*;
+use crate::series::Measured;
 use layland_config::document::{KeyValue, Section, value_of};
 
 const TIMING: &[&str] = &["sets", "horizon", "reported", "claim"];

@@ -2,8 +2,9 @@
 
 use super::busy::{BusyPeriod, busy, busy_periods, end};
 use super::{Costs, Move, OnThreads, ThreadRun, ThreadRuns, Times};
-use crate::experiment::{Cell, Experiment, Measured, Threads};
+use crate::experiment::{Cell, Experiment, Threads};
 use crate::run::LabError;
+use crate::series::Measured;
 use crate::shard::cell_seed;
 use layland_analysis::{Verdict, catalogue};
 use layland_interchange::kernel::{Threads as Known, read, switches};

@@ -1,7 +1,7 @@
 //! No chain of a simulation takes longer than its bound, and under logical execution time some take as long.
 //!
-//! `CASES=20000 cargo test -p layland-testkit --test all chains:: -- --nocapture` for the long form, which tells how near
-//! they come.
+//! `CASES=20000 cargo test -p layland-testkit --test all chains:: -- --nocapture` for the long form, which tells how
+//! near they come.
 
 use layland_analysis::TestKind;
 use layland_gen::Random;

@@ -85,9 +85,9 @@ fn factors_are_those_that_satisfy_both_modes() {
     assert!(plain > 500 && modes > 300 && rejected > 500, "{plain} {modes} {rejected}");
 }
 
-/// The first form of the test (Baruah et al., ESA 2011), as other tools have it: with `a` for low tasks, `l` for high ones at
-/// their low bounds and `h` at their own, `a + min(h, l / (1 - h))` is at most 1. The later one accepts all of these sets
-/// and more, but for those whose low tasks fill the CPU.
+/// The first form of the test (Baruah et al., ESA 2011), as other tools have it: with `a` for low tasks, `l` for high
+/// ones at their low bounds and `h` at their own, `a + min(h, l / (1 - h))` is at most 1. The later one accepts all of
+/// these sets and more, but for those whose low tasks fill the CPU.
 #[test]
 fn the_later_form_accepts_what_the_first_one_does() {
     let counts: RefCell<[u32; 3]> = RefCell::default();

@@ -21,7 +21,7 @@ pub(crate) struct PreemptionArgs {
     #[arg(help_heading = "Preemption")]
     pub cache_utilization: Rate,
     /// Which share of the sets that a task uses has useful blocks
-    #[arg(long, value_name = "MIN..MAX", value_parser = text::rates, default_value = "0.3")]
+    #[arg(long, value_name = "MIN..MAX", value_parser = text::rates, default_value = "0..0.3")]
     #[arg(help_heading = "Preemption", requires = "cache_sets")]
     pub reuse: (Rate, Rate),
     /// How long a block takes to reload
