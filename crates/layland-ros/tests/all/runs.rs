@@ -98,6 +98,7 @@ fn against_bounds(default: u32, chains: bool) -> BTreeMap<&'static str, Vec<i64>
 }
 
 /// Tells the shares, and asserts that there are enough of them, and bounds that are met.
+#[expect(clippy::print_stdout, reason = "the long form is run for these figures")]
 fn tell(shares: BTreeMap<&str, Vec<i64>>, most: usize) {
     let (mut compared, mut met) = (0, 0);
     for (name, mut shares) in shares {
