@@ -65,14 +65,15 @@ impl Numbers {
         whole * self.C + m * (rest * y - self.T * (whole + all - 1) * rest / 2)
     }
 
-    /// The least `R` with `R = L_k + floor((C_k - L_k + interference(R)) / m)`, if it is at most `D_k`.
+    /// The least `R` from `least` on with `R = L_k + floor((C_k - L_k + interference(R)) / m)`, if it is at most `D_k`.
     fn response(
         &self,
+        least: i128,
         m: i128,
         steps: &mut u64,
         interference: impl Fn(i128) -> i128,
     ) -> Option<i128> {
-        let mut R = self.graham;
+        let mut R = least;
         while R <= self.D {
             *steps = steps.checked_sub(1)?;
             let next = self.L + (self.C - self.L + interference(R)) / m;
@@ -106,7 +107,7 @@ pub fn global_fp(tasks: &[&Recurrent], cpus: usize) -> Vec<Option<i64>> {
     for tau_k in &tasks {
         let interference =
             |d| tasks.iter().zip(&R).map(|(tau_i, &R_i)| tau_i.workload(d, R_i, m)).sum();
-        match tau_k.response(m, &mut steps, interference) {
+        match tau_k.response(tau_k.graham, m, &mut steps, interference) {
             Some(R_k) => R.push(R_k),
             None => break,
         }
@@ -116,8 +117,9 @@ pub fn global_fp(tasks: &[&Recurrent], cpus: usize) -> Vec<Option<i64>> {
 
 /// A bound for each of these tasks under global EDF; none for any if one has none within its deadline.
 ///
-/// Bounds begin at the deadlines and are lowered until nothing changes; each round is sound by itself.
-/// Assumptions: as of [`global_fp`], without the one about priorities.
+/// They are the least ones that satisfy all inequalities together: each begins with all CPUs to itself, and grows with what
+/// the others carry in until nothing changes. Lowering all of them from the deadlines on is sound, too, and ends at the
+/// largest ones, or above a deadline where there are smaller ones. Assumptions: as of [`global_fp`], without the one about priorities.
 ///
 /// ```
 /// use layland_analysis::graph::global_edf;
@@ -130,29 +132,22 @@ pub fn global_fp(tasks: &[&Recurrent], cpus: usize) -> Vec<Option<i64>> {
 /// ```
 pub fn global_edf(tasks: &[&Recurrent], cpus: usize) -> Option<Vec<i64>> {
     let (tasks, m) = (Numbers::of(tasks, cpus), cpus as i128);
-    if tasks.iter().any(|tau_k| tau_k.L > tau_k.D) {
-        return None;
-    }
-    let mut R: Vec<Option<i128>> = vec![None; tasks.len()];
+    let mut R: Vec<i128> = tasks.iter().map(|tau_k| tau_k.graham).collect();
     let mut steps = STEPS;
     loop {
-        let bounds: Vec<i128> = R.iter().zip(&tasks).map(|(R_i, t)| R_i.unwrap_or(t.D)).collect();
-        let lower = |k: usize, steps: &mut u64| {
-            let tau_k = &tasks[k];
-            let others = || tasks.iter().zip(&bounds).enumerate().filter(|&(i, _)| i != k);
+        let before = R.clone();
+        for (k, tau_k) in tasks.iter().enumerate() {
+            let others = || tasks.iter().zip(&R).enumerate().filter(|&(i, _)| i != k);
             let limits: Vec<i128> =
                 others().map(|(_, (tau_i, &R_i))| tau_i.with_deadlines(tau_k.D, R_i, m)).collect();
-            tau_k.response(m, steps, |d| {
+            R[k] = tau_k.response(R[k], m, &mut steps, |d| {
                 let workload = others().map(|(_, (tau_i, &R_i))| tau_i.workload(d, R_i, m));
                 workload.zip(&limits).map(|(W, &E)| W.min(E)).sum()
-            })
-        };
-        let next: Vec<Option<i128>> = (0..tasks.len()).map(|k| lower(k, &mut steps)).collect();
-        // A round that ran out of steps says nothing: what the last one found holds.
-        if next == R || steps == 0 {
-            return R.into_iter().map(|R_k| R_k.map(|R_k| R_k as i64)).collect();
+            })?;
         }
-        R = next;
+        if R == before {
+            return Some(R.into_iter().map(|R_k| R_k as i64).collect());
+        }
     }
 }
 
@@ -179,5 +174,69 @@ mod tests {
             }
         }
         assert!(seen > 1000, "{seen}");
+    }
+
+    /// The bounds lowered from the deadlines, as the specification has it: sound, but not the least ones.
+    fn lowered(tasks: &[Numbers], m: i128) -> Option<Vec<i128>> {
+        let mut R: Vec<i128> = tasks.iter().map(|tau_k| tau_k.D).collect();
+        loop {
+            let lower = |k: usize| {
+                let tau_k = &tasks[k];
+                let others = tasks.iter().zip(&R).enumerate().filter(|&(i, _)| i != k);
+                let others: Vec<_> = others.map(|(_, other)| other).collect();
+                tau_k.response(tau_k.graham, m, &mut STEPS.clone(), |d| {
+                    let at_most = |&(tau_i, &R_i): &(&Numbers, &i128)| {
+                        tau_i.workload(d, R_i, m).min(tau_i.with_deadlines(tau_k.D, R_i, m))
+                    };
+                    others.iter().map(at_most).sum()
+                })
+            };
+            let found: Vec<Option<i128>> = (0..tasks.len()).map(lower).collect();
+            let next = found.iter().zip(tasks).map(|(R_k, tau_k)| R_k.unwrap_or(tau_k.D)).collect();
+            if next == R {
+                return found.into_iter().collect();
+            }
+            R = next;
+        }
+    }
+
+    #[test]
+    fn the_least_bounds_are_no_larger_than_lowered_ones() {
+        let (mut same, mut less, mut alone, mut none) = (0, 0, 0, 0);
+        for m in 2..4 {
+            for draw in 0..40_000i64 {
+                // Digits of the number, in mixed bases.
+                let mut rest = draw;
+                let mut digit = |base: i64| {
+                    let digit = rest % base;
+                    rest /= base;
+                    digit
+                };
+                let tasks: Vec<Recurrent> = (0..3)
+                    .map(|_| {
+                        let (first, wide, slack) = (1 + digit(3), 1 + digit(4), digit(4));
+                        let work = vec![first; 1 + wide as usize];
+                        let edges: Vec<_> = (1..work.len()).map(|to| (0, to)).collect();
+                        let dag = layland_offline::graph::Dag::new(&work, &edges).unwrap();
+                        let deadline = dag.length() + dag.volume() / 2 + slack;
+                        Recurrent { dag, period: deadline + slack, deadline }
+                    })
+                    .collect();
+                let tasks: Vec<&Recurrent> = tasks.iter().collect();
+                let from_above = lowered(&Numbers::of(&tasks, m), m as i128);
+                match (global_edf(&tasks, m), from_above) {
+                    (Some(least), Some(lowered)) => {
+                        let pairs = || least.iter().map(|&R_k| i128::from(R_k)).zip(&lowered);
+                        assert!(pairs().all(|(least, lowered)| least <= *lowered), "{tasks:?}");
+                        let is_same = pairs().all(|(least, lowered)| least == *lowered);
+                        *(if is_same { &mut same } else { &mut less }) += 1;
+                    }
+                    (Some(_), None) => alone += 1,
+                    (None, None) => none += 1,
+                    (None, Some(_)) => panic!("{tasks:?} have larger bounds alone"),
+                }
+            }
+        }
+        assert!(same > 100 && less + alone > 0 && none > 100, "{same} {less} {alone} {none}");
     }
 }
