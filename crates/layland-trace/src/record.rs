@@ -146,7 +146,7 @@ impl<A: Recorder, B: Recorder> Recorder for Both<A, B> {
         self.0.released(job);
         self.1.released(job);
     }
-    #[inline]
+    #[inline(always)]
     fn executed(&mut self, segment: &Segment) {
         self.0.executed(segment);
         self.1.executed(segment);
