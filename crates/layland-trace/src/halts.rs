@@ -108,8 +108,8 @@ impl Halts {
         !last.is_some_and(|halt| end < halt.to || moves && halt.from == end)
     }
 
-    /// Whether a job that had stopped at `last_end` did so by itself before this segment. What came before the end of the
-    /// segment is forgotten.
+    /// Whether a job that had stopped at `last_end` did so by itself before this segment. What came before the end of
+    /// the segment is forgotten.
     #[cold]
     #[inline(never)]
     pub(crate) fn pass(&mut self, segment: &Segment, last_end: Option<Time>, moves: bool) -> bool {

@@ -117,9 +117,11 @@ pub fn global_fp(tasks: &[&Recurrent], cpus: usize) -> Vec<Option<i64>> {
 
 /// A bound for each of these tasks under global EDF; none for any if one has none within its deadline.
 ///
-/// They are the least ones that satisfy all inequalities together: each begins with all CPUs to itself, and grows with what
-/// the others carry in until nothing changes. Lowering all of them from the deadlines on is sound, too, and ends at the
-/// largest ones, or above a deadline where there are smaller ones. Assumptions: as of [`global_fp`], without the one about priorities.
+/// They are the least ones that satisfy all inequalities together: each begins with all CPUs to itself, and grows with
+/// what the others carry in until nothing changes. Lowering all of them from the deadlines on is sound, too, and ends
+/// at the largest ones, or above a deadline where there are smaller ones.
+///
+/// Assumptions: as of [`global_fp`], without the one about priorities.
 ///
 /// ```
 /// use layland_analysis::graph::global_edf;
