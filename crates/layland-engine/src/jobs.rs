@@ -2,9 +2,9 @@
 
 use crate::ledger::Status;
 use crate::tell::tell;
-use crate::{Asked, ENDLESS, Engine, graphs, steps};
+use crate::{Asked, ENDLESS, Engine, Ledger, graphs, steps};
 use layland_model::{OnMiss, TaskId};
-use layland_policy::{AfterJob, Event, Schedules};
+use layland_policy::{AfterJob, Event, Policy, Schedules};
 use layland_trace::{Job, JobEnd};
 
 /// The next job of a task arrives, or is ready because the one before it has ended.
@@ -194,6 +194,19 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
     engine.ledger_mut().tasks[id].status = Status::Idle;
     engine.ended(id, how);
     let ledger = engine.ledger_mut();
+    // Nearly every job. The others take a call at the end, after which nothing has to be looked up again here.
+    let alone = ledger.steps.is_none() && ledger.graphs.is_none();
+    if alone && ledger.tasks[id].on_miss != OnMiss::Abort {
+        after(ledger, id)
+    } else {
+        end_among_others(engine, id)
+    }
+}
+
+/// The rest of the end of a job that may have steps, be given up at its deadline or have followers.
+#[inline(never)]
+fn end_among_others(engine: &mut impl Engine, id: TaskId) -> AfterJob {
+    let ledger = engine.ledger_mut();
     if ledger.steps.is_some() {
         steps::end(ledger, id);
     }
@@ -203,6 +216,12 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
     if ledger.is_in_graph(id) {
         return graphs::end(engine, id);
     }
+    after(ledger, id)
+}
+
+/// What the thread of a task does whose job is over; a job that waits is noticed as an arrival of this instant.
+#[inline(always)]
+fn after<P: Policy, T>(ledger: &mut Ledger<P, T>, id: TaskId) -> AfterJob {
     let (now, task) = (ledger.now, &ledger.tasks[id]);
     if task.blocked {
         ledger.notice(id, now);
@@ -210,6 +229,7 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
         // rest of its budget, and the job that waits has to do with the next one.
         return if ledger.streams[id].yields() { AfterJob::Yields } else { AfterJob::Continues };
     }
+    let mut next = task.next_release;
     if task.regular.is_none() {
         let stream = &mut ledger.streams[id];
         let yields = stream.yields();
@@ -219,6 +239,7 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
         if yields {
             return AfterJob::Yields;
         }
+        next = ledger.tasks[id].next_release;
     }
-    if ledger.tasks[id].next_release <= now { AfterJob::Continues } else { AfterJob::Blocks }
+    if next <= now { AfterJob::Continues } else { AfterJob::Blocks }
 }

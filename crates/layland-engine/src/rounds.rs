@@ -141,7 +141,6 @@ fn decide(engine: &mut impl Engine) {
     let mut actions = std::mem::take(&mut engine.ledger_mut().actions);
     engine.consult(&mut actions);
     for action in &actions {
-        engine.decided(action);
         act(engine, action);
     }
     actions.clear();
@@ -156,6 +155,7 @@ fn decide(engine: &mut impl Engine) {
 fn act(engine: &mut impl Engine, action: &Action) {
     // First and alone, because nearly every action is one: a jump through a table is harder to predict.
     if let Action::Run { cpu, job, budget } = *action {
+        engine.decided(action);
         let ledger = engine.ledger();
         assert!(
             ledger.tasks[job.task].is_ready(job) && ledger.online[cpu],
@@ -169,6 +169,7 @@ fn act(engine: &mut impl Engine, action: &Action) {
 
 #[inline(never)]
 fn act_otherwise(engine: &mut impl Engine, action: &Action) {
+    engine.decided(action);
     match *action {
         Action::Run { .. } => unreachable!("it has been carried out"),
         Action::Idle { cpu } => engine.idle(cpu),

@@ -100,9 +100,9 @@ struct Simulator<'a, P, R, G> {
     options: &'a SimOptions<'a>,
     grains: Grains,
     /// The overheads, if there are any.
-    costs: Option<Overheads>,
+    costs: Option<Box<Overheads>>,
     /// The caches, if jobs may have to reload what others evict.
-    caches: Option<Caches>,
+    caches: Option<Box<Caches>>,
     cpus: CpuMap<CpuRun>,
     /// For each CPU: when its job or the budget of its job ends.
     ends: Agenda,
@@ -131,7 +131,7 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         let cpus =
             platform.speeds.values().map(|&speed| CpuRun::new(grains.per_ns(speed))).collect();
         let costs = platform.overheads.without_reloads();
-        let costs = (!costs.is_zero()).then_some(costs);
+        let costs = (!costs.is_zero()).then(|| Box::new(costs));
         let ticks = costs.as_ref().filter(|costs| costs.tick > Duration::ZERO);
         let next_tick = ticks.map_or(Time::NEVER, |costs| Time::ZERO + costs.tick_period);
         Self {
@@ -158,18 +158,17 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         rounds::begin(&mut self);
         loop {
             let mut next = self.next_time();
-            let now = self.ledger.now;
-            if next > now && self.caches.is_some() {
-                self.fill_caches();
-                next = self.next_time();
+            if self.caches.is_some() {
+                next = self.next_after_reloads(next);
             }
+            let now = self.ledger.now;
             if next > now {
                 if let Some(points) = &checkpoints {
                     next = points.no_later(next, now);
                 }
                 if next > end {
                     if now < end {
-                        self.show();
+                        self.show_last();
                         self.ledger.now = end;
                     }
                     break;
@@ -212,7 +211,7 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         for cpu in self.system.platform.cpus() {
             self.detach(cpu);
         }
-        self.show();
+        self.show_last();
         for id in self.ledger.tasks.ids() {
             let task = &self.ledger.tasks[id];
             if task.endless && !task.dated {

@@ -1,6 +1,6 @@
 //! [`Halts`]: when jobs stop by steps of their own. They suspend themselves, or wait for a lock.
 
-use crate::{LockMark, Mark, MarkKind, Segment};
+use crate::{LockMark, Mark, MarkKind};
 use layland_model::{JobId, ResourceId, TaskId, Time};
 use std::collections::BTreeMap;
 
@@ -108,18 +108,8 @@ impl Halts {
         !last.is_some_and(|halt| end < halt.to || moves && halt.from == end)
     }
 
-    /// Whether a job that had stopped at `last_end` did so by itself before this segment. What came before the end of
-    /// the segment is forgotten.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn pass(&mut self, segment: &Segment, last_end: Option<Time>, moves: bool) -> bool {
-        let by_itself = last_end.is_some_and(|end| !self.is_preempted(segment.job, end, moves));
-        self.forget(segment.job.task, segment.end);
-        by_itself
-    }
-
     /// Forgets what a task did before a time.
-    fn forget(&mut self, task: TaskId, before: Time) {
+    pub(crate) fn forget(&mut self, task: TaskId, before: Time) {
         if let Some(all) = self.by_task.get_mut(&task) {
             all.retain(|halt| halt.to >= before);
         }

@@ -35,17 +35,28 @@ struct Cache {
 
 impl Caches {
     /// None if no job of this system ever reloads anything.
-    pub(super) fn of(system: &System) -> Option<Caches> {
+    pub(super) fn of(system: &System) -> Option<Box<Caches>> {
         let reload = system.platform.overheads.block_reload_time;
         let of = || CpuMap::filled(Cache::default(), system.platform.cpu_count());
-        system.has_reloads().then(|| Caches { reload, of: of() })
+        system.has_reloads().then(|| Box::new(Caches { reload, of: of() }))
     }
 }
 
 impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
-    /// At the end of an instant: jobs that are on a CPU anew fill its cache, and pay for what they find evicted.
+    /// When something is due next, if that is what the loop would do next: at the end of an instant jobs that are on a
+    /// CPU anew fill its cache, which may make them end later.
     #[cold]
-    pub(super) fn fill_caches(&mut self) {
+    #[inline(never)]
+    pub(super) fn next_after_reloads(&mut self, next: Time) -> Time {
+        if next <= self.ledger.now {
+            return next;
+        }
+        self.fill_caches();
+        self.next_time()
+    }
+
+    /// Jobs that are on a CPU anew fill its cache, and pay for what they find evicted.
+    fn fill_caches(&mut self) {
         for cpu in self.system.platform.cpus() {
             let task = self.cpus[cpu].task;
             let job = (task != NONE).then(|| self.ledger.tasks[TaskId(task)].job.id);

@@ -42,15 +42,14 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         if run.task == NONE {
             return false;
         }
-        if self.caches.is_some() {
-            let task = TaskId(run.task);
-            self.stop_reload(cpu, task);
-        }
-        let run = &mut self.cpus[cpu];
-        let own = &mut self.ledger.tasks[TaskId(run.task)].own;
+        let task = TaskId(run.task);
+        let own = &mut self.ledger.tasks[task].own;
         run.charge(self.ledger.now, own);
         own.cpu = NONE;
         run.task = NONE;
+        if self.caches.is_some() {
+            self.stop_reload(cpu, task);
+        }
         true
     }
 
@@ -97,6 +96,13 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         while let Some(cpu) = self.dirty.take_lowest() {
             self.show_on(cpu);
         }
+    }
+
+    /// The same where a run ends. A call of its own keeps one copy among what runs at every instant.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn show_last(&mut self) {
+        self.show();
     }
 
     #[inline(always)]

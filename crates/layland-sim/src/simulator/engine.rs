@@ -38,8 +38,8 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
                 self.end_on(CpuId::from_index(cpu));
             }
         }
-        for cpu in self.due.drain(..) {
-            self.ends.set(cpu.index(), now);
+        if !self.due.is_empty() {
+            self.due.drain(..).for_each(|cpu| self.ends.set(cpu.index(), now));
         }
     }
 
@@ -248,9 +248,16 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
             rounds::tell(self, Event::BudgetExhausted { job, cpu });
             return;
         }
-        if task.own.has_steps && self.step_on(cpu, id) {
-            return;
+        if task.own.has_steps {
+            self.step_on(cpu, id);
+        } else {
+            self.complete_on(cpu, id);
         }
+    }
+
+    #[inline(always)]
+    fn complete_on(&mut self, cpu: CpuId, id: TaskId) {
+        let job = self.ledger.tasks[id].job.id;
         self.cpus[cpu].task = NONE;
         self.ends.clear(cpu.index());
         self.dirty.mark(cpu);
@@ -258,22 +265,21 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         rounds::tell(self, Event::Completion { job, cpu, then });
     }
 
-    /// The job on a CPU has come to a step. Whether it is there still.
+    /// The job on a CPU has come to a step, or has had its last one.
     #[cold]
-    fn step_on(&mut self, cpu: CpuId, id: TaskId) -> bool {
+    #[inline(never)]
+    fn step_on(&mut self, cpu: CpuId, id: TaskId) {
         match steps::reach(self, cpu, id) {
-            Reached::Next | Reached::Suspended => true,
+            Reached::Next | Reached::Suspended => {}
             Reached::Due => {
                 self.ends.clear(cpu.index());
                 self.due.push(cpu);
-                true
             }
             Reached::Waits => {
                 self.cpus[cpu].progress_from = Time::NEVER;
                 self.ends.clear(cpu.index());
-                true
             }
-            Reached::Ends => false,
+            Reached::Ends => self.complete_on(cpu, id),
         }
     }
 

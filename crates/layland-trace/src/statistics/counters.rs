@@ -193,18 +193,17 @@ struct Busy {
     overhead_ns: i128,
 }
 
-/// The entry of an identifier; the array grows when it is seen for the first time.
+/// The entry of an identifier; the array grows when it is seen for the first time, by fresh ones. They are made only
+/// then: at every segment that would be 1 % of a simulation.
 #[inline]
-fn entry<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: T) -> &mut T {
+fn entry<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: impl FnOnce() -> T) -> &mut T {
     #[cold]
     #[inline(never)]
-    fn grow<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: T) {
+    fn grow<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: T) -> &mut T {
         array.resize(id.index() + 1, fresh);
+        &mut array[id]
     }
-    if id.index() >= array.len() {
-        grow(array, id, fresh);
-    }
-    &mut array[id]
+    if id.index() >= array.len() { grow(array, id, fresh()) } else { &mut array[id] }
 }
 
 /// Counts jobs, misses, preemptions, migrations, response times: integers only.
@@ -331,7 +330,7 @@ impl Counters {
     /// A job has ended late, or without having completed.
     #[inline(never)]
     fn ended_in_trouble(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
-        let trouble = entry(&mut self.trouble, job.id.task, NO_TROUBLE);
+        let trouble = entry(&mut self.trouble, job.id.task, || NO_TROUBLE);
         let record = JobRecord { job: *job, end: Some((at, end)), executed };
         trouble.missed += u64::from(record.missed(at));
         match end {
@@ -345,26 +344,17 @@ impl Counters {
             JobEnd::Left => trouble.left += 1,
         }
     }
-}
 
-impl Recorder for Counters {
-    #[inline]
-    fn released(&mut self, job: &Job) {
-        entry(&mut self.execution, job.id.task, NOTHING_EXECUTED).released += 1;
-    }
-
-    // Every simulation of a command counts segments: a call for each is 1 % of all.
+    /// Counts a segment. If there was one of this job before, the job may have stopped by itself at its end.
     #[inline(always)]
-    fn executed(&mut self, segment: &Segment) {
+    fn count(&mut self, segment: &Segment, by_itself: bool) {
         let JobId { task, seq } = segment.job;
         let cpu = segment.cpu;
-        let execution = entry(&mut self.execution, task, NOTHING_EXECUTED);
+        let execution = entry(&mut self.execution, task, || NOTHING_EXECUTED);
         let ran_before = execution.last_cpu != NO_CPU;
         let same_job = ran_before & (execution.last_seq == seq);
         let moved = ran_before & (execution.last_cpu != cpu);
-        let by_steps = !self.halts.is_empty()
-            && self.halts.pass(segment, same_job.then_some(execution.last_end), moved);
-        execution.preemptions += u64::from(same_job & !by_steps);
+        execution.preemptions += u64::from(same_job & !by_itself);
         execution.migrations += u64::from(moved);
         execution.migrations_within_jobs += u64::from(same_job & moved);
         let at_once = execution.last_end == segment.start;
@@ -372,14 +362,42 @@ impl Recorder for Counters {
         execution.last_seq = seq;
         execution.last_cpu = cpu;
         execution.last_end = segment.end;
-        let busy = entry(&mut self.cpus, cpu, Busy::default());
+        let busy = entry(&mut self.cpus, cpu, Busy::default);
         busy.busy_ns += i128::from((segment.end - segment.start).ns());
         busy.overhead_ns += i128::from(segment.overhead.ns());
     }
 
+    #[cold]
+    #[inline(never)]
+    fn count_among_halts(&mut self, segment: Segment) {
+        let before = self.execution.get(segment.job.task).copied().unwrap_or(NOTHING_EXECUTED);
+        let moves = before.last_cpu != segment.cpu;
+        let by_itself = !self.halts.is_preempted(segment.job, before.last_end, moves);
+        // What came before the end of this segment is not asked for again.
+        self.halts.forget(segment.job.task, segment.end);
+        self.count(&segment, by_itself);
+    }
+}
+
+impl Recorder for Counters {
+    #[inline]
+    fn released(&mut self, job: &Job) {
+        entry(&mut self.execution, job.id.task, || NOTHING_EXECUTED).released += 1;
+    }
+
+    // Every simulation of a command counts segments: a call for each, with the segment in memory, is 4 % of all.
+    #[inline(always)]
+    fn executed(&mut self, segment: &Segment) {
+        if self.halts.is_empty() {
+            self.count(segment, false);
+        } else {
+            self.count_among_halts(*segment);
+        }
+    }
+
     #[inline]
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
-        let outcome = entry(&mut self.outcome, job.id.task, NOTHING_ENDED);
+        let outcome = entry(&mut self.outcome, job.id.task, || NOTHING_ENDED);
         outcome.executed_ns += i128::from(executed.ns());
         if end == JobEnd::Completed {
             let response = at - job.arrival;
@@ -395,12 +413,12 @@ impl Recorder for Counters {
     }
 
     fn pending(&mut self, job: &Job, at: Time, executed: Service) {
-        let outcome = entry(&mut self.outcome, job.id.task, NOTHING_ENDED);
+        let outcome = entry(&mut self.outcome, job.id.task, || NOTHING_ENDED);
         outcome.executed_ns += i128::from(executed.ns());
         outcome.pending += 1;
         let record = JobRecord { job: *job, end: None, executed };
         if record.missed(at) {
-            let trouble = entry(&mut self.trouble, job.id.task, NO_TROUBLE);
+            let trouble = entry(&mut self.trouble, job.id.task, || NO_TROUBLE);
             trouble.missed += 1;
             trouble.overdue = trouble.overdue.max(job.tardiness(at));
         }

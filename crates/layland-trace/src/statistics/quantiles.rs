@@ -263,7 +263,8 @@ impl Recorder for Statistics {
         self.counters.released(job);
     }
 
-    #[inline]
+    // As in the counters.
+    #[inline(always)]
     fn executed(&mut self, segment: &Segment) {
         self.counters.executed(segment);
     }
