@@ -214,7 +214,7 @@ def slope(short, long):
 def simulation(program, peers, folder, runs, short):
     """The table of the simulator."""
     policies = ["g-edf", "p-edf", "hpa-edf", "strong-edf", "dl", "apedf", "run", "qps"]
-    of_a, of_b = ((1, 11), (1, 3)) if short else ((500, 5500), (10, 160))
+    of_a, of_b = ((0.1, 1.1), (0.1, 0.4)) if short else ((500, 5500), (10, 160))
     horizons = {"a0": of_a, "a1": of_a, "b0": of_b}
     lines = ["| set | SchedCAT, global EDF | " + " | ".join(f"`{policy}`" for policy in policies) + " |",
              "|---|---|" + "---|" * len(policies)]
@@ -233,7 +233,7 @@ def simulation(program, peers, folder, runs, short):
             if peers.schedcat:
                 measured = []
                 for seconds in (brief, long):
-                    taken, memory, printed = run([peers.schedcat, tasks, cpus, seconds * 1_000_000])
+                    taken, memory, printed = run([peers.schedcat, tasks, cpus, int(seconds * 1_000_000)])
                     measured.append((taken, memory, int(printed.split()[0])))
                 theirs.append(slope(*measured))
         cells = [cell(rates[policy]) if rates[policy] else "refuses" for policy in policies]

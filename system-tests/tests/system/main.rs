@@ -4,7 +4,7 @@
 //! takes the one that `LAYLAND_STATIC` names.
 //!
 //! The short form boots the fewest kernels on which every defect and every engine is seen; `LAYLAND_KERNELS=all` makes
-//! each test boot all that it knows of. That of the engine ext always does.
+//! each test boot all that it knows of, with more CPUs, too.
 
 mod daemon;
 mod doctor;

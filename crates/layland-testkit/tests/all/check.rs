@@ -361,18 +361,18 @@ fn waits_for_a_later_deadline(system: &System, trace: &Trace) -> Option<String> 
 #[test]
 fn threads_keep_what_is_said_of_them() {
     const SPECS: [(&str, u32); 12] = [
-        ("dl", 60),
-        ("dl:tie=fifo", 60),
-        ("dl:tie=rank:kernel=7.2", 60),
-        ("dl:lag_reset=on", 60),
-        ("dl-sp:limit=1", 60),
-        ("dl-sp:limit=1:tie=fifo:lag_reset=on", 60),
-        ("dl:ac=on", 20),
-        ("dl-sp", 40),
-        ("apedf", 25),
-        ("apedf:fallback=off", 25),
-        ("a2pedf", 25),
-        ("a2pedf:lag_reset=on", 25),
+        ("dl", 30),
+        ("dl:tie=fifo", 30),
+        ("dl:tie=rank:kernel=7.2", 30),
+        ("dl:lag_reset=on", 30),
+        ("dl-sp:limit=1", 30),
+        ("dl-sp:limit=1:tie=fifo:lag_reset=on", 30),
+        ("dl:ac=on", 10),
+        ("dl-sp", 20),
+        ("apedf", 12),
+        ("apedf:fallback=off", 12),
+        ("a2pedf", 12),
+        ("a2pedf:lag_reset=on", 12),
     ];
     let inputs = prop_oneof![
         systems(1..5, 7, 20..100, Deadlines::Implicit),
@@ -383,7 +383,7 @@ fn threads_keep_what_is_said_of_them() {
     let yes: Vec<Cell<u32>> = SPECS.iter().map(|_| Cell::new(0)).collect();
     // Sets with a budget that counts, that are tied, that are on several CPUs, and that are held to global EDF.
     let [budgets, tied, global, ruled] = std::array::from_fn(|_| Cell::new(0));
-    let cases = cases(500);
+    let cases = cases(250);
     let inputs = (inputs, drawn, 0u8..6, any::<u8>(), any::<u64>());
     on_random(cases, cases / 3, inputs, |(system, drawn, shape, sporadic, seed)| {
         let system = threads(system, &drawn, shape);
@@ -422,5 +422,5 @@ fn threads_keep_what_is_said_of_them() {
         assert!(yes.get() >= *least, "{spec} is guaranteed {} times", yes.get());
     }
     let counts = [&budgets, &tied, &global, &ruled].map(Cell::get);
-    assert!(counts.iter().all(|&count| count >= 60), "{counts:?}");
+    assert!(counts.iter().all(|&count| count >= 30), "{counts:?}");
 }

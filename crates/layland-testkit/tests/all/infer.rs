@@ -103,7 +103,7 @@ fn is_usable(inferred: &Inferred) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
     fn what_is_inferred_is_what_was_simulated(

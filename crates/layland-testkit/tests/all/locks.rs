@@ -165,7 +165,7 @@ fn schedules_recur() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn ticks_run_the_same_jobs(system in periodic_system(), seed in any::<u64>()) {

