@@ -184,6 +184,8 @@ pub struct Ledger<P, T> {
     pub(crate) by_position: Vec<TaskId>,
     requests: Vec<Request>,
     next_request: usize,
+    /// When that one is due: it is asked for at every instant.
+    next_request_at: Time,
     pub(crate) asked: Vec<(RequestId, Asked, Option<Refusal>)>,
     request_ids: u32,
     /// The ids that can be given to programs, apart from new ones.
@@ -230,6 +232,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
             by_position,
             requests: system.requests.clone(),
             next_request: 0,
+            next_request_at: system.requests.first().map_or(Time::NEVER, |request| request.at),
             asked: Vec::with_capacity(n.min(64) + system.requests.len()),
             request_ids: 0,
             free: BinaryHeap::new(),
@@ -296,10 +299,7 @@ impl<P: Policy, T> Ledger<P, T> {
         if let Some(steps) = &self.steps {
             next = next.min(steps.next());
         }
-        match self.requests.get(self.next_request) {
-            Some(request) => next.min(request.at),
-            None => next,
-        }
+        next.min(self.next_request_at)
     }
 
     /// Makes room for so many timers, requests and actions, and waiting jobs of each task, so that the run
@@ -345,13 +345,15 @@ impl<P: Policy, T> Ledger<P, T> {
     /// Whether there is a request to take.
     #[inline]
     pub(crate) fn is_request_due(&self) -> bool {
-        self.requests.get(self.next_request).is_some_and(|request| request.at <= self.now)
+        self.next_request_at <= self.now
     }
 
     pub(crate) fn take_request(&mut self) -> Option<(usize, Request)> {
         let index = self.next_request;
         let due = self.requests.get(index).filter(|request| request.at <= self.now)?.clone();
         self.next_request += 1;
+        let next = self.requests.get(self.next_request);
+        self.next_request_at = next.map_or(Time::NEVER, |request| request.at);
         Some((index, due))
     }
 

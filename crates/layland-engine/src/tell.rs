@@ -4,7 +4,8 @@ use crate::Engine;
 use layland_policy::Event;
 
 /// Tells the policy of an event, now.
-#[inline]
+// In place, where it is known which event it is: a call for each is 1 % of a simulation.
+#[inline(always)]
 pub fn tell(engine: &mut impl Engine, event: Event) {
     engine.told(&event);
     engine.ledger_mut().events += 1;

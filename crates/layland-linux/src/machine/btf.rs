@@ -2,8 +2,9 @@
 //!
 //! The format is that of the kernel's documentation (`Documentation/bpf/btf.rst`): a header, a section with one
 //! description after the other, numbered from 1, and one with names. The reader steps over all descriptions once,
-//! to know where each begins, and compares names when it is asked. It believes no length and no number of the
-//! file: bytes that are no BTF are an error, or nothing is found in them.
+//! to know where each begins, and compares names when it is asked: those of the kind that is asked for, as there
+//! are a hundred thousand others. It believes no length and no number of the file: bytes that are no BTF are an
+//! error, or nothing is found in them.
 
 #[cfg(test)]
 pub(crate) mod blob;
@@ -66,6 +67,10 @@ pub struct Btf {
     names: Range<usize>,
     /// Where the description of each type begins; the first one is type 1, as 0 is `void`.
     starts: Vec<u32>,
+    /// Of these, where those of functions, of structures and of enumerations begin.
+    functions: Vec<u32>,
+    structures: Vec<u32>,
+    enumerations: Vec<u32>,
 }
 
 const MAGIC: u16 = 0xEB9F;
@@ -172,23 +177,36 @@ impl Btf {
         let header = u32_of(&bytes, 4).ok_or(BtfError::Short)? as usize;
         let types = section(&bytes, header, 8).ok_or(BtfError::Short)?;
         let names = section(&bytes, header, 16).ok_or(BtfError::Short)?;
-        let mut starts = Vec::new();
+        let [mut starts, mut functions, mut structures, mut enumerations] = [const { vec![] }; 4];
         let mut at = types.start;
         while at < types.end {
             let info = u32_of(&bytes[..types.end], at + 4).ok_or(BtfError::Short)?;
-            let (length, _) = rest(info >> 24 & 0x1F, (info & 0xFFFF) as usize)?;
-            starts.push(u32::try_from(at).map_err(|_| BtfError::Short)?);
+            let kind = info >> 24 & 0x1F;
+            let (length, _) = rest(kind, (info & 0xFFFF) as usize)?;
+            let start = u32::try_from(at).map_err(|_| BtfError::Short)?;
+            starts.push(start);
+            match kind {
+                kind::FUNCTION => functions.push(start),
+                kind::STRUCT => structures.push(start),
+                kind::ENUM | kind::ENUM64 => enumerations.push(start),
+                _ => {}
+            }
             at += DESCRIPTION + length;
         }
         if at > types.end {
             return Err(BtfError::Short);
         }
-        Ok(Btf { bytes, names, starts })
+        Ok(Btf { bytes, names, starts, functions, structures, enumerations })
     }
 
     /// The type of a number; `None` for `void`, and for a number that no type has.
     fn get(&self, number: u32) -> Option<Type<'_>> {
-        let at = *self.starts.get(usize::try_from(number.checked_sub(1)?).ok()?)? as usize;
+        self.get_at(*self.starts.get(usize::try_from(number.checked_sub(1)?).ok()?)?)
+    }
+
+    /// The type whose description begins there.
+    fn get_at(&self, start: u32) -> Option<Type<'_>> {
+        let at = start as usize;
         let info = u32_of(&self.bytes, at + 4)?;
         let kind = info >> 24 & 0x1F;
         let (length, piece) = rest(kind, (info & 0xFFFF) as usize).ok()?;
@@ -209,8 +227,9 @@ impl Btf {
     }
 
     fn is_named(&self, name: u32, wanted: &str) -> bool {
-        let rest = self.from(name).strip_prefix(wanted.as_bytes());
-        rest.is_some_and(|rest| rest.first() == Some(&0))
+        let rest = self.from(name);
+        // Where it ends first: few names are as long.
+        rest.get(wanted.len()) == Some(&0) && rest.starts_with(wanted.as_bytes())
     }
 
     fn name(&self, name: u32) -> String {
@@ -219,14 +238,17 @@ impl Btf {
         String::from_utf8_lossy(&rest[..end]).into_owned()
     }
 
-    fn types(&self) -> impl Iterator<Item = Type<'_>> {
-        (1..=self.starts.len()).filter_map(|number| self.get(u32::try_from(number).ok()?))
+    /// The first with this name of the types that begin there.
+    fn named(&self, starts: &[u32], wanted: &str) -> Option<Type<'_>> {
+        let is_it = |&&start: &&u32| {
+            u32_of(&self.bytes, start as usize).is_some_and(|name| self.is_named(name, wanted))
+        };
+        self.get_at(*starts.iter().find(is_it)?)
     }
 
     /// What a function takes and returns. Of several with this name it is the first, which loaders take, too.
     pub fn function(&self, name: &str) -> Option<Prototype> {
-        let mut functions = self.types().filter(|one| one.kind == kind::FUNCTION);
-        let function = functions.find(|one| self.is_named(one.name, name))?;
+        let function = self.named(&self.functions, name)?;
         let prototype = self.get(function.to).filter(|one| one.kind == kind::PROTOTYPE)?;
         let parameters = prototype.pieces().filter_map(|piece| {
             let (name, of) = (u32_of(piece, 0)?, u32_of(piece, 4)?);
@@ -238,14 +260,13 @@ impl Btf {
 
     /// The names of the members of a structure.
     pub fn members(&self, structure: &str) -> Option<Vec<String>> {
-        let mut structures = self.types().filter(|one| one.kind == kind::STRUCT);
-        let found = structures.find(|one| self.is_named(one.name, structure))?;
+        let found = self.named(&self.structures, structure)?;
         Some(found.pieces().filter_map(|piece| Some(self.name(u32_of(piece, 0)?))).collect())
     }
 
     /// The value of a name of any enumeration; one that is negative as in two's complement.
     pub fn value(&self, name: &str) -> Option<u64> {
-        let enumerations = self.types().filter(|one| matches!(one.kind, kind::ENUM | kind::ENUM64));
+        let enumerations = self.enumerations.iter().filter_map(|&start| self.get_at(start));
         let mut values = enumerations.flat_map(|one| one.pieces().map(move |piece| (one, piece)));
         let is_wanted =
             |piece: &[u8]| u32_of(piece, 0).is_some_and(|found| self.is_named(found, name));

@@ -200,7 +200,12 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
     fn ended(&mut self, id: TaskId, end: JobEnd) {
         let task = &mut self.ledger.tasks[id];
         task.own.cpu = NONE;
-        let executed = self.grains.to_service(task.own.executed(task.demand));
+        // A job that has completed has got all.
+        let executed = match end {
+            JobEnd::Completed => task.demand,
+            JobEnd::Aborted | JobEnd::Left => task.own.executed(task.demand),
+        };
+        let executed = self.grains.to_service(executed);
         self.recorder.ended(&task.job, self.ledger.now, end, executed);
     }
 
