@@ -260,6 +260,8 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         }
     }
 
+    /// The job on a CPU has got all its work, and is over.
+    // In place where nearly every job ends, and once more behind the steps.
     #[inline(always)]
     fn complete_on(&mut self, cpu: CpuId, id: TaskId) {
         let job = self.ledger.tasks[id].job.id;
