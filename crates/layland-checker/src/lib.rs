@@ -450,6 +450,3 @@ fn allowed_at_some_time(system: &System) -> (TaskMap<CpuSet>, TaskMap<bool>) {
     }
     (allowed, is_changing)
 }
-
-#[cfg(test)]
-mod tests;

@@ -107,58 +107,63 @@ impl Traces {
     ///
     /// If a command of the guest fails, with what it said.
     pub fn record(guest: &Guest, kernel: &Kernel, layland: &[u8]) -> io::Result<Self> {
-        let run = |set: &str, options: &str, file: &str| {
+        let booted = boot(guest, kernel, 4, layland, &Self::files(), &Self::commands())?;
+        Ok(Self::read(&booted))
+    }
+
+    fn files() -> Vec<Named> {
+        vec![("six.toml".to_owned(), EXAMPLE_6.to_owned())]
+    }
+
+    fn commands() -> Vec<Named> {
+        let run = |name: &str, set: &str, options: &str| {
             // A run with misses ends with 1; what it recorded is what counts.
-            format!(
-                "layland run {set} {options} -q --chart none -o {file}; [ $? -lt 2 ] && cat {file}"
-            )
+            let line = format!(
+                "layland run {set} {options} -q --chart none -o {name}.trace; [ $? -lt 2 ] && cat {name}.trace"
+            );
+            (name.to_owned(), line)
         };
-        let native = "--policy dl --engine deadline";
         let [five, six] = STRETCH.map(|factor| format!("--stretch {factor}x"));
-        let commands = [
-            ("fair-servers", NO_FAIR_SERVERS.to_owned()),
-            (
+        let (native, ours) = ("--policy dl --engine deadline", "--policy dl-sp --margin 0");
+        vec![
+            run(
                 "five-dl",
-                run(
-                    "demo:affinity-defect",
-                    &format!("{native} {five} --duration 1200ms --host-cpus 1-3"),
-                    "5.trace",
-                ),
+                "demo:affinity-defect",
+                &format!("{native} {five} --duration 1200ms --host-cpus 1-3"),
             ),
-            (
-                "six-dl",
-                run(
-                    "six.toml",
-                    &format!("{native} {six} --duration 190ms --host-cpus 1-2"),
-                    "6.trace",
-                ),
-            ),
-            (
-                "five-dl-sp",
-                run(
-                    "demo:affinity-defect",
-                    &format!("--policy dl-sp --margin 0 {five} --duration 1200ms"),
-                    "5-sp.trace",
-                ),
-            ),
-            (
-                "six-dl-sp",
-                run(
-                    "demo:push-defect",
-                    &format!("--policy dl-sp --margin 0 {six} --duration 190ms"),
-                    "6-sp.trace",
-                ),
-            ),
-        ];
-        let commands: Vec<_> = commands.iter().map(|(name, line)| (*name, line.as_str())).collect();
-        let booted = guest.boot(kernel, 4, layland, &[("six.toml", EXAMPLE_6)], &commands)?;
-        let text = |name: &str| only_trace(said(&booted, name));
-        said(&booted, "fair-servers");
-        Ok(Self {
+            run("six-dl", "six.toml", &format!("{native} {six} --duration 190ms --host-cpus 1-2")),
+            run("five-dl-sp", "demo:affinity-defect", &format!("{ours} {five} --duration 1200ms")),
+            run("six-dl-sp", "demo:push-defect", &format!("{ours} {six} --duration 190ms")),
+        ]
+    }
+
+    fn read(booted: &Booted) -> Self {
+        let text = |name: &str| only_trace(said(booted, name));
+        Self {
             five: [text("five-dl"), text("five-dl-sp")],
             six: [text("six-dl"), text("six-dl-sp")],
-        })
+        }
     }
+}
+
+/// A file or a command of a guest: its name, and its text or line.
+type Named = (String, String);
+
+/// Boots a guest that does this with the kernel's servers for ordinary threads turned off.
+fn boot(
+    guest: &Guest,
+    kernel: &Kernel,
+    cpus: u32,
+    layland: &[u8],
+    files: &[Named],
+    commands: &[Named],
+) -> io::Result<Booted> {
+    let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let mut lines = vec![("fair-servers", NO_FAIR_SERVERS)];
+    lines.extend(commands.iter().map(|(name, line)| (name.as_str(), line.as_str())));
+    let booted = guest.boot(kernel, cpus, layland, &files, &lines)?;
+    said(&booted, "fair-servers");
+    Ok(booted)
 }
 
 /// What a command wrote that ended well.
@@ -238,32 +243,79 @@ fn tracing(functions: &[&str], command: &str) -> String {
     line
 }
 
-/// Measures in `kernel`, with `cpus` CPUs for the tasks, and one for the manager and everything else.
-///
-/// # Errors
-///
-/// What the host could not do.
-///
-/// # Panics
-///
-/// If a command of the guest fails, with what it said.
-pub fn in_guest(
-    guest: &Guest,
-    kernel: &Kernel,
-    layland: &[u8],
-    (cpus, tasks): (u32, &[usize]),
-    amount: Amount,
-) -> io::Result<Measured> {
-    let mut files = Vec::new();
-    let mut commands = vec![("fair-servers".to_owned(), NO_FAIR_SERVERS.to_owned())];
-    // Budgets are enforced when they are used up, and not by the next tick, where the kernel can.
-    let precise = "echo HRTICK_DL >/sys/kernel/debug/sched/features";
-    commands.push(("precise".to_owned(), format!("{precise}; true")));
-    for &tasks in tasks {
-        for index in 0..amount.systems {
+/// The paper's systems that a guest runs: CPUs for the tasks, of which it has one more for the manager and everything
+/// else; numbers of tasks; and how much of them.
+#[derive(Clone, Copy)]
+pub struct Costs<'a> {
+    /// CPUs of the tasks.
+    pub cpus: u32,
+    /// Tasks of the systems.
+    pub tasks: &'a [usize],
+    /// How many systems, and how long.
+    pub amount: Amount,
+}
+
+impl Costs<'_> {
+    /// Measures in `kernel`.
+    ///
+    /// # Errors
+    ///
+    /// What the host could not do.
+    ///
+    /// # Panics
+    ///
+    /// If a command of the guest fails, with what it said.
+    pub fn measure(&self, guest: &Guest, kernel: &Kernel, layland: &[u8]) -> io::Result<Measured> {
+        let (files, commands) = (self.files(), self.commands());
+        let booted = boot(guest, kernel, self.cpus + 1, layland, &files, &commands)?;
+        Ok(self.read(kernel, &booted))
+    }
+
+    /// The same, after the examples of [`Traces`] and in their guest: booting takes as long.
+    ///
+    /// # Errors
+    ///
+    /// What the host could not do.
+    ///
+    /// # Panics
+    ///
+    /// If a command of the guest fails, with what it said; or unless there are three CPUs for the tasks, as the examples
+    /// have them.
+    pub fn measure_after_traces(
+        &self,
+        guest: &Guest,
+        kernel: &Kernel,
+        layland: &[u8],
+    ) -> io::Result<(Traces, Measured)> {
+        assert_eq!(self.cpus, 3, "the examples have three CPUs");
+        let files = [Traces::files(), self.files()].concat();
+        let commands = [Traces::commands(), self.commands()].concat();
+        let booted = boot(guest, kernel, self.cpus + 1, layland, &files, &commands)?;
+        Ok((Traces::read(&booted), self.read(kernel, &booted)))
+    }
+
+    /// Every system: its tasks, and its number.
+    fn systems(&self) -> impl Iterator<Item = (usize, u64)> {
+        let each = |tasks| (0..self.amount.systems).map(move |index| (tasks, index));
+        self.tasks.iter().copied().flat_map(each)
+    }
+
+    fn files(&self) -> Vec<Named> {
+        let file = |(tasks, index)| {
+            let system = sets::drawn(self.cpus, tasks, index);
+            let system = system.expect("the utilization can be had");
+            (format!("{tasks}-{index}.toml"), sets::file(&system))
+        };
+        self.systems().map(file).collect()
+    }
+
+    fn commands(&self) -> Vec<Named> {
+        // Budgets are enforced when they are used up, and not by the next tick, where the kernel can.
+        let precise = "echo HRTICK_DL >/sys/kernel/debug/sched/features";
+        let mut commands = vec![("precise".to_owned(), format!("{precise}; true"))];
+        let Costs { cpus, amount, .. } = self;
+        for (tasks, index) in self.systems() {
             let set = format!("{tasks}-{index}.toml");
-            let system = sets::drawn(cpus, tasks, index).expect("the utilization can be had");
-            files.push((set.clone(), sets::file(&system)));
             let time = format!("--duration {}s", amount.seconds);
             let native = format!(
                 "layland run {set} --policy dl --engine deadline --force {time} --host-cpus 1-{cpus} --chart none"
@@ -276,29 +328,29 @@ pub fn in_guest(
                 commands.push((name(policy), line));
             }
         }
+        commands
     }
-    let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    let lines: Vec<_> =
-        commands.iter().map(|(name, line)| (name.as_str(), line.as_str())).collect();
-    let booted = guest.boot(kernel, cpus + 1, layland, &files, &lines)?;
-    said(&booted, "fair-servers");
-    let mut measured =
-        Measured { place: kernel.label.clone(), traced: Vec::new(), dispatched: Vec::new() };
-    for &tasks in tasks {
-        let all = |what: &str| {
-            let each = (0..amount.systems).map(|index| format!("{what}-{tasks}-{index}"));
-            each.flat_map(|name| graph::calls(said(&booted, &name))).collect()
-        };
-        measured.traced.push(Traced { tasks, pushes: all("push"), others: all("others") });
-        for policy in ["dl", "dl-sp"] {
-            let each = (0..amount.systems).map(|index| {
-                let ran = booted.ran(&format!("{policy}-{tasks}-{index}"));
-                document(ran.code, &ran.output)
-            });
-            measured.dispatched.push(Dispatched { policy, cpus, tasks, runs: each.collect() });
+
+    fn read(&self, kernel: &Kernel, booted: &Booted) -> Measured {
+        let Costs { cpus, amount, .. } = *self;
+        let mut measured =
+            Measured { place: kernel.label.clone(), traced: Vec::new(), dispatched: Vec::new() };
+        for &tasks in self.tasks {
+            let all = |what: &str| {
+                let each = (0..amount.systems).map(|index| format!("{what}-{tasks}-{index}"));
+                each.flat_map(|name| graph::calls(said(booted, &name))).collect()
+            };
+            measured.traced.push(Traced { tasks, pushes: all("push"), others: all("others") });
+            for policy in ["dl", "dl-sp"] {
+                let each = (0..amount.systems).map(|index| {
+                    let ran = booted.ran(&format!("{policy}-{tasks}-{index}"));
+                    document(ran.code, &ran.output)
+                });
+                measured.dispatched.push(Dispatched { policy, cpus, tasks, runs: each.collect() });
+            }
         }
+        measured
     }
-    Ok(measured)
 }
 
 /// Measures the dispatcher on this machine, with as many tasks for each CPU as the paper has; none, and why, where

@@ -92,7 +92,9 @@ const CASES: [Case; 10] = [
         ..case("amc", "demo:mixed-overrun", "amc", "--stretch 5x --margin 3ms")
     },
 ];
-/// Of these, those that other kernels and machines are tried with.
+/// Of these, one of each family: the short form.
+const FAMILIES: [&str; 7] = ["g-edf", "plain", "p-edf", "hpa-edf", "dl-sp", "run", "amc"];
+/// Of these, those that other kernels are tried with.
 const SOME: [&str; 3] = ["g-edf", "dl-sp", "run"];
 
 const fn case(
@@ -200,18 +202,22 @@ fn policies_carried_on_other_kernels() {
             judge(kernel, &booted, &SOME);
             continue;
         }
-        let every = CASES.map(|case| case.name);
         let side_by_side = engines::commands("side-by-side.toml").map(named);
-        let all = [doctors().to_vec(), commands(&every), side_by_side.to_vec(), faults()].concat();
+        let all =
+            [doctors().to_vec(), commands(&FAMILIES), side_by_side.to_vec(), faults()].concat();
         let booted = boot(guest, kernel, 4, &all);
         doctor::judge(kernel, &booted);
-        judge(kernel, &booted, &every);
+        judge(kernel, &booted, &FAMILIES);
         judge_side_by_side(kernel, &Compared::read(&booted));
         judge_faults(kernel, &booted);
     }
-    // The long form: more CPUs than tasks.
+    // The long form: every policy, more CPUs than tasks, and a task that waits longer than the watchdog of the kernel.
     for kernel in guest.chosen(&[], &["7.3"]) {
-        judge(kernel, &boot(guest, kernel, 8, &commands(&SOME)), &SOME);
+        let every = CASES.map(|case| case.name);
+        let all = [commands(&every), vec![named((STARVING.0, STARVING.1.to_owned()))]].concat();
+        let booted = boot(guest, kernel, 8, &all);
+        judge(kernel, &booted, &every);
+        judge_starved(kernel, &booted);
     }
 }
 
@@ -256,6 +262,19 @@ fn judge_case(kernel: &Kernel, case: &Case, ran: &Value) {
     }
 }
 
+/// The watchdog of the kernel would end everything after 30 s.
+const STARVING: (&str, &str) = (
+    "starved",
+    "layland run starved.toml --policy p-rm --manager dedicated --engine ext --duration 34s --json --quiet",
+);
+
+fn judge_starved(kernel: &Kernel, booted: &Booted) {
+    let label = &kernel.label;
+    let starved = document(booted.ran(STARVING.0));
+    assert!(starved["end_ns"].as_u64() >= Some(34_000_000_000), "{label}: {starved:#}");
+    assert_eq!(starved["doubts"], Value::Array(Vec::new()), "{label}: {starved:#}");
+}
+
 /// What is done to runs.
 fn faults() -> Vec<(String, String)> {
     let named = |name: &str, line: String| (name.to_owned(), line);
@@ -275,11 +294,6 @@ fn faults() -> Vec<(String, String)> {
             "overrun",
             "layland run six.toml --policy dl-sp --margin 5ms --overrun a=3x --engine ext --duration 1500ms --check --json"
                 .to_owned(),
-        ),
-        // The watchdog of the kernel would end everything after 30 s.
-        named(
-            "starved",
-            "layland run starved.toml --policy p-rm --manager dedicated --engine ext --duration 34s --json --quiet".to_owned(),
         ),
         named(
             "second",
@@ -322,9 +336,6 @@ fn judge_faults(kernel: &Kernel, booted: &Booted) {
         let is_late = task["missed"].as_u64() > Some(0);
         assert_eq!(is_late, task["name"] == "a", "{label}: {task}");
     }
-    let starved = document(booted.ran("starved"));
-    assert!(starved["end_ns"].as_u64() >= Some(34_000_000_000), "{label}: {starved:#}");
-    assert_eq!(starved["doubts"], Value::Array(Vec::new()), "{label}: {starved:#}");
     // One scheduler can be loaded: the other run is named, and not fought.
     let second = booted.ran("second");
     assert_eq!(second.code, Some(5), "{label}: {second}");

@@ -10,7 +10,7 @@ use crate::{Ready, ready};
 use layland_model::{Duration, TaskId};
 use layland_system_tests::WITH_DEADLINE;
 use layland_system_tests::overheads::{
-    Amount, Dispatched, Measured, Traces, imported, in_guest, sets, waits,
+    Amount, Costs, Dispatched, Measured, Traces, imported, sets, waits,
 };
 
 /// By how much an emulated machine is behind its decisions.
@@ -23,11 +23,10 @@ fn figures_6_9_and_10_on_other_kernels() {
     let kernels = guest.labelled(&WITH_DEADLINE);
     let Some(newest) = kernels.last() else { return };
     eprintln!("{}: {}", newest.label, newest.package);
-    let traces = Traces::record(guest, newest, layland).expect("QEMU runs");
-    judge_traces(&newest.label, &traces);
     // As many tasks for each CPU as the paper has, and fewer CPUs: all CPUs of a guest share one of this machine.
-    let amount = Amount { systems: 1, seconds: 1 };
-    let measured = in_guest(guest, newest, layland, (3, &[6]), amount).expect("QEMU runs");
+    let costs = Costs { cpus: 3, tasks: &[6], amount: Amount { systems: 1, seconds: 1 } };
+    let (traces, measured) = costs.measure_after_traces(guest, newest, layland).expect("QEMU runs");
+    judge_traces(&newest.label, &traces);
     judge_costs(&newest.label, &measured);
 }
 

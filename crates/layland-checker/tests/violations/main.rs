@@ -2,13 +2,17 @@
 //!
 //! Long because each kind of violation has its own smallest trace.
 
-use super::*;
-use layland_model::{JobOrder, Request, Service, Speed};
-use layland_trace::testing::{at, id, naive, segment, task};
-use layland_trace::{Job, JobEnd, JobRecord, Mark, Segment};
-use proptest::prelude::*;
-
 mod affinity;
+mod mixed;
+
+use layland_checker::{Evidence, Milestone, Origin, Violation, check, check_with};
+use layland_model::{
+    Change, CpuId, CpuSet, Duration, ExecutionModel, Group, Index, JobOrder, Rate, Request,
+    RequestKind, ScheduleRule, Service, Speed, System, Task, TaskId,
+};
+use layland_trace::testing::{at, id, naive, segment, task};
+use layland_trace::{Job, JobEnd, JobRecord, Mark, MarkKind, Segment, Trace};
+use proptest::prelude::*;
 
 fn done(task: u32, seq: u64, release: i64, deadline: i64, end: i64, executed: i64) -> JobRecord {
     let release = at(release);
@@ -85,6 +89,7 @@ macro_rules! assert_found {
     };
 }
 
+// After the macro, which it has from here.
 mod set;
 
 #[test]
