@@ -50,7 +50,7 @@ fn cyclictest_keeps_its_class_beside_noise() {
     // It wants to be ordinary when it starts, and ties its second thread to a CPU: SCHED_DEADLINE takes such a thread
     // where that CPU is a root domain alone.
     let mut program = Command::new("cyclictest");
-    program.args(["-q", "-D", "4", "-i", "5000", "--policy", "other"]).stdout(Stdio::piped());
+    program.args(["-q", "-D", "2", "-i", "5000", "--policy", "other"]).stdout(Stdio::piped());
     let program = program.spawn().unwrap();
     let threads = format!("/proc/{}/task", program.id());
     wait_until("it has two threads", || fs::read_dir(&threads).is_ok_and(|all| all.count() == 2));
@@ -260,7 +260,7 @@ fn the_script_compares_classes() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/compare_classes.py");
     let compared = Command::new("python3")
         .args([script, "--program", env!("CARGO_BIN_EXE_layland")])
-        .args(["--rounds", "1", "--seconds", "2", "--class", "fair class", "--class", "exec p-edf"])
+        .args(["--rounds", "1", "--seconds", "1", "--class", "fair class", "--class", "exec p-edf"])
         .output()
         .unwrap();
     assert!(compared.status.success(), "{compared:?}");

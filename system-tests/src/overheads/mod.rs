@@ -279,8 +279,8 @@ impl Costs<'_> {
     ///
     /// # Panics
     ///
-    /// If a command of the guest fails, with what it said; or unless there are three CPUs for the tasks, as the examples
-    /// have them.
+    /// If a command of the guest fails, with what it said; or unless there are three CPUs for the tasks, as the
+    /// examples have them.
     pub fn measure_after_traces(
         &self,
         guest: &Guest,

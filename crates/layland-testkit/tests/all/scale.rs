@@ -16,7 +16,7 @@ fn system(cpus: usize, percent: i64, affinities: Affinities, seed: u64) -> Syste
     recipe.affinities = affinities;
     recipe.periods = Periods::LogUniform {
         min: Duration::from_ms(5),
-        max: Duration::from_ms(40),
+        max: Duration::from_ms(20),
         granularity: Duration::from_ms(1),
     };
     recipe.generator().and_then(|generator| generator.generate(0)).expect("the recipe is feasible")
@@ -33,7 +33,7 @@ fn keep_their_rules(system: &System) -> usize {
         }
         let Ok(policy) = registry().build(&info.name, system) else { continue };
         let (rule, mut trace) = (policy.rule(), Trace::default());
-        simulate(system, policy, &mut trace, &SimOptions::until(Time::from_ms(45)))
+        simulate(system, policy, &mut trace, &SimOptions::until(Time::from_ms(25)))
             .expect("in range");
         let report = check(&trace, system, &rule, 5);
         assert!(report.is_clean(), "{}: {report}", info.name);
