@@ -260,7 +260,7 @@ fn the_script_compares_classes() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/compare_classes.py");
     let compared = Command::new("python3")
         .args([script, "--program", env!("CARGO_BIN_EXE_layland")])
-        .args(["--rounds", "1", "--seconds", "1", "--class", "fair class", "--class", "exec p-edf"])
+        .args(["--rounds", "1", "--seconds", "2", "--class", "fair class", "--class", "exec p-edf"])
         .output()
         .unwrap();
     assert!(compared.status.success(), "{compared:?}");
