@@ -214,7 +214,7 @@ fn policies_carried_on_other_kernels() {
     // The long form: every policy, more CPUs than tasks, and a task that waits longer than the watchdog of the kernel.
     for kernel in guest.chosen(&[], &["7.3"]) {
         let every = CASES.map(|case| case.name);
-        let all = [commands(&every), vec![named((STARVING.0, STARVING.1.to_owned()))]].concat();
+        let all = [commands(&every), vec![named(("starved", STARVED_RUN.to_owned()))]].concat();
         let booted = boot(guest, kernel, 8, &all);
         judge(kernel, &booted, &every);
         judge_starved(kernel, &booted);
@@ -263,14 +263,11 @@ fn judge_case(kernel: &Kernel, case: &Case, ran: &Value) {
 }
 
 /// The watchdog of the kernel would end everything after 30 s.
-const STARVING: (&str, &str) = (
-    "starved",
-    "layland run starved.toml --policy p-rm --manager dedicated --engine ext --duration 34s --json --quiet",
-);
+const STARVED_RUN: &str = "layland run starved.toml --policy p-rm --manager dedicated --engine ext --duration 34s --json --quiet";
 
 fn judge_starved(kernel: &Kernel, booted: &Booted) {
     let label = &kernel.label;
-    let starved = document(booted.ran(STARVING.0));
+    let starved = document(booted.ran("starved"));
     assert!(starved["end_ns"].as_u64() >= Some(34_000_000_000), "{label}: {starved:#}");
     assert_eq!(starved["doubts"], Value::Array(Vec::new()), "{label}: {starved:#}");
 }
