@@ -15,6 +15,7 @@ use layland_testkit::graphs::{with_edges, with_one_deadline};
 use layland_testkit::{registry, ticks};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::path::Path;
 
 const KINDS: [&str; 7] = ["li", "graham", "long", "path", "order", "chains", "order-chains"];
 const HORIZON: Time = Time::from_ns(400);
@@ -247,7 +248,7 @@ fn schedules_are_those_of_the_tick_simulator() {
 /// The allocations of the vectors, where every node has work, as a task must.
 #[test]
 fn the_policy_gives_what_the_vectors_say() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/vectors/precedence/dag-analysis.json");
+    let path = Path::new(crate::VECTORS).join("precedence/dag-analysis.json");
     let vectors: Vec<Value> =
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let mut given = 0;

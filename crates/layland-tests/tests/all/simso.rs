@@ -1,5 +1,5 @@
 //! Schedules of SimSo: the policies that its files are given make the same ones. `tools/compare_simso.py` writes the
-//! vectors; `vectors/simso/README.md` has the command.
+//! vectors; `crates/layland-testkit/vectors/simso/README.md` has the command.
 
 use layland_config::{Agreement, Format, Host, SIMSO_SCHEDULERS, read};
 use layland_model::Time;
@@ -36,7 +36,7 @@ fn number(value: &Value) -> i64 {
 
 #[test]
 fn policies_make_the_schedules_of_simso() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/simso");
+    let folder = Path::new(crate::VECTORS).join("simso");
     let (mut seen, mut jobs) = (BTreeSet::new(), 0);
     for entry in fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! The tests of the test kit as one program, a module each: they share most of the code that a program of each would
+//! The tests with the test kit as one program, a module each: they share most of the code that a program of each would
 //! build and link again. What measures its whole process is a program of its own.
 
 mod admission;
@@ -63,3 +63,6 @@ mod vectors;
 mod virtual_deadlines;
 mod yields;
 mod zero_slack;
+
+/// The vectors that this project ships.
+const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../layland-testkit/vectors");

@@ -207,7 +207,12 @@ fn no_circle_is_larger_than_three_files() {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(super::root().join("crates")).expect("the crates are there") {
         let name = entry.expect("it can be read").file_name().to_string_lossy().into_owned();
-        let sources = Crate::read(&format!("crates/{name}/src"));
+        let folder = format!("crates/{name}/src");
+        // One crate is tests alone.
+        if !super::root().join(&folder).exists() {
+            continue;
+        }
+        let sources = Crate::read(&folder);
         for circle in sources.circles().iter().filter(|circle| circle.len() > LARGEST) {
             found.push(format!("{}: {}", circle.len(), circle.join(" ")));
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 #[test]
 fn every_shipped_vector_passes() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
+    let root = Path::new(crate::VECTORS);
     for (folder, count) in [
         ("edf-affinity", 93),
         ("run-qps", 44),
@@ -81,8 +81,7 @@ fn a_wrong_expectation_fails() {
         ("run-qps/rq-43", "333334", "333333"),
     ];
     for (name, right, wrong) in changes {
-        let file = format!("vectors/{name}.json");
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let path = Path::new(crate::VECTORS).join(format!("{name}.json"));
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.contains(right), "{right}");
         let vector: serde_json::Value =
