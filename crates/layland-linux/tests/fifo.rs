@@ -169,7 +169,7 @@ fn every_policy_is_in_time_on_a_quiet_machine() {
         if let Some(slack) = slack(&info.name, &system) {
             system = with_slack(&system, &slack);
         }
-        runs_in_time(&info.name, &system, Duration::from_ms(400));
+        runs_in_time(&info.name, &system, Duration::from_ms(200));
     }
 }
 
@@ -187,7 +187,7 @@ fn policies_migrate_on_a_quiet_machine() {
         {
             system = with_margin(&system, &Margin::default());
         }
-        runs_in_time(spec, &system, Duration::from_ms(600));
+        runs_in_time(spec, &system, Duration::from_ms(300));
     }
 }
 
@@ -204,7 +204,7 @@ fn optimal_policies_meet_deadlines_on_a_quiet_machine() {
     let whole = ["run", "qps", "qps:master=edf", "dp-wrap", "lre-tl", "u-edf"];
     for spec in whole.into_iter().chain(["pd2:quantum=1ms", "er-pd2:quantum=1ms"]) {
         let system = with_slack(&not_partitioned(), &Margin::Fraction(Rate::new(1, 10)));
-        runs_in_time(spec, &system, Duration::from_ms(1200));
+        runs_in_time(spec, &system, Duration::from_ms(600));
     }
     for spec in ["qps", "qps:master=edf"] {
         let mut system = not_partitioned();
@@ -213,7 +213,7 @@ fn optimal_policies_meet_deadlines_on_a_quiet_machine() {
             task.behaviour = Behaviour::Sporadic(layland_model::Separation::Uniform { max });
         }
         let system = with_slack(&system, &Margin::Fraction(Rate::new(1, 10)));
-        runs_in_time(spec, &system, Duration::from_ms(1200));
+        runs_in_time(spec, &system, Duration::from_ms(600));
     }
 }
 
@@ -248,7 +248,7 @@ fn pieces_of_split_tasks_follow_each_other_on_a_quiet_machine() {
         let rule = Registry::standard().build(spec, &system).unwrap().rule();
         let ScheduleRule::Split { pieces } = &rule else { panic!("{spec}: {rule:?}") };
         assert!(pieces.values().any(|own| own.len() == 2), "{spec}: {pieces:?}");
-        runs_in_time(spec, &system, Duration::from_ms(1200));
+        runs_in_time(spec, &system, Duration::from_ms(600));
     }
 }
 

@@ -89,4 +89,5 @@ pub use policy::{
 };
 pub use refusal::{Refusal, RefusalKind};
 pub use registry::{BuildError, RegisterError, Registry};
+pub use spoken::{FAMILIES, SYNONYMS};
 pub use state::State;

@@ -263,6 +263,3 @@ fn did_you_mean_one(policies: &[String]) -> String {
 fn listed(known: &[Text]) -> String {
     if known.is_empty() { "none".to_owned() } else { known.join(", ") }
 }
-
-#[cfg(test)]
-mod tests;

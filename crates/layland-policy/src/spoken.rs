@@ -29,8 +29,8 @@ const ABBREVIATIONS: [(&str, &str); 8] = [
     ("fixed-priority", "fp"),
 ];
 
-/// Other names of one policy.
-const SYNONYMS: [(&str, &str); 32] = [
+/// Other names of one policy, each with that of the registry.
+pub const SYNONYMS: [(&str, &str); 32] = [
     ("sched-deadline", "dl"),
     ("deadline", "dl"),
     ("linux", "dl"),
@@ -66,7 +66,7 @@ const SYNONYMS: [(&str, &str); 32] = [
 ];
 
 /// Names of families and of what is not there: what each means, and what could be meant.
-const FAMILIES: [(&[&str], &str, &[&str]); 17] = [
+pub const FAMILIES: [(&[&str], &str, &[&str]); 17] = [
     (&["fl", "fair-lateness"], "fair lateness is global or clustered", &["g-fl", "c-fl"]),
     (
         &[
@@ -229,6 +229,3 @@ pub(crate) fn nearest_name<'a>(
 ) -> Option<&'a str> {
     if name.chars().count() < 4 { None } else { nearest(name, names) }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,6 @@
 //! What names mean.
 
-use crate::Registry;
+use layland_policy::{FAMILIES, Registry, SYNONYMS};
 
 fn canonical(name: &str) -> Result<String, String> {
     Registry::standard().canonical(name).map_err(|error| error.to_string())
@@ -84,7 +84,7 @@ fn a_family_is_explained() {
 #[test]
 fn families_name_what_there_is() {
     let registry = Registry::standard();
-    for (words, what, policies) in super::FAMILIES {
+    for (words, what, policies) in FAMILIES {
         for policy in policies {
             assert!(registry.find(policy).is_some(), "{what}: {policy}");
         }
@@ -93,7 +93,7 @@ fn families_name_what_there_is() {
             assert!(canonical(word).is_err(), "{word}");
         }
     }
-    for (name, policy) in super::SYNONYMS {
+    for (name, policy) in SYNONYMS {
         assert_eq!(canonical(name).as_deref(), Ok(policy));
     }
 }

@@ -1,7 +1,7 @@
 //! Names, options and what is wrong with them.
 
-use super::*;
-use layland_model::{Duration, Order, Service, Task};
+use layland_model::{Duration, Order, Service, System, Task};
+use layland_policy::{PolicyInfo, Registry, Values, ordered};
 
 fn system() -> System {
     System::new(2, vec![Task::implicit("a", Service::from_ms(1), Duration::from_ms(5))])
@@ -11,7 +11,7 @@ fn system() -> System {
 fn names_are_unique_and_each_policy_builds() {
     let registry = Registry::standard();
     for (at, info) in registry.iter().enumerate() {
-        assert!(registry.policies[..at].iter().all(|other| other.name != info.name));
+        assert!(registry.iter().take(at).all(|other| other.name != info.name));
         let mut system = system();
         system.tasks.values_mut().for_each(|task| task.priority = Some(1));
         assert!(registry.build(&info.name, &system).is_ok(), "{}", info.name);
