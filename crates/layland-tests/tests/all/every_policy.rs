@@ -76,7 +76,7 @@ fn horizon(system: &System) -> Time {
 fn cases() -> u32 {
     #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
     let asked = std::env::var("CASES").ok().and_then(|text| text.parse().ok());
-    asked.unwrap_or(60)
+    asked.unwrap_or(40)
 }
 
 /// Runs a property for every policy, on random systems that the policy takes. The property says whether it

@@ -33,7 +33,7 @@ fn keep_their_rules(system: &System) -> usize {
         }
         let Ok(policy) = registry().build(&info.name, system) else { continue };
         let (rule, mut trace) = (policy.rule(), Trace::default());
-        simulate(system, policy, &mut trace, &SimOptions::until(Time::from_ms(25)))
+        simulate(system, policy, &mut trace, &SimOptions::until(Time::from_ms(15)))
             .expect("in range");
         let report = check(&trace, system, &rule, 5);
         assert!(report.is_clean(), "{}: {report}", info.name);
