@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 
 /// Runs a property on this many random inputs; the property says whether it had something to say,
-/// which must be so at least `least` times. Half of both, unless the environment has `CASES`, which asks for longer runs.
+/// which must be so at least `least` times.
 ///
 /// # Panics
 /// If the property fails, or has too little to say.
@@ -21,9 +21,7 @@ pub fn on_random<S: Strategy + 'static>(
     inputs: S,
     property: impl Fn(S::Value) -> Result<bool, TestCaseError>,
 ) {
-    #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
-    let part = if std::env::var_os("CASES").is_some() { 1 } else { 2 };
-    on_boxed(cases / part, least / part, &inputs.boxed(), &property);
+    on_boxed(cases, least, &inputs.boxed(), &property);
 }
 
 /// Compiled once for each type of inputs, where the runner of properties would be for each property: that took a
