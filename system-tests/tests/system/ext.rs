@@ -217,7 +217,7 @@ fn policies_carried_on_other_kernels() {
         }
         judge_faults(kernel, &booted);
     }
-    // The long form, again: every policy, more CPUs than tasks, and a task that waits longer than the watchdog of the kernel.
+    // And every policy, more CPUs than tasks, and a task that waits longer than the watchdog of the kernel.
     for kernel in guest.chosen(&[], &["7.3"]) {
         let every = CASES.map(|case| case.name);
         let all = [commands(&every), vec![named(("starved", STARVED_RUN.to_owned()))]].concat();
