@@ -1,6 +1,6 @@
 //! No job of a simulation takes longer than the bounds for graphs allow, in sets that are accepted.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test all graphs_in_time` for the long form.
+//! `CASES=20000 cargo test -p layland-tests --test together graphs_in_time` for the long form.
 
 use layland_analysis::Verdict;
 use layland_gen::Random;

@@ -1,7 +1,7 @@
 //! Demand, spinning and blocking of EDF with MSRP, beside the criterion at every instant, beside SRP on one CPU, and
 //! beside simulations.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test all msrp_by_demand` simulates more.
+//! `CASES=20000 cargo test -p layland-tests --test together msrp_by_demand` simulates more.
 
 use layland_analysis::locking::{between::demand, stack};
 use layland_analysis::{Assumption, Verdict};

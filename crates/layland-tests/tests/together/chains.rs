@@ -1,6 +1,6 @@
 //! No chain of a simulation takes longer than its bound, and under logical execution time some take as long.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test all chains:: -- --nocapture` for the long form, which tells how
+//! `CASES=20000 cargo test -p layland-tests --test together chains:: -- --nocapture` for the long form, which tells how
 //! near they come.
 
 use layland_analysis::TestKind;

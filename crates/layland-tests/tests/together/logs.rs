@@ -1,7 +1,7 @@
 //! Damaged logs of runs reach no policy: `replay` says which record is impossible, or finds another decision.
 //!
 //! Logs are made from simulations of every policy, told as an engine for threads tells them. A longer run:
-//! `CASES=100 cargo test --release -p layland-tests --test all logs`.
+//! `CASES=100 cargo test --release -p layland-tests --test together logs`.
 
 use layland_gen::Random;
 use layland_linux::{Entry, Log, LogFile, Record, replay};

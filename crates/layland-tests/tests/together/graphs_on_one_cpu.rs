@@ -1,7 +1,7 @@
 //! Graphs that are on one CPU each, under EDF and fixed priorities: no job of an accepted set takes longer than its
 //! bound, a *no* is a miss of the densest run, and where that is known the answers are those of sequential tasks.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test all graphs_on_one_cpu` for the long form.
+//! `CASES=20000 cargo test -p layland-tests --test together graphs_on_one_cpu` for the long form.
 
 use layland_analysis::uniprocessor::{edf, edf_response, fixed_priority};
 use layland_analysis::{Assumption, Verdict, graph};

@@ -1,7 +1,7 @@
 //! `layland-guarantee` against simulation: for every policy of the registry, what is guaranteed does not
 //! miss, what is refuted does, and no bound is exceeded.
 //!
-//! A longer run: `CASES=100000 cargo test --release -p layland-tests --test all check`.
+//! A longer run: `CASES=100000 cargo test --release -p layland-tests --test together check`.
 
 use layland_analysis::Verdict;
 use layland_gen::{Aspect, Random};

@@ -1,7 +1,7 @@
 //! What `layland check` says of a system holds for every exploration of it: explorations change no partition, no
 //! fixed priority and nothing that is decided before the first release, and cost no time of their own.
 //!
-//! A longer run: `CASES=2000 cargo test --release -p layland-tests --test all explore`.
+//! A longer run: `CASES=2000 cargo test --release -p layland-tests --test together explore`.
 
 use layland_analysis::Verdict;
 use layland_gen::Random;

@@ -1,7 +1,7 @@
 //! The analyses for affinities against simulation, against the obvious form of the reduction, and against
 //! the analyses without affinities.
 //!
-//! A longer run: `CASES=100000 cargo test --release -p layland-tests --test all masks`.
+//! A longer run: `CASES=100000 cargo test --release -p layland-tests --test together masks`.
 
 use layland_analysis::affinity::{busy, edf, feasibility, fixed_priority, hpa_speed};
 use layland_analysis::global_edf::{Slacks, rta};

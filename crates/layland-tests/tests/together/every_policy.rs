@@ -6,7 +6,7 @@
 //!
 //! Long because every property of every policy is here, with the systems that they are drawn from.
 //!
-//! A longer run: `CASES=5000 cargo test --release -p layland-tests --test all every_policy`.
+//! A longer run: `CASES=5000 cargo test --release -p layland-tests --test together every_policy`.
 
 use layland_checker::{Violation, check};
 use layland_gen::{Aspect, Random};

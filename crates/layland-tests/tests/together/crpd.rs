@@ -1,7 +1,7 @@
 //! Cache-related preemption delays: the simulator against a twin that goes tick by tick, the analyses against lists of
 //! blocks, against simulations and against each other, and who refuses sets with them.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test all crpd` for the long form.
+//! `CASES=20000 cargo test -p layland-tests --test together crpd` for the long form.
 
 use crate::schedules::{build, finished, run, violations};
 use layland_analysis::crpd::edf::{Counted, Demand, by_deadline};
