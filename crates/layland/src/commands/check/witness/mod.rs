@@ -24,7 +24,7 @@ use layland_model::{
     Time, counted,
 };
 use layland_policy::{Policy, Registry};
-use layland_sim::{SimOptions, simulate};
+use layland_sim::{Horizon, SimOptions, simulate};
 use layland_trace::{Job, JobEnd, JobRecord, Recorder, Trace, Window};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -268,7 +268,30 @@ impl Search<'_> {
     /// The first job of a run that is late, among so many.
     fn misses(&self, run: System, origin: Origin, jobs: u64) -> Option<Witness> {
         let end = until(&run, jobs);
-        self.late(run, origin, end)
+        match self.repeats_in_time(&run, end) {
+            true => None,
+            false => self.late(run, origin, end),
+        }
+    }
+
+    /// Whether the run repeats itself well before this time, and no job was late until then: then none ever is.
+    fn repeats_in_time(&self, run: &System, end: Time) -> bool {
+        // A run that does not is simulated again from its beginning. That must not take much longer.
+        let at_most = Time::from_ns(end.ns() / 4);
+        if run.hyperperiod().is_none_or(|length| Time::ZERO + length > at_most) {
+            return false;
+        }
+        let Ok(policy) = self.registry.build(self.spec, self.system) else { return false };
+        let late = AtomicBool::new(false);
+        let mut first = FirstLate { late: &late, found: None };
+        let options = SimOptions {
+            horizon: Horizon::Recurrence { at_most },
+            interrupt: Some(&late),
+            ..SimOptions::until(end)
+        };
+        // What is drawn does not repeat itself, and is refused.
+        let outcome = simulate(run, policy, &mut first, &options);
+        outcome.is_ok_and(|outcome| outcome.cycle.is_some()) && first.found.is_none()
     }
 
     fn late(&self, run: System, origin: Origin, end: Time) -> Option<Witness> {
