@@ -188,7 +188,7 @@ fn plain(text: &str) -> Option<System> {
         generator: keys.generator,
         seed: keys.seed,
         parameters: (keys.parameters.into_iter())
-            .map(|(key, value)| (key.to_owned(), value.into_owned()))
+            .map(|(key, value)| (key.into(), value.into()))
             .collect(),
     });
     system.validate().is_empty().then_some(system)
@@ -293,15 +293,19 @@ fn plain_line(system: &System) -> String {
     for (at, task) in system.tasks.values().enumerate() {
         line += if at == 0 { ",\"task\":[{\"name\":" } else { ",{\"name\":" };
         quote(&task.name, &mut line);
-        let _ = write!(line, ",\"period\":\"{}\"", task.period);
+        line += ",\"period\":\"";
+        task.period.append_to(&mut line);
         if task.deadline != task.period {
-            let _ = write!(line, ",\"deadline\":\"{}\"", task.deadline);
+            line += "\",\"deadline\":\"";
+            task.deadline.append_to(&mut line);
         }
-        let _ = write!(line, ",\"wcet\":\"{}\"", task.own_wcet());
+        line += "\",\"wcet\":\"";
+        task.own_wcet().append_to(&mut line);
         if task.offset != Duration::ZERO {
-            let _ = write!(line, ",\"offset\":\"{}\"", task.offset);
+            line += "\",\"offset\":\"";
+            task.offset.append_to(&mut line);
         }
-        line.push('}');
+        line += "\"}";
     }
     if !system.tasks.is_empty() {
         line.push(']');

@@ -4,13 +4,14 @@
 use crate::GenError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
+use std::sync::Arc;
 
 #[derive(Default)]
-pub(crate) struct Writer(pub(crate) BTreeMap<String, String>);
+pub(crate) struct Writer(pub(crate) BTreeMap<Arc<str>, Arc<str>>);
 
 impl Writer {
     pub(crate) fn put(&mut self, name: &str, value: impl ToString) {
-        let before = self.0.insert(name.to_owned(), value.to_string());
+        let before = self.0.insert(name.into(), value.to_string().into());
         assert!(before.is_none(), "`{name}` is written once");
     }
 
@@ -22,7 +23,7 @@ impl Writer {
 
 /// Reads parameters, those of one part by their names in it, and knows which were read.
 pub(crate) struct Reader<'a> {
-    parameters: &'a BTreeMap<String, String>,
+    parameters: &'a BTreeMap<Arc<str>, Arc<str>>,
     read: BTreeSet<String>,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct Part<'r, 'a> {
 const HELP: &str = "take the provenance as the generator wrote it";
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(parameters: &'a BTreeMap<String, String>) -> Reader<'a> {
+    pub(crate) fn new(parameters: &'a BTreeMap<Arc<str>, Arc<str>>) -> Reader<'a> {
         Reader { parameters, read: BTreeSet::new() }
     }
 
@@ -64,11 +65,11 @@ impl<'a> Reader<'a> {
 
     /// That no parameter is left unread.
     pub(crate) fn finish(self) -> Result<(), GenError> {
-        match self.parameters.keys().find(|name| !self.read.contains(*name)) {
+        match self.parameters.keys().find(|name| !self.read.contains(&***name)) {
             None => Ok(()),
             Some(name) => {
                 let problem = "an unknown parameter";
-                Err(GenError::Provenance { name: name.clone(), problem, help: HELP })
+                Err(GenError::Provenance { name: name.to_string(), problem, help: HELP })
             }
         }
     }
@@ -77,7 +78,7 @@ impl<'a> Reader<'a> {
         let missing =
             || GenError::Provenance { name: name.to_owned(), problem: "no parameter", help: HELP };
         self.read.insert(name.to_owned());
-        self.parameters.get(name).map(String::as_str).ok_or_else(missing)
+        self.parameters.get(name).map(|text| &**text).ok_or_else(missing)
     }
 }
 

@@ -299,7 +299,7 @@ impl Generator {
             if !recipe.feasible || hall_condition(&system) {
                 let mut provenance = self.provenance.clone();
                 if let Some(own) = provenance.parameters.get_mut(INDEX) {
-                    *own = index.to_string();
+                    *own = index.to_string().into();
                 }
                 system.provenance = Some(provenance);
                 return Ok(system);
@@ -341,7 +341,9 @@ impl Generator {
                 return Ok(None);
             };
             let wcet = share(u, period, granule).max(granule).at_unit_speed();
-            let mut task = Task::implicit(format!("t{}", i + 1), wcet, period);
+            let mut name = (i + 1).to_string();
+            name.insert(0, 't');
+            let mut task = Task::implicit(name, wcet, period);
             if let Some(criticalities) = &recipe.criticalities {
                 criticalities.draw(&mut task, granule, &mut streams.criticalities);
             }

@@ -550,7 +550,7 @@ fn a_foreign_or_changed_provenance_is_refused() {
     let change = |name: &str, value: Option<&str>| {
         let mut provenance = recipe.provenance(2);
         match value {
-            Some(value) => provenance.parameters.insert(name.to_owned(), value.to_owned()),
+            Some(value) => provenance.parameters.insert(name.into(), value.into()),
             None => provenance.parameters.remove(name),
         };
         Recipe::from_provenance(&provenance).unwrap_err().to_string()

@@ -84,8 +84,8 @@ pub struct Provenance {
     pub generator: String,
     /// The seed.
     pub seed: u64,
-    /// Every parameter, by name.
-    pub parameters: BTreeMap<String, String>,
+    /// Every parameter, by name. The many sets of one recipe share all but a few of these texts.
+    pub parameters: BTreeMap<Arc<str>, Arc<str>>,
 }
 
 /// A request to the running system.

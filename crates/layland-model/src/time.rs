@@ -53,13 +53,18 @@ macro_rules! nanosecond_type {
             pub fn as_ms_f64(self) -> f64 {
                 self.0 as f64 / 1e6
             }
+            /// Appends what `{}` writes. Streams of sets have millions of times, and this takes a third of the time.
+            pub fn append_to(self, text: &mut String) {
+                let mut buffer = Buffer::default();
+                *text += exactly(self.0, &mut buffer);
+            }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match f.alternate() {
                     true => readable::write(f, self.0, $digits),
-                    false => write_ns(f, self.0),
+                    false => f.pad(exactly(self.0, &mut Buffer::default())),
                 }
             }
         }
@@ -226,29 +231,29 @@ impl Service {
     }
 }
 
-/// Writes nanoseconds in the largest unit that keeps them exact with at most three decimals.
-fn write_ns(f: &mut fmt::Formatter<'_>, ns: i64) -> fmt::Result {
+/// Room for any time as text.
+type Buffer = [u8; 32];
+
+/// Nanoseconds in the largest unit that keeps them exact with at most three decimals.
+fn exactly(ns: i64, text: &mut Buffer) -> &str {
     if ns == i64::MAX {
-        return f.pad("never");
+        return "never";
     }
-    let magnitude = ns.unsigned_abs();
     // Three decimals of a unit are whole in the unit after next.
-    let (unit, scale, _) =
-        [("s", 1_000_000_000, 1_000_000), ("ms", 1_000_000, 1_000), ("us", 1_000, 1), ("ns", 1, 1)]
-            .into_iter()
-            .find(|&(_, scale, least)| magnitude >= scale && magnitude.is_multiple_of(least))
-            .unwrap_or(("ns", 1, 1));
-    // Streams of sets have millions of times: the digits are put together here, from the last one on, without memory
-    // to be asked for.
-    let mut text = [0u8; 32];
+    let (unit, thousandths) = match ns.unsigned_abs() {
+        ns if ns >= 1_000_000_000 && ns.is_multiple_of(1_000_000) => ("s", ns / 1_000_000),
+        ns if ns >= 1_000_000 && ns.is_multiple_of(1_000) => ("ms", ns / 1_000),
+        ns if ns >= 1_000 => ("us", ns),
+        ns => ("ns", ns * 1_000),
+    };
+    let (mut whole, mut thousandths) = (thousandths / 1_000, thousandths % 1_000);
+    // From the last digit on.
     let mut at = text.len() - unit.len();
     text[at..].copy_from_slice(unit.as_bytes());
     let mut put = |digit: u8| {
         at -= 1;
         text[at] = digit;
     };
-    let (mut whole, part) = (magnitude / scale, magnitude % scale);
-    let mut thousandths = part * 1000 / scale;
     if thousandths > 0 {
         let mut places = 3;
         while thousandths % 10 == 0 {
@@ -270,7 +275,7 @@ fn write_ns(f: &mut fmt::Formatter<'_>, ns: i64) -> fmt::Result {
     if ns < 0 {
         put(b'-');
     }
-    f.pad(std::str::from_utf8(&text[at..]).unwrap_or_default())
+    std::str::from_utf8(&text[at..]).unwrap_or_default()
 }
 
 /// What is wrong with the text of a time.

@@ -108,7 +108,7 @@ impl<'t> Rest<'t> {
                 self.skip(":")?;
                 let value = self.string()?;
                 if made == HowMade::Kept {
-                    parameters.push((key.to_owned(), value.to_owned()));
+                    parameters.push((key.into(), value.into()));
                 }
                 if self.skip(",").is_none() {
                     break;
@@ -152,7 +152,7 @@ mod tests {
             task
         };
         let mut system = System::new(1 + tasks, (0..tasks).map(task).collect());
-        let parameters = ["a", "b.c"].map(|key| (key.to_owned(), format!("{key}!")));
+        let parameters = ["a", "b.c"].map(|key| (key.into(), format!("{key}!").into()));
         system.provenance = provenance.then(|| Provenance {
             generator: "gen 1".to_owned(),
             seed,

@@ -323,7 +323,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
             for (key, value) in reader.table(&entry, "[provenance.parameters]")?.iter() {
                 let entry = KeyValue::new(key, value);
                 if let Some(text) = reader.text(&entry, "0.75") {
-                    parameters.insert(entry.key.to_owned(), text.to_owned());
+                    parameters.insert(entry.key.into(), text.into());
                 }
             }
         }

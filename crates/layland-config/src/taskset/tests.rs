@@ -39,7 +39,7 @@ proptest! {
         system.platform.overheads =
             Overheads { release: Duration::from_ns(overhead), ..Overheads::default() };
         system.provenance = Some(Provenance {
-            generator: "some".to_owned(), seed, parameters: [("a.b".to_owned(), "1".to_owned())].into(),
+            generator: "some".to_owned(), seed, parameters: [("a.b".into(), "1".into())].into(),
         });
         let text = super::to_toml(&system);
         let host = Host { cpus: None, default_cpus: None, unit: None };

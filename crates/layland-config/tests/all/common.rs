@@ -314,7 +314,7 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
             let provenance = provenance.map(|(generator, seed, parameters)| Provenance {
                 generator,
                 seed,
-                parameters,
+                parameters: parameters.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
             });
             let tasks: Tasks = tasks.collect();
             let chains = chains(&tasks);

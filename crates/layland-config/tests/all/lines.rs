@@ -35,7 +35,7 @@ fn plain() -> impl Strategy<Value = System> {
             system.provenance = made.map(|(generator, seed, parameters)| Provenance {
                 generator,
                 seed,
-                parameters,
+                parameters: parameters.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
             });
             system
         },
