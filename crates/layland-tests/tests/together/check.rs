@@ -89,7 +89,7 @@ fn every_policy_keeps_what_is_said_of_it() {
         systems(1..5, 7, 20..90, Deadlines::Constrained),
         systems(1..3, 5, 20..103, Deadlines::Arbitrary),
     ];
-    let cases = cases(400);
+    let cases = cases(250);
     on_random(cases, cases / 2, (inputs, any::<u8>(), any::<u64>()), |(system, sporadic, seed)| {
         let mut any = false;
         for info in registry() {
@@ -149,7 +149,7 @@ fn so_it_is_with_masks() {
         systems(1..6, 8, 15..90, Deadlines::Implicit),
         systems(2..6, 8, 10..75, Deadlines::Constrained),
     ];
-    let cases = cases(250);
+    let cases = cases(150);
     let inputs = (inputs, masks(), any::<u8>(), any::<u64>());
     on_random(cases, cases / 4, inputs, |(system, (kind, draws), sporadic, seed)| {
         let system = with_masks(system, kind, &draws);

@@ -284,7 +284,7 @@ fn a_queued_thread_may_be_given_its_affinity_again() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 50, ..ProptestConfig::default() })]
 
     #[test]
     fn schedules_are_clean_and_repeat(system in threads(), seed in any::<u64>()) {

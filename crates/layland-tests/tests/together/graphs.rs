@@ -93,7 +93,7 @@ fn rich_systems_keep_the_rule_in_any_order_of_simultaneous_events() {
 /// late, or ends although what it follows did not, is found.
 #[test]
 fn what_does_not_wait_is_found() {
-    on_random(100, 30, drawn(), |system| {
+    on_random(60, 18, drawn(), |system| {
         let Ok(policy) = registry().build("g-edf", &system) else { return Ok(false) };
         let rule = policy.rule();
         let mut alone = system.clone();

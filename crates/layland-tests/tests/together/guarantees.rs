@@ -290,7 +290,7 @@ fn no_response_is_longer_than_its_bound() {
         systems(1..2, 6, 30..100, Deadlines::Arbitrary),
         systems(1..2, 6, 30..100, Deadlines::Implicit),
     ];
-    on_random(600, 360, (inputs, any::<u8>(), any::<u64>()), |(system, sporadic, seed)| {
+    on_random(300, 180, (inputs, any::<u8>(), any::<u64>()), |(system, sporadic, seed)| {
         let systems = [system.clone(), some_sporadic(system, sporadic)];
         let mut any = false;
         for analysis in catalogue::RESPONSES {
@@ -475,7 +475,7 @@ fn inflation_covers_what_the_machine_charges() {
         systems(1..2, 5, 20..85, Deadlines::Constrained),
         systems(2..4, 7, 15..60, Deadlines::Constrained),
     ];
-    on_random(1_250, 200, (inputs, costs), |(system, costs)| {
+    on_random(625, 100, (inputs, costs), |(system, costs)| {
         let mut system = scaled(system, 1_000);
         let ns = |at: usize| Duration::from_ns(costs[at]);
         system.platform.overheads = Overheads {

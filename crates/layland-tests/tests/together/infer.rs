@@ -103,7 +103,7 @@ fn is_usable(inferred: &Inferred) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(50))]
 
     #[test]
     fn what_is_inferred_is_what_was_simulated(

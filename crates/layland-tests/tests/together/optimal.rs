@@ -37,7 +37,7 @@ fn systems(count: u64, sporadic: bool) -> impl Iterator<Item = Drawn> {
 fn no_deadline_is_missed_at_full_load() {
     for claim in CLAIMS {
         let is_sporadic = matches!(claim.about, About::Sporadic | About::SporadicSlots);
-        let cases = if is_sporadic { 30 } else { 60 };
+        let cases = if is_sporadic { 20 } else { 40 };
         match claim.explore(cases, 5, |_| {}) {
             Ok(seen) => assert!(seen.full > cases / 2, "{}: {seen:?}", claim.name),
             Err(broken) => panic!("{}: {}\n{:#?}", claim.name, broken.how, broken.system),
