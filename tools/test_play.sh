@@ -4,8 +4,7 @@
 #
 #   tools/test_play.sh [PAGE] [PICTURES]
 #
-# PAGE is a page that is built already. Without one it is built, in the profile that LAYLAND_PLAY_PROFILE names: by
-# default as it is released. Not optimised (`first`) it is built in half the time. Pictures of three sizes are written
+# PAGE is a page that is built already; without one it is built, as it is released. Pictures of three sizes are written
 # where PICTURES begins, as /tmp/shot-.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +12,7 @@ cd "$(dirname "$0")/.."
 page=${1:-}
 if [ -z "$page" ]; then
   built=0
-  page=$(packaging/play.sh "" "${LAYLAND_PLAY_PROFILE:-play}") || built=$?
+  page=$(packaging/play.sh) || built=$?
   # Why it was skipped is said already.
   [ "$built" != 77 ] || exit 0
   [ "$built" = 0 ] || exit 1

@@ -232,8 +232,8 @@ impl Guest {
 }
 
 /// What the kernel is told. The self-tests of its ciphers would hold CPUs for seconds, and khugepaged takes any of them
-/// for tens of milliseconds, as an ordinary thread that comes before those of sched_ext. To clear all memory that is handed
-/// out is a quarter of what a boot takes of the host.
+/// for tens of milliseconds, as an ordinary thread that comes before those of sched_ext. To clear all memory that is
+/// handed out is a quarter of what a boot takes of the host.
 fn command_line(cpus: u32) -> String {
     let last = cpus - 1;
     format!(

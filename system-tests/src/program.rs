@@ -124,7 +124,7 @@ fn linked_anew(target: &Path) -> PathBuf {
     }
     let folder = target.join("static");
     std::fs::create_dir_all(&folder).expect("there is room below the target folder");
-    let output = folder.join("layland");
+    let [output, unfinished] = ["layland", "unfinished"].map(|name| folder.join(name));
     let mut dependencies = OsString::from("dependency=");
     dependencies.push(target.join("debug/deps"));
     let status = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
@@ -136,11 +136,13 @@ fn linked_anew(target: &Path) -> PathBuf {
         .args(folders.iter().flat_map(|folder| ["-L", folder]))
         .args(libraries.iter().flat_map(|library| ["--extern", library]))
         .arg("-o")
-        .arg(&output)
+        .arg(&unfinished)
         .arg(workspace().join("crates/layland/src/main.rs"))
         .status()
         .expect("rustc runs");
     assert!(status.success(), "the static program cannot be linked");
+    // Whoever waits for it finds all of it, or nothing.
+    std::fs::rename(&unfinished, &output).expect("both are in one folder");
     output
 }
 
