@@ -54,7 +54,7 @@ macro_rules! nanosecond_type {
             pub fn as_ms_f64(self) -> f64 {
                 self.0 as f64 / 1e6
             }
-            /// Appends what `{}` writes, in a third of the time: streams of sets have millions of times.
+            /// Appends what `{}` writes, without a formatter: streams of sets have millions of times.
             pub fn append_to(self, text: &mut String) {
                 *text += exact::text(self.0, &mut Default::default());
             }
