@@ -10,7 +10,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target=${1:-$(rustc --version --verbose | sed -n 's/^host: //p')}
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+# Of one commit, even where another one is made meanwhile.
+commit=$(git rev-parse HEAD)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct "$commit")
 export SOURCE_DATE_EPOCH
 
 work=$(mktemp -d)
@@ -18,7 +20,7 @@ trap 'rm -rf "$work"' EXIT
 status=0
 for place in one another/place; do
   mkdir -p "$work/$place/sources" "$work/$place/home"
-  git archive HEAD | tar --extract --directory "$work/$place/sources"
+  git archive "$commit" | tar --extract --directory "$work/$place/sources"
   # Downloads are the same; where they are unpacked is not.
   home=${CARGO_HOME:-$HOME/.cargo}
   for part in registry/cache registry/index config.toml; do
