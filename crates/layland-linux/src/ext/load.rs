@@ -346,7 +346,8 @@ mod tests {
         let done_ns = |generation: usize| post.done_ns[generation % 2].load(Ordering::Relaxed);
 
         let begun = sys::monotonic_ns();
-        // Far away: a busy machine took more than 50 ms for a job of two, and one that is late does not begin by itself.
+        // Far away: a busy machine took more than 50 ms for a job of two, and where that is over when the job ends, the
+        // next one does not begin by itself.
         let next = begun + 500 * MS;
         tell(post, 1, 2 * MS, Some((next, MS)));
         wait_for("the job that was told", || done() == 1);
