@@ -63,7 +63,7 @@ fn each_assumption_names_the_task_and_what_to_do() {
         (Assumption::OwnLevel, {
             let mut system = system(|task| task.wcet.push(Service::from_ms(3)));
             system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
-            system.tasks[TaskId(0)].wcet = vec![Service::from_ms(1); 2];
+            system.tasks[TaskId(0)].wcet = vec![Service::from_ms(1); 2].into();
             system
         }),
         (Assumption::Priorities, {
@@ -186,7 +186,7 @@ fn the_kernel_accepts_what_rounds_down() {
     assert_eq!(kernel_bandwidth(&third), 332_049);
     let system = System::new(
         1,
-        (0..3).map(|index| Task { name: index.to_string(), ..third.clone() }).collect(),
+        (0..3).map(|index| Task { name: index.to_string().into(), ..third.clone() }).collect(),
     );
     assert_eq!(global(&system, &Limit::default()).unwrap().verdict, Verdict::No);
     let all = system.platform.all_cpus();

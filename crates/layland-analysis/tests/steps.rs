@@ -162,7 +162,7 @@ fn a_longer_cycle_of_nested_resources_is_found() {
     let mut cyclic = system([0, 0], [&within(A, B), &[run(1)]]);
     cyclic.resources.push(Resource { name: "c".to_owned(), home: None });
     cyclic.tasks[TaskId(1)].steps = Some(low.into());
-    cyclic.tasks[TaskId(1)].wcet = vec![Service::from_ns(2)];
+    cyclic.tasks[TaskId(1)].wcet = vec![Service::from_ns(2)].into();
     assert_eq!(cyclic.validate(), []);
     assert!(Assumption::OrderedNesting.check(&cyclic).is_err());
     cyclic.tasks[TaskId(1)].steps = Some([within(B, c), within(A, c)].concat().into());
@@ -202,14 +202,14 @@ fn what_is_wrong_is_not_offered() {
     let mut system = system([0, 0], [&[run(1)], &[run(1)]]);
     let mut task = |at: u32, c: i64, s: i64, t: i64, d: i64| {
         let task = &mut system.tasks[TaskId(at)];
-        task.wcet = vec![Service::from_ns(c)];
+        task.wcet = vec![Service::from_ns(c)].into();
         task.steps = Some([sleep(s), run(c)].into());
         (task.period, task.deadline) = (Duration::from_ns(t), Duration::from_ns(d));
         task.clone()
     };
     let (_, mut middle) = (task(0, 1, 0, 2, 2), task(1, 5, 5, 20, 20));
     let mut last = task(1, 1, 0, 50, 21);
-    (middle.priority, last.priority, last.name) = (Some(1), Some(2), "last".to_owned());
+    (middle.priority, last.priority, last.name) = (Some(1), Some(2), "last".into());
     system.tasks = vec![system.tasks[TaskId(0)].clone(), middle, last].into();
     let unsound = catalogue::test("SUSP-JITTER-S").unwrap();
     assert!(matches!(unsound.subject, Subject::Unsound(..)));

@@ -346,7 +346,7 @@ impl<'a> Checker<'a> {
     }
 
     fn name(&self, id: JobId) -> JobName {
-        let known = self.system.tasks.get(id.task).map(|task| task.name.clone());
+        let known = self.system.tasks.get(id.task).map(|task| task.name.to_string());
         JobName { id, task: known.unwrap_or_else(|| format!("task {}", id.task)) }
     }
 

@@ -81,7 +81,7 @@ impl Checker<'_> {
         let any = !wrong.is_empty();
         for (task, what) in wrong {
             let task = self.system.tasks[task].name.clone();
-            self.violated(|_| Violation::WrongPieces { task, what });
+            self.violated(|_| Violation::WrongPieces { task: task.to_string(), what });
         }
         any
     }
@@ -225,7 +225,7 @@ impl Apart {
                 on[piece.cpu].push(TaskId::from_index(tasks.len()));
                 let name = match pieces[id].len() {
                     1 => task.name.clone(),
-                    count => format!("{} (piece {} of {count})", task.name, k + 1),
+                    count => format!("{} (piece {} of {count})", task.name, k + 1).into(),
                 };
                 let mut made = Task::implicit(name, piece.budget, task.period);
                 made.deadline = piece.deadline;

@@ -263,14 +263,14 @@ mod tests {
     #[test]
     fn every_level_has_its_margin_and_jobs_execute_as_they_did() {
         let mut mixed = task(2, 20);
-        mixed.wcet = vec![Service::from_ms(2), Service::from_ms(19)];
+        mixed.wcet = vec![Service::from_ms(2), Service::from_ms(19)].into();
         mixed.criticality = Criticality(1);
         mixed.execution = ExecutionModel::Level(Criticality(0));
         let mut system = System::new(1, vec![mixed]);
         system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
         let larger = with_slack(&system, &ms(3));
         let task = larger.tasks.values().next().unwrap();
-        assert_eq!(task.wcet, [5, 20].map(Service::from_ms));
+        assert_eq!(task.wcet, [5, 20].map(Service::from_ms).into());
         assert_eq!(task.execution, ExecutionModel::List(vec![Service::from_ms(2)]));
     }
 

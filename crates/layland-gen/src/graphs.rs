@@ -297,8 +297,8 @@ pub(crate) fn expanded(system: &System, graphs: &[Drawn]) -> System {
         let first = nodes.len();
         for (at, (&wcet, follows)) in graph.wcets.iter().zip(&graph.edges).enumerate() {
             let mut node = task.clone();
-            node.name = format!("{}.{}", task.name, at + 1);
-            node.wcet = vec![wcet];
+            node.name = format!("{}.{}", task.name, at + 1).into();
+            node.wcet = vec![wcet].into();
             node.follows = follows.iter().map(|&node| TaskId((first + node) as u32)).collect();
             nodes.push(node);
         }

@@ -14,6 +14,7 @@ use crate::{
 use layland_model::{
     CpuSet, Duration, Levels, Provenance, Rate, Service, System, TIME_LIMIT, Task,
 };
+use std::fmt::Write as _;
 
 /// The version of the rules by which a recipe becomes a set. It changes whenever the same recipe
 /// gives other bytes.
@@ -326,6 +327,7 @@ impl Generator {
         let utilizations = self.utilizations.draw(&mut streams.utilizations)?;
         let mut tasks = Vec::with_capacity(utilizations.len());
         let mut graphs = Vec::new();
+        let mut name = String::from("t");
         for (i, u) in utilizations.iter().enumerate() {
             // ceil(min_wcet / u), with min_wcet rounded up to a granule.
             let min_wcet = granule * recipe.min_wcet.at_unit_speed().div_ceil(granule);
@@ -341,9 +343,10 @@ impl Generator {
                 return Ok(None);
             };
             let wcet = share(u, period, granule).max(granule).at_unit_speed();
-            let mut name = (i + 1).to_string();
-            name.insert(0, 't');
-            let mut task = Task::implicit(name, wcet, period);
+            name.truncate(1);
+            // Writing to a string never fails.
+            let _ = write!(name, "{}", i + 1);
+            let mut task = Task::implicit(name.as_str(), wcet, period);
             if let Some(criticalities) = &recipe.criticalities {
                 criticalities.draw(&mut task, granule, &mut streams.criticalities);
             }

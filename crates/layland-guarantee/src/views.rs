@@ -183,7 +183,7 @@ pub(crate) fn in_slots<'a>(
         let task = &mut whole.tasks[id];
         let weight = slots.weights[id];
         let time = |count: i64| Duration::from_ns(count.saturating_mul(slots.quantum.ns()));
-        task.wcet = vec![Service::from_ns(time(weight.execution).ns())];
+        task.wcet = vec![Service::from_ns(time(weight.execution).ns())].into();
         (task.deadline, task.period) = (time(weight.window), time(weight.window));
     }
     whole.provenance = None;
@@ -256,7 +256,7 @@ pub(crate) fn of_pieces(system: &System, rule: &ScheduleRule) -> Option<View<'st
     apart.platform.clusters = system.platform.cpus().map(CpuSet::single).collect();
     apart.provenance = None;
     for (task, own) in apart.tasks.values_mut().zip(pieces.values()) {
-        task.wcet = vec![task.own_wcet(); task.wcet.len()];
+        task.wcet = vec![task.own_wcet(); task.wcet.len()].into();
         (task.cluster, task.affinity) = (own[0].cpu.index(), None);
         task.execution = ExecutionModel::Wcet;
     }
@@ -294,7 +294,7 @@ pub(crate) fn of_servers(
         let task = &mut tasks.tasks[id];
         task.priority = Some(place as i64);
         let Some(Server { budget, period }) = servers.get(id).copied().flatten() else { continue };
-        task.wcet = vec![budget; task.wcet.len()];
+        task.wcet = vec![budget; task.wcet.len()].into();
         (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
         (task.offset, task.jobs, task.on_miss) = (Duration::ZERO, None, OnMiss::Continue);
         task.jitter = match kind {

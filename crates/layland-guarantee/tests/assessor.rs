@@ -38,7 +38,7 @@ fn sets() -> Vec<System> {
     for (at, task) in mixed.tasks.values_mut().enumerate() {
         task.criticality = Criticality((at % 2) as u8);
         let wcet = task.wcet[0];
-        task.wcet = if at % 2 == 0 { vec![wcet] } else { vec![wcet, wcet + wcet] };
+        task.wcet = if at % 2 == 0 { vec![wcet].into() } else { vec![wcet, wcet + wcet].into() };
     }
     vec![plain(100), plain(330), plain(700), tied, clustered, mixed]
 }

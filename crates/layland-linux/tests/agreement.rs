@@ -81,7 +81,7 @@ fn recorded(system: &System, spec: &str) -> Option<(Outcome, Import)> {
             return None;
         }
     };
-    let names = system.tasks.values().map(|task| task.name.clone()).collect();
+    let names = system.tasks.values().map(|task| task.name.to_string()).collect();
     let markers = Arc::new(Markers::new(instance.markers().unwrap(), names));
     let recorder = Recorder::start(instance, Vec::new()).unwrap();
     let policy = Registry::standard().build(spec, system).unwrap();

@@ -124,7 +124,7 @@ fn a_job_that_never_ends_is_stopped_at_its_bound() {
     hang.execution = ExecutionModel::List(vec![Service::from_ms(30_000)]);
     let mut high = task("high", 8, 40);
     high.criticality = Criticality(1);
-    let both = |task: &mut layland_model::Task| task.wcet = vec![task.wcet[0]; 2];
+    let both = |task: &mut layland_model::Task| task.wcet = vec![task.wcet[0]; 2].into();
     both(&mut hang);
     both(&mut high);
     let mut system = System::new(1, vec![hang, high]);
@@ -155,7 +155,7 @@ fn arrivals_behind_a_pending_job_are_seen() {
     let mut low = task("low", 8, 20);
     low.behaviour = Behaviour::Periodic;
     for task in [&mut slow, &mut low] {
-        task.wcet = vec![task.wcet[0]; 2];
+        task.wcet = vec![task.wcet[0]; 2].into();
     }
     let mut system = System::new(1, vec![slow, low]);
     system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);

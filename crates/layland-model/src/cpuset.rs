@@ -222,13 +222,20 @@ fn lowest_of(words: impl Iterator<Item = u64>) -> Option<CpuId> {
 
 impl PartialEq for CpuSet {
     fn eq(&self, other: &CpuSet) -> bool {
-        self.significant().eq(other.significant())
+        self.cmp(other).is_eq()
     }
 }
 impl Eq for CpuSet {}
 impl Ord for CpuSet {
+    #[inline]
     fn cmp(&self, other: &CpuSet) -> Ordering {
-        self.significant().cmp(other.significant())
+        // Most sets have no other words.
+        match self.own.cmp(&other.own) {
+            Ordering::Equal if !(self.rest.is_empty() && other.rest.is_empty()) => {
+                self.significant().cmp(other.significant())
+            }
+            order => order,
+        }
     }
 }
 impl PartialOrd for CpuSet {

@@ -4,6 +4,8 @@ use crate::{
     ArrivalCurve, CacheUse, CpuSet, CurveArrivals, Duration, Rate, RateSum, Service, Step, TaskId,
     Time,
 };
+use smallvec::{SmallVec, smallvec};
+use smol_str::SmolStr;
 use std::fmt;
 use std::sync::Arc;
 
@@ -189,13 +191,13 @@ impl Preemption {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Unique in its set.
-    pub name: String,
+    pub name: SmolStr,
     /// Period, or minimum time between two arrivals; by a curve, their mean distance in the long run, rounded down.
     pub period: Duration,
     /// Relative deadline: shorter than the period (constrained), equal (implicit) or longer.
     pub deadline: Duration,
     /// Worst-case execution time per criticality level, low to high; at least one.
-    pub wcet: Vec<Service>,
+    pub wcet: SmallVec<[Service; 2]>,
     /// How much depends on the task.
     pub criticality: Criticality,
     /// Reserved processor time per period; the WCET by default.
@@ -249,12 +251,12 @@ impl Task {
     /// let task = Task::implicit("control", Service::from_ms(1), Duration::from_ms(5));
     /// assert_eq!(task.utilization(), Rate::new(1, 5));
     /// ```
-    pub fn implicit(name: impl Into<String>, wcet: Service, period: Duration) -> Task {
+    pub fn implicit(name: impl Into<SmolStr>, wcet: Service, period: Duration) -> Task {
         Task {
             name: name.into(),
             period,
             deadline: period,
-            wcet: vec![wcet],
+            wcet: smallvec![wcet],
             criticality: Criticality::default(),
             budget: None,
             offset: Duration::ZERO,

@@ -204,7 +204,7 @@ fn ranks_clusters_and_affinities_count() {
     assert_eq!(map.as_slice(), [2, 3, 0, 1, 0].map(CpuId));
     // Now task 4 fills CPU 0, and of tasks 2 and 3 only one fits onto CPU 1.
     system.tasks[TaskId(4)].deadline = Duration::from_ms(1);
-    system.tasks[TaskId(3)].wcet = vec![Service::from_us(1_200)];
+    system.tasks[TaskId(3)].wcet = vec![Service::from_us(1_200)].into();
     let error = partition(&system, Ff).unwrap_err();
     assert_eq!(error.task, TaskId(3));
     assert_eq!(

@@ -154,7 +154,7 @@ pub fn served(
     let mut reserved = system.clone();
     for (id, server) in servers.iter() {
         if let Some(server) = server {
-            reserved.tasks[id].wcet = vec![server.budget];
+            reserved.tasks[id].wcet = vec![server.budget].into();
         }
     }
     let scheduler = Served {

@@ -45,7 +45,7 @@ pub(crate) fn run(name: &str, system: &System) -> Option<Answer> {
         return Some(match bound.run(system) {
             Ok(Tardiness::Bounded(bounds)) => {
                 let of = |(_, bound): (TaskId, &TardinessBound)| {
-                    (system.tasks[bound.task].name.clone(), bound.tardiness.to_string())
+                    (system.tasks[bound.task].name.to_string(), bound.tardiness.to_string())
                 };
                 let tardiness = Some(bounds.iter().map(of).collect());
                 Answer { tardiness, ..Answer::default() }
@@ -66,7 +66,7 @@ pub(crate) fn run(name: &str, system: &System) -> Option<Answer> {
     let responses = responses.and_then(|responses| responses.run(system).ok()).map(|bounds| {
         let of = |(task, bound): (TaskId, &Option<ResponseBound>)| {
             let response = bound.as_ref().map(|bound| bound.response.ns());
-            (system.tasks[task].name.clone(), response)
+            (system.tasks[task].name.to_string(), response)
         };
         bounds.iter().map(of).collect()
     });

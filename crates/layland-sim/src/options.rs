@@ -154,7 +154,7 @@ fn never_drawn(system: &System) -> Result<(), SimError> {
         } else {
             continue;
         };
-        return Err(SimError::NeverRecurs { task: task.name.clone(), what });
+        return Err(SimError::NeverRecurs { task: task.name.to_string(), what });
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ fn plain_task() -> impl Strategy<Value = Task> {
 
 fn assemble(cpus: usize, mut tasks: Vec<Task>, priorities: &[i64]) -> System {
     for (index, task) in tasks.iter_mut().enumerate() {
-        task.name = format!("t{index}");
+        task.name = format!("t{index}").into();
         task.priority = Some(priorities[index % priorities.len()]);
     }
     System::new(cpus, tasks)
@@ -154,7 +154,7 @@ pub fn threads() -> impl Strategy<Value = System> {
         |(cpus, tasks, seed)| {
             let all = CpuSet::first(cpus);
             let tasks = tasks.into_iter().enumerate().map(|(at, (mut task, kind, bits))| {
-                task.name = format!("t{at}");
+                task.name = format!("t{at}").into();
                 task.reclaim = seed >> at & 1 == 1;
                 let some: CpuSet = all.iter().filter(|cpu| bits >> cpu.0 & 1 == 1).collect();
                 task.affinity = match kind {

@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn one_row_for_each_job_and_segment() {
         let (mut system, trace) = naive(1, &[(2, 4), (3, 9)], 9);
-        system.tasks.values_mut().for_each(|task| task.name.insert(0, ','));
+        system.tasks.values_mut().for_each(|task| task.name = format!(",{}", task.name).into());
         let mut text = Vec::new();
         write(&mut text, &trace, &Labels::of(&system)).unwrap();
         let text = String::from_utf8(text).unwrap();

@@ -29,7 +29,7 @@ impl Labels {
     /// The names in a system.
     pub fn of(system: &System) -> Labels {
         Labels {
-            tasks: system.tasks.values().map(|task| task.name.clone()).collect(),
+            tasks: system.tasks.values().map(|task| task.name.to_string()).collect(),
             cpus: system.platform.cpu_count(),
             levels: match system.levels.names() {
                 [_] => Vec::new(),

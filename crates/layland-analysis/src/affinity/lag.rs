@@ -159,7 +159,7 @@ fn raise(system: &mut System, demands: &TaskMap<Service>, level: i64) {
         let raised = i128::from(task.period.ns()) * i128::from(level) / i128::from(LEVELS);
         let raised = i64::try_from(raised).expect("a part of a period");
         task.budget = None;
-        task.wcet = vec![(*demand).max(Service::from_ns(raised))];
+        task.wcet = vec![(*demand).max(Service::from_ns(raised))].into();
     }
 }
 

@@ -7,10 +7,10 @@ use layland_model::{Criticality, Levels};
 fn system() -> System {
     let ns = Duration::from_ns;
     let mut low = Task::implicit("low", Service::from_ns(3), ns(10));
-    low.wcet = vec![Service::from_ns(3); 2];
+    low.wcet = vec![Service::from_ns(3); 2].into();
     low.jobs = Some(1);
     let mut high = Task::implicit("high", Service::from_ns(2), ns(20));
-    high.wcet = vec![Service::from_ns(2), Service::from_ns(4)];
+    high.wcet = vec![Service::from_ns(2), Service::from_ns(4)].into();
     high.criticality = Criticality(1);
     let mut system = System::new(1, vec![low, high]);
     system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);

@@ -104,7 +104,7 @@ pub(crate) fn read(
     if !following.is_empty() {
         let mut ids = Ids::new();
         for (at, row) in tasks.iter().enumerate() {
-            ids.entry(row.task.name.clone()).or_insert(TaskId::from_index(at));
+            ids.entry(row.task.name.to_string()).or_insert(TaskId::from_index(at));
         }
         for cell in &following {
             match cell.tasks(&ids, !reader.problems.is_full()) {

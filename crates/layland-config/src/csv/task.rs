@@ -150,10 +150,10 @@ impl TableReader<'_> {
             has_affinity: texts.contains_key("affinity"),
             affinity,
             task: Task {
-                name,
+                name: name.into(),
                 period,
                 deadline: time("deadline").map_or(period, Duration::from_ns),
-                wcet,
+                wcet: wcet.into(),
                 criticality,
                 budget: time("budget").map(Service::from_ns),
                 offset: length("offset"),

@@ -36,7 +36,7 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
     };
     let mut titles: Vec<String> = vec!["name".to_owned(), "period".to_owned()];
     let mut columns: Vec<Text<'_>> =
-        vec![&|_, task| task.name.clone(), &|_, task| task.period.to_string()];
+        vec![&|_, task| task.name.to_string(), &|_, task| task.period.to_string()];
     let optional: [(&str, bool, Text<'_>); 10] = [
         ("deadline", any(&|_, t| t.deadline != t.period), &|_, t| t.deadline.to_string()),
         ("wcet", !mixed, &|_, t| t.own_wcet().to_string()),

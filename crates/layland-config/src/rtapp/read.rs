@@ -388,7 +388,7 @@ impl Importer<'_> {
             for copy in 0..instance {
                 let name = format!("{name}.{copy}");
                 self.names.insert(name.clone());
-                self.tasks.push((Task { name, ..task.clone() }, thread.span.clone()));
+                self.tasks.push((Task { name: name.into(), ..task.clone() }, thread.span.clone()));
             }
         }
     }

@@ -42,7 +42,7 @@ pub fn to_rt_app(system: &System, policy: RtAppPolicy) -> (String, Vec<Problem>)
     let mut tasks = Map::new();
     for task in system.tasks.values() {
         let thread = writer.thread(task, system);
-        tasks.insert(task.name.clone(), thread);
+        tasks.insert(task.name.to_string(), thread);
     }
     writer.set(system);
     writer.ordinary(system);

@@ -23,7 +23,7 @@ impl Decoder<'_, '_> {
         }
         let mut names: BTreeMap<String, TaskId> = BTreeMap::new();
         for (at, task) in tasks.iter().enumerate() {
-            names.entry(task.name.clone()).or_insert(TaskId::from_index(at));
+            names.entry(task.name.to_string()).or_insert(TaskId::from_index(at));
         }
         for (at, &(table, is_copy)) in origin.iter().enumerate() {
             let Some(entry) = entry_of(table) else { continue };

@@ -172,7 +172,7 @@ impl Decoder<'_, '_> {
             for copy in 0..copies {
                 let name = match count {
                     Some(_) => format!("{}.{copy}", task.name),
-                    None => task.name.clone(),
+                    None => task.name.to_string(),
                 };
                 // Ranks are positions, so that ties break in the order of the file.
                 let rank = if value_of(table.table, "rank").is_some() {
@@ -180,7 +180,7 @@ impl Decoder<'_, '_> {
                 } else {
                     tasks.len() as i64
                 };
-                tasks.push(Task { name, rank, ..task.clone() });
+                tasks.push(Task { name: name.into(), rank, ..task.clone() });
                 origin.push((index as u32, copy > 0));
             }
         }
@@ -266,10 +266,10 @@ impl Decoder<'_, '_> {
         let execution =
             faults.or(self.execution(lookup, levels), Field::Execution, ExecutionModel::Wcet);
         Task {
-            name,
+            name: name.into(),
             period,
             deadline,
-            wcet,
+            wcet: wcet.into(),
             criticality,
             budget,
             offset,

@@ -307,7 +307,7 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
                 }
             };
             let tasks = tasks.into_iter().enumerate().map(|(index, task)| Task {
-                name: name(index, task.name),
+                name: name(index, task.name.to_string()).into(),
                 rank: if task.rank == i64::MIN { index as i64 } else { task.rank },
                 ..task
             });

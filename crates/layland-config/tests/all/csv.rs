@@ -13,7 +13,7 @@ fn columns_have_the_meaning_of_keys() {
     let [brake, radio] = system.tasks.as_slice() else { panic!("two tasks") };
     assert_eq!(brake.period, Duration::from_us(10_500));
     assert_eq!(brake.deadline, brake.period);
-    assert_eq!(brake.wcet, [Service::from_ms(1), Service::from_us(2500)]);
+    assert_eq!(brake.wcet, [Service::from_ms(1), Service::from_us(2500)].into());
     assert_eq!((brake.criticality, brake.rank), (Criticality(1), 7));
     assert_eq!(brake.affinity.as_ref().unwrap().to_string(), "0,2");
     assert_eq!(radio.affinity.as_ref().unwrap().to_string(), "1-3");
@@ -187,7 +187,7 @@ proptest! {
             (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
             task.let_interval = None;
             task.cache = None;
-            task.name = task.name.trim().replace(|c: char| c.is_control(), "_");
+            task.name = task.name.trim().replace(|c: char| c.is_control(), "_").into();
         }
         if system.levels.is_mixed() {
             let count = system.levels.count();

@@ -123,7 +123,7 @@ fn faults_of_a_table_are_told_where_they_are() {
 #[test]
 fn a_name_that_a_table_cannot_list_is_told() {
     let mut system = toml(&second("period = \"10ms\"\nfollows = [\"a\"]")).unwrap().system;
-    system.tasks[TaskId(0)].name = "a; b".to_owned();
+    system.tasks[TaskId(0)].name = "a; b".into();
     let (text, lost) = to_csv(&system);
     assert!(lost.iter().any(|problem| problem.message.contains("what `b` follows")), "{lost:?}");
     let again = csv(&text).unwrap().system;

@@ -49,7 +49,7 @@ fn steps_are_read_and_the_wcet_follows() {
     let levels = "steps = [\"run 2ms\", \"suspend 1ms\"]\ncriticality = \"LO\"\n[criticality]\nlevels = [\"LO\", \"HI\"]";
     assert_eq!(
         toml(&file(levels)).unwrap().system.tasks[TaskId(0)].wcet,
-        [2, 2].map(Service::from_ms)
+        [2, 2].map(Service::from_ms).into()
     );
     let copies = toml(&file("count = 2\nsteps = [\"run 2ms\", \"suspend 1ms\"]")).unwrap().system;
     assert_eq!(copies.tasks[TaskId(1)].steps().len(), 2);

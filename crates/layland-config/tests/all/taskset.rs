@@ -210,7 +210,7 @@ fn every_key_has_its_meaning() {
     let names: Vec<&str> = system.tasks.values().map(|task| task.name.as_str()).collect();
     assert_eq!(names, ["a.0", "a.1", "b", "c"]);
     let [a, a1, b, c] = system.tasks.as_slice() else { panic!("four tasks") };
-    assert_eq!(a.wcet, [1, 2, 2].map(Service::from_ms));
+    assert_eq!(a.wcet, [1, 2, 2].map(Service::from_ms).into());
     assert_eq!(a.jitter, Duration::from_us(10));
     assert_eq!((a.rank, a1.rank, b.rank, c.rank), (0, 1, -3, 3));
     assert_eq!((&a.affinity, a.cluster), (&Some(set("2-3")), 0));

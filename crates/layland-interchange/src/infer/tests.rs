@@ -297,7 +297,7 @@ fn threads_are_chosen_by_class_then_by_period_then_by_name() {
     let all = seen(vec![of("migration/0", 0), of("plain", 120), of("rt", 39), of("dl", -1)]);
     let chosen = |seen: &Observation, wanted: Wanted| {
         let inferred = infer(seen, wanted, &Taking::default());
-        let names = inferred.system.tasks.values().map(|task| task.name.clone());
+        let names = inferred.system.tasks.values().map(|task| task.name.to_string());
         (names.collect::<Vec<_>>(), inferred.chosen.by)
     };
     let names = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();

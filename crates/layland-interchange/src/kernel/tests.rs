@@ -252,7 +252,7 @@ proptest! {
     ) {
         let (mut system, trace) = naive(cpus, &tasks, over);
         for (index, task) in system.tasks.values_mut().enumerate() {
-            task.name = format!("{index} {}", task.name);
+            task.name = format!("{index} {}", task.name).into();
         }
         let text = write(&trace, &Labels::of(&system), start);
         let import = read(&text, &of(&system)).unwrap();

@@ -35,7 +35,7 @@ impl Tasks {
     pub(super) fn find(events: &[Event], options: &ReadOptions) -> Result<Tasks, ReadError> {
         let mut tasks = match options.threads {
             Threads::Of(system) => {
-                Tasks::called(system.tasks.values().map(|task| task.name.clone()).collect())?
+                Tasks::called(system.tasks.values().map(|task| task.name.to_string()).collect())?
             }
             Threads::Marked => {
                 let mut names: Vec<String> = Vec::new();
@@ -48,7 +48,7 @@ impl Tasks {
             }
             Threads::Where(is_task) => Tasks::chosen(events, is_task),
             Threads::Known(system, by_pid) => {
-                let names = system.tasks.values().map(|task| task.name.clone()).collect();
+                let names = system.tasks.values().map(|task| task.name.to_string()).collect();
                 return Ok(Tasks { names, by_pid: by_pid.clone(), ..Tasks::default() });
             }
         };

@@ -300,7 +300,7 @@ impl Bench<'_> {
             Ok(instance) => instance,
             Err(error) => return Ok(Err(needs(&format!("{error} ({})", error.help())))),
         };
-        let names = system.tasks.values().map(|task| task.name.clone()).collect();
+        let names = system.tasks.values().map(|task| task.name.to_string()).collect();
         let marks = instance.markers().map_err(|error| Stop::Needs(error.to_string()))?;
         let recorder = Recorder::start(instance, Vec::new())
             .map_err(|error| Stop::Needs(error.to_string()))?;

@@ -69,7 +69,7 @@ pub struct Domain {
 /// Each CPU with the tasks that are whole on it.
 fn unsplit(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<Vec<Group>, Refusal> {
     if let Some((id, own)) = pieces.iter().find(|(_, own)| own.len() > 1) {
-        return Err(Refusal::Split { task: system.tasks[id].name.clone(), count: own.len() });
+        return Err(Refusal::Split { task: system.tasks[id].name.to_string(), count: own.len() });
     }
     let on =
         |cpu: CpuId| pieces.iter().filter(move |(_, own)| own.iter().any(|piece| piece.cpu == cpu));
@@ -247,7 +247,7 @@ impl Plan {
                 let allowed = system.allowed_cpus(id).intersection(&group.cpus);
                 if allowed != group.cpus {
                     let (task, group) = (task.name.clone(), group.cpus.clone());
-                    return Err(Refusal::Affinity { task, allowed, group });
+                    return Err(Refusal::Affinity { task: task.to_string(), allowed, group });
                 }
                 plan.reservations[id] = reservation(system, id, facts, margin, is_forced)?;
                 if task.deadline > task.period {
@@ -414,15 +414,15 @@ fn reservation(
     let name = || task.name.clone();
     let period = task.period;
     if !(Duration::from_us(100)..=Duration::from_ms(4190)).contains(&period) {
-        return Err(Refusal::Period { task: name(), period });
+        return Err(Refusal::Period { task: name().to_string(), period });
     }
     if task.on_miss != OnMiss::Continue {
-        return Err(Refusal::OnMiss { task: name() });
+        return Err(Refusal::OnMiss { task: name().to_string() });
     }
     let wcet = task.reservation().at_unit_speed();
     let is_coarse = facts.has_hrtick != Some(true) && wcet < facts.tick * 2;
     if is_coarse && !is_forced {
-        return Err(Refusal::ShorterThanTicks { task: name(), wcet, tick: facts.tick });
+        return Err(Refusal::ShorterThanTicks { task: name().to_string(), wcet, tick: facts.tick });
     }
     let usual = Duration::from_ns(wcet.ns() / 20).max(facts.granularity());
     let deadline = task.deadline.min(period);
@@ -436,7 +436,7 @@ fn reservation(
         None => (wcet + usual).min(deadline).max(wcet),
     };
     if runtime > deadline {
-        return Err(Refusal::NoRoom { task: name(), runtime, deadline });
+        return Err(Refusal::NoRoom { task: name().to_string(), runtime, deadline });
     }
     Ok(Reservation { runtime, deadline, period })
 }

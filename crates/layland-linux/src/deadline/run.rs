@@ -245,7 +245,7 @@ pub fn run(
             Ok(thread) => threads.push(thread),
             Err(error) => {
                 shared.stop.store(true, Ordering::SeqCst);
-                not_started = Some(RunError::Thread { task: task.name.clone(), error });
+                not_started = Some(RunError::Thread { task: task.name.to_string(), error });
                 break;
             }
         }
@@ -439,7 +439,7 @@ fn explain(system: &System, plan: &Plan, limit: f64, id: TaskId, failed: Failed)
     };
     match error.raw_os_error() {
         Some(libc::EPERM) if sys::has_capability(sys::CAP_SYS_NICE) => {
-            RunError::Affinity { task, affinity }
+            RunError::Affinity { task: task.to_string(), affinity }
         }
         Some(libc::EPERM) => RunError::NotPermitted,
         Some(libc::EBUSY) => {
@@ -447,8 +447,15 @@ fn explain(system: &System, plan: &Plan, limit: f64, id: TaskId, failed: Failed)
             let domain = plan.domain_of(id).map(|index| &plan.domains[index]);
             let (sum, cpus) =
                 domain.map_or((0.0, 0), |domain| (plan.load(domain), domain.cpus.len()));
-            RunError::Busy { task, runtime, period, sum, cpus, limit: limit * cpus as f64 }
+            RunError::Busy {
+                task: task.to_string(),
+                runtime,
+                period,
+                sum,
+                cpus,
+                limit: limit * cpus as f64,
+            }
         }
-        Some(_) | None => RunError::Refused { task, error },
+        Some(_) | None => RunError::Refused { task: task.to_string(), error },
     }
 }

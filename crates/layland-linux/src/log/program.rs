@@ -24,7 +24,7 @@ impl Program {
     /// What a task has reserved.
     pub(super) fn of(task: &Task) -> Program {
         Program {
-            name: task.name.clone(),
+            name: task.name.to_string(),
             runtime: task.reservation(),
             deadline: task.deadline,
             period: task.period,

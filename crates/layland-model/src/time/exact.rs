@@ -2,10 +2,16 @@
 
 /// Room for any time as text.
 pub(super) type Buffer = [u8; 32];
+
 /// Nanoseconds in the largest unit that keeps them exact with at most three decimals.
-pub(super) fn text(ns: i64, text: &mut Buffer) -> &str {
+pub(super) fn text(ns: i64, buffer: &mut Buffer) -> &str {
+    std::str::from_utf8(ascii(ns, buffer)).unwrap_or_default()
+}
+
+/// The same as bytes, which are ASCII.
+pub(super) fn ascii(ns: i64, text: &mut Buffer) -> &[u8] {
     if ns == i64::MAX {
-        return "never";
+        return b"never";
     }
     // Three decimals of a unit are whole in the unit after next.
     let (unit, thousandths) = match ns.unsigned_abs() {
@@ -41,5 +47,5 @@ pub(super) fn text(ns: i64, text: &mut Buffer) -> &str {
     if ns < 0 {
         put(b'-');
     }
-    std::str::from_utf8(&text[at..]).unwrap_or_default()
+    &text[at..]
 }

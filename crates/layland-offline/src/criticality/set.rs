@@ -172,7 +172,7 @@ impl MixedSet {
                 wcet: &task.wcet,
             }
         });
-        let name = |index: usize| system.tasks[tasks[index]].name.clone();
+        let name = |index: usize| system.tasks[tasks[index]].name.to_string();
         let mut set = MixedSet::named(system.levels.count(), given, name)?;
         let mut order: Vec<usize> = (0..tasks.len()).collect();
         order.sort_by_key(|&index| (system.tasks[tasks[index]].rank, tasks[index]));

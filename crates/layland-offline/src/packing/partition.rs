@@ -93,7 +93,7 @@ pub fn partition(
             let task = sizes.tasks[unplaced.item];
             Err(Box::new(UnplacedTask {
                 task,
-                name: system.tasks[task].name.clone(),
+                name: system.tasks[task].name.to_string(),
                 density: unplaced.rate,
                 allowed: sizes.allowed(unplaced.item).clone(),
                 emptiest: unplaced.emptiest,
@@ -127,13 +127,20 @@ impl Sizes {
         let mut kinds: BTreeMap<(usize, Option<&CpuSet>), u32> = BTreeMap::new();
         let mut masks = Vec::new();
         let mut mask_of = Vec::with_capacity(tasks.len());
+        let mut last = None;
         for &id in &tasks {
             let task = &system.tasks[id];
-            let kind = kinds.entry((task.cluster, task.affinity.as_ref())).or_insert_with(|| {
-                masks.push(system.allowed_cpus(id).intersection(&all));
-                masks.len() as u32 - 1
-            });
-            mask_of.push(*kind);
+            let kind = (task.cluster, task.affinity.as_ref());
+            // Most tasks may use the same CPUs as the one before them.
+            let mask = match last {
+                Some((before, mask)) if before == kind => mask,
+                Some(_) | None => *kinds.entry(kind).or_insert_with(|| {
+                    masks.push(system.allowed_cpus(id).intersection(&all));
+                    masks.len() as u32 - 1
+                }),
+            };
+            last = Some((kind, mask));
+            mask_of.push(mask);
         }
         Sizes {
             densities: tasks.iter().map(|&task| system.tasks[task].density()).collect(),

@@ -91,7 +91,7 @@ pub fn split(
     };
     pieces.map_err(|Left { task, rest }| NoSplit {
         task,
-        name: system.tasks[task].name.clone(),
+        name: system.tasks[task].name.to_string(),
         wcet: system.tasks[task].own_wcet().at_unit_speed(),
         rest: Duration::from_ns(rest),
     })

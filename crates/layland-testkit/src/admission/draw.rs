@@ -230,7 +230,7 @@ impl Draw {
                 break;
             };
             let id = TaskId(tasks.len() as u32);
-            task.name = format!("t{}", tasks.len());
+            task.name = format!("t{}", tasks.len()).into();
             task.offset = entry.since_start();
             if tasks.iter().any(|other| other.offset == task.offset) {
                 task.offset += Duration::from_ns(1);

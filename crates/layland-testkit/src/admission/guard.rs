@@ -164,7 +164,7 @@ impl Guard {
 
     fn reservation(&self, task: &Task) -> Reservation {
         Reservation {
-            name: task.name.clone(),
+            name: task.name.to_string(),
             runtime: task.reservation(),
             deadline: task.deadline,
             period: task.period,
@@ -195,7 +195,8 @@ impl Guard {
         self.accept(grant);
         self.tally.joins[1] += 1;
         let name = task.name.clone();
-        self.members.insert(id, Member { name, is_pending: false, last_release: None });
+        self.members
+            .insert(id, Member { name: name.to_string(), is_pending: false, last_release: None });
         let parameters = Arc::new(Task { cluster, affinity, ..task.clone() });
         self.policy.on_event(now, Event::Join { task: id, parameters, request });
     }

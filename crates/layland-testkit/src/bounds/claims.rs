@@ -186,11 +186,11 @@ fn fill_up_to_the_bound(system: &mut System) {
             break;
         }
         tasks.push(layland_model::Task {
-            wcet: vec![layland_model::Service::from_ns(wcet)],
+            wcet: vec![layland_model::Service::from_ns(wcet)].into(),
             period: Duration::from_ns(draw::HYPERPERIOD),
             deadline: Duration::from_ns(draw::HYPERPERIOD),
             execution: layland_model::ExecutionModel::Wcet,
-            name: format!("t{}", tasks.len()),
+            name: format!("t{}", tasks.len()).into(),
             rank: tasks.len() as i64,
             ..tasks[0].clone()
         });

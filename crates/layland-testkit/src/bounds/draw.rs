@@ -136,7 +136,7 @@ fn name_and_rank(system: &mut System, random: &mut Random) {
     let mut ranks: Vec<i64> = (0..system.tasks.len() as i64).collect();
     random.shuffle(&mut ranks);
     for (index, task) in system.tasks.values_mut().enumerate() {
-        task.name = format!("t{index}");
+        task.name = format!("t{index}").into();
         task.rank = ranks[index];
     }
 }
@@ -240,7 +240,7 @@ pub fn changed(case: &Case, shape: &Shape, random: &mut Random) -> Case {
             0 => {
                 let wcet = (task.own_wcet().ns() + one_of(random, &[-2, -1, 1, 2]))
                     .clamp(1, task.deadline.ns());
-                task.wcet = vec![Service::from_ns(wcet)];
+                task.wcet = vec![Service::from_ns(wcet)].into();
                 task.execution = ExecutionModel::Wcet;
             }
             1 => {

@@ -69,7 +69,7 @@ pub(super) fn set(random: &mut Random) -> System {
             let high = chance(random, 50);
             task.criticality = Criticality(u8::from(high));
             let low = if high { (wcet / 2).max(1) } else { wcet };
-            task.wcet = vec![Service::from_us(low), Service::from_us(wcet)];
+            task.wcet = vec![Service::from_us(low), Service::from_us(wcet)].into();
         }
         tasks.push(task);
     }

@@ -177,7 +177,7 @@ fn is_of_locks(test: Option<&str>) -> bool {
 /// Whether a job comes as early as it may: at the offset of its task, or a period after the job before it.
 fn comes_first_or_a_period_later(system: &System, jobs: &[Value], at: usize) -> bool {
     let name = &jobs[at]["task"];
-    let Some(task) = system.tasks.values().find(|task| task.name == *name) else { return false };
+    let Some(task) = system.tasks.values().find(|task| *task.name == *name) else { return false };
     let arrival = |job: &Value| job["arrival_ns"].as_i64();
     let before = jobs[..at].iter().rev().find(|job| job["task"] == *name);
     let earliest = match before {

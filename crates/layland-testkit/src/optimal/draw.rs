@@ -97,7 +97,7 @@ pub fn periodic(random: &mut Random) -> Drawn {
                 system.tasks.values().fold(0, |g, task| num_integer::gcd(g, task.period.ns()));
             for task in system.tasks.values_mut() {
                 let less = random.below((task.period.ns() / common) as u64) as i64;
-                task.wcet = vec![Service::from_ns((task.wcet[0].ns() - less).max(1))];
+                task.wcet = vec![Service::from_ns((task.wcet[0].ns() - less).max(1))].into();
             }
         }
         1 => {
@@ -157,7 +157,7 @@ pub fn sporadic(random: &mut Random) -> Drawn {
         let window = (period / Q - 1) * Q;
         let numerator = wcet * Q / old;
         let wcet = (numerator * (window / Q)).max(1);
-        (task.wcet, task.period) = (vec![Service::from_ns(wcet)], Duration::from_ns(period));
+        (task.wcet, task.period) = (vec![Service::from_ns(wcet)].into(), Duration::from_ns(period));
         task.deadline = task.period;
         task.offset = Duration::from_ns(random.between(0, period));
         let max = Duration::from_ns(random.between(0, period));

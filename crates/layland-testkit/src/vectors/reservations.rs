@@ -277,7 +277,7 @@ fn system(vector: &Value, scale: i64) -> Read<(System, Vec<i64>)> {
             jobs => {
                 let works: Option<Vec<Service>> = jobs.iter().map(|(_, work)| *work).collect();
                 let works = read(works, "jobs that end")?;
-                task.wcet = vec![read(works.iter().max().copied(), "jobs")?];
+                task.wcet = vec![read(works.iter().max().copied(), "jobs")?].into();
                 task.behaviour = Behaviour::Explicit(jobs.iter().map(|&(at, _)| at).collect());
                 task.execution = ExecutionModel::List(works);
             }

@@ -485,7 +485,7 @@ fn hall_is_flow(laminar: bool, huge: bool) {
                 [999_999_999_989, 999_999_999_961, 999_999_999_937, 999_999_999_899];
             for (index, task) in system.tasks.values_mut().enumerate() {
                 let prime = PRIMES[index % PRIMES.len()];
-                task.wcet = vec![Service::from_ns(task.own_wcet().ns() * prime)];
+                task.wcet = vec![Service::from_ns(task.own_wcet().ns() * prime)].into();
                 task.period = Duration::from_ns(task.period.ns() * prime + (index as i64 % 3));
                 task.deadline = task.period;
             }

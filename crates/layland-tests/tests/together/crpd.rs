@@ -470,7 +470,7 @@ fn other_overheads_are_counted_beside_reloads() {
             let by = |length: Duration| length * 100;
             (task.period, task.deadline, task.offset) =
                 (by(task.period), by(task.deadline), by(task.offset));
-            task.wcet = vec![Service::from_ns(task.own_wcet().ns() * 100)];
+            task.wcet = vec![Service::from_ns(task.own_wcet().ns() * 100)].into();
             task.behaviour = Behaviour::Periodic;
         }
         let costs = &mut system.platform.overheads;

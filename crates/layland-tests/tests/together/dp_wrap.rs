@@ -60,7 +60,7 @@ fn systems() -> impl Iterator<Item = Drawn> {
                 for task in system.tasks.values_mut() {
                     task.period = Duration::from_ns(11 * task.period.ns() + random.between(0, 9));
                     task.deadline = task.period;
-                    task.wcet = vec![Service::from_ns(8 * task.wcet[0].ns())];
+                    task.wcet = vec![Service::from_ns(8 * task.wcet[0].ns())].into();
                 }
             }
             _ => {}
@@ -113,7 +113,7 @@ fn the_rule_finds_what_is_moved() {
     for (task, period) in system.tasks.values_mut().zip([3, 6, 6]) {
         task.period = Duration::from_ns(period);
         task.deadline = task.period;
-        task.wcet = vec![Service::from_ns(2 * period / 3)];
+        task.wcet = vec![Service::from_ns(2 * period / 3)].into();
     }
     let policy = build("dp-wrap", &system);
     let rule = policy.rule();

@@ -620,7 +620,7 @@ fn what_waits_within_an_instant_is_saved() {
         let ns = Duration::from_ns;
         let mut task = Task::implicit(name, Service::from_ns(wcet[1]), ns(period));
         task.deadline = ns(deadline);
-        task.wcet = wcet.map(Service::from_ns).to_vec();
+        task.wcet = wcet.map(Service::from_ns).to_vec().into();
         task.offset = ns(offset);
         let demands = demands.iter().map(|&demand| Service::from_ns(demand)).collect();
         task.execution = ExecutionModel::List(demands);

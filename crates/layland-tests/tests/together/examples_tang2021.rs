@@ -137,7 +137,7 @@ fn threads_find_a_cpu_that_is_fast_enough() {
     system.platform.speeds = (0..5)
         .map(|c| layland_model::Speed::new(&Rate::new(if c == 4 { 4 } else { 1 }, 4)).unwrap())
         .collect();
-    system.tasks[tau(2)].wcet = vec![Service::from_ms(2)];
+    system.tasks[tau(2)].wcet = vec![Service::from_ms(2)].into();
     for task in system.tasks.values_mut() {
         task.behaviour = layland_model::Behaviour::Periodic;
     }

@@ -212,7 +212,7 @@ fn a_graph_of_one_deadline_is_a_sequential_task() {
         let sequential = |graph: &layland_model::Graph| {
             let nodes = graph.tasks.iter().map(|&id| system.tasks[id].own_wcet());
             let first = &system.tasks[graph.tasks[0]];
-            Task { wcet: vec![nodes.sum()], follows: [].into(), ..first.clone() }
+            Task { wcet: vec![nodes.sum()].into(), follows: [].into(), ..first.clone() }
         };
         let mut merged = system.clone();
         merged.tasks = graphs.iter().map(sequential).collect();

@@ -83,7 +83,7 @@ fn qps_of_many_tasks_is_its_twin() {
                 }
             }
             for (number, task) in tasks.iter_mut().enumerate() {
-                task.name = format!("t{number}");
+                task.name = format!("t{number}").into();
             }
             let system = System::new(system.platform.cpu_count(), tasks);
             let until = Time::from_ns(until.ns() * MANY);
@@ -269,7 +269,7 @@ fn refusals_name_the_task_and_the_reason() {
             )
         );
         let heavy = refusal(name, &|system| {
-            system.tasks[TaskId(1)].wcet = vec![Service::from_ms(5)];
+            system.tasks[TaskId(1)].wcet = vec![Service::from_ms(5)].into();
         });
         assert_eq!(heavy, "task `b` needs 5ms in every 4ms: more than a CPU has");
         let full = refusal(name, &|system| {

@@ -74,7 +74,7 @@ fn a_migration_is_paid_by_a_job_that_ran_elsewhere() {
     assert_eq!(here[0..4], [[0, 0, 0, 2, 0], [1, 1, 1, 13, 0], [2, 0, 2, 6, 0], [0, 0, 6, 14, 0]]);
     // With a longer short, other ends first and long resumes on CPU 1.
     let mut tasks = tasks;
-    tasks[2].wcet = vec![Service::from_us(20)];
+    tasks[2].wcet = vec![Service::from_us(20)].into();
     let there = schedule(2, tasks, overheads, "g-edf");
     assert_eq!(
         there[0..4],

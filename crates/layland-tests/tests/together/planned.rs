@@ -63,7 +63,7 @@ fn systems() -> impl Iterator<Item = Drawn> {
                     let wcet = 6 * task.wcet[0].ns();
                     task.period = Duration::from_ns(11 * task.period.ns() + random.between(0, 9));
                     task.deadline = task.period;
-                    task.wcet = vec![Service::from_ns(wcet)];
+                    task.wcet = vec![Service::from_ns(wcet)].into();
                     task.execution = ExecutionModel::Wcet;
                     task.behaviour = match random.below(2) {
                         0 => Behaviour::Periodic,
@@ -105,7 +105,7 @@ pub(crate) fn compare_with_twin(spec: &str, schedule: fn(&System, &Trace) -> Nan
 pub(crate) fn make_good(spec: &str) {
     let mut system = System::new(1, vec![task("a", 2, 4), task("b", 4, 12)]);
     system.tasks.values_mut().for_each(|task| {
-        task.wcet = vec![Service::from_ns(task.wcet[0].ns() * 1_000_000)];
+        task.wcet = vec![Service::from_ns(task.wcet[0].ns() * 1_000_000)].into();
         task.period = Duration::from_ns(task.period.ns() * 1_000_000);
         task.deadline = task.period;
     });

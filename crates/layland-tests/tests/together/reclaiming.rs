@@ -511,7 +511,7 @@ fn any_on(m: usize) -> impl Strategy<Value = System> {
                 task.behaviour = Behaviour::Hog;
                 task.offset = Duration::from_ns(jobs.keys().next().copied().unwrap_or(0));
             } else {
-                task.wcet = vec![Service::from_ns(6)];
+                task.wcet = vec![Service::from_ns(6)].into();
                 task.behaviour =
                     Behaviour::Explicit(jobs.keys().map(|&at| Time::from_ns(at)).collect());
                 let works = jobs.values().map(|&work| Service::from_ns(work)).collect();

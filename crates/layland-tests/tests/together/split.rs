@@ -422,7 +422,7 @@ fn what_pieces_cannot_express_is_refused() {
         assert!(hog.contains("needs jobs that end"), "{hog}");
         let jitter = refused(&|of| of.tasks[id].jitter = Duration::from_ns(1), spec);
         assert!(jitter.contains("ready when they arrive"), "{jitter}");
-        let full = refused(&|of| of.tasks[id].wcet = vec![Service::from_ns(10)], spec);
+        let full = refused(&|of| of.tasks[id].wcet = vec![Service::from_ns(10)].into(), spec);
         assert!(full.contains("are left over"), "{full}");
     }
 }

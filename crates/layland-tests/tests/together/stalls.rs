@@ -208,7 +208,7 @@ fn draw(index: u64) -> System {
             task.criticality = Criticality(1);
             // Some may get nothing at the lower level: what arrives waits until they have overrun.
             let low = if random.below(2) == 0 { 0 } else { wcet.ns() / 2 };
-            task.wcet = vec![Service::from_ns(low), wcet];
+            task.wcet = vec![Service::from_ns(low), wcet].into();
         }
         task.on_miss = match random.below(4) {
             0 => OnMiss::Continue,

@@ -98,7 +98,7 @@ fn the_rule_finds_what_is_moved() {
     let mut system = System::new(2, tasks.map(|(name, c, t)| task(name, c * ms, t * ms)).to_vec());
     system.tasks[TaskId(0)].behaviour =
         Behaviour::Sporadic(Separation::Uniform { max: Duration::from_ms(3) });
-    system.tasks[TaskId(2)].wcet = vec![Service::from_ms(5)];
+    system.tasks[TaskId(2)].wcet = vec![Service::from_ms(5)].into();
     let rule = build("u-edf", &system).rule();
     let until = SimOptions::until(Time::from_ms(60));
     let trace = run(&system, build("u-edf", &system), &until);

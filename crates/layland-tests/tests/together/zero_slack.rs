@@ -113,7 +113,7 @@ fn completions(tasks: &[(i64, u8, i64, i64)], instants: &[Option<i64>], late: La
         let mut task = Task::implicit(name, Service::from_ns(demand), Duration::from_ns(100));
         task.deadline = Duration::from_ns(deadline);
         task.criticality = Criticality(level);
-        task.wcet = vec![Service::from_ns(demand); 3];
+        task.wcet = vec![Service::from_ns(demand); 3].into();
         task.behaviour = Behaviour::Explicit(vec![Time::from_ns(release)]);
         task.execution = ExecutionModel::List(vec![Service::from_ns(demand)]);
         task

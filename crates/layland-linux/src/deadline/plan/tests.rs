@@ -72,7 +72,7 @@ fn a_split_task_is_refused_and_the_others_are_partitioned() {
     }
     let (split, _) = global(&[(60, 100), (60, 100), (60, 100)], 2);
     let refused = Plan::new(&split, &rule("cd", &split), &FACTS, None, false).unwrap_err();
-    assert_eq!(refused, Refusal::Split { task: split.tasks[TaskId(2)].name.clone(), count: 2 });
+    assert_eq!(refused, Refusal::Split { task: split.tasks[TaskId(2)].name.to_string(), count: 2 });
     assert!(refused.help().contains("--engine fifo"));
 }
 

@@ -46,7 +46,7 @@ fn draw(index: u64) -> System {
         };
         if is_critical && random.below(2) == 0 {
             task.criticality = Criticality(1);
-            task.wcet = vec![Service::from_ns(wcet.ns() / 2), wcet];
+            task.wcet = vec![Service::from_ns(wcet.ns() / 2), wcet].into();
         }
         if is_masked && random.below(2) == 0 {
             let first = CpuId(random.below(cpus as u64) as u32);

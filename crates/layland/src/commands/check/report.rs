@@ -19,7 +19,7 @@ use layland_trace::Labels;
 pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
     let system = &checked.set.system;
     let tasks = system.tasks.values().map(|task| GuaranteedTask {
-        name: task.name.clone(),
+        name: task.name.to_string(),
         wcet: task.own_wcet().at_unit_speed(),
         period: task.period,
         deadline: task.deadline,
@@ -196,7 +196,7 @@ fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
         };
         let wcet = format!("{:#}", system.tasks[id].own_wcet());
         let with = format!("{:#}", task.wcet);
-        vec![system.tasks[id].name.clone(), wcet, with, terms.join(" + "), divided]
+        vec![system.tasks[id].name.to_string(), wcet, with, terms.join(" + "), divided]
     });
     Some(Table {
         title: format!("WCETs with overheads under {}", policy.spec),

@@ -276,7 +276,7 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
         for &id in &tasks {
             let task = &checked.set.system.tasks[id];
             let cells = chunk.iter().map(|policy| bound(policy.bounds.get(id), task));
-            let first = [task.name.clone(), format!("{:#}", task.deadline)];
+            let first = [task.name.to_string(), format!("{:#}", task.deadline)];
             rows.add_row(first.into_iter().chain(cells).enumerate().map(|(at, text)| {
                 let cell = Cell::new(text);
                 if at == 0 { cell } else { cell.set_alignment(CellAlignment::Right) }
@@ -323,7 +323,7 @@ pub(super) fn levels(
 ) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     let rows = policy.bounds.iter().filter_map(|(id, bound)| match bound {
         Bound::Response { per_level, .. } if !per_level.is_empty() => {
-            let name = system.tasks[id].name.clone();
+            let name = system.tasks[id].name.to_string();
             let mut row: Vec<String> = std::iter::once(name)
                 .chain(by_level(per_level, system).map(|(_, within)| format!("{within:#}")))
                 .collect();

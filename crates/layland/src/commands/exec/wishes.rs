@@ -123,7 +123,7 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
             }
         }
         let reservation = Reservation {
-            name: name.clone(),
+            name: name.to_string(),
             runtime: task.reservation(),
             deadline: task.deadline.min(task.period),
             period: task.period,
@@ -136,7 +136,7 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
             let reason = format!("task `{name}` reserves more than fits before its deadline");
             return refused(id, reason);
         }
-        wishes.push(Wish { name: name.clone(), reservation, threads, is_for_each: false });
+        wishes.push(Wish { name: name.to_string(), reservation, threads, is_for_each: false });
     }
     Ok(wishes)
 }

@@ -71,7 +71,7 @@ impl Recording {
 }
 
 fn marks(file: File, system: &System) -> Arc<Markers> {
-    let names = system.tasks.values().map(|task| task.name.clone()).collect();
+    let names = system.tasks.values().map(|task| task.name.to_string()).collect();
     Arc::new(Markers::new(file, names))
 }
 

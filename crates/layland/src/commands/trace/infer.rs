@@ -197,7 +197,7 @@ fn summary(inferred: &Inferred, ascii: bool) -> String {
             Pattern::Sporadic { .. } => ">= ",
         };
         [
-            task.name.clone(),
+            task.name.to_string(),
             format!("{kind}{:#}", estimate.period),
             format!("{:#}", estimate.wcet),
             format!("{:.3}", task.utilization().to_f64()),
@@ -225,7 +225,7 @@ fn document(file: &str, seen: &Observation, inferred: &Inferred, exit: Exit) -> 
     let name = |thread: usize| {
         let place = chosen.tasks.iter().position(|task| task.thread == thread);
         let task = place.and_then(|place| inferred.system.tasks.values().nth(place));
-        task.map_or(&seen.threads[thread].name, |task| &task.name)
+        task.map_or(seen.threads[thread].name.as_str(), |task| task.name.as_str())
     };
     let chain = |chain: &Chain| {
         json!({
