@@ -15,6 +15,8 @@
 //! deadlines.
 
 mod phases;
+#[cfg(test)]
+mod tests;
 
 use crate::ui::jobs::arrivals;
 use layland_analysis::may_become_ready_together;
