@@ -73,7 +73,7 @@ pub use hall::Confined;
 pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
 pub use note::Note;
 pub use platform::{Overheads, Platform, Speed};
-pub use rate::{Rate, RateSum};
+pub use rate::{Enclosed, Rate, RateSum};
 pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule, Slices};
 pub use server::{Server, ServerKind};
 pub use steps::{Protocol, Resource, ResourceId, Section, Step};

@@ -3,7 +3,7 @@
 mod short;
 mod sum;
 
-pub use sum::RateSum;
+pub use sum::{Enclosed, RateSum};
 
 use num_bigint::BigInt;
 use num_rational::{BigRational, Ratio};
@@ -126,6 +126,9 @@ impl Rate {
     /// assert_eq!(Rate::whole(i64::MAX).scaled_floor(), u128::MAX);
     /// ```
     pub fn scaled_floor(&self) -> u128 {
+        if let Some((n @ 0..=0x3fff_ffff_ffff_ffff, d)) = self.as_i64_pair() {
+            return ((n as u128) << 64) / d as u128;
+        }
         match self.floor() {
             Some(whole) if whole < 0 => 0,
             Some(whole) if whole < 1 << 62 => self.fixed_floor(),

@@ -42,6 +42,29 @@ pub(super) fn sum_of(rates: &[Rate]) -> Rate {
     Rate::from_big(BigRational::new(numerator, common))
 }
 
+/// A rate that is not negative, enclosed between two 64.64 fixed-point numbers: for one that is compared with several
+/// [sums](RateSum), which would enclose it anew each time.
+#[derive(Clone, Copy, Debug)]
+pub struct Enclosed<'r> {
+    rate: &'r Rate,
+    low: u128,
+    high: u128,
+}
+
+impl<'r> From<&'r Rate> for Enclosed<'r> {
+    fn from(rate: &'r Rate) -> Enclosed<'r> {
+        let (low, high) = rate.enclosure();
+        Enclosed { rate, low, high }
+    }
+}
+
+impl<'r> Enclosed<'r> {
+    /// The rate.
+    pub fn rate(self) -> &'r Rate {
+        self.rate
+    }
+}
+
 /// A sum of many non-negative rates that is compared with a bound: exact, but fast where the
 /// answer is not close.
 ///
@@ -74,8 +97,11 @@ impl RateSum {
     }
 
     /// Adds a rate, which must not be negative.
-    pub fn add(&mut self, rate: &Rate) {
-        self.put(rate.clone());
+    pub fn add<'r>(&mut self, rate: impl Into<Enclosed<'r>>) {
+        let Enclosed { rate, low, high } = rate.into();
+        self.low += low;
+        self.high += high;
+        self.addends.push(rate.clone());
     }
 
     /// Adds `numerator / denominator`, which is below 2^63: in lowest terms it is put only when the exact sum is asked
@@ -159,17 +185,16 @@ impl RateSum {
     }
 
     /// Whether the sum with one more `rate` is at most `bound`. Exact.
-    pub fn fits(&self, rate: &Rate, bound: &Rate) -> bool {
-        let ((rate_low, rate_high), (bound_low, bound_high)) =
-            (rate.enclosure(), bound.enclosure());
+    pub fn fits<'r>(&self, rate: impl Into<Enclosed<'r>>, bound: impl Into<Enclosed<'r>>) -> bool {
+        let (rate, bound) = (rate.into(), bound.into());
         // *Yes* compares the largest possible sum with the smallest possible bound, *no* the other way round.
-        if self.high + rate_high <= bound_low {
+        if self.high + rate.high <= bound.low {
             return true;
         }
-        if self.low + rate_low > bound_high {
+        if self.low + rate.low > bound.high {
             return false;
         }
-        &self.exact() + rate <= *bound
+        &self.exact() + rate.rate <= *bound.rate
     }
 
     /// A number that is at most the sum, in units of 2^-64: what [`most_before`](Self::most_before) is compared with.
@@ -189,9 +214,11 @@ impl RateSum {
     /// assert!(load.low() > RateSum::most_before(&Rate::new(1, 2), &Rate::ONE).unwrap());
     /// assert_eq!(RateSum::most_before(&Rate::new(3, 2), &Rate::ONE), None);
     /// ```
-    pub fn most_before(rate: &Rate, bound: &Rate) -> Option<u128> {
-        let ((rate_low, _), (_, bound_high)) = (rate.enclosure(), bound.enclosure());
-        bound_high.checked_sub(rate_low)
+    pub fn most_before<'r>(
+        rate: impl Into<Enclosed<'r>>,
+        bound: impl Into<Enclosed<'r>>,
+    ) -> Option<u128> {
+        bound.into().high.checked_sub(rate.into().low)
     }
 
     /// How two sums compare. Exact.

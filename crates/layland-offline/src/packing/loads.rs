@@ -3,7 +3,7 @@
 //! A bin of smaller capacity starts with a load: what it lacks to the common one. So "fullest" is
 //! always "with the least left".
 
-use layland_model::{Rate, RateSum};
+use layland_model::{Enclosed, Rate, RateSum};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,10 +18,10 @@ use crate::{Bins, Heuristic, Minima};
 /// sum: an exact sum that is kept for as long as it has 64-bit terms, and a number for each
 /// distinct history (bins that took equal rates in the same order have the same number).
 pub(crate) struct Loads<'a, A> {
-    items: &'a [Rate],
+    items: Vec<Enclosed<'a>>,
     /// Whether an item may use a bin.
     allowed: A,
-    capacity: &'a Rate,
+    capacity: Enclosed<'a>,
     sums: Vec<RateSum>,
     /// For each bin [`RateSum::low`]: only those bins are asked that are not full for certain.
     lows: Minima<u128>,
@@ -42,9 +42,9 @@ impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
         let negative = items.iter().find(|&rate| *rate < Rate::ZERO);
         assert!(negative.is_none(), "the rate of an item is negative: {negative:?}");
         Loads {
-            items,
+            items: items.iter().map(Enclosed::from).collect(),
             allowed,
-            capacity,
+            capacity: capacity.into(),
             sums: vec![RateSum::default(); bins],
             lows: Minima::new(bins, 0, u128::MAX),
             order: Some(OrderOfLoads {
@@ -65,8 +65,10 @@ impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
     }
 
     /// Adds a rate to the load of a bin.
-    pub(crate) fn load(&mut self, bin: usize, rate: &'a Rate) {
-        self.sums[bin].add(rate);
+    pub(crate) fn load(&mut self, bin: usize, rate: impl Into<Enclosed<'a>>) {
+        let enclosed = rate.into();
+        let rate = enclosed.rate();
+        self.sums[bin].add(enclosed);
         self.lows.set(bin, self.sums[bin].low());
         if let Some(OrderOfLoads { small, history, histories }) = &mut self.order {
             small[bin] = small[bin].and_then(|(n, d)| (&Rate::new(n, d) + rate).as_i64_pair());
@@ -103,7 +105,7 @@ impl<A: Fn(usize, usize) -> bool> Bins for Loads<'_, A> {
     }
 
     fn fits(&self, bin: usize, item: usize) -> bool {
-        (self.allowed)(item, bin) && self.sums[bin].fits(&self.items[item], self.capacity)
+        (self.allowed)(item, bin) && self.sums[bin].fits(self.items[item], self.capacity)
     }
 
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
@@ -122,12 +124,11 @@ impl<A: Fn(usize, usize) -> bool> Bins for Loads<'_, A> {
     }
 
     fn put(&mut self, bin: usize, item: usize) {
-        let items = self.items;
-        self.load(bin, &items[item]);
+        self.load(bin, self.items[item]);
     }
 
     fn first_fit(&self, bins: Range<usize>, item: usize) -> Option<usize> {
-        let most = RateSum::most_before(&self.items[item], self.capacity)?;
+        let most = RateSum::most_before(self.items[item], self.capacity)?;
         let mut from = bins.start;
         while from < bins.end {
             let bin = self.lows.first_below(from, most + 1).filter(|bin| bins.contains(bin))?;
