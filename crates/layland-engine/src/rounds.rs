@@ -41,7 +41,7 @@ pub fn round(engine: &mut impl Engine) -> bool {
         }
         while engine.ledger().arrivals.next() <= engine.ledger().now {
             if let Some(position) = engine.ledger().arrivals.first() {
-                jobs::arrive(engine, engine.ledger().by_position[position]);
+                jobs::arrive(engine, engine.ledger().task_at(position));
             }
         }
         requests::ask(engine);
@@ -122,7 +122,7 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
                 engine.fired(id, now);
                 tell(engine, Event::Timer { id });
             }
-            Due::Arrival(position) => jobs::arrive(engine, engine.ledger().by_position[position]),
+            Due::Arrival(position) => jobs::arrive(engine, engine.ledger().task_at(position)),
         }
     }
     if !in_batches {

@@ -24,8 +24,9 @@ impl JobKey {
     }
 }
 
-/// A task and its ready job, if it has one. It is small, because every event reads one.
+/// A task and its ready job, if it has one. Every event reads one: so it has one line of the cache, and no more.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct TaskState {
     /// The priority of the ready job; while there is none, only the seat in it counts.
     pub priority: Priority,

@@ -164,6 +164,16 @@ const NOTHING_ENDED: Outcome = Outcome {
     max_response: Duration::ZERO,
 };
 
+/// What every job of a task changes: two lines of the cache next to each other, in one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(128))]
+struct Jobs {
+    execution: Execution,
+    outcome: Outcome,
+}
+
+const NO_JOBS: Jobs = Jobs { execution: NOTHING_EXECUTED, outcome: NOTHING_ENDED };
+
 /// What jobs change that are late, or end without having completed. In most runs there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Trouble {
@@ -232,8 +242,7 @@ fn entry<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: impl FnOnce()
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    execution: TaskMap<Execution>,
-    outcome: TaskMap<Outcome>,
+    jobs: TaskMap<Jobs>,
     /// Up to the last task that has any.
     trouble: TaskMap<Trouble>,
     cpus: CpuMap<Busy>,
@@ -248,8 +257,7 @@ impl Counters {
     /// time that the largest number so far is exceeded.
     pub fn new(tasks: usize, cpus: usize) -> Counters {
         Counters {
-            execution: TaskMap::filled(NOTHING_EXECUTED, tasks),
-            outcome: TaskMap::filled(NOTHING_ENDED, tasks),
+            jobs: TaskMap::filled(NO_JOBS, tasks),
             trouble: TaskMap::filled(NO_TROUBLE, 0),
             cpus: CpuMap::filled(Busy::default(), cpus),
             halts: Halts::default(),
@@ -260,7 +268,7 @@ impl Counters {
 
     /// How many tasks there are.
     pub fn task_count(&self) -> usize {
-        self.execution.len().max(self.outcome.len()).max(self.trouble.len())
+        self.jobs.len().max(self.trouble.len())
     }
 
     /// How many CPUs there are.
@@ -270,8 +278,7 @@ impl Counters {
 
     /// The counters of a task; all zero if it was never seen.
     pub fn task(&self, task: TaskId) -> TaskCounters {
-        let execution = self.execution.get(task).unwrap_or(&NOTHING_EXECUTED);
-        let outcome = self.outcome.get(task).unwrap_or(&NOTHING_ENDED);
+        let Jobs { execution, outcome } = self.jobs.get(task).unwrap_or(&NO_JOBS);
         let trouble = self.trouble.get(task).unwrap_or(&NO_TROUBLE);
         let any_completed = outcome.completed > 0;
         TaskCounters {
@@ -350,7 +357,7 @@ impl Counters {
     fn count(&mut self, segment: &Segment, by_itself: bool) {
         let JobId { task, seq } = segment.job;
         let cpu = segment.cpu;
-        let execution = entry(&mut self.execution, task, || NOTHING_EXECUTED);
+        let execution = &mut entry(&mut self.jobs, task, || NO_JOBS).execution;
         let ran_before = execution.last_cpu != NO_CPU;
         let same_job = ran_before & (execution.last_seq == seq);
         let moved = ran_before & (execution.last_cpu != cpu);
@@ -370,7 +377,7 @@ impl Counters {
     #[cold]
     #[inline(never)]
     fn count_among_halts(&mut self, segment: Segment) {
-        let before = self.execution.get(segment.job.task).copied().unwrap_or(NOTHING_EXECUTED);
+        let before = self.jobs.get(segment.job.task).unwrap_or(&NO_JOBS).execution;
         let moves = before.last_cpu != segment.cpu;
         let by_itself = !self.halts.is_preempted(segment.job, before.last_end, moves);
         // What came before the end of this segment is not asked for again.
@@ -382,7 +389,7 @@ impl Counters {
 impl Recorder for Counters {
     #[inline]
     fn released(&mut self, job: &Job) {
-        entry(&mut self.execution, job.id.task, || NOTHING_EXECUTED).released += 1;
+        entry(&mut self.jobs, job.id.task, || NO_JOBS).execution.released += 1;
     }
 
     // Every simulation of a command counts segments: a call for each, with the segment in memory, is 4 % of all.
@@ -397,7 +404,7 @@ impl Recorder for Counters {
 
     #[inline]
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
-        let outcome = entry(&mut self.outcome, job.id.task, || NOTHING_ENDED);
+        let outcome = &mut entry(&mut self.jobs, job.id.task, || NO_JOBS).outcome;
         outcome.executed_ns += i128::from(executed.ns());
         if end == JobEnd::Completed {
             let response = at - job.arrival;
@@ -413,7 +420,7 @@ impl Recorder for Counters {
     }
 
     fn pending(&mut self, job: &Job, at: Time, executed: Service) {
-        let outcome = entry(&mut self.outcome, job.id.task, || NOTHING_ENDED);
+        let outcome = &mut entry(&mut self.jobs, job.id.task, || NO_JOBS).outcome;
         outcome.executed_ns += i128::from(executed.ns());
         outcome.pending += 1;
         let record = JobRecord { job: *job, end: None, executed };
