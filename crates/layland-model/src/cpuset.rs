@@ -230,12 +230,10 @@ impl Ord for CpuSet {
     #[inline]
     fn cmp(&self, other: &CpuSet) -> Ordering {
         // Most sets have no other words.
-        match self.own.cmp(&other.own) {
-            Ordering::Equal if !(self.rest.is_empty() && other.rest.is_empty()) => {
-                self.significant().cmp(other.significant())
-            }
-            order => order,
-        }
+        self.own.cmp(&other.own).then_with(|| match self.rest.is_empty() && other.rest.is_empty() {
+            true => Ordering::Equal,
+            false => self.significant().cmp(other.significant()),
+        })
     }
 }
 impl PartialOrd for CpuSet {
@@ -362,6 +360,9 @@ mod tests {
             let mut u = s.clone();
             prop_assert_eq!(u.remove(CpuId(x)), a.contains(&x));
             prop_assert!(!u.contains(CpuId(x)));
+            for other in [&t, &u] {
+                prop_assert_eq!(s.cmp(other), s.significant().cmp(other.significant()));
+            }
             if !a.is_empty() {
                 prop_assert_eq!(s.to_string().parse::<CpuSet>().unwrap(), s);
             }

@@ -86,7 +86,7 @@ fn failures(missed: u64, held: &[Held]) -> u64 {
 /// The system in which the jobs of these tasks execute longer than they say.
 fn with_overruns(args: &RunArgs, mut system: System) -> Result<System, Failure> {
     for (name, factor) in &args.overrun {
-        let found = system.tasks.iter().find(|(_, task)| &task.name == name).map(|(id, _)| id);
+        let found = system.tasks.iter().find(|(_, task)| task.name == *name).map(|(id, _)| id);
         let task: TaskId = found.ok_or_else(|| {
             let names: Vec<&str> = system.tasks.values().map(|task| task.name.as_str()).collect();
             Failure::usage(format!("there is no task `{name}` to overrun"))
