@@ -95,7 +95,7 @@ impl Situation {
             let then = if yields { AfterJob::Yields } else { AfterJob::Blocks };
             self.running.push(Running { cpu, job, then: is_alone.then_some(then) });
         }
-        for &id in &ledger.by_position {
+        for id in ledger.positions.iter() {
             let task = &ledger.tasks[id];
             // One that is due, or waited for a job that has just ended, is released before anybody could ask.
             let is_to_come = !task.blocked && task.next_release > ledger.now;

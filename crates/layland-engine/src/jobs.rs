@@ -158,7 +158,7 @@ fn set_expiry(engine: &mut impl Engine, id: TaskId) {
 pub(crate) fn expire(engine: &mut impl Engine) {
     while engine.ledger().expiries.next() <= engine.ledger().now {
         let Some(position) = engine.ledger().expiries.first() else { return };
-        let id = engine.ledger().task_at(position);
+        let id = engine.ledger().positions.task(position);
         let job = engine.ledger().tasks[id].job.id;
         stop(engine, id, JobEnd::Aborted);
         tell(engine, Event::Ended { job });

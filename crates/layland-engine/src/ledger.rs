@@ -3,11 +3,12 @@
 use crate::Agenda;
 use crate::instances::Graphs;
 use crate::places::Steps;
+use crate::positions::Positions;
 use crate::streams::{Arrival, Stream};
 use layland_gen::Random;
 use layland_model::{
-    Behaviour, Change, CpuMap, Duration, ExecutionModel, Index, JobId, OnMiss, Request,
-    RequestKind, Service, System, Task, TaskId, TaskMap, Time,
+    Behaviour, Change, CpuMap, Duration, ExecutionModel, JobId, OnMiss, Request, RequestKind,
+    Service, System, Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, Needs, Policy, Progress, Refusal, RefusalKind, RequestId, Schedules};
 use layland_trace::Job;
@@ -183,9 +184,7 @@ pub struct Ledger<P, T> {
     /// For each task that gives up late jobs, by position: the deadline of its ready job.
     pub(crate) expiries: Agenda,
     /// The tasks by their position among the arrivals.
-    pub(crate) by_position: Vec<TaskId>,
-    /// Whether each has its id as its position: then nobody looks, which with a million tasks is a page less.
-    in_order: bool,
+    pub(crate) positions: Positions,
     requests: Vec<Request>,
     next_request: usize,
     /// When that one is due: it is asked for at every instant.
@@ -213,17 +212,12 @@ pub(crate) struct Exploration {
 impl<P: Policy, T: Default> Ledger<P, T> {
     /// The ledger of a run that has not begun.
     pub fn new(system: &System, policy: P, seed: u64, amount: impl Fn(Service) -> i64) -> Self {
-        let by_position = system.by_rank();
-        let in_order = by_position.iter().enumerate().all(|(position, id)| id.index() == position);
-        let mut positions = TaskMap::filled(0, by_position.len());
-        for (position, &task) in by_position.iter().enumerate() {
-            positions[task] = position as u32;
-        }
+        let (positions, of_task) = Positions::of(system);
         let Needs { schedules, progress, speeds: _ } = policy.needs();
         let (n, m) = (system.tasks.len(), system.platform.cpu_count());
         let mut ledger = Self {
             now: Time::ZERO,
-            tasks: system.tasks.ids().map(|id| TaskRun::new(id, positions[id])).collect(),
+            tasks: system.tasks.ids().map(|id| TaskRun::new(id, of_task[id])).collect(),
             streams: system.tasks.ids().map(|id| Stream::new(id, &system.tasks, seed)).collect(),
             online: CpuMap::filled(false, m),
             events: 0,
@@ -234,8 +228,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
             timers: Agenda::new(0),
             arrivals: Agenda::new(n),
             expiries: Agenda::new(0),
-            by_position,
-            in_order,
+            positions,
             requests: system.requests.clone(),
             next_request: 0,
             next_request_at: system.requests.first().map_or(Time::NEVER, |request| request.at),
@@ -271,11 +264,9 @@ impl<P: Policy, T: Default> Ledger<P, T> {
         let id = match self.free.pop() {
             Some(Reverse(id)) => id,
             None => {
-                let position = self.by_position.len();
-                let id =
-                    self.tasks.push(TaskRun::new(TaskId::from_index(position), position as u32));
-                self.by_position.push(id);
-                self.arrivals.grow(position + 1);
+                let id = self.positions.push();
+                self.tasks.push(TaskRun::new(id, id.0));
+                self.arrivals.grow(self.positions.len());
                 // Replaced below.
                 let task = Arc::clone(&parameters);
                 self.streams.push(Stream::from(id, task, self.seed, self.now, 0));
@@ -298,12 +289,6 @@ impl<P: Policy, T: Default> Ledger<P, T> {
 }
 
 impl<P: Policy, T> Ledger<P, T> {
-    /// The task at a position among the arrivals.
-    #[inline]
-    pub(crate) fn task_at(&self, position: usize) -> TaskId {
-        if self.in_order { TaskId::from_index(position) } else { self.by_position[position] }
-    }
-
     /// When something is due next that the ledger knows of: an arrival, a timer, a request.
     #[inline]
     pub fn next_time(&self) -> Time {
@@ -408,7 +393,7 @@ impl<P: Policy, T> Ledger<P, T> {
         task.deadline = stream.task().deadline;
         task.on_miss = stream.task().on_miss;
         if task.on_miss == OnMiss::Abort {
-            self.expiries.grow(self.by_position.len());
+            self.expiries.grow(self.positions.len());
         }
         let regular = !task.endless && is_regular(stream.task());
         regular.then(|| (stream.task().period, stream.demand(0)))

@@ -149,6 +149,7 @@ mod instances;
 pub mod jobs;
 mod ledger;
 mod places;
+mod positions;
 pub mod programs;
 pub mod record;
 mod requests;

@@ -41,7 +41,7 @@ pub fn round(engine: &mut impl Engine) -> bool {
         }
         while engine.ledger().arrivals.next() <= engine.ledger().now {
             if let Some(position) = engine.ledger().arrivals.first() {
-                jobs::arrive(engine, engine.ledger().task_at(position));
+                jobs::arrive(engine, engine.ledger().positions.task(position));
             }
         }
         requests::ask(engine);
@@ -122,7 +122,9 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
                 engine.fired(id, now);
                 tell(engine, Event::Timer { id });
             }
-            Due::Arrival(position) => jobs::arrive(engine, engine.ledger().task_at(position)),
+            Due::Arrival(position) => {
+                jobs::arrive(engine, engine.ledger().positions.task(position))
+            }
         }
     }
     if !in_batches {

@@ -81,7 +81,7 @@ pub(crate) fn resume(engine: &mut impl Engine) {
         }
         let Some(position) = steps.resumes.first() else { return };
         steps.resumes.clear(position);
-        let id = engine.ledger().task_at(position);
+        let id = engine.ledger().positions.task(position);
         place(engine, id).at += 1;
         settle(engine, id);
         let job = engine.ledger().tasks[id].job.id;
