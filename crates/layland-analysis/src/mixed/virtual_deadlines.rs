@@ -35,7 +35,7 @@ const IMPLICIT: &[Assumption] = &and::<11>(PER_CPU, ImplicitDeadlines);
 /// use layland_analysis::{Verdict, mixed::EDF_VD};
 /// use layland_model::{Criticality, Duration, Levels, Service, System, Task};
 /// // A low task 4 of 10, and a high one 3, at most 8, of 10: the only factor is 1/2.
-/// let ms = |wcets: &[i64]| wcets.iter().map(|&wcet| Service::from_ms(wcet)).collect::<Vec<_>>();
+/// let ms = |wcets: &[i64]| wcets.iter().map(|&wcet| Service::from_ms(wcet)).collect();
 /// let task = |level, wcets: &[i64]| {
 ///     let mut task = Task::implicit(format!("{level}"), Service::from_ms(1), Duration::from_ms(10));
 ///     (task.wcet, task.criticality) = (ms(wcets), Criticality(level));

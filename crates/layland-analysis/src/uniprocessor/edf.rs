@@ -64,7 +64,7 @@ pub const ZHANG_BURNS: Citation = Citation {
 /// let tasks = [(6, 6, 22), (2, 12, 24), (3, 13, 18), (6, 11, 25)].map(|(c, d, t)| {
 ///     let mut task = Task::implicit(format!("{c}"), Service::from_ms(c), Duration::from_ms(t));
 ///     task.deadline = Duration::from_ms(d);
-///     task.name = format!("{c}/{t}");
+///     task.name = format!("{c}/{t}").into();
 ///     task
 /// });
 /// let system = System::new(1, tasks.to_vec());
