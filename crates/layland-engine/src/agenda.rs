@@ -49,7 +49,7 @@ pub struct Agenda {
 /// So many numbers share a leaf, where they are more than [`FEW`].
 const BLOCK: usize = 32;
 
-/// The tree of so many still is in a second-level cache.
+/// The tree of so many numbers still fits into a second-level cache.
 const FEW: usize = 1 << 14;
 
 impl Agenda {
@@ -83,7 +83,7 @@ impl Agenda {
         self.times[id] = at.ns();
         let (block, start) = (id / BLOCK, id - id % BLOCK);
         let times = &self.times[start..start + BLOCK];
-        // First when, without a branch, and then who: that takes a third of the instructions of both at once.
+        // First when, without a branch, and then who.
         let earliest = times.iter().fold(i64::MAX, |first, &at| first.min(at));
         let first = times.iter().position(|&at| at == earliest).unwrap_or(0);
         let earliest = Entry { at: earliest, id: (start + first) as u32 };

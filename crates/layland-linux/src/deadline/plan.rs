@@ -411,18 +411,18 @@ fn reservation(
     is_forced: bool,
 ) -> Result<Reservation, Refusal> {
     let task = &system.tasks[id];
-    let name = || task.name.clone();
+    let name = || task.name.to_string();
     let period = task.period;
     if !(Duration::from_us(100)..=Duration::from_ms(4190)).contains(&period) {
-        return Err(Refusal::Period { task: name().to_string(), period });
+        return Err(Refusal::Period { task: name(), period });
     }
     if task.on_miss != OnMiss::Continue {
-        return Err(Refusal::OnMiss { task: name().to_string() });
+        return Err(Refusal::OnMiss { task: name() });
     }
     let wcet = task.reservation().at_unit_speed();
     let is_coarse = facts.has_hrtick != Some(true) && wcet < facts.tick * 2;
     if is_coarse && !is_forced {
-        return Err(Refusal::ShorterThanTicks { task: name().to_string(), wcet, tick: facts.tick });
+        return Err(Refusal::ShorterThanTicks { task: name(), wcet, tick: facts.tick });
     }
     let usual = Duration::from_ns(wcet.ns() / 20).max(facts.granularity());
     let deadline = task.deadline.min(period);
@@ -436,7 +436,7 @@ fn reservation(
         None => (wcet + usual).min(deadline).max(wcet),
     };
     if runtime > deadline {
-        return Err(Refusal::NoRoom { task: name().to_string(), runtime, deadline });
+        return Err(Refusal::NoRoom { task: name(), runtime, deadline });
     }
     Ok(Reservation { runtime, deadline, period })
 }

@@ -432,14 +432,14 @@ fn controller(
 
 /// Tells the kernel's answers apart.
 fn explain(system: &System, plan: &Plan, limit: f64, id: TaskId, failed: Failed) -> RunError {
-    let task = system.tasks[id].name.clone();
+    let task = system.tasks[id].name.to_string();
     let (error, affinity) = match failed {
         Failed::Cpuset(error) => return error.into(),
         Failed::Kernel(error, affinity) => (error, affinity),
     };
     match error.raw_os_error() {
         Some(libc::EPERM) if sys::has_capability(sys::CAP_SYS_NICE) => {
-            RunError::Affinity { task: task.to_string(), affinity }
+            RunError::Affinity { task, affinity }
         }
         Some(libc::EPERM) => RunError::NotPermitted,
         Some(libc::EBUSY) => {
@@ -447,15 +447,8 @@ fn explain(system: &System, plan: &Plan, limit: f64, id: TaskId, failed: Failed)
             let domain = plan.domain_of(id).map(|index| &plan.domains[index]);
             let (sum, cpus) =
                 domain.map_or((0.0, 0), |domain| (plan.load(domain), domain.cpus.len()));
-            RunError::Busy {
-                task: task.to_string(),
-                runtime,
-                period,
-                sum,
-                cpus,
-                limit: limit * cpus as f64,
-            }
+            RunError::Busy { task, runtime, period, sum, cpus, limit: limit * cpus as f64 }
         }
-        Some(_) | None => RunError::Refused { task: task.to_string(), error },
+        Some(_) | None => RunError::Refused { task, error },
     }
 }

@@ -99,9 +99,7 @@ impl RateSum {
     /// Adds a rate, which must not be negative.
     pub fn add<'r>(&mut self, rate: impl Into<Enclosed<'r>>) {
         let Enclosed { rate, low, high } = rate.into();
-        self.low += low;
-        self.high += high;
-        self.addends.push(rate.clone());
+        self.put(rate.clone(), low, high);
     }
 
     /// Adds `numerator / denominator`, which is below 2^63: in lowest terms it is put only when the exact sum is asked
@@ -111,14 +109,15 @@ impl RateSum {
     /// If the denominator is zero.
     pub fn add_fraction(&mut self, numerator: u128, denominator: u128) {
         let small = |n: u128| i128::try_from(n).ok();
-        self.put(match (small(numerator), small(denominator)) {
+        let rate = match (small(numerator), small(denominator)) {
             (Some(n), Some(d)) => Rate(Small(Ratio::new_raw(n, d))),
             _ => Rate::from_big(BigRational::new(numerator.into(), denominator.into())),
-        });
+        };
+        let (low, high) = rate.enclosure();
+        self.put(rate, low, high);
     }
 
-    fn put(&mut self, addend: Rate) {
-        let (low, high) = addend.enclosure();
+    fn put(&mut self, addend: Rate, low: u128, high: u128) {
         self.low += low;
         self.high += high;
         self.addends.push(addend);

@@ -39,7 +39,7 @@ pub struct Statistics {
 ///
 /// A completion only appends to a short list. The counts are hundreds of kilobytes for many tasks, so that counting
 /// one value waits for memory; of those of a whole list, the waits overlap. The first ones have their place in here, so
-/// that all of it is one line of the cache: of a million tasks most have but these.
+/// that all of it is one line of the cache: in a short run of a million tasks most have no others.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Responses {
