@@ -7,6 +7,10 @@
 //!                                          WORK, PERIOD and BUDGET in microseconds; prints how many jobs were late, of how
 //!                                          many it would be no wonder, how late, and what one took
 //!   workload stranger MILLISECONDS         a hog of class SCHED_EXT that nobody has admitted
+//!   workload crowd SOCKET CPU COUNT MILLISECONDS
+//!                                          has COUNT threads of its own admitted by the daemon, 100 us in 10 ms on this
+//!                                          CPU; they sleep, wake together after this time, and end. Prints how many have not
+//!                                          ended five seconds later, and what the threads of it got since, in milliseconds
 //!   workload as USER CMD..                 becomes the program, as a user with this number
 //!   workload activate SOCKET CMD..         waits for a client at a socket, and becomes a program that is given it, as a
 //!                                          service manager does
@@ -14,10 +18,13 @@
 
 use std::ffi::{c_int, c_long, c_short, c_ulong};
 use std::hint::black_box;
+use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 #[repr(C)]
@@ -31,6 +38,7 @@ unsafe extern "C" {
     fn sched_setscheduler(thread: c_int, class: c_int, priority: *const c_int) -> c_int;
     fn poll(fds: *mut Poll, count: c_ulong, milliseconds: c_int) -> c_int;
     fn dup2(old: c_int, new: c_int) -> c_int;
+    fn gettid() -> c_int;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
 }
 
@@ -136,6 +144,57 @@ fn periodic(work: Duration, period: Duration, jobs: u32, budget: Duration, cost:
     println!("late {late} of {jobs}, {over} over, worst {worst} us, used up to {most} us");
 }
 
+/// The threads of this process but the first, and what each has got of a CPU.
+fn others() -> Vec<(i32, Duration)> {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("a process has threads");
+    let numbers = tasks.filter_map(|task| task.ok()?.file_name().into_string().ok()?.parse().ok());
+    let own = std::process::id() as i32;
+    let got = |thread: i32| -> Option<Duration> {
+        let told = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).ok()?;
+        told.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+    };
+    numbers.filter(|&thread| thread != own).filter_map(|of| Some((of, got(of)?))).collect()
+}
+
+fn crowd(socket: &str, cpu: &str, count: usize, sleep: Duration) {
+    let mut asks = UnixStream::connect(socket).expect("the daemon listens");
+    let mut hears = BufReader::new(asks.try_clone().expect("a copy"));
+    let wake = Instant::now() + sleep;
+    let (tell, told) = mpsc::channel();
+    for _ in 0..count {
+        let tell = tell.clone();
+        thread::spawn(move || {
+            // Safety: it has no arguments.
+            let own = unsafe { gettid() };
+            tell.send(own).expect("somebody waits");
+            drop(tell);
+            thread::sleep(wake.saturating_duration_since(Instant::now()));
+        });
+    }
+    drop(tell);
+    let mut line = String::new();
+    let mut admitted = 0;
+    for thread in told {
+        let times = "\"runtime_ns\":100000,\"deadline_ns\":10000000,\"period_ns\":10000000";
+        let ask = format!(
+            "{{\"ask\":\"admit\",\"name\":\"c\",\"thread\":{thread},{times},\"tardiness_ns\":null,\
+             \"cpus\":\"{cpu}\",\"policy\":\"dl-sp\"}}\n"
+        );
+        asks.write_all(ask.as_bytes()).expect("the daemon hears");
+        line.clear();
+        hears.read_line(&mut line).expect("the daemon answers");
+        admitted += usize::from(line.contains("\"admitted\""));
+    }
+    let is_early = Instant::now() < wake;
+    thread::sleep(wake.saturating_duration_since(Instant::now()));
+    let before: Duration = others().iter().map(|(_, got)| *got).sum();
+    thread::sleep(Duration::from_secs(5));
+    let left = others();
+    let got: Duration = left.iter().map(|(_, got)| *got).sum();
+    let got = got.saturating_sub(before).as_millis();
+    println!("admitted {admitted} early {is_early} left {} got {got}", left.len());
+}
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number = |place: usize| words.get(place).and_then(|word| word.parse().ok()).unwrap_or(0);
@@ -154,6 +213,10 @@ fn main() {
     let cost = cost();
     match words.first().map(String::as_str) {
         Some("hog") => hog(Duration::from_millis(number(1)), cost),
+        Some("crowd") => {
+            let [socket, cpu] = [1, 2].map(|place| words.get(place).map_or("", String::as_str));
+            crowd(socket, cpu, number(3) as usize, Duration::from_millis(number(4)));
+        }
         Some("stranger") => {
             become_a_stranger();
             hog(Duration::from_millis(number(1)), cost);

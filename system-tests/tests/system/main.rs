@@ -6,6 +6,7 @@
 //! The short form boots the fewest kernels on which every defect and every engine is seen; `LAYLAND_KERNELS=all` makes
 //! each test boot all that it knows of, with more CPUs, too.
 
+mod crowd;
 mod daemon;
 mod doctor;
 mod ext;

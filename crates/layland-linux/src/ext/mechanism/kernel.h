@@ -41,6 +41,7 @@ struct sched_ext_entity {
 };
 struct task_struct {
 	const struct cpumask *cpus_ptr;
+	unsigned short migration_disabled;
 	struct sched_ext_entity scx;
 };
 // As a plain number its relocation would not be resolved.
@@ -94,6 +95,7 @@ struct sched_ext_ops {
 #define SCX_KICK_IDLE 1ULL
 #define SCX_KICK_PREEMPT 2ULL
 #define SCX_OPS_ENQ_LAST 2ULL
+#define SCX_OPS_ENQ_EXITING 4ULL
 #define SCX_OPS_SWITCH_PARTIAL 8ULL
 #define SCX_OPS_ALWAYS_ENQ_IMMED 128ULL
 #define SCX_OPS_TID_TO_TASK 256ULL

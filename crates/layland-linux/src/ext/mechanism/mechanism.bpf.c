@@ -7,6 +7,11 @@
 // runs it. `dispatch` and `enqueue` put a thread on a CPU only by taking it out of custody, which succeeds once;
 // putting one there that sleeps or runs elsewhere would make the kernel try again for ever.
 //
+// The kernel must not queue a thread past us, for the same reason: one that has no right to its CPU would be sent away
+// before its first instruction, and be there again, for ever, and nobody else would have that CPU. So a thread that is
+// about to end is handed over like any other (SCX_OPS_ENQ_EXITING). One that may not leave its CPU for the moment is still
+// queued by the kernel, because its slot may be on another CPU; it is left alone for PINNED_NS at a time.
+//
 // Slots, wants and what is known of sleep change under one lock. What the kernel is asked to do follows outside of it,
 // because a lock may not be held meanwhile; every callback looks at the slots again, so that the last word shared.counts.
 //
@@ -87,6 +92,9 @@ enum { QUIET, AWAIT };
 
 // How much earlier than it should a timer may fire.
 #define TIMER_GRAIN 1000
+
+// For how long a thread that may not leave its CPU, and has no right to it, is left alone.
+#define PINNED_NS 50000
 
 // Tells the manager; AWAIT says that it is to answer.
 static __always_inline void tell(u32 kind, u32 thread, s32 cpu, u32 taken1, u32 how)
@@ -332,7 +340,11 @@ void SEC("struct_ops/layland_running") BPF_PROG(layland_running, struct task_str
 	place->sent1 = 0;
 	if (LOAD(shared.slots[c].thread1) != i + 1) {
 		// It lost the CPU on its way here, when nobody could have seen it: whoever takes a slot from now on sees it.
-		scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
+		// One that may not leave the CPU would be back at once. Without timers it has the slice of the kernel.
+		if (!p->migration_disabled)
+			scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
+		else
+			start_timer(c, PINNED_NS);
 	} else {
 		u64 budget = shared.slots[c].budget;
 		if (budget != NO_BUDGET)
@@ -382,8 +394,11 @@ static int use_up(void *map, u32 *key, struct timed *timed)
 {
 	u32 c = cpu_index(*key), used_up1 = 0;
 	u64 now = bpf_ktime_get_ns();
+	bool is_away = true;
 	bpf_spin_lock(&lock);
 	u32 thread1 = shared.slots[c].thread1;
+	if (thread1)
+		is_away = shared.threads[thread_index(thread1 - 1)].on != (s32)c;
 	if (thread1 && shared.slots[c].budget != NO_BUDGET) {
 		struct thread *t = &shared.threads[thread_index(thread1 - 1)];
 		// Otherwise it is the timer of a thread that had the CPU before.
@@ -395,6 +410,9 @@ static int use_up(void *map, u32 *key, struct timed *timed)
 	bpf_spin_unlock(&lock);
 	if (used_up1) {
 		tell(USED_UP, thread_index(used_up1 - 1), c, 0, AWAIT);
+		scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
+	} else if (is_away) {
+		// Whoever is there has no right to it.
 		scx_bpf_kick_cpu(c, SCX_KICK_PREEMPT);
 	}
 	return 0;
@@ -734,7 +752,8 @@ int setup(void *unused)
 		.enable = (void *)layland_enable, .disable = (void *)layland_disable,                         \
 		.cpu_online = (void *)layland_cpu_online, .cpu_offline = (void *)layland_cpu_offline,         \
 		.init = (void *)layland_init, .exit = (void *)layland_exit,                                   \
-		.flags = SCX_OPS_ENQ_LAST | SCX_OPS_SWITCH_PARTIAL | SCX_OPS_TID_TO_TASK | (FLAGS),           \
+		.flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_SWITCH_PARTIAL |                        \
+			 SCX_OPS_TID_TO_TASK | (FLAGS),                                                       \
 		.timeout_ms = 30000, .name = "layland",                                                       \
 	}
 

@@ -1,0 +1,59 @@
+//! Many threads with short budgets that wake together and end: nobody gets more than was reserved, all of them end, and
+//! whoever has reserved time beside them has it.
+//!
+//! A thread that ends is scheduled to its last instruction. The kernel, unless it is told otherwise, runs one that is
+//! about to end without a word to the scheduler: one that had no right to its CPU was sent away there and came back at
+//! once, for ever, and nobody else had that CPU any more.
+
+use crate::{Ready, ready_for_ext, until};
+
+const SOCKET: &str = "/tmp/ext.socket";
+
+fn commands() -> Vec<(&'static str, String)> {
+    let start = format!(
+        "layland daemon --socket {SOCKET} --cpus 1 >/tmp/daemon.out 2>&1 & \
+         while ! grep -q CPU /tmp/daemon.out; do sleep 0.1; done"
+    );
+    // Ordinary threads come before those of sched_ext: everything else keeps to the first CPU.
+    let crowd = format!(
+        "(taskset 1 workload as 2001 workload crowd {SOCKET} 1 16 15000 >/tmp/crowd 2>&1) & \
+         {}; sleep 5; taskset 1 layland exec --socket {SOCKET} --engine ext -q --cpus 1 --dl 40ms/100ms --name ctl -- \
+         workload periodic 4000 100000 150 40000; code=$?; \
+         i=0; while ! grep -q left /tmp/crowd && [ $i -lt 200 ]; do sleep 0.1; i=$((i + 1)); done; \
+         cat /tmp/crowd; exit $code",
+        until("enabled"),
+    );
+    vec![
+        ("start", start),
+        ("crowd", crowd),
+        ("idle", until("disabled")),
+        ("said", "cat /tmp/daemon.out; dmesg 2>/dev/null | grep sched_ext".to_owned()),
+    ]
+}
+
+#[test]
+fn threads_that_end_together_take_no_more_than_they_reserved() {
+    let Some(Ready { guest, layland }) = ready_for_ext() else { return };
+    let mut guest = guest.clone();
+    guest.shift = 1;
+    for kernel in guest.chosen(&["7.3"], &["7.3"]) {
+        eprintln!("{}: {}", kernel.label, kernel.package);
+        let commands = commands();
+        let commands: Vec<(&str, &str)> =
+            commands.iter().map(|(name, line)| (*name, line.as_str())).collect();
+        let booted = guest.boot(kernel, 2, layland, &[], &commands).expect("QEMU runs");
+        for ran in &booted.ran {
+            eprintln!("{ran}");
+        }
+        let label = &kernel.label;
+        let crowd = booted.ran("crowd");
+        assert_eq!(crowd.code, Some(0), "{label}: {crowd}");
+        assert!(crowd.output.contains("admitted 16 early true left 0 got 0"), "{label}: {crowd}");
+        let line = crowd.output.lines().find(|line| line.starts_with("late "));
+        assert!(line.is_some_and(|line| line.starts_with("late 0 of 150")), "{label}: {crowd}");
+        let idle = booted.ran("idle");
+        assert!(!idle.output.contains("NOT-"), "{label}: {idle}");
+        let said = booted.ran("said");
+        assert!(!said.output.contains("the scheduler has ended"), "{label}: {said}");
+    }
+}
