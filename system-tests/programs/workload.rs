@@ -11,6 +11,10 @@
 //!                                          has COUNT threads of its own admitted by the daemon, 100 us in 10 ms on this
 //!                                          CPU; they sleep, wake together after this time, and end. Prints how many have not
 //!                                          ended five seconds later, and what the threads of it got since, in milliseconds
+//!   workload twice SOCKET CPU OTHER        has itself admitted by the daemon: once, again on the same connection, on another
+//!                                          one, and on another CPU. Prints what the daemon answers each time
+//!   workload gains SOCKET CPU PROGRAM      has a child admitted, which becomes this program and works; prints what the daemon
+//!                                          says within five seconds
 //!   workload as USER CMD..                 becomes the program, as a user with this number
 //!   workload activate SOCKET CMD..         waits for a client at a socket, and becomes a program that is given it, as a
 //!                                          service manager does
@@ -18,7 +22,7 @@
 
 use std::ffi::{c_int, c_long, c_short, c_ulong};
 use std::hint::black_box;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
@@ -156,9 +160,75 @@ fn others() -> Vec<(i32, Duration)> {
     numbers.filter(|&thread| thread != own).filter_map(|of| Some((of, got(of)?))).collect()
 }
 
+/// A connection to the daemon.
+struct Asker {
+    asks: UnixStream,
+    hears: BufReader<UnixStream>,
+}
+
+impl Asker {
+    fn knock(socket: &str) -> Asker {
+        let asks = UnixStream::connect(socket).expect("the daemon listens");
+        let hears = BufReader::new(asks.try_clone().expect("a copy"));
+        Asker { asks, hears }
+    }
+
+    /// Has a thread admitted, 100 us in 10 ms on this CPU: what the daemon answers.
+    fn admit(&mut self, thread: i32, cpu: &str) -> String {
+        let times = "\"runtime_ns\":100000,\"deadline_ns\":10000000,\"period_ns\":10000000";
+        let ask = format!(
+            "{{\"ask\":\"admit\",\"name\":\"c\",\"thread\":{thread},{times},\"tardiness_ns\":null,\
+             \"cpus\":\"{cpu}\",\"policy\":\"dl-sp\"}}\n"
+        );
+        self.asks.write_all(ask.as_bytes()).expect("the daemon hears");
+        self.hear()
+    }
+
+    fn hear(&mut self) -> String {
+        let mut line = String::new();
+        match self.hears.read_line(&mut line) {
+            Ok(_) => line,
+            Err(error) => format!("{error}\n"),
+        }
+    }
+}
+
+fn twice(socket: &str, cpu: &str, other: &str) {
+    let own = std::process::id() as i32;
+    let (mut one, mut another) = (Asker::knock(socket), Asker::knock(socket));
+    print!("{}{}{}", one.admit(own, cpu), one.admit(own, cpu), another.admit(own, cpu));
+    print!("{}{}", one.admit(own, other), another.admit(own, other));
+}
+
+fn gains(socket: &str, cpu: &str, program: &str) {
+    let mut asker = Asker::knock(socket);
+    let (own, childs) = UnixStream::pair().expect("a pair");
+    let (mut says, mut hears) = (childs.try_clone().expect("a copy"), childs);
+    let mut command = Command::new(program);
+    command.args(["hog", "8000"]);
+    // Between the fork and the program it says that it is there, and waits.
+    // Safety: it reads and writes, and nothing else.
+    unsafe {
+        command.pre_exec(move || {
+            says.write_all(&std::process::id().to_ne_bytes())?;
+            hears.read_exact(&mut [0])
+        })
+    };
+    let started = thread::spawn(move || command.spawn());
+    let (mut says, mut hears) = (own.try_clone().expect("a copy"), own);
+    let mut number = [0; 4];
+    hears.read_exact(&mut number).expect("the child is there");
+    print!("{}", asker.admit(i32::from_ne_bytes(number), cpu));
+    says.write_all(&[1]).expect("the child is there");
+    asker.asks.set_read_timeout(Some(Duration::from_secs(5))).expect("a time");
+    print!("{}", asker.hear());
+    if let Ok(Ok(mut child)) = started.join() {
+        let _ = child.wait();
+    }
+}
+
 fn crowd(socket: &str, cpu: &str, count: usize, sleep: Duration) {
-    let mut asks = UnixStream::connect(socket).expect("the daemon listens");
-    let mut hears = BufReader::new(asks.try_clone().expect("a copy"));
+    let mut asker = Asker::knock(socket);
     let wake = Instant::now() + sleep;
     let (tell, told) = mpsc::channel();
     for _ in 0..count {
@@ -172,19 +242,9 @@ fn crowd(socket: &str, cpu: &str, count: usize, sleep: Duration) {
         });
     }
     drop(tell);
-    let mut line = String::new();
-    let mut admitted = 0;
-    for thread in told {
-        let times = "\"runtime_ns\":100000,\"deadline_ns\":10000000,\"period_ns\":10000000";
-        let ask = format!(
-            "{{\"ask\":\"admit\",\"name\":\"c\",\"thread\":{thread},{times},\"tardiness_ns\":null,\
-             \"cpus\":\"{cpu}\",\"policy\":\"dl-sp\"}}\n"
-        );
-        asks.write_all(ask.as_bytes()).expect("the daemon hears");
-        line.clear();
-        hears.read_line(&mut line).expect("the daemon answers");
-        admitted += usize::from(line.contains("\"admitted\""));
-    }
+    let admitted =
+        told.into_iter().filter(|&thread| asker.admit(thread, cpu).contains("\"admitted\""));
+    let admitted = admitted.count();
     let is_early = Instant::now() < wake;
     thread::sleep(wake.saturating_duration_since(Instant::now()));
     let before: Duration = others().iter().map(|(_, got)| *got).sum();
@@ -217,6 +277,8 @@ fn main() {
             let [socket, cpu] = [1, 2].map(|place| words.get(place).map_or("", String::as_str));
             crowd(socket, cpu, number(3) as usize, Duration::from_millis(number(4)));
         }
+        Some("twice") => twice(&words[1], &words[2], &words[3]),
+        Some("gains") => gains(&words[1], &words[2], &words[3]),
         Some("stranger") => {
             become_a_stranger();
             hog(Duration::from_millis(number(1)), cost);

@@ -15,6 +15,7 @@
 //! - [`deferred`]: non-preemptive regions one time unit at a time, and every schedule of few tasks with them;
 //! - [`kernel_text`]: runs as a kernel would have traced them;
 //! - `kills` (on Linux): runs that are killed and overlap, and what they leave behind;
+//! - `messages` (on Linux): a daemon that is asked by many at once, honestly and not;
 //! - [`least_laxity`]: LLF and MLLF one time unit at a time;
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
 //! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
@@ -48,6 +49,8 @@ pub mod kills;
 pub mod least_laxity;
 pub mod locks;
 pub mod logged;
+#[cfg(target_os = "linux")]
+pub mod messages;
 pub mod mixed;
 pub mod optimal;
 pub mod preempted;

@@ -4,6 +4,8 @@
 //! A thread that ends is scheduled to its last instruction. The kernel, unless it is told otherwise, runs one that is
 //! about to end without a word to the scheduler: one that had no right to its CPU was sent away there and came back at
 //! once, for ever, and nobody else had that CPU any more.
+//!
+//! In the same boot: a thread has one reservation, and loses it when its program gets the rights of another.
 
 use crate::{Ready, ready_for_ext, until};
 
@@ -11,7 +13,7 @@ const SOCKET: &str = "/tmp/ext.socket";
 
 fn commands() -> Vec<(&'static str, String)> {
     let start = format!(
-        "layland daemon --socket {SOCKET} --cpus 1 >/tmp/daemon.out 2>&1 & \
+        "layland daemon --socket {SOCKET} --cpus 1-2 >/tmp/daemon.out 2>&1 & \
          while ! grep -q CPU /tmp/daemon.out; do sleep 0.1; done"
     );
     // Ordinary threads come before those of sched_ext: everything else keeps to the first CPU.
@@ -27,6 +29,18 @@ fn commands() -> Vec<(&'static str, String)> {
         ("start", start),
         ("crowd", crowd),
         ("idle", until("disabled")),
+        ("twice", format!("taskset 1 workload as 2001 workload twice {SOCKET} 1 2")),
+        ("again", format!("taskset 1 workload as 2001 workload twice {SOCKET} 1 2")),
+        // As files of a user who becomes another one are.
+        (
+            "gains",
+            format!(
+                "busybox cp /bin/workload /tmp/other; busybox chmod 4755 /tmp/other; \
+                 taskset 1 workload as 2001 workload gains {SOCKET} 1 /tmp/other"
+            ),
+        ),
+        ("stays", format!("taskset 1 workload as 2001 workload gains {SOCKET} 1 /bin/workload")),
+        ("empty", until("disabled")),
         ("said", "cat /tmp/daemon.out; dmesg 2>/dev/null | grep sched_ext".to_owned()),
     ]
 }
@@ -41,7 +55,7 @@ fn threads_that_end_together_take_no_more_than_they_reserved() {
         let commands = commands();
         let commands: Vec<(&str, &str)> =
             commands.iter().map(|(name, line)| (*name, line.as_str())).collect();
-        let booted = guest.boot(kernel, 2, layland, &[], &commands).expect("QEMU runs");
+        let booted = guest.boot(kernel, 3, layland, &[], &commands).expect("QEMU runs");
         for ran in &booted.ran {
             eprintln!("{ran}");
         }
@@ -51,8 +65,22 @@ fn threads_that_end_together_take_no_more_than_they_reserved() {
         assert!(crowd.output.contains("admitted 16 early true left 0 got 0"), "{label}: {crowd}");
         let line = crowd.output.lines().find(|line| line.starts_with("late "));
         assert!(line.is_some_and(|line| line.starts_with("late 0 of 150")), "{label}: {crowd}");
-        let idle = booted.ran("idle");
-        assert!(!idle.output.contains("NOT-"), "{label}: {idle}");
+        for name in ["idle", "empty"] {
+            let idle = booted.ran(name);
+            assert!(!idle.output.contains("NOT-"), "{label}: {idle}");
+        }
+        // Once, whoever asks from where; and again when that has been given back.
+        for name in ["twice", "again"] {
+            let twice = booted.ran(name);
+            let admitted = twice.output.matches("\"answer\":\"admitted\"").count();
+            let refused = twice.output.matches("has a reservation").count();
+            assert_eq!((admitted, refused), (1, 4), "{label}: {twice}");
+        }
+        let gains = booted.ran("gains");
+        assert!(gains.output.contains("\"why\":\"rights\""), "{label}: {gains}");
+        let stays = booted.ran("stays");
+        assert!(stays.output.contains("\"admitted\""), "{label}: {stays}");
+        assert!(!stays.output.contains("\"gone\""), "{label}: {stays}");
         let said = booted.ran("said");
         assert!(!said.output.contains("the scheduler has ended"), "{label}: {said}");
     }

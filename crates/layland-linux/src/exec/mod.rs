@@ -8,6 +8,7 @@
 //!   signals.rs      what the terminal and the kernel tell, and what is passed on to the program
 //!   foreign.rs      threads of others
 //!   socket.rs       a socket on which programs ask, and who asks
+//!   rights.rs       what a thread may, and what a daemon keeps of what it may
 //!   reserve.rs      gives a thread a class and a place, and reads back what the kernel made of it
 //! ```
 //!
@@ -19,16 +20,18 @@ mod group;
 mod processes;
 mod program;
 mod reserve;
+mod rights;
 mod signals;
 mod socket;
 
-pub use crate::kernel::sys::{Reservation, Tid};
+pub use crate::kernel::sys::{Reservation, Tid, monotonic_ns};
 pub use foreign::{foreign_deadline, set_priority};
 pub use group::Group;
 pub use processes::{
-    Owner, Process, Thread, busy_times, descendants, owner_of, processor_time, thread, threads_of,
+    Owner, Process, Thread, busy_times, descendants, processor_time, thread, threads_of,
 };
 pub use program::{Ended, Program};
 pub use reserve::{Class, Given, Limits, Place, Reserving, ReservingError};
+pub use rights::{Rights, keep_what_a_scheduler_needs};
 pub use signals::{Signal, Signals};
 pub use socket::{Asker, Door, Peer, Said, is_ready};

@@ -66,17 +66,25 @@ pub struct Owner {
     pub real: u32,
     /// The user whose rights it has.
     pub effective: u32,
+    /// The user whose rights it may take.
+    pub saved: u32,
 }
 
-/// Whose a thread is; `None` if there is no such thread.
-pub fn owner_of(thread: i32) -> Option<Owner> {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    let ids = field(&status, "Uid:")?;
-    Some(Owner { real: *ids.first()?, effective: *ids.get(1)? })
+impl Owner {
+    /// As the status of a thread has it.
+    pub(super) fn read(status: &str) -> Option<Owner> {
+        let ids = field(status, "Uid:")?;
+        Some(Owner { real: *ids.first()?, effective: *ids.get(1)?, saved: *ids.get(2)? })
+    }
+
+    /// Whether all of it is this user.
+    pub fn is(&self, user: u32) -> bool {
+        [self.real, self.effective, self.saved] == [user; 3]
+    }
 }
 
 /// The numbers of a line of `/proc/PID/status`.
-fn field(status: &str, name: &str) -> Option<Vec<u32>> {
+pub(super) fn field(status: &str, name: &str) -> Option<Vec<u32>> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_ascii_whitespace().map(|word| word.parse().ok()).collect()
 }

@@ -7,8 +7,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -45,14 +45,17 @@ impl Door {
     /// Makes a socket at a path, on which everybody may ask.
     ///
     /// # Errors
-    /// If somebody listens there already, or it cannot be made.
+    /// If somebody listens there already, there is something that is no socket, or it cannot be made.
     pub fn open(path: &Path) -> io::Result<Door> {
         if UnixStream::connect(path).is_ok() {
             return Err(ErrorKind::AddrInUse.into());
         }
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
+        // A socket on which nobody listens is what a daemon that was killed has left. Nothing else is ours to remove.
+        match fs::symlink_metadata(path) {
+            Ok(found) if found.file_type().is_socket() => fs::remove_file(path)?,
+            Ok(_) => return Err(ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
         let listener = UnixListener::bind(path)?;
         let door = Door { listener, made: Some(path.to_owned()) };
@@ -86,13 +89,16 @@ impl Drop for Door {
 #[derive(Debug)]
 pub struct Peer {
     stream: UnixStream,
-    /// Its process, when it connected, and when that started.
+    /// Its process, when it connected, and when that started: 0 if it has gone since, and its number may be another
+    /// one's.
     pub process: Process,
     /// See [`Peer::process`].
     pub started: u64,
     /// Its user.
     pub uid: u32,
     said: Vec<u8>,
+    /// Nothing more will come.
+    is_over: bool,
 }
 
 /// What a peer has said.
@@ -109,54 +115,58 @@ pub enum Said {
 impl Peer {
     fn of(stream: UnixStream) -> io::Result<Peer> {
         let mut found = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
-        let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-        // Safety: both are as large as said, and live as long as the call.
-        let result = unsafe {
-            libc::getsockopt(
-                stream.as_raw_fd(),
-                libc::SOL_SOCKET,
-                libc::SO_PEERCRED,
-                (&raw mut found).cast(),
-                &raw mut length,
-            )
-        };
-        if result != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        option_of(&stream, libc::SO_PEERCRED, &mut found)?;
         stream.set_nonblocking(true)?;
         let process = Process(found.pid);
-        let started = threads::start_of(Tid(found.pid)).unwrap_or(0);
-        Ok(Peer { stream, process, started, uid: found.uid, said: Vec::new() })
+        let started = started(&stream, process).unwrap_or(0);
+        Ok(Peer { stream, process, started, uid: found.uid, said: Vec::new(), is_over: false })
     }
 
     /// Whether it is of another PID namespace, as in a container: its threads have other numbers here. So it is
     /// taken to be if it has gone.
     pub fn is_elsewhere(&self) -> bool {
-        register::namespace_of(self.process.0) != Some(register::own_namespace())
+        self.started == 0
+            || threads::start_of(Tid(self.process.0)) != Some(self.started)
+            || register::namespace_of(self.process.0) != Some(register::own_namespace())
     }
 
-    /// The next line, of `most` bytes.
-    pub fn hear(&mut self, most: usize) -> Said {
-        let mut is_over = false;
+    /// Takes in what it has said, until there is more than a line of `most` bytes: whatever it says besides waits in
+    /// the kernel, and at its expense.
+    pub fn listen(&mut self, most: usize) {
         let mut part = [0; 1024];
-        while self.said.len() <= most && !is_over {
+        while self.said.len() <= most && !self.is_over {
             match self.stream.read(&mut part) {
-                Ok(0) => is_over = true,
+                Ok(0) => self.is_over = true,
                 Ok(length) => self.said.extend_from_slice(&part[..length]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(_) => is_over = true,
+                Err(_) => self.is_over = true,
             }
         }
+    }
+
+    /// Whether [`line`](Self::line) has something to give.
+    pub fn has_spoken(&self, most: usize) -> bool {
+        self.is_over || self.said.len() > most || self.said.contains(&b'\n')
+    }
+
+    /// The next line of what was [taken in](Self::listen).
+    pub fn line(&mut self, most: usize) -> Said {
         match self.said.iter().position(|&byte| byte == b'\n') {
             Some(end) if end <= most => {
                 let line: Vec<u8> = self.said.drain(..=end).take(end).collect();
                 String::from_utf8(line).map_or(Said::Gone, Said::Line)
             }
             Some(_) => Said::Gone,
-            None if is_over || self.said.len() > most => Said::Gone,
+            None if self.is_over || self.said.len() > most => Said::Gone,
             None => Said::Nothing,
         }
+    }
+
+    /// The next line, of `most` bytes.
+    pub fn hear(&mut self, most: usize) -> Said {
+        self.listen(most);
+        self.line(most)
     }
 
     /// Says a line. One that does not listen is not waited for: whether it was said.
@@ -164,6 +174,41 @@ impl Peer {
         let text = format!("{line}\n");
         // A whole one fits, or the peer has left many unread.
         matches!(self.stream.write(text.as_bytes()), Ok(length) if length == text.len())
+    }
+}
+
+/// What the kernel says of a socket.
+fn option_of<T>(stream: &UnixStream, option: i32, found: &mut T) -> io::Result<()> {
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // Safety: both are as large as said, and live as long as the call.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            option,
+            std::ptr::from_mut(found).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// When the process at the other end started, if it is there. From Linux 6.5 on the kernel keeps a descriptor of it,
+/// which tells whether what was read under its number was about it.
+fn started(stream: &UnixStream, process: Process) -> Option<u64> {
+    const SO_PEERPIDFD: i32 = 77;
+    let mut number = -1;
+    let kept = option_of(stream, SO_PEERPIDFD, &mut number);
+    let started = threads::start_of(Tid(process.0))?;
+    match kept {
+        Ok(()) => {
+            // Safety: it is new, and nobody else has it.
+            let kept = unsafe { OwnedFd::from_raw_fd(number) };
+            // It becomes readable when its process has ended.
+            (!is_ready(&[kept.as_fd()], Some(0))[0]).then_some(started)
+        }
+        Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Some(started),
+        Err(_) => None,
     }
 }
 
@@ -293,6 +338,45 @@ mod tests {
         // A process that another test is about to start still has what it was forked with.
         assert!(is_ready(&[peer.as_fd()], Some(5_000))[0]);
         assert_eq!(peer.hear(64), Said::Gone);
+    }
+
+    #[test]
+    fn what_was_taken_in_is_not_lost() {
+        let (door, path) = door();
+        let mut asker = Asker::knock(&path).expect("somebody listens");
+        let mut peer = next(&door);
+        for count in [1, 16, 17, 40, 100] {
+            asker.say(&vec!["x"; count].join("\n")).expect("it is heard");
+            for _ in 0..count {
+                peer.listen(64);
+                assert!(peer.has_spoken(64));
+                assert_eq!(peer.line(64), Said::Line("x".to_owned()));
+            }
+            assert!(!peer.has_spoken(64));
+        }
+        // More than a line is taken in when that is wanted.
+        asker.say(&vec!["y"; 5_000].join("\n")).expect("it is heard");
+        peer.listen(64);
+        assert!(peer.said.len() <= 64 + 1024);
+    }
+
+    #[test]
+    fn nothing_but_a_socket_is_removed() {
+        let folder = std::env::temp_dir().join(format!("layland-door-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        let [file, link, socket] = ["mine.toml", "link", "socket"].map(|name| folder.join(name));
+        fs::write(&file, "precious").expect("it can be written");
+        std::os::unix::fs::symlink(&file, &link).expect("it can be made");
+        for path in [&file, &link, &folder] {
+            let opened = Door::open(path).map(drop).map_err(|error| error.kind());
+            assert_eq!(opened, Err(ErrorKind::AlreadyExists), "{}", path.display());
+            assert!(path.symlink_metadata().is_ok());
+        }
+        assert_eq!(fs::read_to_string(&file).ok().as_deref(), Some("precious"));
+        // What a daemon has left that was killed.
+        drop(UnixListener::bind(&socket).expect("it can be made"));
+        assert!(socket.exists() && Door::open(&socket).is_ok());
+        fs::remove_dir_all(&folder).expect("it is ours");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod certificates;
 mod command;
 #[path = "../common/mod.rs"]
 mod common;
+mod daemon;
 mod first_steps;
 mod large;
 mod lies;

@@ -11,6 +11,7 @@ mod certificates;
 mod differential;
 mod exhaustive;
 mod kills;
+mod messages;
 mod mixed;
 mod optimal;
 mod soak;
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 /// Its name, what it asks, and what runs it with its arguments.
 type Campaign = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const CAMPAIGNS: [Campaign; 13] = [
+const CAMPAIGNS: [Campaign; 14] = [
     ("admission", "does an admitted task ever miss a deadline?", admission::run),
     ("affinity-decisions", "do affinities decide as their paper does?", affinity_decisions::run),
     ("bounds", "are bounds ever exceeded?", bounds::run),
@@ -31,6 +32,7 @@ const CAMPAIGNS: [Campaign; 13] = [
     ("differential", "do policies do what references do?", differential::run),
     ("exhaustive", "are verdicts right in every state of small systems?", exhaustive::run),
     ("kills", "what do runs leave behind that are killed?", kills::run),
+    ("messages", "does the daemon answer everybody, whatever it is asked?", messages::run),
     ("mixed", "does what a mixed-criticality analysis accepts survive?", mixed::run),
     ("optimal", "do optimal policies ever miss a deadline?", optimal::run),
     ("soak", "does memory stay flat while programs come and go?", soak::run),

@@ -3,13 +3,20 @@
 //! ```text
 //!   talk.rs       what clients and the daemon say to each other
 //!   rules.rs      who may have what: owner, share; needs no kernel
+//!   limits.rs     how much one user may have of what all share
+//!   turns.rs      whose question is answered next
 //!   polkit.rs     asks polkit, where it is set up
-//!   service.rs    those who have connected, and what each has asked
+//!   guests.rs     those who have connected, and what each has asked
+//!   service.rs    listens, and has everything looked at in its turn
 //!   session.rs    the scheduler with all that is admitted, from the first thread to the last
 //! ```
 //!
 //! Its client is `layland exec --engine ext` (`exec/client.rs`).
 
+#[cfg(feature = "ext")]
+mod guests;
+#[cfg(feature = "ext")]
+mod limits;
 #[cfg(feature = "ext")]
 mod polkit;
 #[cfg(any(feature = "ext", test))]
@@ -19,8 +26,10 @@ mod service;
 #[cfg(feature = "ext")]
 mod session;
 pub(crate) mod talk;
+#[cfg(feature = "ext")]
+mod turns;
 
-use super::exec::SOCKET;
+use super::exec::{Engine, Policy, SOCKET};
 #[cfg(not(feature = "ext"))]
 use crate::ui::exit::Failure;
 use crate::ui::exit::Outcome;
@@ -42,7 +51,9 @@ The scheduler is loaded when the first thread is admitted, and taken out when th
 scheduler can be loaded at a time: if another one is, it is named, and the program is refused (exit code 5). Threads
 are admitted by the same tests as those of other policies, and a thread is given by its owner or root alone. With
 polkit, the action org.layland.exec says who may ask. When a client, a program or the daemon dies, its threads become
-what they were before.
+what they were before, and so does a thread whose program gets the rights of another.
+Users are answered in turn. One may have 64 connections and 64 threads; a part of both, and a fifth of the CPUs, is kept
+for root. A connection without a thread is closed when it has asked nothing for a minute.
 Ordinary threads come before those of sched_ext in the kernel: keep them off these CPUs, as with
 systemctl set-property --runtime user.slice AllowedCPUs=0.
 Needs root and Linux 7.2: see layland doctor.";
@@ -55,6 +66,9 @@ pub(crate) struct DaemonArgs {
     /// The CPUs of the machine that threads are admitted to [default: all but the first]
     #[arg(long, value_name = "CPUS")]
     pub cpus: Option<CpuSet>,
+    /// The policy of this machine, under which everything is admitted: dl-sp, dl, apedf, a2pedf
+    #[arg(long, value_name = "P", value_parser = policy_of, default_value = "dl-sp")]
+    pub policy: Policy,
     /// What all threads of a user may have of these CPUs; root may have everything
     #[arg(long, value_name = "PERCENT", value_parser = share_of, default_value = "20%")]
     pub share: Rate,
@@ -70,6 +84,11 @@ fn share_of(text: &str) -> Result<Rate, String> {
         0..=100 => Ok(Rate::new(percent, 100)),
         _ => Err("a share is 0% to 100%".to_owned()),
     }
+}
+
+fn policy_of(name: &str) -> Result<Policy, String> {
+    let policy = Policy::find(name).filter(|policy| policy.is_of(Engine::Ext));
+    policy.ok_or_else(|| "the engine ext carries out dl-sp, dl, apedf and a2pedf".to_owned())
 }
 
 #[cfg(feature = "ext")]
@@ -92,5 +111,7 @@ mod tests {
         assert_eq!(share_of("20%"), Ok(Rate::new(1, 5)));
         assert_eq!(share_of("100"), Ok(Rate::new(1, 1)));
         assert!(share_of("101%").is_err() && share_of("-1%").is_err() && share_of("x").is_err());
+        assert_eq!(policy_of("apedf"), Ok(Policy::Apedf));
+        assert!(policy_of("p-edf").is_err() && policy_of("x").is_err());
     }
 }

@@ -1,8 +1,9 @@
 //! Who may have what: the rules of the daemon, which need no kernel.
 //!
-//! 1. A thread is given by its owner alone, or by root: by its real and its effective user, so that nobody gives a
-//!    program that has the rights of another.
-//! 2. All that a user has admitted may take a share of the CPUs, that of root excepted.
+//! 1. A thread is given by its owner alone, or by root: by its real, its effective and its saved user, so that nobody
+//!    gives a program that has the rights of another. One whose program gets such rights later leaves.
+//! 2. All that a user has admitted may take a share of the CPUs, that of root excepted; and all users but root leave a
+//!    fifth of the CPUs to root, unless the share of one is more than the rest.
 //! 3. What a user has admitted leaves when that user says so, or root.
 
 use super::talk::Wanted;
@@ -23,14 +24,23 @@ const SHORTEST_NS: i64 = 10_000;
 
 /// Whether a user may give a thread of this owner, if it is there.
 pub(super) fn may_give(user: u32, thread: i32, owner: Option<Owner>) -> Result<(), Failure> {
-    let Some(Owner { real, effective }) = owner else {
+    let Some(owner) = owner else {
         return Err(Failure::usage(format!("there is no thread {thread}")));
     };
-    if user == ROOT || user == real && user == effective {
+    if user == ROOT || owner.is(user) {
         return Ok(());
     }
+    let effective = owner.effective;
     let message = format!("thread {thread} belongs to user {effective}, and user {user} asks");
     Err(Failure::refused(message).help("only its owner or root may ask"))
+}
+
+/// What is admitted, in CPUs.
+pub(super) struct Has {
+    /// Of the user who asks.
+    pub(super) own: Rate,
+    /// Of all users but root.
+    pub(super) users: Rate,
 }
 
 /// Whether a user may have what it has and this besides.
@@ -38,25 +48,32 @@ pub(super) fn is_within_share(
     user: u32,
     share: &Rate,
     cpus: usize,
-    has: impl Iterator<Item = Rate>,
+    has: &Has,
     asks: &Rate,
 ) -> Result<(), Failure> {
     if user == ROOT {
         return Ok(());
     }
-    let most = share * &Rate::new(i64::try_from(cpus).unwrap_or(i64::MAX), 1);
-    let has: Rate = has.sum();
-    if &has + asks <= most {
-        return Ok(());
+    let all = Rate::new(i64::try_from(cpus).unwrap_or(i64::MAX), 1);
+    let of_users = &all * share.max(&Rate::new(4, 5));
+    let most = share * &all;
+    let refused = |who: String, has: &Rate, whose: &str, most: &Rate| {
+        let message = format!(
+            "{who} {:.3} CPUs, and user {user} asks for {:.3} more: {whose} may have {:.3} of {cpus}",
+            has.to_f64(),
+            asks.to_f64(),
+            most.to_f64(),
+        );
+        Err(Failure::no(message)
+            .help("ask for less, or ask as root; `layland daemon --share` sets how much"))
+    };
+    if &has.own + asks > most {
+        return refused(format!("user {user} has"), &has.own, "a user", &most);
     }
-    let message = format!(
-        "user {user} has {:.3} CPUs and asks for {:.3} more: a user may have {:.3} of {cpus}",
-        has.to_f64(),
-        asks.to_f64(),
-        most.to_f64(),
-    );
-    Err(Failure::no(message)
-        .help("ask for less, or ask as root; `layland daemon --share` sets how much"))
+    if &has.users + asks > of_users {
+        return refused("all users have".to_owned(), &has.users, "all users", &of_users);
+    }
+    Ok(())
 }
 
 /// Whether a user may end what another one has admitted.
@@ -119,7 +136,7 @@ mod tests {
     use crate::ui::exit::Exit;
 
     fn owner(real: u32, effective: u32) -> Option<Owner> {
-        Some(Owner { real, effective })
+        Some(Owner { real, effective, saved: effective })
     }
 
     fn wanted() -> Wanted {
@@ -144,6 +161,10 @@ mod tests {
         // A program with the rights of another, on either side.
         assert_eq!(answer(1000, owner(1000, 0)), Err(Exit::Refused));
         assert_eq!(answer(1000, owner(0, 1000)), Err(Exit::Refused));
+        assert_eq!(
+            answer(1000, Some(Owner { real: 1000, effective: 1000, saved: 0 })),
+            Err(Exit::Refused)
+        );
         assert_eq!(answer(0, None), Err(Exit::Usage));
     }
 
@@ -151,14 +172,31 @@ mod tests {
     fn a_user_has_a_share_and_root_has_none() {
         let share = Rate::new(1, 5);
         let answer = |user, has: &[(i64, i64)], (n, d)| {
-            let has = has.iter().map(|&(n, d)| Rate::new(n, d));
-            is_within_share(user, &share, 2, has, &Rate::new(n, d)).map_err(|failure| failure.exit)
+            let own: Rate = has.iter().map(|&(n, d)| Rate::new(n, d)).sum();
+            let has = Has { users: own.clone(), own };
+            is_within_share(user, &share, 2, &has, &Rate::new(n, d)).map_err(|failure| failure.exit)
         };
         // A fifth of two CPUs, to the last bit.
         assert_eq!(answer(1000, &[], (2, 5)), Ok(()));
         assert_eq!(answer(1000, &[(1, 5)], (1, 5)), Ok(()));
         assert_eq!(answer(1000, &[(1, 5)], (200_001, 1_000_000)), Err(Exit::No));
         assert_eq!(answer(0, &[(1, 1)], (1, 1)), Ok(()));
+    }
+
+    #[test]
+    fn all_users_leave_a_part_to_root() {
+        let answer = |user, share: Rate, users: Rate| {
+            let has = Has { own: Rate::new(0, 1), users };
+            let asks = Rate::new(1, 10);
+            is_within_share(user, &share, 2, &has, &asks).map_err(|failure| failure.exit)
+        };
+        let share = || Rate::new(1, 5);
+        assert_eq!(answer(1000, share(), Rate::new(3, 2)), Ok(()));
+        assert_eq!(answer(1000, share(), Rate::new(151, 100)), Err(Exit::No));
+        assert_eq!(answer(0, share(), Rate::new(151, 100)), Ok(()));
+        // Unless root has given a user everything.
+        assert_eq!(answer(1000, Rate::new(1, 1), Rate::new(19, 10)), Ok(()));
+        assert_eq!(answer(1000, Rate::new(1, 1), Rate::new(191, 100)), Err(Exit::No));
     }
 
     #[test]

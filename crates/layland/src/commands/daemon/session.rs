@@ -1,7 +1,9 @@
 //! The scheduler with all that is admitted: loaded with the first thread, taken out with the last.
 
 use super::DaemonArgs;
-use super::rules::{is_within_share, may_give, rate_of, reservation_of};
+use super::guests::{Client, Office, Told};
+use super::limits::THREADS;
+use super::rules::{Has, ROOT, is_within_share, may_end, may_give, rate_of, reservation_of};
 use super::talk::{Answer, Wanted, Why};
 use crate::commands::exec::book::{Book, Granted, Machine, NotGranted, Terms, explain, spec_of};
 use crate::commands::exec::{Engine, Policy, admitting};
@@ -10,7 +12,7 @@ use crate::ui::exit::Failure;
 use crate::ui::files::{NewFile, failed};
 use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
-use layland_linux::exec::{Class, Place, Reserving, Thread, owner_of, thread};
+use layland_linux::exec::{Class, Place, Reserving, Rights, Thread, thread};
 use layland_linux::ext::{CarryOptions, Carrying, EnterError, Ticket};
 use layland_linux::{LogFile, Member, Program, Reserved, ext_support};
 use layland_model::{CpuId, CpuSet, Index, Platform, Rate, System};
@@ -20,28 +22,57 @@ use std::fmt;
 /// Room for a log, in records.
 const LOG_RECORDS: usize = 1 << 20;
 
-/// Who asks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Client {
-    /// Which connection.
-    pub(super) connection: u64,
-    pub(super) user: u32,
-}
-
 /// A thread that is admitted. The reservations of the register are in the same order.
 pub(super) struct Held {
     /// What it is called, and what the client called it.
     name: String,
     asked_as: String,
-    pub(super) user: u32,
-    pub(super) connection: u64,
+    user: u32,
+    connection: u64,
     ticket: Ticket,
     rate: Rate,
+    given: Given,
+}
+
+/// A thread that somebody has named, as it was then.
+#[derive(Clone)]
+struct Given {
+    thread: Thread,
+    rights: Rights,
+}
+
+impl Given {
+    /// The thread with this number, if this user may give it.
+    fn find(number: i32, user: u32) -> Result<Given, Failure> {
+        let found = thread(number);
+        let rights = found.as_ref().and_then(|_| Rights::of(number));
+        may_give(user, number, rights.as_ref().map(|rights| rights.owner))?;
+        let gone = || Failure::usage(format!("there is no thread {number}"));
+        let (thread, rights) = found.zip(rights).ok_or_else(gone)?;
+        let given = Given { thread, rights };
+        // What was read last may be about the next thread with this number.
+        given.is_the_same()?;
+        Ok(given)
+    }
+
+    /// Whether the number still means this thread, with no more rights: what is done to it goes by its number.
+    fn is_the_same(&self) -> Result<(), Failure> {
+        let number = self.thread.tid.0;
+        let rights = Rights::of(number).filter(|_| self.thread.is_alive());
+        let rights =
+            rights.ok_or_else(|| Failure::usage(format!("there is no thread {number}")))?;
+        if rights.exceed(&self.rights) {
+            return Err(Failure::refused(format!(
+                "thread {number} has got the rights of another program meanwhile"
+            )));
+        }
+        Ok(())
+    }
 }
 
 impl Held {
     /// Whether this is its name, or that of its client.
-    pub(super) fn is_called(&self, name: &str) -> bool {
+    fn is_called(&self, name: &str) -> bool {
         self.name == name || self.asked_as == name
     }
 }
@@ -70,7 +101,8 @@ type Tell<'a> = dyn FnMut(u64, &Answer) + 'a;
 impl fmt::Display for Desk<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = self.args.share.to_f64() * 100.0;
-        write!(f, "CPUs {}, {share:.0} % of them for a user", self.cpus)
+        let policy = self.args.policy.name();
+        write!(f, "CPUs {} under {policy}, {share:.0} % of them for a user", self.cpus)
     }
 }
 
@@ -106,38 +138,44 @@ impl<'a> Desk<'a> {
         self.session.as_ref().map(|session| session.carrying.bell())
     }
 
-    /// What is admitted, as the register has it.
-    pub(super) fn members(&self) -> Vec<Member> {
-        let member = self.session.as_ref().and_then(|session| session.reserving.member());
-        member.cloned().into_iter().collect()
-    }
-
     /// Time for a thread, if everybody keeps what it was promised; without a thread, whether there would be room.
-    pub(super) fn admit(&mut self, client: &Client, wanted: &Wanted) -> Result<Answer, Failure> {
+    fn answer(&mut self, client: &Client, wanted: &Wanted) -> Result<Answer, Failure> {
         let mut reservation = reservation_of(wanted)?;
         let policy = Policy::find(&wanted.policy).filter(|policy| policy.is_of(Engine::Ext));
         let policy = policy.ok_or_else(|| {
             Failure::usage(format!("the engine ext does not carry out `{}`", wanted.policy))
         })?;
+        if policy != self.args.policy {
+            let in_force = self.args.policy.name();
+            return Err(Failure::no(format!("the policy of this machine is {in_force}")).help(
+                format!("join: --policy {in_force}; root chooses it: layland daemon --policy"),
+            ));
+        }
         let given = match wanted.thread {
             None => None,
-            Some(number) => {
-                let found = thread(number);
-                let owner = found.as_ref().and_then(|_| owner_of(number));
-                may_give(client.user, number, owner)?;
-                found
-            }
+            Some(number) => Some(Given::find(number, client.user)?),
         };
         let held = self.session.as_ref().map_or(&[][..], |session| &session.held);
-        let own = held.iter().filter(|held| held.user == client.user);
-        let rate = rate_of(&reservation);
-        let has = own.map(|held| held.rate.clone());
-        is_within_share(client.user, &self.args.share, self.cpus.len(), has, &rate)?;
-        if let Some(session) = self.session.as_ref().filter(|session| session.policy != policy) {
-            let inforce = session.policy.name();
-            return Err(Failure::no(format!("what is admitted is under {inforce}"))
-                .help(format!("join them: --policy {inforce}")));
+        if let Some(given) = &given
+            && let Some(held) = held.iter().find(|held| held.given.thread == given.thread)
+        {
+            let (number, name) = (given.thread.tid.0, &held.name);
+            return Err(Failure::refused(format!("thread {number} has a reservation: `{name}`"))
+                .help(format!("give that back first: layland exec --leave {name}")));
         }
+        if !THREADS.has_room(client.user, held.iter().map(|held| held.user)) {
+            let message = format!(
+                "too many threads are admitted: a user may have {}, all users {}",
+                THREADS.of_one, THREADS.of_users
+            );
+            return Err(Failure::refused(message).help("wait until some have left, or ask as root"));
+        }
+        let rate = rate_of(&reservation);
+        let sum = |is_it: &dyn Fn(u32) -> bool| -> Rate {
+            held.iter().filter(|held| is_it(held.user)).map(|held| held.rate.clone()).sum()
+        };
+        let has = Has { own: sum(&|user| user == client.user), users: sum(&|user| user != ROOT) };
+        is_within_share(client.user, &self.args.share, self.cpus.len(), &has, &rate)?;
         reservation.name = free_name(held, &wanted.name);
         let admitted = self.let_in(client, wanted, policy, &reservation, given.as_ref());
         self.end_if_empty();
@@ -150,12 +188,14 @@ impl<'a> Desk<'a> {
         wanted: &Wanted,
         policy: Policy,
         reservation: &Reservation,
-        given: Option<&Thread>,
+        given: Option<&Given>,
     ) -> Result<Answer, Failure> {
         let mut begun = None;
-        let owner = match &self.session {
-            Some(session) => session.reserving.id().to_owned(),
-            None => begun.insert(Reserving::begin("layland daemon")?).id().to_owned(),
+        let owner = match (&self.session, given) {
+            (Some(session), _) => session.reserving.id().to_owned(),
+            (None, Some(_)) => begun.insert(Reserving::begin("layland daemon")?).id().to_owned(),
+            // Nothing is entered for a question, so that it needs no guardian.
+            (None, None) => String::new(),
         };
         let admitting = admitting()?;
         let (mut book, members) = Book::read(&admitting)?;
@@ -188,7 +228,9 @@ impl<'a> Desk<'a> {
         let hosts: Vec<usize> = self.cpus.iter().map(Index::index).collect();
         let Some(session) = &mut self.session else { return Ok(answer) };
         let program = program_of(reservation, &cpus, &self.cpus);
-        let ticket = session.carrying.enter(&program, given.tid.0).map_err(not_entered)?;
+        // Others may have held the register for long, and a scheduler was loaded.
+        given.is_the_same()?;
+        let ticket = session.carrying.enter(&program, given.thread.tid.0).map_err(not_entered)?;
         let reserved = Reserved {
             name: reservation.name.clone(),
             thread: None,
@@ -231,15 +273,20 @@ impl<'a> Desk<'a> {
             connection: client.connection,
             ticket,
             rate: rate_of(reservation),
+            given: given.clone(),
         });
-        match session.reserving.give(given, index, Class::Ext, &place) {
+        let entered = given.is_the_same().and_then(|()| {
+            let entered = session.reserving.give(&given.thread, index, Class::Ext, &place);
+            entered.map_err(|error| Failure::refused(error.to_string()).help(error.help()))
+        });
+        match entered {
             Ok(_) => Ok(answer),
-            Err(error) => {
+            Err(failure) => {
                 session.carrying.forget(ticket);
                 session.give_back(index);
                 book.leave(&owner, |of| of == name);
                 book.write(&admitting)?;
-                Err(Failure::refused(error.to_string()).help(error.help()))
+                Err(failure)
             }
         }
     }
@@ -262,13 +309,18 @@ impl<'a> Desk<'a> {
         Ok(carrying)
     }
 
+    /// Threads whose program has become one with other rights leave: who has given them had a right to give those of
+    /// its own.
+    pub(super) fn look_at_rights(&mut self, tell: &mut Tell<'_>) {
+        let exceeds = |held: &Held| {
+            let Given { thread, rights } = &held.given;
+            Rights::of(thread.tid.0).is_some_and(|now| now.exceed(rights)) && thread.is_alive()
+        };
+        self.leave(exceeds, Why::Rights, tell);
+    }
+
     /// Gives back what these have. Whether there were any.
-    pub(super) fn leave(
-        &mut self,
-        is_it: impl Fn(&Held) -> bool,
-        why: Why,
-        tell: &mut Tell<'_>,
-    ) -> bool {
+    fn leave(&mut self, is_it: impl Fn(&Held) -> bool, why: Why, tell: &mut Tell<'_>) -> bool {
         let Some(session) = &mut self.session else { return false };
         let mut names = Vec::new();
         while let Some(index) = session.held.iter().position(&is_it) {
@@ -349,6 +401,32 @@ impl<'a> Desk<'a> {
         if let Err(failure) = written {
             terminal::complain(&failure.message);
         }
+    }
+}
+
+impl Office for Desk<'_> {
+    fn admit(&mut self, client: &Client, wanted: &Wanted) -> Result<Answer, Failure> {
+        self.answer(client, wanted)
+    }
+
+    fn leave_called(&mut self, user: u32, name: &str, told: &mut Told) -> bool {
+        let mut tell = |connection, answer: &Answer| told.push((connection, answer.clone()));
+        let is_it = |held: &Held| held.is_called(name) && may_end(user, held.user);
+        self.leave(is_it, Why::Asked, &mut tell)
+    }
+
+    fn part(&mut self, connection: u64) {
+        self.leave(|held| held.connection == connection, Why::Closed, &mut |_, _| {});
+    }
+
+    fn members(&self) -> Vec<Member> {
+        let member = self.session.as_ref().and_then(|session| session.reserving.member());
+        member.cloned().into_iter().collect()
+    }
+
+    fn has_thread(&self, connection: u64) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.held.iter().any(|held| held.connection == connection))
     }
 }
 

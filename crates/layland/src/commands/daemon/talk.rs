@@ -58,6 +58,8 @@ pub(crate) enum Why {
     Asked,
     /// Its thread has ended, or somebody has given it another class.
     Ended,
+    /// Its program has got the rights of another.
+    Rights,
     /// The scheduler has ended.
     Unscheduled,
     /// The client has gone, or the daemon ends: there is nobody to be told.
@@ -69,6 +71,7 @@ impl fmt::Display for Why {
         f.write_str(match self {
             Why::Asked => "it was asked to leave",
             Why::Ended => "it has ended or left its class",
+            Why::Rights => "its program has got the rights of another",
             Why::Unscheduled => "the scheduler has ended, and its threads are ordinary ones",
             Why::Closed => "the connection has ended",
         })

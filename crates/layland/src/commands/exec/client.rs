@@ -186,6 +186,13 @@ impl Client<'_> {
         let Some(asker) = &mut self.asker else {
             return Err(Failure::refused("the daemon has gone"));
         };
+        // A daemon closes connections that have nothing and ask nothing, and hears whoever comes again.
+        if self.held.is_empty()
+            && let Err(_) = asker.hear(0)
+        {
+            *asker = Asker::knock(&self.args.socket)
+                .map_err(|_| Failure::refused("the daemon has gone"))?;
+        }
         let (held, was_asked) = (&mut self.held, &mut self.was_asked);
         let mut gone = |name: &str, why: Why| {
             *was_asked |= why == Why::Asked;
@@ -390,6 +397,13 @@ impl Client<'_> {
                     }
                 }
                 Err(_) => {
+                    // It closes connections that have nothing and ask nothing, and hears whoever comes again.
+                    if self.held.is_empty()
+                        && let Ok(again) = Asker::knock(&self.args.socket)
+                    {
+                        self.asker = Some(again);
+                        return;
+                    }
                     self.asker = None;
                     self.held.clear();
                     terminal::warn("the daemon has gone: threads go on as ordinary ones", None);

@@ -28,11 +28,7 @@ use crate::ui::terminal;
 use layland_linux::{Admitting, Member, Register};
 use layland_policy::Registry;
 
-#[cfg(not(feature = "ext"))]
-use args::Engine;
-pub(crate) use args::{EXAMPLES, ExecArgs, SOCKET};
-#[cfg(feature = "ext")]
-pub(crate) use args::{Engine, Policy};
+pub(crate) use args::{EXAMPLES, Engine, ExecArgs, Policy, SOCKET};
 pub(crate) use list::{cpus as cpus_of, thread as thread_of};
 
 pub(crate) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {

@@ -1,0 +1,114 @@
+//! What a thread may, and what this process keeps of what it may itself.
+
+use super::processes::{Owner, field};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities,
+};
+use std::{fs, io};
+
+/// Whose a thread is, and what it may.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// Its users.
+    pub owner: Owner,
+    groups: Vec<u32>,
+    permitted: u64,
+}
+
+impl Rights {
+    /// Those of a thread; `None` if there is no such thread.
+    pub fn of(thread: i32) -> Option<Rights> {
+        Rights::read(&fs::read_to_string(format!("/proc/{thread}/status")).ok()?)
+    }
+
+    fn read(status: &str) -> Option<Rights> {
+        let line = status.lines().find_map(|line| line.strip_prefix("CapPrm:"))?;
+        Some(Rights {
+            owner: Owner::read(status)?,
+            groups: field(status, "Gid:")?,
+            permitted: u64::from_str_radix(line.trim(), 16).ok()?,
+        })
+    }
+
+    /// Whether somebody with these may what somebody with the others may not, as a program that has become another one
+    /// whose file gives it a user, a group or capabilities.
+    pub fn exceed(&self, others: &Rights) -> bool {
+        self.owner != others.owner
+            || self.groups.iter().any(|group| !others.groups.contains(group))
+            || self.permitted & !others.permitted != 0
+    }
+}
+
+/// What the owner of a scheduler keeps: classes and CPUs of threads (`CAP_SYS_NICE`), memory that stays
+/// (`CAP_IPC_LOCK`), the mechanism in BPF (`CAP_BPF`, `CAP_PERFMON`), and in which PID namespace a process of somebody
+/// else is (`CAP_SYS_PTRACE`).
+const KEPT: CapabilitySet = CapabilitySet::SYS_NICE
+    .union(CapabilitySet::IPC_LOCK)
+    .union(CapabilitySet::BPF)
+    .union(CapabilitySet::PERFMON)
+    .union(CapabilitySet::SYS_PTRACE);
+
+/// Gives up for good what the owner of a scheduler does not need: in this thread, which is to be the only one, and in
+/// all that it starts.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn keep_what_a_scheduler_needs() -> io::Result<()> {
+    for number in 0..u64::BITS {
+        let one = CapabilitySet::from_bits_retain(1 << number);
+        if !KEPT.contains(one) {
+            // One that the kernel does not know, or that we may not: then it could not be had either.
+            let _ = remove_capability_from_bounding_set(one);
+        }
+    }
+    let _ = clear_ambient_capability_set();
+    let has = capabilities(None)?;
+    set_capabilities(
+        None,
+        CapabilitySets {
+            effective: has.effective & KEPT,
+            permitted: has.permitted & KEPT,
+            inheritable: CapabilitySet::empty(),
+        },
+    )?;
+    // Safety: takes numbers alone.
+    match unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rights(users: &str, groups: &str, permitted: &str) -> Rights {
+        let status = format!("Name:\tx\nUid:\t{users}\nGid:\t{groups}\nCapPrm:\t{permitted}\n");
+        Rights::read(&status).expect("it is whole")
+    }
+
+    #[test]
+    fn whoever_may_more_exceeds() {
+        let before = rights("1000 1000 1000 1000", "1000 1000 1000 1000", "0000000000000000");
+        assert!(!before.exceed(&before));
+        let more = [
+            rights("1000 0 0 0", "1000 1000 1000 1000", "000001ffffffffff"),
+            rights("1000 1000 0 1000", "1000 1000 1000 1000", "0"),
+            rights("1000 1000 1000 1000", "1000 42 42 42", "0"),
+            rights("1000 1000 1000 1000", "1000 1000 1000 1000", "0000000000800000"),
+            rights("1001 1001 1001 1001", "1000 1000 1000 1000", "0"),
+        ];
+        for after in more {
+            assert!(after.exceed(&before), "{after:?}");
+        }
+        let root = rights("0 0 0 0", "0 0 0 0", "000001ffffffffff");
+        assert!(!rights("0 0 0 0", "0 0 0 0", "0000000000800000").exceed(&root));
+    }
+
+    #[test]
+    fn this_thread_has_rights() {
+        let own = Rights::of(std::process::id() as i32).expect("it is there");
+        assert_eq!(own.owner.effective, rustix::process::geteuid().as_raw());
+    }
+}

@@ -1,0 +1,77 @@
+//! Whose question is answered next: that of root, else each user has a turn, and within it each connection of that user.
+
+use super::rules::ROOT;
+use std::collections::BTreeMap;
+
+/// Who was answered last.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    user: u32,
+    /// Of each user, the connection.
+    connections: BTreeMap<u32, u64>,
+}
+
+impl Turns {
+    /// The connection that is answered next, of those that have a question: user and connection of each.
+    pub(super) fn next(&mut self, asks: impl Iterator<Item = (u32, u64)>) -> Option<u64> {
+        let mut of_users: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        asks.for_each(|(user, connection)| of_users.entry(user).or_default().push(connection));
+        let user = match of_users.contains_key(&ROOT) {
+            true => ROOT,
+            false => *after(of_users.keys(), &self.user)?,
+        };
+        let last = self.connections.get(&user).copied().unwrap_or(0);
+        let mut own = of_users.remove(&user).unwrap_or_default();
+        own.sort_unstable();
+        let connection = *after(own.iter(), &last)?;
+        // What root is answered costs nobody a turn.
+        if user != ROOT {
+            self.user = user;
+        }
+        self.connections.insert(user, connection);
+        Some(connection)
+    }
+
+    /// A user has no connection any more.
+    pub(super) fn forget(&mut self, user: u32) {
+        self.connections.remove(&user);
+    }
+}
+
+/// The first one that comes after the last one, and then from the beginning again.
+fn after<'a, T: Ord>(of: impl Iterator<Item = &'a T> + Clone, last: &T) -> Option<&'a T> {
+    let mut again = of.clone();
+    of.into_iter().find(|&one| one > last).or_else(|| again.next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_user_has_a_turn_however_many_connections_another_has() {
+        let mut turns = Turns::default();
+        let flood: Vec<(u32, u64)> = (1..=64).map(|connection| (2001, connection)).collect();
+        let asks = |others: &[(u32, u64)]| flood.iter().chain(others).copied().collect::<Vec<_>>();
+        for round in 0..200 {
+            assert_eq!(turns.next(asks(&[]).into_iter()), Some(round % 64 + 1));
+        }
+        // Whoever comes is next, and whoever has asked comes again before that one does.
+        assert_eq!(turns.next(asks(&[(1000, 70), (3000, 71)]).into_iter()), Some(71));
+        assert_eq!(turns.next(asks(&[(1000, 70), (3000, 72)]).into_iter()), Some(70));
+        assert_eq!(turns.next(asks(&[(1000, 70), (3000, 72)]).into_iter()), Some(9));
+        assert_eq!(turns.next(asks(&[(1000, 70), (3000, 72)]).into_iter()), Some(72));
+        // Root waits for nobody, and takes nobody's turn.
+        assert_eq!(turns.next(asks(&[(0, 99), (1000, 70)]).into_iter()), Some(99));
+        assert_eq!(turns.next(asks(&[(1000, 70)]).into_iter()), Some(70));
+        assert_eq!(turns.next(std::iter::empty()), None);
+    }
+
+    #[test]
+    fn a_user_who_has_gone_is_forgotten() {
+        let mut turns = Turns::default();
+        turns.next([(1000, 5)].into_iter());
+        turns.forget(1000);
+        assert!(turns.connections.is_empty());
+    }
+}

@@ -1,0 +1,142 @@
+//! The daemon without a kernel that carries sched_ext: what it keeps, what it leaves alone, and whom it answers.
+#![cfg(all(target_os = "linux", feature = "ext"))]
+
+use crate::common;
+use layland_testkit::messages::{Daemon, ask, flood, messages, question};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+const LAYLAND: &str = env!("CARGO_BIN_EXE_layland");
+
+fn folder(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("layland-daemon-{}-{name}", std::process::id()))
+}
+
+fn start(name: &str, more: &[&str]) -> Daemon {
+    Daemon::start(Path::new(LAYLAND), &folder(name), more).expect("it listens")
+}
+
+fn ends(daemon: Daemon, name: &str) {
+    daemon.end().expect("it ends");
+    fs::remove_dir_all(folder(name)).expect("it is ours");
+}
+
+/// A line of the status of a process.
+fn status(process: u32, key: &str) -> String {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it is there");
+    let line = status.lines().find_map(|line| line.strip_prefix(key));
+    line.unwrap_or_else(|| panic!("no {key}")).trim().to_owned()
+}
+
+#[test]
+fn the_daemon_keeps_what_it_uses_of_its_capabilities() {
+    // CAP_IPC_LOCK, CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_PERFMON, CAP_BPF.
+    const USED: u64 = 1 << 14 | 1 << 19 | 1 << 23 | 1 << 38 | 1 << 39;
+    let daemon = start("capabilities", &[]);
+    for key in ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:"] {
+        let has = u64::from_str_radix(&status(daemon.pid(), key), 16).expect("it is a set");
+        assert_eq!(has & !USED, 0, "{key} {has:x}");
+    }
+    assert_eq!(status(daemon.pid(), "NoNewPrivs:"), "1");
+    if status(std::process::id(), "CapEff:").trim_start_matches('0').is_empty() {
+        common::skipped("root");
+    } else {
+        // Nor can anything that it starts have more.
+        let bound = u64::from_str_radix(&status(daemon.pid(), "CapBnd:"), 16).expect("a set");
+        assert_eq!(bound & !USED, 0, "{bound:x}");
+    }
+    // The unit grants no other ones.
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/laylandd.service");
+    let unit = fs::read_to_string(unit).expect("it is there");
+    let granted = unit.lines().find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
+    let mut granted: Vec<&str> = granted.expect("it is bounded").split(' ').collect();
+    granted.sort_unstable();
+    let used = ["CAP_BPF", "CAP_IPC_LOCK", "CAP_PERFMON", "CAP_SYS_NICE", "CAP_SYS_PTRACE"];
+    assert_eq!(granted, used);
+    ends(daemon, "capabilities");
+}
+
+#[test]
+fn nothing_but_a_socket_is_removed_for_a_socket() {
+    let folder = folder("precious");
+    fs::create_dir_all(&folder).expect("a folder can be made");
+    let file = folder.join("mine.toml");
+    fs::write(&file, "precious").expect("it can be written");
+    let daemon = Command::new(LAYLAND)
+        .args(["daemon", "--cpus", "0", "--socket"])
+        .arg(&file)
+        .output()
+        .expect("it runs");
+    assert_eq!(daemon.status.code(), Some(5));
+    let said = String::from_utf8_lossy(&daemon.stderr);
+    assert!(said.contains("which is left alone"), "{said}");
+    assert_eq!(fs::read_to_string(&file).ok().as_deref(), Some("precious"));
+    fs::remove_dir_all(folder).expect("it is ours");
+}
+
+#[test]
+fn root_chooses_the_policy_and_a_question_starts_no_process() {
+    let daemon = start("policy", &["--policy", "apedf"]);
+    let mut stream = daemon.knock(2001).expect("it listens");
+    for policy in ["dl-sp", "dl", "a2pedf"] {
+        let answer = ask(&mut stream, &question(policy, None)).expect("it answers");
+        assert_eq!(answer["message"], "the policy of this machine is apedf", "{answer}");
+    }
+    let answer = ask(&mut stream, &question("apedf", None)).expect("it answers");
+    // Where another run has the CPU there is no room.
+    assert!(["admitted", "refused"].contains(&answer["answer"].as_str().unwrap_or("")), "{answer}");
+    // The eleventh field is the page faults of children that were waited for: every child has some.
+    let stat = fs::read_to_string(format!("/proc/{}/stat", daemon.pid())).expect("it is there");
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", daemon.pid()));
+    assert_eq!((fields[8], children.unwrap_or_default().as_str()), ("0", ""));
+    ends(daemon, "policy");
+}
+
+#[test]
+fn five_users_at_once_are_answered_whatever_they_say() {
+    let daemon = start("messages", &[]);
+    let users = [2001, 2002, 2003, 2004, 2005];
+    messages(&daemon, &users, 500, 1).expect("everybody is answered");
+    let before = daemon.size().expect("it lives");
+    let told = messages(&daemon, &users, 2_000, 2).expect("everybody is answered");
+    let after = daemon.size().expect("it lives");
+    assert!(told.wrong.is_empty(), "{:?}", told.wrong);
+    assert!(told.answers > told.sent / 2, "{told:?}");
+    assert!(after.memory < before.memory + 4_096, "{before:?} {after:?}");
+    assert!(after.files <= before.files + 8, "{before:?} {after:?}");
+    ends(daemon, "messages");
+}
+
+#[test]
+fn a_flood_keeps_neither_others_nor_the_end_waiting() {
+    let daemon = start("flood", &[]);
+    let delays = flood(&daemon, 64, 20).expect("everybody is answered");
+    // In its turn after one of the flood. How long that takes depends on what else this machine does: the flood alone
+    // had more than a thousand before.
+    let longest = delays.of_other.last().expect("there are some");
+    assert!(longest.as_secs() < 10, "{delays:?}");
+    ends(daemon, "flood");
+}
+
+#[test]
+fn the_unit_is_hardened() {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/laylandd.service");
+    let judged = Command::new("systemd-analyze")
+        .args(["security", "--offline=yes", "--no-pager", "--threshold=30"])
+        .arg(unit)
+        .output();
+    let judged = match judged {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return common::skipped("systemd-analyze");
+        }
+        other => other.expect("systemd-analyze runs"),
+    };
+    let said = String::from_utf8_lossy(&judged.stdout);
+    let score = said.lines().find(|line| line.contains("Overall exposure level"));
+    let score =
+        score.and_then(|line| line.split(':').nth(1)?.split_whitespace().next()?.parse().ok());
+    let score: f64 = score.unwrap_or_else(|| panic!("no score: {said}"));
+    assert!(judged.status.success() && score <= 3.0, "{said}");
+}
