@@ -3,7 +3,7 @@
 use super::signals::{Signal, Signals};
 use crate::kernel::sys::{self, Tid};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
+use rustix::process::{Pid, WaitOptions, WaitStatus, getpgid, getpgrp, getsid, wait, waitpid};
 use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,6 +13,15 @@ use std::os::unix::ffi::OsStrExt;
 const START: u8 = 1;
 /// See [`START`].
 const WAKE: u8 = 2;
+
+/// What becomes of `CAP_SYS_NICE`, if it came to us as an ambient capability and so would go on to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ambient {
+    /// It was for us alone: with it, a program could take any class and priority, beside all that is admitted.
+    Dropped,
+    /// The program gets it, too.
+    Kept,
+}
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +59,11 @@ impl Program {
     ///
     /// # Errors
     /// If the command is empty or has a zero in it, or the kernel refuses a pipe or a process.
-    pub fn hold(command: &[impl AsRef<OsStr>], signals: &Signals) -> io::Result<Program> {
+    pub fn hold(
+        command: &[impl AsRef<OsStr>],
+        signals: &Signals,
+        ambient: Ambient,
+    ) -> io::Result<Program> {
         let words: Result<Vec<CString>, _> =
             command.iter().map(|word| CString::new(word.as_ref().as_bytes())).collect();
         let words = words?;
@@ -72,7 +85,7 @@ impl Program {
             0 => {
                 drop(gate);
                 sys::name_thread(&name);
-                become_program(&pointers, &waits, &answers, signals, parent)
+                become_program(&pointers, &waits, &answers, (signals, ambient), parent)
             }
             pid => pid,
         };
@@ -113,18 +126,33 @@ impl Program {
         }
     }
 
-    /// Passes a signal on.
+    /// Passes a signal on, unless the kernel has sent it to the program as well.
     pub fn pass_on(&self, signal: Signal) {
-        if self.ended.is_none()
-            && let Some(number) = rustix::process::Signal::from_named_raw(signal.number)
-        {
-            let _ = rustix::process::kill_process(self.pid, number);
+        if self.ended.is_some() || signal.is_of_child() || self.has_heard(signal) {
+            return;
         }
+        let Some(number) = rustix::process::Signal::from_named_raw(signal.number) else { return };
+        let _ = rustix::process::kill_process(self.pid, number);
+        if signal.is_of_terminal && number == rustix::process::Signal::HUP {
+            // The kernel lets whoever it hangs up go on as well, so that one that is stopped can end.
+            let _ = rustix::process::kill_process(self.pid, rustix::process::Signal::CONT);
+        }
+    }
+
+    /// Whether a signal has come to the program without us. The terminal sends Ctrl-C to the process group in the
+    /// foreground, which `timeout`, `setsid` and shells with job control leave; and when it hangs up, `SIGHUP` to the
+    /// leader of the session alone.
+    fn has_heard(&self, signal: Signal) -> bool {
+        let is_leader = getsid(None) == Ok(rustix::process::getpid());
+        let is_hangup = signal.number == libc::SIGHUP;
+        let is_in_group = getpgid(Some(self.pid)) == Ok(getpgrp());
+        signal.is_of_terminal && is_in_group && !(is_hangup && is_leader)
     }
 
     /// Buries every child that has ended, and says how the program did, if it has.
     pub fn ended(&mut self) -> Option<Ended> {
-        while let Ok(Some((pid, status))) = waitpid(None, WaitOptions::NOHANG) {
+        // Any child: `waitpid(None, ..)` is about those of our own process group, which a program may leave.
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if pid == self.pid {
                 self.ended = Some(ended(status));
             }
@@ -153,7 +181,7 @@ fn become_program(
     words: &[*const libc::c_char],
     waits: &OwnedFd,
     answers: &OwnedFd,
-    signals: &Signals,
+    (signals, ambient): (&Signals, Ambient),
     parent: u32,
 ) -> ! {
     // Safety: `words` ends with a null, as its texts end with zeros, and all of them live as long as the child.
@@ -168,6 +196,11 @@ fn become_program(
             }
         }
         signals.restore_in_child();
+        if ambient == Ambient::Dropped {
+            const LOWER: libc::c_int = libc::PR_CAP_AMBIENT_LOWER;
+            // Refused before Linux 4.3, which has no such capabilities.
+            libc::prctl(libc::PR_CAP_AMBIENT, LOWER, libc::c_ulong::from(sys::CAP_SYS_NICE), 0, 0);
+        }
         libc::execvp(words[0], words.as_ptr());
         let errno = *libc::__errno_location();
         let _ = rustix::io::write(answers, &errno.to_ne_bytes());

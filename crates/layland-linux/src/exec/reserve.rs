@@ -5,9 +5,10 @@
 use super::processes::{Process, Thread};
 use crate::kernel::sys::{self, Reservation, Tid};
 use crate::kernel::tracefs::{Instance, TracefsError};
-use crate::machine::admitted::{Admitting, Member, Membership, Reserved};
+use crate::machine::admitted::{Admitting, Holder, Member, Membership, Reserved, holder_of};
 use crate::machine::changes::{ChangeError, Changes, NotTakenBack};
 use crate::machine::cpuset::{self, CpusetError, Partition};
+use crate::machine::register::Register;
 use crate::machine::threads::Former;
 use layland_model::Duration;
 use std::collections::BTreeMap;
@@ -104,6 +105,16 @@ pub enum ReservingError {
     /// There is no root domain for it.
     #[error(transparent)]
     Cpuset(#[from] CpusetError),
+    /// Somebody has the thread already.
+    #[error("thread `{name}` ({thread}) has a reservation already: that of {holder}")]
+    Held {
+        /// Which one.
+        thread: i32,
+        /// What it is called.
+        name: String,
+        /// Who has it.
+        holder: Box<Holder>,
+    },
     /// The kernel refuses.
     #[error("thread {thread}: the kernel refuses {what}: {error}")]
     Thread {
@@ -122,6 +133,12 @@ impl ReservingError {
         let error = match self {
             ReservingError::Changes(error) => return error.help(),
             ReservingError::Cpuset(error) => return error.help(),
+            ReservingError::Held { holder, .. } => {
+                return format!(
+                    "let it give that back, with layland exec --leave {}: a thread has one reservation",
+                    holder.member
+                );
+            }
             ReservingError::Thread { error, .. } => error,
         };
         let text = match error.raw_os_error() {
@@ -154,7 +171,29 @@ impl ReservingError {
             ReservingError::Cpuset(CpusetError::Io { error, .. }) => {
                 error.raw_os_error() == Some(libc::ESRCH)
             }
-            ReservingError::Cpuset(_) | ReservingError::Changes(_) => false,
+            ReservingError::Cpuset(_)
+            | ReservingError::Changes(_)
+            | ReservingError::Held { .. } => false,
+        }
+    }
+}
+
+/// Who has a thread already, under whatever policy, on whatever CPUs and in whatever register: nobody else may be let in
+/// for it. [`Reserving::give`] asks this, too, so that of two who ask at once one gets it.
+///
+/// # Errors
+/// If it has a holder, or there is no register to be looked at.
+pub fn has_no_holder(thread: &Thread) -> Result<(), ReservingError> {
+    let register = Register::open().map_err(ChangeError::Register)?;
+    is_free(&register, thread, None)
+}
+
+fn is_free(register: &Register, thread: &Thread, but: Option<&str>) -> Result<(), ReservingError> {
+    match holder_of(register, thread.tid, thread.started, but) {
+        None => Ok(()),
+        Some(holder) => {
+            let (thread, name, holder) = (thread.tid.0, thread.name.clone(), Box::new(holder));
+            Err(ReservingError::Held { thread, name, holder })
         }
     }
 }
@@ -178,6 +217,8 @@ pub struct Reserving {
     membership: Option<Membership>,
     partitions: Vec<(Vec<usize>, Partition)>,
     held: BTreeMap<i32, Held>,
+    /// Threads that have ended, which nobody has asked for yet.
+    gone: Vec<(Thread, usize)>,
     changes: Option<Changes>,
 }
 
@@ -192,6 +233,7 @@ impl Reserving {
             membership: None,
             partitions: Vec::new(),
             held: BTreeMap::new(),
+            gone: Vec::new(),
             changes: Some(changes),
         })
     }
@@ -250,8 +292,52 @@ impl Reserving {
     /// moved to its partition when it wakes.
     ///
     /// # Errors
-    /// If the kernel refuses. The thread is what it was then.
+    /// If somebody has the thread already, or the kernel refuses. The thread is what it was then.
     pub fn give(
+        &mut self,
+        thread: &Thread,
+        index: usize,
+        class: Class,
+        place: &Place,
+    ) -> Result<Option<Given>, ReservingError> {
+        // One that had this number has ended.
+        if self.held.get(&thread.tid.0).is_some_and(|held| held.thread != *thread) {
+            self.forget_ended();
+        }
+        self.claim(thread, index)?;
+        let given = self.give_own(thread, index, class, place);
+        if given.is_err()
+            && let Some(membership) = &mut self.membership
+        {
+            let _ = membership.claim(index, None);
+        }
+        given
+    }
+
+    /// The thread is ours, if it is nobody's: what it was before could not be given back by two.
+    fn claim(&mut self, thread: &Thread, index: usize) -> Result<(), ReservingError> {
+        let (Some(membership), Some(changes)) = (&mut self.membership, &self.changes) else {
+            let error = io::Error::other("nothing was admitted");
+            let what = "a reservation";
+            return Err(ReservingError::Thread { thread: thread.tid.0, what, error });
+        };
+        let register = changes.register();
+        {
+            let _hold = changes.hold().map_err(ChangeError::Register)?;
+            is_free(register, thread, None)?;
+            let claimed = membership.claim(index, Some((thread.tid, thread.started)));
+            claimed.map_err(ChangeError::Register)?;
+        }
+        // Other users have registers of their own, of which this hold says nothing. Of two who come at once, at least
+        // one sees what the other has written.
+        let free = is_free(register, thread, Some(changes.id()));
+        if free.is_err() {
+            let _ = membership.claim(index, None);
+        }
+        free
+    }
+
+    fn give_own(
         &mut self,
         thread: &Thread,
         index: usize,
@@ -301,8 +387,6 @@ impl Reserving {
                 let later = given.is_none().then_some(class);
                 let held = Held { thread: thread.clone(), index, later };
                 self.held.insert(tid.0, held);
-                membership.member.reserved[index].thread = Some(tid.0);
-                let _ = membership.write();
                 Ok(given)
             }
             Err(error) => {
@@ -360,8 +444,7 @@ impl Reserving {
             let _ = former.restore();
         }
         membership.changed.forget(Tid(tid));
-        membership.member.reserved[held.index].thread = None;
-        let _ = membership.write();
+        let _ = membership.claim(held.index, None);
     }
 
     /// Reserves something more; the last of what is reserved.
@@ -381,6 +464,8 @@ impl Reserving {
             self.restore(tid);
         }
         self.held.values_mut().filter(|held| held.index > index).for_each(|held| held.index -= 1);
+        self.gone.retain(|&(_, of)| of != index);
+        self.gone.iter_mut().filter(|(_, of)| *of > index).for_each(|(_, of)| *of -= 1);
         let _ = self.update(|member| {
             if index < member.reserved.len() {
                 member.reserved.remove(index);
@@ -405,19 +490,23 @@ impl Reserving {
 
     /// Forgets threads that have ended, and says whose reservation is free.
     pub fn ended(&mut self) -> Vec<(Thread, usize)> {
+        self.forget_ended();
+        std::mem::take(&mut self.gone)
+    }
+
+    fn forget_ended(&mut self) {
         let gone: Vec<i32> = (self.held.iter())
             .filter(|(_, held)| !held.thread.is_alive())
             .map(|(&tid, _)| tid)
             .collect();
         let gone: Vec<Held> = gone.iter().filter_map(|tid| self.held.remove(tid)).collect();
-        if let Some(membership) = self.membership.as_mut().filter(|_| !gone.is_empty()) {
-            for held in &gone {
+        for held in gone {
+            if let Some(membership) = &mut self.membership {
                 membership.changed.forget(held.thread.tid);
-                membership.member.reserved[held.index].thread = None;
+                let _ = membership.claim(held.index, None);
             }
-            let _ = membership.write();
+            self.gone.push((held.thread, held.index));
         }
-        gone.into_iter().map(|held| (held.thread, held.index)).collect()
     }
 
     /// The threads that are held, with what the kernel says of each now.
@@ -438,8 +527,11 @@ impl Reserving {
             if let Some(Err(error)) = former.map(|former| former.restore()) {
                 let path = format!("/proc/{tid}").into();
                 failed.push(NotTakenBack { path, error: error.to_string() });
+            } else {
+                // Whoever asks from now on may have it.
+                membership.changed.forget(Tid(tid));
             }
-            membership.member.reserved[held.index].thread = None;
+            let _ = membership.claim(held.index, None);
         }
         if !self.partitions.is_empty() {
             // Linux 6.18 forgets all bandwidth when it makes root domains anew, and still subtracts that of threads

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is waited for. Those of the terminal and of whoever stops a service are passed on to the program.
 const AWAITED: [i32; 7] = [
@@ -19,7 +20,7 @@ const AWAITED: [i32; 7] = [
 pub struct Signal {
     /// Its number.
     pub number: i32,
-    /// Whether the kernel sent it itself, as it does for Ctrl-C: then the program in the foreground has it as well.
+    /// Whether the kernel sent it itself, as it does for Ctrl-C to the process group in the foreground.
     pub is_of_terminal: bool,
 }
 
@@ -32,6 +33,30 @@ impl Signal {
     /// Whether it asks to end.
     pub fn asks_to_end(self) -> bool {
         matches!(self.number, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT)
+    }
+}
+
+/// What a program that is started is to find as we have found it: what becomes of these signals.
+const KEPT: [i32; 2] = [libc::SIGPIPE, libc::SIGCHLD];
+
+/// What [`KEPT`] were before `main`: the runtime of Rust ignores `SIGPIPE` before anything of ours runs.
+static IGNORED_AT_START: [AtomicBool; KEPT.len()] = [const { AtomicBool::new(false) }; KEPT.len()];
+
+/// The loader calls it before the runtime of Rust starts.
+#[used]
+// Safety: the section is a list of functions that take what `main` takes, or nothing.
+#[unsafe(link_section = ".init_array")]
+static AT_START: extern "C" fn() = note_ignored;
+
+extern "C" fn note_ignored() {
+    for (number, ignored) in KEPT.into_iter().zip(&IGNORED_AT_START) {
+        // Safety: zero is a valid action, and it is valid for writing.
+        let handler = unsafe {
+            let mut now: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(number, std::ptr::null(), &raw mut now);
+            now.sa_sigaction
+        };
+        ignored.store(handler == libc::SIG_IGN, Ordering::Relaxed);
     }
 }
 
@@ -57,6 +82,8 @@ impl Signals {
             for number in AWAITED {
                 libc::sigaddset(&raw mut awaited, number);
             }
+            // The kernel buries the children of whoever ignores it, and says nothing of how they have ended.
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
             match libc::pthread_sigmask(libc::SIG_BLOCK, &raw const awaited, &raw mut before) {
                 0 => (awaited, before),
                 error => return Err(io::Error::from_raw_os_error(error)),
@@ -97,9 +124,12 @@ impl Signals {
 
     /// In a child, before it becomes a program: signals are as they were before this was made. Allocates nothing.
     pub(super) fn restore_in_child(&self) {
-        // Safety: the set is whole; a program expects that writing into a closed pipe ends it.
+        // Safety: the set is whole, and these actions run nothing of ours.
         unsafe {
-            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            for (number, ignored) in KEPT.into_iter().zip(&IGNORED_AT_START) {
+                let is_ignored = ignored.load(Ordering::Relaxed);
+                libc::signal(number, if is_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
+            }
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
         }
     }

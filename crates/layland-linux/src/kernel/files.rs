@@ -13,14 +13,30 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd};
 
 /// Opens a file to read and write, and makes it, for its owner alone, if that is asked for.
 pub fn open(path: &CStr, create: bool) -> io::Result<File> {
-    let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let flags = if create { flags | libc::O_CREAT } else { flags };
-    opened(path, flags)
+    regular(opened(path, flags)?)
 }
 
 /// Opens a file to read it.
 pub fn open_to_read(path: &CStr) -> io::Result<File> {
-    opened(path, libc::O_RDONLY | libc::O_CLOEXEC)
+    regular(opened(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK)?)
+}
+
+/// A pipe of which nobody has the other end would be waited for, without `O_NONBLOCK`; nothing but a file is meant.
+fn regular(file: File) -> io::Result<File> {
+    // Safety: zero is a valid status, and it is valid for writing.
+    let (result, found) = unsafe {
+        let mut found: libc::stat = std::mem::zeroed();
+        (libc::fstat(file.as_raw_fd(), &raw mut found), found)
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    match found.st_mode & libc::S_IFMT {
+        libc::S_IFREG => Ok(file),
+        _ => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+    }
 }
 
 fn opened(path: &CStr, flags: i32) -> io::Result<File> {

@@ -17,6 +17,7 @@ use super::register::{self, Register};
 use super::threads::{self, Changed};
 use super::undo::{self, Hold, Undo};
 use crate::kernel::files::{self, Lock};
+use crate::kernel::sys::Tid;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -55,6 +56,9 @@ pub struct Reserved {
     pub name: String,
     /// The thread that has it, if there is one yet, and it has a number here: see [`Member::is_elsewhere`].
     pub thread: Option<i32>,
+    /// When that thread started: with its number, its name for ever.
+    #[serde(default)]
+    pub started: Option<u64>,
     /// Processor time in each period, in nanoseconds.
     pub runtime_ns: i64,
     /// Relative deadline, in nanoseconds.
@@ -78,6 +82,82 @@ impl std::fmt::Display for Member {
         let cpus = register::list(cpus);
         write!(f, "`{name}` ({what}, pid {pid}) under {policy} on CPUs {cpus}")
     }
+}
+
+/// Who has a thread already: a thread has one holder, or what it was before could not be given back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its entry in the register.
+    pub(crate) id: String,
+    /// What it is called, by which it can be asked to leave.
+    pub member: String,
+    /// What it is, for people.
+    pub what: String,
+    /// The process that looks after it, in its own PID namespace.
+    pub pid: u32,
+    /// What the reservation of the thread is called.
+    pub reserved: String,
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Holder { id: _, member, what, pid, reserved } = self;
+        if reserved != member {
+            write!(f, "`{reserved}` of ")?;
+        }
+        write!(f, "`{member}` ({what}, pid {pid})")
+    }
+}
+
+/// A thread as members name it: by its number where they are, and its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Named {
+    /// The PID namespace that it is in.
+    namespace: Option<u64>,
+    /// Its number in there, and here.
+    inner: i32,
+    here: i32,
+    started: u64,
+}
+
+impl Named {
+    fn of(thread: i32, started: u64) -> Named {
+        // The last of these is its number in its own namespace. Before Linux 4.1 there is no such line.
+        let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+        let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+        let inner = numbers.and_then(|all| all.split_ascii_whitespace().last()?.parse().ok());
+        let namespace = register::namespace_of(thread);
+        Named { namespace, inner: inner.unwrap_or(thread), here: thread, started }
+    }
+
+    /// Whether a member of this namespace means it by this reservation.
+    fn is_meant(&self, namespace: u64, reserved: &Reserved) -> bool {
+        let number = if namespace == register::own_namespace() {
+            self.here
+        } else if self.namespace == Some(namespace) {
+            self.inner
+        } else {
+            return false;
+        };
+        reserved.thread == Some(number) && reserved.started == Some(self.started)
+    }
+}
+
+/// Who has a thread, among all who are admitted here: in the own register, in that of root, and in that of the user
+/// whose thread it is, as far as they can be read. But for the entry `but`.
+pub(crate) fn holder_of(
+    register: &Register,
+    thread: Tid,
+    started: u64,
+    but: Option<&str>,
+) -> Option<Holder> {
+    let named = Named::of(thread.0, started);
+    let others = register::others(thread.0).into_iter();
+    let others = others.filter(|other| other.folder() != register.folder());
+    std::iter::once(register.clone())
+        .chain(others)
+        .flat_map(|register| register.holders(&named))
+        .find(|holder| but != Some(holder.id.as_str()))
 }
 
 /// Nobody else admits anything until this is dropped.
@@ -111,19 +191,40 @@ impl Register {
         self.folder().join("reserved")
     }
 
+    /// Who has this thread.
+    fn holders(&self, thread: &Named) -> Vec<Holder> {
+        let of = |(id, member): (String, Member)| {
+            let is_it = |of: &&Reserved| thread.is_meant(member.namespace, of);
+            let reserved = member.reserved.iter().find(is_it)?.name.clone();
+            let Member { name: member, what, pid, .. } = member;
+            Some(Holder { id, member, what, pid, reserved })
+        };
+        self.entries_of_members(true).into_iter().filter_map(of).collect()
+    }
+
     fn read_members(&self, alive: bool) -> Vec<(String, Member)> {
+        let mut found = self.entries_of_members(alive);
+        for (_, member) in found.iter_mut().filter(|(_, member)| member.is_elsewhere()) {
+            // These numbers are other threads' here.
+            member.reserved.iter_mut().for_each(|reserved| reserved.thread = None);
+        }
+        found
+    }
+
+    /// The members as their files have them: the numbers of threads are those of their namespaces.
+    fn entries_of_members(&self, alive: bool) -> Vec<(String, Member)> {
         let mut found = Vec::new();
         for name in self.names(ADMITTED) {
             let path = self.folder().join(&name);
-            let Ok(file) = File::open(&path) else { continue };
+            let Ok(file) = register::open(&path) else { continue };
             if files::is_held(&file, Lock::Shared).unwrap_or(true) != alive {
                 continue;
             }
-            let text = fs::read_to_string(&path).unwrap_or_default();
+            let text = register::text_of(&file);
             let id = name[ADMITTED.len()..].to_owned();
             // A line that has become shorter has the end of the former one behind it for a moment.
             let line = text.lines().next().unwrap_or_default();
-            let mut member: Member = serde_json::from_str(line).unwrap_or_else(|_| Member {
+            let member: Member = serde_json::from_str(line).unwrap_or_else(|_| Member {
                 name: id.clone(),
                 pid: 0,
                 namespace: register::own_namespace(),
@@ -133,10 +234,6 @@ impl Register {
                 is_partition: false,
                 reserved: Vec::new(),
             });
-            if member.is_elsewhere() {
-                // These numbers are other threads' here.
-                member.reserved.iter_mut().for_each(|reserved| reserved.thread = None);
-            }
             found.push((id, member));
         }
         found
@@ -163,7 +260,7 @@ impl Register {
     pub(crate) fn bury(&self, id: &str) -> io::Result<()> {
         let path = |prefix: &str| self.folder().join(format!("{prefix}{id}"));
         let entry = path(ADMITTED);
-        if let Ok(file) = File::open(&entry)
+        if let Ok(file) = register::open(&entry)
             && files::is_held(&file, Lock::Shared)?
         {
             return Ok(());
@@ -222,7 +319,7 @@ impl Admitting {
 
     /// What those who admit remember, as they have written it; `None` if there is nothing to remember.
     pub fn remembered(&self) -> Option<String> {
-        fs::read_to_string(self.register.state()).ok()
+        register::open(&self.register.state()).ok().map(|file| register::text_of(&file))
     }
 
     /// Remembers something for whoever admits next. It is gone with the last member.
@@ -298,6 +395,18 @@ impl Membership {
         io::Seek::rewind(&mut self.file)?;
         self.file.write_all(text.as_bytes())?;
         self.file.set_len(text.len() as u64)
+    }
+
+    /// Says which thread has the reservation at `index`, if one has.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn claim(&mut self, index: usize, thread: Option<(Tid, u64)>) -> io::Result<()> {
+        if let Some(reserved) = self.member.reserved.get_mut(index) {
+            reserved.thread = thread.map(|(tid, _)| tid.0);
+            reserved.started = thread.map(|(_, started)| started);
+        }
+        self.write()
     }
 
     /// Tells the guardian of the threads once more, so that it restores them before whatever it was told since.

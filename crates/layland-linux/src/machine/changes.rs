@@ -130,6 +130,11 @@ impl Changes {
         &self.entry.id
     }
 
+    /// Where it is entered.
+    pub(crate) fn register(&self) -> &Register {
+        &self.register
+    }
+
     /// The process of the guardian.
     pub(crate) fn guardian(&self) -> i32 {
         self.guardian.pid()
@@ -253,7 +258,7 @@ impl Changes {
     ) -> io::Result<bool> {
         let file = self.register.setting(name);
         let says = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() > 0);
-        let is_used = File::open(&file).is_ok_and(|file| {
+        let is_used = register::open(&file).is_ok_and(|file| {
             // What cannot be asked is taken for used: what it says is kept.
             files::is_held(&file, Lock::Exclusive).unwrap_or(true)
         });

@@ -19,7 +19,7 @@ use crate::kernel::sys;
 use layland_model::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
 };
 use std::ffi::{CStr, CString};
 use std::io::{self, Write};
@@ -68,7 +68,7 @@ impl Guardian {
         };
         let pid =
             Pid::from_raw(pid).ok_or_else(|| io::Error::other("a process without a number"))?;
-        // Nobody but us can reap it, so that the number is still its own.
+        // Nobody has reaped it yet, so that the number is still its own.
         let process = pidfd_open(pid, PidfdFlags::empty())?;
         drop(says);
         // A guardian that is stopped reads nothing, and must not stop the run.
@@ -156,7 +156,8 @@ impl Guardian {
         if !is_ready(self.process.as_fd(), PollFlags::IN, patience_ns) {
             let _ = pidfd_send_signal(&self.process, Signal::KILL);
         }
-        let _ = waitpid(Some(self.pid), WaitOptions::empty());
+        // By its descriptor: whoever buries every child may have buried it, and its number be another one's.
+        let _ = waitid(WaitId::PidFd(self.process.as_fd()), WaitIdOptions::EXITED);
     }
 }
 

@@ -97,30 +97,69 @@ fn namespace_at(process: &str) -> Option<u64> {
     text.trim_start_matches("pid:[").trim_end_matches(']').parse().ok()
 }
 
+/// Opens a file of a register to read it: whatever else lies there under its name, as a pipe that nobody writes, is none.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    files::open_to_read(&c_path(path)?)
+}
+
+/// What a file of a register says.
+pub(super) fn text_of(file: &File) -> String {
+    let mut text = String::new();
+    // Another user's may be of any length.
+    let _ = io::Read::read_to_string(&mut io::Read::take(file, LONGEST), &mut text);
+    text
+}
+
+/// The longest file of a register that is read.
+const LONGEST: u64 = 16 << 20;
+
+/// Where a user may have a register, the best place first.
+fn folders_of(user: u32) -> Vec<PathBuf> {
+    match user {
+        0 => ["/run/layland", "/dev/shm/layland-0", "/tmp/layland-0"].map(PathBuf::from).into(),
+        user => {
+            vec![format!("/run/user/{user}/layland").into(), format!("/tmp/layland-{user}").into()]
+        }
+    }
+}
+
+/// The registers of root and of the user whose thread this is, to be read.
+pub(super) fn others(thread: i32) -> Vec<Register> {
+    let owner = crate::exec::owner_of(thread);
+    let users = [Some(0), owner.map(|owner| owner.real), owner.map(|owner| owner.effective)];
+    let folders = users
+        .into_iter()
+        .flatten()
+        .flat_map(|user| folders_of(user).into_iter().map(move |folder| (user, folder)));
+    // One that somebody else has made there says nothing of this user's threads.
+    let is_of = |user: u32, folder: &Path| {
+        fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir() && found.uid() == user)
+    };
+    let found = folders.filter(|(user, folder)| is_of(*user, folder));
+    found.map(|(_, folder)| Register { folder }).collect()
+}
+
 impl Register {
     /// That of this machine.
     ///
     /// # Errors
-    /// If there is no folder that this user alone can write.
+    /// If there is no folder that this user alone can write; all of them are named then, with what is wrong with each.
     pub fn open() -> io::Result<Register> {
         let user = rustix::process::geteuid().as_raw();
-        let folders = if user == 0 {
-            vec![
-                PathBuf::from("/run/layland"),
-                "/dev/shm/layland-0".into(),
-                "/tmp/layland-0".into(),
-            ]
-        } else {
-            vec![format!("/run/user/{user}/layland").into(), format!("/tmp/layland-{user}").into()]
-        };
-        let mut first = None;
-        for folder in &folders {
+        let mut reasons = Vec::new();
+        let mut kind = ErrorKind::NotFound;
+        for folder in &folders_of(user) {
             match Register::at(folder) {
                 Ok(register) => return Ok(register),
-                Err(error) => first = first.or(Some(error)),
+                // It is there, and somebody has it: another one would be a register beside it.
+                Err(error) if error.kind() == ErrorKind::TimedOut => return Err(error),
+                Err(error) => {
+                    kind = error.kind();
+                    reasons.push(format!("{}: {error}", folder.display()));
+                }
             }
         }
-        Err(first.unwrap_or_else(|| ErrorKind::NotFound.into()))
+        Err(io::Error::new(kind, reasons.join("; ")))
     }
 
     /// That in a folder, which is made if it does not exist.
@@ -138,7 +177,14 @@ impl Register {
             && found.uid() == rustix::process::geteuid().as_raw()
             && found.mode() & 0o022 == 0;
         if !is_ours {
-            let error = format!("{} is not ours alone", folder.display());
+            let uid = found.uid();
+            let error = match found.is_dir() {
+                false => "it is no folder".to_owned(),
+                true if uid == rustix::process::geteuid().as_raw() => {
+                    "others may write it".to_owned()
+                }
+                true => format!("it belongs to user {uid}"),
+            };
             return Err(io::Error::new(ErrorKind::PermissionDenied, error));
         }
         let register = Register { folder: folder.to_owned() };
@@ -187,12 +233,12 @@ impl Register {
         for name in self.names(RUN) {
             let path = self.folder.join(&name);
             // Only to be read: it may be somebody else's.
-            let Ok(file) = File::open(&path) else { continue };
+            let Ok(file) = open(&path) else { continue };
             // A lock to read is in the way of nobody but the run itself.
             if files::is_held(&file, Lock::Shared).unwrap_or(true) != alive {
                 continue;
             }
-            let text = fs::read_to_string(&path).unwrap_or_default();
+            let text = text_of(&file);
             let run = serde_json::from_str(&text).unwrap_or_else(|_| Run {
                 pid: 0,
                 namespace: own_namespace(),
@@ -237,7 +283,7 @@ impl Register {
 
     /// What a setting was before runs changed it, dead or alive; `None` if none has.
     pub fn before(&self, name: &str) -> Option<String> {
-        let text = fs::read_to_string(self.setting(name)).ok()?;
+        let text = text_of(&open(&self.setting(name)).ok()?);
         let (_, value) = text.split_once('\n')?;
         Some(value.to_owned())
     }
@@ -247,7 +293,7 @@ impl Register {
         let used = |name: String| {
             let path = self.folder.join(&name);
             let file = files::open(&c_path(&path).ok()?, false).ok()?;
-            let text = fs::read_to_string(&path).ok()?;
+            let text = text_of(&file);
             let target = text.lines().next()?.get(1..)?.into();
             files::is_held(&file, Lock::Exclusive).ok()?.then_some(target)
         };
@@ -262,7 +308,7 @@ impl Register {
             if files::is_held(&file, Lock::Exclusive).unwrap_or(true) {
                 return None;
             }
-            let text = fs::read_to_string(&path).unwrap_or_default();
+            let text = text_of(&file);
             let (head, value) = text.split_once('\n').unwrap_or_default();
             let target = PathBuf::from(head.get(1..).unwrap_or_default());
             let is_value = head.as_bytes().first() == Some(&undo::WRITE);
@@ -280,7 +326,7 @@ impl Register {
 
     /// Removes the entry of a run that has died; the register must be held.
     pub(super) fn forget(&self, entry: &Path) -> io::Result<()> {
-        if files::is_held(&File::open(entry)?, Lock::Shared)? {
+        if files::is_held(&open(entry)?, Lock::Shared)? {
             return Ok(());
         }
         fs::remove_file(entry)
@@ -291,7 +337,7 @@ impl Register {
         let fields: Vec<&str> = folder.strip_prefix(PREFIX)?.split('-').take(4).collect();
         let [pid, started, namespace, _] = fields.as_slice() else { return None };
         let file = self.folder.join(format!("{RUN}{}", fields.join("-")));
-        if let Ok(file) = File::open(file) {
+        if let Ok(file) = open(&file) {
             return files::is_held(&file, Lock::Shared).ok();
         }
         // It has another register, or none is left of it.

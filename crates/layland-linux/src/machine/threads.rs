@@ -5,13 +5,13 @@
 //! thread by its number and its start, which together are never used again: a record of a thread that has ended does
 //! nothing.
 
-use crate::kernel::files;
+use crate::kernel::files::{self, Lock};
 use crate::kernel::sys::{self, Tid};
 use layland_model::Duration;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 /// The length of a record.
 const LENGTH: usize = 512;
@@ -151,8 +151,8 @@ impl Former {
         bytes
     }
 
-    /// `None` if nothing was written here. Allocates nothing.
-    fn read(bytes: &[u8; LENGTH]) -> Option<Former> {
+    /// Of no thread if nothing was written here, or its thread was forgotten. Allocates nothing.
+    fn read(bytes: &[u8; LENGTH]) -> Former {
         let mut at = 0;
         let word4 = |at: &mut usize| {
             *at += 4;
@@ -173,7 +173,7 @@ impl Former {
         home.copy_from_slice(&bytes[TEXT..]);
         let times = [runtime, deadline, period];
         let attributes = Attributes { policy, nice, priority, flags, times };
-        (thread.0 > 0).then_some(Former { thread, started, attributes, cpus, period_ns, home })
+        Former { thread, started, attributes, cpus, period_ns, home }
     }
 }
 
@@ -220,8 +220,10 @@ impl Changed {
     /// The thread has ended, or is what it was: its record can be written again.
     pub fn forget(&mut self, thread: Tid) {
         if let Some(index) = self.written.iter().position(|&of| of == Some(thread)) {
-            // Whoever reads an old record of a thread that was restored restores it once more.
-            let _ = self.file.write_all_at(&[0; LENGTH], (index * LENGTH) as u64);
+            // Whoever reads an old record of a thread that was restored restores it once more. That its reservation
+            // was counted a moment ago is still to be read: see `restore_all`.
+            let nobody = [0; size_of::<i32>()];
+            let _ = self.file.write_all_at(&nobody, (index * LENGTH) as u64);
             self.written[index] = None;
         }
     }
@@ -230,10 +232,11 @@ impl Changed {
 fn read_at(file: &File, index: usize) -> Option<Former> {
     let mut bytes = [0; LENGTH];
     file.read_exact_at(&mut bytes, (index * LENGTH) as u64).ok()?;
-    Former::read(&bytes)
+    Some(Former::read(&bytes))
 }
 
-/// Restores every thread of a list, and removes the list.
+/// Restores every thread of a list, and removes the list. Others who do so wait until it is done: whoever has seen that
+/// the list is gone may give its threads something, which nobody may take for what the list gave.
 ///
 /// # Errors
 /// If the kernel refuses one; the list stays then.
@@ -243,12 +246,24 @@ pub(crate) fn restore_all(path: &CStr) -> io::Result<()> {
         Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(()),
         Err(error) => return Err(error),
     };
-    let length = file.metadata()?.len() as usize;
+    let until = sys::monotonic_ns().saturating_add_unsigned(2 * LONGEST_PERIOD_NS);
+    while !files::lock(&file, Lock::Exclusive)? {
+        if sys::monotonic_ns() >= until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        sys::sleep_until(sys::monotonic_ns() + 1_000_000);
+    }
+    let found = file.metadata()?;
+    if found.nlink() == 0 {
+        return Ok(());
+    }
+    let length = found.len() as usize;
     let mut result = Ok(());
     let mut longest = 0;
     for index in 0..length / LENGTH {
         if let Some(former) = read_at(&file, index) {
             result = result.and(former.restore());
+            // Of one that has ended, too.
             if former.home().is_some() {
                 longest = longest.max(former.period_ns.min(LONGEST_PERIOD_NS));
             }
@@ -330,10 +345,10 @@ mod tests {
         let home = CString::new("/sys/fs/cgroup/cpuset/a b/tasks").unwrap();
         for home in [None, Some(home.as_c_str())] {
             let former = Former::of(Tid::own(), home, Some(Duration::from_ms(7))).unwrap();
-            assert_eq!(Former::read(&former.bytes()).unwrap(), former);
+            assert_eq!(Former::read(&former.bytes()), former);
             assert!(former.cpus().count() > 0);
         }
-        assert_eq!(Former::read(&[0; LENGTH]), None);
+        assert_eq!(Former::read(&[0; LENGTH]).thread, Tid(0));
         let long = CString::new("x".repeat(LONGEST + 1)).unwrap();
         assert!(Former::of(Tid::own(), Some(&long), None).is_err());
     }

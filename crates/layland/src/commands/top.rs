@@ -268,6 +268,7 @@ mod tests {
         let reserved = Reserved {
             name: "a".to_owned(),
             thread: Some(7),
+            started: None,
             runtime_ns: 2_000_000,
             deadline_ns: 8_000_000,
             period_ns: 10_000_000,

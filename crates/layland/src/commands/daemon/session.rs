@@ -234,6 +234,7 @@ impl<'a> Desk<'a> {
         let reserved = Reserved {
             name: reservation.name.clone(),
             thread: None,
+            started: None,
             runtime_ns: reservation.runtime.ns(),
             deadline_ns: reservation.deadline.ns(),
             period_ns: reservation.period.ns(),

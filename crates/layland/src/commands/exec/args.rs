@@ -2,6 +2,7 @@
 
 use crate::ui::values::length_of;
 use clap::{Args, ValueEnum};
+use layland_linux::exec::Ambient;
 use layland_model::{CpuSet, Duration};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -82,6 +83,10 @@ pub(crate) struct ExecArgs {
     /// What it is called in the register [default: the program]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Let the program have CAP_SYS_NICE, too, where it came as an ambient capability, as to a service; otherwise it is
+    /// for layland alone
+    #[arg(long, conflicts_with_all = ["pid", "cgroup", "list", "leave", "dry_run"])]
+    pub keep_capability: bool,
     /// Show what is admitted, and how the kernel schedules each thread
     #[arg(long, conflicts_with_all = ["set", "dl", "pid", "cgroup", "command", "leave"])]
     pub list: bool,
@@ -117,6 +122,11 @@ pub(crate) enum Engine {
 }
 
 impl ExecArgs {
+    /// What the program is to have of our rights.
+    pub(crate) fn ambient(&self) -> Ambient {
+        if self.keep_capability { Ambient::Kept } else { Ambient::Dropped }
+    }
+
     /// The policy that is asked for, or meant.
     pub(crate) fn policy(&self) -> Policy {
         self.policy.unwrap_or(match self.engine {

@@ -276,7 +276,7 @@ impl Client<'_> {
 
     /// Starts the program and follows it to its end.
     fn start(&mut self, signals: &Signals) -> Outcome {
-        let program = Program::hold(&self.args.command, signals)
+        let program = Program::hold(&self.args.command, signals, self.args.ambient())
             .map_err(|error| Failure::refused(format!("failed to start a process: {error}")))?;
         let main = program.tid().0;
         let first = threads_of(Process(main)).into_iter().find(Thread::is_main);

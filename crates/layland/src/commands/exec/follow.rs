@@ -17,7 +17,7 @@ use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
 use layland_linux::exec::{
     Class, Given, Place, Process, Program, Reserving, ReservingError, Signal, Signals, Thread,
-    descendants, threads_of,
+    descendants, has_no_holder, thread, threads_of,
 };
 use layland_linux::{Admitting, Member, Reserved};
 use layland_model::{CpuSet, Index, Task};
@@ -52,6 +52,8 @@ struct Follower<'a> {
     reserving: Reserving,
     /// Threads that are meant, and get nothing: each is told once.
     refused: BTreeSet<(i32, u64)>,
+    /// Why the only thread that is meant gets nothing.
+    refused_for_good: Option<Failure>,
     has_left: bool,
     /// Records what is to be written at the end.
     seen: Option<Seen>,
@@ -74,6 +76,7 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
         slots: Vec::new(),
         reserving,
         refused: BTreeSet::new(),
+        refused_for_good: None,
         has_left: false,
         seen: None,
         groups,
@@ -156,6 +159,12 @@ impl Follower<'_> {
 
     /// Everything that is asked for before the start: all of it, or nothing.
     fn be_admitted(&mut self) -> Result<(), Failure> {
+        let is_about_main =
+            self.wishes.iter().any(|wish| wish.is_about_main() && !wish.is_for_each);
+        let main = self.args.pid.filter(|_| is_about_main).and_then(thread);
+        if let Some(main) = main {
+            has_no_holder(&main).map_err(|error| refused(&error))?;
+        }
         let admitting = admitting()?;
         let (mut book, members) = Book::read(&admitting)?;
         self.name = self.free_name(&members)?;
@@ -277,7 +286,7 @@ impl Follower<'_> {
 
     /// Starts the program and follows it to its end.
     fn start(&mut self, signals: &Signals) -> Outcome {
-        let program = Program::hold(&self.args.command, signals)
+        let program = Program::hold(&self.args.command, signals, self.args.ambient())
             .map_err(|error| Failure::refused(format!("failed to start a process: {error}")))?;
         let main = program.tid().0;
         // Those of the first thread are there before its first instruction.
@@ -322,6 +331,9 @@ impl Follower<'_> {
                 return Ok(Exit::Yes);
             }
             self.look(threads.into_iter(), pid);
+            if let Some(refused) = self.refused_for_good.take() {
+                return Err(refused);
+            }
             if signals.wait(LATER_MS).is_some_and(Signal::asks_to_end) {
                 return Ok(Exit::Yes);
             }
@@ -374,7 +386,7 @@ impl Follower<'_> {
                     Ok(found) => given.extend(found.map(|found| (thread.clone(), found))),
                     // It has ended before it could be given anything.
                     Err(error) if error.is_gone() => {}
-                    Err(error) => self.refuse(&thread, &error.to_string(), Some(&error.help())),
+                    Err(error) => self.refuse_by(&thread, &error),
                 },
                 Ok(None) => {
                     let taken = "another thread has what was reserved for it";
@@ -388,11 +400,21 @@ impl Follower<'_> {
         }
         match self.reserving.settle() {
             Ok(settled) => given.extend(settled),
-            Err((thread, error)) => {
-                self.refuse(&thread, &error.to_string(), Some(&error.help()));
-            }
+            Err((thread, error)) => self.refuse_by(&thread, &error),
         }
         self.tell(&given);
+    }
+
+    /// A thread cannot have what was admitted for it. Of a program that was joined for that thread alone, nothing is
+    /// left to wait for.
+    fn refuse_by(&mut self, thread: &Thread, error: &ReservingError) {
+        let is_alone = self.args.pid == Some(thread.tid.0)
+            && self.wishes.iter().all(|wish| wish.is_about_main() && !wish.is_for_each);
+        if is_alone {
+            self.refused_for_good = Some(refused(error));
+        } else {
+            self.refuse(thread, &error.to_string(), Some(&error.help()));
+        }
     }
 
     fn refuse(&mut self, thread: &Thread, why: &str, help: Option<&str>) {
@@ -415,15 +437,10 @@ impl Follower<'_> {
         let slot = self.ask(&mut book, &members, &admitting, wish)?;
         self.slots.push(slot);
         let member = self.member();
-        let threads: Vec<Option<i32>> = self
-            .reserving
-            .member()
-            .map(|member| member.reserved.iter().map(|reserved| reserved.thread).collect())
-            .unwrap_or_default();
         let written = self.reserving.update(|known| {
-            *known = member;
-            for (reserved, thread) in known.reserved.iter_mut().zip(threads) {
-                reserved.thread = thread;
+            let before = std::mem::replace(known, member);
+            for (reserved, before) in known.reserved.iter_mut().zip(before.reserved) {
+                (reserved.thread, reserved.started) = (before.thread, before.started);
             }
         });
         written
@@ -526,6 +543,7 @@ fn reserved(slot: &Slot) -> Reserved {
     Reserved {
         name: slot.name.clone(),
         thread: None,
+        started: None,
         runtime_ns: runtime.ns(),
         deadline_ns: deadline.ns(),
         period_ns: period.ns(),
@@ -534,5 +552,11 @@ fn reserved(slot: &Slot) -> Reserved {
 }
 
 fn refused(error: &ReservingError) -> Failure {
-    Failure::refused(error.to_string()).help(error.help())
+    let failure = match error {
+        ReservingError::Held { .. } => Failure::no(error.to_string()),
+        ReservingError::Changes(_) | ReservingError::Cpuset(_) | ReservingError::Thread { .. } => {
+            Failure::refused(error.to_string())
+        }
+    };
+    failure.help(error.help())
 }

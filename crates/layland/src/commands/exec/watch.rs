@@ -35,10 +35,7 @@ pub(super) fn watch(
         }
         look();
         let pause = if round < OFTEN { SOON_MS } else { LATER_MS };
-        if let Some(signal) = signals.wait(pause)
-            && !signal.is_of_child()
-            && !signal.is_of_terminal
-        {
+        if let Some(signal) = signals.wait(pause) {
             program.pass_on(signal);
         }
     }

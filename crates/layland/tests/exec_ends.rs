@@ -1,0 +1,227 @@
+//! `layland exec` sees the end of every program, in whatever process group and session it is, and gives it the signals
+//! that it would have had without.
+#![cfg(target_os = "linux")]
+
+mod common;
+#[path = "common/exec.rs"]
+mod exec;
+
+use exec::*;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+
+/// The code with which an `exec` ends, or `None` if it does not within some seconds. Then it is killed.
+#[expect(clippy::disallowed_methods, reason = "a test of processes waits for them")]
+fn code_of(mut child: Child) -> Option<i32> {
+    for _ in 0..2_000 {
+        if let Some(ended) = child.try_wait().unwrap() {
+            return ended.code();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    None
+}
+
+fn start(policy: &str, program: &[&str]) -> Child {
+    let arguments = ["exec", "-q", "--dl", "1ms/100ms", "-p", policy, "--"];
+    let mut command = layland(&[&arguments[..], program].concat());
+    // Nobody reads what it says.
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn has(program: &str) -> bool {
+    let found = Command::new("which").arg(program).output().expect("which is there");
+    if !found.status.success() {
+        common::skipped(program);
+    }
+    found.status.success()
+}
+
+/// A wrapper as `sudo` is one: its program has a session of its own, and it ends as that does.
+const WRAPPER: &str = "import os, sys\n\
+    child = os.fork()\n\
+    if child == 0:\n  os.setsid()\n  os.execvp('sh', ['sh', '-c', 'sleep 0.1; exit 9'])\n\
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n";
+/// A server that leaves the session of the terminal, and stays in front.
+const SERVER: &str = "import os, sys, time\nos.setsid()\ntime.sleep(0.1)\nsys.exit(7)\n";
+/// One that makes a process group alone.
+const GROUP: &str = "import os, sys\nos.setpgid(0, 0)\nsys.exit(8)\n";
+/// One that is killed in a session of its own.
+const KILLED: &str = "import os\nos.setsid()\nos.kill(os.getpid(), 9)\n";
+/// One that goes to the background, as servers did before there was systemd.
+const DAEMON: &str = "import os, time\n\
+    if os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0:\n    time.sleep(0.3)\n  os._exit(1)\n\
+    os.wait()\nos._exit(6)\n";
+
+#[test]
+fn every_end_is_seen() {
+    let _alone = alone();
+    if !can_reserve() || !has("python3") || !has("bash") {
+        return;
+    }
+    let programs: [(&[&str], i32); 16] = [
+        (&["true"], 0),
+        (&["timeout", "5", "true"], 0),
+        (&["timeout", "5", "sh", "-c", "exit 3"], 3),
+        (&["timeout", "0.2", "sleep", "60"], 124),
+        (&["timeout", "-s", "KILL", "0.2", "sleep", "60"], 137),
+        (&["setsid", "true"], 0),
+        (&["setsid", "sh", "-c", "exit 4"], 4),
+        (&["setsid", "-w", "sh", "-c", "exit 5"], 5),
+        (&["setsid", "timeout", "5", "setsid", "-w", "sh", "-c", "exit 2"], 2),
+        (&["bash", "-c", "set -m; sleep 0.1 & fg; (exit 11) & wait $!; exit 12"], 12),
+        (&["sh", "-c", "(setsid sleep 0.2 &); exit 6"], 6),
+        (&["python3", "-c", WRAPPER], 9),
+        (&["python3", "-c", SERVER], 7),
+        (&["python3", "-c", GROUP], 8),
+        (&["python3", "-c", KILLED], 128 + 9),
+        (&["python3", "-c", DAEMON], 6),
+    ];
+    // Root domains are the same for all programs, and take longer.
+    let few = if can_part() { 4 } else { 0 };
+    for (policy, count) in [("dl", programs.len()), ("p-dm", programs.len()), ("p-edf", few)] {
+        for (program, code) in programs.into_iter().take(count) {
+            assert_eq!(code_of(start(policy, program)), Some(code), "{program:?} under {policy}");
+        }
+    }
+    assert_clean();
+}
+
+#[test]
+fn a_caller_that_ignores_the_ends_of_children_sees_one() {
+    let _alone = alone();
+    if !can_reserve() || !has("python3") {
+        return;
+    }
+    // The kernel buries children of whoever ignores these signals, and says nothing. The program finds both as its
+    // caller has them: bits 13 and 17, from 1.
+    let ignores = "import os, signal, sys\n\
+        if sys.argv[1] == 'ignored':\n  for s in (signal.SIGCHLD, signal.SIGPIPE): signal.signal(s, signal.SIG_IGN)\n\
+        else:\n  signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n\
+        os.execv(sys.argv[2], sys.argv[2:])\n";
+    for (how, mask) in [("ignored", 1 << 12 | 1 << 16), ("default", 0)] {
+        let mut command = Command::new("python3");
+        command.args(["-c", ignores, how, env!("CARGO_BIN_EXE_layland")]);
+        command.args(["exec", "-q", "--dl", "1ms/100ms", "--", "setsid"]);
+        command.args(["grep", "SigIgn", "/proc/self/status"]).stdout(Stdio::piped());
+        let child = command.stdin(Stdio::null()).spawn().unwrap();
+        let ran = child.wait_with_output().unwrap();
+        assert_eq!(ran.status.code(), Some(0), "{how}: {ran:?}");
+        let said = text(&ran.stdout);
+        let found = said.trim().strip_prefix("SigIgn:").map(str::trim);
+        let found = found.and_then(|bits| u64::from_str_radix(bits, 16).ok());
+        // Python ignores others itself.
+        let found = found.map(|bits| bits & (1 << 12 | 1 << 16));
+        assert_eq!(found, Some(mask), "{how}: {said}");
+    }
+    assert_clean();
+}
+
+#[test]
+fn orphans_are_buried() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    let script = "for i in 1 2 3 4 5; do (setsid sleep 1 &); done; sleep 60";
+    let child = started(&["exec", "-q", "--dl", "1ms/100ms", "--", "sh", "-c", script]);
+    let own = child.id();
+    let children = || {
+        let list = fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
+        list.unwrap_or_default().split_whitespace().count()
+    };
+    // The shell, the guardian, and five that have lost their parent.
+    wait_until("the orphans come", || children() == 7);
+    wait_until("the orphans are buried", || children() == 2);
+    signal(own, "TERM");
+    assert_eq!(code_of(child), Some(128 + 15));
+    assert_clean();
+}
+
+#[test]
+fn whoever_stops_it_stops_a_program_of_any_group() {
+    let _alone = alone();
+    if !can_reserve() || !has("python3") {
+        return;
+    }
+    let server = SERVER.replace("0.1", "60");
+    let programs: [&[&str]; 4] = [
+        &["sleep", "60"],
+        &["setsid", "sleep", "60"],
+        &["timeout", "60", "sleep", "60"],
+        &["python3", "-c", &server],
+    ];
+    for program in programs {
+        for name in ["TERM", "INT", "HUP"] {
+            let child = start("dl", program);
+            // Until it is the program, and not what waits to become it.
+            let own = fs::canonicalize(env!("CARGO_BIN_EXE_layland")).unwrap();
+            let is_there = |pid: i64| {
+                fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program != own)
+            };
+            wait_until("the program runs", || {
+                members().iter().any(|member| {
+                    let thread = member["reserved"][0]["thread"].as_i64();
+                    thread.is_some_and(is_there)
+                })
+            });
+            signal(child.id(), name);
+            assert!(code_of(child).is_some(), "{program:?} goes on after SIG{name}");
+            wait_until("nothing is left", || members().is_empty() && left().is_empty());
+        }
+    }
+}
+
+/// Runs what follows on a terminal of its own, does one thing there when the program has said that it is ready, and
+/// prints how it ended.
+const TERMINAL: &str = r#"
+import os, pty, select, sys, time
+act, command = sys.argv[1], sys.argv[2:]
+pid, terminal = pty.fork()
+if pid == 0: os.execv(command[0], command)
+seen, done, until = b"", False, time.time() + 20
+while time.time() < until:
+    if terminal is not None and select.select([terminal], [], [], 0.05)[0]:
+        try: seen += os.read(terminal, 4096)
+        except OSError: pass
+    if not done and b"ready" in seen:
+        done = True
+        if act == "hang up": os.close(terminal); terminal = None
+        else: os.write(terminal, b"\x03")
+    elif terminal is None: time.sleep(0.05)
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    if ended: print(os.waitstatus_to_exitcode(status)); sys.exit()
+os.kill(pid, 9)
+print("goes on")
+"#;
+
+#[test]
+fn a_program_hears_the_terminal_as_without_us() {
+    let _alone = alone();
+    if !can_reserve() || !has("python3") {
+        return;
+    }
+    let handles = "trap 'exit 9' INT; echo ready; while :; do sleep 0.05; done";
+    let script = "echo ready; sleep 60; true";
+    // The code of a program that a signal has killed, or its own.
+    let cases: [(&str, &[&str], &str); 6] = [
+        ("interrupt", &["sh", "-c", "echo ready; exec sleep 60"], "130"),
+        ("interrupt", &["sh", "-c", handles], "9"),
+        // It leaves the group to which the terminal sends Ctrl-C.
+        ("interrupt", &["timeout", "60", "sh", "-c", "echo ready; exec sleep 60"], "130"),
+        // A terminal that is closed tells the leader of the session alone, which is us.
+        ("hang up", &["sh", "-c", script], "129"),
+        ("hang up", &["setsid", "sh", "-c", script], "129"),
+        ("hang up", &["timeout", "60", "sh", "-c", script], "129"),
+    ];
+    for (act, program, wanted) in cases {
+        let arguments = ["-c", TERMINAL, act, env!("CARGO_BIN_EXE_layland")];
+        let mut command = Command::new("python3");
+        command.args(arguments).args(["exec", "-q", "--dl", "1ms/100ms", "--"]).args(program);
+        let ran = command.output().unwrap();
+        assert_eq!(text(&ran.stdout).trim(), wanted, "{act}: {program:?} {ran:?}");
+        wait_until("nothing is left", || members().is_empty() && left().is_empty());
+    }
+}
