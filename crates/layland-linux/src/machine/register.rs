@@ -125,7 +125,7 @@ fn folders_of(user: u32) -> Vec<PathBuf> {
 
 /// The registers of root and of the user whose thread this is, to be read.
 pub(super) fn others(thread: i32) -> Vec<Register> {
-    let owner = crate::exec::owner_of(thread);
+    let owner = crate::exec::Rights::of(thread).map(|rights| rights.owner);
     let users = [Some(0), owner.map(|owner| owner.real), owner.map(|owner| owner.effective)];
     let folders = users
         .into_iter()
