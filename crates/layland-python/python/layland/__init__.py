@@ -15,7 +15,6 @@ Tables are streams of Arrow: ``polars.DataFrame(run.jobs)``, ``pandas.DataFrame.
 ``pyarrow.table(run.jobs)``, and DuckDB take them.
 """
 
-from . import _ending
 from ._analysis import Analysis, AnalysisInfo, DoesNotApply, analyses
 from ._certificate import Proof, verify
 from ._check import Bound, Checked, Guarantee
@@ -81,5 +80,3 @@ __all__ = [
     "us",
     "verify",
 ]
-
-del _ending

@@ -1,7 +1,7 @@
 //! Proofs that are false, each made from a valid one in a way that always makes it false.
 
 use layland_gen::Random;
-use layland_model::{Service, Step, System, Task};
+use layland_model::{Service, Step, System};
 use serde_json::{Value, json};
 
 /// What is false.
@@ -35,80 +35,6 @@ pub enum Lie {
     TooLong,
     /// The job that is late is said to be due a nanosecond later.
     DueLater,
-    /// An option of the policy, with which the test is about another policy.
-    OtherOption,
-    /// An option that the policy does not have.
-    UnknownOption,
-    /// An option that is given twice.
-    OptionTwice,
-    /// A policy that there is not.
-    UnknownPolicy,
-    /// A whole number is written as one with a fraction, of the same value.
-    Fraction,
-    /// A CPU is true or false.
-    Truth,
-    /// A number is not in the one form that it has.
-    OtherForm,
-    /// A number is above every limit.
-    TooLarge,
-    /// A response time is said to grow for ever, where the load of the CPU is at most 1.
-    ForEver,
-    /// A response time is below the WCET.
-    BelowWcet,
-    /// What is compared is on CPUs that there are not.
-    OtherCpus,
-    /// A group of CPUs has no evidence.
-    MissingPart,
-    /// A task stands in two groups.
-    TwoGroups,
-    /// A level has no response time.
-    MissingLevel,
-    /// A rate is on a grid of its own.
-    OtherGrid,
-    /// A length of an interval is left out.
-    Gap,
-    /// A job of a run executes for no time.
-    NoTime,
-    /// A member of an object is there twice, with two values.
-    MemberTwice,
-}
-
-impl Lie {
-    /// Each kind.
-    pub const ALL: [Lie; 32] = [
-        Lie::OtherVerdict,
-        Lie::OtherPolicy,
-        Lie::OtherSet,
-        Lie::OtherProtocol,
-        Lie::SmallerWcet,
-        Lie::Moved,
-        Lie::Swapped,
-        Lie::OtherNumber,
-        Lie::Missing,
-        Lie::TooSmall,
-        Lie::TooMuchSlack,
-        Lie::TooEarly,
-        Lie::TooLong,
-        Lie::DueLater,
-        Lie::OtherOption,
-        Lie::UnknownOption,
-        Lie::OptionTwice,
-        Lie::UnknownPolicy,
-        Lie::Fraction,
-        Lie::Truth,
-        Lie::OtherForm,
-        Lie::TooLarge,
-        Lie::ForEver,
-        Lie::BelowWcet,
-        Lie::OtherCpus,
-        Lie::MissingPart,
-        Lie::TwoGroups,
-        Lie::MissingLevel,
-        Lie::OtherGrid,
-        Lie::Gap,
-        Lie::NoTime,
-        Lie::MemberTwice,
-    ];
 }
 
 /// Every lie that this answer allows: with the set and the answer.
@@ -122,26 +48,12 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
     };
     let test = answer["decided_by"].as_str();
     let kind = answer["proof"]["kind"].as_str().unwrap_or_default();
-    of_form(random, &mut lie);
     // What is said of any policy, or any scheduler, does not hang on what is analysed.
     let of_policy = test.is_some_and(|test| !matches!(test, "CAPACITY" | "AFFINITY"));
     lie(Lie::OtherVerdict, &mut |answer| {
         answer["verdict"] = json!(if answer["verdict"] == "yes" { "no" } else { "yes" });
         Some(())
     });
-    if of_policy {
-        lie(Lie::OtherOption, &mut |answer| {
-            let spec = answer["policy"].as_str()?;
-            let tasks = answer["analysed"]["tasks"].as_array()?;
-            let is_wide = tasks.iter().any(|task| count(&task["cpus"]) > 1);
-            let options = changing(spec, test, answer["verdict"] == "yes", is_wide);
-            let fitting: Vec<&&str> =
-                options.iter().filter(|option| !gives(spec, option)).collect();
-            let option = fitting.get(random.below(fitting.len().max(1) as u64) as usize)?;
-            answer["policy"] = json!(format!("{spec}:{option}"));
-            Some(())
-        });
-    }
     if of_policy && kind != "run" {
         lie(Lie::OtherPolicy, &mut |answer| {
             let spec = answer["policy"].as_str()?;
@@ -205,35 +117,6 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
                 let swaps = is_of_locks(test) && all.len() > 1 && all[0]["cpus"] == all[1]["cpus"];
                 swaps.then(|| all.swap(0, 1))
             });
-            lie(Lie::ForEver, &mut |answer| {
-                let is_late = matches!(test, Some("RTA" | "RTA-RM" | "RTA-DM"));
-                let load: f64 = system.tasks.values().map(load_of).sum();
-                let is_no = answer["verdict"] == "no";
-                let first = answer["proof"]["comparisons"].get_mut(0)?;
-                (is_late && is_no && load < 0.999).then(|| first["value"] = Value::Null)
-            });
-            lie(Lie::BelowWcet, &mut |answer| {
-                let begins = ["BCL-", "BERTOGNA-", "GUAN-", "APA-"];
-                let responds = |test: &str| begins.iter().any(|begin| test.starts_with(begin));
-                if !is_of_locks(test) && !test.is_some_and(responds) {
-                    return None;
-                }
-                let one = any(&mut answer["proof"]["comparisons"], random)?;
-                let name = one["task"].as_str()?;
-                let task = system.tasks.values().find(|task| *task.name == *name)?;
-                one["value"] = json!((task.own_wcet().ns() - 1).to_string());
-                Some(())
-            });
-            lie(Lie::OtherCpus, &mut |answer| {
-                let is_yes = answer["verdict"] == "yes";
-                let one = any(&mut answer["proof"]["comparisons"], random)?;
-                let is_of_one = is_yes && !one["cpus"].is_null();
-                let needs_cpus = test.is_some_and(|test| {
-                    test.starts_with("APA-")
-                        || matches!(test, "GFB" | "HPA-SPEED" | "FF-DBF" | "LOAD")
-                });
-                (is_of_one && needs_cpus).then(|| one["cpus"] = json!([4095]))
-            });
             lie(Lie::Missing, &mut |answer| {
                 let is_yes = answer["verdict"] == "yes";
                 let all = answer["proof"]["comparisons"].as_array_mut()?;
@@ -251,10 +134,6 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
             lie(Lie::TooLong, &mut |answer| {
                 let job = any(&mut answer["proof"]["jobs"], random)?;
                 job["execution_ns"] = json!(job["execution_ns"].as_i64()? + 1);
-                Some(())
-            });
-            lie(Lie::NoTime, &mut |answer| {
-                any(&mut answer["proof"]["jobs"], random)?["execution_ns"] = json!(0);
                 Some(())
             });
             lie(Lie::DueLater, &mut |answer| {
@@ -333,39 +212,6 @@ fn of_parts(answer: &Value, of_policy: bool, random: &mut Random, lie: &mut Tell
             (items.len() > 1).then(|| items.swap(0, 1))
         });
     }
-    lie(Lie::MissingPart, &mut |answer| {
-        answer["proof"]["parts"].as_array_mut()?.remove(at);
-        Some(())
-    });
-    if parts > 1 {
-        lie(Lie::TwoGroups, &mut |answer| {
-            let other = answer["proof"]["parts"][(at + 1) % parts]["tasks"][0].clone();
-            answer["proof"]["parts"][at]["tasks"].as_array_mut()?.push(other);
-            Some(())
-        });
-    }
-    if evidence == "levels" {
-        lie(Lie::MissingLevel, &mut |answer| {
-            let task = any(&mut answer["proof"]["parts"][at]["items"], random)?;
-            task["lengths_ns"].as_array_mut()?.pop().map(|_| ())
-        });
-    }
-    if evidence == "rates" {
-        lie(Lie::OtherGrid, &mut |answer| {
-            let items = &mut answer["proof"]["parts"][at]["items"];
-            let many = count(items) > 1;
-            let unit = &mut any(items, random)?["unit_ns"];
-            *unit = json!(unit.as_i64()? + 1);
-            many.then_some(())
-        });
-    }
-    if answer["decided_by"] == "QPA" {
-        lie(Lie::Gap, &mut |answer| {
-            let points = answer["proof"]["parts"][at]["items"].as_array_mut()?;
-            let gone = random.below(points.len().max(1) as u64) as usize;
-            (gone < points.len()).then(|| drop(points.remove(gone)))
-        });
-    }
     match evidence.as_str() {
         "points" => lie(Lie::TooSmall, &mut |answer| {
             let point = any(&mut answer["proof"]["parts"][at]["items"], random)?;
@@ -387,139 +233,6 @@ fn of_parts(answer: &Value, of_policy: bool, random: &mut Random, lie: &mut Tell
         }),
         _ => {}
     }
-}
-
-/// How a certificate is written: what says nothing else than the truth, but not as it may be said.
-fn of_form(random: &mut Random, lie: &mut Tell<'_>) {
-    lie(Lie::UnknownOption, &mut |answer| {
-        let spec = answer["policy"].as_str()?;
-        answer["policy"] = json!(format!("{spec}:colour=blue"));
-        Some(())
-    });
-    lie(Lie::OptionTwice, &mut |answer| {
-        let spec = answer["policy"].as_str()?;
-        let (_, last) = spec.rsplit_once(':')?;
-        answer["policy"] = json!(format!("{spec}:{last}"));
-        Some(())
-    });
-    lie(Lie::UnknownPolicy, &mut |answer| {
-        let spec = answer["policy"].as_str()?;
-        answer["policy"] = json!(format!("x{spec}"));
-        Some(())
-    });
-    let numbers: [(Lie, &dyn Fn(i64) -> Value); 2] =
-        [(Lie::Fraction, &|number| json!(number as f64)), (Lie::TooLarge, &|_| json!(1e50))];
-    for (which, change) in numbers {
-        lie(which, &mut |answer| {
-            let mut places = Vec::new();
-            whole_numbers(answer, &mut places);
-            let at = random.below(places.len().max(1) as u64) as usize;
-            let place = places.get(at)?;
-            let number = answer.pointer(place)?.as_i64()?;
-            *answer.pointer_mut(place)? = change(number);
-            Some(())
-        });
-    }
-    lie(Lie::Truth, &mut |answer| {
-        let mut places = Vec::new();
-        whole_numbers(answer, &mut places);
-        let is_bit = |place: &&String| {
-            answer.pointer(place).is_some_and(|value| matches!(value.as_i64(), Some(0 | 1)))
-        };
-        let bits: Vec<&String> = places.iter().filter(is_bit).collect();
-        let place = bits.get(random.below(bits.len().max(1) as u64) as usize)?.to_string();
-        let is_one = answer.pointer(&place)?.as_i64() == Some(1);
-        *answer.pointer_mut(&place)? = json!(is_one);
-        Some(())
-    });
-    lie(Lie::OtherForm, &mut |answer| {
-        let is_parts = answer["proof"]["kind"] == "parts";
-        let place = if is_parts {
-            let part = any(&mut answer["proof"]["parts"], random)?;
-            &mut any(&mut part["items"], random)?["demand_ns"]
-        } else {
-            &mut any(&mut answer["proof"]["comparisons"], random)?["value"]
-        };
-        let number = place.as_str()?;
-        let forms = match number.split_once('/') {
-            Some((above, below)) => {
-                [format!("{above}0/{below}0"), format!("0{number}"), format!("{number}.0")]
-            }
-            None => [format!("{number}/1"), format!("0{number}"), format!("{number}.0")],
-        };
-        *place = json!(forms[random.below(3) as usize]);
-        Some(())
-    });
-}
-
-/// The places of all whole numbers below a value, as JSON pointers.
-fn whole_numbers(value: &Value, found: &mut Vec<String>) {
-    fn walk(value: &Value, place: &str, found: &mut Vec<String>) {
-        match value {
-            Value::Number(number) if number.is_i64() => found.push(place.to_owned()),
-            Value::Array(list) => {
-                for (at, one) in list.iter().enumerate() {
-                    walk(one, &format!("{place}/{at}"), found);
-                }
-            }
-            Value::Object(members) => {
-                for (name, one) in members {
-                    walk(one, &format!("{place}/{name}"), found);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-    walk(value, "", found);
-}
-
-/// The options with which the policy is not what the test is about.
-fn changing(spec: &str, test: Option<&str>, is_yes: bool, is_wide: bool) -> Vec<&'static str> {
-    let name = spec.split(':').next().unwrap_or_default();
-    let test = test.unwrap_or_default();
-    let mut found = Vec::new();
-    let (form, order) = name.split_once('-').unwrap_or((name, ""));
-    if matches!(form, "g" | "c" | "p") && matches!(order, "edf" | "rm" | "dm" | "fp") {
-        found.push("nonpreemptive=on");
-        if order == "edf" && test == "WITNESS" {
-            found.push("tie=running");
-        }
-    }
-    if form == "c" && is_wide {
-        found.push("size=1");
-    }
-    if test == "LOPEZ" {
-        found.extend(["fit=nf", "fit=nfd", "fit=wf"]);
-    }
-    if test == "LOPEZ-ADAPTIVE" {
-        found.push("start=0");
-    }
-    match name {
-        "smc" if test == "FTP-SMC" => found.extend(["order=rm", "order=cm"]),
-        "amc" => found.extend(["order=rm", "order=amc-ia-paper"]),
-        "run" => found.extend(["packing=0", "duals=0"]),
-        "qps" => found.push("packing=0"),
-        "dl" | "dl-sp" => {
-            found.extend(["exhaust=postpone", "grub_pa=on"]);
-            if is_yes {
-                found.push("ac=on:limit=1/1000000000");
-            }
-        }
-        _ => {}
-    }
-    found
-}
-
-/// Whether a policy has this option already.
-fn gives(spec: &str, option: &str) -> bool {
-    let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
-    let given: Vec<String> = spec.split(':').skip(1).map(name).collect();
-    option.split(':').any(|option| given.contains(&name(option)))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "it says roughly how full a CPU is")]
-fn load_of(task: &Task) -> f64 {
-    task.own_wcet().ns() as f64 / task.period.ns() as f64
 }
 
 fn count(list: &Value) -> usize {

@@ -57,7 +57,7 @@ pub(crate) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
 fn members(args: &ExecArgs) -> Result<Vec<Member>, Failure> {
     let mut members: Vec<Member> =
         register()?.members().into_iter().map(|(_, member)| member).collect();
-    for member in client::members(&args.socket) {
+    for member in client::members(&args.socket)? {
         let is_it = |known: &Member| (known.pid, known.namespace) == (member.pid, member.namespace);
         if !members.iter().any(is_it) {
             members.push(member);
