@@ -14,6 +14,7 @@
 
 use super::{Checker, Key, Violation};
 use layland_model::{CpuId, Duration, Group, JobOrder, Preemption, Service, TaskId, TaskMap, Time};
+use layland_trace::MarkKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What changes at an instant. Jobs are indices into `Trace::jobs`.
@@ -88,8 +89,13 @@ impl Checker<'_> {
             edges.push((segment.end, Edge::Stop(segment.job, segment.cpu)));
             edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
         }
-        for (cpu, switches) in self.switches.iter().filter(|&(cpu, _)| group.cpus.contains(cpu)) {
-            edges.extend(switches.iter().step_by(2).map(|&at| (at, Edge::Offline(cpu))));
+        // Not from `switches`: these lack a CPU that returns in the instant in which it goes, and its job has lost it.
+        for mark in &self.trace.marks {
+            if let MarkKind::CpuOffline(cpu) = mark.kind
+                && group.cpus.contains(cpu)
+            {
+                edges.push((mark.at, Edge::Offline(cpu)));
+            }
         }
         // Who stops and starts at one instant has another CPU; what is over stops before it is looked at.
         let rank = |edge: &Edge| match edge {
