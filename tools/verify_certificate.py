@@ -112,7 +112,9 @@ class Task:
                 open_sections.append(len(self.sections) - 1)
             else:
                 need(does == "unlock" and self.sections[open_sections[-1]][0] == what, f"{step} makes no sense")
-                self.sections[open_sections.pop()][1] += done
+                section = self.sections[open_sections.pop()]
+                section[1] += done
+                need(section[1] > 0, f"a section of {self.name} is empty")
         need(not open_sections, f"{self.name} keeps a lock")
         need(not self.has_steps or self.by_level == [done] * len(self.by_level), f"{self.name} has another WCET")
 
