@@ -75,12 +75,16 @@ enum Due {
     Arrival(usize),
 }
 
-/// Deals a random batch of what is due, in random order; the rest has another round.
+/// Deals a random batch of what is due, in random order; the rest has another round. A job that is there when the one
+/// before it ends in this round comes first, and in this round.
 #[cold]
 fn explore(engine: &mut impl Engine, events_before: u64) {
     let ledger = engine.ledger_mut();
     let now = ledger.now;
+    let exploration = ledger.exploration.as_mut().expect("only called while exploring");
+    let continuing = std::mem::take(&mut exploration.continuing);
     let mut due = Vec::new();
+    let mut at_once = Vec::new();
     while ledger.timers.next() <= now {
         if let Some(timer) = ledger.timers.first() {
             ledger.timers.clear(timer);
@@ -90,9 +94,17 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
     while ledger.arrivals.next() <= now {
         if let Some(position) = ledger.arrivals.first() {
             ledger.arrivals.clear(position);
-            due.push(Due::Arrival(position));
+            if continuing.contains(&position) {
+                at_once.push(position);
+            } else {
+                due.push(Due::Arrival(position));
+            }
         }
     }
+    for position in at_once {
+        jobs::arrive(engine, engine.ledger().positions.task(position));
+    }
+    let ledger = engine.ledger_mut();
     if due.is_empty() {
         requests::ask(engine);
         while let Some(visit) = engine.visit() {
