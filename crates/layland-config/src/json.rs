@@ -280,6 +280,14 @@ impl Parser<'_> {
         }
     }
 
+    /// The number after the `u` at this place.
+    fn four_digits(&self, u: usize) -> Option<u32> {
+        let is_u = self.text.as_bytes().get(u) == Some(&b'u');
+        let hex = self.text.get(u + 1..u + 5).filter(|_| is_u)?;
+        let is_hex = hex.bytes().all(|b| b.is_ascii_hexdigit());
+        is_hex.then(|| u32::from_str_radix(hex, 16).ok()).flatten()
+    }
+
     /// What follows a backslash.
     fn escape(&mut self, out: &mut String) -> Parsed<()> {
         let c = self.peek();
@@ -293,19 +301,27 @@ impl Parser<'_> {
             Some(b'r') => '\r',
             Some(b't') => '\t',
             Some(b'u') => {
-                let hex = self.text.get(self.at + 1..self.at + 5);
-                let code = hex
-                    .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
-                    .and_then(|hex| u32::from_str_radix(hex, 16).ok());
-                match code {
-                    // One half of a surrogate pair is no character.
-                    Some(code) => {
-                        self.at += 5;
-                        out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-                        return Ok(());
+                let Some(code) = self.four_digits(self.at) else {
+                    return Err(self.fault("`\\u` needs four digits", "as in \\u00b5"));
+                };
+                // A character beyond U+FFFF is a pair of escapes.
+                let is_second = |low: &u32| (0xdc00..0xe000).contains(low);
+                let (code, length) = match code {
+                    0xd800..0xdc00 if self.text.as_bytes().get(self.at + 5) == Some(&b'\\') => {
+                        match self.four_digits(self.at + 6).filter(is_second) {
+                            Some(low) => (0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00), 11),
+                            None => (code, 5),
+                        }
                     }
-                    None => return Err(self.fault("`\\u` needs four digits", "as in \\u00b5")),
-                }
+                    _ => (code, 5),
+                };
+                let Some(c) = char::from_u32(code) else {
+                    let message = format!("`\\u{code:04x}` is half of a surrogate pair");
+                    return Err(self.fault(&message, "write the character itself, or both halves"));
+                };
+                self.at += length;
+                out.push(c);
+                return Ok(());
             }
             Some(_) | None => {
                 return Err(self.fault("this escape is unknown", "write \\\\ for a backslash"));
@@ -353,6 +369,34 @@ mod tests {
             assert!(parse(text, &mut problems).is_none(), "{text}");
             let problem = problems.into_vec().remove(0);
             assert_eq!(problem.span.unwrap().start, at, "{text}");
+        }
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_joined_or_refused_where_they_are() {
+        let read = |text: &str| {
+            let mut problems = Problems::default();
+            let found = parse(text, &mut problems).map(|json| json.value);
+            (found, problems)
+        };
+        for (text, right) in [
+            (r#""\ud83d\ude97""#, "\u{1f697}"),
+            (r#""\uD800\uDC00\udbff\udfff""#, "\u{10000}\u{10ffff}"),
+            (r#""a\ud83d\ude97\u0041\ufffd""#, "a\u{1f697}A\u{fffd}"),
+        ] {
+            assert!(matches!(read(text).0, Some(Value::Text(found)) if found == right), "{text}");
+        }
+        for half in [
+            r"\ud83d",
+            r"\ude97",
+            r"\ud83dx",
+            r"\ud83d\n",
+            r"\ud83d\u0041",
+            r"\ud83d\ud83d",
+            r"\ude97\ud83d",
+        ] {
+            let (found, problems) = read(&format!("\"a{half}\""));
+            assert!(found.is_none() && problems.has_errors(), "{half}");
         }
     }
 }

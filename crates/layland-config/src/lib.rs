@@ -72,7 +72,10 @@ pub use read::{Format, HowMade, Loaded, MAX_BYTES, read, read_with};
 pub use rtapp::{RtAppPolicy, to_rt_app};
 pub use schema::schema;
 pub use taskset::{Comments, TaskComments, to_toml, to_toml_with};
-pub use xml::{Agreement, SIMSO_SCHEDULERS, SimsoScheduler, to_schedcat, to_simso};
+pub use xml::{
+    Agreement, SIMSO_SCHEDULERS, SimsoIdentifiers, SimsoScheduler, simso_identifiers, to_schedcat,
+    to_simso,
+};
 
 /// What [`read`] gives for a text that it cannot use: a [`Report`] with at least one error.
 pub type Failure = Report;

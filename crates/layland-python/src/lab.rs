@@ -123,7 +123,7 @@ impl Experiment {
         text: &[u8],
         classes: Vec<Py<PyAny>>,
     ) -> PyResult<Experiment> {
-        let stop = Arc::new(Stop::default());
+        let stop = Stop::of_work(py)?;
         let registry = policy::registry(py, &classes, &stop)?;
         let read = layland_lab::read(name, place, text, &registry);
         let experiment = Arc::new(read.map_err(|report| errors::input(py, &report))?);
@@ -139,7 +139,7 @@ impl Experiment {
         spec: &str,
         classes: Vec<Py<PyAny>>,
     ) -> PyResult<Experiment> {
-        let registry = policy::registry(py, &classes, &Arc::new(Stop::default()))?;
+        let registry = policy::registry(py, &classes, &Stop::of_work(py)?)?;
         let mut experiment = (*self.experiment).clone();
         let added = experiment.add_policy(name, label, spec, &registry);
         added.map_err(|error| errors::usage(py, &error, None))?;
@@ -226,7 +226,7 @@ impl Experiment {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Results> {
-        let stop = Arc::new(Stop::default());
+        let stop = Stop::of_work(py)?;
         let registry = policy::registry(py, &classes, &stop)?;
         let of = |name: &String| figure(py, &self.experiment, name).map(|(at, _)| at);
         let figures = figures.iter().map(of).collect::<PyResult<Vec<usize>>>()?;

@@ -17,7 +17,6 @@ mod trace;
 use layland_model::Duration;
 use pyo3::prelude::*;
 use std::ffi::OsString;
-use std::sync::Arc;
 
 /// A time with its unit, in nanoseconds.
 #[pyfunction]
@@ -36,7 +35,7 @@ fn format_time(ns: i64) -> String {
 /// Answers a command line, the name of the program first. The exit code.
 #[pyfunction]
 fn command(py: Python<'_>, arguments: Vec<OsString>, classes: Vec<Py<PyAny>>) -> PyResult<u8> {
-    let stop = Arc::new(patience::Stop::default());
+    let stop = patience::Stop::of_work(py)?;
     let registry = policy::registry(py, &classes, &stop)?;
     let code = py.detach(|| layland::main_of(&registry, arguments));
     stop.raise()?;
@@ -65,6 +64,8 @@ fn _layland(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(format_time, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(demos, module)?)?;
+    module.add_function(wrap_pyfunction!(patience::end_work, module)?)?;
+    module.add_function(wrap_pyfunction!(patience::work_has_ended, module)?)?;
     module.add_function(wrap_pyfunction!(lab::experiments, module)?)?;
     module.add_function(wrap_pyfunction!(run::policies, module)?)?;
     module.add_function(wrap_pyfunction!(analyses::analyses, module)?)

@@ -125,7 +125,7 @@ pub(crate) fn run(
     how_long: HowLong,
     wishes: &Wishes,
 ) -> PyResult<Simulated> {
-    let stop = Arc::new(Stop::default());
+    let stop = Stop::of_work(py)?;
     let registry = policy::registry(py, classes, &stop)?;
     let Wishes { seed, explore, record, progress } = wishes;
     let (canonical, model) = (registry.canonical(spec), system.inner());
@@ -167,7 +167,7 @@ pub(crate) fn run(
     let (ran, trace) = ran.map_err(|error| errors::simulation(py, &error))?;
     let Ran { outcome, summary, first_miss, refusals } = ran;
     let recording = trace.map(|trace| {
-        let recorded = Recorded { trace, labels, summary: Some(summary.clone()) };
+        let recorded = Recorded { trace, labels, summary: Some(summary.clone()), json: None };
         Py::new(py, Recording { recorded: Arc::new(recorded), rule: Some(rule) })
     });
     let recording = recording.transpose()?;
@@ -243,7 +243,7 @@ pub(crate) fn rule(
     spec: &str,
     classes: &[Py<PyAny>],
 ) -> PyResult<ScheduleRule> {
-    let stop = Arc::new(Stop::default());
+    let stop = Stop::of_work(py)?;
     let registry = policy::registry(py, classes, &stop)?;
     let built = py.detach(|| registry.build(spec, system.inner()));
     stop.raise()?;

@@ -4,26 +4,34 @@ use crate::patience::{Stop, in_background, interruptible};
 use crate::run::{HowLong, Simulated, Wishes};
 use crate::{analyses, errors, policy, run};
 use layland::answers::{self, Unanswered};
-use layland_config::{Format, Host, RtAppPolicy, Unit};
+use layland_config::{Format, Host, RtAppPolicy, SimsoIdentifiers, Unit, simso_identifiers};
 use layland_model::{Duration, ScheduleRule};
 use layland_policy::Registry;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
+/// The identifiers of tasks, and the identifiers and names of processors.
+type Identifiers = (Vec<i64>, Vec<(i64, String)>);
+/// What a set is sent as: its line, how long and under which policy its file asks to run, what does not count in it,
+/// and the identifiers of SimSo.
+type State = (String, Option<i64>, Option<String>, Vec<Py<PyAny>>, Option<Identifiers>);
+
 /// A valid task set.
 #[pyclass(frozen, module = "layland._layland")]
 pub(crate) struct System {
     system: Arc<layland_model::System>,
     until: Option<Duration>,
-    policy: Option<&'static str>,
+    policy: Option<String>,
     warnings: Vec<Py<PyAny>>,
+    /// What a file of SimSo calls its tasks and processors.
+    identifiers: Option<SimsoIdentifiers>,
 }
 
 impl System {
     fn of(system: layland_model::System) -> System {
         let system = Arc::new(system);
-        System { system, until: None, policy: None, warnings: Vec::new() }
+        System { system, until: None, policy: None, warnings: Vec::new(), identifiers: None }
     }
 
     pub(crate) fn inner(&self) -> &layland_model::System {
@@ -44,7 +52,7 @@ impl System {
         + Send
         + 'static,
     ) -> PyResult<T> {
-        let stop = Arc::new(Stop::default());
+        let stop = Stop::of_work(py)?;
         let registry = policy::registry(py, classes, &stop)?;
         let (system, stopped) = (Arc::clone(&self.system), Arc::clone(&stop));
         let work = move || ask(&registry, &system, &stopped);
@@ -87,12 +95,24 @@ impl System {
         let format = format.unwrap_or_else(|| Format::detect(name, text));
         let here = std::thread::available_parallelism().ok().map(usize::from);
         let host = Host { cpus: here, default_cpus: cpus, unit };
-        let read = py.detach(|| layland_config::read(name, text, format, &host));
+        let (read, identifiers) = py.detach(|| {
+            let of_simso = match format {
+                Format::Simso => std::str::from_utf8(text).ok().and_then(simso_identifiers),
+                Format::Toml
+                | Format::RtApp
+                | Format::Csv
+                | Format::Plain
+                | Format::Schedcat
+                | Format::Lines => None,
+            };
+            (layland_config::read(name, text, format, &host), of_simso)
+        });
         let loaded = read.map_err(|report| errors::input(py, &report))?;
         Ok(System {
             system: Arc::new(loaded.system),
             until: loaded.until,
-            policy: loaded.policy,
+            policy: loaded.policy.map(str::to_owned),
+            identifiers,
             warnings: errors::problems(py, &loaded.warnings.problems)?,
         })
     }
@@ -141,8 +161,46 @@ impl System {
 
     /// The policy that the file asks for.
     #[getter]
-    fn policy(&self) -> Option<&'static str> {
-        self.policy
+    fn policy(&self) -> Option<&str> {
+        self.policy.as_deref()
+    }
+
+    /// The identifiers of tasks, and the identifiers and names of processors, if the set is from a file of SimSo.
+    #[getter]
+    fn simso_identifiers(&self) -> Option<Identifiers> {
+        let SimsoIdentifiers { tasks, processors } = self.identifiers.clone()?;
+        Some((tasks, processors))
+    }
+
+    /// What [`restored`](Self::restored) makes the set of again, in another process.
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, State)> {
+        let py = slf.py();
+        let this = slf.get();
+        let state = (
+            layland_config::to_line(this.inner()),
+            this.until.map(Duration::ns),
+            this.policy.clone(),
+            this.warnings(py),
+            this.simso_identifiers(),
+        );
+        Ok((slf.get_type().getattr("restored")?.unbind(), state))
+    }
+
+    /// A set that was sent from another process.
+    #[staticmethod]
+    fn restored(
+        py: Python<'_>,
+        line: &str,
+        until_ns: Option<i64>,
+        policy: Option<String>,
+        warnings: Vec<Py<PyAny>>,
+        identifiers: Option<Identifiers>,
+    ) -> PyResult<System> {
+        let made = System::read(py, "<pickle>", line.as_bytes(), Some("jsonl"), None, None)?;
+        let identifiers =
+            identifiers.map(|(tasks, processors)| SimsoIdentifiers { tasks, processors });
+        let until = until_ns.map(Duration::from_ns);
+        Ok(System { until, policy, warnings, identifiers, ..made })
     }
 
     /// How long the file asks to run, in nanoseconds.

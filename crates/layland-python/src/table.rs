@@ -68,6 +68,47 @@ impl Table {
         Ok(Table { columns })
     }
 
+    /// What [`restored`](Self::restored) makes the table of again, in another process.
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (Py<PyAny>,))> {
+        let py = slf.py();
+        let columns = PyList::empty(py);
+        for (name, column) in slf.get().columns.columns() {
+            match column {
+                Column::Text(values) => columns.append((name, "text", values))?,
+                Column::Int(values) => columns.append((name, "int", values))?,
+                Column::Real(values) => columns.append((name, "real", values))?,
+                Column::Bool(values) => columns.append((name, "bool", values))?,
+            }
+        }
+        Ok((slf.get_type().getattr("restored")?.unbind(), (columns.into_any().unbind(),)))
+    }
+
+    /// A table that was sent from another process: names, types and values.
+    #[staticmethod]
+    fn restored(list: Vec<(String, String, Bound<'_, PyList>)>) -> PyResult<Table> {
+        let mut columns = Columns::new(SCHEMA);
+        for (name, kind, values) in list {
+            let column = match kind.as_str() {
+                "text" => Column::Text(values.extract()?),
+                "int" => Column::Int(values.extract()?),
+                "real" => Column::Real(values.extract()?),
+                "bool" => Column::Bool(values.extract()?),
+                _ => return Err(PyTypeError::new_err(format!("`{kind}` is no type of a column"))),
+            };
+            columns.push(&name, column);
+        }
+        Ok(Table { columns })
+    }
+
+    /// Whether names, types and values are the same.
+    fn __eq__(&self, other: &Table) -> bool {
+        self.columns.columns() == other.columns.columns()
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.columns.rows() as u64
+    }
+
     /// The names of the columns.
     #[getter]
     fn column_names(&self) -> Vec<&str> {

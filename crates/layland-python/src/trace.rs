@@ -22,6 +22,8 @@ pub(crate) struct Recorded {
     pub labels: Labels,
     /// The figures of the whole run, if they are known.
     pub summary: Option<Summary>,
+    /// The trace as JSON, of one that was sent from another process: with its figures, which are not read.
+    pub json: Option<Vec<u8>>,
 }
 
 /// A recorded schedule.
@@ -65,13 +67,32 @@ impl Recording {
         let (trace, labels) = py.detach(|| read_json(text)).map_err(|error| {
             errors::usage(py, &format!("this is no trace in JSON: {error}"), None)
         })?;
-        let recorded = Recorded { trace, labels, summary: None };
+        let recorded = Recorded { trace, labels, summary: None, json: None };
         Ok(Recording { recorded: Arc::new(recorded), rule: None })
+    }
+
+    /// A trace that was sent from another process, as JSON.
+    #[staticmethod]
+    fn restored(py: Python<'_>, text: &[u8]) -> PyResult<Recording> {
+        let (trace, labels) = py.detach(|| read_json(text)).map_err(|error| {
+            errors::usage(py, &format!("this is no trace in JSON: {error}"), None)
+        })?;
+        let recorded = Recorded { trace, labels, summary: None, json: Some(text.to_vec()) };
+        Ok(Recording { recorded: Arc::new(recorded), rule: None })
+    }
+
+    /// Whether it is known what the policy promises.
+    #[getter]
+    fn has_rule(&self) -> bool {
+        self.rule.is_some()
     }
 
     /// The trace as JSON.
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Cow<'py, [u8]>> {
-        let Recorded { trace, labels, summary } = &*self.recorded;
+        let Recorded { trace, labels, summary, json } = &*self.recorded;
+        if let Some(json) = json {
+            return Ok(Cow::Owned(json.clone()));
+        }
         let mut text = Vec::new();
         py.detach(|| write_json(&mut text, trace, labels, summary.as_ref()))
             .map_err(|error| PyOSError::new_err(error.to_string()))?;

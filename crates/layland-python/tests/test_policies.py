@@ -166,6 +166,9 @@ def test_what_a_policy_raises_is_raised():
         ),
         ({"wake_at": 0.5}, TypeError, "whole number"),
         ({"wake_at": -1}, ValueError, "already"),
+        # Time would stand still.
+        ({"wake_at": 0}, ValueError, "has to be later"),
+        ({"wake_at": True}, TypeError, "whole number"),
     ],
 )
 def test_decisions_that_break_the_contract_are_errors(body, error, told):
@@ -267,3 +270,223 @@ def test_the_lock_is_released_and_progress_is_told():
 
     with pytest.raises(LookupError):
         tasks._system.simulate("g-edf", [], how_long, wishes | {"progress": fail})
+
+
+def orders(is_fixed):
+    """The fairest order of jobs, by a key that hooks keep, and the same by decisions."""
+
+    class Kept(layland.Policy):
+        fixed_key = is_fixed
+
+        def setup(self, tasks, cpus):
+            self.done, self.heard = [0] * len(tasks), []
+            orders.heard.append(self.heard)
+
+        def on_release(self, job, now):
+            self.heard.append(("release", job.task.name, job.number, now))
+
+        def on_completion(self, job, now):
+            self.heard.append(("completion", job.task.name, job.number, now))
+            self.done[job.task.index] += 1
+
+        def key(self, job, now):
+            return self.done[job.task.index], job.deadline
+
+    class Decided(Kept):
+        fixed_key = False
+        key = layland.Policy.key
+
+        def setup(self, tasks, cpus):
+            super().setup(tasks, cpus)
+            self.ready = []
+
+        def on_release(self, job, now):
+            super().on_release(job, now)
+            self.ready.append(job)
+
+        def on_completion(self, job, now):
+            super().on_completion(job, now)
+            self.ready.remove(job)
+
+        def decide(self, now):
+            order = sorted(self.ready, key=lambda job: (self.done[job.task.index], job.deadline, job.task.index))
+            return (order + [None])[:1]
+
+    return Kept, Decided
+
+
+def test_hooks_are_called_with_an_order_of_jobs_too():
+    of = [layland.Task(name, wcet=f"{c}ms", period=f"{t}ms") for name, c, t in (("a", 1, 3), ("b", 4, 8))]
+    tasks = layland.TaskSet(of, cpus=1)
+    orders.heard = []
+    by_key, by_decisions = (tasks.simulate(policy, until="240ms") for policy in orders(False))
+    assert by_key.segments.to_dict() == by_decisions.segments.to_dict()
+    assert by_key.total["missed"] == by_decisions.total["missed"] > 0
+    heard, too = orders.heard
+    assert heard == too and len(heard) > 200
+    # Of a key that never changes as well.
+    tasks.simulate(orders(True)[0], until="24ms")
+    assert {entry[0] for entry in orders.heard[-1]} == {"release", "completion"}
+
+
+def test_an_order_of_jobs_can_ask_to_be_asked_again():
+    class Swaps(layland.Policy):
+        """The last task first from the first millisecond on."""
+
+        turned = False
+
+        def setup(self, tasks, cpus):
+            self.wake_at = 1_000_000
+
+        def on_timer(self, now):
+            assert now == 1_000_000 and self.wake_at is None
+            self.turned = True
+
+        def key(self, job, now):
+            return -job.task.index if self.turned else job.task.index
+
+    class Silent(layland.Policy):
+        """The same without a hook: it looks at the clock."""
+
+        def setup(self, tasks, cpus):
+            self.wake_at = 1_000_000
+
+        def key(self, job, now):
+            return job.task.index if now < 1_000_000 else -job.task.index
+
+    of = [layland.Task(name, wcet="3ms", period="10ms") for name in ("a", "b")]
+    for policy in (Swaps, Silent):
+        segments = layland.TaskSet(of, cpus=1).simulate(policy, until="10ms").segments.to_dict()
+        assert list(zip(segments["name"], segments["start_ns"], strict=True)) == [
+            ("a", 0), ("b", 1_000_000), ("a", 4_000_000),
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["key", "decide", "on_release", "on_timer"])
+def test_time_does_not_stand_still(method):
+    """Who asks to be woken now, wherever it asks, is refused."""
+
+    def ask(self, *arguments):
+        self.wake_at = arguments[-1] if method != "on_timer" or arguments[-1] else None
+        return {"key": 0, "decide": [None, None]}.get(method)
+
+    body = {"decide": lambda self, now: [None, None]} if method != "key" else {}
+    if method == "on_timer":
+        body["wake_at"] = 5
+    policy = type("Now", (layland.Policy,), {**body, method: ask})
+    with pytest.raises(ValueError, match="it has to be later"):
+        layland.TaskSet.load("demo:dhall").simulate(policy, until="1s")
+
+
+def test_a_method_that_nothing_calls_is_refused():
+    for name in ("on_complete", "on_activate", "on_tick"):
+        for base in (Edf, DecidingEdf):
+            with pytest.raises(TypeError, match=f"defines {name}, which nothing calls"):
+                layland.TaskSet.load("demo:dhall").simulate(type("Odd", (base,), {name: lambda self, *_: None}))
+    with pytest.raises(TypeError, match="fixed_key"):
+        layland.TaskSet.load("demo:dhall").simulate(type("Odd", (DecidingEdf,), {"fixed_key": True}))
+    with pytest.raises(TypeError, match="either"):
+        layland.TaskSet.load("demo:dhall").simulate(type("Odd", (Edf,), {"decide": DecidingEdf.decide}))
+
+
+def ends(script, *arguments):
+    """The exit code of a program, and what it prints."""
+    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("way", ["simulate", "check", "check-rule", "compare", "setup", "thread", "command"])
+def test_a_policy_that_simulates_with_itself_for_ever_is_a_recursion(way):
+    code, said = ends(
+        """
+        import sys, threading, layland
+        sys.setrecursionlimit(10**6)
+        way = sys.argv[1]
+        def tasks():
+            return layland.TaskSet([layland.Task("a", wcet="1ms", period="10ms")], cpus=1)
+        def again():
+            if way == "check":
+                tasks().check(P, effort=100)
+            elif way == "check-rule":
+                tasks().simulate("g-edf", until="20ms").trace.check(tasks(), P)
+            elif way == "compare":
+                layland.compare(tasks(), [P], until="20ms")
+            elif way == "command":
+                layland.run_command(["sim", "demo:dhall", "-p", "P", "-q"], policies=[P])
+            else:
+                tasks().simulate(P, until="20ms")
+        class P(layland.Policy):
+            def setup(self, tasks, cpus):
+                if way in ("setup", "check-rule"):
+                    again()
+            def key(self, job, now):
+                again()
+                return 0
+        def run():
+            try:
+                again()
+            except RecursionError as error:
+                print("recursion:", error)
+        if way == "thread":
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+        else:
+            run()
+        """,
+        way,
+    )
+    assert code == 0 and "recursion:" in said, said
+
+
+def test_a_policy_may_simulate_within_a_simulation():
+    class Looks(Edf):
+        def key(self, job, now):
+            if now == 0:
+                alone = layland.TaskSet([layland.Task("a", wcet="1ms", period="10ms")], cpus=1)
+                assert alone.simulate(Edf, until="20ms").met
+            return job.deadline
+
+    tasks = layland.TaskSet.load("demo:dhall")
+    assert tasks.simulate(Looks, until="40ms").trace.dumps() == tasks.simulate(Edf, until="40ms").trace.dumps()
+
+
+@pytest.mark.parametrize("way", ["python", "busy", "sleeps", "rust", "check", "check-python", "many"])
+def test_a_daemon_thread_does_not_crash_the_end_of_the_interpreter(way):
+    script = """
+        import sys, threading, time, layland
+        way = sys.argv[1]
+        class Slow(layland.Policy):
+            def key(self, job, now):
+                begun.set()
+                while way == "busy":
+                    pass
+                if way == "sleeps":
+                    time.sleep(0.3)
+                return job.deadline
+        tasks = layland.generate(8, "1.9", cpus=2, seed=1)[0]
+        begun = threading.Event()
+        def work():
+            if way == "rust":
+                begun.set()
+                tasks.simulate("g-edf", until="1000000s", record=False)
+            elif way == "check":
+                begun.set()
+                tasks.check(effort=10**9)
+            elif way == "check-python":
+                tasks.check(Slow, effort=10**9)
+            else:
+                while True:
+                    until = "10ms" if way == "many" else "1000000s"
+                    tasks.simulate(Slow, until=until, record=False)
+        for _ in range(3):
+            threading.Thread(target=work, daemon=True).start()
+        begun.wait()
+        time.sleep(0.2)
+        print("over")
+        sys.exit(7)
+        """
+    for _ in range(3):
+        code, said = ends(script, way)
+        assert code == 7 and "over" in said, (code, said)

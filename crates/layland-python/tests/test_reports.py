@@ -114,8 +114,10 @@ def test_certificates_are_those_of_the_command_and_hold(command, tmp_path):
         # The verifier of the repository says the same.
         tasks.save(tmp_path / "s.toml")
         program = [sys.executable, ROOT / "tools/verify_certificate.py", tmp_path / "s.toml", path]
-        told = subprocess.run(program, capture_output=True, text=True, check=True).stdout
-        assert len(told.splitlines()) == len(proofs)
+        told = subprocess.run(program, capture_output=True, text=True, check=False)
+        assert told.returncode == (0 if all(proof.valid for proof in proofs) else 1), told.stderr
+        claims = [f"{proof.policy or 'any policy'} {proof.verdict} {proof.test or '-'}".split() for proof in proofs]
+        assert [line.split()[1 : 1 + len(claim)] for line, claim in zip(told.stdout.splitlines(), claims, strict=True)] == claims
 
 
 def test_what_is_wrong_with_a_certificate_is_found():

@@ -1,6 +1,7 @@
 """Task sets: built, read and written."""
 
 import copy
+import json
 import pickle
 import warnings
 from datetime import timedelta
@@ -180,3 +181,32 @@ def test_notebooks_show_the_set():
     assert "<table>" in small()._repr_html_()
     escaped = layland.TaskSet([layland.Task("<b>", wcet="1ms", period="2ms")], cpus=1)._repr_html_()
     assert "<b>" not in escaped
+
+
+NAMES = ["\U0001f697", "\U0001f697\U0001f697", "\U0010ffff", "\ufffd", "\u00e9", "e\u0301", "\u4e2d", 'a"b\\\\c', "a b", "\ud7ff\ue000"]
+
+
+def test_any_name_survives():
+    """Whatever name a file can have: by the constructor, by each way to write a set, and by results."""
+    tasks = layland.TaskSet([layland.Task(name, wcet="1ms", period="40ms") for name in NAMES], cpus=1)
+    assert [task.name for task in tasks] == NAMES
+    assert [task.name for task in layland.TaskSet.loads(tasks.dumps(), format="toml")] == NAMES
+    for line in (tasks.dumps("jsonl"), json.dumps(json.loads(tasks.dumps("jsonl")))):
+        assert [task.name for task in layland.TaskSet.loads(line, format="jsonl")] == NAMES
+        assert layland.TaskSet.loads(line, format="jsonl") == tasks
+    run = tasks.simulate("p-edf", until="40ms")
+    assert run.trace.task_names == NAMES and run.tasks.to_dict()["name"] == NAMES
+    assert [bound.task for bound in tasks.check("p-edf")["p-edf"].bounds] == NAMES
+    assert all(proof.valid for proof in layland.verify(tasks, tasks.check("p-edf").certificate()) if proof.policy)
+
+
+def test_half_a_surrogate_pair_is_refused_with_its_place():
+    with pytest.raises(layland.UsageError, match="`name` is .*character 2 is half of a surrogate pair"):
+        layland.Task("a\ud83d", wcet="1ms", period="4ms")
+    with pytest.raises(layland.UsageError, match="half of a surrogate pair"):
+        layland.Task("a", wcet="1ms", period="4ms", criticality="\udc00")
+    line = '{"layland":1,"platform":{"cpus":1},"task":[{"name":"a%s","period":"4ms","wcet":"1ms"}]}'
+    for half in ("\\ud83d", "\\ude97", "\\ud83dx", "\\ud83d\\ud83d", "\\ud83d\\u0041", "\\ude97\\ud83d"):
+        with pytest.raises(layland.InputError, match="half of a surrogate pair") as raised:
+            layland.TaskSet.loads(line % half, format="jsonl")
+        assert (raised.value.line, raised.value.column) in {(1, 55), (1, 54)}, raised.value.column

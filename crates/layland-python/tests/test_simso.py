@@ -5,6 +5,7 @@ import importlib
 import io
 import random
 import warnings
+from pathlib import Path
 
 import layland
 import pytest
@@ -180,7 +181,139 @@ def test_what_is_not_there_says_so():
             job.cpu.set_speed(0.5)
 
     tasks = layland.TaskSet([layland.Task("a", wcet="1ms", period="5ms")], cpus=1)
-    with pytest.raises(layland.UsageError, match="cannot change the speed of CPU 0"):
+    with pytest.raises(layland.UsageError, match="cannot change the speed of CPU 1"):
         tasks.simulate(simso.policy(Slow), until="10ms")
     with pytest.raises(TypeError, match="a scheduler is a class"):
         simso.policy("EDF")
+
+
+class Notes(Edf):
+    """Writes down whom it sees."""
+
+    def init(self):
+        super().init()
+        self.data["tasks"] += [(task.identifier, task.name) for task in self.task_list]
+        self.data["cpus"] += [(cpu.identifier, cpu.name, cpu.internal_id) for cpu in self.processors]
+
+
+def seen(tasks):
+    data = {"tasks": [], "cpus": []}
+    tasks.simulate(simso.policy(Notes, data=data), until="10ms")
+    return data
+
+
+def test_identifiers_are_those_of_simso():
+    of = [layland.Task(name, wcet="1ms", period="5ms") for name in ("a", "b", "c")]
+    data = seen(layland.TaskSet(of, cpus=2))
+    assert data["tasks"] == [(1, "a"), (2, "b"), (3, "c")]
+    assert data["cpus"] == [(1, "CPU 1", 0), (2, "CPU 2", 1)]
+    # Those of a file are the ones that it gives.
+    loaded = layland.TaskSet.load(Path(__file__).parent / "identifiers.xml")
+    data = seen(loaded)
+    assert data["tasks"] == [(11, "control"), (7, "camera")]
+    assert data["cpus"] == [(4, "left", 0), (2, "right", 1)]
+    # Another set under the same class has its own.
+    mine = simso.policy(Notes, data=data)
+    loaded.simulate(mine, until="10ms")
+    assert loaded.check(mine, effort=100).verdict is not layland.Verdict.NO
+    layland.TaskSet(of, cpus=2).simulate(mine, until="10ms")
+    assert data["tasks"][-3:] == [(1, "a"), (2, "b"), (3, "c")]
+
+
+class ByDeadline(simso.Scheduler):
+    """EDF by the deadline alone: of equal ones the job comes first that was activated first."""
+
+    def init(self):
+        self.ready = []
+
+    def on_activate(self, job):
+        self.ready.append(job)
+        job.cpu.resched()
+
+    def on_terminated(self, job):
+        if job in self.ready:
+            self.ready.remove(job)
+        job.cpu.resched()
+
+    def schedule(self, cpu):
+        active = [job for job in self.ready if job.is_active()]
+        urgent = sorted(active, key=lambda job: job.absolute_deadline)[: len(self.processors)]
+        free = [cpu for cpu in self.processors if cpu.running not in urgent]
+        decided = [(job, free.pop()) for job in urgent if not job.is_running()]
+        return decided + [(None, cpu) for cpu in free if cpu.running]
+
+
+def tiny(seed):
+    """A set full of ties, most of which miss."""
+    draw = random.Random(seed)
+    cpus = draw.choice([1, 1, 2])
+    tasks = []
+    for _ in range(draw.randint(2, 2 + 2 * cpus)):
+        period = draw.choice([2, 3, 4, 6])
+        wcet = draw.randint(1, period)
+        tasks.append((wcet, period, draw.randint(wcet, period) if draw.random() < 0.3 else period))
+    return tasks, cpus
+
+
+def aborted_in_simso(scheduler, tasks, cpus, until_ms):
+    from simso.configuration import Configuration
+    from simso.core import Model
+    from simso.core.Scheduler import Scheduler
+
+    configuration = Configuration()
+    configuration.duration = until_ms * configuration.cycles_per_ms
+    for number, (wcet, period, deadline) in enumerate(tasks, 1):
+        configuration.add_task(
+            name=f"T{number}", identifier=number, period=period, activation_date=0, wcet=wcet, deadline=deadline,
+            abort_on_miss=True, data={"priority": number},
+        )  # fmt: skip
+    for number in range(1, cpus + 1):
+        configuration.add_processor(name=f"CPU {number}", identifier=number)
+    if isinstance(scheduler, str):
+        configuration.scheduler_info.clas = f"simso.schedulers.{scheduler}"
+    else:
+        methods = ("init", "on_activate", "on_terminated", "schedule")
+        configuration.scheduler_info.clas = type("There", (Scheduler,), {name: vars(scheduler)[name] for name in methods})
+    model = Model(configuration)
+    with contextlib.redirect_stdout(io.StringIO()):
+        model.run_model()
+    return {
+        (task.name, number): (job.end_date, job.aborted)
+        for task in model.task_list
+        for number, job in enumerate(task.jobs)
+        if job.end_date is not None
+    }
+
+
+def aborted_here(scheduler, tasks, cpus, until_ms):
+    if isinstance(scheduler, str):
+        scheduler = getattr(importlib.import_module(f"simso.schedulers.{scheduler}"), scheduler)
+    of_set = [
+        layland.Task(f"T{number}", wcet=f"{wcet}ms", period=f"{period}ms", deadline=f"{deadline}ms", on_miss="abort")
+        for number, (wcet, period, deadline) in enumerate(tasks, 1)
+    ]
+    task_data = {f"T{number}": {"priority": number} for number in range(1, len(tasks) + 1)}
+    policy = simso.policy(scheduler, task_data=task_data)
+    jobs = layland.TaskSet(of_set, cpus=cpus).simulate(policy, until=f"{until_ms}ms").jobs.to_dict()
+    rows = zip(*(jobs[key] for key in ("name", "seq", "end_ns", "how")), strict=True)
+    return {(name, seq): (end, how == "aborted") for name, seq, end, how in rows if end is not None}
+
+
+@pytest.mark.parametrize("scheduler", [ByDeadline, *"EDF RM FP EDZL P_RM G_FL LLF".split()])
+def test_jobs_are_aborted_as_in_simso_whatever_ties(scheduler):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("simso", reason="needs SimSo 0.8.5, which runs on Python 3.11")
+    compared = 0
+    for seed in range(50):
+        tasks, cpus = tiny(seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                there = aborted_in_simso(scheduler, tasks, cpus, 24)
+            except AssertionError:
+                # P_RM does not take what it cannot pack.
+                continue
+            assert aborted_here(scheduler, tasks, cpus, 24) == there, f"seed {seed}: {tasks} on {cpus}"
+        compared += any(aborted for _, aborted in there.values())
+    assert compared > 15, "some are aborted"

@@ -8,7 +8,9 @@ mod tree;
 pub(crate) use schedcat::read as read_schedcat;
 pub use schedcat::to_schedcat;
 pub(crate) use simso::read as read_simso;
-pub use simso::{Agreement, SIMSO_SCHEDULERS, SimsoScheduler, to_simso};
+pub use simso::{
+    Agreement, SIMSO_SCHEDULERS, SimsoIdentifiers, SimsoScheduler, simso_identifiers, to_simso,
+};
 
 /// The name of the first element of a text, as far as it can be seen without parsing.
 pub(crate) fn root(text: &str) -> Option<&str> {

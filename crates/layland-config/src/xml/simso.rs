@@ -26,8 +26,10 @@ use layland_model::{
     Platform, Rate, Service, Speed, System, Task, Time,
 };
 
+mod identifiers;
 mod schedulers;
 
+pub use identifiers::{SimsoIdentifiers, simso_identifiers};
 pub use schedulers::{Agreement, SIMSO_SCHEDULERS, SimsoScheduler};
 
 const LOST: &str = "layland::simso::lost";

@@ -15,6 +15,7 @@ Tables are streams of Arrow: ``polars.DataFrame(run.jobs)``, ``pandas.DataFrame.
 ``pyarrow.table(run.jobs)``, and DuckDB take them.
 """
 
+from . import _ending
 from ._analysis import Analysis, AnalysisInfo, DoesNotApply, analyses
 from ._certificate import Proof, verify
 from ._check import Bound, Checked, Guarantee
@@ -80,3 +81,5 @@ __all__ = [
     "us",
     "verify",
 ]
+
+del _ending

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from . import _verifier
 from ._errors import UsageError
 from ._tasks import TaskSet
+from ._verdict import Verdict
 
 __all__ = ["Proof", "verify"]
 
@@ -18,7 +18,9 @@ class Proof:
     """What the verifier says of the proof of an answer."""
 
     policy: str | None
-    """The policy that the answer is about; ``None``: any policy."""
+    """The policy that the answer is about, with its options; ``None``: any policy."""
+    verdict: Verdict
+    """What is claimed of it."""
     test: str | None
     """The test that decided."""
     valid: bool | None
@@ -54,10 +56,10 @@ def verify(tasks: TaskSet, certificate: str | bytes | dict[str, Any]) -> list[Pr
     False
     """
     try:
-        document = certificate if isinstance(certificate, dict) else json.loads(certificate)
-        if not isinstance(document, dict):
-            raise TypeError("it is no object")
+        document = certificate if isinstance(certificate, dict) else _verifier.read_json(certificate)
         found = _verifier.check(tasks.dumps(), document)
-    except (ValueError, KeyError, TypeError, _verifier.Invalid) as error:
+    except (ValueError, TypeError, RecursionError, _verifier.Invalid) as error:
         raise UsageError(f"this is no certificate: {error}") from None
-    return [Proof(None if who == "any policy" else who, *rest) for who, *rest in found]
+    return [
+        Proof(None if who == "any policy" else who, Verdict(verdict), *rest) for who, verdict, *rest in found
+    ]

@@ -107,7 +107,9 @@ MarginLike: TypeAlias = str | Fraction | Duration | timedelta
 
 
 def _margin(margin: MarginLike) -> str:
-    if isinstance(margin, (str, Fraction)):
+    if isinstance(margin, str):
+        return str.__str__(margin)
+    if type(margin) is Fraction:
         return str(margin)
     if isinstance(margin, (Duration, timedelta)):
         return as_text(as_ns(margin))
@@ -181,6 +183,12 @@ class Checked:
 
     def __bool__(self) -> bool:
         return bool(self.verdict)
+
+    def __eq__(self, other: object) -> bool:
+        return self._json == other._json if isinstance(other, Checked) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._json)
 
     @property
     def json(self) -> str:

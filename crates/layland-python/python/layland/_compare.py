@@ -34,6 +34,14 @@ class Comparison:
     def __init__(self, results: Sequence[Run | Refused]) -> None:
         self._results = list(results)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Comparison):
+            return NotImplemented
+        return [*map(_compared, self._results)] == [*map(_compared, other._results)]
+
+    def __hash__(self) -> int:
+        return hash(tuple(result.policy for result in self._results))
+
     @property
     def runs(self) -> list[Run]:
         """The simulations that took place."""
@@ -88,6 +96,10 @@ class Comparison:
         cells = [["" if value is None else escape(str(value)) for value in row] for row in zip(*columns.values())]
         rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells)
         return f"<table><tr>{head}</tr>{rows}</table>"
+
+
+def _compared(result: Run | Refused) -> Any:
+    return result if isinstance(result, Run) else (result.policy, result.reason, result.task)
 
 
 def compare(tasks: TaskSet, policies: Sequence[PolicyLike], **options: Any) -> Comparison:

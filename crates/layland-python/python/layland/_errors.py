@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["Error", "InputError", "InputWarning", "Problem", "Refused", "UnknownVerdict", "UsageError"]
 
@@ -28,7 +29,16 @@ class Problem:
 
 
 class Error(ValueError):
-    """Everything that this package raises about what it is given."""
+    """Everything that this package raises about what it is given. It can be pickled: what a worker raises comes to
+    those who wait for it."""
+
+    def _fields(self) -> tuple[Any, ...]:
+        """What it is made of."""
+        return self.args
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without it the class would be called with the text alone. The rest are notes, and what was set from outside.
+        return type(self), self._fields(), self.__dict__
 
 
 class InputError(Error):
@@ -46,6 +56,9 @@ class InputError(Error):
         super().__init__(text)
         self.problems = problems
         self.unlisted = unlisted
+
+    def _fields(self) -> tuple[Any, ...]:
+        return str(self), self.problems, self.unlisted
 
     def _first(self) -> Problem | None:
         errors = [problem for problem in self.problems if problem.severity == "error"]
@@ -86,6 +99,9 @@ class UsageError(Error):
         self.message = message
         self.help = help
 
+    def _fields(self) -> tuple[Any, ...]:
+        return self.message, self.help
+
 
 class Refused(Error):
     """A policy cannot schedule a set.
@@ -103,6 +119,9 @@ class Refused(Error):
         self.policy = policy
         self.reason = reason
         self.task = task
+
+    def _fields(self) -> tuple[Any, ...]:
+        return self.policy, self.reason, self.task
 
 
 class UnknownVerdict(Error):

@@ -139,15 +139,37 @@ def _value(value: Value, axis: str) -> str:
     return str(value)
 
 
+_Made: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def _packaged(name: str, policies: list[type[Policy]]) -> Experiment:
+    return experiment(name, policies)
+
+
+def _read(text: bytes, policies: list[type[Policy]], name: str, place: str) -> Experiment:
+    return Experiment.loads(text, policies, name=name, place=place)
+
+
+def _with_policy(of: Experiment, policy: PolicyLike, name: str, label: str) -> Experiment:
+    return of.with_policy(policy, name=name, label=label)
+
+
 class Experiment:
     """A description of an experiment: a grid of parameters, series (policies and tests), figures and claims. It does not
     change. What takes a clock (times of decisions, real threads) is measured by the command ``layland lab run`` alone.
     """
 
-    __slots__ = ("_classes", "_experiment")
+    __slots__ = ("_classes", "_experiment", "_made")
 
-    def __init__(self, experiment: _layland.Experiment, classes: Sequence[type[Policy]] = ()) -> None:
+    def __init__(
+        self, experiment: _layland.Experiment, classes: Sequence[type[Policy]] = (), made: _Made | None = None
+    ) -> None:
         self._experiment, self._classes = experiment, list(classes)
+        # How to make it again in another process; a packaged one has its name.
+        self._made: _Made = (_packaged, (experiment.name, self._classes)) if made is None else made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._made
 
     @classmethod
     def loads(
@@ -170,7 +192,8 @@ class Experiment:
             What results call the experiment, and errors the text.
         """
         data = text.encode() if isinstance(text, str) else text
-        return cls(_layland.Experiment.read(name, place, data, list(policies)), policies)
+        read = _layland.Experiment.read(name, place, data, list(policies))
+        return cls(read, policies, (_read, (data, list(policies), name, place)))
 
     @property
     def name(self) -> str:
@@ -241,7 +264,8 @@ class Experiment:
         classes = list(dict.fromkeys([*self._classes, *classes]))
         called = spec if name is None else name
         shown = called if label is None else label
-        return Experiment(self._experiment.with_policy(called, shown, spec, classes), classes)
+        made = (_with_policy, (self, policy, called, shown))
+        return Experiment(self._experiment.with_policy(called, shown, spec, classes), classes, made)
 
     def run(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
-from ._layland import Job, PolicyTask
+from ._layland import Job, PolicyTask, System
 
 __all__ = ["Key", "Policy", "PolicyLike", "names_and_classes"]
 
@@ -22,8 +22,10 @@ class Policy:
     - an order of jobs, ``key(job, now)``: whenever something happens, the jobs with the smallest keys run, one on each
       CPU. Equal keys go to the smaller rank, then to the task that comes first. Jobs stay where they run, go back to
       the CPU where their task ran last if that is idle, and take the lowest idle CPU otherwise.
-    - ``decide(now)``, which says what each CPU runs; ``on_release``, ``on_completion`` and ``on_timer`` tell before
-      what has happened.
+    - ``decide(now)``, which says what each CPU runs.
+
+    With both, ``on_release``, ``on_completion`` and ``on_timer`` tell before what has happened. A method ``on_..`` of
+    another name is a TypeError, since nothing would call it.
 
     Times are whole nanoseconds. A policy has to be deterministic: the same calls give the same answers. What a method
     raises ends the simulation, and is raised there.
@@ -38,8 +40,8 @@ class Policy:
     fixed_key : bool
         Whether the key of a job never changes: it is then asked for once, which is faster.
     wake_at : int or None
-        With ``decide``: when to be asked again if nothing else happens, in nanoseconds; set it in any method.
-        ``on_timer`` is told, and it is ``None`` again.
+        When to be asked again if nothing else happens, in nanoseconds; set it in any method. It has to be later than
+        now. ``on_timer`` is told, and it is ``None`` again.
 
     Examples
     --------
@@ -56,6 +58,12 @@ class Policy:
     like: ClassVar[str | None] = None
     fixed_key: ClassVar[bool] = False
     wake_at: int | None = None
+
+    @classmethod
+    def _for(cls, system: System) -> type[Policy]:
+        """The class as it is for a system: another one where it has to know more than its tasks."""
+        del system
+        return cls
 
     def setup(self, tasks: Sequence[PolicyTask], cpus: int) -> None:
         """Is called once, before everything else, with the tasks of the set and the number of CPUs."""
@@ -82,25 +90,39 @@ PolicyLike: TypeAlias = str | type[Policy]
 """A name with its options, such as ``"p-edf:fit=wfd"``, or a class."""
 
 
-def describe(policy: type[Policy]) -> tuple[str, str, bool, bool, str | None]:
+_HOOKS = ("on_release", "on_completion", "on_timer")
+
+
+def describe(policy: type[Policy]) -> tuple[str, str, bool, bool, bool, str | None]:
     """What the registry has to know of a class: its name and title, whether it has an order of jobs, whether that is
-    fixed, and the policy that it is like."""
+    fixed, whether it wants to be told what happens, and the policy that it is like."""
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
         raise TypeError(f"a policy is a name or a class derived from layland.Policy, and not {policy!r}")
     has_key = policy.key is not Policy.key
     if has_key == (policy.decide is not Policy.decide):
         raise TypeError(f"{policy.__name__} has to define either key(job, now) or decide(now)")
+    if policy.fixed_key and not has_key:
+        raise TypeError(f"{policy.__name__} has a fixed_key, and no key(job, now)")
+    for name in dir(policy):
+        if name.startswith("on_") and name not in _HOOKS and callable(getattr(policy, name)):
+            raise TypeError(f"{policy.__name__} defines {name}, which nothing calls: there are {', '.join(_HOOKS)}")
+    listens = any(getattr(policy, name) is not getattr(Policy, name) for name in _HOOKS)
     title = (policy.__doc__ or policy.__name__).strip().splitlines()[0]
-    return policy.name or policy.__name__, title, has_key, policy.fixed_key, policy.like
+    return policy.name or policy.__name__, title, has_key, policy.fixed_key, listens, policy.like
 
 
-def names_and_classes(policies: Sequence[PolicyLike]) -> tuple[list[str], list[type[Policy]]]:
-    """The names of some policies, and the classes among them."""
-    names, classes = [], []
+def names_and_classes(
+    policies: Sequence[PolicyLike], system: System | None = None
+) -> tuple[list[str], list[type[Policy]]]:
+    """The names of some policies, and the classes among them, as they are for a system."""
+    names: list[str] = []
+    classes: list[type[Policy]] = []
     for policy in policies:
         if isinstance(policy, str):
             names.append(policy)
             continue
+        if system is not None and isinstance(policy, type) and issubclass(policy, Policy):
+            policy = policy._for(system)
         names.append(describe(policy)[0])
         if policy not in classes:
             classes.append(policy)

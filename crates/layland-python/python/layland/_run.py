@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,13 +37,14 @@ class Trace:
     True
     """
 
-    __slots__ = ("_recording", "title")
+    __slots__ = ("_asked", "_recording", "title")
 
     _recording: _layland.Recording
     title: str
 
-    def __init__(self, recording: _layland.Recording, title: str) -> None:
-        self._recording, self.title = recording, title
+    def __init__(self, recording: _layland.Recording, title: str, asked: tuple[Asked, str] | None = None) -> None:
+        # What was asked, and under which policy, if it is known and the recording does not know what that promises.
+        self._recording, self.title, self._asked = recording, title, asked
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:
@@ -56,6 +58,17 @@ class Trace:
             If it cannot be read.
         """
         return cls(_layland.Recording.read(Path(path).read_bytes()), os.fspath(path))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self._recording.json(), self.title, self._asked)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return self is other or (self.title, self.dumps()) == (other.title, other.dumps())
+
+    def __hash__(self) -> int:
+        return hash((self.title, self.end_ns, self.cpus))
 
     def dumps(self) -> bytes:
         """The trace as JSON: the bytes that ``layland sim -o x.json`` writes."""
@@ -165,8 +178,11 @@ class Trace:
         """
         recording = self._recording
         if policy is not None:
-            names, classes = names_and_classes([policy])
+            names, classes = names_and_classes([policy], tasks._system)
             recording = recording.under(tasks._system, names[0], list(classes))
+        elif self._asked is not None and not recording.has_rule:
+            asked, spec = self._asked
+            recording = recording.under(asked.system, spec, asked.classes)
         return recording.check(tasks._system)
 
     def __repr__(self) -> str:
@@ -176,18 +192,55 @@ class Trace:
         return self.svg()
 
 
+def _unpickled(text: bytes, title: str, asked: tuple[Asked, str] | None) -> Trace:
+    """A trace that was sent to another process."""
+    return Trace(_layland.Recording.restored(text), title, asked)
+
+
+@dataclass(frozen=True)
+class _Simulated:
+    """What a simulation told, without the schedule."""
+
+    policy: str
+    end_ns: int
+    events: int
+    decisions: int
+    first_missed_deadline_ns: int | None
+    refusals: tuple[int, int]
+    cycle_ns: tuple[int, int] | None
+    summary: str
+
+
 class Run:
     """What a simulation told. Figures are of the whole run."""
 
     __slots__ = ("_asked", "_simulated", "_summary", "_trace", "name")
 
     def __init__(self, simulated: _layland.Simulated, asked: Asked) -> None:
-        self._simulated, self._asked, name = simulated, asked, asked.name
-        self.name = name
-        self._summary = json.loads(simulated.summary_json())
+        self._asked, self.name = asked, asked.name
+        self._simulated = _Simulated(
+            simulated.policy,
+            simulated.end_ns,
+            simulated.events,
+            simulated.decisions,
+            simulated.first_missed_deadline_ns,
+            simulated.refusals,
+            simulated.cycle_ns,
+            simulated.summary_json(),
+        )
+        self._summary = json.loads(self._simulated.summary)
         recording = simulated.recording
-        title = f"{name} under {simulated.policy}"
-        self._trace = None if recording is None else Trace(recording, title)
+        title = f"{self.name} under {simulated.policy}"
+        self._trace = None if recording is None else Trace(recording, title, (asked, simulated.policy))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Run):
+            return NotImplemented
+        mine, others = ((run.name, run._simulated, run._trace) for run in (self, other))
+        return self is other or mine == others
+
+    def __hash__(self) -> int:
+        return hash((self.name, self._simulated))
 
     @property
     def policy(self) -> str:
@@ -227,7 +280,7 @@ class Run:
     @property
     def summary(self) -> dict[str, Any]:
         """All figures, with the names of ``layland sim --json`` (``layland schema sim`` describes them)."""
-        return json.loads(self._simulated.summary_json())  # type: ignore[no-any-return]
+        return json.loads(self._simulated.summary)  # type: ignore[no-any-return]
 
     @property
     def total(self) -> dict[str, Any]:

@@ -109,9 +109,9 @@ class Sim:
 
 
 class Task:
-    def __init__(self, sim: Sim, task: PolicyTask, data: dict[str, Any]) -> None:
+    def __init__(self, sim: Sim, task: PolicyTask, identifier: int, data: dict[str, Any]) -> None:
         self.sim, self.our, self.data = sim, task, data
-        self.identifier, self.name = task.index, task.name
+        self.identifier, self.name = identifier, task.name
         self.period, self.deadline, self.wcet = (
             time / CYCLES_PER_MS for time in (task.period, task.deadline, task.wcet)
         )
@@ -139,9 +139,19 @@ class Task:
         self.jobs.append(job)
         return job
 
+    def watch(self, job: Job) -> None:
+        """Has a timer wait for the deadline of a job that has arrived: it begins to when it is its turn."""
+
+        def begin() -> None:
+            job.killed_at = (self.sim.now(), self.sim.next_number())
+
+        self.sim.agenda.append(begin)
+
     def waits(self, now: int) -> None:
         """A job arrives, and waits for the one before."""
-        self.waiting.append(self.arrives(now))
+        job = self.arrives(now)
+        self.waiting.append(job)
+        self.watch(job)
 
     def is_due(self, now: int) -> bool:
         """Whether a job arrives now if the task is periodic, and waits for the one before."""
@@ -179,6 +189,8 @@ class Job:
         self.asked: tuple[int, int] | None = None
         # There is nothing left to do, which SimSo sees when it goes on.
         self.is_done = False
+        # When the timer began to wait for its deadline, which orders its end if it is given up.
+        self.killed_at: tuple[int, int] | None = None
 
     @property
     def period(self) -> float:
@@ -222,6 +234,15 @@ class Job:
         return self.executed + running
 
     @property
+    def exceeded_deadline(self) -> bool:
+        """Whether it has ended after its deadline, or was given up."""
+        return self.aborted or (self.end_date is not None and self.absolute_deadline_cycles < self.end_date)
+
+    @property
+    def response_time(self) -> float | None:
+        return float(self.end_date) / CYCLES_PER_MS - self.activation_date if self.end_date else None
+
+    @property
     def laxity(self) -> float:
         return float((self.absolute_deadline - self.ret) * CYCLES_PER_MS - self.sim.now())
 
@@ -239,9 +260,9 @@ _RESCHED, _ACTIVATE, _TERMINATE, _TIMER, _PREEMPT = range(5)
 
 
 class Processor:
-    def __init__(self, sim: Sim, index: int) -> None:
+    def __init__(self, sim: Sim, index: int, identifier: int, name: str) -> None:
         self.sim = sim
-        self.identifier, self.internal_id, self.name = index, index, f"CPU {index}"
+        self.identifier, self.internal_id, self.name = identifier, index, name
         self.running: Job | None = None
         self.was_running: Job | None = None
         self.speed = 1.0

@@ -19,7 +19,7 @@ from ._check import Checked, MarginLike, arguments_of
 from ._errors import InputWarning, UsageError
 from ._policy import PolicyLike, names_and_classes
 from ._run import Run, simulated
-from ._times import Duration, TimeLike, as_ns, as_text
+from ._times import Duration, TimeLike, as_int, as_ns, as_text
 
 __all__ = ["Task", "TaskSet"]
 
@@ -31,17 +31,38 @@ _ENDINGS = {"toml": "toml", "json": "rt-app", "csv": "csv", "xml": "simso", "jso
 
 def _written(value: Any, key: str = "") -> Any:
     """A value as a task-set file has it: times as texts with units, numbers that are exact."""
-    if isinstance(value, bool) or value is None or isinstance(value, (str, int)):
+    if isinstance(value, bool) or value is None:
         return value
-    if isinstance(value, Fraction) and key == "of":
+    if isinstance(value, str):
+        return _text(value, key)
+    if type(value) is Fraction and key == "of":
         return str(value)
     if isinstance(value, (Duration, timedelta, Fraction)):
         return as_text(as_ns(value))
     if isinstance(value, Mapping):
-        return {str(name): _written(inner, str(name)) for name, inner in value.items()}
-    if isinstance(value, Sequence):
+        return {_text(str(name), key): _written(inner, str(name)) for name, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         return [_written(inner, key) for inner in value]
-    raise TypeError(f"`{key}` cannot be the {type(value).__name__} {value!r}: it has to be exact")
+    try:
+        return as_int(value, key)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"`{key}` cannot be the {kind} {value!r}: it has to be exact") from None
+
+
+def _text(text: str, key: str) -> str:
+    """A text that a file can have."""
+    plain = str.__str__(text)
+    for at, c in enumerate(plain, 1):
+        if "\ud800" <= c <= "\udfff":
+            message = f"`{key}` is {plain!r}, whose character {at} is half of a surrogate pair"
+            raise UsageError(message, "write the character that is meant")
+    return plain
+
+
+def _line(document: dict[str, Any]) -> bytes:
+    """A document in one line, with each character as it is."""
+    return json.dumps(document, ensure_ascii=False).encode()
 
 
 def _time(value: TimeLike) -> str:
@@ -92,11 +113,11 @@ class Task:
         deadline: TimeLike | None = None,
         **keys: Any,
     ) -> None:
-        all_keys: dict[str, Any] = {"name": name, "period": _time(period)}
+        all_keys: dict[str, Any] = {"name": _written(name, "name"), "period": _time(period)}
         if deadline is not None:
             all_keys["deadline"] = _time(deadline)
         if isinstance(wcet, Mapping):
-            all_keys["wcet"] = {level: _time(time) for level, time in wcet.items()}
+            all_keys["wcet"] = {_text(level, "wcet"): _time(time) for level, time in wcet.items()}
         else:
             all_keys["wcet"] = _time(wcet)
         for key in ("budget", "offset", "jitter"):
@@ -206,14 +227,16 @@ class TaskSet:
         levels: Sequence[str] | None = None,
         requests: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        document: dict[str, Any] = {"layland": 1, "platform": {"cpus": cpus, **_written(platform or {})}}
+        document: dict[str, Any] = {
+            "layland": 1,
+            "platform": {"cpus": as_int(cpus, "cpus"), **_written(platform or {}, "platform")},
+        }
         if levels is not None:
-            document["criticality"] = {"levels": list(levels)}
+            document["criticality"] = {"levels": _written(list(levels), "levels")}
         document["task"] = [task._keys for task in tasks]
         if requests:
-            document["request"] = _written(requests)
-        text = json.dumps(document).encode()
-        self._become(_layland.System.read(name, text, "jsonl", None, None), name)
+            document["request"] = _written(requests, "requests")
+        self._become(_layland.System.read(name, _line(document), "jsonl", None, None), name)
 
     def _become(self, system: _layland.System, name: str) -> None:
         self._system, self.name = system, name
@@ -395,7 +418,7 @@ class TaskSet:
         >>> tasks.check("dl-sp", margin="5ms")["dl-sp"].larger
         'budgets'
         """
-        names, classes = names_and_classes(policies)
+        names, classes = names_and_classes(policies, self._system)
         arguments = arguments_of(names, tests, every_test, factor, margin, effort, tick)
         return Checked(Asked(self._system, self.name, arguments, classes))
 
@@ -457,7 +480,7 @@ class TaskSet:
         KeyboardInterrupt
             After Ctrl-C, within some hundredths of a second.
         """
-        names, classes = names_and_classes([policy])
+        names, classes = names_and_classes([policy], self._system)
         times = [time if time is None else as_ns(time) for time in (until, cycle)]
         how_long = {"until": times[0], "hyperperiods": hyperperiods, "cycle": times[1]}
         if sum(value is not None for value in how_long.values()) > 1:
@@ -489,7 +512,7 @@ class TaskSet:
         return hash(self._system.write("jsonl")[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self._system.write("jsonl")[0], self.name)
+        return _unpickled, (self._system, self.name)
 
     def __repr__(self) -> str:
         tasks, cpus = len(self), self.cpus
@@ -506,6 +529,8 @@ class TaskSet:
         return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
 
 
-def _unpickled(line: str, name: str) -> TaskSet:
-    """A set that was sent to another process."""
-    return TaskSet.loads(line, format="jsonl", name=name)
+def _unpickled(system: _layland.System, name: str) -> TaskSet:
+    """A set that was sent to another process: it has warned of what does not count where it was read."""
+    made = TaskSet.__new__(TaskSet)
+    made._system, made.name = system, name
+    return made

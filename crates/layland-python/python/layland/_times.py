@@ -1,8 +1,9 @@
 """Times as people write them, and whole nanoseconds, which is what decides.
 
 A time is a text with a unit, a :class:`datetime.timedelta`, a :class:`Duration` (an integer with a unit:
-``5 * layland.ms``), or a :class:`fractions.Fraction`, which counts milliseconds. A bare number is refused: nobody
-knows its unit, and a float is not exact.
+``5 * layland.ms``), or a :class:`fractions.Fraction`, which counts milliseconds. A ``pandas.Timedelta`` counts with its
+nanoseconds. A bare number is refused: nobody knows its unit, and a float is not exact. So is any other type that is
+derived from one of these, because it may carry more than the part that is known here.
 """
 
 from __future__ import annotations
@@ -10,12 +11,38 @@ from __future__ import annotations
 from datetime import timedelta
 from fractions import Fraction
 from functools import total_ordering
-from typing import TypeAlias
+from operator import index
+from typing import Any, TypeAlias, TypeGuard
 
 from . import _layland
 from ._errors import UsageError
 
 __all__ = ["Duration", "TimeLike", "as_ns", "as_text", "ms", "ns", "s", "us"]
+
+
+def as_int(value: Any, what: str) -> int:
+    """A whole number: an ``int``, or what has an exact value as one, such as an integer of NumPy.
+
+    Raises
+    ------
+    TypeError
+        For everything else: a float, a truth value, a text.
+
+    Examples
+    --------
+    >>> as_int(5, "cpus")
+    5
+    >>> as_int(5.0, "cpus")
+    Traceback (most recent call last):
+    TypeError: `cpus` cannot be the float 5.0: it has to be a whole number
+    """
+    if not isinstance(value, bool):
+        try:
+            # `index` may return an object of a derived class, whose text is another one.
+            return int(index(value))
+        except TypeError:
+            pass
+    raise TypeError(f"`{what}` cannot be the {type(value).__name__} {value!r}: it has to be a whole number")
 
 
 @total_ordering
@@ -44,15 +71,23 @@ class Duration:
     """
 
     __slots__ = ("_ns",)
+    # A number of NumPy leaves the product to this class, which refuses floats.
+    __array_ufunc__ = None
 
     def __init__(self, time: TimeLike) -> None:
         self._ns = as_ns(time)
 
     @classmethod
     def of_ns(cls, ns: int) -> Duration:
-        """The length of so many nanoseconds."""
+        """The length of so many nanoseconds.
+
+        Raises
+        ------
+        TypeError
+            If it is no integer.
+        """
         made = cls.__new__(cls)
-        made._ns = int(ns)
+        made._ns = as_int(ns, "ns")
         return made
 
     @property
@@ -61,8 +96,11 @@ class Duration:
         return self._ns
 
     def __mul__(self, factor: int | Fraction) -> Duration:
-        if isinstance(factor, bool) or not isinstance(factor, (int, Fraction)):
-            return NotImplemented
+        if type(factor) is not Fraction:
+            try:
+                factor = as_int(factor, "factor")
+            except TypeError:
+                return NotImplemented
         product = Fraction(self._ns) * factor
         if product.denominator != 1:
             raise UsageError(f"{product} ns is not a whole number of nanoseconds", "round the value")
@@ -122,7 +160,8 @@ def as_ns(time: TimeLike) -> int:
     Raises
     ------
     TypeError
-        For a bare number: a float is not exact, and an integer has no unit.
+        For a bare number: a float is not exact, and an integer has no unit. For a type that is derived from one of these
+        and may carry more.
     UsageError
         If the text is no time, or the time is not a whole number of nanoseconds.
 
@@ -136,15 +175,26 @@ def as_ns(time: TimeLike) -> int:
     TypeError: a time cannot be the float 0.5: write a text with a unit, such as "0.5ms"
     """
     if isinstance(time, str):
-        return _layland.parse_time(time)
-    if isinstance(time, Duration):
+        # What a derived class carries besides is no part of the text.
+        return _layland.parse_time(str.__str__(time))
+    if type(time) is Duration:
         return _limited(time.ns)
-    if isinstance(time, timedelta):
-        return _limited(((time.days * 86_400 + time.seconds) * 1_000_000 + time.microseconds) * 1_000)
-    if isinstance(time, Fraction):
+    if type(time) is timedelta or _is_of_pandas(time):
+        # A Timedelta of pandas has the nanoseconds below its microseconds beside them.
+        rest = as_int(getattr(time, "nanoseconds", 0), "nanoseconds")
+        return _limited(((time.days * 86_400 + time.seconds) * 1_000_000 + time.microseconds) * 1_000 + rest)
+    if type(time) is Fraction:
         return _limited((ms * time).ns)
-    kind = "float" if isinstance(time, float) else type(time).__name__
-    raise TypeError(f'a time cannot be the {kind} {time!r}: write a text with a unit, such as "{time}ms"')
+    kind = type(time).__name__
+    write = f"{time}ms" if isinstance(time, (int, float)) and not isinstance(time, bool) else "5ms"
+    raise TypeError(f'a time cannot be the {kind} {time!r}: write a text with a unit, such as "{write}"')
+
+
+def _is_of_pandas(time: object) -> TypeGuard[timedelta]:
+    """Whether it is a ``pandas.Timedelta``, and of no class that somebody has derived from that."""
+    kind = type(time)
+    module = kind.__module__.partition(".")[0]
+    return isinstance(time, timedelta) and (module, kind.__name__) == ("pandas", "Timedelta")
 
 
 def _limited(ns: int) -> int:

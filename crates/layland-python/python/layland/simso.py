@@ -9,19 +9,23 @@ processor deals with activations, terminations and timers before it schedules, a
 have had their turn. A job that is interrupted in the instant in which it ends is there, with nothing left to do, until it is
 scheduled once more.
 
+Identifiers are those of SimSo: tasks are numbered from 1 in their order, and processors are ``1``, ``CPU 1`` and so on. Those
+of a set that was read from a file of SimSo are the ones of the file.
+
 What is not there: ``set_speed``, caches, execution time models, ``abort``, tasks that follow others. A scheduler that
 uses one of them gets an ``AttributeError``, or an error that says so.
 """
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeAlias
 
 from ._layland import Job as OurJob
-from ._layland import PolicyTask
+from ._layland import PolicyTask, System
 from ._policy import Policy
 from ._simso_machine import Job, Processor, Sim, Task
 
@@ -147,12 +151,42 @@ class Timer:
                 break
 
 
-class _SimSoPolicy(Policy):
+class _Made(type):
+    """The type of the classes that :func:`policy` makes: they have no place where another process could look for them."""
+
+
+def _again(members: dict[str, Any]) -> type[_SimSoPolicy]:
+    scheduler = members["scheduler"]
+    made: Any = _Made(scheduler.__name__, (_SimSoPolicy,), {**members, "__doc__": scheduler.__doc__})
+    return made  # type: ignore[no-any-return]
+
+
+def _parts(made: Any) -> Any:
+    """What a class is made of; its name, if it has a place."""
+    if "scheduler" not in vars(made):
+        return made.__qualname__
+    return _again, ({name: getattr(made, name) for name in _MEMBERS},)
+
+
+_MEMBERS = ("name", "like", "scheduler", "data", "task_data", "identifiers")
+copyreg.pickle(_Made, _parts)
+
+
+class _SimSoPolicy(Policy, metaclass=_Made):
     """A scheduler of SimSo."""
 
     scheduler: ClassVar[type[Any]]
     data: ClassVar[Mapping[str, Any]]
     task_data: ClassVar[Mapping[str, Mapping[str, Any]]]
+    # Those of tasks, and those of processors with their names, if the set is from a file that has some.
+    identifiers: ClassVar[tuple[list[int], list[tuple[int, str]]] | None] = None
+
+    @classmethod
+    def _for(cls, system: System) -> type[Policy]:
+        identifiers = system.simso_identifiers
+        if identifiers is None or identifiers == cls.identifiers:
+            return cls
+        return _again({**{name: getattr(cls, name) for name in _MEMBERS}, "identifiers": identifiers})
 
     def setup(self, tasks: Sequence[PolicyTask], cpus: int) -> None:
         self.sim = sim = Sim()
@@ -164,14 +198,18 @@ class _SimSoPolicy(Policy):
             overhead_terminate=0,
         )
         sim.scheduler = self.scheduler(sim, info)
-        sim.task_list = [Task(sim, task, dict(self.task_data.get(task.name, {}))) for task in tasks]
+        numbers = range(1, max(len(tasks), cpus) + 1)
+        ids, processors = self.identifiers or (numbers, [(number, f"CPU {number}") for number in numbers])
+        sim.task_list = [
+            Task(sim, task, ids[task.index], dict(self.task_data.get(task.name, {}))) for task in tasks
+        ]
         self.jobs: dict[OurJob, Job] = {}
         self.on: list[Job | None] = [None] * cpus
         self.begun: list[Happens] = []
         self.arriving: set[Task] = set()
         # The scheduler is there before the processors do anything.
         agenda = sim.agenda
-        sim.processors = [Processor(sim, index) for index in range(cpus)]
+        sim.processors = [Processor(sim, index, *processors[index]) for index in range(cpus)]
         processes = list(agenda)
         agenda.clear()
         sim.scheduler.task_list, sim.scheduler.processors = sim.task_list, sim.processors
@@ -185,7 +223,7 @@ class _SimSoPolicy(Policy):
         arrival = job.deadline - job.task.deadline
         if arrival == now:
             self.arriving.add(task)
-            self.begun.append((task.asked, lambda: self._begin(task, task.arrives(now), job)))
+            self.begun.append((task.asked, lambda: self._arrives(task, now, job)))
             return
         # It has waited for the one before, which ends in this instant or has ended.
         made = task.next_of(arrival)
@@ -193,6 +231,11 @@ class _SimSoPolicy(Policy):
             self._begin(task, made, job)
         else:
             self.begun.append(((now, 0), lambda: self._begin(task, made, job)))
+
+    def _arrives(self, task: Task, now: int, job: OurJob) -> None:
+        made = task.arrives(now)
+        self._begin(task, made, job)
+        task.watch(made)
 
     def _begin(self, task: Task, made: Job, job: OurJob) -> None:
         """A job is there, or will be when the one before has ended."""
@@ -216,14 +259,21 @@ class _SimSoPolicy(Policy):
         self.sim.time = now
         ended = self.jobs.pop(job)
         ended.executed, ended.since = ended.computation_time_cycles, None
-        if ended not in self.on:
-            # It was given up while it waited.
-            self.begun.append(((now, 0), lambda: self.sim.end(ended)))
+        is_on = ended in self.on
+        if is_on:
+            self.on[self.on.index(ended)] = None
+        if not is_on or (now >= job.deadline and ended.executed < job.task.wcet):
+            # It was given up: SimSo has a timer for that, which has waited since it arrived.
+            self.begun.append((ended.killed_at or (now, 0), lambda: self._abort(ended)))
             return
-        self.on[self.on.index(ended)] = None
         ended.is_done = True
         if ended.asked is not None:
             self.begun.append((ended.asked, lambda: self._end(ended)))
+
+    def _abort(self, job: Job) -> None:
+        if job.is_active():
+            job.aborted, job.asked = True, None
+            self.sim.end(job)
 
     def _end(self, job: Job) -> None:
         # What came before in this instant may have interrupted it: then it ends when it goes on.
@@ -300,11 +350,11 @@ def policy(
     if not isinstance(scheduler, type):
         raise TypeError(f"a scheduler is a class, and not {scheduler!r}")
     members = {
-        "__doc__": scheduler.__doc__,
         "name": name or scheduler.__name__,
         "like": like,
         "scheduler": scheduler,
-        "data": data or {},
-        "task_data": task_data or {},
+        "data": dict(data or {}),
+        "task_data": {task: dict(found) for task, found in (task_data or {}).items()},
+        "identifiers": None,
     }
-    return type(scheduler.__name__, (_SimSoPolicy,), members)
+    return _again(members)

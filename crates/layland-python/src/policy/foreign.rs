@@ -12,7 +12,7 @@ use layland_policy::{Action, Count, Event, Needs, Policy, Refusal, RequestId, St
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PySequence;
+use pyo3::types::{PyBool, PySequence};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering as Atomic};
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicI64, Ordering as Atomic};
 pub(super) enum Style {
     /// By an order of jobs: `key(job, now)`, which may be asked once for each job if it does not change.
     Key { is_fixed: bool },
-    /// By itself: `decide(now)`, after `on_release`, `on_completion` and `on_timer`.
+    /// By itself: `decide(now)`.
     Decide,
 }
 
@@ -42,6 +42,8 @@ pub(super) const ALARMS: u32 = 10_000;
 pub(super) struct Foreign {
     pub name: String,
     pub style: Style,
+    /// Whether it has `on_release`, `on_completion` or `on_timer`, which hear what happens before it says what runs.
+    pub listens: bool,
     pub object: Py<PyAny>,
     pub stop: Arc<Stop>,
     pub tasks: Arc<TaskMap<Py<PolicyTask>>>,
@@ -59,10 +61,40 @@ pub(super) struct Foreign {
 
 impl Foreign {
     fn decide_in(&mut self, py: Python<'_>, now: Time, actions: &mut Vec<Action>) -> PyResult<()> {
+        let object = self.object.clone_ref(py);
+        let object = object.bind(py);
+        self.tell_news(py, object, now)?;
         match self.style {
-            Style::Key { is_fixed } => self.decide_by_key(py, now, is_fixed, actions),
-            Style::Decide => self.decide_by_itself(py, now, actions),
+            Style::Key { is_fixed } => self.decide_by_key(py, now, is_fixed, actions)?,
+            Style::Decide => self.decide_by_itself(object, now, actions)?,
         }
+        self.look_at_alarm(object, now, actions)
+    }
+
+    /// What has happened since the last decision.
+    fn tell_news(&mut self, py: Python<'_>, object: &Bound<'_, PyAny>, now: Time) -> PyResult<()> {
+        for news in std::mem::take(&mut self.news) {
+            match news {
+                News::Timer => {
+                    object.setattr(intern!(py, "wake_at"), py.None())?;
+                    if self.listens {
+                        object.call_method1(intern!(py, "on_timer"), (now.ns(),))?;
+                    }
+                }
+                _ if !self.listens => {}
+                News::Released(task) => {
+                    if let Some(job) = self.seen(py, task)? {
+                        object.call_method1(intern!(py, "on_release"), (job, now.ns()))?;
+                    }
+                }
+                News::Over(Ready { seen: Some(job), .. }) => {
+                    object.call_method1(intern!(py, "on_completion"), (job, now.ns()))?;
+                }
+                // It came and went within this instant: Python has never heard of it.
+                News::Over(Ready { seen: None, .. }) => {}
+            }
+        }
+        Ok(())
     }
 
     /// What Python sees of the ready job of a task.
@@ -83,7 +115,6 @@ impl Foreign {
         is_fixed: bool,
         actions: &mut Vec<Action>,
     ) -> PyResult<()> {
-        self.news.clear();
         let method = self.object.bind(py).getattr(intern!(py, "key"))?;
         let at = now.ns().into_pyobject(py)?;
         // In the order that breaks ties, which a stable sort keeps.
@@ -121,37 +152,29 @@ impl Foreign {
 
     fn decide_by_itself(
         &mut self,
-        py: Python<'_>,
+        object: &Bound<'_, PyAny>,
         now: Time,
         actions: &mut Vec<Action>,
     ) -> PyResult<()> {
-        let object = self.object.clone_ref(py);
-        let object = object.bind(py);
-        for news in std::mem::take(&mut self.news) {
-            match news {
-                News::Released(task) => {
-                    if let Some(job) = self.seen(py, task)? {
-                        object.call_method1(intern!(py, "on_release"), (job, now.ns()))?;
-                    }
-                }
-                News::Over(Ready { seen: Some(job), .. }) => {
-                    object.call_method1(intern!(py, "on_completion"), (job, now.ns()))?;
-                }
-                // It came and went within this instant: Python has never heard of it.
-                News::Over(Ready { seen: None, .. }) => {}
-                News::Timer => {
-                    object.setattr(intern!(py, "wake_at"), py.None())?;
-                    object.call_method1(intern!(py, "on_timer"), (now.ns(),))?;
-                }
-            }
-        }
-        let decided = object.call_method1(intern!(py, "decide"), (now.ns(),))?;
+        let decided = object.call_method1(intern!(object.py(), "decide"), (now.ns(),))?;
         let wanted = self.wanted(&decided)?;
         self.machine.run_placed(now, &wanted, actions);
-        let asked = object.getattr(intern!(py, "wake_at"))?;
-        let wake_at = asked.extract::<Option<i64>>().map_err(|_| {
-            PyTypeError::new_err("`wake_at` is a whole number of nanoseconds, or None")
-        })?;
+        Ok(())
+    }
+
+    /// When it wants to be asked again.
+    fn look_at_alarm(
+        &mut self,
+        object: &Bound<'_, PyAny>,
+        now: Time,
+        actions: &mut Vec<Action>,
+    ) -> PyResult<()> {
+        let wrong = || PyTypeError::new_err("`wake_at` is a whole number of nanoseconds, or None");
+        let asked = object.getattr(intern!(object.py(), "wake_at"))?;
+        if asked.is_instance_of::<PyBool>() {
+            return Err(wrong());
+        }
+        let wake_at = asked.extract::<Option<i64>>().map_err(|_| wrong())?;
         self.set_alarm(now, wake_at.map(Time::from_ns), actions)
     }
 
@@ -165,8 +188,12 @@ impl Foreign {
             return Ok(());
         }
         match wake_at {
-            Some(at) if at < now => {
-                let message = format!("`wake_at` is {}, and it is {} already", at.ns(), now.ns());
+            // Now is no time to wake up at either: time would stand still.
+            Some(at) if at <= now => {
+                let (at, now, name) = (at.ns(), now.ns(), &self.name);
+                let message = format!(
+                    "`wake_at` of policy `{name}` is {at}, and it is {now} already: it has to be later"
+                );
                 return Err(PyValueError::new_err(message));
             }
             Some(at) => actions.push(Action::SetTimer { id: ALARM, at }),
@@ -265,7 +292,7 @@ impl Policy for Foreign {
         let stop = Arc::clone(&self.stop);
         if !stop.is_stopped() {
             Python::attach(|py| {
-                if let Err(error) = self.decide_in(py, now, actions) {
+                if let Err(error) = stop.within(|| self.decide_in(py, now, actions)) {
                     stop.with(error);
                 }
             });
@@ -301,9 +328,11 @@ impl Policy for Foreign {
 impl Clone for Foreign {
     fn clone(&self) -> Foreign {
         Python::attach(|py| {
-            let copied = py
-                .import("copy")
-                .and_then(|module| module.call_method1("deepcopy", (&self.object,)));
+            let copy = || {
+                let module = py.import("copy")?;
+                module.call_method1("deepcopy", (&self.object,))
+            };
+            let copied = self.stop.within(copy);
             let object = copied.map(Bound::unbind).unwrap_or_else(|error| {
                 self.stop.with(error);
                 self.object.clone_ref(py)
@@ -312,6 +341,7 @@ impl Clone for Foreign {
             Foreign {
                 name: self.name.clone(),
                 style: self.style,
+                listens: self.listens,
                 object,
                 stop: Arc::clone(&self.stop),
                 tasks: Arc::clone(&self.tasks),

@@ -38,6 +38,7 @@ struct Description {
     name: String,
     title: String,
     style: Style,
+    listens: bool,
     /// The policy that it promises to schedule like.
     like: Option<String>,
 }
@@ -45,13 +46,15 @@ struct Description {
 impl Description {
     fn of(class: &Bound<'_, PyAny>) -> PyResult<Description> {
         let describe = class.py().import("layland._policy")?.getattr("describe")?;
-        let (name, title, has_key, is_fixed, like) = describe.call1((class,))?.extract()?;
+        let (name, title, has_key, is_fixed, listens, like) =
+            describe.call1((class,))?.extract()?;
         let style = if has_key { Style::Key { is_fixed } } else { Style::Decide };
-        Ok(Description { class: Arc::new(class.clone().unbind()), name, title, style, like })
+        let class = Arc::new(class.clone().unbind());
+        Ok(Description { class, name, title, style, listens, like })
     }
 
     fn info(self, registry: &Registry, stop: &Arc<Stop>) -> PyResult<PolicyInfo> {
-        let Description { class, name, title, style, like } = self;
+        let Description { class, name, title, style, listens, like } = self;
         let (model, algorithm) = match like {
             None => (None, Algorithm::Other),
             Some(like) => {
@@ -70,7 +73,7 @@ impl Description {
                 None => ScheduleRule::None,
             };
             suits(&named, style, system)?;
-            let made = Python::attach(|py| start(py, &class, system));
+            let made = Python::attach(|py| stop.within(|| start(py, &class, system)));
             let (object, tasks) = made.map_err(|error| {
                 let reason = format!("policy `{named}` cannot start: {error}");
                 stop.with(error);
@@ -79,6 +82,7 @@ impl Description {
             Ok(Box::new(Foreign {
                 name: named.clone(),
                 style,
+                listens,
                 object,
                 stop: Arc::clone(&stop),
                 tasks: Arc::new(tasks.into()),

@@ -54,6 +54,7 @@ pub(super) fn set(random: &mut Random) -> System {
         }
         if budgets && !is_mixed {
             let budget = wcet + random.between(0, wcet);
+            task.reclaim = chance(random, 40);
             task.budget = Some(
                 Service::from_us(budget).min(Service::from_ns(task.deadline.min(task.period).ns())),
             );

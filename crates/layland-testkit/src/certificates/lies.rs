@@ -1,7 +1,10 @@
 //! Proofs that are false, each made from a valid one in a way that always makes it false.
 
+mod forms;
+
+use forms::{changing, gives, of_form};
 use layland_gen::Random;
-use layland_model::{Service, Step, System};
+use layland_model::{Service, Step, System, Task};
 use serde_json::{Value, json};
 
 /// What is false.
@@ -35,6 +38,80 @@ pub enum Lie {
     TooLong,
     /// The job that is late is said to be due a nanosecond later.
     DueLater,
+    /// An option of the policy, with which the test is about another policy.
+    OtherOption,
+    /// An option that the policy does not have.
+    UnknownOption,
+    /// An option that is given twice.
+    OptionTwice,
+    /// A policy that there is not.
+    UnknownPolicy,
+    /// A whole number is written as one with a fraction, of the same value.
+    Fraction,
+    /// A CPU is true or false.
+    Truth,
+    /// A number is not in the one form that it has.
+    OtherForm,
+    /// A number is above every limit.
+    TooLarge,
+    /// A response time is said to grow for ever, where the load of the CPU is at most 1.
+    ForEver,
+    /// A response time is below the WCET.
+    BelowWcet,
+    /// What is compared is on CPUs that there are not.
+    OtherCpus,
+    /// A group of CPUs has no evidence.
+    MissingPart,
+    /// A task stands in two groups.
+    TwoGroups,
+    /// A level has no response time.
+    MissingLevel,
+    /// A rate is on a grid of its own.
+    OtherGrid,
+    /// A length of an interval is left out.
+    Gap,
+    /// A job of a run executes for no time.
+    NoTime,
+    /// A member of an object is there twice, with two values.
+    MemberTwice,
+}
+
+impl Lie {
+    /// Each kind.
+    pub const ALL: [Lie; 32] = [
+        Lie::OtherVerdict,
+        Lie::OtherPolicy,
+        Lie::OtherSet,
+        Lie::OtherProtocol,
+        Lie::SmallerWcet,
+        Lie::Moved,
+        Lie::Swapped,
+        Lie::OtherNumber,
+        Lie::Missing,
+        Lie::TooSmall,
+        Lie::TooMuchSlack,
+        Lie::TooEarly,
+        Lie::TooLong,
+        Lie::DueLater,
+        Lie::OtherOption,
+        Lie::UnknownOption,
+        Lie::OptionTwice,
+        Lie::UnknownPolicy,
+        Lie::Fraction,
+        Lie::Truth,
+        Lie::OtherForm,
+        Lie::TooLarge,
+        Lie::ForEver,
+        Lie::BelowWcet,
+        Lie::OtherCpus,
+        Lie::MissingPart,
+        Lie::TwoGroups,
+        Lie::MissingLevel,
+        Lie::OtherGrid,
+        Lie::Gap,
+        Lie::NoTime,
+        Lie::MemberTwice,
+    ];
 }
 
 /// Every lie that this answer allows: with the set and the answer.
@@ -48,12 +125,26 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
     };
     let test = answer["decided_by"].as_str();
     let kind = answer["proof"]["kind"].as_str().unwrap_or_default();
+    of_form(random, &mut lie);
     // What is said of any policy, or any scheduler, does not hang on what is analysed.
     let of_policy = test.is_some_and(|test| !matches!(test, "CAPACITY" | "AFFINITY"));
     lie(Lie::OtherVerdict, &mut |answer| {
         answer["verdict"] = json!(if answer["verdict"] == "yes" { "no" } else { "yes" });
         Some(())
     });
+    if of_policy {
+        lie(Lie::OtherOption, &mut |answer| {
+            let spec = answer["policy"].as_str()?;
+            let tasks = answer["analysed"]["tasks"].as_array()?;
+            let is_wide = tasks.iter().any(|task| count(&task["cpus"]) > 1);
+            let options = changing(spec, test, answer["verdict"] == "yes", is_wide);
+            let fitting: Vec<&&str> =
+                options.iter().filter(|option| !gives(spec, option)).collect();
+            let option = fitting.get(random.below(fitting.len().max(1) as u64) as usize)?;
+            answer["policy"] = json!(format!("{spec}:{option}"));
+            Some(())
+        });
+    }
     if of_policy && kind != "run" {
         lie(Lie::OtherPolicy, &mut |answer| {
             let spec = answer["policy"].as_str()?;
@@ -117,6 +208,35 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
                 let swaps = is_of_locks(test) && all.len() > 1 && all[0]["cpus"] == all[1]["cpus"];
                 swaps.then(|| all.swap(0, 1))
             });
+            lie(Lie::ForEver, &mut |answer| {
+                let is_late = matches!(test, Some("RTA" | "RTA-RM" | "RTA-DM"));
+                let load: f64 = system.tasks.values().map(load_of).sum();
+                let is_no = answer["verdict"] == "no";
+                let first = answer["proof"]["comparisons"].get_mut(0)?;
+                (is_late && is_no && load < 0.999).then(|| first["value"] = Value::Null)
+            });
+            lie(Lie::BelowWcet, &mut |answer| {
+                let begins = ["BCL-", "BERTOGNA-", "GUAN-", "APA-"];
+                let responds = |test: &str| begins.iter().any(|begin| test.starts_with(begin));
+                if !is_of_locks(test) && !test.is_some_and(responds) {
+                    return None;
+                }
+                let one = any(&mut answer["proof"]["comparisons"], random)?;
+                let name = one["task"].as_str()?;
+                let task = system.tasks.values().find(|task| *task.name == *name)?;
+                one["value"] = json!((task.own_wcet().ns() - 1).to_string());
+                Some(())
+            });
+            lie(Lie::OtherCpus, &mut |answer| {
+                let is_yes = answer["verdict"] == "yes";
+                let one = any(&mut answer["proof"]["comparisons"], random)?;
+                let is_of_one = is_yes && !one["cpus"].is_null();
+                let needs_cpus = test.is_some_and(|test| {
+                    test.starts_with("APA-")
+                        || matches!(test, "GFB" | "HPA-SPEED" | "FF-DBF" | "LOAD")
+                });
+                (is_of_one && needs_cpus).then(|| one["cpus"] = json!([4095]))
+            });
             lie(Lie::Missing, &mut |answer| {
                 let is_yes = answer["verdict"] == "yes";
                 let all = answer["proof"]["comparisons"].as_array_mut()?;
@@ -134,6 +254,10 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
             lie(Lie::TooLong, &mut |answer| {
                 let job = any(&mut answer["proof"]["jobs"], random)?;
                 job["execution_ns"] = json!(job["execution_ns"].as_i64()? + 1);
+                Some(())
+            });
+            lie(Lie::NoTime, &mut |answer| {
+                any(&mut answer["proof"]["jobs"], random)?["execution_ns"] = json!(0);
                 Some(())
             });
             lie(Lie::DueLater, &mut |answer| {
@@ -212,6 +336,39 @@ fn of_parts(answer: &Value, of_policy: bool, random: &mut Random, lie: &mut Tell
             (items.len() > 1).then(|| items.swap(0, 1))
         });
     }
+    lie(Lie::MissingPart, &mut |answer| {
+        answer["proof"]["parts"].as_array_mut()?.remove(at);
+        Some(())
+    });
+    if parts > 1 {
+        lie(Lie::TwoGroups, &mut |answer| {
+            let other = answer["proof"]["parts"][(at + 1) % parts]["tasks"][0].clone();
+            answer["proof"]["parts"][at]["tasks"].as_array_mut()?.push(other);
+            Some(())
+        });
+    }
+    if evidence == "levels" {
+        lie(Lie::MissingLevel, &mut |answer| {
+            let task = any(&mut answer["proof"]["parts"][at]["items"], random)?;
+            task["lengths_ns"].as_array_mut()?.pop().map(|_| ())
+        });
+    }
+    if evidence == "rates" {
+        lie(Lie::OtherGrid, &mut |answer| {
+            let items = &mut answer["proof"]["parts"][at]["items"];
+            let many = count(items) > 1;
+            let unit = &mut any(items, random)?["unit_ns"];
+            *unit = json!(unit.as_i64()? + 1);
+            many.then_some(())
+        });
+    }
+    if answer["decided_by"] == "QPA" {
+        lie(Lie::Gap, &mut |answer| {
+            let points = answer["proof"]["parts"][at]["items"].as_array_mut()?;
+            let gone = random.below(points.len().max(1) as u64) as usize;
+            (gone < points.len()).then(|| drop(points.remove(gone)))
+        });
+    }
     match evidence.as_str() {
         "points" => lie(Lie::TooSmall, &mut |answer| {
             let point = any(&mut answer["proof"]["parts"][at]["items"], random)?;
@@ -233,6 +390,11 @@ fn of_parts(answer: &Value, of_policy: bool, random: &mut Random, lie: &mut Tell
         }),
         _ => {}
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "it says roughly how full a CPU is")]
+fn load_of(task: &Task) -> f64 {
+    task.own_wcet().ns() as f64 / task.period.ns() as f64
 }
 
 fn count(list: &Value) -> usize {

@@ -27,6 +27,49 @@ const TOGETHER: u64 = 100;
 /// For so many sets there is one more whose jobs have steps.
 const STEPS_EACH: u64 = 4;
 
+/// For so many sets there is one more that is checked under policies with options.
+const OPTIONS_EACH: u64 = 4;
+
+/// Policies with options of which the verifier has to know what they change.
+const WITH_OPTIONS: [&str; 36] = [
+    "p-edf:fit=wf",
+    "p-edf:fit=nf",
+    "p-edf:fit=bfd:tie=running",
+    "p-edf:nonpreemptive=on",
+    "p-edf:nonpreemptive=off",
+    "p-rm:fit=bf",
+    "p-dm:nonpreemptive=on",
+    "p-fp:fit=efd",
+    "g-edf:tie=running",
+    "g-edf:nonpreemptive=on",
+    "g-rm:nonpreemptive=on",
+    "c-edf:size=1",
+    "c-edf:size=2:fit=ffd",
+    "c-rm:size=2",
+    "c-fl:size=1",
+    "hpa-edf:assign=plain",
+    "ss:order=dm",
+    "ps:order=fp:fit=nf",
+    "dl:ac=on",
+    "dl:ac=on:limit=1/2",
+    "dl:grub=on:lend=cpu:umax=19/20",
+    "dl:tie=fifo:kernel=6.12",
+    "dl-sp:limit=1/2",
+    "dl-sp:grub=on:lend=parallel:umax=9/10",
+    "dl-sp:ac=off:exhaust=postpone",
+    "apedf:fallback=off",
+    "run:fit=nf:fill=order",
+    "qps:master=edf",
+    "dp-wrap:mirror=off",
+    "smc:order=rm",
+    "smc:order=cm",
+    "smc:sort=criticality",
+    "amc:order=rm",
+    "amc:own_overrun=cut",
+    "rms:fit=wf",
+    "llf:quantum=2ms",
+];
+
 /// What draws a set.
 type Draw = fn(&mut Random) -> System;
 
@@ -84,13 +127,19 @@ impl Verifier {
 
     /// For each answer: none if it has no proof, or else why the proof is not valid, or nothing if it is.
     fn ask(&mut self, set: &str, certificate: &Value) -> Result<Vec<Option<String>>, String> {
-        let line = format!("{}\n", json!({ "set": set, "certificate": certificate }));
+        self.ask_text(set, &certificate.to_string())
+    }
+
+    fn ask_text(&mut self, set: &str, certificate: &str) -> Result<Vec<Option<String>>, String> {
+        let line = format!("{{\"set\":{},\"certificate\":{certificate}}}\n", json!(set));
         self.input.write_all(line.as_bytes()).map_err(|error| error.to_string())?;
         let answer = self.output.next().ok_or("the verifier has ended")?;
         let answer = answer.map_err(|error| error.to_string())?;
-        let found: Vec<(String, Option<String>, Option<bool>, String)> =
+        // Who it is about, the verdict, the test, and what is found.
+        type Entry = (String, String, Option<String>, Option<bool>, String);
+        let found: Vec<Entry> =
             serde_json::from_str(&answer).map_err(|error| format!("{error}: {answer}"))?;
-        let valid = |(_, _, valid, why): (_, _, Option<bool>, String)| match valid {
+        let valid = |(_, _, _, valid, why): Entry| match valid {
             None => None,
             Some(true) => Some(String::new()),
             Some(false) => Some(why),
@@ -121,9 +170,15 @@ pub fn verify(
     let mut verified = Verified::default();
     let mut verifier = Verifier::start(verifier)?;
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-    let kinds: [(Draw, u64, Vec<String>); 2] =
-        [(set, sets, Vec::new()), (set_with_steps, sets.div_ceil(STEPS_EACH), locking_policies())];
-    for (draw, sets, policies) in kinds {
+    let with_options = WITH_OPTIONS.map(str::to_owned).to_vec();
+    let kinds: [(Draw, u64, Vec<String>); 3] = [
+        (set, sets, Vec::new()),
+        (set_with_steps, sets.div_ceil(STEPS_EACH), locking_policies()),
+        (set, sets.div_ceil(OPTIONS_EACH), with_options),
+    ];
+    for (at, (draw, sets, policies)) in kinds.into_iter().enumerate() {
+        // Other sets than those without options.
+        let seed = if at == 2 { !seed } else { seed };
         for at in (0..sets).step_by(TOGETHER as usize) {
             let numbers = at..sets.min(at + TOGETHER);
             let systems: Vec<System> =
@@ -189,6 +244,29 @@ fn alone(certificate: &Value, kind: &str, answer: Value) -> Value {
     alone
 }
 
+/// An object with two members of one name can be read in two ways.
+fn member_twice(
+    verifier: &mut Verifier,
+    set: &str,
+    certificate: &Value,
+    kind: &str,
+    answer: &Value,
+    verified: &mut Verified,
+) -> Result<(), String> {
+    let text = alone(certificate, kind, answer.clone()).to_string();
+    let verdict = answer["verdict"].as_str().unwrap_or_default();
+    let other = if verdict == "yes" { "no" } else { "yes" };
+    let told = format!("\"verdict\":\"{verdict}\"");
+    let twice = text.replacen(&told, &format!("\"verdict\":\"{other}\",{told}"), 1);
+    match &verifier.ask_text(set, &twice)?[..] {
+        [Some(why)] if !why.is_empty() => {
+            *verified.refused.entry(Lie::MemberTwice).or_default() += 1;
+            Ok(())
+        }
+        _ => Err(format!("{:?} is not refused:\n{twice}", Lie::MemberTwice)),
+    }
+}
+
 fn one(
     verifier: &mut Verifier,
     system: &System,
@@ -218,6 +296,7 @@ fn one(
                 *verified.valid.entry(name).or_default() += 1;
                 // Policies that become the same system have the same proof: one lie of each kind is enough.
                 let mut random = Random::of_task(number, at as u64);
+                member_twice(verifier, &text, certificate, kind, answer, verified)?;
                 for (lie, system, answer) in lies(system, answer, &mut random) {
                     let false_one = alone(certificate, kind, answer);
                     match &verifier.ask(&to_toml(&system), &false_one)?[..] {

@@ -3,7 +3,7 @@
 
 use super::checked::Checked;
 use super::witness::{self, Witness};
-use layland_analysis::{Comparison, Evidence, Part, Proof, Quantity, Reason, Verdict};
+use layland_analysis::{Comparison, Evidence, Part, Proof, Quantity, Reason, Subject, Verdict};
 use layland_guarantee::{Analysed, Assessment};
 use layland_model::{
     Algorithm, Behaviour, CpuSet, Duration, Form, Index, Rate, System, Task, TaskId,
@@ -20,7 +20,7 @@ pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
             Some(found) => of_witness(registry, policy, found, system),
             None => of_policy(policy, system),
         };
-        let proof = known(system).and(proof);
+        let proof = known(system).and(known_options(registry, policy)).and(proof);
         let analysed = policy.proven.as_ref().map(|proven| &proven.analysed);
         json!({
             "policy": policy.spec,
@@ -33,9 +33,19 @@ pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
     });
     let whatever = checked.whatever.iter().filter_map(|said| {
         let finding = (*said.finding).as_ref().ok()?;
-        let proof = said.test.prove(system, finding).map(|proof| of_proof(&proof, system));
+        // That some scheduler may do it claims nothing of a policy.
+        let is_of_schedulers = matches!(said.test.subject, Subject::SomeScheduler);
+        let claims = match finding.verdict {
+            Verdict::Yes => !is_of_schedulers,
+            Verdict::No => true,
+            Verdict::Unknown => false,
+        };
+        let proof = match is_of_schedulers && system.levels.is_mixed() {
+            true => Err("some policies drop jobs of lower criticality, and this counts all jobs"),
+            false => said.test.prove(system, finding).map(|proof| of_proof(&proof, system)),
+        };
         let proof = known(system).and(proof.map_err(str::to_owned));
-        (finding.verdict != Verdict::Unknown).then(|| {
+        claims.then(|| {
             json!({
                 "test": said.test.name,
                 "verdict": finding.verdict.name(),
@@ -64,6 +74,36 @@ fn known(system: &System) -> Result<(), String> {
     match system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE) {
         true => Ok(()),
         false => Err("the verifier knows CPUs of unit speed alone".to_owned()),
+    }
+}
+
+/// Whether the proof is about the policy with all of its options. That no scheduler can do it holds with any.
+fn known_options(registry: &Registry, policy: &Assessment) -> Result<(), String> {
+    let test = policy.decided_by.unwrap_or_default();
+    if policy.verdict == Verdict::No && matches!(test, "CAPACITY" | "AFFINITY") {
+        return Ok(());
+    }
+    let (_, options) = registry.parse(&policy.spec).map_err(|error| error.to_string())?;
+    if options.switch("nonpreemptive", false).unwrap_or(true) {
+        return Err("the verifier does not know non-preemptive regions".to_owned());
+    }
+    if options.text("packing").is_some() || options.text("duals").is_some() {
+        return Err("the verifier does not know what is packed by hand".to_owned());
+    }
+    let is_decreasing = |fit: &str| matches!(fit, "ff" | "ffd" | "bf" | "bfd" | "wfd");
+    match test {
+        "LOPEZ" if !options.text("fit").is_none_or(is_decreasing) => {
+            Err("the verifier knows the bound for first fit, best fit and decreasing sizes"
+                .to_owned())
+        }
+        "LOPEZ-ADAPTIVE" if options.text("start").is_some() => {
+            Err("the verifier knows the bound for threads that begin where the policy places them"
+                .to_owned())
+        }
+        witness::NAME if options.text("tie").is_some_and(|tie| tie != "rank") => {
+            Err("the verifier simulates equal deadlines by rank alone".to_owned())
+        }
+        _ => Ok(()),
     }
 }
 
