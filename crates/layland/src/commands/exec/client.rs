@@ -230,9 +230,9 @@ impl Client<'_> {
         };
         let is = if self.args.dry_run { "would be admitted" } else { "admitted" };
         terminal::talk(&format!(
-            "{is}: {}, {runtime:#} of every {period:#} on CPUs {} under {}: {what}{by}",
+            "{is}: {}, {runtime:#} of every {period:#} on {} under {}: {what}{by}",
             admitted.name,
-            admitted.cpus,
+            layland_linux::cpus_named(&admitted.cpus),
             self.args.policy().name()
         ));
     }
