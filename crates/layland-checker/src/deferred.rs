@@ -14,7 +14,6 @@
 
 use super::{Checker, Key, Violation};
 use layland_model::{CpuId, Duration, Group, JobOrder, Preemption, Service, TaskId, TaskMap, Time};
-use layland_trace::MarkKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What changes at an instant. Jobs are indices into `Trace::jobs`.
@@ -89,14 +88,10 @@ impl Checker<'_> {
             edges.push((segment.end, Edge::Stop(segment.job, segment.cpu)));
             edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
         }
-        // Not from `switches`: these lack a CPU that returns in the instant in which it goes, and its job has lost it.
-        for mark in &self.trace.marks {
-            if let MarkKind::CpuOffline(cpu) = mark.kind
-                && group.cpus.contains(cpu)
-            {
-                edges.push((mark.at, Edge::Offline(cpu)));
-            }
-        }
+        let marks = self.cpu_marks().filter(|(_, cpu, _)| group.cpus.contains(*cpu));
+        edges.extend(
+            marks.filter(|(.., online)| !online).map(|(at, cpu, _)| (at, Edge::Offline(cpu))),
+        );
         // Who stops and starts at one instant has another CPU; what is over stops before it is looked at.
         let rank = |edge: &Edge| match edge {
             Edge::Offline(_) => 0,
