@@ -157,9 +157,11 @@ impl Checker<'_> {
         for (index, record) in self.trace.jobs.iter().enumerate() {
             let end = record.end.map_or(self.trace.over, |(at, _)| at);
             let (from, _) = self.ready[index];
-            if from < end && record.job.id.task.index() < self.system.tasks.len() {
-                edges.push((from, Edge::Ready(index)));
-                edges.push((end, Edge::Done(index)));
+            if record.job.id.task.index() < self.system.tasks.len() {
+                for (from, to) in self.ready_within(index, from, end) {
+                    edges.push((from, Edge::Ready(index)));
+                    edges.push((to, Edge::Done(index)));
+                }
             }
         }
         for segment in &self.sound {

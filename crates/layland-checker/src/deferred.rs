@@ -80,18 +80,17 @@ impl Checker<'_> {
         {
             let end = record.end.map_or(self.trace.over, |(at, _)| at);
             let (from, _) = self.ready[index];
-            if from < end {
-                edges.extend([(from, Edge::Ready(index)), (end, Edge::Done(index))]);
+            for (from, to) in self.ready_within(index, from, end) {
+                edges.extend([(from, Edge::Ready(index)), (to, Edge::Done(index))]);
             }
         }
         for segment in self.sound.iter().filter(|segment| is_of_group(segment.job)) {
             edges.push((segment.end, Edge::Stop(segment.job, segment.cpu)));
             edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
         }
-        let marks = self.cpu_marks().filter(|(_, cpu, _)| group.cpus.contains(*cpu));
-        edges.extend(
-            marks.filter(|(.., online)| !online).map(|(at, cpu, _)| (at, Edge::Offline(cpu))),
-        );
+        for (cpu, switches) in self.switches.iter().filter(|&(cpu, _)| group.cpus.contains(cpu)) {
+            edges.extend(switches.iter().step_by(2).map(|&at| (at, Edge::Offline(cpu))));
+        }
         // Who stops and starts at one instant has another CPU; what is over stops before it is looked at.
         let rank = |edge: &Edge| match edge {
             Edge::Offline(_) => 0,

@@ -15,6 +15,18 @@ pub enum Origin {
     Unknown,
 }
 
+/// What is known of how much the jobs of a trace needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Demand {
+    /// The execution models of the set drew it, as in a simulation and in a run of ours: a completed job got what its
+    /// model allows, no more and no less.
+    #[default]
+    Drawn,
+    /// The world did. A set promises upper bounds to it: a job that needs less than its WCET is as it should be, and
+    /// one that gets more is not.
+    Bounded,
+}
+
 /// What is known of how a trace was made. By default: by a simulation, from time 0, exactly.
 ///
 /// A trace of a real machine has a latency, or jobs that are released when the machine hears of them.
@@ -27,6 +39,8 @@ pub struct Evidence<'a> {
     pub latency: Duration,
     /// Which time is time 0.
     pub origin: Origin,
+    /// What decided how much each job needed.
+    pub demand: Demand,
     /// Whether jobs are inferred from sleeps: their numbers and arrivals are no statements, and are not judged.
     pub is_inferred: bool,
     /// Whether jobs are not in the trace before their predecessors have ended, as in the trace of a kernel.
@@ -47,6 +61,7 @@ impl Default for Evidence<'_> {
         Evidence {
             latency: Duration::ZERO,
             origin: Origin::Known { since: Time::ZERO },
+            demand: Demand::Drawn,
             is_inferred: false,
             hides_waiting: false,
             releases_are_told: false,

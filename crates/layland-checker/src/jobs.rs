@@ -1,6 +1,6 @@
 //! The jobs of a trace: their numbers, their times, and what they got (items 4 and 7).
 
-use super::{Checker, Milestone, Violation};
+use super::{Checker, Demand, Milestone, Violation};
 use layland_model::{
     Behaviour, Change, Duration, ExecutionModel, OnMiss, Rate, RequestKind, Service, Speed, Task,
     Time,
@@ -118,6 +118,7 @@ impl Checker<'_> {
             | RequestKind::CpuOffline(_) => None,
         });
         let wcets: Vec<Service> = own.chain(requested).collect();
+        let largest = wcets.iter().copied().max().unwrap_or(Service::ZERO);
         let slack = self.slack_of(id);
         let near = |value: &Service| (record.executed - *value).ns().abs() <= slack;
         let one_of = |values: Vec<Service>| {
@@ -152,6 +153,31 @@ impl Checker<'_> {
             }
         };
         let executed = record.executed;
+        match self.demand {
+            Demand::Drawn => {}
+            Demand::Bounded => {
+                // A model that draws more than the WCET says itself that jobs exceed it.
+                let bound = match &task.execution {
+                    ExecutionModel::Discrete(values) => {
+                        values.iter().map(|&(value, _)| value).max().unwrap_or(most)
+                    }
+                    // Numbers of jobs may begin anywhere, and so may lists.
+                    ExecutionModel::List(values) => values.iter().copied().max().unwrap_or(most),
+                    ExecutionModel::Wcet
+                    | ExecutionModel::Level(_)
+                    | ExecutionModel::Fraction(_)
+                    | ExecutionModel::Uniform { .. } => most,
+                };
+                let bound = bound.max(largest);
+                if (executed - bound).ns() > slack {
+                    self.violated(|this| {
+                        let job = this.name(id);
+                        Violation::Exceeded { job, executed, bound }
+                    });
+                }
+                return;
+            }
+        }
         match record.end {
             Some((at, JobEnd::Completed)) if !is_right => {
                 self.violated(|this| Violation::Demand {

@@ -21,7 +21,8 @@
 //!    nanosecond's worth more, for ends of segments are rounded up to whole nanoseconds. Not checked
 //!    where the speed changes within a segment that has an overhead;
 //! 7. a completed job got the demand that its execution model allows (not checked for hogs, whose
-//!    jobs are budgets), and none got more;
+//!    jobs are budgets), and none got more. A trace of the world ([`Demand::Bounded`]) is held to the upper bound
+//!    alone: no job got more than its WCET, or than its model draws at most;
 //! 8. a job arrives, can run, is due and leaves when the set says (`contradictions.rs`; not checked for hogs);
 //! 9. every job that must be there is there: those of periodic and listed tasks, and of sporadic ones whose
 //!    separation has an upper limit. CPUs go offline where the set asks for it.
@@ -32,8 +33,8 @@
 //! For [`ScheduleRule::HighestFirst`] it also holds at every instant, in each group of CPUs, that no
 //! online CPU is idle while a job waits, and that no waiting job comes before a running one. A job is
 //! ready from its release or its predecessor's end, whichever is later, until its own end; and not before the jobs
-//! that it follows have completed (`followed.rs`). A CPU that
-//! spends the time of a segment on overhead counts as running its job.
+//! that it follows have completed (`followed.rs`), nor while the marks of a trace of the world say that it suspends
+//! itself. A CPU that spends the time of a segment on overhead counts as running its job.
 //!
 //! For [`ScheduleRule::Deferred`] it also holds at every instant that no online CPU of a group is idle while a job
 //! waits, and that a job which waits comes before one that runs only while that one is in a non-preemptive region
@@ -97,15 +98,17 @@ mod locking;
 mod mixed;
 mod pfair;
 mod plan;
+pub mod reservations;
 mod segments;
 mod served;
 mod shares;
 mod split;
+mod suspended;
 mod violation;
 
 use self::affinity::Reach;
 pub use self::contradictions::as_the_set_says;
-pub use self::evidence::{Evidence, Origin};
+pub use self::evidence::{Demand, Evidence, Origin};
 use self::highest_first::Key;
 pub use self::violation::{JobName, Milestone, Move, Report, Violation};
 use layland_model::{
@@ -236,6 +239,10 @@ struct Checker<'a> {
     latency: Duration,
     /// By job; only with a latency.
     segment_counts: BTreeMap<JobId, i64>,
+    /// What decided how much each job needed.
+    demand: Demand,
+    /// When jobs could not go on, by their place in `Trace::jobs`: in a trace of the world, where marks tell it.
+    suspended: BTreeMap<usize, Vec<(Time, Time)>>,
     /// Who else ran.
     foreign: &'a [Foreign],
     /// Whether it is the trace of a real machine.
@@ -253,9 +260,13 @@ impl<'a> Checker<'a> {
     ) -> Checker<'a> {
         let mut checker = Checker::new(trace, system, limit);
         checker.latency = evidence.latency.max(Duration::ZERO);
+        checker.demand = evidence.demand;
         checker.foreign = evidence.foreign;
         checker.is_real = evidence.is_real();
         checker.decisions.clone_from(&evidence.decisions);
+        if evidence.demand == Demand::Bounded {
+            checker.suspended = checker.suspensions();
+        }
         if checker.latency > Duration::ZERO {
             for segment in &trace.segments {
                 *checker.segment_counts.entry(segment.job).or_insert(0) += 1;
@@ -304,6 +315,8 @@ impl<'a> Checker<'a> {
             allowed,
             latency: Duration::ZERO,
             segment_counts: BTreeMap::new(),
+            demand: Demand::Drawn,
+            suspended: BTreeMap::new(),
             foreign: &[],
             is_real: false,
             decisions: Vec::new(),
@@ -359,23 +372,6 @@ impl<'a> Checker<'a> {
         let mut report = std::mem::take(&mut self.report);
         report.add(|| violation(self));
         self.report = report;
-    }
-
-    /// Each CPU that goes or returns: when, and whether it is online then. Unlike in `switches` there are those that
-    /// return in the instant in which they go. Such a CPU is not missed, but its job has lost it.
-    fn cpu_marks(&self) -> impl Iterator<Item = (Time, CpuId, bool)> + use<'a> {
-        let cpus = self.system.platform.cpu_count();
-        let marks = self.trace.marks.iter().filter_map(|mark| match mark.kind {
-            MarkKind::CpuOnline(cpu) => Some((mark.at, cpu, true)),
-            MarkKind::CpuOffline(cpu) => Some((mark.at, cpu, false)),
-            MarkKind::BudgetExhausted(..)
-            | MarkKind::Speed(..)
-            | MarkKind::Lock(..)
-            | MarkKind::Suspended(_)
-            | MarkKind::Resumed(_)
-            | MarkKind::Note(_) => None,
-        });
-        marks.filter(move |(_, cpu, _)| cpu.index() < cpus)
     }
 
     fn find(&self, id: JobId) -> Option<usize> {

@@ -99,6 +99,9 @@ pub enum Violation {
     /// A job that is not over, and has got more than it can need, or all of it.
     #[error("{job} is not complete with {executed}, but its execution time is {demand}")]
     Unfinished { job: JobName, executed: Service, demand: String },
+    /// A job that got more than the set allows.
+    #[error("{job} executes for {executed}, and the set allows {bound}")]
+    Exceeded { job: JobName, executed: Service, bound: Service },
     /// The set: another arrival.
     #[error("{job} arrives at {at}, and by the set {}", window(*earliest, *latest))]
     Arrival { job: JobName, at: Time, earliest: Time, latest: Option<Time> },

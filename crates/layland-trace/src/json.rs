@@ -43,7 +43,7 @@ use self::wire::{WireAnswer, WireJob, WireMark, WireSegment};
 pub use self::writer::JsonWriter;
 use crate::{Answer, Job, JobRecord, Labels, Mark, Segment, Summary, Trace};
 use layland_model::note::Detail;
-use layland_model::{CpuId, Index, TaskId, Time};
+use layland_model::{CpuId, CpuSet, Index, TaskId, Time};
 use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -153,6 +153,12 @@ pub enum ReadError {
         /// How many there are.
         count: usize,
     },
+    /// More CPUs than there can be: what is kept for each would take memory without bound.
+    #[error("the trace has {count} CPUs, and there are {} at most", CpuSet::MAX_CPUS)]
+    TooManyCpus {
+        /// So many.
+        count: usize,
+    },
     /// A time before the start of the run.
     #[error("the trace has a time of {at}, before the start of the run")]
     NegativeTime {
@@ -198,6 +204,9 @@ fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
     let time = |at: Time| {
         if at >= Time::ZERO { Ok(()) } else { Err(ReadError::NegativeTime { at }) }
     };
+    if labels.cpus > CpuSet::MAX_CPUS {
+        return Err(ReadError::TooManyCpus { count: labels.cpus });
+    }
     time(trace.over)?;
     for record in &trace.jobs {
         let Job { id, arrival, release, deadline } = record.job;

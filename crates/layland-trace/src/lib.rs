@@ -68,6 +68,7 @@ mod scratch;
 pub mod statistics;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod thread;
 mod window;
 
 pub use chains::{ChainFigures, Chained};
@@ -82,4 +83,5 @@ pub use scratch::{Scratch, Spool};
 pub use statistics::{
     Counters, CpuSummary, Percentiles, Statistics, Summary, TaskCounters, TaskSummary,
 };
+pub use thread::{Lost, ThreadEvent, ThreadEventKind};
 pub use window::{FirstMiss, Refusals, Window};
