@@ -97,6 +97,46 @@ pub fn arrivals(jobs: &[SeenJob]) -> Option<Arrivals> {
     })
 }
 
+/// How many of the first jobs belong to the start of a program, and the pattern of the others.
+///
+/// A program loads and sets itself up before it begins with what it is for: a few wake-ups in no order, and then one in
+/// each period. Whether all of the jobs are periodic is asked first. If they are not, those are left out that come
+/// before the last gap of the first half that is too short for the period of the second half; and only if the others
+/// are many, and fit.
+pub fn steady(jobs: &[SeenJob]) -> Option<(usize, Arrivals)> {
+    let whole = arrivals(jobs)?;
+    if matches!(whole.pattern, Pattern::Periodic { .. }) {
+        return Some((0, whole));
+    }
+    let later = start_up(jobs);
+    let rest = arrivals(&jobs[later..]).filter(|rest| {
+        later > 0
+            && rest.count >= FEWEST_STEADY
+            && matches!(rest.pattern, Pattern::Periodic { .. })
+            && rest.fitting >= STEADY
+    });
+    Some(rest.map_or((0, whole), |rest| (later, rest)))
+}
+
+/// Of fewer jobs it cannot be said that they are what a program is for.
+const FEWEST_STEADY: usize = 20;
+/// Of a thousand gaps of the steady part so many fit the period.
+const STEADY: u32 = 900;
+
+/// The first job after the last gap of the first half that is shorter than half of what is usual in the second half.
+fn start_up(jobs: &[SeenJob]) -> usize {
+    let gaps: Vec<i64> =
+        jobs.windows(2).map(|pair| (pair[1].arrival - pair[0].arrival).ns()).collect();
+    let half = gaps.len() / 2;
+    let mut second = gaps[half..].to_vec();
+    second.sort_unstable();
+    let Some(&usual) = second.get(second.len() / 2) else { return 0 };
+    let Some(last) = gaps[..half].iter().rposition(|&gap| gap < usual / 2) else { return 0 };
+    // The last of them may be a while before the steady part.
+    let fits = |gap: i64| (gap - usual).abs() * FITS <= usual;
+    last + if fits(gaps[last + 1]) { 1 } else { 2 }
+}
+
 fn per_mille(part: usize, all: usize) -> u32 {
     (part * 1_000 / all.max(1)) as u32
 }

@@ -1,8 +1,8 @@
 //! What one thread is as a task, and how sure that is.
 
-use super::arrivals::{Arrivals, Pattern, arrivals};
+use super::arrivals::{Arrivals, Pattern, steady};
 use super::nominal::{Nominal, nominal};
-use super::observation::{Observation, Thread};
+use super::observation::{Observation, SeenJob, Stretch};
 use layland_model::{CpuSet, Duration, Rate, Service, TIME_LIMIT};
 
 /// How execution times and periods are taken from what was seen.
@@ -17,6 +17,9 @@ pub struct Taking {
     /// Which CPUs become affinities.
     pub affinity: Affinity,
 }
+
+/// A thread that waited for its CPU so many times, while it could have had another one, may not use that.
+const FEWEST_WAITS: u64 = 3;
 
 /// All jobs.
 pub const EVERY: u32 = 100_000;
@@ -35,7 +38,8 @@ impl Default for Taking {
 /// Which CPUs become affinities: a trace tells where a thread ran, and not where it might have run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Affinity {
-    /// Those of threads that were seen on one CPU alone, [`Sureness::FEWEST`] times at least.
+    /// Those of threads that were seen on one CPU alone, and waited for it several times while another one had nothing
+    /// as important to do. A thread that has just never moved has none.
     #[default]
     Pinned,
     /// Those on which threads were seen.
@@ -63,11 +67,45 @@ pub struct Estimate {
     pub execution: Execution,
     /// The WCET that is taken.
     pub wcet: Service,
+    /// What becomes of suspensions.
+    pub suspensions: Suspensions,
+    /// What is left out at its beginning.
+    pub start_up: Option<StartUp>,
     /// The CPUs that are taken.
     pub affinity: Option<CpuSet>,
     /// How sure it is.
     pub sureness: Sureness,
 }
+
+/// What the suspensions of jobs become: in the middle of their work threads waited for something that is no CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Suspensions {
+    /// There are none.
+    None,
+    /// Every job has as many: each is a step, as long as the longest of its place.
+    Steps(Vec<Stretch>),
+    /// They differ from job to job, and count as execution: no analysis can then promise less than what was seen.
+    Counted {
+        /// So many jobs have any.
+        jobs: usize,
+        /// What one job was suspended for, at most.
+        longest: Duration,
+    },
+}
+
+/// What a program did before it began with what it is for. It is not part of the estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartUp {
+    /// So many jobs.
+    pub jobs: usize,
+    /// From the first of their arrivals to that of the first job after them.
+    pub length: Duration,
+    /// How long one of them executed, at most.
+    pub longest: Service,
+}
+
+/// So many suspensions of a job become steps at most.
+const MOST_SUSPENSIONS: usize = 8;
 
 /// How long the jobs that were seen from beginning to end executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,8 +202,15 @@ pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Es
     if torn >= jobs {
         return Err(Unfit::MostlyTorn { torn, jobs });
     }
-    let arrivals = arrivals(&of.jobs).ok_or(Unfit::AtOnce)?;
-    let mut times = executions(of, &arrivals);
+    let (before, arrivals) = steady(&of.jobs).ok_or(Unfit::AtOnce)?;
+    let (early, jobs) = of.jobs.split_at(before);
+    let start_up = early.first().zip(jobs.first()).map(|(first, steady)| StartUp {
+        jobs: early.len(),
+        length: steady.arrival - first.arrival,
+        longest: early.iter().map(|job| job.executed).max().unwrap_or(Service::ZERO),
+    });
+    let suspensions = suspensions(jobs, &arrivals, taking, seen.dialect.is_some());
+    let mut times = executions(jobs, &arrivals, &suspensions);
     times.sort_unstable();
     let execution = Execution::of(&times).ok_or(Unfit::NoWholeJob)?;
     let (period, nominal, jitter) = match &arrivals.pattern {
@@ -181,18 +226,25 @@ pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Es
         }
         Pattern::Sporadic { separation, jitter, .. } => (*separation, None, *jitter),
     };
-    let wcet = wcet(&times, taking, seen.dialect.is_some());
-    let affinity = match taking.affinity {
-        Affinity::Pinned if of.cpus.len() == 1 && execution.jobs >= Sureness::FEWEST => {
-            Some(of.cpus.clone())
+    let wcet = match &suspensions {
+        Suspensions::Steps(stretches) => stretches.iter().map(|stretch| stretch.executed).sum(),
+        Suspensions::None | Suspensions::Counted { .. } => {
+            wcet(&times, taking, seen.dialect.is_some())
         }
+    };
+    let affinity = match taking.affinity {
+        Affinity::Pinned if of.cpus.len() == 1 && of.tied >= FEWEST_WAITS => Some(of.cpus.clone()),
         Affinity::Seen if of.cpus.len() < seen.cpus => Some(of.cpus.clone()),
         Affinity::Pinned | Affinity::Seen | Affinity::None => None,
     };
     let affinity = affinity.filter(|cpus| !cpus.is_empty() && seen.cpus > 1);
     let is_whole = seen.lost == 0 && seen.unknown_lines == 0;
-    let sureness = Sureness::of(&arrivals, execution.jobs, is_whole);
-    let deadline = of.jobs.iter().filter_map(|job| job.deadline).min();
+    let sureness = match (Sureness::of(&arrivals, execution.jobs, is_whole), &suspensions) {
+        (Sureness::Sure, Suspensions::Counted { .. }) => Sureness::Likely,
+        (Sureness::Likely, Suspensions::Counted { .. }) => Sureness::Guess,
+        (sureness, _) => sureness,
+    };
+    let deadline = jobs.iter().filter_map(|job| job.deadline).min();
     Ok(Estimate {
         thread,
         arrivals,
@@ -202,26 +254,76 @@ pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Es
         deadline,
         execution,
         wcet,
+        suspensions,
+        start_up,
         affinity,
         sureness,
     })
 }
 
+/// What the suspensions of jobs become that were seen to their ends.
+fn suspensions(
+    jobs: &[SeenJob],
+    arrivals: &Arrivals,
+    taking: &Taking,
+    is_measured: bool,
+) -> Suspensions {
+    let whole = || jobs.iter().filter(|job| job.end.is_some());
+    let suspended = whole().filter(|job| !job.stretches.is_empty()).count();
+    let most = whole().map(|job| job.stretches.len()).max().unwrap_or(0);
+    if suspended == 0 {
+        return Suspensions::None;
+    }
+    let runs_on = match &arrivals.pattern {
+        Pattern::Periodic { run_on, .. } => !run_on.is_empty(),
+        Pattern::Sporadic { .. } => false,
+    };
+    let is_regular = most <= MOST_SUSPENSIONS + 1 && whole().all(|job| job.stretches.len() == most);
+    if !is_regular || runs_on {
+        let length = |job: &SeenJob| {
+            let lengths = job.stretches.iter().map(|stretch| stretch.suspended);
+            lengths.fold(Duration::ZERO, |sum, length| sum + length)
+        };
+        let longest = whole().map(length).max().unwrap_or(Duration::ZERO);
+        return Suspensions::Counted { jobs: suspended, longest };
+    }
+    let steps = (0..most).map(|place| {
+        let mut executed: Vec<Service> = whole().map(|job| job.stretches[place].executed).collect();
+        executed.sort_unstable();
+        let suspended = whole().map(|job| job.stretches[place].suspended).max();
+        let suspended = suspended.unwrap_or(Duration::ZERO).ns();
+        let unit = if is_measured { 1_000 } else { 1 };
+        Stretch {
+            executed: wcet(&executed, taking, is_measured),
+            suspended: Duration::from_ns(rounded_up(suspended, unit)),
+        }
+    });
+    Suspensions::Steps(steps.collect())
+}
+
 /// How long each job executed that was seen to its end. What ran on into the next periods counts as so many jobs of
 /// equal length: none can have been shorter than all of them.
-fn executions(thread: &Thread, arrivals: &Arrivals) -> Vec<Service> {
+fn executions(jobs: &[SeenJob], arrivals: &Arrivals, suspensions: &Suspensions) -> Vec<Service> {
+    let taken = |job: &SeenJob| match suspensions {
+        Suspensions::Counted { .. } if !job.stretches.is_empty() => {
+            let stretches = job.stretches.iter();
+            stretches.map(|stretch| stretch.executed.ns() + stretch.suspended.ns()).sum()
+        }
+        Suspensions::None | Suspensions::Steps(_) | Suspensions::Counted { .. } => {
+            job.executed.ns()
+        }
+    };
     let run_on = match &arrivals.pattern {
         Pattern::Periodic { run_on, .. } => run_on.as_slice(),
         Pattern::Sporadic { .. } => &[],
     };
     let mut run_on = run_on.iter().peekable();
-    let mut times = Vec::with_capacity(thread.jobs.len());
-    for (number, job) in thread.jobs.iter().enumerate() {
+    let mut times = Vec::with_capacity(jobs.len());
+    for (number, job) in jobs.iter().enumerate() {
         let more = run_on.next_if(|&&(of, _)| of == number).map_or(0, |&(_, more)| more);
         if job.end.is_some() {
-            let jobs = i64::try_from(more).unwrap_or(0).saturating_add(1);
-            let each = job.executed.ns() / jobs + i64::from(job.executed.ns() % jobs > 0);
-            times.push(Service::from_ns(each));
+            let parts = i64::try_from(more).unwrap_or(0).saturating_add(1);
+            times.push(Service::from_ns(rounded_up(taken(job), parts) / parts));
         }
     }
     times
@@ -232,8 +334,13 @@ fn wcet(times: &[Service], taking: &Taking, is_measured: bool) -> Service {
     let seen = times[rank(times.len(), taking.quantile)];
     let with_margin = (&Rate::whole(seen.ns()) * &taking.margin).ceil().unwrap_or(i64::MAX);
     let unit = if is_measured { 1_000 } else { 1 };
-    let units = with_margin.div_euclid(unit) + i64::from(with_margin.rem_euclid(unit) > 0);
-    Service::from_ns(units.max(1).saturating_mul(unit).min(TIME_LIMIT))
+    Service::from_ns(rounded_up(with_margin, unit).max(unit).min(TIME_LIMIT))
+}
+
+/// The least multiple of a unit that is no smaller.
+fn rounded_up(length: i64, unit: i64) -> i64 {
+    let units = length.div_euclid(unit) + i64::from(length.rem_euclid(unit) > 0);
+    units.saturating_mul(unit)
 }
 
 /// Where the quantile is among so many sorted values: `part` of [`EVERY`] are no larger.

@@ -15,7 +15,8 @@
 //! | jitter | how much the delays of the arrivals since that line differ |
 //! | offset | the line, which no arrival is before |
 //! | WCET | the time on CPUs between wake-up and sleep, of any quantile of the jobs, and a margin |
-//! | affinity | the only CPU that a thread was seen on |
+//! | steps | suspensions within jobs (state `D`), if every job has as many; otherwise they count as execution |
+//! | affinity | the only CPU that a thread was seen on, if it waited for it while another one was free |
 //! | priority | the most frequent one |
 //! | deadline | what marks or a trace of ours tell; a kernel trace tells none |
 //!
@@ -31,6 +32,7 @@
 //!     delay: Duration::ZERO,
 //!     end: Some(Time::from_ns(4_500_000 + k * 9_999_300)),
 //!     executed: Service::from_us(1_200 + k % 5),
+//!     stretches: Vec::new(),
 //!     deadline: None,
 //!     woken_by: None,
 //! };
@@ -59,12 +61,14 @@ mod task;
 mod tests;
 mod words;
 
-pub use arrivals::{Arrivals, Pattern, arrivals};
+pub use arrivals::{Arrivals, Pattern, arrivals, steady};
 pub use chains::{Chain, chains};
 pub use choose::{Choice, Chosen, LeftOut, Wanted, WhyNot, choose};
-pub use estimate::{Affinity, EVERY, Estimate, Execution, Sureness, Taking, Unfit, estimate};
+pub use estimate::{
+    Affinity, EVERY, Estimate, Execution, StartUp, Sureness, Suspensions, Taking, Unfit, estimate,
+};
 pub use nominal::{Nominal, nominal};
-pub use observation::{Class, Observation, SeenJob, Thread, Waker, of_trace};
+pub use observation::{Class, Observation, SeenJob, Stretch, Thread, Waker, of_trace};
 pub use words::{TaskWords, Words};
 
 use layland_model::System;

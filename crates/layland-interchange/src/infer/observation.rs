@@ -1,7 +1,8 @@
 //! What a trace says of the jobs of threads, whatever wrote it.
 
-use layland_model::{CpuId, CpuSet, Duration, Index, Service, Time};
-use layland_trace::{JobEnd, Labels, Trace};
+use layland_model::{CpuId, CpuSet, Duration, Index, JobId, Service, Time};
+use layland_trace::{JobEnd, Labels, MarkKind, Trace};
+use std::collections::BTreeMap;
 
 /// A trace, thread by thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct Observation {
     pub dialect: Option<&'static str>,
     /// How many events the kernel dropped, at least.
     pub lost: u64,
+    /// How many switches to threads the kernel did not record, although it lost nothing.
+    pub unrecorded: u64,
     /// How many lines are neither events nor comments.
     pub unknown_lines: u64,
     /// What is doubtful, in words.
@@ -50,6 +53,9 @@ pub struct Thread {
     pub throttled: u64,
     /// Where it ran.
     pub cpus: CpuSet,
+    /// How many times it waited for a CPU while another one had nothing as important: the kernel would have moved it
+    /// there if it could.
+    pub tied: u64,
     /// Whether marks tell of its jobs, and not its sleeps.
     pub is_marked: bool,
 }
@@ -87,7 +93,7 @@ pub enum Class {
 }
 
 /// A job of which the beginning was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenJob {
     /// When it arrived.
     pub arrival: Time,
@@ -97,10 +103,21 @@ pub struct SeenJob {
     pub end: Option<Time>,
     /// How long it held CPUs.
     pub executed: Service,
+    /// What it did between its suspensions of itself; empty if there is none.
+    pub stretches: Vec<Stretch>,
     /// Its relative deadline, if the trace knows.
     pub deadline: Option<Duration>,
     /// Who woke the thread for it, if that was seen.
     pub woken_by: Option<Waker>,
+}
+
+/// A part of a job, up to a suspension of itself or to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Stretch {
+    /// How long it held CPUs, and what the machine took to begin.
+    pub executed: Service,
+    /// How long it then could not go on; zero after the last one.
+    pub suspended: Duration,
 }
 
 /// Who woke a thread.
@@ -116,6 +133,7 @@ pub struct Waker {
 pub fn of_trace(trace: &Trace, labels: &Labels) -> Observation {
     let named = |name: &String| Thread { name: name.clone(), is_marked: true, ..Thread::default() };
     let mut threads: Vec<Thread> = labels.tasks.values().map(named).collect();
+    let mut stretches = stretches(trace);
     for record in &trace.jobs {
         let job = &record.job;
         let Some(thread) = threads.get_mut(job.id.task.index()) else { continue };
@@ -125,6 +143,7 @@ pub fn of_trace(trace: &Trace, labels: &Labels) -> Observation {
             delay: (job.release - job.arrival).max(Duration::ZERO),
             end: completed.map(|(at, _)| at),
             executed: record.executed,
+            stretches: stretches.remove(&job.id).unwrap_or_default(),
             deadline: Some(job.deadline - job.arrival).filter(|&length| length > Duration::ZERO),
             woken_by: None,
         });
@@ -146,4 +165,45 @@ pub fn of_trace(trace: &Trace, labels: &Labels) -> Observation {
         resolution: Duration::from_ns(1),
         ..Observation::default()
     }
+}
+
+/// What the jobs did that suspend themselves, between their suspensions.
+fn stretches(trace: &Trace) -> BTreeMap<JobId, Vec<Stretch>> {
+    let mut pauses: BTreeMap<JobId, Vec<(Time, Option<Time>)>> = BTreeMap::new();
+    for mark in &trace.marks {
+        match mark.kind {
+            MarkKind::Suspended(job) => pauses.entry(job).or_default().push((mark.at, None)),
+            MarkKind::Resumed(job) => {
+                let last = pauses.get_mut(&job).and_then(|pauses| pauses.last_mut());
+                if let Some((_, to @ None)) = last {
+                    *to = Some(mark.at);
+                }
+            }
+            MarkKind::CpuOnline(_)
+            | MarkKind::CpuOffline(_)
+            | MarkKind::Speed(..)
+            | MarkKind::BudgetExhausted(..)
+            | MarkKind::Lock(..)
+            | MarkKind::Note(_) => {}
+        }
+    }
+    let stretch = |&(from, to): &(Time, Option<Time>)| Stretch {
+        executed: Service::ZERO,
+        suspended: to.map_or(Duration::ZERO, |to| (to - from).max(Duration::ZERO)),
+    };
+    let mut stretches: BTreeMap<JobId, Vec<Stretch>> = pauses
+        .iter()
+        .map(|(&job, pauses)| {
+            (job, pauses.iter().map(stretch).chain([Stretch::default()]).collect())
+        })
+        .collect();
+    for segment in &trace.segments {
+        let Some(pauses) = pauses.get(&segment.job) else { continue };
+        // Each segment lies between two pauses.
+        let place = pauses.partition_point(|&(from, _)| from <= segment.start);
+        if let Some(stretch) = stretches.get_mut(&segment.job).and_then(|all| all.get_mut(place)) {
+            stretch.executed += Service::from_ns((segment.end - segment.start).ns());
+        }
+    }
+    stretches
 }

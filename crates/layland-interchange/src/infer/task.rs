@@ -2,9 +2,9 @@
 
 use super::arrivals::Pattern;
 use super::choose::Chosen;
-use super::estimate::Estimate;
+use super::estimate::{Estimate, Suspensions};
 use super::observation::{Class, Observation, Thread};
-use layland_model::{Behaviour, Duration, Separation, Task};
+use layland_model::{Behaviour, Duration, Separation, Step, Task};
 use std::collections::BTreeSet;
 
 /// The tasks. Time 0 is that of the run, or else the earliest beginning of a period.
@@ -39,6 +39,14 @@ fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
     task.deadline = estimate.deadline.unwrap_or(estimate.period);
     task.jitter = estimate.jitter;
     task.affinity = estimate.affinity.clone();
+    if let Suspensions::Steps(stretches) = &estimate.suspensions {
+        let steps = stretches.iter().flat_map(|stretch| {
+            let suspends = stretch.suspended > Duration::ZERO;
+            let suspends = suspends.then_some(Step::Suspend(stretch.suspended));
+            [Some(Step::Run(stretch.executed)), suspends]
+        });
+        task.steps = Some(steps.flatten().collect());
+    }
     match &estimate.arrivals.pattern {
         Pattern::Periodic { start, .. } => {
             let period = estimate.period.ns().max(1);

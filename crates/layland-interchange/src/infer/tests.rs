@@ -2,23 +2,28 @@
 
 use super::*;
 use crate::kernel::observe;
-use layland_model::{Behaviour, CpuId, CpuSet, Duration, Service, Time};
+use layland_model::{Behaviour, CpuId, CpuSet, Duration, Service, Step, Time};
 use proptest::prelude::*;
+
+/// A job that arrives at this microsecond and takes so many.
+fn job(at: i64, executed: i64) -> SeenJob {
+    SeenJob {
+        arrival: Time::from_us(at),
+        delay: Duration::ZERO,
+        end: Some(Time::from_us(at + executed + 50)),
+        executed: Service::from_us(executed),
+        stretches: Vec::new(),
+        deadline: None,
+        woken_by: None,
+    }
+}
 
 /// A thread whose jobs arrive at these microseconds, each of which takes 100.
 fn thread(arrivals: &[i64]) -> Thread {
-    let job = |&at: &i64| SeenJob {
-        arrival: Time::from_us(at),
-        delay: Duration::ZERO,
-        end: Some(Time::from_us(at + 150)),
-        executed: Service::from_us(100),
-        deadline: None,
-        woken_by: None,
-    };
     Thread {
         name: "a".to_owned(),
         priorities: vec![(39, 1)],
-        jobs: arrivals.iter().map(job).collect(),
+        jobs: arrivals.iter().map(|&at| job(at, 100)).collect(),
         cpus: CpuSet::single(CpuId(1)),
         ..Thread::default()
     }
@@ -154,7 +159,9 @@ fn affinities_are_as_asked() {
     let at: Vec<i64> = (0..50).map(|k| k * 1_000).collect();
     let mut two = thread(&at);
     two.cpus.insert(CpuId(0));
-    let seen = Observation { cpus: 3, ..seen(vec![thread(&at), two]) };
+    // One of them waited for its CPU while another one was free; the other has just never moved.
+    let tied = Thread { tied: 3, ..thread(&at) };
+    let seen = Observation { cpus: 3, ..seen(vec![tied, thread(&at), two]) };
     let of = |affinity| {
         let taking = Taking { affinity, ..Taking::default() };
         let inferred = infer(&seen, Wanted::RealTime, &taking);
@@ -162,9 +169,110 @@ fn affinities_are_as_asked() {
         inferred.system.tasks.values().map(affinity).collect::<Vec<_>>()
     };
     let cpus = |text: &str| Some(text.to_owned());
-    assert_eq!(of(Affinity::Pinned), [cpus("1"), None]);
-    assert_eq!(of(Affinity::Seen), [cpus("1"), cpus("0-1")]);
-    assert_eq!(of(Affinity::None), [None, None]);
+    assert_eq!(of(Affinity::Pinned), [cpus("1"), None, None]);
+    assert_eq!(of(Affinity::Seen), [cpus("1"), cpus("1"), cpus("0-1")]);
+    assert_eq!(of(Affinity::None), [None, None, None]);
+}
+
+/// Two threads of SCHED_FIFO on CPU 1, of which the second one waits for the first for 1 ms, while CPU 0 has a thread
+/// of this priority for as long.
+fn beside(priority: i32) -> Observation {
+    let mut text = String::new();
+    for k in 0..10i64 {
+        let mut line = |us: i64, who: &str, cpu: u32, event: &str| {
+            let at = 5_000_000 + k * 10_000 + us;
+            let (seconds, rest) = (at / 1_000_000, at % 1_000_000);
+            text += &format!("{who} [{cpu:03}] d..2. {seconds}.{rest:06}: {event}\n");
+        };
+        let switch = |(a, p, x): (&str, u32, i32), state: &str, (b, q, y): (&str, u32, i32)| {
+            format!(
+                "sched_switch: prev_comm={a} prev_pid={p} prev_prio={x} prev_state={state} ==> \
+                 next_comm={b} next_pid={q} next_prio={y}"
+            )
+        };
+        let wakes = |(a, p, x): (&str, u32, i32)| {
+            format!("sched_waking: comm={a} pid={p} prio={x} target_cpu=001")
+        };
+        let (idle, first, second) = (("swapper", 0, 120), ("first", 5, 9), ("second", 6, 19));
+        let other = ("other", 7, priority);
+        line(0, "<idle>-0", 0, &switch(idle, "R", other));
+        line(10, "<idle>-0", 1, &wakes(first));
+        line(15, "<idle>-0", 1, &switch(idle, "R", first));
+        line(20, "first-5", 1, &wakes(second));
+        line(1_020, "first-5", 1, &switch(first, "S", second));
+        line(1_520, "second-6", 1, &switch(second, "S", idle));
+        line(2_000, "other-7", 0, &switch(other, "S", idle));
+    }
+    observe(&text).unwrap()
+}
+
+#[test]
+fn only_a_thread_that_let_another_cpu_pass_is_tied_to_its_own() {
+    let tied = |seen: &Observation, name: &str| {
+        seen.threads.iter().find(|thread| thread.name == name).unwrap().tied
+    };
+    // CPU 0 has an ordinary thread, or one of a lower priority: the kernel would have moved the second thread there.
+    for priority in [120, 29] {
+        let seen = beside(priority);
+        assert_eq!((tied(&seen, "first"), tied(&seen, "second")), (0, 10), "{priority}");
+        let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
+        let task = |name: &str| inferred.system.tasks.values().find(|task| task.name == name);
+        assert!(task("second").unwrap().affinity.is_some());
+        assert!(task("first").unwrap().affinity.is_none());
+    }
+    // It has one that is as important, or a thread that may have anything but its time there.
+    for priority in [19, 9, -1] {
+        assert_eq!(tied(&beside(priority), "second"), 0, "{priority}");
+    }
+}
+
+#[test]
+fn suspensions_that_differ_count_as_execution() {
+    // The fifth job does not wait for the disk.
+    let cuts = ["comm=con pid=6 prio=49 target_cpu=000", "prev_comm=con", "next_comm=con"];
+    let text = pipeline();
+    let of_job = |line: &&str| line.starts_with("con-6") || line.starts_with("<idle>");
+    let (mut kept, mut number) = (String::new(), 0);
+    for line in text.lines() {
+        let is_inner = cuts.iter().any(|cut| line.contains(cut)) && of_job(&line);
+        number += usize::from(line.contains("prev_comm=pro"));
+        let is_gone = is_inner && number == 5 && !line.contains("prev_state=S");
+        if !is_gone {
+            kept += &format!("{line}\n");
+        }
+    }
+    let inferred = infer(&observe(&kept).unwrap(), Wanted::RealTime, &Taking::default());
+    let consumer = inferred.chosen.tasks.last().unwrap();
+    let Suspensions::Counted { jobs: 39, longest } = consumer.suspensions else {
+        panic!("{:?}", consumer.suspensions)
+    };
+    assert_eq!(longest, Duration::from_us(1_490));
+    // From 10 us after its wake-up on the longest job lasts 2495 us, waits and all.
+    assert!(consumer.wcet >= Service::from_us(2_495), "{}", consumer.wcet);
+    assert_eq!(consumer.sureness, Sureness::Guess);
+    let words = inferred.words.tasks.last().unwrap();
+    assert!(words.above.iter().any(|line| line.contains("counts as execution")), "{words:?}");
+}
+
+#[test]
+fn the_start_of_a_program_is_named_and_left_out() {
+    // Thirteen wake-ups in no order, one of them long, and then 3 ms every 20 ms.
+    let mut early: Vec<SeenJob> = (0..13).map(|k| job(k * 600 + k % 3 * 70, 200)).collect();
+    early[4].executed = Service::from_ms(25);
+    let steady = (0..100).map(|k| job(30_000 + k * 20_000, 3_000));
+    let thread = Thread {
+        name: "ctl".to_owned(),
+        jobs: early.into_iter().chain(steady).collect(),
+        ..thread(&[])
+    };
+    let inferred = infer(&seen(vec![thread]), Wanted::RealTime, &Taking::default());
+    let tasks: Vec<String> = inferred.system.tasks.values().map(ToString::to_string).collect();
+    assert_eq!(tasks, ["ctl=3ms/20ms"]);
+    let [Estimate { start_up: Some(start), .. }] = inferred.chosen.tasks.as_slice() else {
+        panic!("{:?}", inferred.chosen)
+    };
+    assert_eq!((start.jobs, start.longest), (13, Service::from_ms(25)));
+    assert!(inferred.words.tasks[0].above.iter().any(|line| line.contains("its start, 13 jobs")));
 }
 
 #[test]
@@ -229,8 +337,13 @@ fn a_consumer_is_woken_by_its_producer_and_not_by_interrupts() {
     let seen = observe(&pipeline()).unwrap();
     let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
     let tasks: Vec<String> = inferred.system.tasks.values().map(ToString::to_string).collect();
-    // Waiting for a disk, in state D, ends no job and is no execution.
-    assert_eq!(tasks, ["pro=1ms/10ms", "con=1ms/10ms"]);
+    // Waiting for a disk, in state D, ends no job and is no execution, but a step of its own. What the machine took to
+    // go on afterwards is a part of what follows.
+    assert_eq!(tasks, ["pro=1ms/10ms", "con=1.005ms/10ms"]);
+    let run = |us| Step::Run(Service::from_us(us));
+    let suspend = |us| Step::Suspend(Duration::from_us(us));
+    let consumer = inferred.system.tasks.values().last().unwrap();
+    assert_eq!(consumer.steps(), [run(500), suspend(1_490), run(505)]);
     let offsets: Vec<i64> =
         inferred.system.tasks.values().map(|task| task.offset.ns() / 1_000).collect();
     assert_eq!(offsets, [0, 1_000]);
@@ -257,7 +370,7 @@ fn jobs_without_beginning_or_end_are_left_out() {
     assert_eq!((of("con").jobs.len(), ends), (40, 39));
     let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
     let tasks: Vec<String> = inferred.system.tasks.values().map(ToString::to_string).collect();
-    assert_eq!(tasks, ["pro=1ms/10ms", "con=1ms/10ms"]);
+    assert_eq!(tasks, ["pro=1ms/10ms", "con=1.005ms/10ms"]);
 }
 
 #[test]
@@ -272,7 +385,7 @@ fn a_missing_switch_costs_its_job_alone() {
     assert!(consumer.torn > 0 && consumer.jobs.len() >= 37, "{}", consumer.torn);
     let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
     let tasks: Vec<String> = inferred.system.tasks.values().map(ToString::to_string).collect();
-    assert_eq!(tasks, ["pro=1ms/10ms", "con=1ms/10ms"]);
+    assert_eq!(tasks, ["pro=1ms/10ms", "con=1.005ms/10ms"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::arrivals::Pattern;
 use super::chains::Chain;
 use super::choose::Chosen;
-use super::estimate::{EVERY, Estimate, Execution, Taking};
+use super::estimate::{EVERY, Estimate, Execution, StartUp, Suspensions, Taking};
 use super::observation::{Class, Observation, Thread};
 use super::task::begin;
 use layland_model::{Duration, Rate, System, counted};
@@ -104,6 +104,27 @@ fn of_task(
             words.above.push(format!("Left out: jobs that {why} ({count})."));
         }
     }
+    if let Some(StartUp { jobs, length, longest }) = estimate.start_up {
+        words.above.push(format!(
+            "Left out: its start, {} in the first {length:#}, of up to {longest:#}; they fit no period.",
+            counted(jobs as u64, "job")
+        ));
+    }
+    match &estimate.suspensions {
+        Suspensions::None => {}
+        Suspensions::Steps(stretches) => {
+            let suspensions = counted(stretches.len() as u64 - 1, "suspension");
+            words.above.push(format!(
+                "Each of its jobs has {suspensions} of itself (state D), each step is as long as the longest; a step \
+                 counts from its wake-up, where nothing as important had the CPU."
+            ));
+        }
+        Suspensions::Counted { jobs, longest } => words.above.push(format!(
+            "Suspended itself (state D) within {}, for up to {longest:#} in one, and not alike in all: this counts as \
+             execution.",
+            counted(*jobs as u64, "job")
+        )),
+    }
     let pending = thread.jobs.iter().filter(|job| job.end.is_none()).count();
     if pending > 0 {
         words.above.push(format!(
@@ -111,10 +132,18 @@ fn of_task(
             counted(pending, "job")
         ));
     }
-    words.keys.insert("wcet", wcet(&estimate.execution, taking));
+    let of_wcet = match &estimate.suspensions {
+        Suspensions::Steps(_) => "steps",
+        Suspensions::None | Suspensions::Counted { .. } => "wcet",
+    };
+    words.keys.insert(of_wcet, wcet(&estimate.execution, taking));
     if let Some(cpus) = &estimate.affinity {
         let where_to = if cpus.len() == 1 { "this CPU alone" } else { "these CPUs" };
-        words.keys.insert("affinity", format!("seen on {where_to}; where it may run is not told"));
+        let why = match thread.tied {
+            0 => "where it may run is not told".to_owned(),
+            times => format!("waited for a CPU {times} times while another one was free"),
+        };
+        words.keys.insert("affinity", format!("seen on {where_to}; {why}"));
     } else {
         let cpus = if thread.cpus.len() == 1 { "CPU" } else { "CPUs" };
         words.above.push(format!("Seen on {cpus} {}.", thread.cpus));

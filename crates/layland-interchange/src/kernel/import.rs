@@ -2,7 +2,7 @@
 
 use super::line::Dialect;
 use layland_model::{CpuId, Duration, JobId, System, TIME_LIMIT, TaskId, Time};
-use layland_trace::{Foreign, Labels, Trace};
+use layland_trace::{Foreign, Labels, ThreadEvent, Trace};
 use std::collections::BTreeMap;
 
 /// The deadline of a job of which none is known.
@@ -34,6 +34,33 @@ pub enum Threads<'a> {
     Known(&'a System, &'a BTreeMap<u32, TaskId>),
 }
 
+/// When a thread is taken to begin to which the kernel recorded no switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Begins {
+    /// As early as it can have begun, if its wake-up is in the trace; or else when it was seen.
+    #[default]
+    Likely,
+    /// As early as it can have begun.
+    Earliest,
+    /// When it was seen.
+    Latest,
+}
+
+/// A switch to a task that the kernel did not record: it is known up to an interval when the thread began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unrecorded {
+    /// The task.
+    pub task: TaskId,
+    /// Where it began.
+    pub cpu: CpuId,
+    /// Not before this.
+    pub after: Time,
+    /// Not after this.
+    pub by: Time,
+    /// The thread that had the CPU before: the kernel records no switch from it.
+    pub from: String,
+}
+
 /// How to read.
 #[derive(Clone, Copy, Default)]
 pub struct ReadOptions<'a> {
@@ -43,6 +70,8 @@ pub struct ReadOptions<'a> {
     /// mark says; or else, with a system and marks, what the first release implies; or else the first
     /// event.
     pub origin_ns: Option<i64>,
+    /// When threads begin to which no switch is recorded. What is true for the earliest and for the latest is true.
+    pub begins: Begins,
 }
 
 /// A thread that became ready and later ran.
@@ -83,9 +112,9 @@ pub struct Import {
     pub events: u64,
     /// How many events the kernel dropped, at least.
     pub lost: u64,
-    /// How many times a task ran on an idle CPU and the kernel traced no switch to it (some virtual
-    /// machines do not): it was taken to run from when it was ready, and has no entry in `wakes`.
-    pub silent_starts: u64,
+    /// The switches to tasks that the kernel did not record, although it lost nothing: some virtual machines record no
+    /// switch from certain threads.
+    pub unrecorded: Vec<Unrecorded>,
     /// How many lines are neither events nor comments.
     pub unknown_lines: u64,
     /// The number of the first of them, from 1.
@@ -100,6 +129,11 @@ pub struct Import {
     /// Which threads that are no tasks held the CPUs of the trace, apart from their idle threads. By CPU, in the
     /// order of time.
     pub foreign: Vec<Foreign>,
+    /// What happened to the threads of tasks under SCHED_DEADLINE, in the order of time; times before the origin are
+    /// negative.
+    pub thread_events: Vec<ThreadEvent>,
+    /// Which threads that are no tasks held CPUs and are of SCHED_DEADLINE or above it, in the order of their ends.
+    pub above: Vec<Foreign>,
     /// From becoming ready to running, in the order of time.
     pub wakes: Vec<Wake>,
     /// Decisions that were reported, in the order of time.

@@ -2,6 +2,7 @@
 
 use super::import::ReadError;
 use super::marker::{Marker, MarkerError};
+use layland_model::CpuSet;
 
 /// Which tool wrote the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -103,6 +104,35 @@ pub(super) struct Lines<'a> {
     pub first_unknown: Option<usize>,
 }
 
+/// A part of a trace without any event is a gap, if it is this long and this many times as long as all the rest.
+const GAP_NS: i64 = 1_000_000_000;
+const GAP_TIMES: i64 = 10;
+
+impl Lines<'_> {
+    /// Leaves out what is no event of the scheduler before the first one and after the last one: some tools begin with
+    /// a line of the time 0.
+    fn cut(&mut self) {
+        let is_telling = |event: &Event<'_>| !matches!(event.kind, EventKind::Other);
+        if let (Some(first), Some(last)) =
+            (self.events.iter().position(is_telling), self.events.iter().rposition(is_telling))
+        {
+            self.events.truncate(last + 1);
+            self.events.drain(..first);
+        }
+    }
+
+    /// The one stretch of time without any event that is much longer than the rest of the trace.
+    pub(super) fn gap(&self) -> Option<(i64, i64)> {
+        let (first, last) = (self.events.first()?.at, self.events.last()?.at);
+        let apart = |pair: &[Event<'_>]| pair[1].at.saturating_sub(pair[0].at);
+        let widest = self.events.windows(2).max_by_key(|pair| apart(pair))?;
+        let gap = apart(widest);
+        let rest = last.saturating_sub(first).saturating_sub(gap);
+        let is_gap = gap >= GAP_NS && gap >= rest.saturating_mul(GAP_TIMES);
+        is_gap.then(|| (widest[0].at, widest[1].at))
+    }
+}
+
 /// Reads every line.
 pub(super) fn lines(text: &str) -> Result<Lines<'_>, ReadError> {
     let mut lines = Lines::default();
@@ -140,6 +170,7 @@ pub(super) fn lines(text: &str) -> Result<Lines<'_>, ReadError> {
         });
     }
     lines.events.sort_by_key(|event| event.at);
+    lines.cut();
     Ok(lines)
 }
 
@@ -247,7 +278,7 @@ fn event(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {
         if cpu.is_empty() || !cpu.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
-        let cpu = cpu.parse::<u16>().ok()?.into();
+        let cpu = cpu_id(cpu)?;
         let (flags, at_ns, rest) = timestamp(rest)?;
         let (name, body) = rest.trim_start().split_once(':')?;
         // perf writes `sched:sched_switch:`.
@@ -308,7 +339,9 @@ fn running(text: &str) -> Option<(Thread<'_>, bool)> {
         }
         Some(_) | None => text,
     };
+    // Without a name before it the dash is the sign of -1, which perf prints for a thread that has just ended.
     if let Some((comm, pid)) = text.rsplit_once('-')
+        && !comm.trim_start().is_empty()
         && let Some(pid) = id(pid)
     {
         return Some((named(comm, pid), false));
@@ -316,6 +349,11 @@ fn running(text: &str) -> Option<(Thread<'_>, bool)> {
     let (comm, ids) = text.rsplit_once(' ')?;
     let pid = id(ids.rsplit('/').next()?)?;
     Some((named(comm.trim_end(), pid), true))
+}
+
+/// A CPU that can exist: what is kept for each CPU is kept up to the last one.
+pub(super) fn cpu_id(text: &str) -> Option<u32> {
+    id(text).filter(|&cpu| (cpu as usize) < CpuSet::MAX_CPUS)
 }
 
 fn id(text: &str) -> Option<u32> {
@@ -337,7 +375,7 @@ fn kind<'a>(name: &str, body: &'a str) -> Option<(EventKind<'a>, Form)> {
             let (body, to) = last_field(body, "dest_cpu")?;
             let (body, from) = last_field(body, "orig_cpu")?;
             let (thread, _) = fields_thread(body, "comm", "pid", "prio")?;
-            let kind = EventKind::Migrate { thread, from: id(from)?, to: id(to)? };
+            let kind = EventKind::Migrate { thread, from: cpu_id(from)?, to: cpu_id(to)? };
             Some((kind, Form::Fields))
         }
         "tracing_mark_write" | "print" | "bprint" => match Marker::parse(body) {

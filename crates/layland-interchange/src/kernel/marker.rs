@@ -15,6 +15,7 @@
 //! run: they are the run's if there is no `begin` and the first `t` is not inside the trace. Unknown
 //! words after the known ones are ignored, so that a reason can be added.
 
+use super::line::cpu_id;
 use std::fmt;
 
 /// One mark.
@@ -78,14 +79,14 @@ impl<'a> Marker<'a> {
                 let mut cpus = Vec::new();
                 for cpu in value(rest, "cpus").unwrap_or_default().split(',') {
                     if !cpu.is_empty() {
-                        cpus.push(cpu.parse().ok()?);
+                        cpus.push(cpu_id(cpu)?);
                     }
                 }
                 Some(Marker::Begin { t: number(rest, "t")?, cpus })
             }
             "end" => Some(Marker::End { t: number(rest, "t")? }),
             "decision" => {
-                let cpu = number(rest, "cpu")?;
+                let cpu = cpu_id(value(rest, "cpu")?)?;
                 let run = rest.split_once("run=")?.1;
                 // A name may hold anything: the job's number follows the last slash before a space.
                 let run = match run.split(' ').next()? {

@@ -26,9 +26,10 @@
 //!    is being moved to another CPU is `D`.
 //! 3. Events that the kernel had to drop are counted ([`Import::lost`]). A trace with lost events
 //!    supports no verdict.
-//!    A missing switch out of an *idle* CPU is no loss, as nothing else can have run before; when the
-//!    thread began is then known up to its latency only ([`Import::silent_starts`]). Without its wake-up that
-//!    is not known at all, which is a loss.
+//!    Some virtual machines record no switch *from* certain threads, such as the idle thread of a CPU, and lose
+//!    nothing. When the next thread began is then known up to an interval ([`Import::unrecorded`]): after the last
+//!    event of the thread before it, after its own wake-up, and not after its own first event. What is true of the
+//!    trace for both ends ([`Begins`]) does not hang on it. A switch that does not fit the one before it is a loss.
 //! 4. A time before the origin ([`ReadOptions::origin_ns`]) does not exist in the trace: what lies before it is
 //!    cut off.
 //!
@@ -44,7 +45,8 @@ mod threads;
 mod write;
 
 pub use import::{
-    COMM_BYTES, Decision, Import, NO_DEADLINE, ReadError, ReadOptions, Threads, Wake, comm,
+    Begins, COMM_BYTES, Decision, Import, NO_DEADLINE, ReadError, ReadOptions, Threads, Unrecorded,
+    Wake, comm,
 };
 pub use line::Dialect;
 pub use marker::{Marker, MarkerError};
@@ -67,6 +69,15 @@ pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
         | EventKind::Other => None,
     };
     Ok(line::lines(text)?.events.iter().filter_map(switch).collect())
+}
+
+/// The threads from which a text tells no switch on a CPU, although it tells switches to them and events of others
+/// there after these: the CPU, the name and the id of each.
+///
+/// # Errors
+/// If the text holds no events.
+pub fn never_left(text: &str) -> Result<Vec<(u32, String, u32)>, ReadError> {
+    Ok(rebuild::never_left(&line::lines(text)?.events))
 }
 
 /// Reads a kernel trace.

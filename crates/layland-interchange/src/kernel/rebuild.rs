@@ -2,17 +2,25 @@
 //!
 //! With marks, what a thread does between the completion of a job and that of the next one belongs to
 //! the next one, from its arrival on: the way into and out of a sleep belongs to no job. Without
-//! marks, a job lasts from a wake-up to the next interruptible sleep.
+//! marks, a job lasts from a wake-up to the next interruptible sleep. What a thread sleeps within a job is a suspension
+//! of that job: state `D` always, and state `S` where marks say that the job is not over.
 
 mod lives;
 mod observe;
+mod reserved;
 mod spans;
+mod tied;
+mod words;
 
 pub(super) use observe::observe;
 
 use self::lives::{Known, Life, Lives, lives, marked_jobs};
+use self::reserved::{Reserved, reserved};
 use self::spans::{Span, inferred_spans, marked_spans};
-use super::import::{Decision, Import, NO_DEADLINE, ReadError, ReadOptions, Threads, Wake};
+use self::words::{called, damages, remarks, unrecorded_words};
+use super::import::{
+    Decision, Import, NO_DEADLINE, ReadError, ReadOptions, Threads, Unrecorded, Wake,
+};
 use super::line::{Event, EventKind, Lines};
 use super::marker::Marker;
 use super::threads::Tasks;
@@ -32,8 +40,8 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         Threads::Of(system) | Threads::Known(system, _) => Some(system),
         Threads::Marked | Threads::Where(_) => None,
     };
-    let Lives { of_tasks: lives, contradictions, silent_starts, strangers, .. } =
-        lives(events, &tasks);
+    let Lives { of_tasks: lives, misfits, missed, strangers, .. } =
+        lives(events, &tasks, options.begins);
     let mut known = marked_jobs(events, &tasks);
     let is_inferred = known.is_empty();
     let begin = events.iter().find_map(|event| match &event.kind {
@@ -76,6 +84,7 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
     let mut trace = Trace { over, ..Trace::default() };
     // With marks the run says itself when budgets were used up.
     let mut throttled: Vec<Mark> = Vec::new();
+    let mut suspensions: Vec<Mark> = Vec::new();
     for (index, life) in lives.iter().enumerate() {
         let task = TaskId::from_index(index);
         let spans =
@@ -85,6 +94,7 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
             if is_inferred {
                 throttled.extend(throttles(life, &span, clock, &mut cpus));
             }
+            suspensions.extend(suspended(life, &span, clock));
             job(&mut trace, life, &span, relative, clock, &mut cpus);
         }
     }
@@ -94,6 +104,8 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
     trace.segments.sort_by_key(|segment| (segment.end, segment.cpu));
     trace.marks = marks(events, &tasks, clock, &mut cpus);
     trace.marks.extend(throttled);
+    let over = trace.over;
+    trace.marks.extend(suspensions.into_iter().filter(|mark| mark.at <= over));
     trace.marks.sort_by_key(|mark| mark.at);
     let mut wakes: Vec<Wake> = Vec::new();
     for (index, life) in lives.iter().enumerate() {
@@ -115,13 +127,23 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         })
         .collect();
     foreign.sort_by_key(|run| (run.cpu, run.end));
+    let Reserved { events: thread_events, above } = reserved(events, &tasks, clock, &mut cpus);
     let is_told = options.origin_ns.is_none() && (begin.is_some() || of_run.is_some());
     let since = is_told.then(|| clock.clamped(first.at).max(Time::ZERO));
     let of_system = system.map_or(0, |system| system.platform.cpu_count());
     let levels = system.map_or(Vec::new(), |system| Labels::of(system).levels);
-    let cpus = cpus.count().max(of_system);
+    let known_cpus = cpus;
+    let cpus = known_cpus.count().max(of_system);
     let labels = Labels { tasks: tasks.names.clone().into(), cpus, levels };
-    let remarks = remarks(&lines, &tasks, &lives, contradictions);
+    let mut remarks = remarks(&lines, &tasks, &lives, &misfits);
+    remarks.extend(unrecorded_words(&missed, &tasks));
+    let unrecorded = missed.iter().filter_map(|missed| {
+        let cpu = known_cpus.known(missed.cpu)?;
+        let (after, by) = (clock.clamped(missed.after), clock.clamped(missed.by));
+        let from = called(missed.from).to_owned();
+        Some(Unrecorded { task: missed.task, cpu, after, by, from })
+    });
+    let unrecorded = unrecorded.collect();
     Ok(Import {
         trace,
         labels,
@@ -129,18 +151,47 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         origin_ns,
         events: lines.events.len() as u64,
         // A switch that does not fit the one before it is proof that one is missing.
-        lost: lines.lost.max(contradictions),
-        silent_starts,
+        lost: lines.lost.max(misfits.len() as u64),
+        unrecorded,
         unknown_lines: lines.unknown,
         first_unknown_line: lines.first_unknown,
         is_inferred,
         since,
         until,
         foreign,
+        thread_events,
+        above,
         wakes,
         decisions,
         remarks,
     })
+}
+
+/// The threads from which no switch is recorded on a CPU, although others are seen there after them.
+pub(super) fn never_left(events: &[Event]) -> Vec<(u32, String, u32)> {
+    let mut never = lives::never_left(events);
+    // Of a thread that has its CPU to the end nothing is missing.
+    let mut last: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut followed: BTreeSet<(u32, u32)> = BTreeSet::new();
+    for event in events {
+        let seen = match &event.kind {
+            EventKind::Switch { prev, .. } => prev.pid,
+            EventKind::Wake { .. }
+            | EventKind::Migrate { .. }
+            | EventKind::Mark(_)
+            | EventKind::Other => event.thread.pid,
+        };
+        if let Some(&on) = last.get(&event.cpu)
+            && on != seen
+        {
+            followed.insert((event.cpu, on));
+        }
+        if let EventKind::Switch { next, .. } = &event.kind {
+            last.insert(event.cpu, next.pid);
+        }
+    }
+    never.retain(|key, _| followed.contains(key));
+    never.into_iter().map(|((cpu, pid), comm)| (cpu, called(comm).to_owned(), pid)).collect()
 }
 
 /// From the trace's clock to the time of the run.
@@ -278,6 +329,22 @@ fn job(
     trace.jobs.push(JobRecord { job, end, executed });
 }
 
+/// When a job suspended itself, and was ready again.
+fn suspended(life: &Life, span: &Span, clock: Clock) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    for pause in span.pauses(life) {
+        let (from, to) = (clock.clamped(pause.from), pause.to.map(|to| clock.clamped(to)));
+        // What lies before the origin is cut off there.
+        if to.is_some_and(|to| to <= Time::ZERO.max(from)) {
+            continue;
+        }
+        let kind = MarkKind::Suspended(span.id);
+        marks.push(Mark { at: from.max(Time::ZERO), kind });
+        marks.extend(to.map(|at| Mark { at, kind: MarkKind::Resumed(span.id) }));
+    }
+    marks
+}
+
 /// When the budget of a job was used up.
 fn throttles(life: &Life, span: &Span, clock: Clock, cpus: &mut Cpus) -> Vec<Mark> {
     let first = life.throttled.partition_point(|&(at, _)| at <= span.from);
@@ -346,7 +413,7 @@ fn decisions(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> 
                 }
             };
             // The engine numbers its own CPUs already.
-            cpus.count = cpus.count.max(usize::try_from(cpu).unwrap_or(0).min(0xffff) + 1);
+            cpus.count = cpus.count.max(CpuId(cpu).index() + 1);
             Some(Decision { at: clock.clamped(event.at), cpu: CpuId(cpu), run })
         }
         EventKind::Mark(_)
@@ -356,39 +423,4 @@ fn decisions(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> 
         | EventKind::Other => None,
     };
     events.iter().filter_map(decision).collect()
-}
-
-/// What a text lacks, in words.
-fn damages(lines: &Lines, contradictions: u64) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if lines.lost > 0 {
-        remarks.push(format!("the kernel dropped {} events: use a larger buffer", lines.lost));
-    }
-    if contradictions > 0 {
-        remarks.push(format!("{contradictions} switches do not fit the ones before them"));
-    }
-    if let Some(line) = lines.first_unknown {
-        let count = lines.unknown;
-        remarks.push(format!("{count} lines are no events, the first is line {line}"));
-    }
-    remarks
-}
-
-fn remarks(lines: &Lines, tasks: &Tasks, lives: &[Life], contradictions: u64) -> Vec<String> {
-    let mut remarks = damages(lines, contradictions);
-    if !tasks.doubles.is_empty() {
-        let pids: Vec<String> = tasks.doubles.iter().map(u32::to_string).collect();
-        remarks.push(format!(
-            "threads {} have the name of a task whose thread is another one: left out",
-            pids.join(", ")
-        ));
-    }
-    let absent: Vec<&str> = (tasks.names.iter().zip(lives))
-        .filter(|(_, life)| life.runs.is_empty())
-        .map(|(name, _)| name.as_str())
-        .collect();
-    if !absent.is_empty() {
-        remarks.push(format!("no thread of {} runs in this trace", absent.join(", ")));
-    }
-    remarks
 }

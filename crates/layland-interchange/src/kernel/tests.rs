@@ -149,19 +149,42 @@ fn a_switch_out_of_an_idle_cpu_need_not_be_told() {
     let options = ReadOptions { threads: Threads::Where(&is_odd), ..ReadOptions::default() };
     let told = wake("000100") + &on("000107") + &off("000300") + &wake("000400") + &off("000600");
     let import = read(&told, &options).unwrap();
-    assert_eq!((import.lost, import.silent_starts, import.remarks.len()), (0, 1, 0));
+    let missed = |import: &Import| -> Vec<(i64, i64)> {
+        let of = |missed: &Unrecorded| (missed.after.ns(), missed.by.ns());
+        import.unrecorded.iter().map(of).collect()
+    };
+    assert_eq!((import.lost, missed(&import)), (0, vec![(300_000, 500_000)]));
+    assert!(import.remarks[0].contains("began on CPU 1 after `swapper/1` between 1.000400 s"));
     let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
     assert_eq!(executed, [193_000, 200_000]);
     assert_eq!(import.wakes.len(), 1, "nobody knows when the second job began");
     // Without its wake-up nobody knows when the second job began, and not that it ran since the first one.
     let unwoken = told.replace(&wake("000400"), "");
     let import = read(&unwoken, &options).unwrap();
-    assert_eq!((import.lost, import.silent_starts, import.remarks.len()), (1, 1, 1));
+    assert_eq!((import.lost, missed(&import)), (0, vec![(200_000, 500_000)]));
     let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
     assert_eq!(executed, [193_000, 0]);
-    // Out of another thread nothing may be missing.
-    let other = told.replace("next_comm=swapper/1 next_pid=0", "next_comm=other next_pid=8");
-    assert!(read(&other, &options).unwrap().lost > 0);
+    // At the earliest it ran since the first job had ended, and at the latest it has just begun.
+    for (begins, second) in [(Begins::Earliest, 300_000), (Begins::Latest, 0)] {
+        let import = read(&unwoken, &ReadOptions { begins, ..options }).unwrap();
+        let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
+        assert_eq!(executed, [193_000, second], "{begins:?}");
+    }
+    // Of another thread it is so, too, if the trace never shows that it leaves; and a loss if it does so elsewhere.
+    let other = told
+        .replace("next_comm=swapper/1 next_pid=0", "next_comm=other next_pid=8")
+        .replace("<idle>-0 [001] d.h3. 1.000400", "other-8 [001] d.h3. 1.000400");
+    let import = read(&other, &options).unwrap();
+    assert_eq!((import.lost, import.unrecorded.len()), (0, 1));
+    assert_eq!(import.unrecorded[0].from, "other");
+    assert_eq!(never_left(&other).unwrap(), [(1, "other".to_owned(), 8)]);
+    let leaves = other
+        + "other-8 [001] d..2. 1.000700: sched_switch: prev_comm=other prev_pid=8 prev_prio=120 \
+           prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120\n";
+    let import = read(&leaves, &options).unwrap();
+    assert_eq!((import.lost, import.unrecorded.len()), (1, 0));
+    let said = "1 switch does not fit the one before it: at 1.000600 s `odd` leaves CPU 1, which `other` had";
+    assert_eq!(import.remarks, [said]);
 }
 
 #[test]
@@ -171,17 +194,20 @@ fn threads_are_chosen_by_set_by_mark_or_by_filter() {
     assert_eq!(by_mark.trace.jobs[0].job.deadline, Time::from_ns(NO_DEADLINE.ns()));
     let odd = |comm: &str, _pid: u32| comm.starts_with('<');
     let by_name =
-        read(TRACEFS, &ReadOptions { threads: Threads::Where(&odd), origin_ns: None }).unwrap();
+        read(TRACEFS, &ReadOptions { threads: Threads::Where(&odd), ..ReadOptions::default() })
+            .unwrap();
     assert_eq!(by_name.labels.tasks.as_slice(), ["<odd> b"]);
     assert_eq!(by_name.trace.jobs.len(), 3);
     let pid = |_: &str, pid: u32| pid == 31947;
     let by_pid =
-        read(TRACEFS, &ReadOptions { threads: Threads::Where(&pid), origin_ns: None }).unwrap();
+        read(TRACEFS, &ReadOptions { threads: Threads::Where(&pid), ..ReadOptions::default() })
+            .unwrap();
     assert_eq!(by_pid.labels.tasks.as_slice(), ["my task-1"]);
 
     let none = |_: &str, _: u32| false;
-    let error = read(TRACEFS, &ReadOptions { threads: Threads::Where(&none), origin_ns: None })
-        .unwrap_err();
+    let error =
+        read(TRACEFS, &ReadOptions { threads: Threads::Where(&none), ..ReadOptions::default() })
+            .unwrap_err();
     assert!(error.help().contains("`my task-1` (31947)"), "{}", error.help());
     let other =
         System::new(1, vec![Task::implicit("x", Service::from_ms(1), Duration::from_ms(5))]);

@@ -3,8 +3,9 @@
 
 use super::import::comm;
 use super::marker::Marker;
-use layland_model::{CpuId, Index, Note, TaskId, Time};
+use layland_model::{CpuId, Index, JobId, Note, TaskId, Time};
 use layland_trace::{JobEnd, Labels, MarkKind, Trace};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The first thread id that is given to a task.
@@ -13,7 +14,7 @@ const FIRST_PID: usize = 1000;
 /// Writes the text. Times have nine decimals and are those of the trace, `start_ns` later.
 ///
 /// Every task is one thread: it wakes up at the release of a job (if it sleeps), is preempted in state
-/// `R+` and sleeps in state `S` when its job ended. What a kernel has no event for (the speed of CPUs,
+/// `R+`, suspends itself in state `D` until its next wake-up, and sleeps in state `S` when its job ended. What a kernel has no event for (the speed of CPUs,
 /// CPUs that go offline, servers) and overheads within segments are left out.
 ///
 /// ```
@@ -53,6 +54,7 @@ pub fn write(trace: &Trace, labels: &Labels, start_ns: i64) -> String {
         }
     }
     let mut moves = Vec::new();
+    let mut suspended: BTreeSet<(JobId, Time)> = BTreeSet::new();
     for event in &trace.marks {
         match event.kind {
             MarkKind::BudgetExhausted(id, cpu) => {
@@ -72,13 +74,18 @@ pub fn write(trace: &Trace, labels: &Labels, start_ns: i64) -> String {
             | MarkKind::CpuOffline(_)
             | MarkKind::Speed(..)
             | MarkKind::Lock(..)
-            | MarkKind::Suspended(_)
-            | MarkKind::Resumed(_)
             | MarkKind::Note(_) => {}
+            MarkKind::Suspended(id) => {
+                suspended.insert((id, event.at));
+            }
+            MarkKind::Resumed(id) => {
+                let line = format!("sched_waking: {} target_cpu=000", thread(id.task));
+                moves.push((ns(event.at), 1, 0, line));
+            }
         }
     }
     lines.append(&mut moves);
-    for line in switches(trace, labels) {
+    for line in switches(trace, labels, &suspended) {
         lines.push((ns(line.at), 2, line.cpu.0, line.text));
     }
     let end = Marker::End { t: ns(trace.over) };
@@ -114,7 +121,7 @@ struct Switch {
 }
 
 /// One switch wherever what runs on a CPU changes.
-fn switches(trace: &Trace, labels: &Labels) -> Vec<Switch> {
+fn switches(trace: &Trace, labels: &Labels, suspended: &BTreeSet<(JobId, Time)>) -> Vec<Switch> {
     let mut by_cpu: Vec<_> = trace.segments.iter().collect();
     by_cpu.sort_by_key(|segment| (segment.cpu, segment.start));
     let mut ends: Vec<_> = trace.jobs.iter().map(|record| (record.job.id, record.end)).collect();
@@ -152,7 +159,13 @@ fn switches(trace: &Trace, labels: &Labels) -> Vec<Switch> {
         let is_over = has_ended(segment.job, segment.end);
         // A thread that goes on with its next job does not leave the CPU.
         if next != Some(task) {
-            push(segment.end, cpu, Some(task), if is_over { "S" } else { "R+" }, next);
+            let suspends = suspended.contains(&(segment.job, segment.end));
+            let state = match (is_over, suspends) {
+                (true, _) => "S",
+                (false, true) => "D",
+                (false, false) => "R+",
+            };
+            push(segment.end, cpu, Some(task), state, next);
         }
     }
     switches

@@ -1,11 +1,12 @@
 //! What the events say of the threads of tasks and of their jobs, before it is one run.
 
+use super::super::import::Begins;
 use super::super::line::{Event, EventKind, Left, Thread};
 use super::super::marker::Marker;
 use super::super::threads::Tasks;
 use layland_model::{Index, JobId, TaskId};
 use layland_trace::JobEnd;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A task's thread held a CPU. Times are those of the trace's clock.
 #[derive(Clone, Copy)]
@@ -15,6 +16,9 @@ pub(super) struct Run {
     pub(super) end: i64,
     /// How it left; `None` if it still runs.
     pub(super) left: Option<Left>,
+    /// How long it had waited for the CPU since it woke up, if nothing as important had that CPU meanwhile: this is
+    /// what the machine takes to begin.
+    pub(super) latency: i64,
 }
 
 /// What happened to the thread of one task.
@@ -24,6 +28,47 @@ pub(super) struct Life {
     pub(super) wakes: Vec<Woken>,
     /// When, and on which CPU, the kernel took its CPU away because its reservation was used up.
     pub(super) throttled: Vec<(i64, u32)>,
+    /// When it woke up last, if it has not run since.
+    pub(super) awake: Option<i64>,
+}
+
+/// A thread that could not go on, and was not ready either.
+#[derive(Clone, Copy)]
+pub(super) struct Pause {
+    pub(super) from: i64,
+    /// When it woke up, or else ran again; none if it did neither in the trace.
+    pub(super) to: Option<i64>,
+}
+
+impl Life {
+    /// The pauses of a job between two times: after this run its thread left its CPU in such a state, and was to go on
+    /// with the same job. `sleeps` says whether an interruptible sleep is one, too.
+    pub(super) fn pauses(&self, from: i64, to: i64, sleeps: bool) -> Vec<Pause> {
+        let first = self.runs.partition_point(|run| run.end <= from);
+        let of_job = self.runs[first..].iter().take_while(|run| run.start < to);
+        let mut pauses = Vec::new();
+        for (place, run) in of_job.enumerate() {
+            let is_pause = match run.left {
+                Some(Left::Blocked) => true,
+                Some(Left::Sleeping) => sleeps,
+                Some(Left::Runnable | Left::Dead) | None => false,
+            };
+            // What ends a job is no pause in it.
+            if !is_pause || run.end >= to {
+                continue;
+            }
+            let resumed = match self.runs.get(first + place + 1) {
+                Some(next) => {
+                    let at = self.wakes.partition_point(|woken| woken.ran < next.start);
+                    let woken = self.wakes.get(at).filter(|woken| woken.ran == next.start);
+                    Some(woken.map_or(next.start, |woken| woken.at.max(run.end)))
+                }
+                None => self.awake.map(|at| at.max(run.end)),
+            };
+            pauses.push(Pause { from: run.end, to: resumed });
+        }
+        pauses
+    }
 }
 
 /// A thread became ready, and ran then.
@@ -55,11 +100,13 @@ pub(super) struct Known {
     pub(super) arrival: Option<i64>,
     pub(super) deadline: Option<i64>,
     pub(super) start: Option<i64>,
+    /// When the first mark of it was written.
+    pub(super) told: Option<i64>,
     pub(super) end: Option<(i64, JobEnd)>,
 }
 
 /// The thread of a CPU that has nothing to do.
-const IDLE: u32 = 0;
+pub(super) const IDLE: u32 = 0;
 
 /// A thread that is no task held a CPU.
 pub(super) struct Stranger<'a> {
@@ -69,51 +116,117 @@ pub(super) struct Stranger<'a> {
     pub(super) comm: &'a str,
 }
 
+/// A switch that contradicts what came before it on its CPU: another one is missing.
+#[derive(Clone, Copy)]
+pub(super) struct Misfit<'a> {
+    pub(super) at: i64,
+    pub(super) cpu: u32,
+    /// The thread that leaves.
+    pub(super) leaves: &'a str,
+    /// The one that had the CPU by the switches before.
+    pub(super) had: &'a str,
+}
+
+/// A switch to the thread of a task that the kernel did not record: it happened after `after`, and not after `by`.
+#[derive(Clone, Copy)]
+pub(super) struct Missed<'a> {
+    pub(super) task: TaskId,
+    pub(super) cpu: u32,
+    pub(super) after: i64,
+    pub(super) by: i64,
+    /// The thread that had the CPU before.
+    pub(super) from: &'a str,
+}
+
 /// What the switches say of the threads of tasks.
 pub(super) struct Lives<'a> {
     pub(super) of_tasks: Vec<Life>,
-    /// How many switches contradict the one before on their CPU.
-    pub(super) contradictions: u64,
+    /// The switches that contradict the one before on their CPU.
+    pub(super) misfits: Vec<Misfit<'a>>,
     /// When switches of each task were noticed to be missing.
     pub(super) torn: BTreeMap<TaskId, Vec<i64>>,
-    /// How many times a task must have followed an idle CPU and no switch says so.
-    pub(super) silent_starts: u64,
+    /// The switches to tasks that the kernel does not record.
+    pub(super) missed: Vec<Missed<'a>>,
     /// In the order of their ends.
     pub(super) strangers: Vec<Stranger<'a>>,
 }
 
+/// A thread that has a CPU.
+struct Holder<'a> {
+    pid: u32,
+    comm: &'a str,
+    since: i64,
+    /// The last event on that CPU, which shows it there.
+    last: i64,
+}
+
+/// The threads that the trace shows to get a CPU, and never to leave it, by CPU.
+///
+/// Some virtual machines record no switch *from* certain threads. The idle thread of a CPU can always be one of them:
+/// nothing is lost where another thread is seen on an idle CPU.
+pub(in super::super) fn never_left<'a>(events: &[Event<'a>]) -> BTreeMap<(u32, u32), &'a str> {
+    let mut never: BTreeMap<(u32, u32), &'a str> = BTreeMap::new();
+    let mut left: BTreeSet<(u32, u32)> = BTreeSet::new();
+    for event in events {
+        if let EventKind::Switch { prev, next, .. } = event.kind {
+            left.insert((event.cpu, prev.pid));
+            never.insert((event.cpu, next.pid), next.comm);
+        }
+    }
+    never.retain(|key, _| !left.contains(key));
+    never
+}
+
 /// Who held which CPU, by task.
 ///
-/// Some virtual machines trace no switch out of the idle thread of some CPUs: a thread is then seen on
-/// a CPU that was idle. It began when it became ready, as nobody was before it. Where the wake-up is missing,
-/// too, it was in the interrupt of that idle thread: nobody knows then when it began.
-pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
+/// Where the kernel did not record the switch to a thread, that one began after the last event of the thread before it
+/// on that CPU and after it became ready, and not after its own first event there. By default it is taken to have begun
+/// as early as that allows if its wake-up is in the trace, and as late otherwise.
+pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> Lives<'a> {
     let mut lives: Vec<Life> = tasks.names.iter().map(|_| Life::default()).collect();
     let begin = events.first().map_or(0, |event| event.at);
-    let mut on: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
+    let never = never_left(events);
+    let mut on: BTreeMap<u32, Holder<'a>> = BTreeMap::new();
+    // How long the thread on each CPU had waited for it, as [`Run::latency`].
+    let mut waited: BTreeMap<u32, i64> = BTreeMap::new();
     let mut ready: BTreeMap<u32, i64> = BTreeMap::new();
     let mut woken: BTreeMap<TaskId, By> = BTreeMap::new();
-    let (mut contradictions, mut silent_starts) = (0, 0);
+    let (mut misfits, mut missed) = (Vec::new(), Vec::new());
     let mut torn: BTreeMap<TaskId, Vec<i64>> = BTreeMap::new();
     let mut strangers = Vec::new();
     for event in events {
         let seen = match &event.kind {
-            EventKind::Switch { prev, .. } => prev.pid,
+            EventKind::Switch { prev, .. } => *prev,
             EventKind::Wake { .. }
             | EventKind::Migrate { .. }
             | EventKind::Mark(_)
-            | EventKind::Other => event.thread.pid,
+            | EventKind::Other => event.thread,
         };
         // Whoever is seen first on a CPU has been there since the beginning.
-        let holder = on.entry(event.cpu).or_insert((seen, begin));
-        if holder.0 == IDLE && seen != IDLE {
-            let became_ready = ready.get(&seen).map(|&at| at.max(holder.1));
-            let start = became_ready.unwrap_or(event.at);
-            *holder = (seen, start);
-            if let Some(task) = tasks.of(seen) {
-                silent_starts += 1;
+        let holder = on.entry(event.cpu).or_insert(Holder {
+            pid: seen.pid,
+            comm: seen.comm,
+            since: begin,
+            last: begin,
+        });
+        let is_silent = holder.pid == IDLE
+            || tasks.of(holder.pid).is_none() && never.contains_key(&(event.cpu, holder.pid));
+        if holder.pid != seen.pid && seen.pid != IDLE && is_silent {
+            let became_ready = ready.get(&seen.pid).map(|&at| at.max(holder.last));
+            let after = became_ready.unwrap_or(holder.last);
+            let start = match begins {
+                Begins::Likely => became_ready.unwrap_or(event.at),
+                Begins::Earliest => after,
+                Begins::Latest => event.at,
+            };
+            if holder.pid != IDLE && holder.since < after {
+                let (cpu, start, comm) = (event.cpu, holder.since, holder.comm);
+                strangers.push(Stranger { cpu, start, end: after, comm });
+            }
+            if let Some(task) = tasks.of(seen.pid) {
+                let (cpu, by, from) = (event.cpu, event.at, holder.comm);
+                missed.push(Missed { task, cpu, after, by, from });
                 if became_ready.is_none() {
-                    contradictions += 1;
                     torn.entry(task).or_default().push(event.at);
                 }
                 if let Some(by) = woken.remove(&task) {
@@ -121,14 +234,17 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
                     lives[task.index()].wakes.push(woken);
                 }
             }
+            *holder = Holder { pid: seen.pid, comm: seen.comm, since: start, last: event.at };
         }
-        let (running, since) = *holder;
+        holder.last = event.at;
+        let Holder { pid: running, comm: had, since, .. } = *holder;
         match &event.kind {
             EventKind::Switch { prev, left, next } => {
                 // A switch of a task that is missing shows in the next one on its CPU.
                 let fits = running == prev.pid;
                 if !fits && (tasks.of(running).is_some() || tasks.of(prev.pid).is_some()) {
-                    contradictions += 1;
+                    let (at, cpu, leaves) = (event.at, event.cpu, prev.comm);
+                    misfits.push(Misfit { at, cpu, leaves, had });
                     for pid in [running, prev.pid] {
                         if let Some(task) = tasks.of(pid) {
                             torn.entry(task).or_default().push(event.at);
@@ -137,7 +253,9 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
                 }
                 let start = if fits { since } else { event.at };
                 if let Some(task) = tasks.of(prev.pid) {
-                    let run = Run { cpu: event.cpu, start, end: event.at, left: Some(*left) };
+                    let latency = waited.get(&event.cpu).copied().filter(|_| fits).unwrap_or(0);
+                    let (cpu, end) = (event.cpu, event.at);
+                    let run = Run { cpu, start, end, left: Some(*left), latency };
                     lives[task.index()].runs.push(run);
                     if is_throttled(*prev, *left, *next) {
                         lives[task.index()].throttled.push((event.at, event.cpu));
@@ -151,10 +269,17 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
                     Left::Runnable => ready.insert(prev.pid, event.at),
                     Left::Sleeping | Left::Blocked | Left::Dead => ready.remove(&prev.pid),
                 };
-                on.insert(event.cpu, (next.pid, event.at));
+                let (pid, comm, since_now) = (next.pid, next.comm, event.at);
+                on.insert(event.cpu, Holder { pid, comm, since: since_now, last: since_now });
+                waited.remove(&event.cpu);
                 if let Some(task) = tasks.of(next.pid)
                     && let Some(by) = woken.remove(&task)
                 {
+                    let is_below = prev.pid == IDLE
+                        || prev.priority.zip(next.priority).is_some_and(|(prev, next)| prev > next);
+                    if is_below && since <= by.at {
+                        waited.insert(event.cpu, event.at - by.at);
+                    }
                     let woken = Woken { at: by.at, ran: event.at, is_seen: true, by };
                     lives[task.index()].wakes.push(woken);
                 }
@@ -162,7 +287,7 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
             EventKind::Wake { thread, is_new } => {
                 ready.insert(thread.pid, event.at);
                 if let Some(task) = tasks.of(thread.pid)
-                    && !on.values().any(|&(pid, _)| pid == thread.pid)
+                    && !on.values().any(|holder| holder.pid == thread.pid)
                 {
                     let (at, pid) = (event.at, event.thread.pid);
                     let in_interrupt = event.in_interrupt;
@@ -177,18 +302,22 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
         }
     }
     let end = events.last().map_or(0, |event| event.at);
-    for (cpu, (pid, since)) in on {
+    for (cpu, Holder { pid, since, .. }) in on {
         if let Some(task) = tasks.of(pid) {
-            lives[task.index()].runs.push(Run { cpu, start: since, end, left: None });
+            let latency = waited.get(&cpu).copied().unwrap_or(0);
+            lives[task.index()].runs.push(Run { cpu, start: since, end, left: None, latency });
         }
     }
-    Lives { of_tasks: lives, contradictions, torn, silent_starts, strangers }
+    for (task, by) in woken {
+        lives[task.index()].awake = Some(by.at);
+    }
+    Lives { of_tasks: lives, misfits, torn, missed, strangers }
 }
 
 /// Whether a thread of `SCHED_DEADLINE` loses its CPU because it has no runtime left, or has given it up by a yield.
 ///
 /// It could go on, and somebody of a lower class follows. Only the threads that stop a CPU are above it.
-fn is_throttled(prev: Thread, left: Left, next: Thread) -> bool {
+pub(super) fn is_throttled(prev: Thread, left: Left, next: Thread) -> bool {
     let is_below = next.priority.is_some_and(|priority| priority >= 0);
     let stops = next.comm.starts_with("migration/") || next.comm.starts_with("stopper/");
     prev.priority == Some(-1) && left == Left::Runnable && is_below && !stops
@@ -210,6 +339,7 @@ pub(super) fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, Kn
         };
         let Some(task) = tasks.named(name, event.thread.pid) else { continue };
         let known = jobs.entry(JobId { task, seq }).or_default();
+        known.told.get_or_insert(event.at);
         match *mark {
             Marker::Release { t, deadline, .. } => {
                 known.arrival.get_or_insert(t);

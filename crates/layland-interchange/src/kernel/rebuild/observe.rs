@@ -4,14 +4,15 @@
 //! whose beginning is not in the trace is left out, and so is what a thread does when it is born, before it first
 //! sleeps, and when it dies.
 
-use super::super::import::ReadError;
+use super::super::import::{Begins, ReadError};
 use super::super::line::{Event, EventKind, Left, Lines, Thread as Named};
 use super::super::marker::Marker;
 use super::super::threads::Tasks;
 use super::lives::{Known, Life, Lives, lives, marked_jobs};
 use super::spans::{Span, inferred_spans, marked_spans};
+use super::tied::tied;
 use super::{Clock, Cpus, damages};
-use crate::infer::{Observation, SeenJob, Thread, Waker};
+use crate::infer::{Observation, SeenJob, Stretch, Thread, Waker};
 use layland_model::{Duration, Index, JobId, Service, TaskId};
 use layland_trace::JobEnd;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,8 +49,9 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
     };
     let notices = notices(events);
     let tasks = Tasks::everybody(notices.iter().map(|(&pid, notice)| (pid, notice.name)));
-    let Lives { of_tasks, torn, .. } = lives(events, &tasks);
+    let Lives { of_tasks, torn, missed, .. } = lives(events, &tasks, Begins::Likely);
     let known = marked_jobs(events, &tasks);
+    let tied = tied(events, &tasks);
     let mut threads = Vec::new();
     for (index, (life, (pid, notice))) in of_tasks.iter().zip(notices).enumerate() {
         let task = TaskId::from_index(index);
@@ -58,6 +60,7 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
         for cpu in life.runs.iter().filter_map(|run| cpus.known(run.cpu)) {
             thread.cpus.insert(cpu);
         }
+        thread.tied = tied[index];
         thread.throttled = life.throttled.len() as u64;
         thread.name = notice.name.to_owned();
         thread.pid = Some(pid);
@@ -65,7 +68,7 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
         thread.priorities.sort_by_key(|&(priority, count)| (std::cmp::Reverse(count), priority));
         threads.push(thread);
     }
-    let mut remarks = damages(&lines, 0);
+    let mut remarks = damages(&lines, &[]);
     let has_wakes = events.iter().any(|event| matches!(event.kind, EventKind::Wake { .. }));
     if !has_wakes && known.is_empty() {
         remarks.push("no wake-ups are traced: jobs arrive when they first run".to_owned());
@@ -76,10 +79,13 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
         cpus: cpus.count(),
         origin_ns: clock.origin,
         is_run: begin.is_some(),
-        length: over.since_start(),
+        // Where nothing was recorded in between, nothing was seen.
+        length: over.since_start()
+            - lines.gap().map_or(Duration::ZERO, |(from, to)| Duration::from_ns(to - from)),
         resolution: Duration::from_ns(if is_fine { 1 } else { 1_000 }),
         dialect: Some(lines.dialect.name()),
         lost: lines.lost,
+        unrecorded: missed.len() as u64,
         unknown_lines: lines.unknown,
         remarks,
     })
@@ -144,6 +150,31 @@ fn jobs(
     thread
 }
 
+/// What a job did between the suspensions of itself, if there are any. What the machine took to begin a stretch counts
+/// as a part of it: no later thread of the same machine gets that time back.
+fn stretches(span: &Span, life: &Life) -> Vec<Stretch> {
+    let pauses = span.pauses(life);
+    if pauses.is_empty() {
+        return Vec::new();
+    }
+    let first = life.runs.partition_point(|run| run.end <= span.from);
+    let runs = life.runs[first..].iter().take_while(|run| run.start < span.to);
+    let mut stretches: Vec<Stretch> = Vec::new();
+    let mut left = pauses.iter().peekable();
+    let mut stretch = Stretch::default();
+    for run in runs {
+        let held = (run.end.min(span.to) - run.start.max(span.from)).max(0);
+        stretch.executed += Service::from_ns(held.saturating_add(run.latency));
+        if let Some(pause) = left.next_if(|pause| pause.from == run.end) {
+            let length = pause.to.map_or(0, |to| to - pause.from);
+            stretch.suspended = Duration::from_ns(length);
+            stretches.push(std::mem::take(&mut stretch));
+        }
+    }
+    stretches.push(stretch);
+    stretches
+}
+
 fn job(span: &Span, life: &Life, clock: Clock) -> SeenJob {
     let first = life.runs.partition_point(|run| run.end <= span.from);
     let runs = life.runs[first..].iter().take_while(|run| run.start < span.to);
@@ -154,6 +185,7 @@ fn job(span: &Span, life: &Life, clock: Clock) -> SeenJob {
         delay: Duration::ZERO,
         end: completed.map(|(at, _)| clock.clamped(at)),
         executed: Service::from_ns(executed),
+        stretches: stretches(span, life),
         deadline: span
             .deadline
             .map(|at| Duration::from_ns(at.saturating_sub(span.arrival)))

@@ -1,7 +1,7 @@
 //! The jobs of a thread: by its marks, or else by its sleeps.
 
 use super::super::line::Left;
-use super::lives::{Known, Life, Woken};
+use super::lives::{Known, Life, Pause, Woken};
 use layland_model::{JobId, TaskId};
 use layland_trace::JobEnd;
 use std::collections::BTreeMap;
@@ -18,6 +18,17 @@ pub(super) struct Span {
     pub(super) is_begin_seen: bool,
     /// Its wake-up, where that is what began it.
     pub(super) woken: Option<Woken>,
+    /// From when on its thread pauses within it, and not before it.
+    begun: i64,
+    /// Whether marks say where it begins and ends, and not sleeps.
+    is_marked: bool,
+}
+
+impl Span {
+    /// When its thread could not go on although it was not over.
+    pub(super) fn pauses(&self, life: &Life) -> Vec<Pause> {
+        life.pauses(self.begun, self.to, self.is_marked)
+    }
 }
 
 pub(super) fn marked_spans(task: TaskId, life: &Life, known: &BTreeMap<JobId, Known>) -> Vec<Span> {
@@ -46,6 +57,8 @@ pub(super) fn marked_spans(task: TaskId, life: &Life, known: &BTreeMap<JobId, Kn
             end,
             is_begin_seen: known.arrival.is_some(),
             woken: None,
+            begun: known.start.or(known.told).map_or(from, |told| told.max(from)),
+            is_marked: true,
         });
         free_from = free_from.max(to.min(known.end.map_or(to, |(at, _)| at)));
     }
@@ -72,6 +85,8 @@ pub(super) fn inferred_spans(task: TaskId, life: &Life) -> Vec<Span> {
             // After a job that ended there was a sleep, whether or not its end was traced.
             is_begin_seen: woken.is_some() || !spans.is_empty(),
             woken,
+            begun: run.start,
+            is_marked: false,
         });
         if matches!(run.left, Some(Left::Sleeping | Left::Dead)) {
             span.to = run.end;

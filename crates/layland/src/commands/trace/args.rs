@@ -15,6 +15,8 @@ Examples:
       as a chart; JSON files of `layland sim -o` and the output of trace-cmd and perf are read, too
   layland trace check run.txt --set robot.toml --policy g-edf --latency 200us
       does it keep the promise of the policy?
+  layland trace check run.txt --set robot.toml --policy dl --latency 4ms
+      did the kernel's SCHED_DEADLINE keep what is reserved? Server deadlines are rebuilt
   layland trace diff sim.json run.txt --set robot.toml --latency 200us
       where a simulation and a run first differ, and why
   layland trace infer run.txt -o seen.toml

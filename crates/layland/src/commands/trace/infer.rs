@@ -7,8 +7,8 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{files, table, terminal};
 use layland_config::{Comments, TaskComments, to_toml_with};
 use layland_interchange::infer::{
-    Affinity, Chain, Choice, Class, Estimate, Inferred, Observation, Pattern, Taking, Thread,
-    Wanted, infer, of_trace,
+    Affinity, Chain, Choice, Class, Estimate, Inferred, Observation, Pattern, StartUp, Suspensions,
+    Taking, Thread, Wanted, infer, of_trace,
 };
 use layland_interchange::{kernel, st_trace};
 use layland_model::{Duration, Rate, Task, counted};
@@ -49,6 +49,7 @@ pub(super) fn run(args: &InferArgs) -> Outcome {
     };
     let inferred = infer(&seen, wanted, &taking);
     if inferred.chosen.tasks.is_empty() {
+        seen.remarks.iter().for_each(|remark| terminal::warn(remark, None));
         return Err(nothing(name, &seen, &inferred));
     }
     tell(&seen, &inferred);
@@ -133,6 +134,27 @@ fn nothing(name: &str, seen: &Observation, inferred: &Inferred) -> Failure {
 fn tell(seen: &Observation, inferred: &Inferred) {
     for remark in &seen.remarks {
         terminal::warn(remark, None);
+    }
+    for estimate in &inferred.chosen.tasks {
+        let thread = called(&seen.threads[estimate.thread]);
+        if let Suspensions::Counted { jobs, longest } = &estimate.suspensions {
+            let jobs = counted(*jobs, "job");
+            terminal::warn(
+                &format!(
+                    "{thread} suspends itself within {jobs}, for up to {longest:#}, and not alike in all"
+                ),
+                Some("its suspensions count as execution: more than it needs, and never less"),
+            );
+        }
+        if let Some(StartUp { jobs, length, longest }) = estimate.start_up {
+            let jobs = counted(jobs, "job");
+            terminal::warn(
+                &format!(
+                    "left out the start of {thread}: {jobs} in {length:#}, of up to {longest:#}"
+                ),
+                None,
+            );
+        }
     }
     for thread in torn(seen, inferred) {
         let jobs = counted(thread.torn, "job");
@@ -263,6 +285,7 @@ fn document(file: &str, seen: &Observation, inferred: &Inferred, exit: Exit) -> 
         "source": {
             "dialect": seen.dialect,
             "lost_events": seen.lost,
+            "unrecorded_switches": seen.unrecorded,
             "inferred": chosen.by != Choice::Marks,
             "trustworthy": exit != Exit::Untrusted,
             "origin_ns": seen.origin_ns,
@@ -326,6 +349,13 @@ fn of_task(seen: &Observation, task: &Task, estimate: &Estimate, remarks: &[Stri
             "begun_before": thread.beheaded,
             "torn": thread.torn,
             "birth_or_death": thread.unlike,
+            "start_up": estimate.start_up.map(|start| json!({
+                "jobs": start.jobs,
+                "length_ns": start.length.ns(),
+                "max_execution_ns": start.longest.ns(),
+            })),
+            "suspending_jobs": thread.jobs.iter().filter(|job| !job.stretches.is_empty()).count(),
+            "waits_with_a_free_cpu": thread.tied,
             "late_and_run_on": run_on,
             "empty_periods": empty,
         },

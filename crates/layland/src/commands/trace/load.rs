@@ -5,11 +5,13 @@ use crate::ui::exit::{Exit, Failure};
 use crate::ui::files::LARGEST_TRACE;
 use crate::ui::input::{self, Set, SetArgs};
 use crate::ui::terminal;
-use layland_checker::{Evidence, Origin};
-use layland_interchange::kernel::{self, Decision, ReadError, ReadOptions, Threads, Wake};
+use layland_checker::{Demand, Evidence, Origin};
+use layland_interchange::kernel::{
+    self, Begins, Decision, Import, ReadError, ReadOptions, Threads, Unrecorded, Wake,
+};
 use layland_interchange::st_trace;
 use layland_model::{Duration, TaskId, TaskMap, Time};
-use layland_trace::{Foreign, Labels, Trace};
+use layland_trace::{Foreign, Labels, ThreadEvent, Trace};
 use std::io::Read;
 use std::process::Command;
 
@@ -32,7 +34,16 @@ pub(super) struct Loaded {
     pub until: Option<Time>,
     /// Whether it is a kernel's, which has no event for a job that waits for its predecessor.
     pub is_of_kernel: bool,
+    /// What decided how much its jobs needed.
+    pub demand: Demand,
     pub foreign: Vec<Foreign>,
+    /// What happened to threads under SCHED_DEADLINE, and which others came before them.
+    pub thread_events: Vec<ThreadEvent>,
+    pub above: Vec<Foreign>,
+    /// The switches that the kernel did not record.
+    pub unrecorded: Vec<Unrecorded>,
+    /// If there are such, and it is judged: the trace with the earliest and with the latest times that threads can have begun at.
+    pub extremes: Vec<Loaded>,
 }
 
 impl Loaded {
@@ -52,14 +63,22 @@ impl Loaded {
             origin: Origin::Known { since: Time::ZERO },
             until: None,
             is_of_kernel: false,
+            demand: Demand::Drawn,
             foreign: Vec::new(),
+            thread_events: Vec::new(),
+            above: Vec::new(),
+            unrecorded: Vec::new(),
+            extremes: Vec::new(),
         }
     }
 
     /// What is known of how it was made.
     pub(super) fn evidence(&self, latency: Duration) -> Evidence<'_> {
+        // With a latency it is a trace of a real machine, whatever wrote it.
+        let demand = if latency > Duration::ZERO { Demand::Bounded } else { self.demand };
         Evidence {
             origin: self.origin,
+            demand,
             is_inferred: self.is_inferred,
             hides_waiting: self.is_of_kernel,
             foreign: &self.foreign,
@@ -84,6 +103,21 @@ impl Loaded {
     /// What to end with: this, if the trace can be trusted.
     pub(super) fn exit(&self, exit: Exit) -> Exit {
         if self.is_trustworthy { exit } else { Exit::Untrusted }
+    }
+
+    /// What to end with: this, if the trace can be trusted and says so whenever the threads began of which that is known
+    /// up to an interval only.
+    pub(super) fn exit_with(&self, exit: Exit, of: impl Fn(&Loaded) -> Exit) -> Exit {
+        if self.extremes.iter().all(|extreme| of(extreme) == exit) {
+            return self.exit(exit);
+        }
+        terminal::warn(
+            "no verdict: it hangs on when a thread began, which the kernel did not record",
+            Some(
+                "record it again; `layland doctor` names the threads from which no switch is recorded",
+            ),
+        );
+        Exit::Untrusted
     }
 }
 
@@ -110,6 +144,19 @@ pub(super) enum Raw {
 
 pub(super) fn raw(name: &str) -> Result<Raw, Failure> {
     let bytes = bytes(name)?;
+    if is_perfetto(&bytes) {
+        return Err(Failure::input(format!("{name} is a trace of Perfetto, which is written and not read"))
+            .help(
+                "https://ui.perfetto.dev shows it; write JSON beside it, as `layland sim -o trace.json` does, or \
+                 keep the text that `layland trace record` wrote",
+            ));
+    }
+    if is_of_chrome(&bytes) {
+        return Err(Failure::input(format!("{name} is a trace of Chrome, which is not read"))
+            .help(
+                "record the kernel's scheduler as text: `layland trace record`, trace-cmd or perf",
+            ));
+    }
     if bytes.trim_ascii_start().starts_with(b"{") {
         return Ok(Raw::Json(bytes));
     }
@@ -131,6 +178,30 @@ pub(super) fn raw(name: &str) -> Result<Raw, Failure> {
     }))
 }
 
+/// Whether the bytes are packets of Perfetto from the first to the last: the field 1 of one message, with its length.
+fn is_perfetto(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    while let [0x0a, after @ ..] = rest {
+        let ends = after.iter().take(5).position(|&byte| byte < 0x80);
+        let Some(last) = ends else { return false };
+        let length = after[..=last]
+            .iter()
+            .rev()
+            .fold(0usize, |length, &byte| length << 7 | usize::from(byte & 0x7f));
+        let Some(next) = after[last + 1..].get(length..) else { return false };
+        rest = next;
+    }
+    !bytes.is_empty() && rest.is_empty()
+}
+
+/// Whether they are JSON of Chrome: an object with `traceEvents`, or a list of events with their phases.
+fn is_of_chrome(bytes: &[u8]) -> bool {
+    let head = bytes.trim_ascii_start();
+    let head = &head[..head.len().min(4096)];
+    let has = |word: &[u8]| head.windows(word.len()).any(|part| part == word);
+    head.starts_with(b"{") && has(b"\"traceEvents\"") || head.starts_with(b"[") && has(b"\"ph\"")
+}
+
 /// The regular expression of `--comm`.
 pub(super) fn pattern(comm: Option<&str>) -> Result<Option<regex::Regex>, Failure> {
     comm.map(regex::Regex::new)
@@ -143,7 +214,22 @@ pub(super) fn unread(name: &str, error: &ReadError) -> Failure {
     Failure::input(format!("{name}: {error}")).help(error.help())
 }
 
+/// The trace, to be looked at.
 pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, Failure> {
+    loaded(name, args, set, false)
+}
+
+/// The trace, to be judged: with what it would be if threads began at other times than it is taken for.
+pub(super) fn to_judge(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, Failure> {
+    loaded(name, args, set, true)
+}
+
+fn loaded(
+    name: &str,
+    args: &InputArgs,
+    set: Option<&Set>,
+    is_judged: bool,
+) -> Result<Loaded, Failure> {
     let text = match raw(name)? {
         Raw::Json(bytes) => return of_json(name, &bytes, set),
         Raw::Litmus(bytes) => return of_litmus(name, &bytes, set),
@@ -159,9 +245,21 @@ pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Lo
         None => Threads::Marked,
     };
     let origin_ns = args.origin.map(Duration::ns);
-    let import = kernel::read(&text, &ReadOptions { threads, origin_ns })
-        .map_err(|error| unread(name, &error))?;
-    Ok(Loaded {
+    let read = |begins| {
+        kernel::read(&text, &ReadOptions { threads, origin_ns, begins })
+            .map_err(|error| unread(name, &error))
+    };
+    let mut loaded = of_import(read(Begins::Likely)?);
+    if is_judged && !loaded.unrecorded.is_empty() {
+        for begins in [Begins::Earliest, Begins::Latest] {
+            loaded.extremes.push(of_import(read(begins)?));
+        }
+    }
+    Ok(loaded)
+}
+
+fn of_import(import: Import) -> Loaded {
+    Loaded {
         is_trustworthy: import.is_trustworthy(),
         trace: import.trace,
         labels: import.labels,
@@ -175,8 +273,13 @@ pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Lo
         origin: import.since.map_or(Origin::Unknown, |since| Origin::Known { since }),
         until: import.until,
         is_of_kernel: true,
+        demand: Demand::Bounded,
         foreign: import.foreign,
-    })
+        thread_events: import.thread_events,
+        above: import.above,
+        unrecorded: import.unrecorded,
+        extremes: Vec::new(),
+    }
 }
 
 fn of_json(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Failure> {
@@ -226,7 +329,7 @@ fn of_litmus(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Fail
         labels = Labels { cpus: labels.cpus.max(of_set.cpus), ..of_set };
     }
     let loaded = Loaded::complete(trace, labels, Some("LITMUS^RT"));
-    Ok(Loaded { origin: Origin::Unknown, ..loaded })
+    Ok(Loaded { origin: Origin::Unknown, demand: Demand::Bounded, ..loaded })
 }
 
 fn bytes(name: &str) -> Result<Vec<u8>, Failure> {
@@ -235,7 +338,13 @@ fn bytes(name: &str) -> Result<Vec<u8>, Failure> {
     let read = if name == "-" {
         read(&mut std::io::stdin().lock())
     } else {
-        std::fs::File::open(name).and_then(|mut file| read(&mut file))
+        // What is too large is refused before it is read, where its size is known.
+        match std::fs::metadata(name) {
+            Ok(about) if about.is_file() && about.len() > LARGEST_TRACE => {
+                return Err(too_large(name));
+            }
+            Ok(_) | Err(_) => std::fs::File::open(name).and_then(|mut file| read(&mut file)),
+        }
     };
     match read {
         Ok(_) if bytes.len() as u64 > LARGEST_TRACE => Err(too_large(name)),

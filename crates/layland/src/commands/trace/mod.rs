@@ -4,6 +4,7 @@ mod args;
 mod infer;
 mod load;
 mod record;
+mod reserved;
 mod show;
 
 use crate::ui::exit::Outcome;

@@ -2,6 +2,7 @@
 
 use super::args::{DiffArgs, StatsArgs, TraceCheckArgs, TraceConvertArgs, TraceFormat, ViewArgs};
 use super::load::{self, Loaded};
+use super::reserved;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::output::{FileKind, Output};
@@ -10,11 +11,11 @@ use crate::ui::table::{self, figures};
 use crate::ui::{chart, files, names, terminal};
 use layland_checker::{as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;
-use layland_model::{Duration, ScheduleRule, counted};
+use layland_model::{Duration, Index, ScheduleRule, counted};
 use layland_policy::Registry;
 use layland_report::{Line, Severity};
 use layland_trace::diff::{Comparison, context, diff as compare};
-use layland_trace::{Summary, Trace};
+use layland_trace::{JobRecord, Summary, TaskSummary, Trace};
 use serde_json::json;
 use std::borrow::Cow;
 use std::path::Path;
@@ -68,23 +69,44 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     if args.latency < Duration::ZERO {
         return Err(Failure::usage("a latency is not negative"));
     }
-    let loaded = load::load(&args.file, &args.input, Some(&set))?;
+    let loaded = load::to_judge(&args.file, &args.input, Some(&set))?;
     loaded.tell();
+    let mut is_deadline = false;
     let rule = match &args.policy {
         None => ScheduleRule::None,
         Some(spec) => {
             let spec = names::one(registry, spec)?;
+            is_deadline = spec.split(':').next() == Some("dl");
             let built = registry.build(&spec, &set.system);
             built.map_err(|error| Failure::usage(error.to_string()))?.rule()
         }
     };
-    if args.policy.is_some() && rule == ScheduleRule::None {
+    let reservations = |loaded: &Loaded| {
+        is_deadline.then(|| reserved::judge(loaded, &set.system, args.latency)).flatten()
+    };
+    let judged = reservations(&loaded);
+    if is_deadline && judged.is_none() {
+        terminal::warn("no thread of the set is under SCHED_DEADLINE in this trace", None);
+    } else if args.policy.is_some() && !is_deadline && rule == ScheduleRule::None {
         terminal::warn("this policy promises nothing that a trace can be held to", None);
+    }
+    if let Some(doubts) = judged.as_ref().and_then(reserved::Judged::doubts) {
+        let help = "a period is certain after a sleep of a whole deadline, or a replenishment";
+        terminal::warn(&doubts, Some(help));
     }
     let evidence = loaded.evidence(args.latency);
     let report = check_with(&loaded.trace, &set.system, &rule, MOST_SHOWN, &evidence);
     let missed = missed(&as_the_set_says(&loaded.trace, &set.system, &rule, &evidence));
-    let exit = loaded.exit(if report.is_clean() { Exit::Yes } else { Exit::No });
+    let verdict = |is_clean: bool, judged: Option<&reserved::Judged>| {
+        let of_set = if is_clean { Exit::Yes } else { Exit::No };
+        Exit::worst([of_set].into_iter().chain(judged.map(reserved::Judged::exit)))
+    };
+    let exit = verdict(report.is_clean(), judged.as_ref());
+    let exit = loaded.exit_with(exit, |extreme| {
+        let evidence = extreme.evidence(args.latency);
+        let report = check_with(&extreme.trace, &set.system, &rule, 0, &evidence);
+        verdict(report.is_clean(), reservations(extreme).as_ref())
+    });
     let beyond = if args.latency > Duration::ZERO {
         format!(" beyond {:#}", args.latency)
     } else {
@@ -102,6 +124,7 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             "count": report.count,
             "caused_by_others": report.foreign,
             "missed": missed,
+            "reservations": judged.as_ref().map(reserved::Judged::document),
             "source": source(&loaded),
             "exit": exit,
         });
@@ -121,6 +144,9 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             String::new()
         };
         terminal::result(&format!("{}: {verdict}{first}{beyond}{rest}\n{missed}", args.file))?;
+        if let Some(judged) = &judged {
+            terminal::result(&judged.text(false, &beyond))?;
+        }
     }
     Ok(exit)
 }
@@ -130,12 +156,13 @@ fn missed(trace: &Trace) -> u64 {
 }
 
 /// The trace as the set says, with a warning if it says something else itself.
-fn held_to(set: Option<&Set>, mut loaded: Loaded) -> Loaded {
+fn held_to(set: Option<&Set>, mut loaded: Loaded, warns: bool) -> Loaded {
     let Some(set) = set else { return loaded };
     let evidence = loaded.evidence(Duration::ZERO);
     let (trace, rule) = (&loaded.trace, ScheduleRule::None);
     if let Cow::Owned(corrected) = as_the_set_says(trace, &set.system, &rule, &evidence) {
-        if trace.jobs.iter().zip(&corrected.jobs).any(|(own, said)| own.job != said.job) {
+        let differs = |(own, said): (&JobRecord, &JobRecord)| own.job != said.job;
+        if warns && trace.jobs.iter().zip(&corrected.jobs).any(differs) {
             terminal::warn(
                 "the trace contradicts the set, whose deadlines count here",
                 Some("layland trace check says where"),
@@ -151,6 +178,7 @@ fn source(loaded: &Loaded) -> serde_json::Value {
     json!({
         "dialect": loaded.dialect,
         "lost_events": loaded.lost,
+        "unrecorded_switches": loaded.unrecorded.len(),
         "inferred": loaded.is_inferred,
         "trustworthy": loaded.is_trustworthy,
         "origin_ns": loaded.origin_ns,
@@ -173,9 +201,12 @@ fn latencies(loaded: &Loaded) -> Option<[Duration; 4]> {
 
 pub(super) fn stats(args: &StatsArgs) -> Outcome {
     let set = load::set(&args.input)?;
-    let loaded = load::load(&args.file, &args.input, set.as_ref())?;
+    let mut loaded = load::to_judge(&args.file, &args.input, set.as_ref())?;
     loaded.tell();
-    let loaded = held_to(set.as_ref(), loaded);
+    let extremes = std::mem::take(&mut loaded.extremes);
+    let held = extremes.into_iter().map(|extreme| held_to(set.as_ref(), extreme, false));
+    let extremes = held.collect();
+    let loaded = Loaded { extremes, ..held_to(set.as_ref(), loaded, true) };
     if args.json {
         let summary = summary(&loaded);
         let latencies = latencies(&loaded).map(|all| all.map(Duration::ns));
@@ -201,9 +232,20 @@ pub(super) fn stats(args: &StatsArgs) -> Outcome {
 pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
     let summary = summary(loaded);
     let style = table::Style { ascii, colours: terminal::colours() };
+    let mut due: Vec<bool> = vec![false; summary.tasks.len()];
+    for record in &loaded.trace.jobs {
+        if let Some(due) = due.get_mut(record.job.id.task.index()) {
+            *due |= record.job.deadline != NO_DEADLINE;
+        }
+    }
+    let shown = |of: &TaskSummary, is_due: bool| {
+        let all = figures(of);
+        Some(if is_due || of.released == 0 { all } else { without_deadlines(all) })
+    };
+    let tasks = summary.tasks.iter().zip(&due);
     let mut rows: Vec<table::Row> =
-        summary.tasks.iter().map(|task| (task.name.clone(), Some(figures(task)))).collect();
-    rows.push(("all".to_owned(), Some(figures(&summary.total))));
+        tasks.map(|(task, &is_due)| (task.name.clone(), shown(task, is_due))).collect();
+    rows.push(("all".to_owned(), shown(&summary.total, due.contains(&true))));
     let mut text = format!("{}\n", table::tasks(&rows, style));
     if let Some([min, median, p99, max]) = latencies(loaded) {
         text += &format!(
@@ -216,9 +258,13 @@ pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
     }
     if let Some(dialect) = loaded.dialect {
         text += &format!(
-            "{dialect}, {} events lost, {} decisions\n",
+            "{dialect}, {} events lost, {} decisions{}\n",
             loaded.lost,
-            loaded.decisions.len()
+            loaded.decisions.len(),
+            match loaded.unrecorded.len() {
+                0 => String::new(),
+                count => format!(", {} not recorded", counted(count, "switch")),
+            }
         );
     }
     terminal::result(&text)?;
@@ -226,7 +272,16 @@ pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
 }
 
 fn verdict(loaded: &Loaded, summary: &Summary) -> Exit {
-    loaded.exit(if summary.total.missed == 0 { Exit::Yes } else { Exit::No })
+    let of = |missed: u64| if missed == 0 { Exit::Yes } else { Exit::No };
+    loaded.exit_with(of(summary.total.missed), |extreme| of(missed(&extreme.trace)))
+}
+
+/// The figures of deadlines, where no job of a task has one.
+fn without_deadlines(figures: [String; 9]) -> [String; 9] {
+    let [jobs, _, _, _, rest @ ..] = figures;
+    let [p50, p99, most, preemptions, migrations] = rest;
+    let none = || "-".to_owned();
+    [jobs, none(), none(), none(), p50, p99, most, preemptions, migrations]
 }
 
 pub(super) fn convert(args: &TraceConvertArgs) -> Outcome {

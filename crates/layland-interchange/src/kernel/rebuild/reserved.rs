@@ -1,0 +1,93 @@
+//! What happened to the threads of tasks while they were under SCHED_DEADLINE.
+
+use super::super::line::{Event, EventKind, Left, Thread};
+use super::super::threads::Tasks;
+use super::lives::{IDLE, is_throttled};
+use super::{Clock, Cpus};
+use layland_model::{Index, TaskId};
+use layland_trace::{Foreign, Lost, ThreadEvent, ThreadEventKind};
+use std::collections::BTreeMap;
+
+/// As the kernel counts.
+const DEADLINE: Option<i32> = Some(-1);
+
+/// The threads of tasks, and which other threads came before them, both in the order of time.
+#[derive(Default)]
+pub(super) struct Reserved {
+    pub(super) events: Vec<ThreadEvent>,
+    /// Threads that are no tasks, of SCHED_DEADLINE or of the kernel to stop a CPU.
+    pub(super) above: Vec<Foreign>,
+}
+
+pub(super) fn reserved(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Reserved {
+    let mut reserved = Reserved::default();
+    // By task: whether it is under SCHED_DEADLINE, as far as is known, and on which CPU it is.
+    let mut is_reserved = vec![false; tasks.names.len()];
+    let mut on: Vec<Option<u32>> = vec![None; tasks.names.len()];
+    // What a CPU has, and since when.
+    let mut holders: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
+    for event in events {
+        let at = clock.clamped(event.at);
+        let mut push = |task: TaskId, kind| reserved.events.push(ThreadEvent { at, task, kind });
+        match &event.kind {
+            EventKind::Wake { thread, .. } => {
+                if let Some(task) = tasks.of(thread.pid)
+                    && thread.priority == DEADLINE
+                    && on[task.index()].is_none()
+                {
+                    is_reserved[task.index()] = true;
+                    push(task, ThreadEventKind::WokeUp);
+                }
+            }
+            EventKind::Switch { prev, left, next } => {
+                let since = holders.insert(event.cpu, (next.pid, event.at));
+                if let Some(task) = tasks.of(prev.pid) {
+                    let place = task.index();
+                    if prev.priority == DEADLINE {
+                        // It was reserved while it ran, or its beginning is missing.
+                        if !is_reserved[place] || on[place] != Some(event.cpu) {
+                            push(task, ThreadEventKind::Unknown);
+                        }
+                        is_reserved[place] = true;
+                        let lost = match left {
+                            Left::Sleeping | Left::Blocked | Left::Dead => Lost::Slept,
+                            Left::Runnable if is_throttled(*prev, *left, *next) => Lost::Throttled,
+                            Left::Runnable => Lost::Preempted,
+                        };
+                        push(task, ThreadEventKind::LostCpu(lost));
+                    } else if std::mem::take(&mut is_reserved[place]) {
+                        push(task, ThreadEventKind::Unknown);
+                    }
+                    on[place] = None;
+                } else if let Some((pid, since)) = since
+                    && pid == prev.pid
+                    && is_above(prev)
+                    && let Some(cpu) = cpus.known(event.cpu)
+                {
+                    let (start, thread) = (clock.clamped(since), prev.comm.to_owned());
+                    reserved.above.push(Foreign { cpu, start, end: at, thread });
+                }
+                if let Some(task) = tasks.of(next.pid) {
+                    let place = task.index();
+                    on[place] = Some(event.cpu);
+                    if next.priority == DEADLINE {
+                        is_reserved[place] = true;
+                        let was_free = prev.pid == IDLE || !is_above(prev);
+                        let cpu = cpus.id(event.cpu);
+                        push(task, ThreadEventKind::GotCpu { cpu, was_free });
+                    } else if std::mem::take(&mut is_reserved[place]) {
+                        push(task, ThreadEventKind::Unknown);
+                    }
+                }
+            }
+            EventKind::Migrate { .. } | EventKind::Mark(_) | EventKind::Other => {}
+        }
+    }
+    reserved
+}
+
+/// Whether a thread is of the class SCHED_DEADLINE or above it.
+fn is_above(thread: &Thread) -> bool {
+    let stops = thread.comm.starts_with("migration/") || thread.comm.starts_with("stopper/");
+    thread.priority == DEADLINE || stops
+}

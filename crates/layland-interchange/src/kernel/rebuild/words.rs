@@ -1,0 +1,114 @@
+//! What is doubtful about a text, in words: what it lacks, and where it says so.
+
+use super::super::line::Lines;
+use super::super::threads::Tasks;
+use super::lives::{Life, Misfit, Missed};
+use layland_model::Index;
+
+/// So many of a kind are told besides the first.
+const MOST_TOLD: usize = 4;
+
+/// A time of the trace's clock, as its lines have it.
+fn seconds(at: i64) -> String {
+    let (seconds, rest) = (at.div_euclid(1_000_000_000), at.rem_euclid(1_000_000_000));
+    if rest % 1_000 == 0 {
+        format!("{seconds}.{:06} s", rest / 1_000)
+    } else {
+        format!("{seconds}.{rest:09} s")
+    }
+}
+
+/// The name of a thread, which the line of an idle CPU and a tool that forgot it do not have.
+pub(super) fn called(comm: &str) -> &str {
+    match comm {
+        "" | "<idle>" => "<idle>",
+        comm => comm,
+    }
+}
+
+/// Where the kernel did not record that a task got its CPU, in words.
+pub(super) fn unrecorded_words(missed: &[Missed<'_>], tasks: &Tasks) -> Vec<String> {
+    let Some(first) = missed.first() else { return Vec::new() };
+    let word = |missed: &Missed<'_>| {
+        let name = &tasks.names[missed.task.index()];
+        let (cpu, from) = (missed.cpu, called(missed.from));
+        let (after, by) = (seconds(missed.after), seconds(missed.by));
+        format!("`{name}` began on CPU {cpu} after `{from}` between {after} and {by}")
+    };
+    let times = match missed.len() {
+        1 => "1 switch to a task is not recorded, and nothing is lost".to_owned(),
+        count => {
+            format!("{count} switches to tasks are not recorded, and nothing is lost; the first")
+        }
+    };
+    vec![format!("{times}: {}", word(first))]
+}
+
+/// What a text lacks, in words.
+pub(super) fn damages(lines: &Lines, misfits: &[Misfit<'_>]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if lines.lost > 0 {
+        remarks.push(format!("the kernel dropped {} events: use a larger buffer", lines.lost));
+    }
+    if let Some(first) = misfits.first() {
+        let Misfit { at, cpu, leaves, had } = *first;
+        let each = match misfits.len() {
+            1 => "1 switch does not fit the one before it".to_owned(),
+            count => format!("{count} switches do not fit the ones before them, the first"),
+        };
+        let (leaves, had) = (called(leaves), called(had));
+        let at = seconds(at);
+        remarks.push(format!("{each}: at {at} `{leaves}` leaves CPU {cpu}, which `{had}` had"));
+        let others: Vec<String> = misfits
+            .iter()
+            .skip(1)
+            .take(MOST_TOLD)
+            .map(|misfit| {
+                format!(
+                    "`{}` on CPU {} at {}",
+                    called(misfit.leaves),
+                    misfit.cpu,
+                    seconds(misfit.at)
+                )
+            })
+            .collect();
+        if !others.is_empty() {
+            let more = misfits.len() - 1 - others.len();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            remarks.push(format!("others that do not fit: {}{more}", others.join(", ")));
+        }
+    }
+    if let Some((from, to)) = lines.gap() {
+        let (from, to) = (seconds(from), seconds(to));
+        remarks.push(format!("there is no event from {from} to {to}: are these two traces?"));
+    }
+    if let Some(line) = lines.first_unknown {
+        let count = lines.unknown;
+        remarks.push(format!("{count} lines are no events, the first is line {line}"));
+    }
+    remarks
+}
+
+pub(super) fn remarks(
+    lines: &Lines,
+    tasks: &Tasks,
+    lives: &[Life],
+    misfits: &[Misfit<'_>],
+) -> Vec<String> {
+    let mut remarks = damages(lines, misfits);
+    if !tasks.doubles.is_empty() {
+        let pids: Vec<String> = tasks.doubles.iter().map(u32::to_string).collect();
+        remarks.push(format!(
+            "threads {} have the name of a task whose thread is another one: left out",
+            pids.join(", ")
+        ));
+    }
+    let absent: Vec<&str> = (tasks.names.iter().zip(lives))
+        .filter(|(_, life)| life.runs.is_empty())
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !absent.is_empty() {
+        remarks.push(format!("no thread of {} runs in this trace", absent.join(", ")));
+    }
+    remarks
+}

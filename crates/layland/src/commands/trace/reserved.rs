@@ -1,0 +1,170 @@
+//! `layland trace check -p dl`: whether threads under SCHED_DEADLINE got what they have reserved.
+
+use super::load::Loaded;
+use crate::ui::exit::Exit;
+use crate::ui::table;
+use layland_checker::reservations::{
+    Client, Judgement, Kept, Recorded, Reserved, ServerEvent, reservations,
+};
+use layland_model::{CpuId, Duration, System, Time, counted};
+use serde_json::{Value, json};
+
+/// So many breaches are shown.
+const MOST_SHOWN: usize = 20;
+
+/// The judgement of the threads of a set.
+pub(super) struct Judged<'a> {
+    system: &'a System,
+    pub judgement: Judgement,
+}
+
+/// Judges the threads of the set, if any of them was under SCHED_DEADLINE.
+pub(super) fn judge<'a>(
+    loaded: &Loaded,
+    system: &'a System,
+    latency: Duration,
+) -> Option<Judged<'a>> {
+    if loaded.thread_events.is_empty() {
+        return None;
+    }
+    let clients = system.tasks.iter().map(|(id, task)| Client {
+        name: task.name.to_string(),
+        reserved: Reserved {
+            runtime: Duration::from_ns(task.reservation().ns()),
+            deadline: task.deadline,
+            period: task.period,
+        },
+        cpus: system.allowed_cpus(id),
+        reclaims: task.reclaim,
+    });
+    let unknown: Vec<(CpuId, Time, Time)> = loaded
+        .unrecorded
+        .iter()
+        .map(|missed| (missed.cpu, missed.after, missed.by.max(missed.after)))
+        .collect();
+    let recorded = Recorded {
+        events: &loaded.thread_events,
+        above: &loaded.above,
+        others: &loaded.foreign,
+        unknown: &unknown,
+        over: loaded.trace.over,
+        latency,
+    };
+    let clients = clients.collect();
+    Some(Judged { system, judgement: reservations(&clients, &recorded, MOST_SHOWN) })
+}
+
+impl Judged<'_> {
+    pub(super) fn exit(&self) -> Exit {
+        if self.judgement.count > 0 {
+            return Exit::No;
+        }
+        let is_unknown = |kept| kept == Kept::Unknown;
+        match self.judgement.accounts.values().any(|account| is_unknown(account.verdict())) {
+            true => Exit::Unknown,
+            false => Exit::Yes,
+        }
+    }
+
+    /// One line for each thread, then what was broken.
+    pub(super) fn text(&self, ascii: bool, beyond: &str) -> String {
+        let style = table::Style { ascii, colours: crate::ui::terminal::colours() };
+        let rows = self.system.tasks.iter().map(|(id, task)| {
+            let account = &self.judgement.accounts[id];
+            let count = |count: u64| count.to_string();
+            [
+                task.name.to_string(),
+                format!("{:#}/{:#}", Duration::from_ns(task.reservation().ns()), task.period),
+                count(account.periods),
+                count(account.served),
+                count(account.short),
+                if account.periods > 0 { format!("{:#}", account.most) } else { "-".to_owned() },
+                count(account.throttled),
+                count(account.passed_over),
+                word(account.verdict()).to_owned(),
+            ]
+        });
+        let headings = [
+            "thread",
+            "reserved",
+            "periods",
+            "served",
+            "short",
+            "most",
+            "throttled",
+            "passed over",
+            "kept",
+        ];
+        let table = table::plain(headings, rows, style);
+        let judgement = self.judgement.to_string();
+        let (first, rest) = match judgement.split_once('\n') {
+            Some((first, rest)) => (first, format!("\n{rest}")),
+            None => (judgement.as_str(), String::new()),
+        };
+        format!("{table}\n{first} of reservations{beyond}{rest}\n")
+    }
+
+    /// The same, for JSON.
+    pub(super) fn document(&self) -> Value {
+        let threads: Vec<Value> = self
+            .system
+            .tasks
+            .iter()
+            .map(|(id, task)| {
+                let account = &self.judgement.accounts[id];
+                json!({
+                    "thread": task.name,
+                    "kept": word(account.verdict()),
+                    "periods": account.periods,
+                    "served": account.served,
+                    "short": account.short,
+                    "exceeded": account.exceeded,
+                    "most_ns": account.most.ns(),
+                    "throttled": account.throttled,
+                    "replenished": account.replenished,
+                    "passed_over": account.passed_over,
+                })
+            })
+            .collect();
+        let event = |event: &ServerEvent| {
+            let kind = if event.replenished.is_some() { "replenished" } else { "throttled" };
+            json!({
+                "at_ns": event.at.ns(),
+                "thread": self.system.tasks[event.task].name,
+                "kind": kind,
+                "deadline_ns": event.replenished.map(Time::ns),
+            })
+        };
+        let breaches: Vec<String> =
+            self.judgement.breaches.iter().map(ToString::to_string).collect();
+        json!({
+            "threads": threads,
+            "breaches": breaches,
+            "count": self.judgement.count,
+            "events": self.judgement.events.iter().map(event).collect::<Vec<Value>>(),
+        })
+    }
+
+    /// What is not known, for a warning.
+    pub(super) fn doubts(&self) -> Option<String> {
+        let unknown = self
+            .judgement
+            .accounts
+            .iter()
+            .filter(|(_, account)| account.verdict() == Kept::Unknown);
+        let names: Vec<String> =
+            unknown.map(|(id, _)| format!("`{}`", self.system.tasks[id].name)).collect();
+        (!names.is_empty()).then(|| {
+            let threads = counted(names.len(), "thread");
+            format!("no server period of {threads} is certain: {}", names.join(", "))
+        })
+    }
+}
+
+fn word(kept: Kept) -> &'static str {
+    match kept {
+        Kept::Yes => "yes",
+        Kept::No => "no",
+        Kept::Unknown => "unknown",
+    }
+}
