@@ -114,6 +114,7 @@ fn shows(reason: &Reason) -> bool {
         | Reason::PriorityOrder(_)
         | Reason::AcceptedBy(_)
         | Reason::MayBeLate(_)
+        | Reason::DoesNotFit(..)
         | Reason::Holds(_)
         | Reason::JobPattern { .. }
         | Reason::GaveUp(_)

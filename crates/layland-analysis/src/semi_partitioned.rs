@@ -21,8 +21,8 @@ use crate::{
     Certify, Citation, Finding, Reason, Refusal, SchedulabilityTest, Shortcuts, Subject, TestKind,
     Verdict,
 };
-use layland_model::{Algorithm, SplitOrder, Splitting, System};
-use layland_offline::split;
+use layland_model::{Algorithm, CpuSet, Piece, SplitOrder, Splitting, System, TaskMap};
+use layland_offline::{split, splitting};
 
 const ASSUMED: &[Assumption] = &[
     OneCluster,
@@ -139,6 +139,22 @@ pub fn in_order(
     Assumption::check_all(ASSUMED, system)?;
     NoCacheDelay.check(system)?;
     Ok(find(system, splitting, order))
+}
+
+/// The finding on a valid system whose tasks are in these pieces already.
+///
+/// # Errors
+/// As [`in_order`].
+pub fn in_pieces(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<Finding, Refusal> {
+    Assumption::check_all(ASSUMED, system)?;
+    NoCacheDelay.check(system)?;
+    Ok(match splitting::keeps(system, pieces) {
+        Ok(()) => Finding::new(Verdict::Yes, Reason::Split(pieces.clone())),
+        Err((task, cpu)) => {
+            let reason = Reason::DoesNotFit(task, CpuSet::single(cpu));
+            Finding::new(Verdict::Unknown, reason)
+        }
+    })
 }
 
 fn find(system: &System, splitting: Splitting, order: SplitOrder) -> Finding {

@@ -3,7 +3,7 @@
 use crate::{
     Assumption, Certify, Citation, Finding, Refusal, ResponseBound, Tardiness, TestKind, Verdict,
 };
-use layland_model::{Algorithm, System, TaskMap};
+use layland_model::{Algorithm, Order, System, TaskMap};
 
 /// What a test's *yes* promises; a *no* denies just that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub enum Subject {
     SomeScheduler,
     /// Every deadline is met by EDF on each CPU of some partition.
     SomePartition,
+    /// Every deadline is met by fixed priorities in this order on each CPU of some partition.
+    SomePartitionUnder(Order),
     /// Every deadline is met by some fixed priorities.
     SomePriorities,
     /// The tasks are admitted under these algorithms. That says nothing about deadlines.
@@ -35,7 +37,10 @@ impl Subject {
             | Subject::Covered(algorithms)
             | Subject::Unsound(algorithms, _)
             | Subject::Admission(algorithms) => algorithms,
-            Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => &[],
+            Subject::SomeScheduler
+            | Subject::SomePartition
+            | Subject::SomePartitionUnder(_)
+            | Subject::SomePriorities => &[],
         }
     }
 }

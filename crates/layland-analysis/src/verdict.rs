@@ -225,6 +225,8 @@ pub enum Reason {
     AcceptedBy(&'static str),
     /// Jobs of this task may be late, for all that the test can say.
     MayBeLate(TaskId),
+    /// These CPUs do not take what this task has there, beside what is on them.
+    DoesNotFit(TaskId, CpuSet),
     /// A condition without numbers holds, in words.
     Holds(&'static str),
     /// The jobs of a busy period were counted, and whether each can be given a priority.
@@ -340,6 +342,9 @@ impl Reason {
             Reason::MayBeLate(task) => {
                 format!("nothing keeps the jobs of {} from being late", name(task))
             }
+            Reason::DoesNotFit(task, cpus) => {
+                format!("what {} has on CPU {cpus} does not fit beside the others", name(task))
+            }
             Reason::Holds(what) => (*what).to_owned(),
             Reason::JobPattern { jobs, placed } => {
                 let what = match placed {
@@ -353,6 +358,27 @@ impl Reason {
             Reason::PatternMayNotOccur => "it fails if the worst releases coincide, which these \
                  offsets or release times may exclude"
                 .to_owned(),
+        }
+    }
+}
+
+impl Reason {
+    /// The task and the CPUs that it is about, as far as it names them.
+    pub fn place(&self) -> (Option<TaskId>, Option<&CpuSet>) {
+        match self {
+            Reason::Compared(comparison) => (comparison.scope.task, comparison.scope.cpus.as_ref()),
+            Reason::DoesNotFit(task, cpus) => (Some(*task), Some(cpus)),
+            Reason::NoBound(task, _) | Reason::MayBeLate(task) => (Some(*task), None),
+            Reason::NoneCanBeLowest(tasks) => (tasks.last().copied(), None),
+            Reason::Partition(_)
+            | Reason::Split(_)
+            | Reason::NotPartitioned(_)
+            | Reason::PriorityOrder(_)
+            | Reason::AcceptedBy(_)
+            | Reason::Holds(_)
+            | Reason::JobPattern { .. }
+            | Reason::GaveUp(_)
+            | Reason::PatternMayNotOccur => (None, None),
         }
     }
 }

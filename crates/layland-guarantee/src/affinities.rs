@@ -80,6 +80,6 @@ pub(crate) fn verdict_without(
         return None;
     }
     let free = Cow::Owned(without_affinities(system));
-    let found = verdict(policy, free, &options.for_another_system());
+    let found = verdict(policy, free, &options.for_another_system(), None);
     found.refused.is_none().then_some(found.verdict)
 }

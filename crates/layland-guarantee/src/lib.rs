@@ -11,7 +11,7 @@
 //! 4. the tests about the policy run, and those about any scheduler: the first that says *no* or *yes*
 //!    decides;
 //! 5. each task gets its smallest response or tardiness bound;
-//! 6. if asked, the [`Margin`]: by how much all WCETs could grow;
+//! 6. if asked, the [`Margin`]: by how much all WCETs could grow in what the policy makes of the system;
 //! 7. if tasks have affinities, the verdict without them, to tell what they cost.
 //!
 //! Long because a policy, its views, its tests and its bounds come together here.
@@ -37,6 +37,7 @@ mod about;
 pub mod admission;
 mod affinities;
 mod chains;
+mod kept;
 mod margin;
 mod memo;
 mod optimal;
@@ -48,21 +49,22 @@ mod views;
 
 pub use affinities::{Affinities, affinities, has_affinities, without_affinities};
 pub use chains::{ChainBound, chain_bounds};
-pub use margin::{Margin, scaled};
+pub use margin::{Margin, Stop, scaled, verdict_at};
 pub use placed::placed;
 pub use proven::{Analysed, Proven};
 pub use stated::Stated;
 
 use about::{ABOUT_SOME_SCHEDULER, ADMISSIONS, About, OF_CACHES, Places, is_of_caches};
+use kept::Kept;
 use layland_analysis::deadline::admission::{self as bandwidth, Limit};
 use layland_analysis::overheads::{Inflated, Inflation, inflate_placed};
 use layland_analysis::{
     Assumption, Finding, Reason, Refusal, ResponseBound, SchedulabilityTest, Subject, Tardiness,
-    TestKind, Verdict, catalogue, semi_partitioned,
+    TestKind, Verdict, catalogue, mixed, semi_partitioned,
 };
 use layland_model::{
-    Algorithm, Behaviour, Duration, Form, JobOrder, OnMiss, Rate, ScheduleRule, SplitOrder, System,
-    Task, TaskId, TaskMap,
+    Algorithm, Behaviour, Duration, Form, JobOrder, OnMiss, Order, Piece, Rate, ScheduleRule,
+    SplitOrder, System, Task, TaskId, TaskMap,
 };
 use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
 use margin::margin;
@@ -358,7 +360,7 @@ impl<'a> Assessor<'a> {
         let Assessor { registry, system, options, memo } = self;
         let (info, policy_options) = registry.parse(spec)?;
         let policy = Asked { spec, info, options: policy_options, memo };
-        let mut found = verdict(&policy, Cow::Borrowed(*system), options);
+        let mut found = verdict(&policy, Cow::Borrowed(*system), options, None);
         if options.wanted.more.has_margin() && found.refused.is_none() {
             found.margin = margin(&policy, system, options, found.verdict);
         }
@@ -376,8 +378,14 @@ impl<'a> Assessor<'a> {
             Subject::Algorithms(_)
             | Subject::Covered(_)
             | Subject::Unsound(..)
+            | Subject::SomePartitionUnder(_)
             | Subject::Admission(_) => false,
         })
+    }
+
+    /// The finding on partitions of the system under fixed priorities in this order: a search that takes its time.
+    pub fn some_partition_under(&self, order: Order) -> Vec<Said> {
+        self.said_about(|subject| *subject == Subject::SomePartitionUnder(order))
     }
 
     /// The part of [`whatever_the_policy`](Self::whatever_the_policy) that rules out every scheduler.
@@ -429,11 +437,12 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// [`assess`] of the system as it is, without a margin.
+/// [`assess`] of the system as it is, without a margin; where something is kept, with what was decided for other WCETs.
 pub(crate) fn verdict<'a>(
     asked: &Asked<'_, 'a>,
     system: Cow<'a, System>,
     options: &AssessOptions,
+    kept: Option<&Kept<'_>>,
 ) -> Assessment {
     let system = &system;
     let mut found = Assessment {
@@ -449,8 +458,15 @@ pub(crate) fn verdict<'a>(
         proven: None,
         without_affinities: None,
     };
-    let policy = match asked.info.build(system, &asked.options.for_its_rule()) {
-        Ok(policy) => policy,
+    let rule = match kept {
+        Some(kept) => kept.rule_for(asked, system),
+        None => {
+            let built = asked.info.build(system, &asked.options.for_its_rule());
+            built.map(|policy| policy.rule())
+        }
+    };
+    let rule = match rule {
+        Ok(rule) => rule,
         Err(refusal) => {
             found.verdict = Verdict::No;
             found.reasons.push(format!("the policy refuses the set: {refusal}"));
@@ -458,7 +474,6 @@ pub(crate) fn verdict<'a>(
             return found;
         }
     };
-    let rule = policy.rule();
     let placed = placed_anew(system, &rule).map_or_else(|| system.clone(), Cow::Owned);
     let inflated = match (&rule, system.platform.overheads.without_reloads().is_zero()) {
         // Its jobs preempt when they run out of laxity, too, which it finds by their WCETs without what is added.
@@ -520,7 +535,8 @@ pub(crate) fn verdict<'a>(
     // Who comes first, and when jobs count as due, was decided by the WCETs without what is added.
     let has_other_classes =
         matches!(algorithm, Algorithm::TopFirst(_) | Algorithm::FairLateness) && inflated.is_some();
-    let theory = if has_other_classes { Vec::new() } else { theory };
+    let is_other = kept.is_some_and(|kept| !kept.is_of_the_algorithm(asked, system));
+    let theory = if has_other_classes || is_other { Vec::new() } else { theory };
     let analysed = match inflated {
         Some(Inflated { system, tasks }) => {
             found.inflation = Some(tasks);
@@ -588,6 +604,7 @@ pub(crate) fn verdict<'a>(
             | Subject::Unsound(..)
             | Subject::SomeScheduler
             | Subject::SomePartition
+            | Subject::SomePartitionUnder(_)
             | Subject::SomePriorities
             | Subject::Admission(_) => false,
         });
@@ -606,6 +623,8 @@ pub(crate) fn verdict<'a>(
     let all = about_some.union(of_split).union(*ABOUT_SOME_SCHEDULER).without(*ADMISSIONS);
     let others = if counts_reloads { all } else { all.without(*OF_CACHES) };
     let tells = options.tells();
+    let orders = kept.and_then(|kept| kept.orders.as_ref());
+    let kept_pieces = kept.and_then(|_| pieces_of(&rule));
     // What is not admitted does not run, whatever the other tests say of it.
     for at in ADMISSIONS.iter().chain(others.iter()) {
         let test = &catalogue::TESTS[at];
@@ -614,7 +633,22 @@ pub(crate) fn verdict<'a>(
             Subject::SomeScheduler if !covered_only && options.has(test.name) => {
                 said(&known, at, tells)
             }
+            Subject::Covered(_) if orders.is_some() => match orders {
+                Some(orders) if test.name == orders.test() && options.has(test.name) => {
+                    Arc::new(Stated::new(mixed::under(views[0].known.system(), orders)))
+                }
+                Some(_) | None => continue,
+            },
             Subject::Covered(_) if uncovered => continue,
+            // What is split already is not split anew.
+            Subject::Algorithms(_) if of_split.has(at) && kept_pieces.is_some() => {
+                match kept_pieces {
+                    Some(pieces) if options.has(test.name) => {
+                        Arc::new(Stated::new(semi_partitioned::in_pieces(system, pieces)))
+                    }
+                    Some(_) | None => continue,
+                }
+            }
             Subject::Algorithms(_) | Subject::Covered(_) | Subject::Unsound(..)
                 if about_some.has(at) && options.has(test.name) =>
             {
@@ -640,6 +674,7 @@ pub(crate) fn verdict<'a>(
             | Subject::Unsound(..)
             | Subject::Admission(_)
             | Subject::SomePartition
+            | Subject::SomePartitionUnder(_)
             | Subject::SomePriorities => continue,
         };
         let was_open = found.verdict == Verdict::Unknown;
@@ -785,6 +820,12 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
 fn of_split(algorithm: Algorithm) -> Places {
     let Algorithm::Split(splitting, _) = algorithm else { return Places::default() };
     About::of(&[Algorithm::Split(splitting, SplitOrder::default())]).tests
+}
+
+/// The pieces of tasks, if the rule has some.
+fn pieces_of(rule: &ScheduleRule) -> Option<&TaskMap<Vec<Piece>>> {
+    let ScheduleRule::Split { pieces } = rule else { return None };
+    Some(pieces)
 }
 
 /// Whether jobs run in whole slots.

@@ -1,32 +1,61 @@
 //! The distance to the limit: by which factor all WCETs could grow, or would have to shrink.
 
-use crate::{Asked, AssessOptions, verdict};
-use layland_analysis::Verdict;
-use layland_model::{Preemption, Rate, Service, Step, System, TIME_LIMIT};
+use crate::kept::{Kept, late_first};
+use crate::memo::Memo;
+use crate::placed::placed;
+use crate::{Asked, AssessOptions, BoundsBy, Effort, Findings, More, Wanted, verdict};
+use layland_analysis::{Reason, Verdict};
+use layland_model::{
+    CpuSet, JobOrder, Preemption, Rate, ScheduleRule, Service, Step, System, TIME_LIMIT, TaskId,
+};
+use layland_policy::{BuildError, Registry};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The factors are multiples of a thousandth.
 const UNIT: i64 = 1000;
 
-/// By which factor all WCETs can be multiplied so that every deadline is still guaranteed: this one
-/// is accepted, and the next larger one is not.
+/// By which factor all WCETs can be multiplied so that every deadline is still guaranteed: this one is accepted, and
+/// the next larger one is not. What the policy has decided before the start stays as it is: CPUs, priorities, pieces,
+/// servers (`kept.rs` has all of it).
 ///
 /// Sufficient tests need not be monotone, so that a factor beyond may be accepted again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Margin {
     /// The factor, in thousandths.
     pub thousandths: i64,
+    /// The obstacle to the next larger factor; none if no factor is accepted.
+    pub stopped_by: Option<Stop>,
+    /// A larger factor, in thousandths, if one is accepted where the policy decides anew by the larger WCETs: with
+    /// tasks on other CPUs, for example. What runs is then another system.
+    pub decided_anew: Option<i64>,
+}
+
+/// The obstacle to a further growth of WCETs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// The task that is no longer guaranteed, as far as the test says.
+    pub task: Option<TaskId>,
+    /// The CPUs on which that is; none if the test does not tell CPUs apart.
+    pub cpus: Option<CpuSet>,
+    /// The test that accepts the factor, and not the next one.
+    pub test: Option<&'static str>,
+    /// Its reason against the next one: a sentence without a full stop.
+    pub reason: String,
 }
 
 impl Margin {
     /// The factor.
-    pub fn factor(self) -> Rate {
+    pub fn factor(&self) -> Rate {
         Rate::new(self.thousandths, UNIT)
     }
     /// The speed that CPUs need, all WCETs as they are; none if no factor is accepted.
-    pub fn speed(self) -> Option<Rate> {
+    pub fn speed(&self) -> Option<Rate> {
         (self.thousandths > 0).then(|| Rate::new(UNIT, self.thousandths))
+    }
+    /// [`decided_anew`](Self::decided_anew) as a number.
+    pub fn factor_anew(&self) -> Option<Rate> {
+        self.decided_anew.map(|thousandths| Rate::new(thousandths, UNIT))
     }
 }
 
@@ -38,10 +67,10 @@ pub(crate) fn margin(
     options: &AssessOptions,
     now: Verdict,
 ) -> Option<Margin> {
+    let kept = Kept::of(policy, system)?;
     let options = options.for_another_system();
-    let accepted = |thousandths: i64| {
-        let scaled = Cow::Owned(scaled(system, thousandths));
-        verdict(policy, scaled, &options).verdict == Verdict::Yes
+    let assessed = |thousandths: i64, kept: Option<&Kept<'_>>| {
+        verdict(policy, Cow::Owned(scaled(system, thousandths)), &options, kept)
     };
     // Beyond this factor some task is longer than its deadline, or the CPUs cannot do the load.
     let alone = system.tasks.values().map(|task| {
@@ -52,32 +81,123 @@ pub(crate) fn margin(
     let capacity: Rate = system.platform.speeds.values().map(|speed| speed.rate()).sum();
     let together = &(&capacity / &system.utilization().exact()) * &Rate::whole(UNIT);
     let limit = alone.min(together).ceil()?.checked_add(1)?;
-    let (mut low, mut high) = match now {
+    let (low, high) = match now {
         Verdict::Yes => (UNIT, limit.max(UNIT + 1)),
         Verdict::No | Verdict::Unknown => (0, limit.clamp(1, UNIT)),
     };
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if accepted(middle) { low = middle } else { high = middle }
+    let largest = |from: i64, kept: Option<&Kept<'_>>| {
+        let (mut low, mut high) = (from, high);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            let accepted = assessed(middle, kept).verdict == Verdict::Yes;
+            if accepted { low = middle } else { high = middle }
+        }
+        low
+    };
+    let thousandths = largest(low, Some(&kept));
+    let anew = if kept.may_differ() { largest(thousandths, None) } else { thousandths };
+    let stopped_by = (thousandths > 0).then(|| {
+        let by = assessed(thousandths, Some(&kept)).decided_by;
+        stop(policy, &scaled(system, thousandths + 1), &options, &kept, by)
+    });
+    let decided_anew = (anew > thousandths).then_some(anew);
+    Some(Margin { thousandths, stopped_by, decided_anew })
+}
+
+/// The verdict on a valid system with all WCETs multiplied by this many thousandths, in what a policy of the registry
+/// decides before the start for the system as it is: what the [`Margin`] is about.
+///
+/// # Errors
+/// If there is no such policy or option.
+pub fn verdict_at(
+    registry: &Registry,
+    spec: &str,
+    system: &System,
+    thousandths: i64,
+    effort: Effort,
+) -> Result<Verdict, BuildError> {
+    let (info, policy_options) = registry.parse(spec)?;
+    let memo = Memo::default();
+    let policy = Asked { spec, info, options: policy_options, memo: &memo };
+    let Some(kept) = Kept::of(&policy, system) else { return Ok(Verdict::No) };
+    let options = AssessOptions { effort, ..AssessOptions::default() }.for_another_system();
+    let scaled = Cow::Owned(scaled(system, thousandths));
+    Ok(verdict(&policy, scaled, &options, Some(&kept)).verdict)
+}
+
+/// The obstacle to the next factor, by the test that accepts the one before.
+fn stop(
+    policy: &Asked<'_, '_>,
+    next: &System,
+    options: &AssessOptions,
+    kept: &Kept<'_>,
+    by: Option<&'static str>,
+) -> Stop {
+    let wanted = Wanted { findings: Findings::All, bounds: BoundsBy::Nobody, more: More::Nothing };
+    let tests = by.map_or_else(|| options.tests.clone(), |by| vec![by.to_owned()]);
+    let options = AssessOptions { tests, wanted, effort: options.effort };
+    let found = verdict(policy, Cow::Owned(next.clone()), &options, Some(kept));
+    if let Some(refusal) = found.refused {
+        let cpus = None;
+        return Stop { task: refusal.task, cpus, test: by, reason: refusal.answer.reason };
     }
-    Some(Margin { thousandths: low })
+    let rule = kept.rule_for(policy, next).unwrap_or_default();
+    let there = placed(next, &rule);
+    let said = found.said.iter().find(|said| Some(said.test.name) == by);
+    let finding = said.map(|said| &*said.finding);
+    let reasons = finding.and_then(|finding| finding.as_ref().ok()).map(|finding| &finding.reasons);
+    // The reason that says most about where it is.
+    let known = |reason: &&Reason| {
+        let (task, cpus) = reason.place();
+        (task.is_some(), cpus.is_some())
+    };
+    let mut best: Option<&Reason> = None;
+    for reason in reasons.into_iter().flatten() {
+        if best.is_none_or(|best| known(&reason) > known(&best)) {
+            best = Some(reason);
+        }
+    }
+    let Some(reason) = best else {
+        let reason = finding.and_then(|finding| finding.as_ref().err());
+        // The test is not asked, where its policy can promise nothing any more.
+        let other = || found.reasons.first().cloned().unwrap_or_default();
+        let reason = reason.map_or_else(other, ToString::to_string);
+        return Stop { task: None, cpus: None, test: by, reason };
+    };
+    let (mut task, cpus) = reason.place();
+    let cpus = cpus.cloned().or_else(|| task.map(|task| there.allowed_cpus(task)));
+    if let (None, Some(cpus)) = (task, &cpus)
+        && cpus.len() == 1
+        && let ScheduleRule::HighestFirst { order, .. } = &rule
+        && matches!(order, JobOrder::Deadline | JobOrder::DeadlineThenRunning)
+    {
+        task = late_first(&there, cpus);
+    }
+    let is_whole = |cpus: &CpuSet| task.is_none() && *cpus == next.platform.all_cpus();
+    let cpus = cpus.filter(|cpus| !is_whole(cpus));
+    Stop { task, cpus, test: by, reason: reason.describe(next) }
 }
 
 /// Segments that divide a WCET as others divided another: each ends at the same share of it, rounded up. What would be
 /// empty is left out.
-fn between(segments: &mut Box<[Service]>, before: Service, after: Service) {
-    let (mut end, mut last) = (0i128, 0i128);
+pub(crate) fn between(segments: &mut Box<[Service]>, before: Service, after: Service) {
+    let (mut end, mut last) = (0, 0);
     let mut scaled = Vec::with_capacity(segments.len());
     for segment in segments.iter() {
-        end += i128::from(segment.ns());
-        let (whole, part) = (i128::from(before.ns()).max(1), end * i128::from(after.ns()));
-        let ends = (part + whole - 1) / whole;
+        end += segment.ns();
+        let ends = grown(end, after.ns(), before.ns());
         if ends > last {
-            scaled.push(Service::from_ns(i64::try_from(ends - last).unwrap_or(TIME_LIMIT)));
+            scaled.push(Service::from_ns(ends - last));
         }
         last = ends;
     }
     *segments = scaled.into();
+}
+
+/// A length times `by / of`, rounded up.
+pub(crate) fn grown(length: i64, by: i64, of: i64) -> i64 {
+    let (part, of) = (i128::from(length) * i128::from(by), i128::from(of.max(1)));
+    i64::try_from((part + of - 1) / of).map_or(TIME_LIMIT, |ns| ns.min(TIME_LIMIT))
 }
 
 /// The steps with everything that is executed scaled. Suspensions stay: no CPU has a part in them.

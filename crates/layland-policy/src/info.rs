@@ -366,6 +366,23 @@ impl PolicyOptions {
         PolicyOptions { given: self.given.clone(), purpose: Purpose::Rule }
     }
 
+    /// These options with another value for one of them.
+    #[must_use]
+    pub fn with(&self, name: impl Into<String>, value: impl Into<String>) -> PolicyOptions {
+        let name = name.into();
+        let mut given = self.without(&[&name]).given;
+        given.push((name, value.into()));
+        PolicyOptions { given, purpose: self.purpose }
+    }
+
+    /// These options without some of them.
+    #[must_use]
+    pub fn without(&self, names: &[&str]) -> PolicyOptions {
+        let stays = |(name, _): &&(String, String)| !names.contains(&name.as_str());
+        let given = self.given.iter().filter(stays).cloned().collect();
+        PolicyOptions { given, purpose: self.purpose }
+    }
+
     /// Whether the policy is asked for its rule and never runs.
     pub fn is_for_its_rule(&self) -> bool {
         self.purpose == Purpose::Rule

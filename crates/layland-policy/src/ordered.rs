@@ -198,7 +198,11 @@ fn p(order: Order) -> PolicyInfo {
     info(Form::Partitioned, order, title("partitioned", order), summary, partitioned)
         .refusing(refuses(PACKED, order))
         .with_options(
-            [groups::fit()].into_iter().chain(options_of(order)).chain([locking::option(order)]),
+            [groups::fit()]
+                .into_iter()
+                .chain((order != Order::Deadline).then(groups::accept))
+                .chain(options_of(order))
+                .chain([locking::option(order)]),
         )
         .following_steps()
         .taking_followers()

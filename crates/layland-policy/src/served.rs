@@ -170,7 +170,9 @@ pub fn served(
         held: Vec::new(),
         ran: None,
     };
-    Grouped::new(name, Scope::Partitioned, order(options)?, &reserved, options, scheduler)
+    // The response times of servers are not those of tasks.
+    let options = options.with("accept", "load");
+    Grouped::new(name, Scope::Partitioned, order(&options)?, &reserved, &options, scheduler)
 }
 
 /// Runs the job of highest priority on one CPU, and those of servers only as far as they have budget: see the file

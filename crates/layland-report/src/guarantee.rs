@@ -59,13 +59,31 @@ pub struct Guarantee {
     pub reasons: Vec<String>,
     /// The position in `tests` of the one that decided.
     pub decided_by: Option<usize>,
-    /// The factor, in thousandths, by which all WCETs can be multiplied and be guaranteed; the next
-    /// larger one is not. None if it was not looked for.
-    pub margin: Option<i64>,
+    /// By how much all WCETs can grow. None if it was not looked for.
+    pub margin: Option<Growth>,
     /// One per task; empty if the policy does not take the set.
     pub bounds: Vec<TaskBound>,
     /// What each test said, in the order in which they were asked.
     pub tests: Vec<TestResult>,
+}
+
+/// By how much all WCETs can grow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// The factor, in thousandths, by which all WCETs can be multiplied and be guaranteed; the next
+    /// larger one is not.
+    pub thousandths: i64,
+    /// The task and the CPUs that stop it, in words; none if that is not known.
+    pub stopped_by: Option<String>,
+    /// A larger factor that is accepted where the policy decides anew which task runs where; none if there is none.
+    pub decided_anew: Option<i64>,
+}
+
+impl Growth {
+    /// A factor alone.
+    pub fn of(thousandths: i64) -> Growth {
+        Growth { thousandths, stopped_by: None, decided_anew: None }
+    }
 }
 
 /// How long a job can take.
@@ -146,7 +164,9 @@ impl Guarantees {
         let of = |answer: Answer| -> Vec<&str> {
             let mut found: Vec<&Guarantee> =
                 self.policies.iter().filter(|policy| policy.answer == answer).collect();
-            found.sort_by_key(|policy| std::cmp::Reverse(policy.margin));
+            let room =
+                |policy: &&Guarantee| policy.margin.as_ref().map(|margin| margin.thousandths);
+            found.sort_by_key(|policy| std::cmp::Reverse(room(policy)));
             found.into_iter().map(|policy| policy.policy.as_str()).collect()
         };
         let (yes, no, unknown) = (of(Answer::Yes), of(Answer::No), of(Answer::Unknown));
@@ -283,7 +303,7 @@ impl Guarantee {
             reasons => self.reasons.iter().take(3).cloned().collect::<Vec<_>>(),
             more => self.reasons.iter().skip(3).cloned().collect::<Vec<_>>(),
             rest,
-            margin => self.margin.map(|thousandths| Margin { thousandths }.context()),
+            margin => self.margin.as_ref().map(|margin| Margin(margin).context()),
             tests => self.tests.iter().map(|test| test.context(sources)).collect::<Vec<_>>(),
         }
     }
@@ -303,10 +323,10 @@ impl Guarantee {
                 Answer::DoesNotApply => "nothing applies",
             },
             self.reasons.first().map_or(String::new(), |reason| format!(": {reason}")),
-            self.margin.map_or(String::new(), |thousandths| format!(
-                "; {}",
-                Margin { thousandths }.text()
-            )),
+            self.margin.as_ref().map(Margin).map_or(String::new(), |margin| {
+                let more = margin.more().map_or(String::new(), |more| format!(" ({more})"));
+                format!("; {}{more}", margin.text())
+            }),
         )];
         for (task, bound) in tasks.iter().zip(&self.bounds).take(TOLD) {
             words.extend(match bound {
@@ -332,13 +352,22 @@ impl Guarantee {
 }
 
 /// The distance to the limit.
-struct Margin {
-    thousandths: i64,
-}
+struct Margin<'a>(&'a Growth);
 
-impl Margin {
+impl Margin<'_> {
+    /// What stops the growth, and how far it would go otherwise.
+    fn more(&self) -> Option<String> {
+        let Growth { stopped_by, decided_anew, .. } = self.0;
+        let stopped = stopped_by.as_ref().map(|what| format!("stopped by {what}"));
+        let anew = decided_anew.map(|factor| {
+            format!("× {} if the policy decided anew which task runs where", share(factor))
+        });
+        let parts: Vec<String> = stopped.into_iter().chain(anew).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
     fn text(&self) -> String {
-        match self.thousandths {
+        match self.0.thousandths {
             ..=0 => "no test accepts it at any factor".to_owned(),
             1000 => "at the limit: no WCET may grow".to_owned(),
             factor @ 1001.. => format!(
@@ -356,16 +385,18 @@ impl Margin {
 
     fn context(&self) -> Value {
         // From 0 to twice what the set needs: the limit in the middle.
-        let at = (self.thousandths.clamp(0, 2000) as f64) / 20.0;
-        let kept = self.thousandths >= 1000;
+        let thousandths = self.0.thousandths;
+        let at = (thousandths.clamp(0, 2000) as f64) / 20.0;
+        let kept = thousandths >= 1000;
         context! {
-            factor => share(self.thousandths),
+            factor => share(thousandths),
             text => self.text(),
-            known => self.thousandths > 0,
+            more => self.more(),
+            known => thousandths > 0,
             from => at.min(50.0),
             length => (at - 50.0).abs(),
             class => if kept { "kept" } else { "late" },
-            cut => self.thousandths > 2000,
+            cut => thousandths > 2000,
         }
     }
 }
@@ -420,7 +451,7 @@ mod tests {
 
     #[test]
     fn a_margin_is_told_exactly() {
-        let text = |thousandths| Margin { thousandths }.text();
+        let text = |thousandths| Margin(&Growth::of(thousandths)).text();
         assert_eq!(text(1250), "all WCETs may grow by 25 %, or CPUs be 0.800 as fast");
         assert_eq!(text(1003), "all WCETs may grow by 0.3 %, or CPUs be 0.998 as fast");
         assert_eq!(text(1000), "at the limit: no WCET may grow");

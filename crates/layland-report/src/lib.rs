@@ -42,7 +42,7 @@ mod story;
 
 pub use distribution::{Distribution, Series};
 pub use encode::COLUMNS;
-pub use guarantee::{Answer, Guarantee, GuaranteedTask, Guarantees, TaskBound, TestResult};
+pub use guarantee::{Answer, Growth, Guarantee, GuaranteedTask, Guarantees, TaskBound, TestResult};
 pub use line::{Line, Severity};
 pub use report::{Report, Table};
 pub use run::Run;

@@ -5,8 +5,8 @@
 
 use layland_model::{CpuId, Criticality, Duration, JobId, Note, ResourceId, Service, TaskId, Time};
 use layland_report::{
-    Answer, Distribution, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Severity,
-    TaskBound, TestResult,
+    Answer, Distribution, Growth, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run,
+    Severity, TaskBound, TestResult,
 };
 use layland_trace::{
     Job, JobEnd, JobRecord, Labels, LockMark, Mark, MarkKind, Recorder, Segment, Trace,
@@ -254,7 +254,7 @@ fn guarantees_are_drawn_beside_deadlines() {
         answer,
         reasons: (0..6).map(|k| format!("reason {k}")).collect(),
         decided_by: (answer == Answer::Yes).then_some(0),
-        margin: Some(if answer == Answer::Yes { 2750 } else { 875 }),
+        margin: Some(Growth::of(if answer == Answer::Yes { 2750 } else { 875 })),
         bounds,
         tests: vec![test(answer), test(Answer::DoesNotApply)],
     };

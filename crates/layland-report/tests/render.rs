@@ -4,7 +4,7 @@ use layland_model::{
     CpuId, CpuSet, Criticality, Duration, JobId, Note, Service, System, Task, TaskId, Time,
 };
 use layland_report::{
-    Answer, Distribution, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Series,
+    Answer, Distribution, Growth, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Series,
     Severity, Table, TaskBound, TestResult, blame, headline,
 };
 use layland_trace::{Job, JobEnd, Labels, Mark, MarkKind, Recorder, Segment, Trace};
@@ -221,7 +221,7 @@ fn guarantees() -> Guarantees {
         answer: Answer::Yes,
         reasons: vec![d.clone(); 5],
         decided_by: Some(0),
-        margin: Some(1001),
+        margin: Some(Growth::of(1001)),
         bounds: vec![TaskBound::Response { within: ms(3), exact: true, by: d }],
         tests: vec![test.clone()],
     };
@@ -271,7 +271,10 @@ fn a_headline_tells_what_is_guaranteed() {
     assert_eq!(found.headline(), expected);
     // Many are counted, and those with most room are named.
     found.policies = (0..25)
-        .map(|k| Guarantee { margin: Some(1000 + k), ..policy(&format!("p{k}"), Answer::Yes) })
+        .map(|k| Guarantee {
+            margin: Some(Growth::of(1000 + k)),
+            ..policy(&format!("p{k}"), Answer::Yes)
+        })
         .collect();
     let text = "Every deadline is guaranteed under p24, p23, p22, p21, p20 and 20 more policies.";
     assert_eq!(found.headline(), [Line::new(Severity::Good, text)]);

@@ -27,6 +27,7 @@
 mod adaptive;
 mod fixed;
 mod fixed_job;
+mod kept;
 mod period_transformation;
 mod virtual_deadlines;
 mod zero_slack;
@@ -37,6 +38,7 @@ pub use adaptive::{
 };
 pub use fixed::{FTP_SMC, FTP_SMC_RESPONSES, SMC_CM, SMC_CM_RESPONSES, SMC_RM, SMC_RM_RESPONSES};
 pub use fixed_job::{FJP, FJP_IJA_FLOOR, FJP_IJA_PAPER, FJP_LB};
+pub use kept::{Orders, orders, under};
 pub use period_transformation::{PT, PT_PAPER};
 pub use virtual_deadlines::{EDF_VD, EDF_VD_WHOLE, EKBERG_YI};
 pub use zero_slack::{ZSS, ZSS_PAPER};

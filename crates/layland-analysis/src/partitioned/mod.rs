@@ -1,7 +1,9 @@
-//! Partitioned EDF: every task on one CPU, EDF on each.
+//! Partitioned scheduling: every task on one CPU, EDF or fixed priorities on each.
 //!
 //! - [`lopez`]: a utilization bound below which first fit always succeeds;
-//! - [`existence`]: whether there is a partition at all.
+//! - [`existence`]: a partition under EDF, if there is one at all;
+//! - [`priorities`]: the same question under fixed priorities.
 
 pub mod existence;
 pub mod lopez;
+pub mod priorities;

@@ -97,6 +97,30 @@ pub fn split(
     })
 }
 
+/// Checks that EDF on each CPU keeps pieces like those of [`split`] in time, with any budgets and windows. Sufficient:
+/// a search that is given up counts as a piece that is late.
+///
+/// # Errors
+/// The task and the CPU of the first piece that does not fit beside those before it.
+pub fn keeps(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<(), (TaskId, CpuId)> {
+    let mut cpus = vec![Cpu::default(); system.platform.cpu_count()];
+    for (task, pieces) in pieces.iter() {
+        for piece in pieces.iter().filter(|piece| piece.budget > Service::ZERO) {
+            let load = Load {
+                wcet: piece.budget.ns(),
+                deadline: piece.deadline.ns(),
+                period: system.tasks[task].period.ns(),
+            };
+            let cpu = &mut cpus[piece.cpu.index()];
+            if load.deadline <= 0 || !cpu.fits(load) {
+                return Err((task, piece.cpu));
+            }
+            cpu.put(load);
+        }
+    }
+    Ok(())
+}
+
 /// The tasks in an order.
 fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
     let mut tasks = system.by_rank();

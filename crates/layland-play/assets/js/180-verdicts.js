@@ -68,6 +68,10 @@ class Verdicts {
     cell.append(svg("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: "track", width: 100, height: 12 }),
       svg("rect", { class: kind, x: from, y: 2, width: length, height: 8 }), svg("rect", { class: "due", x: 49.4, width: 1.2, height: 12 })),
       element("b", {}, "× " + factor), " ", element("span", { class: "note" }, factor >= 1 ? "WCETs can grow by this factor" : "WCETs would have to shrink to this"));
+    const { stopped_by: stop, decided_anew: anew } = margin, more = [];
+    if (stop && (stop.task || stop.cpus)) more.push("stopped by " + [stop.task, stop.cpus && "CPU " + stop.cpus].filter(Boolean).join(" on "));
+    if (anew) more.push("× " + anew.wcet_factor + " if the policy decided anew which task runs where");
+    if (more.length) cell.append(element("br"), element("span", { class: "note" }, more.join("; ")));
     return cell;
   }
 

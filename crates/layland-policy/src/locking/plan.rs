@@ -69,7 +69,7 @@ impl Plan {
         let who = format!("{name}:locks={}", protocol.abbreviation());
         refuse_what_ends_sections(&who, system)?;
         groups::check_priorities(order, system)?;
-        let placed = groups::partitioned(name, system, options)?;
+        let placed = groups::partitioned(name, order, system, options)?;
         let mut cpu = TaskMap::filled(CpuId(0), system.tasks.len());
         for (cpus, tasks) in &placed {
             if let Some(on) = cpus.lowest() {

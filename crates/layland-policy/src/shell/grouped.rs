@@ -67,7 +67,7 @@ impl<S: Scheduler> Grouped<S> {
         let groups: Groups = match scope {
             Scope::Global => groups::global(&name, system)?,
             Scope::Clustered => groups::clustered(&name, system, options)?,
-            Scope::Partitioned => groups::partitioned(&name, system, options)?,
+            Scope::Partitioned => groups::partitioned(&name, order, system, options)?,
             Scope::Federated => federated::groups(&name, system, options)?,
         };
         groups::check_priorities(order, system)?;

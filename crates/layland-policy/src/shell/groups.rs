@@ -3,8 +3,12 @@
 
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
-use layland_model::{CpuId, CpuSet, Order, Rate, System, TaskId};
-use layland_offline::Heuristic;
+use layland_model::{
+    Behaviour, CpuId, CpuSet, Duration, Index, Order, Rate, RateSum, System, Task, TaskId,
+};
+use layland_offline::criticality::{MixedSet, fixed};
+use layland_offline::{Bins, Heuristic};
+use std::cmp::Ordering;
 
 /// What policies that migrate over all CPUs refuse.
 pub(crate) const ONE_CLUSTER: &str =
@@ -29,6 +33,17 @@ pub(crate) fn fit() -> OptionInfo {
          without d take the tasks by rank, those with d by utilization and then by rank), or given (by \
          one-CPU affinities; the default if every task has one)",
         Values::one_of(["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd", "given"]),
+    )
+}
+
+/// The rule by which a CPU takes a task under partitioned fixed priorities.
+pub(crate) fn accept() -> OptionInfo {
+    OptionInfo::new(
+        "accept",
+        "what a CPU takes while tasks are assigned: test (default), what the response times of all its tasks allow, where \
+         these are known exactly (tasks that only execute, deadlines up to their periods) and every task finds a \
+         place; otherwise, and with load, densities of at most 1",
+        Values::one_of(["test", "load"]),
     )
 }
 
@@ -153,9 +168,11 @@ fn clusters_of_size(
 
 /// One group per CPU. With `fit=given`, and by default if every task may use one CPU only, the
 /// affinities say where each task goes, whether or not it fits; otherwise a heuristic packs the
-/// densities `C / min(D, T)` onto the CPUs, first-fit decreasing by default.
+/// densities `C / min(D, T)` onto the CPUs, first-fit decreasing by default. Under fixed priorities a task fits where
+/// all tasks keep their deadlines, if that places all of them; otherwise where densities sum to at most 1.
 pub(crate) fn partitioned(
     name: &str,
+    order: Order,
     system: &System,
     options: &PolicyOptions,
 ) -> Result<Groups, SystemRefusal> {
@@ -164,12 +181,113 @@ pub(crate) fn partitioned(
     }
     let mut groups = empty(system);
     let heuristic = heuristic(options)?.unwrap_or(Heuristic::Ffd);
+    if let Some(cpu_of) = placed_by_test(order, system, options, heuristic)? {
+        for (id, cpu) in system.tasks.ids().zip(cpu_of) {
+            groups[cpu].1.push(id);
+        }
+        return Ok(groups);
+    }
     let assignment = layland_offline::partition(system, heuristic)
         .map_err(|unplaced| no_packing(heuristic, &unplaced))?;
     for (id, &cpu) in assignment.iter() {
         groups[cpu.0 as usize].1.push(id);
     }
     Ok(groups)
+}
+
+/// The CPU of each task, if every CPU takes what the response times of its tasks allow; none if that is not known, or
+/// some task finds no place.
+fn placed_by_test(
+    order: Order,
+    system: &System,
+    options: &PolicyOptions,
+    heuristic: Heuristic,
+) -> Result<Option<Vec<usize>>, Refusal> {
+    let words = [("test", true), ("load", false)];
+    let is_wanted = options.one_of("accept", &words)?.unwrap_or(true);
+    let is_of_tasks = order != Order::Deadline && has_exact_responses(system);
+    // Regions, locks and ties of another kind make other response times.
+    let is_plain = !options.switch("nonpreemptive", false)?
+        && options.text("locks").is_none()
+        && options.text("tie").is_none_or(|tie| tie == "rank");
+    let missing =
+        order == Order::Given && system.tasks.values().any(|task| task.priority.is_none());
+    if !is_wanted || !is_of_tasks || !is_plain || missing {
+        return Ok(None);
+    }
+    // Of equal densities the smaller rank comes first.
+    let items = system.by_rank();
+    let densities: Vec<Rate> = items.iter().map(|&task| system.tasks[task].density()).collect();
+    let cpus = system.platform.cpu_count();
+    let (on, loads) = (vec![Vec::new(); cpus], vec![RateSum::default(); cpus]);
+    let mut processors = Processors { order, system, items, on, loads };
+    let placing = heuristic.order(&densities);
+    let Ok(placed) = layland_offline::place(&mut processors, &placing, heuristic) else {
+        return Ok(None);
+    };
+    let mut cpu_of = vec![0; placed.len()];
+    for (&task, cpu) in processors.items.iter().zip(placed) {
+        cpu_of[task.index()] = cpu;
+    }
+    Ok(Some(cpu_of))
+}
+
+/// True if the response times of fixed priorities are those of tasks that come together, one job of each within its
+/// deadline.
+fn has_exact_responses(system: &System) -> bool {
+    let is_plain = |task: &Task| {
+        let comes = matches!(task.behaviour, Behaviour::Periodic | Behaviour::Sporadic(_));
+        comes
+            && task.jitter == Duration::ZERO
+            && task.deadline <= task.period
+            && task.steps.is_none()
+            && task.preemption.is_anywhere()
+            && task.budget.is_none()
+    };
+    let overheads = &system.platform.overheads;
+    system.tasks.values().all(is_plain)
+        && !system.levels.is_mixed()
+        && !system.has_followers()
+        && overheads.is_zero()
+        && system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE)
+}
+
+/// CPUs that take a task if then every task keeps its deadline under fixed priorities.
+struct Processors<'a> {
+    order: Order,
+    system: &'a System,
+    /// The tasks by rank: what is placed.
+    items: Vec<TaskId>,
+    on: Vec<Vec<TaskId>>,
+    loads: Vec<RateSum>,
+}
+
+impl Bins for Processors<'_> {
+    fn count(&self) -> usize {
+        self.on.len()
+    }
+    fn fits(&self, bin: usize, item: usize) -> bool {
+        let new = self.items[item];
+        if !self.system.allowed_cpus(new).contains(CpuId::from_index(bin)) {
+            return false;
+        }
+        let mut tasks: Vec<TaskId> = self.on[bin].iter().copied().chain([new]).collect();
+        tasks.sort_by_key(|&id| {
+            let task = &self.system.tasks[id];
+            (self.order.fixed_key(task), task.rank, id)
+        });
+        let highest_first: Vec<TaskId> = (0..tasks.len()).map(TaskId::from_index).collect();
+        MixedSet::of_tasks(self.system, &tasks)
+            .is_ok_and(|set| fixed::accepts(&set, &highest_first))
+    }
+    fn compare_load(&self, a: usize, b: usize) -> Ordering {
+        self.loads[a].cmp_sum(&self.loads[b])
+    }
+    fn put(&mut self, bin: usize, item: usize) {
+        let task = self.items[item];
+        self.on[bin].push(task);
+        self.loads[bin].add(&self.system.tasks[task].density());
+    }
 }
 
 /// A group for each CPU, without tasks.

@@ -52,7 +52,7 @@ class Guarantee:
     refused: str | None
     """Why the policy refuses the set, if it does."""
     wcet_factor: float | None
-    """By which factor all WCETs could grow; for printing."""
+    """By which factor all WCETs could grow, with what the policy decides for the set as it is; for printing."""
     bounds: tuple[Bound, ...]
     """What is guaranteed of each task."""
     witness: dict[str, Any] | None
@@ -61,6 +61,10 @@ class Guarantee:
     """With a margin: what a run reserves more of under this policy, ``budgets`` or ``wcets``; ``None``: nothing."""
     verdict_without_margin: Verdict | None = None
     """With a margin: the verdict about the set as it is."""
+    stopped_by: dict[str, Any] | None = None
+    """The obstacle to a further growth: ``task``, ``cpus``, ``test`` and ``reason``, as far as they are known."""
+    wcet_factor_anew: float | None = None
+    """A larger factor, if the policy decided anew which task runs where; ``None`` if there is none."""
 
     def bound(self, task: str) -> Bound:
         """The bound of a task.
@@ -99,6 +103,8 @@ def _guarantee(found: dict[str, Any]) -> Guarantee:
         found["witness"],
         reserved.get("larger"),
         Verdict(reserved["verdict_without"]) if reserved else None,
+        None if margin is None else margin["stopped_by"],
+        None if margin is None or margin["decided_anew"] is None else margin["decided_anew"]["wcet_factor"],
     )
 
 

@@ -541,6 +541,10 @@ fn implies(one: &SchedulabilityTest, other: &SchedulabilityTest) -> bool {
             of_one.iter().any(|algorithm| of_other.contains(algorithm))
         }
         (Subject::Algorithms(_), Subject::SomePartition) => partitioned(false),
+        (Subject::Algorithms(of_one), Subject::SomePartitionUnder(order)) => {
+            let same = Algorithm::Ordered(Form::Partitioned, order);
+            of_one.iter().all(|algorithm| *algorithm == same)
+        }
         (Subject::Algorithms(_), Subject::SomePriorities) => partitioned(true),
         (one, other) => one == other,
     }

@@ -5,10 +5,10 @@
 
 use layland_analysis::Verdict;
 use layland_gen::{Aspect, Random};
-use layland_guarantee::{AssessOptions, Bound, assess, scaled};
+use layland_guarantee::{AssessOptions, Bound, Effort, assess, scaled, verdict_at};
 use layland_model::{
     Algorithm, Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Form, Index, Order, Overheads,
-    Rate, Service, System, TaskId, Time,
+    Rate, ScheduleRule, Service, System, TaskId, Time,
 };
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::cases::{
@@ -195,10 +195,33 @@ fn policies_keep_affinities_or_refuse_them() {
     });
 }
 
+/// The system in which each task is tied to the CPU that a policy gives it, with the policy that takes that as given;
+/// none if it gives no task a CPU of its own.
+fn tied(system: &System, spec: &str) -> Option<System> {
+    let groups = match registry().build(spec, system).ok()?.rule() {
+        ScheduleRule::HighestFirst { groups, .. }
+        | ScheduleRule::Deferred { groups, .. }
+        | ScheduleRule::Served { groups, .. }
+        | ScheduleRule::MixedCriticality { groups, .. } => groups,
+        _ => return None,
+    };
+    let mut tied = system.clone();
+    for group in groups.iter().filter(|group| !group.tasks.is_empty()) {
+        if group.cpus.len() > 1 {
+            return None;
+        }
+        group.tasks.iter().for_each(|&id| tied.tasks[id].affinity = Some(group.cpus.clone()));
+    }
+    Some(tied)
+}
+
+/// For every policy: the test accepts the factor in what the policy decides for the set as it is, and not the next step;
+/// and if tasks are tied to the CPUs that it gives them, a set in a file says the same.
 #[test]
-fn the_margin_is_accepted_and_the_next_step_is_not() {
-    let inputs = systems(1..4, 6, 20..95, Deadlines::Constrained);
-    on_random(cases(60), 30, inputs, |system| {
+fn the_margin_is_that_of_what_runs() {
+    let inputs = systems(2..4, 6, 20..95, Deadlines::Constrained);
+    let (tied_ones, stops, anew) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    on_random(cases(40), 20, inputs, |system| {
         // Times of which a thousandth is something.
         let mut system = scaled(&system, 1_000);
         for task in system.tasks.values_mut() {
@@ -206,26 +229,98 @@ fn the_margin_is_accepted_and_the_next_step_is_not() {
             task.period = task.period * 1_000;
             task.deadline = task.deadline * 1_000;
         }
+        let mut implicit = system.clone();
+        implicit.tasks.values_mut().for_each(|task| task.deadline = task.period);
         let mut any = false;
-        for spec in ["g-edf", "p-dm", "p-edf"] {
-            let options = AssessOptions::with_margin();
-            let found = assess(registry(), spec, &system, &options).expect("the policy exists");
+        for (system, info) in [&system, &implicit]
+            .into_iter()
+            .flat_map(|set| registry().iter().map(move |info| (set, info)))
+        {
+            let spec = &*info.name;
+            let options = AssessOptions { effort: Effort::Quick, ..AssessOptions::with_margin() };
+            let found = assess(registry(), spec, system, &options).expect("the policy exists");
             let Some(margin) = found.margin else { continue };
-            let verdict = |thousandths: i64| {
-                let scaled = scaled(&system, thousandths);
-                assess(registry(), spec, &scaled, &AssessOptions::default())
-                    .expect("it exists")
-                    .verdict
+            let at = |thousandths| {
+                verdict_at(registry(), spec, system, thousandths, Effort::Quick).expect("it exists")
             };
             if margin.thousandths > 0 {
-                prop_assert_eq!(verdict(margin.thousandths), Verdict::Yes, "{}", spec);
+                prop_assert_eq!(at(margin.thousandths), Verdict::Yes, "{}", spec);
+                let stop = margin.stopped_by.as_ref().expect("something stops it");
+                prop_assert!(!stop.reason.is_empty(), "{}: {:?}", spec, stop);
+                stops.set(stops.get() + usize::from(stop.task.is_some() && stop.cpus.is_some()));
                 any = true;
             }
-            prop_assert!(verdict(margin.thousandths + 1) != Verdict::Yes, "{}", spec);
+            prop_assert!(at(margin.thousandths + 1) != Verdict::Yes, "{}", spec);
             prop_assert_eq!(found.verdict == Verdict::Yes, margin.thousandths >= 1_000);
+            if let Some(factor) = margin.decided_anew {
+                prop_assert!(factor > margin.thousandths);
+                let larger = scaled(system, factor);
+                let again = assess(registry(), spec, &larger, &options).expect("it exists");
+                prop_assert_eq!(again.verdict, Verdict::Yes, "{} decides anew", spec);
+                anew.set(anew.get() + 1);
+            }
+            // The orders that a search finds are not in a file, and federated scheduling gives CPUs itself.
+            let is_of_cpus = !matches!(spec, "smc" | "amc" | "federated");
+            if let Some(tied) = tied(system, spec).filter(|_| is_of_cpus) {
+                let verdict = |thousandths| {
+                    let options = AssessOptions { effort: Effort::Quick, ..Default::default() };
+                    let larger = scaled(&tied, thousandths);
+                    assess(registry(), spec, &larger, &options).expect("it exists").verdict
+                };
+                if margin.thousandths > 0 {
+                    prop_assert_eq!(verdict(margin.thousandths), Verdict::Yes, "{} tied", spec);
+                }
+                prop_assert!(verdict(margin.thousandths + 1) != Verdict::Yes, "{} tied", spec);
+                tied_ones.set(tied_ones.get() + 1);
+            }
         }
         Ok(any)
     });
+    assert!(tied_ones.get() > 100 && stops.get() > 100 && anew.get() > 10);
+}
+
+/// A CPU takes what the response times allow: whatever packing by load makes schedulable stays so, and more becomes so.
+#[test]
+fn fixed_priorities_are_packed_by_the_test_that_judges() {
+    let inputs = systems(2..4, 7, 40..98, Deadlines::Constrained);
+    let (gained, all) = (Cell::new(0), Cell::new(0));
+    on_random(cases(300), 200, inputs, |mut system| {
+        for (at, task) in system.tasks.values_mut().enumerate() {
+            task.priority = Some(at as i64);
+        }
+        for policy in ["p-rm", "p-dm", "p-fp"] {
+            for fit in ["ffd", "wfd", "bf"] {
+                let verdict = |accept: &str| {
+                    let spec = format!("{policy}:fit={fit}:accept={accept}");
+                    let options = AssessOptions::default();
+                    assess(registry(), &spec, &system, &options).expect("it exists").verdict
+                };
+                let (by_load, by_test) = (verdict("load"), verdict("test"));
+                let kept = by_load != Verdict::Yes || by_test == Verdict::Yes;
+                prop_assert!(kept, "{} {}", policy, fit);
+                let gains = by_load != Verdict::Yes && by_test == Verdict::Yes;
+                gained.set(gained.get() + usize::from(gains));
+                all.set(all.get() + usize::from(by_load == Verdict::Yes));
+            }
+        }
+        Ok(true)
+    });
+    assert!(gained.get() > 50 && all.get() > 100, "{} gained, {}", gained.get(), all.get());
+}
+
+/// Two short tasks go together, and the long one is alone.
+#[test]
+fn a_long_task_is_left_alone_where_a_short_one_would_make_it_late() {
+    let task = |name: &str, c, t| {
+        layland_model::Task::implicit(name.to_owned(), Service::from_ms(c), Duration::from_ms(t))
+    };
+    let system = System::new(2, vec![task("x", 2, 10), task("y", 2, 10), task("z", 9, 12)]);
+    let verdict = |spec: &str| {
+        assess(registry(), spec, &system, &AssessOptions::default()).expect("it exists").verdict
+    };
+    assert_eq!(verdict("p-rm"), Verdict::Yes);
+    assert_eq!(verdict("p-dm"), Verdict::Yes);
+    assert_eq!(verdict("p-rm:accept=load"), Verdict::No);
 }
 
 /// Jobs that are covered respond within what `layland check` says, in runs of every level.

@@ -753,3 +753,48 @@ fn the_kernel_is_not_given_tasks_that_reclaim() {
         );
     }
 }
+
+fn answered(args: &[&str]) -> (i32, serde_json::Value) {
+    let (code, out, err) = said(args);
+    (code, serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {err}")))
+}
+
+/// The deadline of its server moves with each of its requests, and it is late at the first one.
+#[test]
+fn a_job_that_never_runs_is_late() {
+    let sim = ["sim", "demo:starvation-defect", "--policy", "dl", "--until", "19ms", "--json"];
+    let (code, found) = answered(&sim);
+    let total = &found["results"][0]["summary"]["total"];
+    assert_eq!(code, 1, "{found:#}");
+    assert_eq!((&total["missed"], &total["overdue_ns"]), (&1.into(), &17_000_000.into()));
+}
+
+#[test]
+fn offsets_are_used_where_every_release_is_known() {
+    let set = |offset: &str, release: &str| {
+        let file = folder("cycle").join("offsets.toml");
+        let text = format!(
+            "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"a\"\nwcet = \"2ms\"\nperiod = \"4ms\"\n\
+             deadline = \"2ms\"\n[[task]]\nname = \"b\"\nwcet = \"2ms\"\nperiod = \"4ms\"\ndeadline = \"2ms\"\n\
+             offset = \"{offset}\"\n{release}"
+        );
+        std::fs::write(&file, text).expect("written");
+        let check = ["check", name(&file), "-p", "p-edf,g-rm,edzl", "--json", "--no-margin"];
+        let (_, found) = answered(&check);
+        [0, 1, 2].map(|at: usize| found["policies"][at].clone())
+    };
+    let verdict = |answer: &serde_json::Value| answer["verdict"].as_str().unwrap_or("").to_owned();
+    let [edf, rm, edzl] = set("2ms", "");
+    for known in [&edf, &rm] {
+        assert_eq!((verdict(known).as_str(), &known["decided_by"]), ("yes", &"CYCLE".into()));
+        let reason = known["reasons"][0].as_str().unwrap_or("");
+        assert!(reason.starts_with("for these offsets"), "{reason}");
+        assert_eq!(known["bounds"][1]["ns"], 2_000_000);
+    }
+    // A job may end later for shorter executions of another.
+    assert_eq!(verdict(&edzl), "unknown");
+    let sporadic = "release = \"sporadic\"\nextra = \"1ms\"\n";
+    assert_ne!(verdict(&set("2ms", sporadic)[0]), "yes");
+    // A miss in the schedule itself is a no.
+    assert_eq!(verdict(&set("1ms", "")[0]), "no");
+}

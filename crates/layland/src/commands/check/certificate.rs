@@ -113,6 +113,10 @@ fn of_policy(policy: &Assessment, system: &System) -> Result<Value, String> {
         (None, _) if policy.decided_by == Some(witness::STATES) => {
             Err("every state was looked at, and there is no shorter proof".to_owned())
         }
+        (None, _) if policy.decided_by == Some(witness::CYCLE) => {
+            Err("the schedule was followed to its recurrence, and there is no shorter proof"
+                .to_owned())
+        }
         (None, None) => Err("nothing is decided".to_owned()),
         (None, Some(proven)) => match &proven.proof {
             Ok(proof) => Ok(of_proof(proof, system)),
@@ -262,6 +266,7 @@ fn of_reason(reason: &Reason, system: &System) -> Vec<Value> {
         | Reason::PriorityOrder(_)
         | Reason::AcceptedBy(_)
         | Reason::MayBeLate(_)
+        | Reason::DoesNotFit(..)
         | Reason::Holds(_)
         | Reason::JobPattern { .. }
         | Reason::GaveUp(_)

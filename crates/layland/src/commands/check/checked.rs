@@ -2,6 +2,7 @@
 
 use super::args::CheckArgs;
 use super::reserved::{Assessors, Reserved, Way, for_verdicts};
+use super::ticks;
 use super::witness::{self, Found, Search, Witness};
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
@@ -9,10 +10,10 @@ use layland_analysis::{PAIRS, Subject, TestKind, Verdict, pairs};
 use layland_guarantee::{
     Affinities, AssessOptions, Assessment, Bound, ChainBound, Said, affinities, chain_bounds,
 };
-use layland_model::{Algorithm, System};
+use layland_model::{Algorithm, Form, Order, System};
 use layland_policy::{PolicyOptions, Registry};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that is known of one set.
 pub(super) struct Checked {
@@ -163,6 +164,9 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
     let assessed = asked.par_iter().map(|spec| {
         let Way { assessor, system, of } = assessors.of(spec);
         let mut found = assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string()))?;
+        if let Some(tick) = args.tick {
+            ticks::only(&mut found, system, tick);
+        }
         let is_open = found.verdict == Verdict::Unknown && found.refused.is_none();
         let witness = match is_searched && is_open && args.test.is_empty() && effort > 0 {
             true => search(registry, args, &mut found, system, effort),
@@ -191,13 +195,24 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
             Err(unknown) => out_of_place.push(unknown),
         }
     }
-    let whatever = match whatever {
+    let asked_for_all = whatever && !args.policy.is_empty();
+    let mut whatever = match whatever {
         true => assessors.plain().whatever_the_policy(),
         // The exit code depends on it.
         false if args.policy.is_empty() => assessors.plain().whatever_the_scheduler(),
         // What no scheduler can do the verdicts have said already: it is asked first of all.
         false => Vec::new(),
     };
+    if asked_for_all {
+        let orders = policies.iter().filter_map(|found| open_order(registry, found));
+        let orders: BTreeSet<Order> = orders.collect();
+        for order in orders.into_iter().filter(|_| set.system.platform.cpu_count() > 1) {
+            whatever.extend(assessors.plain().some_partition_under(order));
+        }
+    }
+    if let Some(tick) = args.tick {
+        ticks::only_of_all(&mut whatever, &set.system, tick);
+    }
     let chains = chains(registry, &policies, &assessors);
     let exit = exit(&policies, &whatever, &set.system, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
@@ -237,13 +252,13 @@ fn search(
             found.reasons = vec![witness.describe(system)];
             return Some(*witness);
         }
-        Found::Meets(responses, why) => {
-            (found.verdict, found.decided_by) = (Verdict::Yes, Some(witness::STATES));
+        Found::Meets(responses, why, by) => {
+            (found.verdict, found.decided_by) = (Verdict::Yes, Some(by));
             found.reasons = vec![why];
             // By how much WCETs could grow was asked of the tests, which are silent.
             found.margin = None;
             for (bound, &within) in found.bounds.values_mut().zip(responses.values()) {
-                let (by, kind, per_level) = (witness::STATES, TestKind::Exact, Vec::new());
+                let (kind, per_level) = (TestKind::Exact, Vec::new());
                 *bound = Bound::Response { within, by, kind, per_level };
             }
         }
@@ -262,6 +277,15 @@ fn located(mut found: Assessment, set: &Set) -> Assessment {
         }
     }
     found
+}
+
+/// The fixed priorities of a partitioned policy that is not guaranteed: another partition may do.
+fn open_order(registry: &Registry, found: &Assessment) -> Option<Order> {
+    let (info, options) = registry.parse(&found.spec).ok()?;
+    let Algorithm::Ordered(Form::Partitioned, order) = info.algorithm(&options) else {
+        return None;
+    };
+    (order != Order::Deadline && found.verdict != Verdict::Yes).then_some(order)
 }
 
 /// Yes, if all policies that were asked for guarantee every deadline; if none was asked for, if one

@@ -101,6 +101,23 @@ struct Margin {
     wcet_factor: f64,
     resolution: f64,
     speed: Option<f64>,
+    stopped_by: Option<Stop>,
+    decided_anew: Option<Anew>,
+}
+
+/// The obstacle to a further growth of WCETs.
+#[derive(Serialize)]
+struct Stop {
+    task: Option<String>,
+    cpus: Option<String>,
+    test: Option<&'static str>,
+    reason: String,
+}
+
+/// The larger factor, if the policy decided anew.
+#[derive(Serialize)]
+struct Anew {
+    wcet_factor: f64,
 }
 
 #[derive(Serialize)]
@@ -229,10 +246,18 @@ impl<'a> Policy<'a> {
             verdict_without_affinities: policy.without_affinities.map(Verdict::name),
             reasons: &policy.reasons,
             refused: policy.refused.as_ref().map(|refusal| refusal.answer.reason.as_str()),
-            margin: policy.margin.map(|margin| Margin {
+            margin: policy.margin.as_ref().map(|margin| Margin {
                 wcet_factor: margin.factor().to_f64(),
                 resolution: 0.001,
                 speed: margin.speed().map(|speed| speed.to_f64()),
+                stopped_by: margin.stopped_by.as_ref().map(|stop| Stop {
+                    task: stop.task.map(|task| system.tasks[task].name.to_string()),
+                    cpus: stop.cpus.as_ref().map(ToString::to_string),
+                    test: stop.test,
+                    reason: stop.reason.clone(),
+                }),
+                decided_anew: (margin.factor_anew())
+                    .map(|factor| Anew { wcet_factor: factor.to_f64() }),
             }),
             bounds: bounds.map(|(task, bound)| OfTask { system, task, bound }).collect(),
             overheads: policy.inflation.as_ref().map(|tasks| {

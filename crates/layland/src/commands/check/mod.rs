@@ -6,10 +6,13 @@ mod certificate;
 mod chains;
 mod checked;
 mod json;
+#[cfg(test)]
+mod options;
 mod report;
 mod reserved;
 mod short;
 mod text;
+mod ticks;
 mod witness;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
@@ -29,7 +32,9 @@ use std::path::Path;
 pub(crate) use args::CheckArgs;
 #[cfg(feature = "command")]
 pub(crate) use args::EXAMPLES;
-pub(crate) use witness::{NAME as WITNESS, STATES, STATES_TITLE, TITLE as WITNESS_TITLE};
+pub(crate) use witness::{
+    CYCLE, CYCLE_TITLE, NAME as WITNESS, STATES, STATES_TITLE, TITLE as WITNESS_TITLE,
+};
 
 pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     args.policy = names::all(registry, &args.policy)?;
@@ -158,6 +163,9 @@ impl Cited {
             }
             if policy.decided_by == Some(STATES) {
                 states::CITATIONS.iter().copied().for_each(&mut cite);
+            }
+            if policy.decided_by == Some(CYCLE) {
+                cite(&states::HA_LIU);
             }
             policy.bounds.values().flat_map(of_bound).for_each(&mut cite);
             let of_chains = checked.chains.get(&policy.spec).into_iter().flatten();

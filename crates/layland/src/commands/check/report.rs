@@ -10,8 +10,8 @@ use layland_model::{Duration, Rate, System};
 use layland_policy::Registry;
 use layland_report::playground::Start;
 use layland_report::{
-    Answer, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Severity, Table, TaskBound,
-    TestResult,
+    Answer, Growth, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Severity, Table,
+    TaskBound, TestResult,
 };
 use layland_trace::Labels;
 
@@ -118,10 +118,12 @@ fn guarantee(policy: &Assessment, checked: &Checked) -> Guarantee {
         reasons: vec![witness.describe(system)],
         sources: Vec::new(),
     }));
-    if policy.decided_by == Some(witness::STATES) {
+    let searches =
+        [(witness::STATES, witness::STATES_TITLE), (witness::CYCLE, witness::CYCLE_TITLE)];
+    for (name, title) in searches.into_iter().filter(|(name, _)| policy.decided_by == Some(*name)) {
         tests.push(TestResult {
-            name: witness::STATES.to_owned(),
-            title: witness::STATES_TITLE.to_owned(),
+            name: name.to_owned(),
+            title: title.to_owned(),
             kind: TestKind::Exact.name().to_owned(),
             answer: Answer::Yes,
             reasons: policy.reasons.clone(),
@@ -138,7 +140,11 @@ fn guarantee(policy: &Assessment, checked: &Checked) -> Guarantee {
         },
         reasons: policy.reasons.clone(),
         decided_by,
-        margin: policy.margin.map(|margin| margin.thousandths),
+        margin: policy.margin.as_ref().map(|margin| Growth {
+            thousandths: margin.thousandths,
+            stopped_by: margin.stopped_by.as_ref().and_then(|stop| text::place(stop, system)),
+            decided_anew: margin.decided_anew,
+        }),
         bounds: policy.bounds.values().map(bound).collect(),
         tests,
     }

@@ -65,7 +65,7 @@ fn rank(verdict: Verdict) -> u8 {
 }
 
 fn margin(policy: &Assessment) -> i64 {
-    policy.margin.map_or(0, |margin| margin.thousandths)
+    policy.margin.as_ref().map_or(0, |margin| margin.thousandths)
 }
 
 /// Whether a policy is for sets with affinities, criticalities, budgets, steps or graphs, and this one has none.

@@ -12,8 +12,8 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
 use layland_chart::gantt::{Colours, View};
 use layland_engine::reserves::{LEAST_MARGIN, Margin, Reserves};
-use layland_guarantee::{Assessment, Bound, Said};
-use layland_model::{Duration, Rate, System, Task, TaskId, Time, counted};
+use layland_guarantee::{Assessment, Bound, Said, Stop};
+use layland_model::{CpuSet, Duration, Order, Rate, System, Task, TaskId, Time, counted};
 use layland_policy::Registry;
 use layland_trace::Labels;
 
@@ -118,6 +118,7 @@ fn in_short(short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
     }
     text += &left_out(checked);
     text += &legend(checked);
+    text += &stops(short.shown.iter().copied(), &checked.set.system);
     text + &line(
         "--bounds shows how long each task can take, --policy NAME one policy, --all every policy and test",
     )
@@ -161,7 +162,8 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
         }
     }
     text += &left_out(checked);
-    text + &legend(checked)
+    text += &legend(checked);
+    text + &stops(&checked.policies, system)
 }
 
 /// So many rows fit a screen.
@@ -205,7 +207,8 @@ pub(super) fn left_out(checked: &Checked) -> String {
 
 /// What the column of factors means, if it says something.
 fn legend(checked: &Checked) -> String {
-    let known = |policy: &Assessment| policy.margin.is_some_and(|margin| margin.thousandths > 0);
+    let margin = |policy: &Assessment| policy.margin.clone();
+    let known = |policy: &Assessment| margin(policy).is_some_and(|margin| margin.thousandths > 0);
     if !checked.policies.iter().any(known) {
         return String::new();
     }
@@ -215,7 +218,8 @@ fn legend(checked: &Checked) -> String {
     };
     line(&format!(
         "WCETs x: the largest factor, in steps of 0.001, by which all WCETs can be multiplied and \
-         the deadlines still are guaranteed; CPUs 1/x as fast do the same{also}",
+         the deadlines still are guaranteed, with what the policy decides for the set as it is; CPUs 1/x as fast do \
+         the same{also}",
     ))
 }
 
@@ -223,8 +227,45 @@ pub(super) fn line(text: &str) -> String {
     terminal::wrap(text, "") + "\n"
 }
 
+/// The obstacles to a further growth of WCETs, and the factors of policies that would decide anew.
+fn stops<'a>(policies: impl IntoIterator<Item = &'a Assessment>, system: &System) -> String {
+    let (mut ends, mut anew) = (Vec::new(), Vec::new());
+    for policy in policies {
+        let Some(margin) = &policy.margin else { continue };
+        if let Some(at) = margin.stopped_by.as_ref().and_then(|stop| place(stop, system)) {
+            ends.push(format!("{at} ({})", policy.spec));
+        }
+        if let Some(factor) = margin.factor_anew() {
+            anew.push(format!("{:.3} ({})", factor.to_f64(), policy.spec));
+        }
+    }
+    let mut text = String::new();
+    if !ends.is_empty() {
+        text += &line(&format!("the growth of WCETs is stopped by {}", ends.join(", ")));
+    }
+    if !anew.is_empty() {
+        text += &line(&format!(
+            "WCETs x, if larger WCETs were assigned anew, to other CPUs, pieces or priorities: {}",
+            anew.join(", ")
+        ));
+    }
+    text
+}
+
+/// The task and the CPUs that stop the growth, as far as they are known.
+pub(super) fn place(stop: &Stop, system: &System) -> Option<String> {
+    let on = |cpus: &CpuSet| format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" });
+    let name = |task: TaskId| format!("`{}`", system.tasks[task].name);
+    match (stop.task, &stop.cpus) {
+        (Some(task), Some(cpus)) => Some(format!("{} on {}", name(task), on(cpus))),
+        (Some(task), None) => Some(name(task)),
+        (None, Some(cpus)) => Some(on(cpus)),
+        (None, None) => None,
+    }
+}
+
 fn factor(policy: &Assessment) -> String {
-    match policy.margin {
+    match &policy.margin {
         None => "-".to_owned(),
         Some(margin) if margin.thousandths == 0 => "-".to_owned(),
         Some(margin) => format!("{:.3}", margin.factor().to_f64()),
@@ -419,6 +460,12 @@ fn remark(said: &Said, system: &System) -> String {
     let who = match said.test.subject {
         Subject::SomeScheduler => "any scheduler",
         Subject::SomePartition => "EDF on some partition",
+        Subject::SomePartitionUnder(order) => match order {
+            Order::RateMonotonic => "RM on some partition",
+            Order::DeadlineMonotonic => "DM on some partition",
+            Order::Given => "the given priorities on some partition",
+            Order::Deadline => "EDF on some partition",
+        },
         Subject::SomePriorities => "some fixed priorities",
         Subject::Algorithms(_)
         | Subject::Covered(_)

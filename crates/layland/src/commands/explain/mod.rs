@@ -5,7 +5,7 @@ mod codes;
 mod named;
 pub(crate) mod structure;
 
-use crate::commands::check::{STATES, STATES_TITLE, WITNESS, WITNESS_TITLE};
+use crate::commands::check::{CYCLE, CYCLE_TITLE, STATES, STATES_TITLE, WITNESS, WITNESS_TITLE};
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::input::{self, SetArgs};
 use crate::ui::{files, terminal};
@@ -191,6 +191,11 @@ fn entries(registry: &Registry) -> Vec<Entry> {
             Subject::SomePartition => {
                 "It is about EDF on each CPU of any partition of the tasks.".to_owned()
             }
+            Subject::SomePartitionUnder(_) => {
+                "It is about these fixed priorities on each CPU of any partition of the tasks, and asked where a \
+                 partitioned policy with them is named and not guaranteed."
+                    .to_owned()
+            }
             Subject::SomePriorities => "It is about any fixed priorities on each CPU.".to_owned(),
             Subject::Admission(algorithms) => format!(
                 "It says whether {} lets the tasks in, not whether they meet deadlines.",
@@ -207,6 +212,7 @@ fn entries(registry: &Registry) -> Vec<Entry> {
                 | Subject::Covered(_)
                 | Subject::SomeScheduler
                 | Subject::SomePartition
+                | Subject::SomePartitionUnder(_)
                 | Subject::SomePriorities
                 | Subject::Admission(_) => vec![worth(test.kind), about, assumed(test.assumptions)],
             },
@@ -247,6 +253,24 @@ fn entries(registry: &Registry) -> Vec<Entry> {
             assumed(&states::ASSUMES),
         ],
         citations: states::CITATIONS.iter().map(|&citation| *citation).collect(),
+    });
+    entries.push(Entry {
+        code: CYCLE.to_owned(),
+        sort: "test",
+        title: CYCLE_TITLE.to_owned(),
+        text: vec![
+            "Where no test decides, every task is periodic without jitter, and some have offsets, every release is known. \
+             The schedule in which each job executes for its WCET is followed until it repeats itself. A job that is \
+             late in it is a no. Otherwise the answer is a yes, for these offsets alone: nothing is said of jobs that come \
+             more than a period apart."
+                .to_owned(),
+            "A yes needs a policy under which no job ends later for shorter executions: preemptive scheduling by fixed \
+             priorities of jobs (EDF, fixed priorities and what is built of them) on CPUs of unit speed, without \
+             overheads, steps, regions and tasks that follow others. Under other policies the answer stays unknown. The \
+             schedule is followed for up to `--effort` jobs."
+                .to_owned(),
+        ],
+        citations: vec![states::HA_LIU],
     });
     for bound in catalogue::BOUNDS {
         entries.push(Entry {

@@ -7,13 +7,16 @@
 //! 2. runs in which separations and jitter are drawn, every job for its WCET;
 //! 3. every state that the tasks can reach, if they are few ([`states`]): that ends with a pattern of releases that
 //!    misses, with the proof that there is none, or for want of effort;
-//! 4. runs with the first arrivals that hurt one task most, and what chance finds near to them (`phases.rs`).
+//! 4. runs with the first arrivals that hurt one task most, and what chance finds near to them (`phases.rs`);
+//! 5. where every release is known, because all tasks are periodic and have offsets, the schedule up to its recurrence
+//!    (`cycle.rs`).
 //!
-//! The last two choose releases freely, so that they leave out sets in which offsets, given releases or jitter say
+//! The third and the fourth choose releases freely, so that they leave out sets in which offsets, given releases or jitter say
 //! more. What they find is simulated: a miss is one of the policy itself. Ties are broken as the policy breaks them.
 //! Sets with several criticality levels are left out: there the run itself decides which jobs have to meet their
 //! deadlines.
 
+mod cycle;
 mod phases;
 #[cfg(test)]
 mod tests;
@@ -37,6 +40,11 @@ pub(crate) const TITLE: &str = "a run in which the policy misses a deadline";
 /// The name of the proof that there is none.
 pub(crate) const STATES: &str = "STATES";
 pub(crate) const STATES_TITLE: &str = "every state that sporadic tasks can reach, on ticks";
+
+/// The name of a schedule that is followed to its recurrence.
+pub(crate) const CYCLE: &str = "CYCLE";
+pub(crate) const CYCLE_TITLE: &str =
+    "the schedule of periodic tasks with these offsets, up to its recurrence";
 
 /// So many runs are drawn.
 const DRAWN: u64 = 4;
@@ -157,8 +165,8 @@ impl Recorder for Released {
 #[derive(Clone, Debug)]
 pub(super) enum Found {
     Misses(Box<Witness>),
-    /// No job is late: the longest responses, and why that holds.
-    Meets(TaskMap<Duration>, String),
+    /// No job is late: the longest responses, why that holds, and what shows it.
+    Meets(TaskMap<Duration>, String, &'static str),
     /// Nothing that decides, and what else there is to say.
     Nothing(Option<String>),
 }
@@ -198,8 +206,11 @@ impl Search<'_> {
             return Found::Misses(Box::new(witness));
         }
         // Offsets of any nanosecond are no fair question to a policy that expects jobs at the beginnings of slots.
-        if in_slots || !releases_are_free(system) {
+        if in_slots {
             return Found::Nothing(None);
+        }
+        if !releases_are_free(system) {
+            return self.cycle();
         }
         let (found, told) = self.every_state();
         match found {
@@ -239,7 +250,7 @@ impl Search<'_> {
                         "no job that arrives at a whole multiple of {tick:#} is late: {}",
                         many()
                     );
-                    return (Some(Found::Meets(responses, why)), None);
+                    return (Some(Found::Meets(responses, why, STATES)), None);
                 }
                 let told = format!(
                     "no job is late as long as jobs arrive at whole multiples of {tick:#} ({}): --tick {tick} takes \

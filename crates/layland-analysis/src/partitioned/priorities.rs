@@ -1,0 +1,224 @@
+//! A partition of the tasks on which fixed priorities meet every deadline on each CPU.
+//!
+//! Assumes: (1) jobs of a task at least a period apart, or by a curve, (2) `C_i <= D_i`, (3) WCETs are kept,
+//! (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system runs, (7) for given priorities:
+//! there are some. Affinities are respected.
+//!
+//! A CPU takes a task if then every response time is within its deadline, which is exact. The steps:
+//!
+//! 1. each packing heuristic with that test;
+//! 2. exhaustive search, tasks by decreasing density, of at most [`NODES`] tests of a CPU: **exact** when it ends. Of CPUs
+//!    without a task that all tasks may use alike the lowest stands for all. With one task fewer no response time
+//!    grows, so that a CPU that is overfull stays so.
+
+use crate::Assumption::{self, *};
+use crate::fixed_point::Diverged;
+use crate::group::{Group, exact};
+use crate::uniprocessor::fixed_priority::{PriorityOrder, response_time};
+use crate::{Certify, Finding, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind, Verdict};
+use layland_model::{CpuId, CpuSet, Index, Order, Rate, RateSum, System, Task, TaskId, TaskMap};
+use layland_offline::{Bins, Heuristic, place};
+use std::cmp::{Ordering, Reverse};
+
+/// How many times the exhaustive search asks for the response times of a CPU at most.
+pub const NODES: u64 = 20_000;
+
+const ASSUMED: &[Assumption] =
+    &[BoundedArrivals, FitsAlone, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
+const GIVEN: &[Assumption] = &crate::assumption::and::<7>(ASSUMED, Priorities);
+
+const fn test(
+    name: &'static str,
+    title: &'static str,
+    order: Order,
+    assumptions: &'static [Assumption],
+    decide: fn(&System) -> Finding,
+) -> SchedulabilityTest {
+    SchedulabilityTest {
+        name,
+        title,
+        subject: Subject::SomePartitionUnder(order),
+        kind: TestKind::Exact,
+        assumptions,
+        citations: &[],
+        certify: Certify::Without("the verifier knows partitions under EDF alone"),
+        shortcuts: Shortcuts::NONE,
+        decide,
+    }
+}
+
+/// Rate-monotonic priorities.
+///
+/// ```
+/// use layland_analysis::{Verdict, partitioned::priorities};
+/// use layland_model::{Duration, Service, System, Task};
+/// let task = |name, c, t| Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
+/// let system = System::new(2, vec![task("x", 2, 10), task("y", 2, 10), task("z", 9, 12)]);
+/// assert_eq!(priorities::RM.run(&system).unwrap().verdict, Verdict::Yes);
+/// let full = System::new(2, vec![task("x", 2, 10), task("y", 9, 12), task("z", 9, 12)]);
+/// assert_eq!(priorities::RM.run(&full).unwrap().verdict, Verdict::No);
+/// ```
+pub const RM: SchedulabilityTest = test(
+    "PARTITION-RM",
+    "a partition on which rate-monotonic priorities meet every deadline",
+    Order::RateMonotonic,
+    ASSUMED,
+    |system| find(system, PriorityOrder::RateMonotonic),
+);
+
+/// Deadline-monotonic priorities.
+pub const DM: SchedulabilityTest = test(
+    "PARTITION-DM",
+    "a partition on which deadline-monotonic priorities meet every deadline",
+    Order::DeadlineMonotonic,
+    ASSUMED,
+    |system| find(system, PriorityOrder::DeadlineMonotonic),
+);
+
+/// Given priorities.
+pub const FP: SchedulabilityTest = test(
+    "PARTITION-FP",
+    "a partition on which the given priorities meet every deadline",
+    Order::Given,
+    GIVEN,
+    |system| find(system, PriorityOrder::Given),
+);
+
+fn find(system: &System, order: PriorityOrder) -> Finding {
+    if let Some(cpu_of) = Heuristic::ALL.into_iter().find_map(|one| packed(system, order, one)) {
+        return Finding::new(Verdict::Yes, Reason::Partition(cpu_of));
+    }
+    let mut search = Search::new(system, order);
+    match search.place(0) {
+        Some(true) => Finding::new(Verdict::Yes, Reason::Partition(search.cpu_of())),
+        Some(false) => {
+            let why = "no assignment of the tasks to the CPUs they may use keeps every response time within its \
+                       deadline";
+            let group =
+                Group { cpus: system.platform.all_cpus(), tasks: system.tasks.iter().collect() };
+            exact(&group, false, Reason::NotPartitioned(why.to_owned()))
+        }
+        None => {
+            let why = format!(
+                "no heuristic finds a partition, and {NODES} steps of the search for one did not decide whether one \
+                 exists"
+            );
+            Finding::new(Verdict::Unknown, Reason::NotPartitioned(why))
+        }
+    }
+}
+
+/// True if the tasks of a CPU keep their deadlines; none if a response time is not found.
+fn keeps(system: &System, order: PriorityOrder, tasks: &[TaskId]) -> Option<bool> {
+    let tasks = tasks.iter().map(|&id| (id, &system.tasks[id])).collect();
+    let sorted = order.sort(&Group { cpus: CpuSet::new(), tasks });
+    let tasks: Vec<&Task> = sorted.into_iter().map(|(_, task)| task).collect();
+    for (at, task) in tasks.iter().enumerate() {
+        match response_time(task, &tasks[..at], task.deadline) {
+            Ok(_) => {}
+            Err(Diverged::Beyond { .. } | Diverged::Overload) => return Some(false),
+            Err(Diverged::OutOfSteps { .. }) => return None,
+        }
+    }
+    Some(true)
+}
+
+/// A partition by a heuristic.
+fn packed(system: &System, order: PriorityOrder, heuristic: Heuristic) -> Option<TaskMap<CpuId>> {
+    let items = system.by_rank();
+    let densities: Vec<Rate> = items.iter().map(|&task| system.tasks[task].density()).collect();
+    let cpus = system.platform.cpu_count();
+    let (on, loads) = (vec![Vec::new(); cpus], vec![RateSum::default(); cpus]);
+    let placing = heuristic.order(&densities);
+    let mut bins = Processors { system, order, items, on, loads };
+    let placed = place(&mut bins, &placing, heuristic).ok()?;
+    let mut cpu_of = TaskMap::filled(CpuId(0), system.tasks.len());
+    for (&task, cpu) in bins.items.iter().zip(placed) {
+        cpu_of[task] = CpuId::from_index(cpu);
+    }
+    Some(cpu_of)
+}
+
+struct Processors<'a> {
+    system: &'a System,
+    order: PriorityOrder,
+    items: Vec<TaskId>,
+    on: Vec<Vec<TaskId>>,
+    loads: Vec<RateSum>,
+}
+
+impl Bins for Processors<'_> {
+    fn count(&self) -> usize {
+        self.on.len()
+    }
+    fn fits(&self, bin: usize, item: usize) -> bool {
+        let task = self.items[item];
+        let tasks: Vec<TaskId> = self.on[bin].iter().copied().chain([task]).collect();
+        self.system.allowed_cpus(task).contains(CpuId::from_index(bin))
+            && keeps(self.system, self.order, &tasks) == Some(true)
+    }
+    fn compare_load(&self, a: usize, b: usize) -> Ordering {
+        self.loads[a].cmp_sum(&self.loads[b])
+    }
+    fn put(&mut self, bin: usize, item: usize) {
+        let task = self.items[item];
+        self.on[bin].push(task);
+        self.loads[bin].add(&self.system.tasks[task].utilization());
+    }
+}
+
+/// Every assignment, each task onto every CPU that takes it.
+struct Search<'a> {
+    system: &'a System,
+    order: PriorityOrder,
+    tasks: Vec<TaskId>,
+    allowed: Vec<CpuSet>,
+    /// The lowest CPU that every task may use or may not use as this one.
+    stands_for: Vec<usize>,
+    on: Vec<Vec<TaskId>>,
+    left: u64,
+}
+
+impl<'a> Search<'a> {
+    fn new(system: &'a System, order: PriorityOrder) -> Search<'a> {
+        let mut tasks: Vec<TaskId> = system.tasks.ids().collect();
+        tasks.sort_by_key(|&task| (Reverse(system.tasks[task].density()), task));
+        let allowed: Vec<CpuSet> = tasks.iter().map(|&task| system.allowed_cpus(task)).collect();
+        let cpus: Vec<CpuId> = system.platform.cpus().collect();
+        let alike =
+            |a: CpuId, b: CpuId| allowed.iter().all(|set| set.contains(a) == set.contains(b));
+        let stands_for = (0..cpus.len())
+            .map(|at| (0..=at).find(|&lower| alike(cpus[lower], cpus[at])).unwrap_or(at))
+            .collect();
+        let on = vec![Vec::new(); cpus.len()];
+        Search { system, order, tasks, allowed, stands_for, on, left: NODES }
+    }
+
+    /// Places the tasks from `at` on; none if the search is given up.
+    fn place(&mut self, at: usize) -> Option<bool> {
+        let Some(&task) = self.tasks.get(at) else { return Some(true) };
+        for cpu in 0..self.on.len() {
+            let is_alike = |lower: usize| self.stands_for[lower] == self.stands_for[cpu];
+            let has_twin = (0..cpu).any(|lower| is_alike(lower) && self.on[lower].is_empty());
+            let is_twin = self.on[cpu].is_empty() && has_twin;
+            if is_twin || !self.allowed[at].contains(CpuId::from_index(cpu)) {
+                continue;
+            }
+            self.left = self.left.checked_sub(1)?;
+            self.on[cpu].push(task);
+            if keeps(self.system, self.order, &self.on[cpu])? && self.place(at + 1)? {
+                return Some(true);
+            }
+            self.on[cpu].pop();
+        }
+        Some(false)
+    }
+
+    fn cpu_of(&self) -> TaskMap<CpuId> {
+        let mut cpu_of = TaskMap::filled(CpuId(0), self.system.tasks.len());
+        for (cpu, tasks) in self.on.iter().enumerate() {
+            tasks.iter().for_each(|&task| cpu_of[task] = CpuId::from_index(cpu));
+        }
+        cpu_of
+    }
+}

@@ -1,0 +1,269 @@
+//! The decisions of a policy before the start, kept while all WCETs grow or shrink.
+//!
+//! A policy that assigns tasks to CPUs, gives them priorities or splits them does so once, by the WCETs of the set. If
+//! the jobs of a running system take longer, nothing of that is decided anew. So the [margin](crate::Margin) keeps it:
+//!
+//! | what | how |
+//! |---|---|
+//! | CPUs and clusters | the groups of the policy's rule |
+//! | which tasks come first (`edf-us`, `fpedf`, `edf-k`, `rm-us`) | the class of the rule; bounds that are about another class say nothing |
+//! | priorities found by a search (`smc`, `amc`) | those of each CPU, under which the test of the search is asked |
+//! | pieces (`cd`, `edf-wm`) | on their CPUs, each with its share of the WCET; a piece without laxity stays one |
+//! | the reduction tree (`run`), the quasi-partition (`qps`) | the clients of each server |
+//!
+//! Lengths that follow from WCETs are budgets, and grow with them: those of servers and pieces, non-preemptive segments,
+//! rates, slices (`pt`), zero-slack instants (`zss`), virtual deadlines (`edf-vd`), job priorities (`plrs`, `ocbp`) and
+//! priority points (`g-fl`, `c-fl`).
+
+use crate::Asked;
+use crate::margin::{between, grown};
+use crate::placed::{placed, placed_anew};
+use layland_analysis::mixed::{self, Orders};
+use layland_model::{
+    Algorithm, CpuSet, Duration, JobOrder, Piece, Preemption, ScheduleRule, Service, Splitting,
+    System, TaskId, TaskMap,
+};
+use layland_offline::{Client, Clients};
+use layland_policy::fair::{qps, run};
+use layland_policy::{PolicyOptions, Refusal, SystemRefusal};
+use std::collections::BTreeMap;
+
+/// The decisions for a system.
+pub(crate) struct Kept<'s> {
+    system: &'s System,
+    algorithm: Algorithm,
+    rule: ScheduleRule,
+    /// Those of the policy, and what names the tree or the quasi-partition.
+    options: PolicyOptions,
+    tree: Option<Tree>,
+    /// The priorities that a search found.
+    pub(crate) orders: Option<Orders>,
+}
+
+/// The clients of each server.
+#[derive(PartialEq, Eq)]
+enum Tree {
+    Run(Vec<Clients>, Vec<(usize, Vec<usize>)>),
+    Qps(Vec<(Vec<Client>, Option<usize>)>),
+}
+
+impl<'s> Kept<'s> {
+    /// The decisions of a policy for a system; none if it refuses the system.
+    pub(crate) fn of(asked: &Asked<'_, '_>, system: &'s System) -> Option<Kept<'s>> {
+        let policy = asked.info.build(system, &asked.options.for_its_rule()).ok()?;
+        let (rule, algorithm) = (policy.rule(), asked.info.algorithm(&asked.options));
+        let orders = mixed::orders(&placed(system, &rule), algorithm);
+        let (tree, options) = match named(algorithm, system, &asked.options) {
+            Some((tree, options)) => (Some(tree), options),
+            None => (None, asked.options.clone()),
+        };
+        Some(Kept { system, algorithm, rule, options, tree, orders })
+    }
+
+    /// True if other WCETs could lead to other decisions.
+    pub(crate) fn may_differ(&self) -> bool {
+        let system = self.system;
+        let is_given = || {
+            let one = |id| system.allowed_cpus(id).len() == 1;
+            placed_anew(system, &self.rule).is_none() || system.tasks.ids().all(one)
+        };
+        match &self.rule {
+            ScheduleRule::HighestFirst { order: JobOrder::TopFirst { .. }, .. }
+            | ScheduleRule::MixedCriticality { .. }
+            | ScheduleRule::Split { .. } => true,
+            ScheduleRule::HighestFirst { .. }
+            | ScheduleRule::Deferred { .. }
+            | ScheduleRule::Served { .. }
+            | ScheduleRule::Locking(_)
+            | ScheduleRule::LeastLaxity { .. } => !is_given(),
+            ScheduleRule::Optimal { .. } => self.tree.is_some(),
+            ScheduleRule::Weak { .. }
+            | ScheduleRule::Strong { .. }
+            | ScheduleRule::Pfair { .. }
+            | ScheduleRule::Shares { .. }
+            | ScheduleRule::Allotted { .. }
+            | ScheduleRule::None => false,
+        }
+    }
+
+    /// The rule with these decisions for the system with other WCETs.
+    ///
+    /// # Errors
+    /// If that is no rule of the policy: its refusal.
+    pub(crate) fn rule_for(
+        &self,
+        asked: &Asked<'_, '_>,
+        scaled: &System,
+    ) -> Result<ScheduleRule, SystemRefusal> {
+        let mut rule = self.rule.clone();
+        match &mut rule {
+            ScheduleRule::HighestFirst { .. }
+            | ScheduleRule::Locking(_)
+            | ScheduleRule::LeastLaxity { .. } => {}
+            ScheduleRule::Deferred { regions, .. } => {
+                for (id, task) in scaled.tasks.iter() {
+                    let (before, region) = (&self.system.tasks[id], &mut regions[id]);
+                    match region {
+                        region if *region == before.preemption => {
+                            region.clone_from(&task.preemption);
+                        }
+                        Preemption::Between(segments) => {
+                            between(segments, before.own_wcet(), task.own_wcet());
+                        }
+                        Preemption::Anywhere | Preemption::Never | Preemption::Delayed(_) => {}
+                    }
+                }
+            }
+            ScheduleRule::Served { servers, .. } => {
+                for (server, task) in servers.values_mut().zip(scaled.tasks.values()) {
+                    if let (Some(server), Some(budget)) = (server, task.budget) {
+                        server.budget = budget;
+                    }
+                }
+            }
+            ScheduleRule::Split { pieces } => {
+                let has_windows = matches!(self.algorithm, Algorithm::Split(Splitting::Windows, _));
+                for (id, own) in scaled.tasks.ids().zip(pieces.values_mut()) {
+                    grow_pieces(own, (self.system, scaled), id, has_windows);
+                }
+            }
+            // The test under these priorities decides.
+            ScheduleRule::MixedCriticality { .. } if self.orders.is_some() => {}
+            ScheduleRule::MixedCriticality { .. } => {
+                let there = placed(scaled, &self.rule);
+                let options = self.options.without(&["fit", "sort"]).for_its_rule();
+                return Ok(asked.info.build(&there, &options)?.rule());
+            }
+            ScheduleRule::Optimal { .. }
+            | ScheduleRule::Pfair { .. }
+            | ScheduleRule::Shares { .. }
+            | ScheduleRule::Allotted { .. }
+            | ScheduleRule::Weak { .. }
+            | ScheduleRule::Strong { .. }
+            | ScheduleRule::None => {
+                let policy = asked.info.build(scaled, &self.options.for_its_rule())?;
+                let tree = self.tree.as_ref();
+                let other = || named(self.algorithm, scaled, &self.options).map(|(tree, _)| tree);
+                if tree.is_some() && tree != other().as_ref() {
+                    let what = "the servers that the policy made would be others";
+                    return Err(Refusal::busy(what).into());
+                }
+                return Ok(policy.rule());
+            }
+        }
+        Ok(rule)
+    }
+
+    /// True if bounds about the algorithm itself are about these decisions, too: they are not about another class of
+    /// tasks that come first.
+    pub(crate) fn is_of_the_algorithm(&self, asked: &Asked<'_, '_>, scaled: &System) -> bool {
+        let ScheduleRule::HighestFirst { order: JobOrder::TopFirst { top, .. }, .. } = &self.rule
+        else {
+            return true;
+        };
+        let anew = asked.info.build(scaled, &asked.options.for_its_rule());
+        let class_of = |rule: &ScheduleRule| {
+            let ScheduleRule::HighestFirst { order: JobOrder::TopFirst { top, .. }, .. } = rule
+            else {
+                return None;
+            };
+            Some(top.clone())
+        };
+        anew.is_ok_and(|policy| class_of(&policy.rule()).as_ref() == Some(top))
+    }
+}
+
+/// The pieces of a task with other WCETs: each ends at the same share of the WCET, rounded up.
+fn grow_pieces(own: &mut [Piece], (before, after): (&System, &System), id: TaskId, windows: bool) {
+    let (from, to) = (before.tasks[id].own_wcet(), after.tasks[id].own_wcet());
+    let (mut end, mut last, mut offset) = (0i64, 0i64, Duration::ZERO);
+    let count = own.len();
+    for (at, piece) in own.iter_mut().enumerate() {
+        let cuts = piece.has_no_laxity();
+        end += piece.budget.ns();
+        let ends = grown(end, to.ns(), from.ns());
+        piece.budget = Service::from_ns(ends - last);
+        last = ends;
+        if windows || count == 1 {
+            continue;
+        }
+        piece.offset = offset;
+        piece.deadline = match at + 1 == count {
+            false if cuts => piece.budget.at_unit_speed(),
+            false | true => after.tasks[id].deadline - offset,
+        };
+        offset += piece.deadline;
+    }
+}
+
+/// The tree or the quasi-partition that a policy makes, and the options that name it.
+fn named(
+    algorithm: Algorithm,
+    system: &System,
+    options: &PolicyOptions,
+) -> Option<(Tree, PolicyOptions)> {
+    let list = |numbers: &[usize]| join(numbers, "+");
+    if algorithm == Algorithm::Run {
+        let (_, tree) = run::tree(system, options).ok()?;
+        let (mut packing, mut duals) = (Vec::new(), Vec::new());
+        for server in &tree.servers {
+            match &server.clients {
+                Clients::Tasks(tasks) => packing.push(list(tasks)),
+                Clients::Duals(servers) if server.level == 1 => duals.push(list(servers)),
+                Clients::Duals(_) => {}
+            }
+        }
+        let mut named = options.with("packing", packing.join("/"));
+        if !duals.is_empty() {
+            named = named.with("duals", duals.join("/"));
+        }
+        let roots = tree.subsystems.into_iter().map(|part| (part.root, part.tasks)).collect();
+        let clients = tree.servers.into_iter().map(|server| server.clients).collect();
+        return Some((Tree::Run(clients, roots), named));
+    }
+    if algorithm == Algorithm::Qps {
+        let (_, sets) = qps::sets(system, options).ok()?;
+        let round = |round: &Vec<Vec<Client>>| {
+            let bins = round.iter().filter(|bin| !bin.is_empty());
+            bins.map(|bin| join(bin, "+")).collect::<Vec<_>>().join("/")
+        };
+        let rounds: Vec<String> = sets.rounds.iter().map(round).collect();
+        let named = options.with("packing", rounds.join("//"));
+        let set = |set: layland_offline::ExecutionSet| {
+            (set.clients, set.master.map(|master| master.host))
+        };
+        return Some((Tree::Qps(sets.sets.into_iter().map(set).collect()), named));
+    }
+    None
+}
+
+fn join<T: ToString>(items: &[T], between: &str) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
+/// So many deadlines are looked at.
+const DEADLINES: usize = 200_000;
+
+/// The task whose job is late first under EDF on one CPU, if the first jobs of all that may use that CPU alone come
+/// together; none if none is among the first deadlines.
+pub(crate) fn late_first(system: &System, cpus: &CpuSet) -> Option<TaskId> {
+    let own: TaskMap<bool> =
+        system.tasks.ids().map(|id| system.allowed_cpus(id) == *cpus).collect();
+    let mut next: BTreeMap<(Duration, TaskId), ()> = BTreeMap::new();
+    for (id, task) in system.tasks.iter().filter(|(id, _)| own[*id]) {
+        next.insert((task.deadline - task.jitter, id), ());
+    }
+    let mut demand = 0i64;
+    for _ in 0..DEADLINES {
+        let ((due, id), ()) = next.pop_first()?;
+        let task = &system.tasks[id];
+        demand = demand.saturating_add(task.own_wcet().ns());
+        // Jobs that are due together count together.
+        let is_last = next.first_key_value().is_none_or(|((later, _), ())| *later > due);
+        if is_last && demand > due.ns() {
+            return Some(id);
+        }
+        next.insert((due + task.period, id), ());
+    }
+    None
+}
