@@ -227,7 +227,7 @@ POLICIES = {
     "p-edf": {**PLACED, **TIES, **PREEMPTIVE, "locks": ("none", "srp", "fmlp+", "msrp")},
     **{f"g-{order}": PREEMPTIVE for order in ORDERS[1:]},
     **{f"c-{order}": {**SIZED, **PREEMPTIVE} for order in ORDERS[1:]},
-    **{f"p-{order}": {**PLACED, **PREEMPTIVE, "locks": LOCKS} for order in ORDERS[1:]},
+    **{f"p-{order}": {**PLACED, "accept": ("test", "load"), **PREEMPTIVE, "locks": LOCKS} for order in ORDERS[1:]},
     **{f"{form}-{order}": {} for form in ("weak", "strong") for order in ORDERS},
     **{f"hpa-{order}": {"assign": ("local", "plain")} for order in ORDERS},
     **{name: {**PLACED, "order": ("rm", "dm", "fp")} for name in SERVERS},
