@@ -793,7 +793,7 @@ fn offsets_are_used_where_every_release_is_known() {
     }
     // A job may end later for shorter executions of another.
     assert_eq!(verdict(&edzl), "unknown");
-    let sporadic = "release = \"sporadic\"\nextra = \"1ms\"\n";
+    let sporadic = "release = { kind = \"sporadic\", extra = \"1ms\" }\n";
     assert_ne!(verdict(&set("2ms", sporadic)[0]), "yes");
     // A miss in the schedule itself is a no.
     assert_eq!(verdict(&set("1ms", "")[0]), "no");
