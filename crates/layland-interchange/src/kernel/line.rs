@@ -1,8 +1,7 @@
 //! One line of a kernel trace, in any dialect. Nothing is allocated but the list of events.
 
 use super::import::ReadError;
-use super::marker::{Marker, MarkerError};
-use layland_model::CpuSet;
+use super::marker::{Marker, MarkerError, cpu_id};
 
 /// Which tool wrote the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -349,11 +348,6 @@ fn running(text: &str) -> Option<(Thread<'_>, bool)> {
     let (comm, ids) = text.rsplit_once(' ')?;
     let pid = id(ids.rsplit('/').next()?)?;
     Some((named(comm.trim_end(), pid), true))
-}
-
-/// A CPU that can exist: what is kept for each CPU is kept up to the last one.
-pub(super) fn cpu_id(text: &str) -> Option<u32> {
-    id(text).filter(|&cpu| (cpu as usize) < CpuSet::MAX_CPUS)
 }
 
 fn id(text: &str) -> Option<u32> {

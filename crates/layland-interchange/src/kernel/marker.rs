@@ -15,7 +15,7 @@
 //! run: they are the run's if there is no `begin` and the first `t` is not inside the trace. Unknown
 //! words after the known ones are ignored, so that a reason can be added.
 
-use super::line::cpu_id;
+use layland_model::CpuSet;
 use std::fmt;
 
 /// One mark.
@@ -136,6 +136,13 @@ fn with_slash(text: &str) -> Option<(&str, u64)> {
 
 fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+}
+
+/// A CPU that can exist: what is kept for each CPU is kept up to the last one.
+pub(super) fn cpu_id(text: &str) -> Option<u32> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let cpu = is_number.then(|| text.parse::<u32>().ok())?;
+    cpu.filter(|&cpu| (cpu as usize) < CpuSet::MAX_CPUS)
 }
 
 fn number<T: std::str::FromStr>(text: &str, key: &str) -> Option<T> {

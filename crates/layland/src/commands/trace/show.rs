@@ -263,7 +263,8 @@ pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
             loaded.decisions.len(),
             match loaded.unrecorded.len() {
                 0 => String::new(),
-                count => format!(", {} not recorded", counted(count, "switch")),
+                1 => ", 1 switch not recorded".to_owned(),
+                count => format!(", {count} switches not recorded"),
             }
         );
     }
