@@ -244,7 +244,7 @@ pub(crate) struct InferArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AffinityArg {
-    /// The CPU of a thread that was seen on no other one
+    /// The CPU of a thread that waited for it while another one was free
     Pinned,
     /// The CPUs on which a thread was seen
     Seen,
