@@ -5,10 +5,10 @@
     verify_certificate.py --lines      (standard input: {"set": TOML, "certificate": {..}}, one per line)
 
 Prints each claim, and whether its proof is valid. With POLICY .., written as the certificate has them (with their
-options), it looks at the answers about these policies alone. Exits with 0 if all that is claimed is shown, with 1 if an
-answer has no proof or one that is not valid, with 2 if something cannot be read or there is no answer. It shares nothing
-with the program that wrote the certificate: every number is computed again, in integers and fractions. What it knows of
-a task set is what `layland convert SET --to toml` writes. docs/certificates.md says what each proof means.
+options), it looks at the answers about these policies alone. Exits with 0 if all that is claimed is shown, with 1 if
+an answer has no proof or one that is not valid, with 2 if something cannot be read or there is no answer. It shares
+nothing with the program that wrote the certificate: every number is computed again, in integers and fractions. What it
+knows of a task set is what `layland convert SET --to toml` writes. docs/certificates.md says what each proof means.
 """
 
 import json
@@ -128,7 +128,9 @@ class Task:
                 open_sections.append(len(self.sections) - 1)
             else:
                 need(does == "unlock" and self.sections[open_sections[-1]][0] == what, f"{step} makes no sense")
-                self.sections[open_sections.pop()][1] += done
+                section = self.sections[open_sections.pop()]
+                section[1] += done
+                need(section[1] > 0, f"a section of {self.name} is empty")
         need(not open_sections, f"{self.name} keeps a lock")
         need(not self.has_steps or self.by_level == [done] * len(self.by_level), f"{self.name} has another WCET")
 
@@ -1182,7 +1184,7 @@ def late_below(k, higher):
     if k.u + sum(task.u for task in higher) > 1:
         return
     w, q = 0, 0
-    for _ in range(STEPS // (len(higher) + 1)):
+    for _ in range(STEPS // (4 * len(higher) + 4)):
         following = (q + 1) * k.C + sum(-(-(w + j.J) // j.T) * j.C for j in higher)
         if following > w:
             w = following
@@ -1630,13 +1632,17 @@ def main(arguments):
     return 0 if all(entry[3] for entry in found) else 1
 
 
-if __name__ == "__main__":
+def start():
+    """The exit code of the program."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")
     try:
-        code = main(sys.argv[1:])
+        return main(sys.argv[1:])
     except BrokenPipeError:
         # Nobody reads on: what was to be said is not said, so that nothing counts as shown.
         sys.stdout = None
-        code = 2
-    sys.exit(code)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(start())

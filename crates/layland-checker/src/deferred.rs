@@ -88,9 +88,10 @@ impl Checker<'_> {
             edges.push((segment.end, Edge::Stop(segment.job, segment.cpu)));
             edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
         }
-        for (cpu, switches) in self.switches.iter().filter(|&(cpu, _)| group.cpus.contains(cpu)) {
-            edges.extend(switches.iter().step_by(2).map(|&at| (at, Edge::Offline(cpu))));
-        }
+        let marks = self.cpu_marks().filter(|(_, cpu, _)| group.cpus.contains(*cpu));
+        edges.extend(
+            marks.filter(|(.., online)| !online).map(|(at, cpu, _)| (at, Edge::Offline(cpu))),
+        );
         // Who stops and starts at one instant has another CPU; what is over stops before it is looked at.
         let rank = |edge: &Edge| match edge {
             Edge::Offline(_) => 0,

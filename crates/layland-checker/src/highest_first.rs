@@ -82,11 +82,10 @@ impl Checker<'_> {
                 edges[group].push((segment.end, Edge::Stop(segment.job, segment.cpu)));
             }
         }
-        for (cpu, switches) in self.switches.iter() {
+        for (at, cpu, online) in self.cpu_marks() {
             let Some(group) = group_of_cpu[cpu] else { continue };
-            edges[group].extend(switches.iter().enumerate().map(|(index, &at)| {
-                (at, if index.is_multiple_of(2) { Edge::Offline(cpu) } else { Edge::Online(cpu) })
-            }));
+            let edge = if online { Edge::Online(cpu) } else { Edge::Offline(cpu) };
+            edges[group].push((at, edge));
         }
         let mut keys: Vec<Key> = self.keys(order.unwrap_or(&JobOrder::Deadline));
         for (group, mut edges) in groups.iter().zip(edges) {
@@ -187,8 +186,12 @@ impl Checker<'_> {
         while let Some(&(now, edge)) = edges.next() {
             let mut before = running_first.then(|| state.before());
             state.passed.clear();
-            state.apply(edge, cpus, keys);
-            while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
+            let mut gone = CpuSet::new();
+            let rest = std::iter::from_fn(|| edges.next_if(|&&(at, _)| at == now));
+            for edge in std::iter::once(edge).chain(rest.map(|&(_, edge)| edge)) {
+                if let Edge::Offline(cpu) = edge {
+                    gone.insert(cpu);
+                }
                 state.apply(edge, cpus, keys);
             }
             if now >= self.trace.over {
@@ -196,7 +199,8 @@ impl Checker<'_> {
             }
             // A job that loses its CPU waits as any other.
             if let Some(before) = &mut before {
-                before.ran.retain(|&(_, cpu)| !state.offline.contains(cpu));
+                let is_gone = |cpu| gone.contains(cpu) || state.offline.contains(cpu);
+                before.ran.retain(|&(_, cpu)| !is_gone(cpu));
             }
             let until = edges.peek().map_or(self.trace.over, |&&(at, _)| at.min(self.trace.over));
             let Some(&first_waiting) = state.waiting.first() else {

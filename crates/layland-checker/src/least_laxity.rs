@@ -110,11 +110,10 @@ impl Checker<'_> {
             edges.push((segment.end, Edge::Stop(segment.job)));
             edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
         }
-        for (cpu, switches) in self.switches.iter().filter(|&(cpu, _)| group.cpus.contains(cpu)) {
-            edges.extend(switches.iter().enumerate().map(|(index, &at)| {
-                (at, if index.is_multiple_of(2) { Edge::Offline(cpu) } else { Edge::Online(cpu) })
-            }));
-        }
+        let marks = self.cpu_marks().filter(|(_, cpu, _)| group.cpus.contains(*cpu));
+        edges.extend(marks.map(|(at, cpu, online)| {
+            (at, if online { Edge::Online(cpu) } else { Edge::Offline(cpu) })
+        }));
         // A job that stops and starts at one instant has changed its CPU.
         edges.sort_by_key(|&(at, edge)| (at, matches!(edge, Edge::Start(..))));
         edges
@@ -145,6 +144,7 @@ impl Checker<'_> {
             // A job that is ready when it arrives is one thing.
             let mut things = i32::from(now == next_look);
             let mut looks = now == next_look;
+            let mut gone = CpuSet::new();
             while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
                 looks |= !matches!(edge, Edge::Start(..) | Edge::Stop(_));
                 things += i32::from(match edge {
@@ -153,9 +153,12 @@ impl Checker<'_> {
                     Edge::Ready(job) => self.trace.jobs[job].job.release < now,
                     Edge::Done(_) | Edge::Passes | Edge::Online(_) | Edge::Offline(_) => true,
                 });
+                if let Edge::Offline(cpu) = edge {
+                    gone.insert(cpu);
+                }
                 state.apply(edge);
             }
-            ran.retain(|_, cpu| state.online.contains(*cpu));
+            ran.retain(|_, cpu| !gone.contains(*cpu));
             if looks {
                 let mut places: Vec<Place> = state
                     .ready

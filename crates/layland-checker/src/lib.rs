@@ -374,6 +374,23 @@ impl<'a> Checker<'a> {
         self.report = report;
     }
 
+    /// Each CPU that goes or returns: when, and whether it is online then. Unlike in `switches` there are those that
+    /// return in the instant in which they go. Such a CPU is not missed, but its job has lost it.
+    fn cpu_marks(&self) -> impl Iterator<Item = (Time, CpuId, bool)> + use<'a> {
+        let cpus = self.system.platform.cpu_count();
+        let marks = self.trace.marks.iter().filter_map(|mark| match mark.kind {
+            MarkKind::CpuOnline(cpu) => Some((mark.at, cpu, true)),
+            MarkKind::CpuOffline(cpu) => Some((mark.at, cpu, false)),
+            MarkKind::BudgetExhausted(..)
+            | MarkKind::Speed(..)
+            | MarkKind::Lock(..)
+            | MarkKind::Suspended(_)
+            | MarkKind::Resumed(_)
+            | MarkKind::Note(_) => None,
+        });
+        marks.filter(move |(_, cpu, _)| cpu.index() < cpus)
+    }
+
     fn find(&self, id: JobId) -> Option<usize> {
         let jobs = &self.trace.jobs;
         let at = self.by_id.partition_point(|&index| jobs[index].job.id < id);

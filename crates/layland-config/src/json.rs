@@ -371,4 +371,32 @@ mod tests {
             assert_eq!(problem.span.unwrap().start, at, "{text}");
         }
     }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_joined_or_refused_where_they_are() {
+        let read = |text: &str| {
+            let mut problems = Problems::default();
+            let found = parse(text, &mut problems).map(|json| json.value);
+            (found, problems)
+        };
+        for (text, right) in [
+            (r#""\ud83d\ude97""#, "\u{1f697}"),
+            (r#""\uD800\uDC00\udbff\udfff""#, "\u{10000}\u{10ffff}"),
+            (r#""a\ud83d\ude97\u0041\ufffd""#, "a\u{1f697}A\u{fffd}"),
+        ] {
+            assert!(matches!(read(text).0, Some(Value::Text(found)) if found == right), "{text}");
+        }
+        for half in [
+            r"\ud83d",
+            r"\ude97",
+            r"\ud83dx",
+            r"\ud83d\n",
+            r"\ud83d\u0041",
+            r"\ud83d\ud83d",
+            r"\ude97\ud83d",
+        ] {
+            let (found, problems) = read(&format!("\"a{half}\""));
+            assert!(found.is_none() && problems.has_errors(), "{half}");
+        }
+    }
 }

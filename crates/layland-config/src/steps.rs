@@ -6,7 +6,7 @@ use crate::problem::Span;
 use layland_model::{
     Duration, Index, ParseTimeError, Resource, ResourceId, Service, Step, System, nearest,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(crate) const RESOURCE: &[&str] = &["name", "home"];
@@ -105,6 +105,37 @@ pub(crate) fn execution(steps: &[Step]) -> Service {
     };
     // A sum that does not fit is longer than what is valid.
     Service::from_ns(i64::try_from(steps.iter().map(run).sum::<i128>()).unwrap_or(i64::MAX))
+}
+
+/// Takes out the sections in which nothing is executed, which no job of a valid system has. Returns their resources, in
+/// the order in which they are entered.
+pub(crate) fn drop_empty_sections(steps: &mut Vec<Step>) -> Vec<ResourceId> {
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    let mut empty = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        match *step {
+            Step::Run(length) if length > Service::ZERO => {
+                open.iter_mut().for_each(|(_, executes)| *executes = true);
+            }
+            Step::Run(_) | Step::Suspend(_) => {}
+            Step::Lock(_) => open.push((at, false)),
+            Step::Unlock(_) => {
+                if let Some((from, false)) = open.pop() {
+                    empty.push((from, at));
+                }
+            }
+        }
+    }
+    empty.sort_unstable();
+    let locked = |&(from, _): &(usize, usize)| match steps[from] {
+        Step::Lock(resource) => Some(resource),
+        Step::Run(_) | Step::Unlock(_) | Step::Suspend(_) => None,
+    };
+    let resources = empty.iter().filter_map(locked).collect();
+    let ends: BTreeSet<usize> = empty.iter().flat_map(|&(from, to)| [from, to]).collect();
+    let mut at = 0..;
+    steps.retain(|_| at.next().is_none_or(|at| !ends.contains(&at)));
+    resources
 }
 
 /// The resources that tasks use, in the order in which they first occur.

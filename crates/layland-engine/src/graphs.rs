@@ -127,8 +127,10 @@ pub(crate) fn end(engine: &mut impl Engine, id: TaskId) -> AfterJob {
         missing.jobs -= 1;
         missing.since = missing.since.max(now);
         notice_if_ready(engine, follower);
+        jobs::continues(engine.ledger_mut(), follower);
     }
     notice_if_ready(engine, id);
+    jobs::continues(engine.ledger_mut(), id);
     let is_next_there = member(engine, id).waiting.front().is_some_and(|missing| missing.jobs == 0);
     if is_next_there { AfterJob::Continues } else { AfterJob::Blocks }
 }

@@ -225,6 +225,7 @@ fn after<P: Policy, T>(ledger: &mut Ledger<P, T>, id: TaskId) -> AfterJob {
     let (now, task) = (ledger.now, &ledger.tasks[id]);
     if task.blocked {
         ledger.notice(id, now);
+        continues(ledger, id);
         // A thread calls `sched_yield` at the end of each job, whether or not it is late: a kernel takes the
         // rest of its budget, and the job that waits has to do with the next one.
         return if ledger.streams[id].yields() { AfterJob::Yields } else { AfterJob::Continues };
@@ -236,10 +237,26 @@ fn after<P: Policy, T>(ledger: &mut Ledger<P, T>, id: TaskId) -> AfterJob {
         if let Some(arrival) = stream.after_completion(task.job.id.seq, now) {
             ledger.set_next(id, Some(arrival));
         }
+        next = ledger.tasks[id].next_release;
         if yields {
+            if next <= now {
+                continues(ledger, id);
+            }
             return AfterJob::Yields;
         }
-        next = ledger.tasks[id].next_release;
     }
-    if next <= now { AfterJob::Continues } else { AfterJob::Blocks }
+    if next <= now {
+        continues(ledger, id);
+        AfterJob::Continues
+    } else {
+        AfterJob::Blocks
+    }
+}
+
+/// A task goes on with its next job, which is there already, in the round in which a job ends.
+#[inline]
+pub(crate) fn continues<P, T>(ledger: &mut Ledger<P, T>, id: TaskId) {
+    if let Some(exploration) = &mut ledger.exploration {
+        exploration.continuing.push(ledger.tasks[id].position as usize);
+    }
 }

@@ -207,6 +207,9 @@ pub(crate) struct Exploration {
     pub(crate) random: Random,
     /// Whether the policy may decide between events of one instant.
     pub(crate) in_batches: bool,
+    /// Tasks that go on with a job that is there already, since a job has ended in this round: by position. That is
+    /// one action of a thread, and no order of events puts a decision in between.
+    pub(crate) continuing: Vec<usize>,
 }
 
 impl<P: Policy, T: Default> Ledger<P, T> {
@@ -313,10 +316,11 @@ impl<P: Policy, T> Ledger<P, T> {
     /// Deals simultaneous events in a random order, drawn from this seed, and in random batches or at once.
     ///
     /// The policy decides after each batch. Where decisions cost time, batches are another platform and not
-    /// another order: analyses count one decision for the events of an instant. So do those of locks.
+    /// another order: analyses count one decision for the events of an instant. So do those of locks. The end of a job
+    /// and the next job of its thread, if that is there already, are never in two batches: a thread does both at once.
     pub fn explore(&mut self, seed: u64, in_batches: bool) {
         let random = Random::of_task(seed, u64::MAX);
-        self.exploration = Some(Exploration { random, in_batches });
+        self.exploration = Some(Exploration { random, in_batches, continuing: Vec::new() });
     }
 
     /// The timers that are set, in the order in which they are due.

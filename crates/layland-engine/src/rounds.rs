@@ -1,8 +1,8 @@
 //! Rounds: the policy is told what is due, decides, and its decision is passed on.
 //!
 //! A round keeps the order of the contract of [`Policy`](layland_policy::Policy): completions, exhausted budgets and
-//! steps by CPU; jobs that have completed on no CPU; jobs that are given up at their deadlines; timers; jobs that
-//! resume; arrivals; requests; what was measured. Timers and arrivals come in the order in which they were due; those
+//! steps by CPU; jobs that have completed on no CPU; jobs that resume; jobs that are given up at their deadlines;
+//! timers; arrivals; requests; what was measured. Timers and arrivals come in the order in which they were due; those
 //! due at the same time by id, and by the rank of the task.
 
 pub use crate::tell::tell;
@@ -27,6 +27,10 @@ pub fn begin(engine: &mut impl Engine) {
 pub fn round(engine: &mut impl Engine) -> bool {
     let before = engine.ledger().events;
     engine.tell_ends();
+    // Before jobs are given up: one that resumes at its deadline may end with that.
+    if engine.ledger().steps.is_some() {
+        steps::resume(engine);
+    }
     jobs::expire(engine);
     if engine.ledger().exploration.is_some() {
         explore(engine, before);
@@ -35,9 +39,6 @@ pub fn round(engine: &mut impl Engine) -> bool {
             if let Some(timer) = engine.ledger().timers.first() {
                 fire(engine, timer);
             }
-        }
-        if engine.ledger().steps.is_some() {
-            steps::resume(engine);
         }
         while engine.ledger().arrivals.next() <= engine.ledger().now {
             if let Some(position) = engine.ledger().arrivals.first() {
@@ -74,13 +75,16 @@ enum Due {
     Arrival(usize),
 }
 
-/// Deals a random batch of what is due, in random order; the rest has another round.
+/// Deals a random batch of what is due, in random order; the rest has another round. A job that is there when the one
+/// before it ends in this round comes first, and in this round.
 #[cold]
 fn explore(engine: &mut impl Engine, events_before: u64) {
-    steps::resume(engine);
     let ledger = engine.ledger_mut();
     let now = ledger.now;
+    let exploration = ledger.exploration.as_mut().expect("only called while exploring");
+    let continuing = std::mem::take(&mut exploration.continuing);
     let mut due = Vec::new();
+    let mut at_once = Vec::new();
     while ledger.timers.next() <= now {
         if let Some(timer) = ledger.timers.first() {
             ledger.timers.clear(timer);
@@ -90,9 +94,17 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
     while ledger.arrivals.next() <= now {
         if let Some(position) = ledger.arrivals.first() {
             ledger.arrivals.clear(position);
-            due.push(Due::Arrival(position));
+            if continuing.contains(&position) {
+                at_once.push(position);
+            } else {
+                due.push(Due::Arrival(position));
+            }
         }
     }
+    for position in at_once {
+        jobs::arrive(engine, engine.ledger().positions.task(position));
+    }
+    let ledger = engine.ledger_mut();
     if due.is_empty() {
         requests::ask(engine);
         while let Some(visit) = engine.visit() {

@@ -7,10 +7,14 @@
 //! The order of an instant: at the end of a stretch a job gives back what it holds, suspends itself or ends at once. It
 //! asks for a resource in a later round, if it holds its CPU still. Otherwise a job that gives back a resource and asks
 //! for the next one at the same instant is a step ahead of a job of higher priority that has just become ready.
+//!
+//! A job whose suspension ends, and that neither executes nor locks anything after it, needs no CPU: it goes on at
+//! once, before the releases of the instant. Bounds take the end of its last step for the end of a job, and count what
+//! is released before that. If it had to be selected once more, only to end, it would wait for jobs released just then.
 
 use crate::places::{Doing, Place, Steps};
 use crate::tell::tell;
-use crate::{Engine, Ledger};
+use crate::{Engine, Ledger, jobs};
 use layland_model::{CpuId, Duration, JobId, ResourceId, Service, Step, TaskId, Time};
 use layland_policy::{Event, Policy, State, StepEvent};
 
@@ -70,7 +74,7 @@ pub(crate) fn begin(engine: &mut impl Engine, id: TaskId) {
     settle(engine, id);
 }
 
-/// Jobs that have suspended themselves until now are ready again.
+/// Jobs that have suspended themselves until now are ready again; those that need no CPU any more go on at once.
 #[cold]
 pub(crate) fn resume(engine: &mut impl Engine) {
     loop {
@@ -83,10 +87,38 @@ pub(crate) fn resume(engine: &mut impl Engine) {
         steps.resumes.clear(position);
         let id = engine.ledger().positions.task(position);
         place(engine, id).at += 1;
-        settle(engine, id);
         let job = engine.ledger().tasks[id].job.id;
+        if needs_cpu(engine, id) {
+            settle(engine, id);
+            tell(engine, Event::Step { job, step: StepEvent::Resumes });
+            continue;
+        }
         tell(engine, Event::Step { job, step: StepEvent::Resumes });
+        let now_at = *place(engine, id);
+        match proceed(engine, None, id, now_at) {
+            Reached::Ends => {
+                jobs::complete(engine, id);
+                tell(engine, Event::Ended { job });
+            }
+            Reached::Suspended => {}
+            Reached::Next | Reached::Due | Reached::Waits => unreachable!("{job:?} needs no CPU"),
+        }
     }
+}
+
+/// True if the ready job of a task executes or locks something from its step on.
+fn needs_cpu(engine: &mut impl Engine, id: TaskId) -> bool {
+    let Place { at, mut upto, .. } = *place(engine, id);
+    engine.ledger().streams[id].task().steps()[at..].iter().any(|step| match *step {
+        // A job that needs less than its WCET may have nothing left for its last steps.
+        Step::Run(length) => {
+            let work = work_of(engine, id, upto, length);
+            upto += length;
+            work.stretch > 0
+        }
+        Step::Lock(_) => true,
+        Step::Unlock(_) | Step::Suspend(_) => false,
+    })
 }
 
 /// A job gets what it has asked for.
@@ -145,6 +177,12 @@ pub fn reach(engine: &mut impl Engine, cpu: CpuId, id: TaskId) -> Reached {
         }
         Doing::Suspends => unreachable!("{job:?} runs, and suspends itself"),
     }
+    proceed(engine, Some(cpu), id, now_at)
+}
+
+/// A job does all that needs no processor time from a step on; on no CPU, if it needs none any more.
+fn proceed(engine: &mut impl Engine, cpu: Option<CpuId>, id: TaskId, mut now_at: Place) -> Reached {
+    let job = engine.ledger().tasks[id].job.id;
     loop {
         let step = engine.ledger().streams[id].task().steps().get(now_at.at).copied();
         match step {

@@ -42,11 +42,12 @@ pub enum Step {
     /// Executes for so long. A job that executes more or less than the WCET of its task has all of these longer or
     /// shorter in proportion.
     Run(Service),
-    /// Enters a critical section: goes on once it holds the resource.
+    /// Enters a critical section: goes on once it holds the resource. Something is executed in every section.
     Lock(ResourceId),
     /// Leaves the section that it entered last.
     Unlock(ResourceId),
-    /// Does without the CPU for so long.
+    /// Does without the CPU for so long. If nothing but unlocks and suspensions follows, the job goes on with them at
+    /// once, and ends with its last step: it needs no processor time any more.
     Suspend(Duration),
 }
 

@@ -113,9 +113,9 @@ pub enum Event {
     },
     /// A ready job is over, and no CPU signals it. Either its engine gave it up at its deadline
     /// ([`OnMiss::Abort`](layland_model::OnMiss)), and a CPU that ran it runs nothing; or it is on no CPU and has
-    /// completed all the same: it got the last of its work while it was being preempted. To the policy both mean
-    /// that the job is there no longer. What is left of a budget is left, and the thread of the job sleeps until
-    /// the next `Release` of its task, which may follow in the same instant.
+    /// completed all the same: it got the last of its work while it was being preempted, or its last step was to
+    /// suspend itself. To the policy these mean that the job is there no longer. What is left of a budget is left, and
+    /// the thread of the job sleeps until the next `Release` of its task, which may follow in the same instant.
     Ended {
         /// The job.
         job: JobId,
@@ -169,19 +169,20 @@ pub enum StepEvent {
         /// The CPU that runs it.
         cpu: CpuId,
     },
-    /// The running job gives back what it holds, and goes on running.
+    /// A job gives back what it holds. On its CPU it goes on running.
     Unlocks {
         /// What it held.
         resource: ResourceId,
-        /// The CPU that runs it.
-        cpu: CpuId,
+        /// The CPU that runs it; none of a job that has just resumed and needs no processor time any more.
+        cpu: Option<CpuId>,
     },
-    /// The running job suspends itself; its CPU runs nothing.
+    /// A job suspends itself; its CPU runs nothing.
     Suspends {
-        /// The CPU that ran it.
-        cpu: CpuId,
+        /// The CPU that ran it; none of a job that has just resumed and needs no processor time any more.
+        cpu: Option<CpuId>,
     },
-    /// A job that suspended itself is ready again.
+    /// A job that suspended itself is ready again. If it neither executes nor locks anything from here on, it does the
+    /// rest of its steps at once, and may have [ended](Event::Ended) in the same round.
     Resumes,
 }
 
@@ -279,12 +280,10 @@ pub enum Action {
 ///    of a `decide` are carried out, the same instant may have a further round of events and
 ///    another `decide` (a job with nothing to execute completes at once; a timer was set for now).
 /// 2. Within a round, events come in this order: `Completion`, `BudgetExhausted` and `Step` by CPU;
-///    `Ended` of jobs that have completed, then of those that are given up, each by the rank and id of the
-///    task; `Timer` by id; `Step` of jobs that resume, by the rank and id of the task; `Join`, `Arrival` and
-///    `Release` by the rank
-///    and id of the task; then requests (`Leave`, `Reconfigure`, `SetClusterCpus`, `CpuOnline`,
-///    `CpuOffline`) in their order; then
-///    `Measured`.
+///    `Ended` of jobs that have completed; `Step` of jobs that resume, with the `Ended` of those that need no
+///    processor time any more; `Ended` of jobs that are given up, each of these by the rank and id of the
+///    task; `Timer` by id; `Join`, `Arrival` and `Release` by the rank and id of the task; then requests
+///    (`Leave`, `Reconfigure`, `SetClusterCpus`, `CpuOnline`, `CpuOffline`) in their order; then `Measured`.
 ///    A policy may rely on this order only for its tie-breaks, never for its correctness: real
 ///    engines approximate it.
 /// 3. Before anything else, every CPU that can be used comes online.
@@ -314,9 +313,10 @@ pub enum Action {
 ///    is what the thread has not got.
 /// 10. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
 ///     runs nothing after a completion, an end, an abort, a suspension or a leave of its job, and while it is offline.
-/// 11. A job completes only if it has run. Where decisions take effect after their time, a job may complete between
-///     the decision that preempts it and the moment at which it loses its CPU: this is an `Ended`, told in
-///     a later round. If the policy runs the job again before it is told, the CPU signals a `Completion` at once.
+/// 11. A job completes only if it has run or suspended itself. Where decisions take effect after their time, a job
+///     may complete between the decision that preempts it and the moment at which it loses its CPU: this is an
+///     `Ended`, told in a later round. If the policy runs the job again before it is told, the CPU signals a
+///     `Completion` at once.
 /// 12. Only a policy that [follows steps](crate::PolicyInfo::following_steps) is driven with tasks that have some, and
 ///     hears of them. A job asks for a resource while it holds its CPU, and not in the round in which it has come to
 ///     that step: if anything else happens at that instant, a decision comes between. It asks once, however long it

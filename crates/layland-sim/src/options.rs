@@ -26,7 +26,8 @@ pub struct SimOptions<'a> {
     /// Seeds the streams from which execution times, jitter and separations are drawn.
     pub seed: u64,
     /// Deals simultaneous events to the policy in a random order and in random batches, drawn from
-    /// this seed: a search for orders that the default does not show. Where decisions cost time
+    /// this seed: a search for orders that the default does not show. When a job ends and the next one of its thread is
+    /// there already, both come in one batch: that is one action of the thread. Where decisions cost time
     /// ([`Overheads`](layland_model::Overheads)), or jobs have [steps](layland_model::Step), the events of an instant
     /// come in one batch: bounds for locks count on a decision that knows all of them.
     pub explore: Option<u64>,

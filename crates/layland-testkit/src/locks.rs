@@ -1,17 +1,23 @@
 //! Locks and self-suspension one nanosecond at a time: at each tick every CPU compares all its jobs, and what happens
 //! between two ticks is a list of rounds. Nothing is kept but what jobs hold and have asked for.
+//!
+//! Long because all protocols are one simulation, which its searches step through.
 
 mod draw;
+mod every;
 mod seen;
 mod stops;
 
 pub use draw::with_steps;
+pub use every::{Every, every};
 pub use seen::of_trace;
 
 use layland_model::{
-    Duration, JobOrder, OnMiss, Protocol, ResourceId, ScheduleRule, Step, System, TaskId, Time,
+    Duration, JobOrder, OnMiss, Protocol, ResourceId, ScheduleRule, Step, System, Task, TaskId,
+    Time,
 };
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What a CPU does in a tick: a task with the number of its job, and whether it only waits for a lock.
 pub type Tick = Option<(TaskId, u64, bool)>;
@@ -27,6 +33,10 @@ pub struct Ran {
     pub locks: Vec<(i64, TaskId, u64, ResourceId, &'static str)>,
 }
 
+/// A resource, when it was asked for, and whether the job has to wait.
+type Asked = Option<(ResourceId, u64, bool)>;
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Job {
     seq: u64,
     deadline: i64,
@@ -34,9 +44,16 @@ struct Job {
     left: i64,
     begun: bool,
     /// What it has asked for, when, and whether it tries again or has to wait.
-    asked: Option<(ResourceId, u64, bool)>,
+    asked: Asked,
     held: Vec<(ResourceId, u64)>,
     wakes: Option<i64>,
+}
+
+impl Job {
+    fn new(seq: u64, deadline: i64) -> Job {
+        let (at, left, begun, asked, held, wakes) = (0, 0, false, None, Vec::new(), None);
+        Job { seq, deadline, at, left, begun, asked, held, wakes }
+    }
 }
 
 struct Ticker<'a> {
@@ -46,7 +63,10 @@ struct Ticker<'a> {
     cpu: Vec<usize>,
     /// The place of each task in the order.
     place: Vec<i64>,
+    programs: Vec<Arc<[Step]>>,
     jobs: Vec<Option<Job>>,
+    /// Jobs that have arrived, and whose predecessors are not over: their number and deadline.
+    waiting: Vec<VecDeque<(u64, i64)>>,
     numbers: u64,
     ran: Ran,
     now: i64,
@@ -59,36 +79,7 @@ type Key = (u8, i64, i64, i64);
 /// # Panics
 /// If the rule is not [`ScheduleRule::Locking`].
 pub fn simulate(system: &System, rule: &ScheduleRule, until: Time) -> (Ran, Vec<u64>) {
-    let ScheduleRule::Locking(rule) = rule else { panic!("only locks are simulated here") };
-    let n = system.tasks.len();
-    let mut cpu = vec![0; n];
-    for group in &rule.groups {
-        for task in &group.tasks {
-            cpu[task.0 as usize] = group.cpus.lowest().expect("a group has a CPU").0 as usize;
-        }
-    }
-    let number = |id: TaskId| match &rule.order {
-        JobOrder::Fixed(numbers) => numbers[id],
-        _ => 0,
-    };
-    let mut order: Vec<TaskId> = system.tasks.ids().collect();
-    order.sort_by_key(|&id| (number(id), system.tasks[id].rank, id));
-    let mut place = vec![0; n];
-    for (at, id) in order.iter().enumerate() {
-        place[id.0 as usize] = at as i64;
-    }
-    let by_deadline = rule.order == JobOrder::Deadline;
-    let mut ticker = Ticker {
-        system,
-        protocol: rule.protocol,
-        by_deadline,
-        cpu,
-        place,
-        jobs: (0..n).map(|_| None).collect(),
-        numbers: 0,
-        ran: Ran::default(),
-        now: 0,
-    };
+    let mut ticker = Ticker::new(system, rule);
     let preemptions = ticker.run(until.ns());
     let Ticker { mut ran, .. } = ticker;
     ran.ends.sort_unstable();
@@ -97,97 +88,148 @@ pub fn simulate(system: &System, rule: &ScheduleRule, until: Time) -> (Ran, Vec<
 }
 
 impl Ticker<'_> {
+    fn new<'a>(system: &'a System, rule: &ScheduleRule) -> Ticker<'a> {
+        let ScheduleRule::Locking(rule) = rule else { panic!("only locks are simulated here") };
+        let n = system.tasks.len();
+        let mut cpu = vec![0; n];
+        for group in &rule.groups {
+            for task in &group.tasks {
+                cpu[task.0 as usize] = group.cpus.lowest().expect("a group has a CPU").0 as usize;
+            }
+        }
+        let number = |id: TaskId| match &rule.order {
+            JobOrder::Fixed(numbers) => numbers[id],
+            _ => 0,
+        };
+        let mut order: Vec<TaskId> = system.tasks.ids().collect();
+        order.sort_by_key(|&id| (number(id), system.tasks[id].rank, id));
+        let mut place = vec![0; n];
+        for (at, id) in order.iter().enumerate() {
+            place[id.0 as usize] = at as i64;
+        }
+        let program =
+            |task: &Task| task.steps.clone().unwrap_or_else(|| [Step::Run(task.own_wcet())].into());
+        Ticker {
+            system,
+            protocol: rule.protocol,
+            by_deadline: rule.order == JobOrder::Deadline,
+            cpu,
+            place,
+            programs: system.tasks.values().map(program).collect(),
+            jobs: vec![None; n],
+            waiting: vec![VecDeque::new(); n],
+            numbers: 0,
+            ran: Ran::default(),
+            now: 0,
+        }
+    }
+
     fn run(&mut self, until: i64) -> Vec<u64> {
         let mut stops = stops::Stops::new(self.jobs.len());
-        let mut waiting: Vec<VecDeque<(u64, i64)>> = vec![VecDeque::new(); self.jobs.len()];
         let mut arrived = vec![0u64; self.jobs.len()];
         let mut selected: Vec<Option<usize>> = vec![None; self.system.platform.cpu_count()];
         for now in 0..=until {
             self.now = now;
-            // Before any of them hands a lock over: a job that has spun until now has not come to the end of a step.
-            let has_ended = |task: &usize| {
-                self.jobs[*task].as_ref().is_some_and(|job| job.left == 0 && job.asked.is_none())
-            };
-            let ended: Vec<usize> = selected.iter().flatten().copied().filter(has_ended).collect();
-            for task in ended {
-                self.proceed(task);
-            }
-            for task in 0..self.jobs.len() {
-                if let Some(job) = &mut self.jobs[task]
-                    && job.wakes == Some(now)
-                {
-                    job.wakes = None;
-                    // Under SRP it has to be let in anew.
-                    job.begun = false;
-                    self.load(task);
-                }
-            }
+            self.end_stretches(&selected);
+            self.wake();
             for (id, task) in self.system.tasks.iter() {
                 let since = now - task.offset.ns();
                 if since >= 0 && since % task.period.ns() == 0 {
                     let at = id.0 as usize;
-                    let skips = self.jobs[at].is_some() || !waiting[at].is_empty();
+                    let skips = self.jobs[at].is_some() || !self.waiting[at].is_empty();
                     if !(task.on_miss == OnMiss::Skip && skips) {
-                        waiting[at].push_back((arrived[at], now + task.deadline.ns()));
+                        self.waiting[at].push_back((arrived[at], now + task.deadline.ns()));
                     }
                     arrived[at] += 1;
                 }
             }
-            loop {
-                for (task, waiting) in waiting.iter_mut().enumerate() {
-                    if self.jobs[task].is_none()
-                        && let Some((seq, deadline)) = waiting.pop_front()
-                    {
-                        self.jobs[task] = Some(Job {
-                            seq,
-                            deadline,
-                            at: 0,
-                            left: 0,
-                            begun: false,
-                            asked: None,
-                            held: Vec::new(),
-                            wakes: None,
-                        });
-                        self.load(task);
-                    }
-                }
-                let mut did = false;
-                selected = (0..selected.len()).map(|cpu| self.select_and_try(cpu)).collect();
-                for &task in selected.iter().flatten() {
-                    if let Some(job) = &mut self.jobs[task] {
-                        job.begun = true;
-                    }
-                }
-                for &task in selected.iter().flatten() {
-                    did |= self.act(task);
-                }
-                if !did {
-                    break;
-                }
-            }
+            selected = self.rounds();
             if now == until {
                 break;
             }
             stops.look(self, &selected);
-            let mut tick = vec![None; selected.len()];
-            for (cpu, &task) in selected.iter().enumerate() {
-                let Some(task) = task else { continue };
-                let Some(job) = &mut self.jobs[task] else { continue };
-                let spins = job.asked.is_some();
-                job.left -= i64::from(!spins);
-                tick[cpu] = Some((TaskId(task as u32), job.seq, spins));
-            }
+            let tick = self.pass(&selected);
             self.ran.ticks.push(tick);
         }
         stops.preemptions
     }
 
-    fn steps(&self, task: usize) -> Vec<Step> {
-        let task = &self.system.tasks[TaskId(task as u32)];
-        match &task.steps {
-            Some(steps) => steps.to_vec(),
-            None => vec![Step::Run(task.own_wcet())],
+    /// Jobs that have come to the end of a stretch of execution do what follows.
+    fn end_stretches(&mut self, selected: &[Option<usize>]) {
+        // Before any of them hands a lock over: a job that has spun until now has not come to the end of a step.
+        let has_ended = |task: &usize| {
+            self.jobs[*task].as_ref().is_some_and(|job| job.left == 0 && job.asked.is_none())
+        };
+        let ended: Vec<usize> = selected.iter().flatten().copied().filter(has_ended).collect();
+        for task in ended {
+            self.proceed(task);
         }
+    }
+
+    /// Suspensions end. A job that neither executes nor locks anything after its own does the rest at once.
+    fn wake(&mut self) {
+        for task in 0..self.jobs.len() {
+            let Some(job) = &mut self.jobs[task] else { continue };
+            if job.wakes != Some(self.now) {
+                continue;
+            }
+            job.wakes = None;
+            // Under SRP it has to be let in anew.
+            job.begun = false;
+            let rest = &self.programs[task][job.at..];
+            let needs_cpu = |step: &Step| matches!(step, Step::Run(_) | Step::Lock(_));
+            if rest.iter().any(needs_cpu) {
+                self.load(task);
+            } else {
+                self.proceed(task);
+            }
+        }
+    }
+
+    /// Rounds until nothing happens any more. Who is selected on each CPU then.
+    fn rounds(&mut self) -> Vec<Option<usize>> {
+        loop {
+            for task in 0..self.jobs.len() {
+                if self.jobs[task].is_none()
+                    && let Some((seq, deadline)) = self.waiting[task].pop_front()
+                {
+                    self.jobs[task] = Some(Job::new(seq, deadline));
+                    self.load(task);
+                }
+            }
+            let mut did = false;
+            let cpus = self.system.platform.cpu_count();
+            let selected: Vec<Option<usize>> =
+                (0..cpus).map(|cpu| self.select_and_try(cpu)).collect();
+            for &task in selected.iter().flatten() {
+                if let Some(job) = &mut self.jobs[task] {
+                    job.begun = true;
+                }
+            }
+            for &task in selected.iter().flatten() {
+                did |= self.act(task);
+            }
+            if !did {
+                return selected;
+            }
+        }
+    }
+
+    /// A unit of time goes by.
+    fn pass(&mut self, selected: &[Option<usize>]) -> Vec<Tick> {
+        let mut tick = vec![None; selected.len()];
+        for (cpu, &task) in selected.iter().enumerate() {
+            let Some(task) = task else { continue };
+            let Some(job) = &mut self.jobs[task] else { continue };
+            let spins = job.asked.is_some();
+            job.left -= i64::from(!spins);
+            tick[cpu] = Some((TaskId(task as u32), job.seq, spins));
+        }
+        tick
+    }
+
+    fn steps(&self, task: usize) -> Arc<[Step]> {
+        Arc::clone(&self.programs[task])
     }
 
     /// The step that a job is at, if it is to execute, is at hand.

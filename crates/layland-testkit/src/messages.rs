@@ -53,7 +53,7 @@ impl Daemon {
             .spawn()?;
         let mut said = String::new();
         let mut errors = BufReader::new(child.stderr.take().expect("it is piped"));
-        while !said.contains("layland daemon: CPUs") {
+        while !said.contains("layland daemon: CPU") {
             if errors.read_line(&mut said)? == 0 {
                 child.wait()?;
                 return Err(io::Error::other(said));

@@ -125,7 +125,7 @@ fn orphans_are_buried() {
     if !can_reserve() {
         return;
     }
-    let script = "for i in 1 2 3 4 5; do (setsid sleep 1 &); done; sleep 60";
+    let script = "for i in 1 2 3 4 5; do (setsid sleep 4 &); done; sleep 60";
     let child = started(&["exec", "-q", "--dl", "1ms/100ms", "--", "sh", "-c", script]);
     let own = child.id();
     let children = || {

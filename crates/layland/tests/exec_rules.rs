@@ -7,7 +7,8 @@ mod common;
 mod exec;
 
 use exec::*;
-use std::process::Command;
+use std::fs;
+use std::process::{Command, Output};
 
 fn class_of(pid: u32) -> String {
     let said = Command::new("chrt").args(["-a", "-p", &pid.to_string()]).output().unwrap();
@@ -146,4 +147,231 @@ fn who_is_joined_for_one_thread_alone_that_is_refused_is_left() {
     program.kill().unwrap();
     program.wait().unwrap();
     assert_clean();
+}
+
+/// What `exec` says to these arguments, as a question and with a program, each after `before`.
+fn asked(before: &[&str], arguments: &[&str]) -> [Output; 2] {
+    [&["--dry-run"][..], &["--", "true"]].map(|rest| {
+        let words = [before, &[env!("CARGO_BIN_EXE_layland"), "exec"], arguments, rest].concat();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).env("NO_COLOR", "1").env("COLUMNS", "200");
+        command.output().expect("it starts")
+    })
+}
+
+/// Both are refused by the system, for this reason, and neither says that anything is admitted.
+fn assert_refused(said: &[Output; 2], reason: &str) {
+    for output in said {
+        assert_eq!(output.status.code(), Some(5), "{output:?}");
+        let text = text(&output.stderr);
+        assert!(text.contains(reason), "{text}");
+        assert!(!text.contains("admitted"), "{text}");
+    }
+}
+
+#[test]
+fn what_the_kernel_never_takes_is_refused_first() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    for (reservation, reason) in [
+        ("500ns/1ms", "a runtime of 500 ns: the kernel reserves at least 1024 ns"),
+        ("1023ns/1ms", "a runtime of 1023 ns: the kernel reserves at least 1024 ns"),
+        ("10us/50us", "a period of 50 us: the kernel takes periods of 100 us to"),
+        ("1ms/5s", "a period of 5 s: the kernel takes periods of 100 us to"),
+    ] {
+        assert_refused(&asked(&[], &["--dl", reservation]), reason);
+    }
+    for reservation in ["1025ns/1ms", "10us/1ms", "1ms/4s"] {
+        for output in asked(&[], &["--dl", reservation]) {
+            assert_eq!(output.status.code(), Some(0), "{reservation}: {output:?}");
+        }
+    }
+    // No rule of SCHED_DEADLINE is one of SCHED_FIFO.
+    for output in asked(&[], &["--dl", "1ms/5s", "-p", "p-dm"]) {
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    assert_clean();
+}
+
+#[test]
+fn whoever_lacks_a_right_is_told_which_and_how() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    let tried = Command::new("setpriv").args(["--bounding-set=-sys_nice", "true"]).status();
+    if !tried.is_ok_and(|status| status.success()) {
+        return common::skipped("root and setpriv, for a root without CAP_SYS_NICE");
+    }
+    // As in a container: root, without the capability. A real-time limit does for SCHED_FIFO alone.
+    let contained = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-all"];
+    assert_refused(&asked(&contained, &["--dl", "1ms/100ms"]), "--cap-add SYS_NICE");
+    let fifo = ["--dl", "1ms/100ms", "-p", "p-dm"];
+    let limit = |rtprio: &'static str| {
+        let limited = [&["prlimit", rtprio][..], &contained].concat();
+        asked(&limited, &fifo)
+    };
+    assert_refused(&limit("--rtprio=0"), "--cap-add SYS_NICE");
+    for output in limit("--rtprio=99") {
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+    let words = ["doctor", "--latency-for", "0s"];
+    let program = env!("CARGO_BIN_EXE_layland");
+    let doctor =
+        Command::new(contained[0]).args(&contained[1..]).arg(program).args(words).output().unwrap();
+    let said = text(&doctor.stdout);
+    assert_eq!(doctor.status.code(), Some(5), "{doctor:?}");
+    for name in ["SCHED_FIFO", "SCHED_DEADLINE"] {
+        let mut lines =
+            said.lines().skip_while(|line| !line.starts_with(&format!("refused  {name}")));
+        let fix = lines.nth(1).unwrap_or_default();
+        assert!(fix.contains("--cap-add SYS_NICE") && fix.contains("rtprio"), "{name}: {said}");
+    }
+    assert_clean();
+}
+
+#[test]
+fn a_thread_that_may_not_use_its_root_domain_is_refused_first() {
+    let _alone = alone();
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if !can_reserve() {
+        return;
+    }
+    if cpus < 2 {
+        return common::skipped("two CPUs");
+    }
+    let tied = ["taskset", "-c", "0"];
+    assert_refused(&asked(&tied, &["--dl", "1ms/100ms"]), "without taskset");
+    // A CPU of its own may be had from there all the same.
+    if can_part() {
+        for output in asked(&tied, &["--dl", "1ms/100ms", "-p", "p-edf"]) {
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+        }
+    }
+    let mut program = Command::new("taskset").args(["-c", "0", "sleep", "60"]).spawn().unwrap();
+    let pid = program.id().to_string();
+    wait_until("it is tied", || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status.contains("Cpus_allowed_list:\t0\n")
+    });
+    for more in [&["--dry-run"][..], &["-q"]] {
+        let ran = output(&[&["exec", "--dl", "1ms/100ms", "--pid", &pid], more].concat());
+        assert_eq!(ran.status.code(), Some(5), "{ran:?}");
+        assert!(!text(&ran.stderr).contains("admitted"), "{ran:?}");
+    }
+    program.kill().unwrap();
+    program.wait().unwrap();
+    assert_clean();
+}
+
+#[test]
+fn threads_that_do_the_work_without_a_reservation_are_named() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    let busy = "(ulimit -t 1; while :; do :; done) & wait; sleep 0.3";
+    let ran = output(&["exec", "--dl", "1ms/100ms", "--", "sh", "-c", busy]);
+    let said = text(&ran.stderr);
+    assert!(said.contains("every deadline of its first thread"), "{said}");
+    assert!(said.contains("threads without a reservation do the work: `sh` ("), "{said}");
+    assert!(said.contains("--thread 'sh'"), "{said}");
+    // One that works itself, and one of which all threads were named.
+    let ran =
+        output(&["exec", "--dl", "20ms/100ms", "--", "sh", "-c", "timeout 0.5 cat; exec true"]);
+    assert!(!text(&ran.stderr).contains("do the work"), "{ran:?}");
+    let all = ["exec", "--dl", "20ms/100ms", "--thread", "sh", "--", "sh", "-c", busy];
+    let ran = output(&all);
+    assert!(!text(&ran.stderr).contains("do the work"), "{ran:?}");
+    assert_clean();
+}
+
+/// What the kernel counts for each CPU, if it says so.
+fn counted() -> Option<Vec<i64>> {
+    let text = fs::read_to_string("/sys/kernel/debug/sched/debug").ok()?;
+    let sums = text.lines().filter_map(|line| line.split_once(".dl_bw->total_bw"));
+    Some(sums.filter_map(|(_, sum)| sum.trim_matches([' ', ':']).parse().ok()).collect())
+}
+
+#[test]
+fn the_kernel_counts_nothing_that_was_given_back() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    let Some(before) = counted().filter(|sums| !sums.is_empty()) else {
+        return common::skipped("debugfs in /sys/kernel/debug, for what the kernel counts");
+    };
+    // A thread that sleeps for longer than its period is nothing that the kernel waits for: given another class by
+    // somebody else, it stays in the sum of the kernels that there are.
+    let mut program = Command::new("sleep").arg("120").spawn().unwrap();
+    let pid = program.id().to_string();
+    for (end, policy) in [("INT", "dl"), ("KILL", "dl"), ("INT", "p-edf"), ("KILL", "p-edf")] {
+        let mut child = started(&["exec", "--dl", "40ms/200ms", "-p", policy, "--pid", &pid]);
+        let mut rounds = 0;
+        wait_until("its zero-lag time is over", || {
+            rounds += 1;
+            rounds > 100
+        });
+        signal(child.id(), end);
+        child.wait().unwrap();
+        wait_until("it is given back", || members().is_empty() && left().is_empty());
+        wait_until("nothing of it is counted", || counted().as_ref() == Some(&before));
+    }
+    program.kill().unwrap();
+    program.wait().unwrap();
+    let doctor = text(&output(&["doctor", "--latency-for", "0s"]).stdout);
+    let account = doctor.lines().find(|line| line.contains(" account "));
+    assert!(account.is_some_and(|line| line.starts_with("ok")), "{doctor}");
+}
+
+#[test]
+fn a_program_gets_the_capability_when_that_is_asked_for_alone() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    let copy = std::env::temp_dir().join(format!("layland-ambient-{}", std::process::id()));
+    fs::copy(env!("CARGO_BIN_EXE_layland"), &copy).unwrap();
+    let ran = |more: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+        command.args(["--inh-caps=+sys_nice", "--ambient-caps=+sys_nice"]).arg(&copy);
+        command.args(["exec", "-q", "--dl", "1ms/100ms"]).args(more);
+        command.args(["--", "grep", "CapEff", "/proc/self/status"]).current_dir("/");
+        command.output().unwrap()
+    };
+    let (without, with) = (ran(&[]), ran(&["--keep-capability"]));
+    fs::remove_file(&copy).unwrap();
+    if without.status.code() == Some(127) {
+        return common::skipped("root and setpriv, to be somebody else");
+    }
+    assert_eq!(text(&without.stdout).trim(), "CapEff:\t0000000000000000", "{without:?}");
+    assert_eq!(text(&with.stdout).trim(), "CapEff:\t0000000000800000", "{with:?}");
+}
+
+#[test]
+fn a_folder_that_somebody_else_has_made_is_named() {
+    let _alone = alone();
+    let user = 65_533;
+    let folder = format!("/tmp/layland-{user}");
+    let copy = std::env::temp_dir().join(format!("layland-squatted-{}", std::process::id()));
+    if fs::create_dir(&folder).is_err() {
+        return common::skipped("a user without a register");
+    }
+    fs::copy(env!("CARGO_BIN_EXE_layland"), &copy).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", "65533", "--regid", "65533", "--clear-groups"]).arg(&copy);
+    let ran = command.args(["exec", "--list"]).current_dir("/").output().unwrap();
+    fs::remove_dir(&folder).unwrap();
+    fs::remove_file(&copy).unwrap();
+    if ran.status.code() == Some(127) {
+        return common::skipped("root and setpriv, to be somebody else");
+    }
+    let said = text(&ran.stderr).replace('\n', " ");
+    assert_eq!(ran.status.code(), Some(5), "{ran:?}");
+    assert!(said.contains("/tmp/layland-65533: it belongs to user 0"), "{said}");
+    assert!(said.contains("/run/user/65533/layland: No such file"), "{said}");
 }

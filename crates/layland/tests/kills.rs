@@ -145,6 +145,7 @@ fn the_machine_is_as_it_was() {
     }
     for _ in 0..KILLS {
         campaign.kill().expect("a run starts");
+        campaign.kill_exec().expect("a program starts");
     }
     for _ in 0..OVERLAPS {
         campaign.overlap().expect("a run starts");

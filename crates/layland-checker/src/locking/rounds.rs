@@ -3,7 +3,8 @@
 //! An instant has rounds. In each, every CPU selects a job, and then, in the order of the CPUs, each selected job that
 //! has nothing to execute does one thing: it asks for a lock, or it gives back what it does not need any more, suspends
 //! itself or ends. Then the policy grants what it can, and the next round begins. Only what a job does at the very end
-//! of a stretch of execution comes before all rounds; and a job that comes to a lock there asks in a round.
+//! of a stretch of execution comes before all rounds, and what it does at the end of a suspension after which it needs
+//! no processor time. A job that comes to a lock there asks in a round.
 //!
 //! A trace has marks in the order in which all this happened, but not the rounds. So a job was selected if the rule has
 //! it first **in one of the states since its CPU selected**: since the last mark of a job on the same CPU, the last
@@ -22,7 +23,7 @@ use layland_trace::{LockMark, MarkKind};
 /// What has happened at an instant.
 pub(super) struct Rounds {
     now: Time,
-    /// Who executed up to the instant, and has done nothing since.
+    /// Jobs that executed up to the instant, or resumed at it and need no CPU any more, and have done nothing since.
     ran: Vec<usize>,
     /// Who goes on with what it does: it has given something back, and nothing else has happened.
     acting: Option<usize>,
@@ -46,13 +47,14 @@ impl Rounds {
         Rounds { now, ran, acting: None, states: Vec::new() }
     }
 
-    /// The next mark, with the state before it. The job and its CPU, if the job was not selected.
+    /// The next mark, with the state before it, and whether its job needs no CPU from then on. The job and its CPU, if
+    /// the job was not selected.
     pub(super) fn next(
         &mut self,
         checker: &Checker<'_>,
         shared: &Shared<'_>,
         all: &[Live],
-        kind: &MarkKind,
+        (kind, needs_no_cpu): (&MarkKind, bool),
     ) -> Option<(usize, CpuId)> {
         let (id, act) = act(kind)?;
         let live = all.iter().find(|live| checker.trace.jobs[live.job].job.id == id)?;
@@ -76,6 +78,9 @@ impl Rounds {
         };
         self.acting = (act == Act::GivesBack).then_some(job);
         self.ran.retain(|&other| other != job);
+        if act == Act::Gets(None) && needs_no_cpu {
+            self.ran.push(job);
+        }
         // The state that the mark makes is filled in when the next one comes.
         match act {
             Act::Gets(_) => self.states.clear(),

@@ -68,6 +68,18 @@ impl Checker<'_> {
         let mut before = Service::ZERO;
         let (c, demand) = (i128::from(task.own_wcet().ns()), i128::from(record.executed.ns()));
         let completed = record.completion();
+        let exact = |before: Service| (i128::from(before.ns()) * demand + c - 1) / c;
+        // Whether it does the rest of its steps at once, since none of them takes processor time. How much a job
+        // needs that is not over is not known.
+        let needs_no_cpu = |rest: &[Step], before: Service| {
+            rest.iter().all(|step| match step {
+                Step::Run(_) => completed.is_some() && exact(before) == demand,
+                Step::Lock(_) => false,
+                Step::Unlock(_) | Step::Suspend(_) => true,
+            })
+        };
+        // When it has to do what comes next, if it needs no CPU for that.
+        let mut at_once: Option<Time> = None;
         let done = |at: Time, waits: &[(Time, Time)]| {
             let mut executed = Duration::ZERO;
             for segment in segments.iter().filter(|segment| segment.start < at) {
@@ -76,7 +88,8 @@ impl Checker<'_> {
             }
             executed
         };
-        for step in task.steps() {
+        let steps = task.steps();
+        for (place, step) in steps.iter().enumerate() {
             let two = |first, second| [Some(first), Some(second)];
             let expected = match *step {
                 Step::Run(length) => {
@@ -104,9 +117,11 @@ impl Checker<'_> {
                     // It has not come so far, unless it should have.
                     return completed
                         .or(since.filter(|_| resumes))
+                        .or(at_once.filter(|&due| due < self.trace.over))
                         .or(self.spins_otherwise(segments, &waits));
                 };
-                let is_late = completed.is_some_and(|end| end < at);
+                let is_late =
+                    completed.is_some_and(|end| end < at) || at_once.is_some_and(|due| due < at);
                 if found != does || is_late || at < self.ready[index].0 {
                     return Some(at);
                 }
@@ -117,16 +132,26 @@ impl Checker<'_> {
                     (Step::Lock(_), Some(since)) => waits.push((since, at)),
                     (_, _) => {}
                 }
-                let exact = (i128::from(before.ns()) * demand + c - 1) / c;
-                let is_there = i128::from(done(at, &waits).ns()) == exact;
+                let is_there = i128::from(done(at, &waits).ns()) == exact(before);
                 if is_unit_speed && completed.is_some() && !is_there {
                     return Some(at);
                 }
                 since = Some(at);
+                match does {
+                    Does::Resumes if needs_no_cpu(&steps[place + 1..], before) => {
+                        at_once = Some(at);
+                    }
+                    Does::Suspends | Does::Resumes => at_once = None,
+                    Does::Lock(..) => {}
+                }
             }
         }
         if let Some((at, _)) = left.next() {
             return Some(at);
+        }
+        let end = record.end.map(|(at, _)| at);
+        if let Some(due) = at_once.filter(|&due| due < self.trace.over && end != Some(due)) {
+            return Some(due);
         }
         self.spins_otherwise(segments, &waits)
     }

@@ -31,6 +31,7 @@ impl Checker<'_> {
         times.extend(starts.keys().chain(stops.keys()).chain(ready.keys()).chain(done.keys()));
         times.sort_unstable();
         times.dedup();
+        let needs = self.last_needs(segments);
         let mut all: Vec<Live> = Vec::new();
         let mut running: Vec<(CpuId, usize)> = Vec::new();
         let mut marks = trace.marks.iter().enumerate().peekable();
@@ -46,7 +47,14 @@ impl Checker<'_> {
                 all.push(Live { job, task, deadline, sleeps, begun, asked, held });
             }
             while let Some((number, mark)) = marks.next_if(|(_, mark)| mark.at <= now) {
-                if let Some((job, cpu)) = rounds.next(self, shared, &all, &mark.kind) {
+                let resumed =
+                    if let MarkKind::Resumed(id) = mark.kind { self.find(id) } else { None };
+                let needs_no_cpu = resumed.is_some_and(|job| {
+                    let (executes, asks) = needs[job];
+                    executes <= now && asks < number
+                });
+                let next = rounds.next(self, shared, &all, (&mark.kind, needs_no_cpu));
+                if let Some((job, cpu)) = next {
                     let at = mark.at;
                     self.violated(|this| Violation::NotSelected {
                         job: this.name_at(job),
@@ -100,6 +108,23 @@ impl Checker<'_> {
                 all.iter_mut().filter(|live| live.job == job).for_each(|live| live.begun = true);
             }
         }
+    }
+
+    /// For each job the end of its last segment, and the number of the mark with which it asks for something last.
+    fn last_needs(&self, segments: &[Sound]) -> Vec<(Time, usize)> {
+        let mut needs = vec![(Time::ZERO, 0); self.trace.jobs.len()];
+        for segment in segments {
+            let (executes, _) = &mut needs[segment.job];
+            *executes = segment.end.max(*executes);
+        }
+        for (number, mark) in self.trace.marks.iter().enumerate() {
+            if let MarkKind::Lock(id, _, LockMark::Requested) = mark.kind
+                && let Some(job) = self.find(id)
+            {
+                needs[job].1 = number;
+            }
+        }
+        needs
     }
 
     /// A mark takes effect, and is held to the protocol.

@@ -8,8 +8,8 @@ mod mixed;
 
 use layland_checker::{Evidence, Milestone, Origin, Violation, check, check_with};
 use layland_model::{
-    Change, CpuId, CpuSet, Duration, ExecutionModel, Group, Index, JobOrder, Rate, Request,
-    RequestKind, ScheduleRule, Service, Speed, System, Task, TaskId,
+    Change, CpuId, CpuSet, Duration, ExecutionModel, Group, Index, JobOrder, Preemption, Rate,
+    Request, RequestKind, ScheduleRule, Service, Speed, System, Task, TaskId, TaskMap,
 };
 use layland_trace::testing::{at, id, naive, segment, task};
 use layland_trace::{Job, JobEnd, JobRecord, Mark, MarkKind, Segment, Trace};
@@ -222,6 +222,53 @@ fn offline_cpus_are_found_and_not_expected_to_run() {
         }),
         Violation::IdleWhileWaiting { cpu: CpuId(1), at: when, .. } if *when == at(1)
     );
+}
+
+/// A job may lose its CPU within a region if the CPU goes, even if the CPU is back in that instant, and only then.
+#[test]
+fn a_cpu_that_blinks_takes_its_job_from_a_region() {
+    let mut system = System::new(2, vec![task("a", 6, 20), task("b", 1, 10)]);
+    system.tasks[TaskId(1)].offset = Duration::from_ns(1);
+    let trace = Trace {
+        jobs: vec![done(1, 0, 1, 11, 4, 1), done(0, 0, 0, 20, 7, 6)],
+        segments: vec![
+            segment(id(0, 0), 0, 0, 3),
+            segment(id(1, 0), 0, 3, 4),
+            segment(id(0, 0), 0, 4, 7),
+        ],
+        over: at(10),
+        ..Trace::default()
+    };
+    // The other CPU is away, so that `b` waits.
+    let away = [(0, RequestKind::CpuOffline(CpuId(1)))];
+    let blink = |ns, cpu| {
+        let cpu = CpuId(cpu);
+        [(ns, RequestKind::CpuOffline(cpu)), (ns, RequestKind::CpuOnline(cpu))]
+    };
+    let found = |blink: &[(i64, RequestKind)]| {
+        let (mut trace, mut system) = (trace.clone(), system.clone());
+        for (ns, kind) in away.iter().chain(blink) {
+            let mark = match kind {
+                RequestKind::CpuOffline(cpu) => MarkKind::CpuOffline(*cpu),
+                RequestKind::CpuOnline(cpu) => MarkKind::CpuOnline(*cpu),
+                _ => unreachable!("only CPUs come and go here"),
+            };
+            trace.marks.push(Mark { at: at(*ns), kind: mark });
+            system.requests.push(Request { at: at(*ns), kind: kind.clone() });
+        }
+        let cpus = system.platform.all_cpus();
+        let groups = vec![Group { cpus, tasks: system.tasks.ids().collect() }];
+        let regions = TaskMap::filled(Preemption::Never, 2);
+        let rule = ScheduleRule::Deferred { groups, order: JobOrder::Deadline, regions };
+        check(&trace, &system, &rule, 100).violations
+    };
+    assert_eq!(found(&blink(3, 0)), []);
+    for elsewhere in [&blink(2, 0)[..], &blink(3, 1), &[]] {
+        assert_found!(
+            found(elsewhere),
+            Violation::WithinRegion { cpu: CpuId(0), at: when, .. } if *when == at(3)
+        );
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@
 //! one resource the last counts. The format does not say when a job uses a resource: here its critical sections come
 //! first, one after the other, each as long as it may be. Analyses ask for numbers and lengths alone; for a simulation
 //! this is one job of many. Reads exclude each other here, as writes do.
+//! Sections of length 0 are left out.
 
 use super::tree::{Attributes, Element, in_units};
 use crate::steps::MAX_STEPS;
@@ -78,7 +79,15 @@ impl Sections {
                 None => sections.push((id, both)),
             }
         }
-        let all = || sections.iter().flat_map(|(id, kinds)| kinds.map(|kind| (*id, kind)));
+        let all = || {
+            let each = sections.iter().flat_map(|(id, kinds)| kinds.map(|kind| (*id, kind)));
+            each.filter(|(_, (_, length))| *length > 0)
+        };
+        let empty = |&(count, length): &(i64, i64)| count > 0 && length == 0;
+        if sections.iter().any(|(_, kinds)| kinds.iter().any(empty)) {
+            let message = format!("the critical sections of `{name}` of length 0 are left out");
+            attributes.warn(LOST, model.span.clone(), message, "nothing is executed in them");
+        }
         let count: i128 = all().map(|(_, (count, _))| i128::from(count)).sum();
         let length: i128 =
             all().map(|(_, (count, length))| i128::from(count) * i128::from(length)).sum();
@@ -113,9 +122,8 @@ impl Sections {
         let mut steps = Vec::new();
         for (id, (count, length)) in all() {
             for _ in 0..count {
-                steps.push(Step::Lock(id));
-                steps.extend((length > 0).then(|| Step::Run(Service::from_ns(length))));
-                steps.push(Step::Unlock(id));
+                let run = Step::Run(Service::from_ns(length));
+                steps.extend([Step::Lock(id), run, Step::Unlock(id)]);
             }
         }
         steps.extend((rest > 0).then(|| Step::Run(Service::from_ns(rest))));

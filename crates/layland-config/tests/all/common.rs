@@ -86,9 +86,10 @@ pub(crate) fn moves() -> impl Strategy<Value = Option<Vec<(u8, u32, i64)>>> {
     prop_oneof![2 => Just(None), 1 => moves.prop_map(Some)]
 }
 
-/// Steps that execute for `c`, with sections that are nested.
+/// Steps that execute for `c`, with sections that are nested and not empty.
 pub(crate) fn steps(moves: &[(u8, u32, i64)], c: i64, resources: usize) -> Vec<Step> {
-    let (mut steps, mut held, mut left) = (Vec::new(), Vec::new(), c);
+    // What is held, with what was left to execute when it was locked.
+    let (mut steps, mut held, mut left) = (Vec::new(), Vec::<(ResourceId, i64)>::new(), c);
     for &(kind, number, length) in moves {
         match kind {
             0 if left > 1 => {
@@ -98,18 +99,21 @@ pub(crate) fn steps(moves: &[(u8, u32, i64)], c: i64, resources: usize) -> Vec<S
             }
             1 if resources > 0 => {
                 let resource = ResourceId(number % resources as u32);
-                if !held.contains(&resource) {
-                    held.push(resource);
+                if held.iter().all(|&(other, _)| other != resource) {
+                    held.push((resource, left));
                     steps.push(Step::Lock(resource));
                 }
             }
-            2 => steps.extend(held.pop().map(Step::Unlock)),
+            2 => {
+                let last = held.pop_if(|(_, before)| left < *before);
+                steps.extend(last.map(|(resource, _)| Step::Unlock(resource)));
+            }
             3 => steps.push(Step::Suspend(Duration::from_ns(length))),
             _ => {}
         }
     }
     steps.push(Step::Run(Service::from_ns(left)));
-    steps.extend(held.into_iter().rev().map(Step::Unlock));
+    steps.extend(held.into_iter().rev().map(|(resource, _)| Step::Unlock(resource)));
     steps
 }
 

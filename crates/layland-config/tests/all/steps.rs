@@ -55,6 +55,9 @@ fn steps_are_read_and_the_wcet_follows() {
     assert_eq!(copies.tasks[TaskId(1)].steps().len(), 2);
 }
 
+const EMPTY: &str =
+    "a section of `a` on `bus` is empty: no `run` of at least one unit between them";
+
 /// The first problem: where it is, what it says, and what to do.
 fn first(report: &Report) -> (String, &str, &str) {
     let problem = &report.problems[0];
@@ -86,12 +89,36 @@ fn faults_point_at_the_step() {
         ("\"unlock bus\"", "`a` unlocks `bus`, which is not what it locked last", "reverse order"),
         ("\"run 0ms\"", "`a` runs for 0ns", "leave the step out"),
         ("\"suspend -1ms\"", "`a` suspends itself for -1ms", "cannot be negative"),
+        ("\"lock bus\", \"unlock bus\"", EMPTY, "leave out the lock"),
+        ("\"lock bus\", \"suspend 0ms\", \"unlock bus\"", EMPTY, "leave out the lock"),
+        ("\"lock bus\", \"suspend 2ms\", \"unlock bus\", \"run 1ms\"", EMPTY, "leave out the lock"),
     ] {
         let report = toml(&steps(second)).unwrap_err();
         let (at, said, what) = first(&report);
         assert!(said.starts_with(message), "{second}: {said}");
         assert!(what.contains(help), "{second}: {what}");
         assert_eq!((at.as_str(), report.problems.len()), ("12:21", 1), "{}", report.plain());
+    }
+    // Each that is empty, at its lock: of two within each other both, or the inner one alone.
+    for (second, at) in [
+        (
+            "\"lock bus\", \"lock buffer\", \"unlock buffer\", \"unlock bus\"",
+            &["12:33", "12:21"][..],
+        ),
+        (
+            "\"lock bus\", \"run 1ms\", \"lock buffer\", \"unlock buffer\", \"unlock bus\"",
+            &["12:44"][..],
+        ),
+    ] {
+        let report = toml(&steps(second)).unwrap_err();
+        let mut places: Vec<String> = (report.problems.iter())
+            .filter_map(|problem| Some(problem.position?.to_string()))
+            .collect();
+        let mut at = at.to_vec();
+        places.sort();
+        at.sort_unstable();
+        assert_eq!(places, at, "{}", report.plain());
+        assert!(report.plain().contains("is empty: no `run` of at least one unit between them"));
     }
     let held = toml(&steps("\"lock bus\", \"lock bus\"")).unwrap_err();
     assert_eq!(

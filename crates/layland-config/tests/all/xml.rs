@@ -253,9 +253,16 @@ fn resources_of_schedcat_are_sections() {
     let many = set
         .replace("wcet=\"2000\"", "wcet=\"9000000\"")
         .replace("\"2\" max_read", "\"400000\" max_read");
-    let many = many.replace("\"50\"", "\"0\"");
+    let many = many.replace("\"50\"", "\"1\"");
     let said = schedcat(&many).unwrap().warnings.plain();
     assert!(said.contains("the critical sections of `T1` are lost: there are too many"), "{said}");
+    let loaded = schedcat(&set.replace("\"50\"", "\"0\"")).unwrap();
+    // What no task locks is no resource.
+    let steps = [&section(r7, 900)[..], &[us(1100)]].concat();
+    assert_eq!(loaded.system.tasks[TaskId(0)].steps(), steps);
+    let said = loaded.warnings.plain();
+    let dropped = "set.xml:2:41: warning: the critical sections of `T1` of length 0 are left out";
+    assert!(said.contains(dropped), "{said}");
     for (from, to, at, message) in [
         ("max_writes=\"2\"", "max_writes=\"-2\"", "3:1", "a requirement of `T1` is negative"),
         ("max_writes=\"2\"", "max_writes=\"two\"", "3:51", "`max_writes` is not a whole number"),

@@ -2,6 +2,7 @@
 
 use crate::kernel::sys;
 use crate::machine::register::Register;
+use crate::machine::rules::{Broken, Rules};
 use layland_engine::reserves::Margin;
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, Group, JobOrder, OnMiss, Piece, Rate, RateSum, RequestKind,
@@ -149,8 +150,8 @@ pub enum Refusal {
     )]
     OnMiss { task: String },
     /// A period the kernel does not take.
-    #[error("task `{task}` has a period of {period}; the kernel takes 100us to 4.19s")]
-    Period { task: String, period: Duration },
+    #[error("task `{task}`: {broken}")]
+    Rule { task: String, broken: Broken },
     /// More than may be reserved.
     #[error(
         "CPUs {cpus} would be asked for {sum:.3} of their time, and at most {limit:.3} may be reserved"
@@ -167,7 +168,7 @@ impl Refusal {
             | Refusal::ShorterThanTicks { task, .. }
             | Refusal::NoRoom { task, .. }
             | Refusal::OnMiss { task }
-            | Refusal::Period { task, .. } => Some(task),
+            | Refusal::Rule { task, .. } => Some(task),
             Refusal::NotEdf
             | Refusal::Requests
             | Refusal::Request { .. }
@@ -192,7 +193,7 @@ impl Refusal {
                 "stretch the times of the set, enable HRTICK_DL, or say --force"
             }
             Refusal::NoRoom { .. } => "choose a smaller --margin",
-            Refusal::Period { .. } => "stretch or shrink the times of the set",
+            Refusal::Rule { .. } => "stretch or shrink the times of the set",
             Refusal::TooMuch { .. } => {
                 "choose a smaller --margin, fewer tasks, or another packing (p-edf:fit=wfd)"
             }
@@ -413,9 +414,9 @@ fn reservation(
     let task = &system.tasks[id];
     let name = || task.name.to_string();
     let period = task.period;
-    if !(Duration::from_us(100)..=Duration::from_ms(4190)).contains(&period) {
-        return Err(Refusal::Period { task: name(), period });
-    }
+    let rules = Rules::read();
+    let rule = |broken| Refusal::Rule { task: name(), broken };
+    rules.check(Rules::SHORTEST_RUNTIME, period).map_err(rule)?;
     if task.on_miss != OnMiss::Continue {
         return Err(Refusal::OnMiss { task: name() });
     }
@@ -438,6 +439,7 @@ fn reservation(
     if runtime > deadline {
         return Err(Refusal::NoRoom { task: name(), runtime, deadline });
     }
+    rules.check(runtime, period).map_err(rule)?;
     Ok(Reservation { runtime, deadline, period })
 }
 

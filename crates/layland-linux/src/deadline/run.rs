@@ -190,6 +190,13 @@ pub fn run(
             .map_err(RunError::Admission)?;
     }
     let cpusets = if is_whole || is_free { None } else { Some(Cpusets::make(&domains, changes)?) };
+    // Threads that have ended are in the kernel's sum until their zero-lag time, at most for a period more.
+    let periods = plan.reservations.values().map(|reservation| reservation.period);
+    let longest = periods.max().unwrap_or_default();
+    let has_changed = is_free || cpusets.is_some();
+    if has_changed {
+        changes.pause_before(longest).map_err(RunError::Admission)?;
+    }
     let watch = Watch::of_deadline_threads(options.cpus.to_vec());
     sys::count_overruns().map_err(|error| RunError::Refused { task: String::new(), error })?;
     let overruns = sys::overruns();
@@ -286,6 +293,9 @@ pub fn run(
     trace.answers.sort_by_key(|answer| answer.at);
     if let Some(markers) = &shared.markers {
         markers.end(over);
+    }
+    if has_changed && count > 0 {
+        sys::sleep_until(sys::monotonic_ns() + longest.ns());
     }
     if let Some(cpusets) = cpusets.as_ref() {
         cpusets.remove(changes);

@@ -13,12 +13,17 @@ pub fn foreign_deadline(members: &[Member]) -> Vec<(Thread, Reservation, Vec<usi
     let known: Vec<i32> =
         members.iter().flat_map(|member| &member.reserved).filter_map(|of| of.thread).collect();
     let mut found = Vec::new();
-    for thread in processes::all().flat_map(processes::threads_of) {
-        let Ok(now) = sys::attributes(thread.tid) else { continue };
-        // The kernel's own threads that set frequencies have the class, and count nothing.
-        let is_of_kernel = thread.name.starts_with("sugov:");
+    let numbers = |process| processes::numbers_of_threads(process).map(move |of| (process, of));
+    for (process, number) in processes::all().flat_map(numbers) {
+        // Most threads of a machine are others: they are asked for their class alone.
+        let Ok(now) = sys::attributes(Tid(number)) else { continue };
         let is_deadline = now.sched_policy as i32 == libc::SCHED_DEADLINE;
-        if !is_deadline || is_of_kernel || known.contains(&thread.tid.0) {
+        if !is_deadline || known.contains(&number) {
+            continue;
+        }
+        let Some(thread) = processes::thread_of(process, number) else { continue };
+        // The kernel's own threads that set frequencies have the class, and count nothing.
+        if thread.name.starts_with("sugov:") {
             continue;
         }
         let time = |ns: u64| Duration::from_ns(i64::try_from(ns).unwrap_or(i64::MAX));

@@ -31,7 +31,9 @@ pub use processes::{
     Owner, Process, Thread, busy_times, descendants, processor_time, thread, threads_of,
 };
 pub use program::{Ambient, Ended, Program};
-pub use reserve::{Class, Given, Limits, Place, Reserving, ReservingError, has_no_holder};
+pub use reserve::{
+    Class, Given, Limits, Place, Reserving, ReservingError, can_have, has_no_holder,
+};
 pub use rights::{Rights, keep_what_a_scheduler_needs};
 pub use signals::{Signal, Signals};
 pub use socket::{Asker, Door, Peer, Said, is_ready};

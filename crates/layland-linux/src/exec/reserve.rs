@@ -9,6 +9,7 @@ use crate::machine::admitted::{Admitting, Holder, Member, Membership, Reserved, 
 use crate::machine::changes::{ChangeError, Changes, NotTakenBack};
 use crate::machine::cpuset::{self, CpusetError, Partition};
 use crate::machine::register::Register;
+use crate::machine::rules::{Missing, try_deadline};
 use crate::machine::threads::Former;
 use layland_model::Duration;
 use std::collections::BTreeMap;
@@ -18,6 +19,58 @@ use std::os::unix::ffi::OsStrExt;
 
 /// For how long a guardian watches: longer than any machine runs.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// Why a thread cannot have `SCHED_DEADLINE` in spite of all rights.
+const WHOLE_DOMAIN: &str = "SCHED_DEADLINE needs a thread that may use every CPU of its root domain: start it without \
+                            taskset, and name CPUs with --cpus";
+
+/// Whether a thread like the calling one, with the class that a policy gives it, can have that at all: rights, the CPUs
+/// that it may use, and whether the kernel admits anything. `joined` is the thread that is to have it, if it is there.
+///
+/// # Errors
+/// What is missing, and what to do about it.
+pub fn can_have(
+    class: Class,
+    is_anywhere: bool,
+    joined: Option<&Thread>,
+) -> Result<(), ReservingError> {
+    let tid = joined.map_or(Tid::own(), |thread| thread.tid);
+    let refused =
+        |error: io::Error| ReservingError::Thread { thread: tid.0, what: class.name(), error };
+    let not_permitted = || refused(io::Error::from_raw_os_error(libc::EPERM));
+    match class {
+        Class::Ext => Ok(()),
+        Class::Fifo(priority) => match Missing::for_fifo(priority) {
+            Some(_) => Err(not_permitted()),
+            None => Ok(()),
+        },
+        Class::Deadline(_) if Missing::for_deadline().is_some() => Err(not_permitted()),
+        // In a partition it may use what that has.
+        Class::Deadline(_) if !is_anywhere => Ok(()),
+        Class::Deadline(_) => match joined {
+            None => try_deadline().map_err(refused),
+            // Where it is elsewhere, its root domain may be another one.
+            Some(thread) if is_beside_us(thread) && !may_use_as_much(thread) => {
+                Err(not_permitted())
+            }
+            Some(_) => Ok(()),
+        },
+    }
+}
+
+/// Whether a thread is in our cpuset, in which the kernel lets threads like us have `SCHED_DEADLINE`.
+fn is_beside_us(thread: &Thread) -> bool {
+    let home = |tid| cpuset::home_of(tid).ok();
+    home(thread.tid) == home(Tid::own()) && try_deadline().is_ok()
+}
+
+/// Whether a thread may use every CPU that we may.
+fn may_use_as_much(thread: &Thread) -> bool {
+    let (Ok(own), Ok(its)) = (sys::affinity_of(Tid::own()), sys::affinity_of(thread.tid)) else {
+        return true;
+    };
+    (0..rustix::thread::CpuSet::MAX_CPU).all(|cpu| its.is_set(cpu) || !own.is_set(cpu))
+}
 
 /// The class of the kernel that a thread gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,19 +198,10 @@ impl ReservingError {
             Some(libc::EBUSY) => {
                 "the kernel's own admission control: more than it lets be reserved on these CPUs (sched_rt_runtime_us)"
             }
-            Some(libc::EPERM) if sys::is_in_user_namespace() => {
-                "needs CAP_SYS_NICE outside of the user namespace, which a container without root does not have"
-            }
-            Some(libc::EPERM) if sys::has_capability(sys::CAP_SYS_NICE) => {
-                "SCHED_DEADLINE needs a thread that may use every CPU of its root domain: start it without taskset, \
-                 and name CPUs with --cpus"
-            }
-            Some(libc::EPERM) => {
-                "needs CAP_SYS_NICE: run it as root, or as a service with AmbientCapabilities=CAP_SYS_NICE"
-            }
+            Some(libc::EPERM) => Missing::for_deadline().map_or(WHOLE_DOMAIN, Missing::help),
             Some(libc::ESRCH) => "it has ended",
             Some(libc::EINVAL) => {
-                "the kernel takes periods of 100us to 4.19s and budgets of at least 1024ns"
+                "the kernel takes no such times: see sched_deadline_period_min_us and _max_us in /proc/sys/kernel"
             }
             Some(_) | None => "see `layland doctor`",
         };
@@ -280,6 +324,15 @@ impl Reserving {
     /// The process that takes everything back should this one die: a child, and no part of the program.
     pub fn guardian(&self) -> Option<Process> {
         self.changes.as_ref().map(|changes| Process(changes.guardian()))
+    }
+
+    /// Whether root domains can be made: a cpuset is made, and removed again.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or there are no cpusets.
+    pub fn can_part(&mut self) -> Result<(), ReservingError> {
+        let Some(changes) = &mut self.changes else { return Ok(()) };
+        Ok(cpuset::try_cpuset(changes).map(|_| ())?)
     }
 
     /// Whether somebody wants the reservations to be given back.
@@ -576,8 +629,14 @@ impl Class {
 fn enter(thread: Tid, class: Class) -> io::Result<()> {
     match class {
         Class::Deadline(reservation) => set_deadline(thread, reservation),
-        Class::Fifo(priority) => sys::set_fifo(thread, priority),
-        Class::Ext => set_ext(thread),
+        Class::Fifo(priority) => {
+            let _ = sys::empty_reservation(thread);
+            sys::set_fifo(thread, priority)
+        }
+        Class::Ext => {
+            let _ = sys::empty_reservation(thread);
+            set_ext(thread)
+        }
     }
 }
 

@@ -41,13 +41,14 @@ impl Rights {
 }
 
 /// What the owner of a scheduler keeps: classes and CPUs of threads (`CAP_SYS_NICE`), memory that stays
-/// (`CAP_IPC_LOCK`), the mechanism in BPF (`CAP_BPF`, `CAP_PERFMON`), and in which PID namespace a process of somebody
-/// else is (`CAP_SYS_PTRACE`).
+/// (`CAP_IPC_LOCK`), the mechanism in BPF (`CAP_BPF`, `CAP_PERFMON`), in which PID namespace a process of somebody else is
+/// (`CAP_SYS_PTRACE`), and what users have reserved in registers of their own (`CAP_DAC_READ_SEARCH`).
 const KEPT: CapabilitySet = CapabilitySet::SYS_NICE
     .union(CapabilitySet::IPC_LOCK)
     .union(CapabilitySet::BPF)
     .union(CapabilitySet::PERFMON)
-    .union(CapabilitySet::SYS_PTRACE);
+    .union(CapabilitySet::SYS_PTRACE)
+    .union(CapabilitySet::DAC_READ_SEARCH);
 
 /// Gives up for good what the owner of a scheduler does not need: in this thread, which is to be the only one, and in
 /// all that it starts.

@@ -107,6 +107,38 @@ pub fn set_deadline(thread: Tid, reservation: Reservation, overruns: bool) -> io
     )
 }
 
+/// With this period, the shortest runtime that the kernel takes is less than the unit in which it counts what is
+/// reserved.
+pub const UNCOUNTED_PERIOD: Duration = Duration::from_ms(1100);
+const SHORTEST_RUNTIME_NS: u64 = 1024;
+
+/// To be called before a thread of `SCHED_DEADLINE`, of whatever process, gets another class: the kernel counts nothing
+/// for it from now on. Otherwise one that sleeps stays in the kernel's sum for ever, and of one that runs the
+/// reservation is subtracted later, from whatever sum there is then. Allocates nothing.
+///
+/// # Errors
+/// If there is no such thread, or the kernel refuses.
+pub fn empty_reservation(thread: Tid) -> io::Result<()> {
+    let now = attributes(thread)?;
+    if now.sched_policy != libc::SCHED_DEADLINE as u32 {
+        return Ok(());
+    }
+    let long = UNCOUNTED_PERIOD.ns().unsigned_abs();
+    let least = libc::sched_attr {
+        sched_runtime: SHORTEST_RUNTIME_NS,
+        sched_deadline: long,
+        sched_period: long,
+        ..now
+    };
+    match set_attributes(thread, &least) {
+        // Root has made the longest period shorter: of its own, next to nothing is counted.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            set_attributes(thread, &libc::sched_attr { sched_runtime: SHORTEST_RUNTIME_NS, ..now })
+        }
+        answer => answer,
+    }
+}
+
 /// What a thread with this flag starts is ordinary.
 pub const RESET_ON_FORK: u64 = 1;
 

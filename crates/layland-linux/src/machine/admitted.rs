@@ -79,8 +79,8 @@ impl Member {
 impl std::fmt::Display for Member {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Member { name, pid, what, policy, cpus, .. } = self;
-        let cpus = register::list(cpus);
-        write!(f, "`{name}` ({what}, pid {pid}) under {policy} on CPUs {cpus}")
+        let (what, cpus) = (register::shown(what), register::named(&register::list(cpus)));
+        write!(f, "`{name}` ({what}, pid {pid}) under {policy} on {cpus}")
     }
 }
 
@@ -105,7 +105,7 @@ impl std::fmt::Display for Holder {
         if reserved != member {
             write!(f, "`{reserved}` of ")?;
         }
-        write!(f, "`{member}` ({what}, pid {pid})")
+        write!(f, "`{member}` ({}, pid {pid})", register::shown(what))
     }
 }
 

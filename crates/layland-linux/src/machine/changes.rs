@@ -181,8 +181,8 @@ impl Changes {
             ))));
         };
         let remark = (cpus != wanted).then(|| {
-            let cpus = register::list(&cpus);
-            format!("it runs on host CPUs {cpus}, because another run has others: {in_the_way}")
+            let cpus = register::named(&register::list(&cpus));
+            format!("it runs on {cpus} of the host, because another run has others: {in_the_way}")
         });
         self.entry.run.cpus = cpus;
         self.entry.write(&hold).map_err(ChangeError::Register)?;
@@ -195,6 +195,15 @@ impl Changes {
     /// If somebody else holds it.
     pub(crate) fn hold(&self) -> io::Result<Hold> {
         self.register.hold()
+    }
+
+    /// What is changed before this is taken back by the guardian after a pause alone: threads with reservations end
+    /// with the run, and the kernel counts them for up to a period more.
+    ///
+    /// # Errors
+    /// If the guardian does not answer.
+    pub(crate) fn pause_before(&mut self, period: Duration) -> io::Result<()> {
+        self.guardian.remember(&Undo::Pause(period))
     }
 
     /// Makes a folder, which is this run's alone.

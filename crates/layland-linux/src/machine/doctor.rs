@@ -11,11 +11,13 @@ mod unrecorded;
 use crate::deadline::Facts;
 use crate::kernel::sys::{self, Reservation, Tid};
 use crate::kernel::tracefs;
+use crate::machine::accounting::{self, Standing};
 use crate::machine::changes::ChangeError;
 use crate::machine::cpuset;
 pub use crate::machine::left::{Leftover, heal, left_behind};
 use crate::machine::left::{as_doctor, of_unknown_runs};
 use crate::machine::register::Register;
+use crate::machine::rules::Missing;
 use layland_model::{Duration, counted};
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
@@ -63,7 +65,7 @@ impl Finding {
 /// Tries everything. The latency of timers is measured for this long.
 pub fn examine(latency_for_ns: i64) -> Vec<Finding> {
     let mut findings = vec![kernel(), preemption(), ticks(), clocksource(), virtualisation()];
-    findings.extend([fifo(), deadline(), limits::rt_group(), limits::throttling()]);
+    findings.extend([fifo(), deadline(), account(), limits::rt_group(), limits::throttling()]);
     findings.push(limits::fair_server());
     findings.extend([latency(latency_for_ns), memory(), c_states(), governor(), isolation()]);
     findings.extend(ext::findings());
@@ -197,10 +199,15 @@ fn fifo() -> Finding {
                     .fix("move to the root cpu cgroup: echo $$ > /sys/fs/cgroup/cpu/tasks");
             }
             let limit = rtprio_limit();
-            Finding::new(name, State::NeedsPrivilege, format!("EPERM (RLIMIT_RTPRIO is {limit})")).fix(
-                "run as root, or give yourself priorities: \
-                 echo \"$USER - rtprio 99\" | sudo tee /etc/security/limits.d/rt.conf, and log in again",
-            )
+            let fix = match Missing::for_fifo(99) {
+                Some(missing @ (Missing::Namespace | Missing::OfRoot)) => missing.help(),
+                Some(Missing::OfUser) | None => {
+                    "run as root, or give yourself priorities: \
+                     echo \"$USER - rtprio 99\" | sudo tee /etc/security/limits.d/rt.conf, and log in again"
+                }
+            };
+            Finding::new(name, State::NeedsPrivilege, format!("EPERM (RLIMIT_RTPRIO is {limit})"))
+                .fix(fix)
         }
         Some(Err(error)) => Finding::new(name, State::Missing, error.to_string()),
         None => Finding::new(name, State::Missing, "no thread could be started"),
@@ -239,16 +246,61 @@ fn deadline() -> Finding {
                 State::NeedsPrivilege,
                 "EPERM: needs CAP_SYS_NICE; no rlimit and no rtkit can grant it",
             )
-            .fix("run as root, e.g. with sudo"),
+            .fix(Missing::for_deadline().map_or("run as root, e.g. with sudo", Missing::help)),
             Some(libc::EBUSY) => Finding::new(
                 name,
                 State::Missing,
                 format!("EBUSY: all of {limit:.2} of each CPU is reserved already"),
             )
-            .fix("stop the other SCHED_DEADLINE threads: ps -eLo pid,cls,comm | grep DLN"),
+            .fix(
+                "stop the other SCHED_DEADLINE threads: ps -eLo pid,cls,comm | grep DLN; or see `account` here",
+            ),
             Some(_) | None => Finding::new(name, State::Missing, error.to_string()),
         },
         None => Finding::new(name, State::Missing, "no thread could be started"),
+    }
+}
+
+/// Whether what the kernel counts as reserved is reserved.
+fn account() -> Finding {
+    let name = "account";
+    let standing = accounting::standing();
+    let way_out = accounting::way_out(&standing);
+    let finding = |state, detail: String| Finding::new(name, state, detail);
+    match standing {
+        Standing::Unknown => finding(
+            State::Info,
+            "what the kernel counts as reserved cannot be read (debugfs, as root)".to_owned(),
+        ),
+        Standing::Right(sum) => finding(
+            State::Ok,
+            format!("the kernel counts {sum:.3} CPUs as reserved, which threads and its servers have"),
+        ),
+        Standing::Leaked(sum, cpu) => finding(
+            State::Warning,
+            format!(
+                "the kernel counts {sum:.3} of a CPU as reserved on CPU {cpu} that no thread has: a SCHED_DEADLINE \
+                 thread that slept was given another class from outside, as by chrt -o -p"
+            ),
+        )
+        .fix(way_out),
+        Standing::Short(sum, cpu) => finding(
+            State::Warning,
+            format!(
+                "the kernel counts {sum:.3} of a CPU less than is reserved on CPU {cpu}: somebody wrote \
+                 sched_rt_runtime_us or a cpuset while SCHED_DEADLINE threads had just ended"
+            ),
+        )
+        .fix(way_out),
+        Standing::Negative(sum, cpu) => finding(
+            State::Missing,
+            format!(
+                "the kernel's sum of what is reserved on CPU {cpu} is {sum:.3} below zero, so that it refuses \
+                 everything (EBUSY): somebody wrote sched_rt_runtime_us or a cpuset while SCHED_DEADLINE threads had \
+                 just ended"
+            ),
+        )
+        .fix(way_out),
     }
 }
 

@@ -8,6 +8,8 @@
 //!   undo       how that is done
 //!   cpuset     root domains
 //!   threads    threads of programs that were given another class, and what they were
+//!   rules      what the kernel takes, and what it wants of whoever asks
+//!   accounting the kernel's sum of what is reserved, and its faults
 //!   left       what was left behind all the same
 //!   doctor     what works here
 //!   ext, btf   whether sched_ext does, and what the kernel says of its functions
@@ -15,6 +17,7 @@
 //!              what takes CPUs from a run
 //! ```
 
+pub(crate) mod accounting;
 pub mod admitted;
 pub(crate) mod btf;
 pub mod changes;
@@ -25,6 +28,7 @@ pub mod ext;
 pub(crate) mod guardian;
 mod left;
 pub mod register;
+pub mod rules;
 pub(crate) mod threads;
 pub mod throttling;
 pub(crate) mod undo;

@@ -52,15 +52,33 @@ pub struct Run {
 
 impl std::fmt::Display for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` (pid {}", self.what, self.pid)?;
+        write!(f, "`{}` (pid {}", shown(&self.what), self.pid)?;
         if self.namespace != own_namespace() {
             write!(f, " of another PID namespace")?;
         }
         match self.cpus.as_slice() {
             [] => write!(f, ")"),
-            cpus => write!(f, ", CPUs {})", list(cpus)),
+            cpus => write!(f, ", {})", named(&list(cpus))),
         }
     }
+}
+
+/// CPUs that are written as in `0-1,3`, after what they are: one of them is `CPU 1`.
+pub fn named(cpus: &str) -> String {
+    let noun = if cpus.contains([',', '-']) { "CPUs" } else { "CPU" };
+    format!("{noun} {cpus}")
+}
+
+/// What somebody runs, in one line: commands have whatever characters.
+pub(crate) fn shown(command: &str) -> String {
+    let mut shown = String::with_capacity(command.len());
+    for character in command.chars() {
+        match character.is_control() {
+            true => shown.extend(character.escape_default()),
+            false => shown.push(character),
+        }
+    }
+    shown
 }
 
 /// CPUs as `0-1,3`.
@@ -375,5 +393,45 @@ impl Entry {
         self.file.set_len(0)?;
         io::Seek::rewind(&mut self.file)?;
         self.file.write_all(text.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_files_is_opened() {
+        let folder = std::env::temp_dir().join(format!("layland-pipes-{}", std::process::id()));
+        let register = Register::at(&folder).unwrap();
+        for name in ["run-1-1-1-1", "admitted-1-1-1-1", "setting-x", "threads-2-2-2-2", "reserved"]
+        {
+            let made = std::process::Command::new("mkfifo").arg(folder.join(name)).status();
+            assert!(made.unwrap().success());
+        }
+        // Whoever waited for the other end of a pipe would wait for ever.
+        assert_eq!(register.entries(true), []);
+        assert_eq!(register.dead(), []);
+        assert_eq!(register.members(), []);
+        assert_eq!(register.left_settings(), []);
+        assert_eq!(register.used_settings(), Vec::<PathBuf>::new());
+        assert_eq!(register.before("x"), None);
+        assert_eq!(register.admitting().unwrap().remembered(), None);
+        for orphan in register.orphans() {
+            assert!(register.bury_orphan(&orphan).is_err());
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn commands_are_shown_in_one_line() {
+        assert_eq!(shown("python3 -c a\n\tb"), "python3 -c a\\n\\tb");
+        assert_eq!(shown("\u{1b}]52;c;x\u{7}"), "\\u{1b}]52;c;x\\u{7}");
+        assert_eq!(shown("für \"x\""), "für \"x\"");
+    }
+
+    #[test]
+    fn one_cpu_is_one() {
+        assert_eq!(["1", "0-1", "0,2"].map(named), ["CPU 1", "CPUs 0-1", "CPUs 0,2"]);
     }
 }

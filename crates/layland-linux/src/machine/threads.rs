@@ -107,6 +107,8 @@ impl Former {
         let is_ordinary = policy == libc::SCHED_OTHER as u32;
         let ordinary =
             libc::sched_attr { sched_flags: if is_ordinary { flags } else { 0 }, ..ordinary };
+        // Where the kernel does not let it be emptied, it may still let it go.
+        let _ = sys::empty_reservation(self.thread);
         let mut results = [sys::set_attributes(self.thread, &ordinary), Ok(()), Ok(()), Ok(())];
         if let Some(home) = self.home() {
             results[1] = files::set(home, decimal(self.thread.0, &mut [0; 12]));

@@ -26,6 +26,9 @@ pub enum Undo {
     Release(PathBuf),
     /// Give the threads of this list ([`threads`]) back what they were, and remove the list.
     Threads(PathBuf),
+    /// Wait for so long before what was told earlier is taken back: threads of the run that have ended are counted by
+    /// the kernel until then.
+    Pause(layland_model::Duration),
 }
 
 /// For how long something is tried again: the bandwidth of a `SCHED_DEADLINE` thread that has ended
@@ -155,6 +158,12 @@ pub(super) fn take_back(kind: u8, path: &CStr, lock: &CStr) -> io::Result<()> {
         REMOVE_MESSAGE => files::remove(path),
         RELEASE_MESSAGE => release_of_the_dead(path, lock),
         THREADS_MESSAGE => threads::restore_all(path),
+        PAUSE_MESSAGE => {
+            let digits = path.to_bytes().iter().map(|digit| i64::from(digit.wrapping_sub(b'0')));
+            let ns = digits.fold(0_i64, |ns, digit| ns.saturating_mul(10).saturating_add(digit));
+            sys::sleep_until(sys::monotonic_ns() + ns.min(PATIENCE_NS));
+            Ok(())
+        }
         _ => Ok(()),
     })
 }
@@ -181,3 +190,5 @@ pub(super) const REMOVE_MESSAGE: u8 = b'r';
 pub(super) const RELEASE_MESSAGE: u8 = b's';
 /// See [`REMOVE_MESSAGE`].
 pub(super) const THREADS_MESSAGE: u8 = b't';
+/// See [`REMOVE_MESSAGE`]. Its path is a number of nanoseconds.
+pub(super) const PAUSE_MESSAGE: u8 = b'p';

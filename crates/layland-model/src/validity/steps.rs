@@ -28,7 +28,7 @@ impl System {
         }
     }
 
-    /// Whether the sections of a task are properly nested, and its steps are as long as its jobs.
+    /// Whether the sections of a task are properly nested and none is empty, and its steps are as long as its jobs.
     pub(super) fn validate_steps(
         &self,
         id: TaskId,
@@ -38,11 +38,14 @@ impl System {
         let Some(steps) = &task.steps else { return };
         let task_name = &task.name;
         let known = |resource: ResourceId| self.resources.get(resource.index());
-        let mut open: Vec<ResourceId> = Vec::new();
+        // Each with the step that locks it, and with what was executed before that.
+        let mut open: Vec<(ResourceId, usize, i128)> = Vec::new();
         let mut sum = 0i128;
         for (index, step) in steps.iter().enumerate() {
-            let mut here =
-                |message: String, help: &str| wrong(SystemPart::Step(id, index), message, help);
+            let mut at = |index: usize, message: String, help: &str| {
+                wrong(SystemPart::Step(id, index), message, help);
+            };
+            let mut here = |message: String, help: &str| at(index, message, help);
             match *step {
                 Step::Run(length) => {
                     sum += i128::from(length.ns());
@@ -64,14 +67,29 @@ impl System {
                         return;
                     };
                     if matches!(step, Step::Lock(_)) {
-                        if open.contains(&resource) {
+                        if open.iter().any(|&(held, ..)| held == resource) {
                             let message =
                                 format!("`{task_name}` locks `{name}`, which it holds already");
                             here(message, "unlock it before, or leave this step out");
                             return;
                         }
-                        open.push(resource);
-                    } else if open.pop() != Some(resource) {
+                        open.push((resource, index, sum));
+                    } else if let Some((_, locked, before)) =
+                        open.pop().filter(|&(last, ..)| last == resource)
+                    {
+                        // A job would have to be selected for it, and no bound counts time for that.
+                        if sum <= before {
+                            let message = format!(
+                                "a section of `{task_name}` on `{name}` is empty: no `run` of at least one unit \
+                                 between them"
+                            );
+                            at(
+                                locked,
+                                message,
+                                "leave out the lock and its unlock, or run between them",
+                            );
+                        }
+                    } else {
                         let message = format!(
                             "`{task_name}` unlocks `{name}`, which is not what it locked last"
                         );
@@ -83,7 +101,7 @@ impl System {
         }
         let mut whole =
             |message: String, help: &str| wrong(SystemPart::Task(id, Field::Steps), message, help);
-        if let Some(last) = open.last() {
+        if let Some((last, ..)) = open.last() {
             let message = format!(
                 "a job of `{task_name}` ends holding `{}`",
                 self.resources[last.index()].name

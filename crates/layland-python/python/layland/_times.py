@@ -12,7 +12,7 @@ from datetime import timedelta
 from fractions import Fraction
 from functools import total_ordering
 from operator import index
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from . import _layland
 from ._errors import UsageError
@@ -190,7 +190,7 @@ def as_ns(time: TimeLike) -> int:
     raise TypeError(f'a time cannot be the {kind} {time!r}: write a text with a unit, such as "{write}"')
 
 
-def _is_of_pandas(time: object) -> bool:
+def _is_of_pandas(time: object) -> TypeGuard[timedelta]:
     """Whether it is a ``pandas.Timedelta``, and of no class that somebody has derived from that."""
     kind = type(time)
     module = kind.__module__.partition(".")[0]

@@ -149,6 +149,10 @@ fn task_with_steps(random: &mut Random, shape: Shape, at: i64, cpu: i64) -> Task
         for _ in 0..random.between(1, 2) {
             steps.extend([Step::Suspend(us(random.between(1, 60))), run(random.between(1, 10))]);
         }
+        // A job may end with a suspension.
+        if chance(random, 30) {
+            steps.pop();
+        }
     }
     let length = |step: &Step| match *step {
         Step::Run(length) => length.ns() / 1000,

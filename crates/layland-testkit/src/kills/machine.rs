@@ -29,11 +29,13 @@ pub enum Kind {
     Register,
     /// A process.
     Process,
+    /// A thread of a program that a run has started, with a class that its caller did not give it.
+    Class,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 7] = [
+    pub const ALL: [Kind; 8] = [
         Kind::Setting,
         Kind::Balance,
         Kind::Cpuset,
@@ -41,6 +43,7 @@ impl Kind {
         Kind::Latency,
         Kind::Register,
         Kind::Process,
+        Kind::Class,
     ];
 
     /// Its name, for a table.
@@ -53,6 +56,7 @@ impl Kind {
             Kind::Latency => "latency",
             Kind::Register => "register",
             Kind::Process => "process",
+            Kind::Class => "class",
         }
     }
 }
@@ -106,7 +110,9 @@ impl Snapshot {
         }
         for name in names(Path::new(REGISTER)) {
             // What is shared has no process in its name.
-            if name.starts_with("setting-") || is_of(&name, "run-", started) {
+            let is_shared = name.starts_with("setting-") || name == "reserved";
+            let of_one = ["run-", "admitted-", "threads-", "leave-"];
+            if is_shared || of_one.iter().any(|prefix| is_of(&name, prefix, started)) {
                 found.put(Kind::Register, name, String::new());
             }
         }
@@ -120,6 +126,12 @@ impl Snapshot {
                 if open.any(|file| file.is_ok_and(|file| file == Path::new("/dev/cpu_dma_latency")))
                 {
                     found.put(Kind::Latency, pid.to_string(), String::new());
+                }
+            } else if is_marked(&folder) {
+                for thread in names(&folder.join("task")) {
+                    if has_class(&folder.join("task").join(&thread)) {
+                        found.put(Kind::Class, thread, trimmed(&folder.join("comm")));
+                    }
                 }
             }
         }
@@ -150,6 +162,26 @@ fn is_of(name: &str, prefix: &str, started: &[u32]) -> bool {
     let Some(rest) = name.strip_prefix(prefix) else { return false };
     let pid = rest.split('-').next().and_then(|pid| pid.parse::<u32>().ok());
     pid.is_none_or(|pid| started.contains(&pid))
+}
+
+/// What programs have in their environment that a run of this campaign has started.
+pub(super) const MARK: &str = "LAYLAND_KILLS";
+
+fn is_marked(process: &Path) -> bool {
+    let environment = fs::read(process.join("environ")).unwrap_or_default();
+    let own = format!("{MARK}={}", std::process::id());
+    environment.split(|&byte| byte == 0).any(|variable| variable == own.as_bytes())
+}
+
+/// Whether a thread has another class than an ordinary one.
+fn has_class(thread: &Path) -> bool {
+    let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
+    let Some((_, rest)) = stat.rsplit_once(')') else { return false };
+    let mut fields = rest.split_whitespace();
+    let is_there = !matches!(fields.next(), Some("Z" | "X") | None);
+    // The policy is field 41, and its state was field 3.
+    let policy = fields.nth(37);
+    is_there && policy.is_some_and(|policy| policy != "0")
 }
 
 /// The numbers of all processes.

@@ -146,6 +146,25 @@ pub struct Campaign {
     found: Findings,
 }
 
+/// Programs for `exec` that leave its process group and its session, and the process that it has started.
+const PROGRAMS: [&[&str]; 9] = [
+    &["sleep", "20"],
+    &["timeout", "20", "sleep", "20"],
+    &["timeout", "-s", "KILL", "0.1", "sleep", "20"],
+    &["setsid", "sleep", "20"],
+    &["setsid", "-w", "sh", "-c", "sleep 20 & sleep 20"],
+    &["bash", "-c", "set -m; sleep 20 & sleep 20 & wait"],
+    &["sh", "-c", "for i in 1 2 3; do (setsid sleep 0.1 &); done; while :; do :; done"],
+    // As sudo does: a child in a session of its own, and its code.
+    &[
+        "python3",
+        "-c",
+        "import os\nif os.fork() == 0: os.setsid(); os.execvp('sleep', ['sleep', '20'])\nos.wait()",
+    ],
+    // A server that stays in front.
+    &["python3", "-c", "import os, time\nos.setsid()\ntime.sleep(20)"],
+];
+
 /// One CPU, two tasks that the kernel's own scheduler takes, too.
 const TASKS: [&str; 6] = ["-t", "a=20ms/100ms", "-t", "b=20ms/200ms", "--cpus", "1"];
 
@@ -210,9 +229,33 @@ impl Campaign {
         all.into_iter().map(|words| words.into_iter().map(str::to_owned).collect()).collect()
     }
 
+    /// An `exec` of one of [`PROGRAMS`], under a policy that this machine has.
+    fn exec(&mut self) -> Option<Vec<String>> {
+        let mut policies = Vec::new();
+        if self.able.fifo {
+            policies.push("p-dm");
+        }
+        if self.able.deadline {
+            policies.extend(["dl", "p-edf"]);
+        }
+        if policies.is_empty() {
+            return None;
+        }
+        let policy = policies[self.below(policies.len() as u64) as usize];
+        let program = PROGRAMS[self.below(PROGRAMS.len() as u64) as usize];
+        let mut words = vec!["exec", "-q", "--dl", "1ms/100ms", "-p", policy];
+        if self.below(2) == 0 {
+            words.extend(["--thread", "sleep|sh|python3"]);
+        }
+        words.push("--");
+        words.extend(program);
+        Some(words.into_iter().map(str::to_owned).collect())
+    }
+
     fn start(&mut self, words: &[String]) -> io::Result<Child> {
         let child = Command::new(&self.program)
             .args(words)
+            .env(machine::MARK, std::process::id().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -256,10 +299,26 @@ impl Campaign {
     /// If a process cannot be started.
     pub fn kill(&mut self) -> io::Result<()> {
         let workloads = self.workloads(20_000);
-        if workloads.is_empty() {
-            return Ok(());
+        // One of them is `exec` with some program.
+        let drawn = self.below(workloads.len() as u64 + 1) as usize;
+        match workloads.get(drawn) {
+            Some(words) => self.kill_one(words),
+            None => self.kill_exec(),
         }
-        let words = &workloads[self.below(workloads.len() as u64) as usize];
+    }
+
+    /// Kills one `exec` in one way. Whatever its program does, it ends.
+    ///
+    /// # Errors
+    /// If a process cannot be started.
+    pub fn kill_exec(&mut self) -> io::Result<()> {
+        match self.exec() {
+            Some(words) => self.kill_one(&words),
+            None => Ok(()),
+        }
+    }
+
+    fn kill_one(&mut self, words: &[String]) -> io::Result<()> {
         let way = WAYS[self.below(WAYS.len() as u64) as usize];
         let after = match way {
             Way::GroupEarly => 1 + self.below(20),

@@ -7,6 +7,8 @@ use layland_model::{
 
 /// The system with steps drawn from a seed, as a protocol takes them: tasks are tied to CPUs, in turns. What they share
 /// is shared on one CPU where the protocol is for one, and sections on what may be shared between CPUs are not nested.
+/// Something is executed in every section. Jobs may suspend themselves between sections, with plain locks also in them,
+/// and at their ends.
 pub fn with_steps(mut system: System, protocol: Protocol, seed: u64) -> System {
     let cpus = system.platform.cpu_count() as i64;
     let mut random = Random::of_task(seed, 0);
@@ -22,27 +24,40 @@ pub fn with_steps(mut system: System, protocol: Protocol, seed: u64) -> System {
         let mut random = Random::of_task(seed, 1 + u64::from(id.0));
         let cpu = i64::from(id.0) % cpus;
         let mut steps = Vec::new();
-        let mut open: Vec<ResourceId> = Vec::new();
+        // With whether something is executed in it so far.
+        let mut open: Vec<(ResourceId, bool)> = Vec::new();
         let mut left = task.own_wcet().ns();
         while left > 0 || !open.is_empty() {
             let one = if between { random.between(0, 2) } else { 2 * cpu + random.between(0, 1) };
             let resource = ResourceId(one as u32);
             match random.between(0, 5) {
-                0 | 1 if left > 0 && !open.contains(&resource) && (!between || open.is_empty()) => {
-                    open.push(resource);
+                0 | 1
+                    if left > 0
+                        && open.iter().all(|&(held, _)| held != resource)
+                        && (!between || open.is_empty()) =>
+                {
+                    open.push((resource, false));
                     steps.push(Step::Lock(resource));
                 }
-                2 if open.is_empty() => {
+                2 if open.is_empty() || protocol == Protocol::Plain => {
                     steps.push(Step::Suspend(Duration::from_ns(random.between(0, 3))));
                 }
-                3 if !open.is_empty() => steps.extend(open.pop().map(Step::Unlock)),
+                3 if open.last().is_some_and(|&(_, executes)| executes) => {
+                    steps.extend(open.pop().map(|(resource, _)| Step::Unlock(resource)));
+                }
                 _ if left > 0 => {
                     let length = random.between(1, left);
                     left -= length;
+                    open.iter_mut().for_each(|(_, executes)| *executes = true);
                     steps.push(Step::Run(Service::from_ns(length)));
                 }
                 _ => {}
             }
+        }
+        if random.between(0, 2) == 0 {
+            let ends = (0..random.between(1, 2)).map(|_| random.between(0, 3));
+            let ends: Vec<i64> = ends.collect();
+            steps.extend(ends.into_iter().map(|ns| Step::Suspend(Duration::from_ns(ns))));
         }
         let task = &mut system.tasks[id];
         task.affinity = Some(CpuSet::single(CpuId(cpu as u32)));

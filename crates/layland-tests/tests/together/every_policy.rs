@@ -268,19 +268,22 @@ fn schedules_keep_every_rule() {
 /// Overheads, and CPUs that come and go: jobs are late, and what a schedule must be it still is.
 #[test]
 fn trouble_breaks_no_rule() {
-    let changes = prop::collection::vec((0i64..100, 0u32..4, any::<bool>()), 0..6);
+    let changes = prop::collection::vec((0i64..100, 0u32..4, 0u8..3), 0..6);
     let costs = prop::array::uniform6(0i64..3).prop_map(|costs| costs.map(Duration::from_ns));
     let systems = (any_kind(), changes, costs).prop_map(|(mut system, changes, costs)| {
         let cpus = system.platform.cpu_count() as u32;
-        let request = |(at, cpu, online): (i64, u32, bool)| {
+        let requests = |(at, cpu, change): (i64, u32, u8)| {
             let cpu = CpuId(cpu % cpus);
-            let kind = match online {
-                true => RequestKind::CpuOnline(cpu),
-                false => RequestKind::CpuOffline(cpu),
+            let (offline, online) = (RequestKind::CpuOffline(cpu), RequestKind::CpuOnline(cpu));
+            let kinds = match change {
+                0 => vec![online],
+                1 => vec![offline],
+                // It is back in the instant in which it goes, and its job has lost it all the same.
+                _ => vec![offline, online],
             };
-            Request { at: Time::from_ns(at), kind }
+            kinds.into_iter().map(move |kind| Request { at: Time::from_ns(at), kind })
         };
-        system.requests = changes.into_iter().map(request).collect();
+        system.requests = changes.into_iter().flat_map(requests).collect();
         system.requests.sort_by_key(|request| request.at);
         let [release, scheduling, context_switch, migration, interrupt, tick] = costs;
         let tick_period = Duration::from_ns(7);

@@ -8,12 +8,13 @@ use layland_gen::Random;
 use layland_guarantee::{AssessOptions, Bound, assess};
 use layland_model::rule::Locking;
 use layland_model::{
-    Algorithm, CpuSet, Duration, Form, Order, Overheads, ScheduleRule, Service, System, Task,
+    Algorithm, CpuSet, Duration, Form, Order, Overheads, Rate, ScheduleRule, Service, System, Task,
     TaskId,
 };
 use layland_sim::{Explored, SimOptions, explored, simulate};
 use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
+use std::collections::BTreeMap;
 
 fn cases() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
@@ -116,6 +117,110 @@ fn what_is_guaranteed_is_guaranteed_for_every_exploration() {
         }
     }
     assert!(held > 1_000, "{held} responses had a bound");
+}
+
+/// Three to six tasks that take nearly all of two CPUs or more than that, in nanoseconds. Late jobs are frequent, and
+/// so are jobs that end just when the next one of their task arrives.
+fn loaded(random: &mut Random, number: u64) -> System {
+    let mut tasks = Vec::new();
+    let mut left = random.between(80, 100);
+    while left > 0 && tasks.len() < 6 {
+        let period = [20, 20, 40, 40, 80, 240][random.below(6) as usize];
+        let share = random.between(4, 49).min(left);
+        left -= share;
+        let wcet = (share * period / 50).max(1);
+        let ns = Duration::from_ns;
+        let mut task =
+            Task::implicit(format!("t{}", tasks.len()), Service::from_ns(wcet), ns(period));
+        if number.is_multiple_of(3) && random.below(2) == 0 {
+            task.deadline = ns(random.between(wcet, period));
+        }
+        task.priority = Some(tasks.len() as i64);
+        tasks.push(task);
+    }
+    System::new(2, tasks)
+}
+
+/// A late thread goes on with its next job, which is there already, when a job ends: no exploration may let the policy
+/// decide in between, as if it had slept. Then its server would be renewed early, and it would fall behind for ever.
+fn with_late_threads(deadline_of_short: i64) -> System {
+    let tasks = [(20, 7), (40, 39), (240, 16), (20, 7), (20, 3)].into_iter().enumerate();
+    let task = |(index, (period, wcet)): (usize, (i64, i64))| {
+        let ns = Duration::from_ns;
+        let mut task = Task::implicit(format!("t{index}"), Service::from_ns(wcet), ns(period));
+        if period == 20 {
+            task.deadline = ns(deadline_of_short);
+        }
+        task.priority = Some([0, 1, 3, 4, 2][index]);
+        task
+    };
+    System::new(2, tasks.map(task).collect())
+}
+
+/// Counts the bounds on responses and tardiness that explorations keep; one that is exceeded fails the test.
+fn holds_what_is_said(system: &System, spec: &str, seeds: std::ops::Range<u64>) -> u64 {
+    let found = assess(registry(), spec, system, &AssessOptions::default()).expect("it exists");
+    if found.refused.is_some() {
+        return 0;
+    }
+    let info = registry().find(spec).expect("the policy exists");
+    let algorithm = info.algorithm(&layland_policy::PolicyOptions::default());
+    let mut held = 0;
+    for seed in seeds {
+        let Explored { built_from, simulated } = explored(system, algorithm, seed);
+        let policy = registry().build(spec, &built_from).expect("it takes the system");
+        let until = layland_model::Time::from_ns(6_000);
+        let options = SimOptions { explore: Some(seed), seed, ..SimOptions::until(until) };
+        let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
+        let _ = simulate(&simulated, policy, &mut counters, &options).expect("it is short");
+        let name = || format!("{spec}, seed {seed}, of\n{}", layland_config::to_toml(system));
+        let missed = counters.total().missed > 0;
+        assert!(!missed || found.verdict != Verdict::Yes, "{} misses", name());
+        for (id, bound) in found.bounds.iter() {
+            let task = counters.task(id);
+            match bound {
+                Bound::Response { within, by, .. } => {
+                    let longest = task.max_response.unwrap_or_default();
+                    assert!(longest <= *within, "{}: {by} {longest} > {within}", name());
+                }
+                Bound::Tardiness { within, by } => {
+                    let latest = task.max_tardiness;
+                    let is_within = Rate::whole(latest.ns()) <= *within;
+                    assert!(is_within, "{}: {by} {latest} of {id}, not {within}", name());
+                }
+                Bound::Unknown => continue,
+            }
+            held += 1;
+        }
+    }
+    held
+}
+
+#[test]
+fn late_threads_keep_their_bounds_in_every_exploration() {
+    for (system, specs) in [
+        (with_late_threads(20), &["dl-sp", "g-edf"][..]),
+        (with_late_threads(10), &["dl-sp", "g-edf"][..]),
+    ] {
+        for spec in specs {
+            assert!(holds_what_is_said(&system, spec, 0..20) > 0, "{spec}");
+        }
+    }
+}
+
+#[test]
+fn every_policy_keeps_its_bounds_in_every_exploration() {
+    let mut held: BTreeMap<&str, u64> = BTreeMap::new();
+    for number in 0..cases() {
+        let system = loaded(&mut Random::of_task(43, number), number);
+        for info in registry() {
+            let spec = info.name.as_ref();
+            *held.entry(spec).or_default() += holds_what_is_said(&system, spec, 0..3);
+        }
+    }
+    println!("{held:?}");
+    let (some, all) = (held.values().filter(|&&held| held > 0).count(), held.len());
+    assert!(2 * some > all, "{some} of {all} policies have bounds: {held:?}");
 }
 
 #[test]

@@ -1,16 +1,19 @@
 //! Locks and self-suspension: the policy against its tick-by-tick twin and its rule.
 
 use crate::schedules::{build, run, run_repeated, violations};
+use layland_analysis::Verdict;
 use layland_checker::check;
+use layland_guarantee::{AssessOptions, Bound, assess};
 use layland_model::{
-    Duration, Protocol, Resource, ResourceId, ScheduleRule, Service, Step, System, Task, Time,
+    CpuId, Duration, Protocol, Resource, ResourceId, ScheduleRule, Service, Step, System, Task,
+    TaskId, Time,
 };
 use layland_sim::{Cycle, Horizon, SimOptions, simulate, with_random_ranks};
 use layland_testkit::cases::{Deadlines, on_random, systems};
-use layland_testkit::locks::{self, Ran, with_steps};
+use layland_testkit::locks::{self, Every, Ran, with_steps};
 use layland_testkit::registry;
 use layland_testkit::strategies::{periodic_system, rich_system};
-use layland_trace::{Counters, Mark, MarkKind, Trace};
+use layland_trace::{Counters, JobEnd, Mark, MarkKind, Trace};
 use proptest::prelude::*;
 use std::cell::Cell;
 
@@ -126,6 +129,65 @@ fn false_marks_are_found() {
             }
             let is_clean = check(&wrong, &system, &rule, 5).is_clean();
             assert!(!is_clean, "{change} {at}: {:?}", right.marks[at]);
+        }
+    }
+}
+
+/// A job whose suspension ends, and that neither executes nor locks after it, ends with it: also at an instant at which
+/// a job of higher priority is released. The bound says so, and a trace in which it ends later is no schedule.
+#[test]
+fn a_job_that_needs_no_processor_time_any_more_ends_at_once() {
+    let ns = Duration::from_ns;
+    let (run_of, sleep) =
+        (|ns| Step::Run(Service::from_ns(ns)), |length| Step::Suspend(ns(length)));
+    let bus = ResourceId(0);
+    let within = vec![Step::Lock(bus), run_of(1), sleep(2), Step::Unlock(bus), sleep(0)];
+    for (steps, protocols) in [
+        (vec![run_of(1), sleep(2)], &Protocol::ALL[..]),
+        (vec![run_of(1), sleep(1), sleep(0), sleep(1)], &Protocol::ALL),
+        (vec![Step::Lock(bus), run_of(1), Step::Unlock(bus), sleep(2), sleep(0)], &Protocol::ALL),
+        (within, &[Protocol::Plain]),
+    ] {
+        let named =
+            |name: &str, wcet, period| Task::implicit(name, Service::from_ns(wcet), ns(period));
+        let (mut high, mut low) = (named("high", 3, 6), named("low", 1, 12));
+        (high.priority, low.priority, low.deadline) = (Some(0), Some(1), ns(6));
+        low.steps = Some(steps.into());
+        let mut system = System::new(1, vec![high, low]);
+        system.resources = vec![Resource { name: "bus".to_owned(), home: Some(CpuId(0)) }];
+        assert_eq!(system.validate(), []);
+        for &protocol in protocols {
+            if protocol == Protocol::Stack {
+                continue;
+            }
+            let spec = format!("p-fp:locks={}", protocol.abbreviation());
+            let rule = build(&spec, &system).rule();
+            let until = Time::from_ns(24);
+            let trace = run(&system, build(&spec, &system), &SimOptions::until(until));
+            let ends = |trace: &Trace| {
+                let low = trace.jobs.iter().filter(|record| record.job.id.task == TaskId(1));
+                low.filter_map(|record| Some(record.completion()?.ns())).collect::<Vec<_>>()
+            };
+            assert_eq!(ends(&trace), [6, 18], "{spec} {system:#?}");
+            assert_eq!(violations(&spec, &trace, &system), "");
+            let (expected, _) = locks::simulate(&system, &rule, until);
+            assert_eq!(locks::of_trace(&trace, 1).ends, expected.ends, "{spec}");
+            assert_eq!(locks::every(&system, &rule, 1_000), Every::Meets(vec![3, 6]), "{spec}");
+            let found =
+                assess(registry(), &spec, &system, &AssessOptions::of_every_test()).unwrap();
+            if let Bound::Response { within, .. } = found.bounds[TaskId(1)] {
+                assert!(within >= ns(6), "{spec}: {within}");
+            }
+            let is_known = protocol != Protocol::Inheritance && protocol != Protocol::Msrp;
+            let locks = !system.tasks[TaskId(1)].sections().is_empty();
+            if is_known && !locks {
+                assert_eq!(found.verdict, Verdict::Yes, "{spec} {:?}", found.reasons);
+            }
+            let mut late = trace.clone();
+            let first = late.jobs.iter_mut().find(|record| record.job.id.task == TaskId(1));
+            first.expect("it has one").end = Some((Time::from_ns(9), JobEnd::Completed));
+            let late = check(&late, &system, &rule, 5);
+            assert!(!late.is_clean(), "{spec}: it may wait for a CPU to end");
         }
     }
 }

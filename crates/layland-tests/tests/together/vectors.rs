@@ -11,7 +11,7 @@ fn every_shipped_vector_passes() {
         ("run-qps", 44),
         ("mixed-criticality", 102),
         ("reservations", 52),
-        ("resources", 62),
+        ("resources", 66),
         ("schedcat", 24),
         ("precedence", 36),
         ("global-classics", 42),

@@ -266,7 +266,7 @@ fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
         (&two, "p-edf:nonpreemptive=on", "yes", "QPA", two_of, points.clone()),
         (&two, "p-edf:nonpreemptive", "yes", "QPA", two_of, points.clone()),
         (&two, "p-edf:fit=ff:fit=nf", "yes", "QPA", two_of, points.clone()),
-        (&two, "p-edf:fit=given", "yes", "QPA", two_of, points.clone()),
+        (&unpacked, "p-edf:fit=given", "yes", "QPA", unpacked_of, points.clone()),
         (&two, "p-edf:colour=blue", "yes", "QPA", two_of, points.clone()),
         (&two, "run:packing=0+1", "yes", "OPTIMAL", two_of, points.clone()),
         (&three, "g-edf:nonpreemptive=on", "yes", "GFB", three_of, gfb),

@@ -4,7 +4,7 @@
 //! the turn as a whole is one job, which is possible for threads without timers only.
 
 use super::{Importer, Phase, Step, Thread};
-use crate::steps::MAX_STEPS;
+use crate::steps::{MAX_STEPS, drop_empty_sections};
 use layland_model::{Duration, Index, ResourceId, Service};
 
 /// The most steps of all threads together: loops are short to write.
@@ -220,6 +220,24 @@ impl Importer<'_> {
         };
         self.skip(thread, &why, "unlock it before a job ends");
         false
+    }
+
+    /// Leaves out the sections in which a thread runs for no time, and says so.
+    pub(super) fn drop_empty_sections(&mut self, thread: &Thread, steps: &mut Vec<Done>) {
+        let dropped = drop_empty_sections(steps);
+        let Some(first) = dropped.first() else { return };
+        let mutex = self.mutexes.names.get(first.index()).map_or("", String::as_str);
+        let of = match dropped.len() {
+            1 => format!("the empty critical section of `{}` on `{mutex}` is", thread.name),
+            count => format!(
+                "{count} empty critical sections of `{}`, the first on `{mutex}`, are",
+                thread.name
+            ),
+        };
+        let span = thread.locks.first().unwrap_or(&thread.span).clone();
+        let message = format!("{of} left out");
+        let help = "between `lock` and `unlock` is no `run` of at least one unit";
+        self.warn("layland::rtapp::not_modelled", &span, message, help);
     }
 
     /// Says that a program is not taken.

@@ -210,13 +210,17 @@ impl Importer<'_> {
     ) -> Option<Task> {
         match steps {
             Ok(steps) if steps.iter().all(|step| matches!(step, layland_model::Step::Run(_))) => {}
-            Ok(steps) => {
+            Ok(mut steps) => {
                 if !self.is_nested(thread, &steps, end) {
                     return None;
                 }
+                self.drop_empty_sections(thread, &mut steps);
                 // Lengths beyond what a system can have were cut.
                 if execution(&steps) == task.own_wcet() {
-                    task.steps = Some(steps.into());
+                    // Without its empty sections it may do nothing but execute.
+                    let only_runs =
+                        steps.iter().all(|step| matches!(step, layland_model::Step::Run(_)));
+                    task.steps = (!only_runs).then(|| steps.into());
                 } else {
                     self.without_program(thread, &Unlike::Long);
                 }

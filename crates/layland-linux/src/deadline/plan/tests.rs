@@ -47,7 +47,7 @@ fn what_the_kernel_would_refuse_is_refused_with_numbers() {
     let long = refused(&[(98, 100)], 1, Some(Duration::from_ms(3)));
     assert!(matches!(long, Refusal::NoRoom { .. }), "{long}");
     let slow = refused(&[(8, 5000)], 1, None);
-    assert!(matches!(slow, Refusal::Period { .. }), "{slow}");
+    assert!(matches!(slow, Refusal::Rule { .. }), "{slow}");
     let (mut gives_up, rule) = global(&[(20, 100)], 1);
     gives_up.tasks[TaskId(0)].on_miss = OnMiss::Abort;
     let refused = Plan::new(&gives_up, &rule, &FACTS, None, false).unwrap_err();

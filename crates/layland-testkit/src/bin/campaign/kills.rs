@@ -1,9 +1,10 @@
 //! Runs are killed at random moments and overlap at random, and leave the machine as it was.
-//! `cargo run -p layland-testkit -- kills PROGRAM [KILLS] [OVERLAPS] [SEED]`
+//! `cargo run -p layland-testkit -- kills PROGRAM [KILLS] [OVERLAPS] [SEED] [exec]`
 //!
 //! PROGRAM is the `layland` under test; as root, or most of it is skipped. 1,000 kills and 100 overlaps by
 //! default, in about 20 minutes. Prints a table of what was left and what `layland doctor --clean` healed. Exits
 //! with 1 if something is left that it does not heal, or if anything is left where a guardian lived.
+//! With `exec`, all kills are of `layland exec` with programs that leave its process group and session.
 //! No other `layland` may run meanwhile: it would keep the CPUs from these.
 #[cfg(target_os = "linux")]
 pub(crate) fn run(words: &[String]) -> std::process::ExitCode {
@@ -14,10 +15,18 @@ pub(crate) fn run(words: &[String]) -> std::process::ExitCode {
     let (Some(program), Some(kills), Some(overlaps), Some(seed)) =
         (words.first(), number(1, 1_000), number(2, 100), number(3, 1))
     else {
-        eprintln!("usage: kills PROGRAM [KILLS] [OVERLAPS] [SEED]");
+        eprintln!("usage: kills PROGRAM [KILLS] [OVERLAPS] [SEED] [exec]");
         return ExitCode::from(2);
     };
-    match campaign(program, kills, overlaps, seed) {
+    let is_exec = match words.get(4).map(String::as_str) {
+        None => false,
+        Some("exec") => true,
+        Some(other) => {
+            eprintln!("`{other}` is no kind of runs: there is exec");
+            return ExitCode::from(2);
+        }
+    };
+    match campaign(program, kills, overlaps, seed, is_exec) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -28,13 +37,19 @@ pub(crate) fn run(words: &[String]) -> std::process::ExitCode {
 }
 
 #[cfg(target_os = "linux")]
-fn campaign(program: &str, kills: u64, overlaps: u64, seed: u64) -> std::io::Result<bool> {
+fn campaign(
+    program: &str,
+    kills: u64,
+    overlaps: u64,
+    seed: u64,
+    is_exec: bool,
+) -> std::io::Result<bool> {
     use layland_testkit::kills::Campaign;
     let folder = std::env::temp_dir().join("layland-kills");
     let mut campaign = Campaign::new(program.as_ref(), &folder, seed)?;
     println!("this machine: {:?}", campaign.able());
     for index in 0..kills {
-        campaign.kill()?;
+        if is_exec { campaign.kill_exec() } else { campaign.kill() }?;
         if (index + 1) % 100 == 0 {
             println!("{} kills, {} wrong", index + 1, campaign.found().wrong.len());
         }

@@ -6,6 +6,7 @@ mod certificate;
 mod chains;
 mod checked;
 mod json;
+mod kernel;
 #[cfg(test)]
 mod options;
 mod report;
@@ -130,6 +131,7 @@ fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>)
     if args.certificate.as_deref() != Some(Path::new("-")) {
         terminal::result(&text)?;
     }
+    kernel::warn(&args.policy, &checked.set.system);
     if let Some(path) = &args.certificate {
         files::write(path, certificate_text(registry, &checked).as_bytes())?;
     }

@@ -12,7 +12,9 @@ use crate::ui::exit::Failure;
 use crate::ui::files::{NewFile, failed};
 use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
-use layland_linux::exec::{Class, Place, Reserving, Rights, Thread, thread};
+use layland_linux::exec::{
+    Class, Place, Reserving, ReservingError, Rights, Thread, has_no_holder, thread,
+};
 use layland_linux::ext::{CarryOptions, Carrying, EnterError, Ticket};
 use layland_linux::{LogFile, Member, Program, Reserved, ext_support};
 use layland_model::{CpuId, CpuSet, Index, Platform, Rate, System};
@@ -102,7 +104,8 @@ impl fmt::Display for Desk<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = self.args.share.to_f64() * 100.0;
         let policy = self.args.policy.name();
-        write!(f, "CPUs {} under {policy}, {share:.0} % of them for a user", self.cpus)
+        let cpus = if self.cpus.len() == 1 { "CPU" } else { "CPUs" };
+        write!(f, "{cpus} {} under {policy}, {share:.0} % of that for a user", self.cpus)
     }
 }
 
@@ -159,9 +162,7 @@ impl<'a> Desk<'a> {
         if let Some(given) = &given
             && let Some(held) = held.iter().find(|held| held.given.thread == given.thread)
         {
-            let (number, name) = (given.thread.tid.0, &held.name);
-            return Err(Failure::refused(format!("thread {number} has a reservation: `{name}`"))
-                .help(format!("give that back first: layland exec --leave {name}")));
+            return Err(has_one(&given.thread, &held.name));
         }
         if !THREADS.has_room(client.user, held.iter().map(|held| held.user)) {
             let message = format!(
@@ -199,6 +200,10 @@ impl<'a> Desk<'a> {
         };
         let admitting = admitting()?;
         let (mut book, members) = Book::read(&admitting)?;
+        if let Some(given) = given {
+            // `give` asks again: this one is before a scheduler is loaded for nothing.
+            has_no_holder(&given.thread).map_err(not_given)?;
+        }
         let machine = Machine::read();
         let terms = Terms {
             registry: self.registry,
@@ -278,7 +283,7 @@ impl<'a> Desk<'a> {
         });
         let entered = given.is_the_same().and_then(|()| {
             let entered = session.reserving.give(&given.thread, index, Class::Ext, &place);
-            entered.map_err(|error| Failure::refused(error.to_string()).help(error.help()))
+            entered.map_err(not_given)
         });
         match entered {
             Ok(_) => Ok(answer),
@@ -439,6 +444,15 @@ impl Session {
     }
 }
 
+fn not_given(error: ReservingError) -> Failure {
+    Failure::refused(error.to_string()).help(error.help())
+}
+
+fn has_one(thread: &Thread, name: &str) -> Failure {
+    Failure::refused(format!("thread {} has a reservation: `{name}`", thread.tid.0))
+        .help(format!("give that back first: layland exec --leave {name}"))
+}
+
 /// What the manager is told of a reservation: its CPUs are those of the platform.
 fn program_of(reservation: &Reservation, cpus: &CpuSet, all: &CpuSet) -> Program {
     let place = |cpu: CpuId| all.iter().position(|own| own == cpu);
@@ -468,5 +482,28 @@ fn not_entered(error: EnterError) -> Failure {
         EnterError::Over(_) | EnterError::Full | EnterError::Thread { .. } => {
             Failure::refused(error.to_string())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::exit::Exit;
+
+    #[test]
+    fn a_thread_is_found_for_its_owner_and_root() {
+        let own = std::process::id() as i32;
+        let user = Rights::of(own).expect("it is there").owner.effective;
+        let given = Given::find(own, user).map_err(|failure| failure.exit).expect("it is ours");
+        assert!(given.is_the_same().is_ok());
+        assert_eq!(
+            Given::find(own, user + 1).map(drop).map_err(|failure| failure.exit),
+            Err(Exit::Refused)
+        );
+        // Another thread with the number, or one with more rights, is not the same.
+        let mut other = given.clone();
+        other.thread.started += 1;
+        assert!(other.is_the_same().is_err());
+        assert!(Given::find(i32::MAX, ROOT).is_err());
     }
 }

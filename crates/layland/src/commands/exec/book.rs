@@ -341,7 +341,8 @@ impl Book {
         let name = &terms.region();
         let online = &terms.machine.online;
         if let Some(cpus) = terms.cpus.filter(|cpus| !cpus.is_subset(online) || cpus.is_empty()) {
-            return Err(Failure::usage(format!("--cpus {cpus}: this machine has CPUs {online}")));
+            let has = layland_linux::cpus_named(&online.to_string());
+            return Err(Failure::usage(format!("--cpus {cpus}: this machine has {has}")));
         }
         let is_whole = terms.policy == Policy::Dl || terms.engine == Engine::Ext;
         let wanted = is_whole.then(|| terms.cpus.unwrap_or(online).clone());
@@ -377,7 +378,9 @@ impl Book {
                         self.policy_of(&taken)
                     ),
                 };
-                let other = format!("CPUs {taken} are under another policy: {}", who.join(" and "));
+                let are = if taken.len() == 1 { "is" } else { "are" };
+                let cpus = layland_linux::cpus_named(&taken.to_string());
+                let other = format!("{cpus} {are} under another policy: {}", who.join(" and "));
                 return Err(Failure::no(other).help(help));
             }
         }

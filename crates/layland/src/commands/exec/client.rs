@@ -133,12 +133,15 @@ pub(super) fn leave(socket: &Path, name: &str) -> Result<bool, Failure> {
     }
 }
 
-/// What the daemon has admitted, if there is one.
-pub(super) fn members(socket: &Path) -> Vec<Member> {
-    let Ok(mut asker) = Asker::knock(socket) else { return Vec::new() };
-    match ask(&mut asker, &Ask::List, &mut |_, _| {}) {
-        Ok(Answer::List { members }) => members,
-        Ok(_) | Err(_) => Vec::new(),
+/// What the daemon has admitted, if there is one: what one that does not answer has is not nothing.
+pub(super) fn members(socket: &Path) -> Result<Vec<Member>, Failure> {
+    let Ok(mut asker) = Asker::knock(socket) else { return Ok(Vec::new()) };
+    match ask(&mut asker, &Ask::List, &mut |_, _| {})? {
+        Answer::List { members } => Ok(members),
+        Answer::Refused { exit, message, help } => Err(failure(exit, message, help)),
+        Answer::Admitted { .. } | Answer::Left { .. } | Answer::Gone { .. } => {
+            Err(Failure::refused("the daemon answers something else"))
+        }
     }
 }
 
@@ -227,9 +230,9 @@ impl Client<'_> {
         };
         let is = if self.args.dry_run { "would be admitted" } else { "admitted" };
         terminal::talk(&format!(
-            "{is}: {}, {runtime:#} of every {period:#} on CPUs {} under {}: {what}{by}",
+            "{is}: {}, {runtime:#} of every {period:#} on {} under {}: {what}{by}",
             admitted.name,
-            admitted.cpus,
+            layland_linux::cpus_named(&admitted.cpus),
             self.args.policy().name()
         ));
     }

@@ -11,15 +11,16 @@ use super::list;
 use super::seen::{About, Seen};
 use super::watch::{LATER_MS, SOON_MS, watch};
 use super::wishes::{self, Sight, Wish};
+use super::work::Work;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
 use layland_linux::exec::{
     Class, Given, Place, Process, Program, Reserving, ReservingError, Signal, Signals, Thread,
-    descendants, has_no_holder, thread, threads_of,
+    can_have, descendants, has_no_holder, thread, threads_of,
 };
-use layland_linux::{Admitting, Member, Reserved};
+use layland_linux::{Admitting, Member, Reserved, Rules};
 use layland_model::{CpuSet, Index, Task};
 use layland_policy::Registry;
 use serde_json::json;
@@ -52,6 +53,10 @@ struct Follower<'a> {
     reserving: Reserving,
     /// Threads that are meant, and get nothing: each is told once.
     refused: BTreeSet<(i32, u64)>,
+    /// What is admitted, and not told yet.
+    unsaid: Vec<String>,
+    /// Which threads use the processor time; `None` where all that are to have a reservation are named.
+    work: Option<Work>,
     /// Why the only thread that is meant gets nothing.
     refused_for_good: Option<Failure>,
     has_left: bool,
@@ -76,6 +81,8 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
         slots: Vec::new(),
         reserving,
         refused: BTreeSet::new(),
+        unsaid: Vec::new(),
+        work: Work::of(args),
         refused_for_good: None,
         has_left: false,
         seen: None,
@@ -162,9 +169,10 @@ impl Follower<'_> {
         let is_about_main =
             self.wishes.iter().any(|wish| wish.is_about_main() && !wish.is_for_each);
         let main = self.args.pid.filter(|_| is_about_main).and_then(thread);
-        if let Some(main) = main {
-            has_no_holder(&main).map_err(|error| refused(&error))?;
+        if let Some(main) = &main {
+            has_no_holder(main).map_err(|error| refused(&error))?;
         }
+        self.is_possible(main.as_ref())?;
         let admitting = admitting()?;
         let (mut book, members) = Book::read(&admitting)?;
         self.name = self.free_name(&members)?;
@@ -180,6 +188,42 @@ impl Follower<'_> {
         self.reserving.enter(&admitting, member)?;
         book.write(&admitting)?;
         book.reorder(&admitting)
+    }
+
+    /// Whether the kernel and our rights allow what is asked for, however much room there is.
+    fn is_possible(&mut self, main: Option<&Thread>) -> Result<(), Failure> {
+        // The highest that is given to anybody.
+        const HIGHEST: i32 = 90;
+        let policy = self.args.policy();
+        let online = &self.machine.online;
+        let is_anywhere =
+            policy == Policy::Dl && self.args.cpus.as_ref().is_none_or(|cpus| cpus == online);
+        let is_partition = match policy {
+            Policy::Dl => !is_anywhere,
+            Policy::PEdf => online.len() > 1,
+            Policy::PDm | Policy::PRm | Policy::DlSp | Policy::Apedf | Policy::A2pedf => false,
+        };
+        let rules = Rules::read();
+        for wish in self.wishes.iter().filter(|_| policy.has_budgets()) {
+            let Reservation { runtime, period, .. } = &wish.reservation;
+            rules.check(runtime.at_unit_speed(), *period).map_err(|broken| {
+                let of =
+                    if wish.name.is_empty() { String::new() } else { format!("{}: ", wish.name) };
+                Failure::refused(format!("{of}{broken}")).help(broken.help())
+            })?;
+        }
+        let class = match policy.has_budgets() {
+            true => Class::Deadline(layland_linux::exec::Reservation::default()),
+            false => Class::Fifo(HIGHEST),
+        };
+        // A thread that is there has CPUs of its own; for those that are still to come, ours say what there is.
+        let is_ours = self.args.pid.is_none() && self.groups.is_empty();
+        can_have(class, is_anywhere && (is_ours || main.is_some()), main)
+            .map_err(|error| refused(&error))?;
+        match is_partition {
+            true => self.reserving.can_part().map_err(|error| refused(&error)),
+            false => Ok(()),
+        }
     }
 
     fn free_name(&self, members: &[Member]) -> Result<String, Failure> {
@@ -208,13 +252,14 @@ impl Follower<'_> {
 
     /// Whether there is room for one more of a wish.
     fn ask(
-        &self,
+        &mut self,
         book: &mut Book,
         members: &[Member],
         admitting: &Admitting,
         wish: usize,
     ) -> Result<Slot, Failure> {
         let wished = &self.wishes[wish];
+        let is_first = wished.is_about_main() && !wished.is_for_each;
         let base = match wished.name.as_str() {
             "" => self.name.clone(),
             task => format!("{}/{task}", self.name),
@@ -232,15 +277,20 @@ impl Follower<'_> {
                 if !self.args.quiet {
                     let by = decided_by.map_or(String::new(), |test| format!(" ({test})"));
                     let what = match reservation.guarantee {
+                        Guarantee::Deadlines if is_first => {
+                            "every deadline of its first thread".to_owned()
+                        }
                         Guarantee::Deadlines => "every deadline".to_owned(),
                         Guarantee::Tardiness(most) => format!("at most {most:#} late"),
                     };
                     let Reservation { runtime, period, .. } = &reservation;
                     let is = if self.args.dry_run { "would be admitted" } else { "admitted" };
-                    terminal::talk(&format!(
-                        "{is}: {name}, {runtime:#} of every {period:#} on CPUs {cpus} under {}: {what}{by}",
+                    let on = layland_linux::cpus_named(&cpus.to_string());
+                    let said = format!(
+                        "{is}: {name}, {runtime:#} of every {period:#} on {on} under {}: {what}{by}",
                         self.args.policy().name()
-                    ));
+                    );
+                    self.unsaid.push(said);
                 }
                 let has_thread = false;
                 Ok(Slot { wish, name, reservation, cpus, is_partition, has_thread })
@@ -266,7 +316,13 @@ impl Follower<'_> {
         }
     }
 
-    fn tell_dry_run(&self) -> Outcome {
+    /// Says what was admitted, as soon as the kernel has taken it.
+    fn say_admitted(&mut self) {
+        self.unsaid.drain(..).for_each(|said| terminal::talk(&said));
+    }
+
+    fn tell_dry_run(&mut self) -> Outcome {
+        self.say_admitted();
         if self.args.json {
             let slots: Vec<_> = self
                 .slots
@@ -314,6 +370,7 @@ impl Follower<'_> {
             return Err(Failure::refused("the kernel did not move the program to its CPUs")
                 .help("see `layland doctor`"));
         }
+        self.say_admitted();
         self.tell(&given);
         let own = Process(std::process::id() as i32);
         let name = self.name.clone();
@@ -334,6 +391,7 @@ impl Follower<'_> {
             if let Some(refused) = self.refused_for_good.take() {
                 return Err(refused);
             }
+            self.say_admitted();
             if signals.wait(LATER_MS).is_some_and(Signal::asks_to_end) {
                 return Ok(Exit::Yes);
             }
@@ -369,6 +427,9 @@ impl Follower<'_> {
             .filter(|thread| !is_own(thread.process))
             .map(|thread| (thread.tid.0, thread))
             .collect();
+        if let Some(work) = &mut self.work {
+            work.look(threads.values(), |thread| held.contains(&thread.tid.0));
+        }
         let mut given = Vec::new();
         for thread in threads.into_values().filter(|thread| !held.contains(&thread.tid.0)) {
             if self.refused.contains(&(thread.tid.0, thread.started)) {
@@ -401,6 +462,9 @@ impl Follower<'_> {
         match self.reserving.settle() {
             Ok(settled) => given.extend(settled),
             Err((thread, error)) => self.refuse_by(&thread, &error),
+        }
+        if !given.is_empty() {
+            self.say_admitted();
         }
         self.tell(&given);
     }

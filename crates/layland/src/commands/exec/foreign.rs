@@ -43,8 +43,10 @@ pub(super) fn take_part(
         for cluster in met {
             if cluster.len() > 1 {
                 let message = format!(
-                    "thread {} (`{}`) has SCHED_DEADLINE, and may run on CPUs {own} before every thread of sched_ext",
-                    thread.tid.0, thread.name
+                    "thread {} (`{}`) has SCHED_DEADLINE, and may run on {} before every thread of sched_ext",
+                    thread.tid.0,
+                    thread.name,
+                    layland_linux::cpus_named(&own.to_string())
                 );
                 return Err(Failure::no(message).help(
                     "beside it, deadlines are promised to threads with one CPU each: --policy dl-sp --cpus N",

@@ -89,7 +89,7 @@ pub(super) fn said(given: &Given) -> String {
     if given.priority > 0 {
         text += &format!(" {}", given.priority);
     }
-    text += &format!(" on CPUs {}", given.cpus);
+    text += &format!(" on {}", layland_linux::cpus_named(&given.cpus));
     if given.resets_on_fork {
         text += ", reset on fork";
     }

@@ -9,6 +9,7 @@
 //!   watch.rs    from the first instruction of the program to its end
 //!   seen.rs     what the kernel's trace says of it
 //!   client.rs   the same as follow.rs by the daemon, for the engine ext
+//!   work.rs     which threads use the processor time
 //!   list.rs     what is admitted now
 //! ```
 
@@ -22,6 +23,7 @@ mod list;
 mod seen;
 mod watch;
 mod wishes;
+mod work;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::terminal;
@@ -57,7 +59,7 @@ pub(crate) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
 fn members(args: &ExecArgs) -> Result<Vec<Member>, Failure> {
     let mut members: Vec<Member> =
         register()?.members().into_iter().map(|(_, member)| member).collect();
-    for member in client::members(&args.socket) {
+    for member in client::members(&args.socket)? {
         let is_it = |known: &Member| (known.pid, known.namespace) == (member.pid, member.namespace);
         if !members.iter().any(is_it) {
             members.push(member);

@@ -1,0 +1,65 @@
+//! What Linux does not take of a set under `dl`, which is its SCHED_DEADLINE: an answer about it is no promise there.
+
+use crate::ui::terminal;
+use layland_model::{Duration, System};
+
+/// What Linux reserves at least.
+const SHORTEST_RUNTIME: Duration = Duration::from_ns(1024);
+/// The periods that it takes, unless root has changed `sched_deadline_period_min_us` and `_max_us`.
+const SHORTEST_PERIOD: Duration = Duration::from_us(100);
+const LONGEST_PERIOD: Duration = Duration::from_us(1 << 22);
+
+/// Warns of what Linux would refuse, if this is asked for under its policy.
+pub(super) fn warn(policies: &[String], system: &System) {
+    if policies.iter().any(|policy| policy.split(':').next() == Some("dl")) {
+        refused(system).iter().for_each(|said| terminal::warn(said, None));
+    }
+}
+
+fn refused(system: &System) -> Vec<String> {
+    let said = |is_it: &dyn Fn(&layland_model::Task) -> bool, rule: &str| {
+        let mut tasks = system.tasks.values().filter(|task| is_it(task));
+        let first = tasks.next()?.name.to_string();
+        let more = match tasks.count() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Some(format!("Linux refuses SCHED_DEADLINE for `{first}`{more}: {rule}"))
+    };
+    let is_short = |task: &layland_model::Task| {
+        let runtime = task.reservation().at_unit_speed();
+        runtime > Duration::ZERO && runtime < SHORTEST_RUNTIME
+    };
+    let is_outside =
+        |task: &layland_model::Task| !(SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&task.period);
+    let periods = "it takes periods of 100 us to 4.19 s (sched_deadline_period_min_us and _max_us)";
+    let runtimes = "it reserves at least 1024 ns";
+    [said(&is_outside, periods), said(&is_short, runtimes)].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{Service, Task};
+
+    #[test]
+    fn what_linux_never_takes_is_told() {
+        let task = |name: &str, runtime, period| {
+            Task::implicit(name.to_owned(), Service::from_ns(runtime), Duration::from_ns(period))
+        };
+        let tasks = vec![
+            task("a", 1024, 100_000),
+            task("b", 1023, 1_000_000),
+            task("c", 20_000, 99_999),
+            task("d", 20_000, 4_194_304_000),
+            task("e", 20_000, 4_194_304_001),
+        ];
+        let said = refused(&System::new(2, tasks));
+        assert_eq!(said.len(), 2);
+        assert!(said[0].starts_with("Linux refuses SCHED_DEADLINE for `c` and 1 more: it takes"));
+        assert!(
+            said[1].starts_with("Linux refuses SCHED_DEADLINE for `b`: it reserves"),
+            "{said:?}"
+        );
+    }
+}
