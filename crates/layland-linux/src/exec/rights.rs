@@ -41,8 +41,8 @@ impl Rights {
 }
 
 /// What the owner of a scheduler keeps: classes and CPUs of threads (`CAP_SYS_NICE`), memory that stays
-/// (`CAP_IPC_LOCK`), the mechanism in BPF (`CAP_BPF`, `CAP_PERFMON`), in which PID namespace a process of somebody else is
-/// (`CAP_SYS_PTRACE`), and what users have reserved in registers of their own (`CAP_DAC_READ_SEARCH`).
+/// (`CAP_IPC_LOCK`), the mechanism in BPF (`CAP_BPF`, `CAP_PERFMON`), in which PID namespace a process of somebody else
+/// is (`CAP_SYS_PTRACE`), and what users have reserved in registers of their own (`CAP_DAC_READ_SEARCH`).
 const KEPT: CapabilitySet = CapabilitySet::SYS_NICE
     .union(CapabilitySet::IPC_LOCK)
     .union(CapabilitySet::BPF)

@@ -7,12 +7,15 @@
 //!   turns.rs      whose question is answered next
 //!   polkit.rs     asks polkit, where it is set up
 //!   guests.rs     those who have connected, and what each has asked
+//!   given.rs      threads that somebody has named
 //!   service.rs    listens, and has everything looked at in its turn
 //!   session.rs    the scheduler with all that is admitted, from the first thread to the last
 //! ```
 //!
 //! Its client is `layland exec --engine ext` (`exec/client.rs`).
 
+#[cfg(feature = "ext")]
+mod given;
 #[cfg(feature = "ext")]
 mod guests;
 #[cfg(feature = "ext")]

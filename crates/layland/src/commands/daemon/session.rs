@@ -1,9 +1,10 @@
 //! The scheduler with all that is admitted: loaded with the first thread, taken out with the last.
 
 use super::DaemonArgs;
+use super::given::Given;
 use super::guests::{Client, Office, Told};
 use super::limits::THREADS;
-use super::rules::{Has, ROOT, is_within_share, may_end, may_give, rate_of, reservation_of};
+use super::rules::{Has, ROOT, is_within_share, may_end, rate_of, reservation_of};
 use super::talk::{Answer, Wanted, Why};
 use crate::commands::exec::book::{Book, Granted, Machine, NotGranted, Terms, explain, spec_of};
 use crate::commands::exec::{Engine, Policy, admitting};
@@ -12,9 +13,7 @@ use crate::ui::exit::Failure;
 use crate::ui::files::{NewFile, failed};
 use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
-use layland_linux::exec::{
-    Class, Place, Reserving, ReservingError, Rights, Thread, has_no_holder, thread,
-};
+use layland_linux::exec::{Class, Place, Reserving, ReservingError, Thread, has_no_holder};
 use layland_linux::ext::{CarryOptions, Carrying, EnterError, Ticket};
 use layland_linux::{LogFile, Member, Program, Reserved, ext_support};
 use layland_model::{CpuId, CpuSet, Index, Platform, Rate, System};
@@ -34,42 +33,6 @@ pub(super) struct Held {
     ticket: Ticket,
     rate: Rate,
     given: Given,
-}
-
-/// A thread that somebody has named, as it was then.
-#[derive(Clone)]
-struct Given {
-    thread: Thread,
-    rights: Rights,
-}
-
-impl Given {
-    /// The thread with this number, if this user may give it.
-    fn find(number: i32, user: u32) -> Result<Given, Failure> {
-        let found = thread(number);
-        let rights = found.as_ref().and_then(|_| Rights::of(number));
-        may_give(user, number, rights.as_ref().map(|rights| rights.owner))?;
-        let gone = || Failure::usage(format!("there is no thread {number}"));
-        let (thread, rights) = found.zip(rights).ok_or_else(gone)?;
-        let given = Given { thread, rights };
-        // What was read last may be about the next thread with this number.
-        given.is_the_same()?;
-        Ok(given)
-    }
-
-    /// Whether the number still means this thread, with no more rights: what is done to it goes by its number.
-    fn is_the_same(&self) -> Result<(), Failure> {
-        let number = self.thread.tid.0;
-        let rights = Rights::of(number).filter(|_| self.thread.is_alive());
-        let rights =
-            rights.ok_or_else(|| Failure::usage(format!("there is no thread {number}")))?;
-        if rights.exceed(&self.rights) {
-            return Err(Failure::refused(format!(
-                "thread {number} has got the rights of another program meanwhile"
-            )));
-        }
-        Ok(())
-    }
 }
 
 impl Held {
@@ -318,11 +281,7 @@ impl<'a> Desk<'a> {
     /// Threads whose program has become one with other rights leave: who has given them had a right to give those of
     /// its own.
     pub(super) fn look_at_rights(&mut self, tell: &mut Tell<'_>) {
-        let exceeds = |held: &Held| {
-            let Given { thread, rights } = &held.given;
-            Rights::of(thread.tid.0).is_some_and(|now| now.exceed(rights)) && thread.is_alive()
-        };
-        self.leave(exceeds, Why::Rights, tell);
+        self.leave(|held| held.given.has_more_rights(), Why::Rights, tell);
     }
 
     /// Gives back what these have. Whether there were any.
@@ -482,28 +441,5 @@ fn not_entered(error: EnterError) -> Failure {
         EnterError::Over(_) | EnterError::Full | EnterError::Thread { .. } => {
             Failure::refused(error.to_string())
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ui::exit::Exit;
-
-    #[test]
-    fn a_thread_is_found_for_its_owner_and_root() {
-        let own = std::process::id() as i32;
-        let user = Rights::of(own).expect("it is there").owner.effective;
-        let given = Given::find(own, user).map_err(|failure| failure.exit).expect("it is ours");
-        assert!(given.is_the_same().is_ok());
-        assert_eq!(
-            Given::find(own, user + 1).map(drop).map_err(|failure| failure.exit),
-            Err(Exit::Refused)
-        );
-        // Another thread with the number, or one with more rights, is not the same.
-        let mut other = given.clone();
-        other.thread.started += 1;
-        assert!(other.is_the_same().is_err());
-        assert!(Given::find(i32::MAX, ROOT).is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! Whose question is answered next: that of root, else each user has a turn, and within it each connection of that user.
+//! Whose question is answered next: that of root, else each user has a turn, and within it each connection of that
+//! user.
 
 use super::rules::ROOT;
 use std::collections::BTreeMap;
