@@ -76,7 +76,7 @@ fn who_does_not_fit_is_refused_with_what_would() {
     // Another policy for the same CPUs is named with who has them.
     let other = output(&["exec", "--dl", "1ms/100ms", "--", "sleep", "0"]);
     assert_eq!(other.status.code(), Some(1), "{other:?}");
-    assert!(text(&other.stderr).contains("are under another policy: `first`"), "{other:?}");
+    assert!(text(&other.stderr).contains("under another policy: `first`"), "{other:?}");
     let same = output(&["exec", "--dl", "1ms/100ms", "--name", "first", "--", "sleep", "0"]);
     assert_eq!(same.status.code(), Some(2), "{same:?}");
     // The same is admitted when the first has left.

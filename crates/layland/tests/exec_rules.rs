@@ -214,8 +214,13 @@ fn whoever_lacks_a_right_is_told_which_and_how() {
         asked(&limited, &fifo)
     };
     assert_refused(&limit("--rtprio=0"), "--cap-add SYS_NICE");
-    for output in limit("--rtprio=99") {
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let raised = Command::new("prlimit").args(["--rtprio=99", "true"]).output().unwrap();
+    if raised.status.success() {
+        for output in limit("--rtprio=99") {
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+        }
+    } else {
+        common::skipped("CAP_SYS_RESOURCE, for a real-time limit of a root without CAP_SYS_NICE");
     }
     let words = ["doctor", "--latency-for", "0s"];
     let program = env!("CARGO_BIN_EXE_layland");
@@ -288,11 +293,10 @@ fn threads_that_do_the_work_without_a_reservation_are_named() {
     assert_clean();
 }
 
-/// What the kernel counts for each CPU, if it says so.
-fn counted() -> Option<Vec<i64>> {
-    let text = fs::read_to_string("/sys/kernel/debug/sched/debug").ok()?;
-    let sums = text.lines().filter_map(|line| line.split_once(".dl_bw->total_bw"));
-    Some(sums.filter_map(|(_, sum)| sum.trim_matches([' ', ':']).parse().ok()).collect())
+/// How the doctor judges what the kernel counts as reserved, in its words; others may have threads with reservations.
+fn account() -> String {
+    let said = text(&output(&["doctor", "--latency-for", "0s"]).stdout);
+    said.lines().find(|line| line.contains(" account ")).unwrap_or_default().to_owned()
 }
 
 #[test]
@@ -301,30 +305,34 @@ fn the_kernel_counts_nothing_that_was_given_back() {
     if !can_reserve() {
         return;
     }
-    let Some(before) = counted().filter(|sums| !sums.is_empty()) else {
-        return common::skipped("debugfs in /sys/kernel/debug, for what the kernel counts");
-    };
+    if !account().starts_with("ok") {
+        return common::skipped(
+            "debugfs in /sys/kernel/debug, and a kernel that counts right so far",
+        );
+    }
     // A thread that sleeps for longer than its period is nothing that the kernel waits for: given another class by
     // somebody else, it stays in the sum of the kernels that there are.
     let mut program = Command::new("sleep").arg("120").spawn().unwrap();
     let pid = program.id().to_string();
-    for (end, policy) in [("INT", "dl"), ("KILL", "dl"), ("INT", "p-edf"), ("KILL", "p-edf")] {
-        let mut child = started(&["exec", "--dl", "40ms/200ms", "-p", policy, "--pid", &pid]);
-        let mut rounds = 0;
-        wait_until("its zero-lag time is over", || {
-            rounds += 1;
-            rounds > 100
-        });
-        signal(child.id(), end);
-        child.wait().unwrap();
-        wait_until("it is given back", || members().is_empty() && left().is_empty());
-        wait_until("nothing of it is counted", || counted().as_ref() == Some(&before));
+    let policies = if can_part() { &["dl", "p-edf"][..] } else { &["dl"] };
+    for policy in policies {
+        for end in ["INT", "KILL"] {
+            let arguments = ["exec", "--dl", "40ms/200ms", "-p", policy, "--pid", &pid];
+            let mut child = started(&arguments);
+            let mut rounds = 0;
+            wait_until("its zero-lag time is over", || {
+                rounds += 1;
+                rounds > 100
+            });
+            signal(child.id(), end);
+            child.wait().unwrap();
+            wait_until("it is given back", || members().is_empty() && left().is_empty());
+            let said = account();
+            assert!(said.starts_with("ok"), "{policy}, {end}: {said}");
+        }
     }
     program.kill().unwrap();
     program.wait().unwrap();
-    let doctor = text(&output(&["doctor", "--latency-for", "0s"]).stdout);
-    let account = doctor.lines().find(|line| line.contains(" account "));
-    assert!(account.is_some_and(|line| line.starts_with("ok")), "{doctor}");
 }
 
 #[test]
