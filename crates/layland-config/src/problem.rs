@@ -1,10 +1,13 @@
 //! Faults of a file: [`Problem`]s with their places, collected into a [`Report`].
 
-use layland_model::{Field, Invalid, SystemPart, TaskId, counted};
+use layland_model::{
+    Field, Invalid, SystemPart, TaskId, acts_on_a_terminal, counted, push_visible, visible,
+};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError};
 use miette::{
     MietteSpanContents, SourceCode, SourceSpan, SpanContents, ThemeCharacters, ThemeStyles,
 };
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
@@ -265,8 +268,10 @@ impl Report {
         out + &self.more()
     }
 
-    /// A picture of every problem with the lines of the text, `width` columns wide.
+    /// A picture of every problem with the lines of the text, `width` columns wide. What would act on a terminal is
+    /// shown as an escape.
     pub fn graphical(&self, width: usize, colour: bool, unicode: bool) -> String {
+        let report = self.visible();
         let theme = GraphicalTheme {
             characters: if unicode { ThemeCharacters::unicode() } else { ThemeCharacters::ascii() },
             styles: if colour { ThemeStyles::ansi() } else { ThemeStyles::none() },
@@ -276,8 +281,8 @@ impl Report {
             .with_width(width)
             .with_context_lines(1);
         let mut out = String::new();
-        for problem in &self.problems {
-            let shown = Shown { problem, report: self };
+        for problem in &report.problems {
+            let shown = Shown { problem, report: &report };
             // Writing to a string never fails, and spans were clamped to the text.
             if handler.render_report(&mut out, &shown).is_err() {
                 out += &format!("{}: {problem}\n", problem.severity);
@@ -285,6 +290,41 @@ impl Report {
             out += "\n";
         }
         out + &self.more()
+    }
+
+    /// The report with a text and messages in which nothing acts on a terminal. Places move with the text.
+    fn visible(&self) -> Cow<'_, Report> {
+        // Lines end in the text, and pictures show tabs as spaces.
+        let acts = |char| acts_on_a_terminal(char) && !matches!(char, '\n' | '\r' | '\t');
+        let said = |problem: &Problem| {
+            let texts = [Some(&problem.message), Some(&problem.label), problem.help.as_ref()];
+            let related = problem.related.iter().map(|(_, text)| text);
+            texts.into_iter().flatten().chain(related).any(|text| text.contains(acts))
+        };
+        if !self.name.contains(acts) && !self.text.contains(acts) && !self.problems.iter().any(said)
+        {
+            return Cow::Borrowed(self);
+        }
+        let escaped = |text: &str| {
+            let mut out = String::with_capacity(text.len());
+            text.chars().for_each(|char| {
+                if acts(char) { push_visible(&mut out, char) } else { out.push(char) }
+            });
+            out
+        };
+        let moved = |at: usize| escaped(&self.text[..at]).len();
+        let mut report = self.clone();
+        report.name = visible(&self.name).into_owned();
+        report.text = escaped(&self.text).into();
+        for problem in &mut report.problems {
+            let spans = problem.related.iter_mut().map(|(span, _)| span).chain(&mut problem.span);
+            spans.for_each(|span| *span = moved(span.start)..moved(span.end));
+            let texts =
+                [Some(&mut problem.message), Some(&mut problem.label), problem.help.as_mut()];
+            let related = problem.related.iter_mut().map(|(_, text)| text);
+            texts.into_iter().flatten().chain(related).for_each(|text| *text = escaped(text));
+        }
+        Cow::Owned(report)
     }
 
     fn more(&self) -> String {

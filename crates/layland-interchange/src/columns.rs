@@ -1,5 +1,6 @@
 //! A table of columns, as CSV and as Parquet.
 
+use layland_model::csv_cell;
 use parquet::basic::Compression;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -88,11 +89,13 @@ impl Columns {
     /// shortest that read back as the same.
     pub fn csv(&self) -> String {
         let mut out = String::new();
-        let names = self.columns.iter().map(|(name, _)| quoted(name));
+        let names = self.columns.iter().map(|(name, _)| csv_cell(name).into_owned());
         line(&mut out, names);
         for row in 0..self.rows() {
             let cells = self.columns.iter().map(|(_, column)| match column {
-                Column::Text(values) => values[row].as_deref().map_or(String::new(), quoted),
+                Column::Text(values) => {
+                    values[row].as_deref().map_or(String::new(), |text| csv_cell(text).into_owned())
+                }
                 Column::Int(values) => values[row].map_or(String::new(), |value| value.to_string()),
                 Column::Real(values) => {
                     values[row].map_or(String::new(), |value| value.to_string())
@@ -209,14 +212,6 @@ fn line(out: &mut String, cells: impl Iterator<Item = String>) {
         *out += &cell;
     }
     out.push('\n');
-}
-
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }
 
 #[cfg(test)]

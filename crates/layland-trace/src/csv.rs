@@ -10,6 +10,7 @@
 //! | `deadline_ns`, `executed_ns`, `how` | of a job: `completed`, `aborted`, `left`, `pending` |
 
 use crate::{JobEnd, Labels, Trace};
+use layland_model::csv_cell;
 use std::io::{self, Write};
 
 /// Writes the values. The writer should be buffered.
@@ -35,12 +36,14 @@ pub fn write(out: &mut impl Write, trace: &Trace, labels: &Labels) -> io::Result
         };
         let (arrival, deadline, executed) =
             (job.arrival.ns(), job.deadline.ns(), record.executed.ns());
-        let name = quoted(&labels.task(job.id.task));
+        let name = labels.task(job.id.task);
+        let name = csv_cell(&name);
         let row = format!("job,{name},{},,{arrival},{end},{deadline},{executed},{how}", job.id.seq);
         rows.push((arrival, 0, row));
     }
     for segment in &trace.segments {
-        let name = quoted(&labels.task(segment.job.task));
+        let name = labels.task(segment.job.task);
+        let name = csv_cell(&name);
         let (seq, cpu) = (segment.job.seq, segment.cpu);
         let (start, end) = (segment.start.ns(), segment.end.ns());
         let executed = (segment.end - segment.start - segment.overhead).ns();
@@ -49,14 +52,6 @@ pub fn write(out: &mut impl Write, trace: &Trace, labels: &Labels) -> io::Result
     }
     rows.sort_by_key(|&(at, order, _)| (at, order));
     rows.iter().try_for_each(|(_, _, row)| writeln!(out, "{row}"))
-}
-
-fn quoted(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    } else {
-        name.to_owned()
-    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::commands::{
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{command_line, terminal};
 use clap::{CommandFactory, Parser};
+use layland_model::acts_on_a_terminal;
 use layland_policy::Registry;
 use std::ffi::OsString;
 
@@ -45,7 +46,10 @@ pub fn main_of(registry: &Registry, arguments: Vec<OsString>) -> u8 {
 
 /// What the command line asks for.
 fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
-    let mut cli = Cli::parse_from(&arguments);
+    let mut cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return Ok(not_parsed(&error, &arguments)),
+    };
     command_line::keep(&arguments);
     match cli.color {
         Colour::Auto => {}
@@ -82,6 +86,23 @@ fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
         Command::Completions { shell } => completions::run(registry, Cli::command(), *shell),
         Command::Man(args) => man::run(Cli::command(), args),
     }
+}
+
+/// Says why a command line was not understood, or prints the help or version that it asks for.
+fn not_parsed(error: &clap::Error, arguments: &[OsString]) -> Exit {
+    let foreign = arguments.iter().any(|text| text.to_string_lossy().contains(acts_on_a_terminal));
+    if !error.use_stderr() {
+        // Nothing of the command line is in it, and nobody is left where it cannot be written.
+        let _ = error.print();
+        return Exit::Yes;
+    }
+    // The message quotes arguments, in which an escape would pass for a style of ours.
+    if foreign {
+        terminal::talk(&error.to_string().replace('\u{1b}', "\\u{1b}"));
+    } else {
+        terminal::talk(&error.render().ansi().to_string());
+    }
+    Exit::Usage
 }
 
 /// What to end with. A failure is told here; of a panic, the hook has told.

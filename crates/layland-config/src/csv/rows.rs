@@ -1,6 +1,7 @@
 //! A text in rows and cells, each with its place.
 
 use crate::problem::Span;
+use layland_model::csv_text;
 use std::borrow::Cow;
 
 /// Further cells of a row are not kept: no header has as many columns.
@@ -70,8 +71,13 @@ impl<'t> Iterator for Rows<'t> {
             let span_end = self.at + tail.len();
             let cell = match cell.text {
                 // What follows a closed quote belongs to the cell.
-                Cow::Owned(text) => Cell { text: Cow::Owned(text + tail), span: start..span_end },
-                Cow::Borrowed(_) => Cell { text: Cow::Borrowed(tail), span: start..span_end },
+                Cow::Owned(text) => {
+                    let text = text + tail;
+                    Cell { text: Cow::Owned(csv_text(&text).to_owned()), span: start..span_end }
+                }
+                Cow::Borrowed(_) => {
+                    Cell { text: Cow::Borrowed(csv_text(tail)), span: start..span_end }
+                }
             };
             if cells.len() < MAX_CELLS {
                 cells.push(cell);

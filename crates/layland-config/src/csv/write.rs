@@ -4,6 +4,7 @@ use super::{follows, steps};
 use crate::problem::Problem;
 use layland_model::{
     Behaviour, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, Preemption, System, Task,
+    csv_cell,
 };
 
 /// The text of a task in a column.
@@ -110,11 +111,11 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
     }
     let levels = if mixed { system.levels.count() } else { 0 };
     titles.extend(system.levels.names().iter().take(levels).map(|name| format!("wcet.{name}")));
-    let quoted: Vec<String> = titles.iter().map(|title| cell(title)).collect();
+    let quoted: Vec<String> = titles.iter().map(|title| csv_cell(title).into_owned()).collect();
     out += &format!("{}\n", quoted.join(","));
     for (id, task) in system.tasks.iter() {
         let mut cells: Vec<String> =
-            columns.iter().map(|column| cell(&column(id.index(), task))).collect();
+            columns.iter().map(|column| csv_cell(&column(id.index(), task)).into_owned()).collect();
         cells.extend(
             (0..levels)
                 .map(|level| task.wcet.get(level).map_or(String::new(), |wcet| wcet.to_string())),
@@ -151,10 +152,4 @@ fn lost(system: &System) -> Vec<Problem> {
         lose(task.execution != ExecutionModel::Wcet, format!("the execution of `{name}` is"));
     }
     lost
-}
-
-/// A cell, in quotes where it needs them.
-fn cell(text: &str) -> String {
-    let plain = !text.contains([',', '"', '\n', '\r', ';', '\t', '#']) && text.trim() == text;
-    if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }

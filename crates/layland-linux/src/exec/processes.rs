@@ -2,7 +2,7 @@
 
 use crate::kernel::sys::Tid;
 use crate::machine::threads;
-use layland_model::Duration;
+use layland_model::{Duration, visible};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -51,7 +51,9 @@ pub(super) fn numbers_of_threads(process: Process) -> impl Iterator<Item = i32> 
 /// A thread of a process, by its number.
 pub(super) fn thread_of(process: Process, number: i32) -> Option<Thread> {
     let path = format!("/proc/{}/task/{number}/comm", process.0);
-    let name = fs::read_to_string(path).ok()?.trim_end_matches('\n').to_owned();
+    let name = fs::read_to_string(path).ok()?;
+    // A thread gives itself its name.
+    let name = visible(name.trim_end_matches('\n')).into_owned();
     let (tid, started) = (Tid(number), threads::start_of(Tid(number))?);
     Some(Thread { tid, started, process, name })
 }

@@ -18,6 +18,7 @@ use super::threads::{self, Changed};
 use super::undo::{self, Hold, Undo};
 use crate::kernel::files::{self, Lock};
 use crate::kernel::sys::Tid;
+use layland_model::visible;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -79,7 +80,7 @@ impl Member {
 impl std::fmt::Display for Member {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Member { name, pid, what, policy, cpus, .. } = self;
-        let (what, cpus) = (register::shown(what), register::named(&register::list(cpus)));
+        let (what, cpus) = (visible(what), register::named(&register::list(cpus)));
         write!(f, "`{name}` ({what}, pid {pid}) under {policy} on {cpus}")
     }
 }
@@ -105,7 +106,7 @@ impl std::fmt::Display for Holder {
         if reserved != member {
             write!(f, "`{reserved}` of ")?;
         }
-        write!(f, "`{member}` ({}, pid {pid})", register::shown(what))
+        write!(f, "`{member}` ({}, pid {pid})", visible(what))
     }
 }
 

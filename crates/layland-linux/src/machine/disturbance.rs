@@ -2,7 +2,7 @@
 //! and of what a hypervisor took.
 
 use crate::kernel::sys::{self, RUN};
-use layland_model::{Duration, counted};
+use layland_model::{Duration, counted, visible};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -107,7 +107,7 @@ impl Watch {
 
 fn name(pid: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    name.trim().to_owned()
+    visible(name.trim()).into_owned()
 }
 
 fn is_layland(pid: u32) -> bool {

@@ -17,6 +17,7 @@
 use super::undo::{self, Hold};
 use crate::kernel::files::{self, Lock};
 use crate::kernel::sys;
+use layland_model::visible;
 use serde::{Deserialize, Serialize};
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -52,7 +53,7 @@ pub struct Run {
 
 impl std::fmt::Display for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` (pid {}", shown(&self.what), self.pid)?;
+        write!(f, "`{}` (pid {}", visible(&self.what), self.pid)?;
         if self.namespace != own_namespace() {
             write!(f, " of another PID namespace")?;
         }
@@ -67,18 +68,6 @@ impl std::fmt::Display for Run {
 pub fn named(cpus: &str) -> String {
     let noun = if cpus.contains([',', '-']) { "CPUs" } else { "CPU" };
     format!("{noun} {cpus}")
-}
-
-/// What somebody runs, in one line: commands have whatever characters.
-pub(crate) fn shown(command: &str) -> String {
-    let mut shown = String::with_capacity(command.len());
-    for character in command.chars() {
-        match character.is_control() {
-            true => shown.extend(character.escape_default()),
-            false => shown.push(character),
-        }
-    }
-    shown
 }
 
 /// CPUs as `0-1,3`.
@@ -425,9 +414,9 @@ mod tests {
 
     #[test]
     fn commands_are_shown_in_one_line() {
-        assert_eq!(shown("python3 -c a\n\tb"), "python3 -c a\\n\\tb");
-        assert_eq!(shown("\u{1b}]52;c;x\u{7}"), "\\u{1b}]52;c;x\\u{7}");
-        assert_eq!(shown("für \"x\""), "für \"x\"");
+        assert_eq!(visible("python3 -c a\n\tb"), "python3 -c a\\n\\tb");
+        assert_eq!(visible("\u{1b}]52;c;x\u{7}"), "\\u{1b}]52;c;x\\u{7}");
+        assert_eq!(visible("für \"x\""), "für \"x\"");
     }
 
     #[test]

@@ -17,7 +17,6 @@ use layland_linux::{Changes, Member, Register, Reserved};
 use layland_model::Duration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -113,8 +112,8 @@ pub(crate) fn run(args: &TopArgs) -> Outcome {
         if args.json {
             terminal::result(&format!("{}\n", line(&did, &before, &now)))?;
         } else {
-            let clear = if std::io::stdout().is_terminal() { "\x1b[H\x1b[J" } else { "" };
-            terminal::result(&format!("{clear}{}\n", picture(args, &did, &before, &now)))?;
+            terminal::clear()?;
+            terminal::result(&format!("{}\n", picture(args, &did, &before, &now)))?;
         }
         before = now;
     }

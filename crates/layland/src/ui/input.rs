@@ -4,7 +4,8 @@ use super::exit::Failure;
 use super::{formats, names, sense, terminal};
 use clap::Args;
 use layland_config::{Format, Host, HowMade, Loaded, Position, Report, Unit};
-use layland_model::{CpuSet, Duration, Index, Platform, System, Task, TaskId, counted};
+use layland_model::{CpuSet, Duration, Index, Platform, System, Task, TaskId, counted, visible};
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -134,7 +135,8 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
         Some(name) => {
             let (bytes, format) = bytes(name)?;
             let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, &bytes));
-            let name = if name == "-" { "<stdin>" } else { name };
+            // Headings and messages show it.
+            let name = &*if name == "-" { Cow::Borrowed("<stdin>") } else { visible(name) };
             let (set, warnings) =
                 open(name, &bytes, format, &host)?.map_err(|report| failure(&report))?;
             tell(&warnings);
@@ -277,7 +279,7 @@ impl<'a> Sets<'a> {
                 Err(error) => return Err(unreadable(&name, &error)),
             },
         };
-        let name = if name == "-" { "<stdin>".to_owned() } else { name };
+        let name = if name == "-" { "<stdin>".to_owned() } else { visible(&name).into_owned() };
         Ok(Lines { name, reader, read: 0, found: false, line: Vec::new() })
     }
 

@@ -3,7 +3,7 @@
 use super::terminal;
 use super::tint::{self, Tint, tinted};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use layland_model::Duration;
+use layland_model::{Duration, visible};
 use layland_trace::TaskSummary;
 
 /// The headings of [`figures`], in two lines.
@@ -77,7 +77,8 @@ pub(crate) fn plain<const N: usize>(
     let mut table = Table::new();
     table.set_header(headings);
     for row in rows {
-        table.add_row(row);
+        // Escapes are as wide as what they stand for is not.
+        table.add_row(row.map(|cell| visible(&cell).into_owned()));
     }
     Drawn::of(table, style).text
 }
@@ -137,7 +138,7 @@ fn lines(name: &str, rows: &[Row], shown: &[usize], style: Style) -> Drawn {
     table.set_header(std::iter::once(format!("\n{name}")).chain(header));
     for (name, figures) in rows {
         let cells = shown.iter().map(|&figure| cell(figures.as_ref(), figure));
-        table.add_row(std::iter::once(Cell::new(name)).chain(cells));
+        table.add_row(std::iter::once(Cell::new(visible(name))).chain(cells));
     }
     Drawn::of(table, style)
 }

@@ -1,11 +1,20 @@
 //! Talking to the user: results on standard output, talk on standard error.
+//!
+//! A terminal acts on some characters, and names, paths, commands and lines of files are written by others. So all that
+//! goes to a terminal goes through [`harmless`], which lets styles alone pass; and what others wrote goes through
+//! [`visible`] before it stands beside styles, so that nothing in it can pass for one.
 
 use super::exit::{Failure, Message};
 use clap::builder::styling::{AnsiColor, Style};
-use std::io::{ErrorKind, Write};
+use layland_model::{acts_on_a_terminal, push_visible, visible};
+use std::borrow::Cow;
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Writes a result to standard output. A reader that has gone away (`| head`) is no error.
 pub(crate) fn result(text: &str) -> Result<(), Failure> {
+    // A file or a program gets the text as it is: a task set that is converted keeps its names.
+    let shown = std::io::stdout().is_terminal() || colours();
+    let text = if shown { harmless(text) } else { Cow::Borrowed(text) };
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -21,7 +30,10 @@ pub(crate) fn result(text: &str) -> Result<(), Failure> {
 pub(crate) fn write_result(
     make: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let stdout = std::io::stdout().lock();
+    let shown = stdout.is_terminal();
+    let mut out =
+        std::io::BufWriter::with_capacity(1 << 16, Shown { out: stdout, shown, begun: Vec::new() });
     match make(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::refused(format!("failed to write to standard output: {error}")))
@@ -30,10 +42,23 @@ pub(crate) fn write_result(
     }
 }
 
+/// Clears the terminal, if standard output is one: what follows replaces what it shows.
+#[cfg(target_os = "linux")]
+pub(crate) fn clear() -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    if !out.is_terminal() {
+        return Ok(());
+    }
+    out.write_all(b"\x1b[H\x1b[J")
+        .map_err(|error| Failure::refused(format!("failed to write to standard output: {error}")))
+}
+
 /// Results that are written to standard output as they come.
 #[derive(Default)]
 pub(crate) struct Results {
     waiting: Vec<u8>,
+    /// The first bytes of a character whose other bytes are to come.
+    begun: Vec<u8>,
     /// Whether the reader has gone away.
     gone: bool,
 }
@@ -50,8 +75,11 @@ impl Results {
 
     /// Writes what waits.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        let mut out = std::io::stdout().lock();
+        let out = std::io::stdout().lock();
+        let shown = out.is_terminal();
+        let mut out = Shown { out, shown, begun: std::mem::take(&mut self.begun) };
         let written = out.write_all(&self.waiting).and_then(|()| out.flush());
+        self.begun = out.begun;
         self.waiting.clear();
         match written {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => self.gone = true,
@@ -74,7 +102,7 @@ impl Results {
 pub(crate) fn talk(text: &str) {
     let mut out = anstream::stderr().lock();
     // There is nobody left to tell if standard error is closed.
-    let _ = writeln!(out, "{}", text.trim_end());
+    let _ = writeln!(out, "{}", harmless(text.trim_end()));
 }
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -95,8 +123,79 @@ pub(crate) fn warn(message: &str, help: Option<&str>) {
 }
 
 fn say(style: Style, kind: &str, message: &str, help: Option<&str>) {
-    let help = help.map_or(String::new(), |help| format!("\n  {HELP}help{HELP:#}: {help}"));
-    talk(&format!("{style}{kind}{style:#}: {message}{help}"));
+    let help =
+        help.map_or(String::new(), |help| format!("\n  {HELP}help{HELP:#}: {}", lines(help)));
+    talk(&format!("{style}{kind}{style:#}: {}{help}", lines(message)));
+}
+
+/// A text without styles, in which lines may end.
+fn lines(text: &str) -> String {
+    text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
+}
+
+/// A text with styles of ours for a terminal: of all that acts there, line ends, tabs and colours pass.
+///
+/// This is the last door, behind [`visible`]: a text of others that was forgotten can at most be coloured.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    let passes = |char| matches!(char, '\n' | '\t');
+    if !text.contains(|char| acts_on_a_terminal(char) && !passes(char)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(char) = rest.chars().next() {
+        if let Some(length) = style_length(rest) {
+            out.push_str(&rest[..length]);
+            rest = &rest[length..];
+            continue;
+        }
+        if passes(char) {
+            out.push(char)
+        } else {
+            push_visible(&mut out, char)
+        }
+        rest = &rest[char.len_utf8()..];
+    }
+    Cow::Owned(out)
+}
+
+/// The length of the style that a text begins with: `ESC [`, numbers, `m`.
+fn style_length(text: &str) -> Option<usize> {
+    let numbers = text.strip_prefix("\u{1b}[")?;
+    let length = numbers.find(|char: char| !matches!(char, '0'..='9' | ';' | ':'))?;
+    numbers[length..].starts_with('m').then_some(length + 3)
+}
+
+/// Standard output for long results: as they are for files and programs, [`harmless`] for a terminal.
+struct Shown<W> {
+    out: W,
+    /// Whether a terminal shows it.
+    shown: bool,
+    /// The first bytes of a character whose other bytes are to come.
+    begun: Vec<u8>,
+}
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if !self.shown {
+            return self.out.write(bytes);
+        }
+        self.begun.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.begun) {
+            Ok(_) => self.begun.len(),
+            // No length: the end of the bytes cuts a character, which the next bytes complete.
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => self.begun.len(),
+        };
+        let rest = self.begun.split_off(whole);
+        let text = String::from_utf8_lossy(&self.begun).into_owned();
+        self.begun = rest;
+        self.out.write_all(harmless(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Breaks a text into lines of the terminal's width: the first starts with the indent, the others
@@ -137,4 +236,37 @@ pub(crate) fn colours() -> bool {
 /// Whether standard error shows colours.
 pub(crate) fn talk_colours() -> bool {
     !matches!(anstream::stderr().current_choice(), anstream::ColorChoice::Never)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn styles_pass_and_nothing_else_does() {
+        let styled = format!("{ERROR}error{ERROR:#}: {HELP}a\tb{HELP:#}\n");
+        assert_eq!(harmless(&styled), styled);
+        for (text, shown) in [
+            ("\u{1b}]52;c;aGk=\u{7}", r"\u{1b}]52;c;aGk=\u{7}"),
+            ("\u{1b}[2J\u{1b}[31", r"\u{1b}[2J\u{1b}[31"),
+            ("a\u{202e}b\u{200b}\r", r"a\u{202e}b\u{200b}\r"),
+            ("\u{9b}31m", r"\u{9b}31m"),
+        ] {
+            assert_eq!(harmless(text), shown);
+        }
+    }
+
+    #[test]
+    fn messages_have_no_styles_of_others() {
+        assert_eq!(lines("a\u{1b}[31m\nb"), "a\\u{1b}[31m\nb");
+    }
+
+    #[test]
+    fn a_terminal_gets_whole_characters() {
+        let mut shown = Shown { out: Vec::new(), shown: true, begun: Vec::new() };
+        for byte in "é\u{1b}]\u{202e}\n".bytes() {
+            shown.write_all(&[byte]).unwrap();
+        }
+        assert_eq!(String::from_utf8(shown.out).unwrap(), "é\\u{1b}]\\u{202e}\n");
+    }
 }

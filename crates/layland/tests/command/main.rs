@@ -7,6 +7,7 @@ mod command;
 mod common;
 mod daemon;
 mod first_steps;
+mod foreign;
 mod large;
 mod lies;
 mod packaging;

@@ -21,7 +21,7 @@ use layland_linux::exec::{
     can_have, descendants, has_no_holder, thread, threads_of,
 };
 use layland_linux::{Admitting, Member, Reserved, Rules};
-use layland_model::{CpuSet, Index, Task};
+use layland_model::{CpuSet, Index, Task, visible};
 use layland_policy::Registry;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,7 +147,7 @@ pub(super) fn what(args: &ExecArgs) -> String {
         }
         None => {
             let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
-            words.join(" ")
+            visible(&words.join(" ")).into_owned()
         }
     }
 }

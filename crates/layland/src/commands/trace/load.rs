@@ -173,8 +173,8 @@ pub(super) fn raw(name: &str) -> Result<Raw, Failure> {
         bytes
     };
     Ok(Raw::Kernel(match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        Ok(text) => without_escapes(text),
+        Err(error) => without_escapes(String::from_utf8_lossy(error.as_bytes()).into_owned()),
     }))
 }
 
@@ -200,6 +200,11 @@ fn is_of_chrome(bytes: &[u8]) -> bool {
     let head = &head[..head.len().min(4096)];
     let has = |word: &[u8]| head.windows(word.len()).any(|part| part == word);
     head.starts_with(b"{") && has(b"\"traceEvents\"") || head.starts_with(b"[") && has(b"\"ph\"")
+}
+
+/// A thread gives itself its name, in which an escape sequence would pass for a style of ours.
+fn without_escapes(text: String) -> String {
+    if text.contains('\u{1b}') { text.replace('\u{1b}', "?") } else { text }
 }
 
 /// The regular expression of `--comm`.
