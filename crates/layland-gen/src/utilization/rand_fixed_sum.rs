@@ -25,8 +25,13 @@
 //!
 //! has the two kinds of cones as its terms: the second one's share is the probability `t(i, s)` of
 //! a coordinate 1. Only sums `s - j` with a whole `j` occur, which makes a table of `n^2 / 2`
-//! probabilities. It is computed once, from the logarithms of `f` (they fall below the range of
-//! floating point), and all terms are positive, so nothing cancels.
+//! probabilities. It is computed from the logarithms of `f` (they fall below the range of floating
+//! point), and all terms are positive, so nothing cancels.
+//!
+//! A point needs one probability of each row. For few coordinates the table is kept. For many it
+//! would take gigabytes, so that every `k`-th row of the logarithms is kept, with `k` near
+//! `sqrt(n)`, and the part of the table that a point can reach within the next `k` rows is computed
+//! again: `O(n k)` time for a point, `O(n^2 / k)` memory, and the same numbers.
 
 use crate::{GenError, Infeasible, Random};
 use layland_model::Rate;
@@ -39,15 +44,26 @@ pub struct RandFixedSum {
     max: f64,
     /// The sum, once the bounds are moved to 0 and 1.
     sum: f64,
-    /// `t(i, sum - j)` for `i` from 2 on, in rows of `j` from 0 to `n - i`.
-    ones: Vec<Vec<f64>>,
+    table: Table,
 }
 
-/// The most tasks: their table has half the square of that many numbers, 3.6 GB.
+/// The probabilities `t(i, sum - j)`.
+#[derive(Clone, Debug)]
+enum Table {
+    /// The rows from `i = 2` on, each for `j` from 0 to `n - i`.
+    Whole(Vec<Vec<f64>>),
+    /// The logarithms of `f_i(sum - j)` for `i = 1, 1 + k, 1 + 2 k, ..`.
+    Sparse { k: usize, kept: Vec<Vec<f64>> },
+}
+
+/// The most tasks: the time for their table grows with the square of their number.
 const MOST_TASKS: usize = 30_000;
 
+/// The most tasks whose table is kept, of 16 MB.
+const KEPT_WHOLE: usize = 2_000;
+
 impl RandFixedSum {
-    /// Computes the table: `O(n^2)` time and memory.
+    /// Computes the table: `O(n^2)` time. Memory is `O(n^2)` up to 2,000 tasks, and `O(n^1.5)` beyond.
     pub fn new(tasks: usize, total: f64, min: f64, max: f64) -> Result<RandFixedSum, GenError> {
         let (least, most) = (tasks as f64 * min, tasks as f64 * max);
         // A total that is a bound times n in decimals may be off by a rounding here.
@@ -63,11 +79,15 @@ impl RandFixedSum {
         let width = max - min;
         let sum = if width > 0.0 { (total - least) / width } else { 0.0 };
         let sum = sum.clamp(0.0, tasks as f64);
-        let ones = one_probabilities(tasks, sum);
-        Ok(RandFixedSum { tasks, min, max, sum, ones })
+        let table = if tasks <= KEPT_WHOLE {
+            Table::Whole(whole(tasks, sum))
+        } else {
+            sparse(tasks, sum, tasks.isqrt())
+        };
+        Ok(RandFixedSum { tasks, min, max, sum, table })
     }
 
-    /// One vector, in `O(n)`. The sum is right to about `n * 2^-52`; the bounds are kept.
+    /// One vector, in `O(n)`, and beyond 2,000 tasks in `O(n^1.5)`. The sum is right to about `n * 2^-52`; the bounds are kept.
     ///
     /// ```
     /// use layland_gen::{Aspect, Random, RandFixedSum};
@@ -79,6 +99,8 @@ impl RandFixedSum {
     /// ```
     pub fn sample(&self, random: &mut Random) -> Vec<f64> {
         let mut x = Vec::with_capacity(self.tasks);
+        // Rows that were computed again, the first of them, and the `j` that they begin with.
+        let (mut again, mut first, mut from) = (Vec::new(), usize::MAX, 0);
         let mut s = self.sum;
         let mut used = 0;
         // The coordinates that are left are `base + scale * y` with `y` uniform on `Q(i, s)`.
@@ -87,7 +109,19 @@ impl RandFixedSum {
             let sigma = libm::exp(libm::log(random.open_unit()) / (i - 1) as f64);
             base += scale * (1.0 - sigma) * s / i as f64;
             scale *= sigma;
-            let one = random.unit() < self.ones[i - 2][used];
+            let t = match &self.table {
+                Table::Whole(rows) => rows[i - 2][used],
+                Table::Sparse { k, kept } => {
+                    if i < first {
+                        let at = (i - 2) / k;
+                        (first, from) = (2 + at * k, used);
+                        again = reachable(self.sum, first - 1, i, used, &kept[at]);
+                    }
+                    let row: &Vec<f64> = &again[i - first];
+                    row[used - from]
+                }
+            };
+            let one = random.unit() < t;
             if one {
                 x.push(base + scale);
                 s -= 1.0;
@@ -115,29 +149,65 @@ impl RandFixedSum {
     }
 }
 
-/// The rows `i = 2 ..= n` of `t(i, sum - j)`.
-fn one_probabilities(n: usize, sum: f64) -> Vec<Vec<f64>> {
-    // ln f_i(sum - j) up to a constant per row, for j = 0 ..= n - i.
+/// `ln f_1(sum - j)` for `j = 0 .. n`.
+fn first_row(n: usize, sum: f64) -> Vec<f64> {
     let first = |j: usize| {
         let s = sum - j as f64;
         if (0.0..1.0).contains(&s) { 0.0 } else { f64::NEG_INFINITY }
     };
-    let mut below: Vec<f64> = (0..n).map(first).collect();
+    (0..n).map(first).collect()
+}
+
+/// `ln f_i(sum - j)`, up to a constant per row, and `t(i, sum - j)`, for `j` from `from` on, by the row `i - 1` from the
+/// same `j` on. Both are shorter by one than that row.
+fn next_row(i: usize, sum: f64, from: usize, below: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let of = |(at, pair): (usize, &[f64])| {
+        let s = sum - (from + at) as f64;
+        let zero = log_product(s, pair[0]);
+        let one = log_product(i as f64 - s, pair[1]);
+        let t = if zero == f64::NEG_INFINITY && one == f64::NEG_INFINITY {
+            // Outside, or a corner: all coordinates 0 or all 1.
+            if s >= i as f64 { 1.0 } else { 0.0 }
+        } else {
+            1.0 / (1.0 + libm::exp(zero - one))
+        };
+        (log_sum(zero, one), t)
+    };
+    below.windows(2).enumerate().map(of).unzip()
+}
+
+/// The rows `i = 2 ..= n` of `t(i, sum - j)`.
+fn whole(n: usize, sum: f64) -> Vec<Vec<f64>> {
+    let mut below = first_row(n, sum);
     let mut rows = Vec::with_capacity(n.saturating_sub(1));
     for i in 2..=n {
-        let (mut row, mut ones) = (Vec::new(), Vec::new());
-        for j in 0..=n - i {
-            let s = sum - j as f64;
-            let zero = log_product(s, below[j]);
-            let one = log_product(i as f64 - s, below[j + 1]);
-            row.push(log_sum(zero, one));
-            ones.push(if zero == f64::NEG_INFINITY && one == f64::NEG_INFINITY {
-                // Outside, or a corner: all coordinates 0 or all 1.
-                if s >= i as f64 { 1.0 } else { 0.0 }
-            } else {
-                1.0 / (1.0 + libm::exp(zero - one))
-            });
+        let (row, ones) = next_row(i, sum, 0, &below);
+        rows.push(ones);
+        below = row;
+    }
+    rows
+}
+
+/// Every `k`-th row of the logarithms.
+fn sparse(n: usize, sum: f64, k: usize) -> Table {
+    let mut row = first_row(n, sum);
+    let mut kept = vec![row.clone()];
+    for i in 2..=n {
+        row = next_row(i, sum, 0, &row).0;
+        if (i - 1) % k == 0 {
+            kept.push(row.clone());
         }
+    }
+    Table::Sparse { k, kept }
+}
+
+/// The rows `base + 1 ..= top` of `t(i, sum - j)` from `j = used` on, by the logarithms of the row `base`: as far as a
+/// point gets that has `used` coordinates of 1 at the row `top`. Each row below it adds one at most.
+fn reachable(sum: f64, base: usize, top: usize, used: usize, logarithms: &[f64]) -> Vec<Vec<f64>> {
+    let mut below = logarithms[used..=used + top - base].to_vec();
+    let mut rows = Vec::with_capacity(top - base);
+    for i in base + 1..=top {
+        let (row, ones) = next_row(i, sum, used, &below);
         rows.push(ones);
         below = row;
     }
@@ -151,4 +221,37 @@ fn log_product(x: f64, log_y: f64) -> f64 {
 fn log_sum(a: f64, b: f64) -> f64 {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     if high == f64::NEG_INFINITY { high } else { high + libm::log1p(libm::exp(low - high)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Aspect;
+
+    #[test]
+    fn a_sparse_table_gives_the_numbers_of_a_whole_one() {
+        for (n, sum) in
+            [(2, 0.7), (3, 1.5), (17, 0.01), (40, 38.9), (101, 50.25), (60, 60.0), (9, 0.0)]
+        {
+            let whole = RandFixedSum::new(n, sum, 0.0, 1.0).unwrap();
+            for k in [1, 2, 3, n.isqrt(), n] {
+                let sparse = RandFixedSum { table: sparse(n, whole.sum, k), ..whole.clone() };
+                for seed in 0..20 {
+                    let point = |sampler: &RandFixedSum| {
+                        let mut random = Random::new(seed, 0, Aspect::Utilizations);
+                        sampler
+                            .sample(&mut random)
+                            .into_iter()
+                            .map(f64::to_bits)
+                            .collect::<Vec<u64>>()
+                    };
+                    assert_eq!(
+                        point(&whole),
+                        point(&sparse),
+                        "n {n}, sum {sum}, k {k}, seed {seed}"
+                    );
+                }
+            }
+        }
+    }
 }
