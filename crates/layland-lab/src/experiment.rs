@@ -225,10 +225,21 @@ impl Grid {
         (0..).map_while(|at| self.cell(at)).collect()
     }
 
+    /// How many points there are; the largest number where they cannot be counted.
+    pub fn points(&self) -> usize {
+        let lengths = self.axes.iter().map(|(_, values)| values.len());
+        // An axis without values leaves no point, however many the others have.
+        if lengths.clone().any(|length| length == 0) {
+            0
+        } else {
+            lengths.fold(1, usize::saturating_mul)
+        }
+    }
+
     /// The point with this index among [`cells`](Self::cells): one alone, where making all takes longer than
     /// measuring it.
     pub fn cell(&self, at: usize) -> Option<Cell> {
-        let mut below: usize = self.axes.iter().map(|(_, values)| values.len()).product();
+        let mut below = self.points();
         if at >= below {
             return None;
         }

@@ -68,16 +68,19 @@ pub struct Listed {
 
 impl Runner<'_> {
     /// The units of a plan, in the order of the results.
-    pub fn listed(&self, plan: &Plan) -> Vec<Listed> {
+    pub fn listed<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = Listed> + 'a {
         let shards = self.folder.join("shards");
-        let listed = |unit: &Unit| Listed {
+        let listed = move |unit: &Unit| Listed {
             name: unit.hash(),
             grid: self.experiment.grids[unit.grid].name.clone(),
             at: at(self.experiment, unit),
             sets: unit.sets.clone(),
             is_done: is_kept(unit, &shards),
         };
-        plan.units.par_iter().map(listed).collect()
+        // Some at a time: shards are read side by side, and few are held.
+        plan.units
+            .chunks(4096)
+            .flat_map(move |units| units.par_iter().map(&listed).collect::<Vec<Listed>>())
     }
 
     /// Measures those units of a part that have no results yet, on the threads of the current pool, and writes nothing
@@ -102,7 +105,7 @@ impl Runner<'_> {
         }
         // Each process goes through what is missing in an order of its own, so that few meet.
         let salt = format!("{part:?}");
-        let order = |unit: &&Unit| XxHash3_128::oneshot(format!("{salt}{}", unit.key).as_bytes());
+        let order = |unit: &&Unit| XxHash3_128::oneshot(format!("{salt}{}", unit.key()).as_bytes());
         let mut all: Vec<&Unit> = plan.units.iter().collect();
         all.sort_by_cached_key(order);
         loop {

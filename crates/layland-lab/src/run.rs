@@ -4,7 +4,7 @@ use crate::experiment::{Cell, Experiment};
 use crate::measure::{Conditions, Row, Shared, measure};
 use crate::metric::METRICS;
 use crate::results::{CellRows, GridRows, Results};
-use crate::shard::{Unit, cell_seed, load, store, units};
+use crate::shard::{Kept, Unit, cell_seed, load, store, sweep, units};
 use layland_policy::Registry;
 use layland_sim::SimError;
 use rayon::prelude::*;
@@ -52,6 +52,14 @@ pub enum LabError {
     NoUnit {
         /// What was asked for.
         name: String,
+    },
+    /// The experiment is too large to list.
+    #[error("the experiment has {units} units of work, and {most} are the most")]
+    TooManyUnits {
+        /// How many it has.
+        units: u64,
+        /// The most.
+        most: u64,
     },
     /// A table cannot be written as Parquet.
     #[error(transparent)]
@@ -125,12 +133,18 @@ pub struct Runner<'a> {
     pub interrupt: Option<&'a AtomicBool>,
     /// Called from any thread with the progress so far.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Called from any thread with the path of a shard that is not what was written: its unit is measured again. A unit
+    /// can be reported twice.
+    pub damaged: Option<&'a (dyn Fn(&Path) + Sync)>,
 }
 
 impl Runner<'_> {
     /// The measurements that these figures need, given as indices; without any, all measurements. A grid
     /// that only real threads measure is not simulated.
-    pub fn plan(&self, figures: &[usize]) -> Plan {
+    ///
+    /// # Errors
+    /// If there are too many units.
+    pub fn plan(&self, figures: &[usize]) -> Result<Plan, LabError> {
         let experiment = self.experiment;
         let needed = |&grid: &usize| {
             if figures.is_empty() {
@@ -139,8 +153,8 @@ impl Runner<'_> {
             figures.iter().any(|&at| experiment.figures[at].grid == grid)
         };
         let grids: Vec<usize> = (0..experiment.grids.len()).filter(needed).collect();
-        let units = units(experiment, &grids, self.code);
-        Plan { grids, units }
+        let units = units(experiment, &grids, self.code)?;
+        Ok(Plan { grids, units })
     }
 
     /// Measures every unit that has no results yet, on the threads of the current pool. Units that an interrupt
@@ -167,6 +181,9 @@ impl Runner<'_> {
         let shards = self.folder.join("shards");
         std::fs::create_dir_all(&shards)
             .map_err(|error| LabError::Write { path: shards.clone(), error })?;
+        sweep(&shards);
+        sweep(&self.folder.join("figures"));
+        sweep(self.folder);
         Ok(shards)
     }
 
@@ -174,8 +191,13 @@ impl Runner<'_> {
         &self.experiment.grids[unit.grid].series
     }
 
+    /// The rows of a unit that the folder has. A damaged shard is reported, and its unit is measured again.
     fn load(&self, unit: &Unit, shards: &Path) -> Option<Vec<Row>> {
-        load(unit, self.series(unit), shards)
+        let kept = load(unit, self.series(unit), shards);
+        if let (Kept::Damaged, Some(damaged)) = (&kept, self.damaged) {
+            damaged(&unit.path(shards));
+        }
+        kept.rows()
     }
 
     /// Measures units, and says what is to be kept of the rows of each; nothing of those that an interrupt cuts off. A

@@ -3,8 +3,8 @@
 //! A unit is a block of systems of one point, under every series of its grid. Its *key* is a text with
 //! everything that its result depends on, the build of the code included; the shard that holds the
 //! result is named by a hash of the key and repeats it. A shard is written beside its place and then
-//! renamed, so that there is a whole one or none; one that is damaged or has another key is measured
-//! again. So any machine may measure any unit of a folder that they share, and twice does no harm.
+//! renamed, so that there is a whole one or none, and its first line is a hash of the rest. One that
+//! is damaged is named and measured again; one that has another key is measured again. So any machine may measure any unit of a folder that they share, and twice does no harm.
 
 use crate::experiment::Experiment;
 use crate::measure::Row;
@@ -14,6 +14,7 @@ use crate::series::{Measured, SeriesBound};
 use layland_sim::Horizon;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use twox_hash::XxHash3_128;
 
 /// The build of this crate and of those that it is built on: a hash of the sources, or a commit; empty if neither is
@@ -29,14 +30,21 @@ pub(crate) struct Unit {
     pub cell: usize,
     /// The numbers of the systems.
     pub sets: std::ops::Range<u64>,
-    /// What the result depends on.
-    pub key: String,
+    /// What the results of its point depend on, before and after the numbers of the systems. All units of a point share
+    /// it: an experiment can have many units, and their keys would take gigabytes.
+    point: Arc<(String, String)>,
 }
 
 impl Unit {
+    /// What the result depends on.
+    pub(crate) fn key(&self) -> String {
+        let (head, tail) = &*self.point;
+        format!("{head}sets {}..{}\n{tail}", self.sets.start, self.sets.end)
+    }
+
     /// What names it: a hash of its key.
     pub(crate) fn hash(&self) -> String {
-        format!("{:032x}", XxHash3_128::oneshot(self.key.as_bytes()))
+        format!("{:032x}", XxHash3_128::oneshot(self.key().as_bytes()))
     }
 
     /// Where its result is kept.
@@ -51,8 +59,27 @@ pub(crate) fn cell_seed(seed: u64, parameters: &str) -> u64 {
     (XxHash3_128::oneshot(format!("{seed} {parameters}").as_bytes()) >> 65) as u64
 }
 
+/// The most units of a plan: as JSON, their list takes some 250 MB.
+pub(crate) const MOST_UNITS: u64 = 250_000;
+
 /// Every unit of some grids, in the order of the results; `code` is what they depend on besides this build.
-pub(crate) fn units(experiment: &Experiment, grids: &[usize], code: Option<&str>) -> Vec<Unit> {
+///
+/// # Errors
+/// If there are more than [`MOST_UNITS`].
+pub(crate) fn units(
+    experiment: &Experiment,
+    grids: &[usize],
+    code: Option<&str>,
+) -> Result<Vec<Unit>, LabError> {
+    // They are counted before any is made.
+    let of_grid = |&at: &usize| {
+        let points = u64::try_from(experiment.grids[at].points()).unwrap_or(u64::MAX);
+        points.saturating_mul(experiment.sets.div_ceil(experiment.block(at)))
+    };
+    let count = grids.iter().map(of_grid).fold(0, u64::saturating_add);
+    if count > MOST_UNITS {
+        return Err(LabError::TooManyUnits { units: count, most: MOST_UNITS });
+    }
     let mut units = Vec::new();
     let code = code.map_or(String::new(), |code| format!("code {code}\n"));
     for &at in grids {
@@ -88,24 +115,27 @@ pub(crate) fn units(experiment: &Experiment, grids: &[usize], code: Option<&str>
         };
         for (cell, point) in grid.cells().iter().enumerate() {
             let parameters = point.parameters.line();
-            let mut from = 0;
+            let head = format!(
+                "layland-lab {} build {BUILD} results {SCHEMA}\n{code}parameters {parameters}\nseed {}\n",
+                env!("CARGO_PKG_VERSION"),
+                experiment.seed,
+            );
+            let tail = format!(
+                "horizon {horizon}\ndistribution {}\n{}{}\n",
+                experiment.needs_distribution(at),
+                if grid.pooled { "pooled\n" } else { "" },
+                series.join("\n")
+            );
+            let about = Arc::new((head, tail));
+            let (mut from, block) = (0, experiment.block(at));
             while from < experiment.sets {
-                let to = from.saturating_add(experiment.block(at)).min(experiment.sets);
-                let key = format!(
-                    "layland-lab {} build {BUILD} results {SCHEMA}\n{code}parameters {parameters}\n\
-                     seed {}\nsets {from}..{to}\nhorizon {horizon}\ndistribution {}\n{}{}\n",
-                    env!("CARGO_PKG_VERSION"),
-                    experiment.seed,
-                    experiment.needs_distribution(at),
-                    if grid.pooled { "pooled\n" } else { "" },
-                    series.join("\n")
-                );
-                units.push(Unit { grid: at, cell, sets: from..to, key });
+                let to = from.saturating_add(block).min(experiment.sets);
+                units.push(Unit { grid: at, cell, sets: from..to, point: Arc::clone(&about) });
                 from = to;
             }
         }
     }
-    units
+    Ok(units)
 }
 
 /// A shard as it is written. Floating-point values are kept as their bits.
@@ -125,12 +155,33 @@ struct WireRow {
     tardiness: Vec<(u64, u64)>,
 }
 
+/// What a folder has of a unit.
+#[derive(Debug)]
+pub(crate) enum Kept {
+    /// Its rows.
+    Rows(Vec<Row>),
+    /// Nothing.
+    Missing,
+    /// A file that is not what was written: the unit is to be measured again.
+    Damaged,
+}
+
+impl Kept {
+    pub(crate) fn rows(self) -> Option<Vec<Row>> {
+        match self {
+            Kept::Rows(rows) => Some(rows),
+            Kept::Missing | Kept::Damaged => None,
+        }
+    }
+}
+
 /// The rows of a unit, if they were measured before.
-pub(crate) fn load(unit: &Unit, series: &[usize], shards: &Path) -> Option<Vec<Row>> {
-    let bytes = std::fs::read(unit.path(shards)).ok()?;
-    let wire: Wire = serde_json::from_slice(&bytes).ok()?;
-    if wire.key != unit.key {
-        return None;
+pub(crate) fn load(unit: &Unit, series: &[usize], shards: &Path) -> Kept {
+    let Ok(bytes) = std::fs::read(unit.path(shards)) else { return Kept::Missing };
+    let wire: Option<Wire> = content(&bytes).and_then(|text| serde_json::from_slice(text).ok());
+    let Some(wire) = wire else { return Kept::Damaged };
+    if wire.key != unit.key() {
+        return Kept::Missing;
     }
     let row = |row: WireRow| {
         Some(Row {
@@ -141,7 +192,15 @@ pub(crate) fn load(unit: &Unit, series: &[usize], shards: &Path) -> Option<Vec<R
             tardiness: row.tardiness,
         })
     };
-    wire.rows.into_iter().map(row).collect()
+    let rows: Option<Vec<Row>> = wire.rows.into_iter().map(row).collect();
+    rows.map_or(Kept::Damaged, Kept::Rows)
+}
+
+/// What a shard has below the hash in its first line, if the hash is right.
+fn content(bytes: &[u8]) -> Option<&[u8]> {
+    let end = bytes.iter().position(|&byte| byte == b'\n')?;
+    let (hash, text) = (&bytes[..end], &bytes[end + 1..]);
+    (hash == format!("{:032x}", XxHash3_128::oneshot(text)).as_bytes()).then_some(text)
 }
 
 /// Whether a unit was measured before.
@@ -152,9 +211,9 @@ pub(crate) fn is_kept(unit: &Unit, shards: &Path) -> bool {
         #[serde(rename = "rows")]
         _rows: Vec<serde::de::IgnoredAny>,
     }
-    let bytes = std::fs::read(unit.path(shards)).ok();
-    let head = bytes.and_then(|bytes| serde_json::from_slice::<Head>(&bytes).ok());
-    head.is_some_and(|head| head.key == unit.key)
+    let Ok(bytes) = std::fs::read(unit.path(shards)) else { return false };
+    let head = content(&bytes).and_then(|text| serde_json::from_slice::<Head>(text).ok());
+    head.is_some_and(|head| head.key == unit.key())
 }
 
 /// Keeps the rows of a unit.
@@ -169,7 +228,7 @@ pub(crate) fn store(
 ) -> Result<(), LabError> {
     let position = |row: &Row| series.iter().position(|&series| series == row.series);
     let wire = Wire {
-        key: unit.key.clone(),
+        key: unit.key(),
         rows: rows
             .iter()
             .map(|row| WireRow {
@@ -181,7 +240,9 @@ pub(crate) fn store(
             })
             .collect(),
     };
-    let bytes = serde_json::to_vec(&wire).expect("a shard is plain data");
+    let text = serde_json::to_vec(&wire).expect("a shard is plain data");
+    let mut bytes = format!("{:032x}\n", XxHash3_128::oneshot(&text)).into_bytes();
+    bytes.extend(text);
     replace(&unit.path(shards), &bytes)
 }
 
@@ -191,6 +252,25 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
-    std::fs::write(&part, bytes).map_err(fail)?;
-    std::fs::rename(&part, path).map_err(fail)
+    std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path)).map_err(|error| {
+        // A disk that is full keeps no half of a file.
+        let _ = std::fs::remove_file(&part);
+        fail(error)
+    })
+}
+
+/// Removes what processes that were killed have left half written. A process of another machine may be writing right
+/// now, which takes it moments: what is younger than an hour stays.
+pub(crate) fn sweep(folder: &Path) {
+    const OLD: std::time::Duration = std::time::Duration::from_secs(3600);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let parts = entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "part"));
+    for part in parts {
+        let age = part.metadata().and_then(|file| file.modified()).ok();
+        let is_old = age.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > OLD);
+        if is_old {
+            // Another process may have swept it.
+            let _ = std::fs::remove_file(part.path());
+        }
+    }
 }

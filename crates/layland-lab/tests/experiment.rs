@@ -123,10 +123,17 @@ fn small() -> Experiment {
 /// Runs on so many threads.
 fn run(experiment: &Experiment, folder: &Path, threads: usize) -> Results {
     let registry = &Registry::standard();
-    let runner =
-        Runner { experiment, registry, folder, code: None, interrupt: None, progress: None };
+    let runner = Runner {
+        experiment,
+        registry,
+        folder,
+        code: None,
+        interrupt: None,
+        progress: None,
+        damaged: None,
+    };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let results = pool.install(|| runner.run(&runner.plan(&[]))).unwrap();
+    let results = pool.install(|| runner.run(&runner.plan(&[]).unwrap())).unwrap();
     write(experiment, &results, &[], folder).unwrap();
     results
 }
@@ -193,9 +200,10 @@ fn an_interrupted_run_goes_on_and_changes_no_byte() {
         code: None,
         interrupt: Some(&interrupt),
         progress: Some(&stop),
+        damaged: None,
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let results = pool.install(|| runner.run(&runner.plan(&[]))).unwrap();
+    let results = pool.install(|| runner.run(&runner.plan(&[]).unwrap())).unwrap();
     assert!(!results.is_complete() && results.done == 3, "{} of {}", results.done, results.units);
     write(&experiment, &results, &[], &cut).unwrap();
     assert!(judge(&experiment, &results).iter().all(|j| j.judgement == Judgement::Undecided));
@@ -214,11 +222,93 @@ fn an_interrupted_run_goes_on_and_changes_no_byte() {
         seen.store(true, Ordering::SeqCst);
     };
     let runner = Runner { interrupt: None, progress: Some(&told), ..runner };
-    assert!(runner.run(&runner.plan(&[])).unwrap().is_complete());
+    assert!(runner.run(&runner.plan(&[]).unwrap()).unwrap().is_complete());
     assert!(seen.load(Ordering::SeqCst));
-    std::fs::remove_file(part).unwrap();
+    // What another process may be writing stays; what was left long ago goes.
+    assert!(part.exists());
+    let long_ago = std::time::SystemTime::UNIX_EPOCH;
+    std::fs::File::open(&part).unwrap().set_modified(long_ago).unwrap();
     run(&experiment, &cut, 2);
+    assert!(!part.exists());
     assert_same(&whole, &cut);
+}
+
+#[test]
+fn a_damaged_shard_is_reported_and_measured_again() {
+    let (whole, harmed) = (folder("sound"), folder("harmed"));
+    let experiment = small();
+    run(&experiment, &whole, 2);
+    run(&experiment, &harmed, 2);
+    let registry = Registry::standard();
+    let names: Vec<PathBuf> = files(&harmed.join("shards"))
+        .into_keys()
+        .map(|name| harmed.join("shards").join(name))
+        .collect();
+    let (mut digits, mut kinds) = (0, 0);
+    for (at, shard) in names.iter().cycle().take(60).enumerate() {
+        let mut bytes = std::fs::read(shard).unwrap();
+        // One digit of the results, of the key or of the hash; a half; nothing at all; other bytes behind it.
+        let place = (at * 7919) % bytes.len();
+        match at % 8 {
+            0 => bytes.truncate(place),
+            1 => bytes.clear(),
+            2 => bytes.extend(b" "),
+            _ => {
+                let is_digit = |at: &usize| bytes[*at].is_ascii_digit();
+                let digit = (place..bytes.len()).chain(0..place).find(is_digit).unwrap();
+                bytes[digit] = if bytes[digit] == b'9' { b'8' } else { bytes[digit] + 1 };
+                digits += 1;
+            }
+        }
+        kinds |= 1 << (at % 8);
+        std::fs::write(shard, &bytes).unwrap();
+        let reported = std::sync::Mutex::new(Vec::new());
+        let damaged = |path: &Path| reported.lock().unwrap().push(path.to_owned());
+        let runner = Runner {
+            experiment: &experiment,
+            registry: &registry,
+            folder: &harmed,
+            code: None,
+            interrupt: None,
+            progress: None,
+            damaged: Some(&damaged),
+        };
+        let results = runner.run(&runner.plan(&[]).unwrap()).unwrap();
+        write(&experiment, &results, &[], &harmed).unwrap();
+        let mut reported = reported.into_inner().unwrap();
+        reported.dedup();
+        assert_eq!(reported, [shard.clone()], "change {at}");
+    }
+    assert!(digits > 30 && kinds == 255);
+    assert_same(&whole, &harmed);
+}
+
+#[test]
+fn units_are_counted_before_they_are_listed() {
+    let folder = folder("many");
+    let registry = Registry::standard();
+    for sets in [1_000_000_000, u64::from(u32::MAX), u64::MAX] {
+        let experiment = Experiment { sets, ..small() };
+        let runner = Runner {
+            experiment: &experiment,
+            registry: &registry,
+            folder: &folder,
+            code: None,
+            interrupt: None,
+            progress: None,
+            damaged: None,
+        };
+        let error = runner.plan(&[]).unwrap_err().to_string();
+        assert!(error.contains("units of work, and 250000 are the most"), "{error}");
+    }
+    // A product of short lists has more points than a file has bytes.
+    let values: Vec<String> = (4..104).map(|tasks| tasks.to_string()).collect();
+    let list = values.join(", ");
+    let axes = format!("name = \"load\"\ntasks = [{list}]\ncpus = [{list}]");
+    let long = SMALL.replace("name = \"load\"", &axes);
+    assert_ne!(long, SMALL);
+    let report = read("many", "many.toml", long.as_bytes(), &registry).unwrap_err();
+    assert!(report.plain().contains("points, and 100000 are the most"), "{}", report.plain());
 }
 
 #[test]
@@ -236,8 +326,9 @@ fn more_sets_keep_those_that_are_there() {
         code: None,
         interrupt: None,
         progress: None,
+        damaged: None,
     };
-    let more = runner.run(&runner.plan(&[])).unwrap();
+    let more = runner.run(&runner.plan(&[]).unwrap()).unwrap();
     for (few, more) in few.grids.iter().zip(&more.grids) {
         for (few, more) in few.cells.iter().zip(&more.cells) {
             assert_eq!(few.rows[..], more.rows[..few.rows.len()]);
@@ -247,7 +338,7 @@ fn more_sets_keep_those_that_are_there() {
     // Another seed is another experiment.
     let other = Experiment { seed: experiment.seed + 1, ..experiment.clone() };
     let runner = Runner { experiment: &other, ..runner };
-    assert_ne!(runner.run(&runner.plan(&[])).unwrap(), more);
+    assert_ne!(runner.run(&runner.plan(&[]).unwrap()).unwrap(), more);
 }
 
 #[test]
@@ -305,8 +396,9 @@ fn claims_are_judged_and_figures_choose_grids() {
         code: None,
         interrupt: None,
         progress: None,
+        damaged: None,
     };
-    let only = runner.plan(&[3]);
+    let only = runner.plan(&[3]).unwrap();
     assert_eq!((only.grids.as_slice(), only.units()), ([1].as_slice(), 6));
 }
 
@@ -488,9 +580,10 @@ fn other_code_has_other_units() {
             code,
             interrupt: None,
             progress: None,
+            damaged: None,
         };
-        let listed = runner.listed(&runner.plan(&[]));
-        listed.into_iter().map(|unit| unit.name).collect::<Vec<_>>()
+        let plan = runner.plan(&[]).unwrap();
+        runner.listed(&plan).map(|unit| unit.name).collect::<Vec<_>>()
     };
     assert_eq!(names(Some("one")), names(Some("one")));
     for other in [None, Some("two")] {

@@ -9,12 +9,14 @@ use layland_lab::{
     FigureKind, LabError, Origin, Runner, SCHEMA, curves, figure_pdf, figure_svg, judge, packaged,
     parse_horizon, table_text,
 };
-use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ffi::CString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// A grid of parameters, and what is measured at each of its points.
 #[pyclass(frozen, module = "layland._layland")]
@@ -233,12 +235,17 @@ impl Experiment {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build();
         let pool = pool.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let reached = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let shards = Arc::new(Mutex::new(BTreeSet::new()));
+        let found = Arc::clone(&shards);
         let (experiment, stopped, told) =
             (Arc::clone(&self.experiment), Arc::clone(&stop), Arc::clone(&reached));
         let work = move || {
             let tell = |progress: layland_lab::Progress| {
                 told.1.store(progress.units, Ordering::Relaxed);
                 told.0.fetch_max(progress.done, Ordering::Relaxed);
+            };
+            let damaged = |shard: &Path| {
+                found.lock().expect("no thread panics with it").insert(shard.to_owned());
             };
             let runner = Runner {
                 experiment: &experiment,
@@ -248,8 +255,9 @@ impl Experiment {
                 folder: &folder,
                 interrupt: Some(&stopped.stopped),
                 progress: Some(&tell),
+                damaged: Some(&damaged),
             };
-            let plan = runner.plan(&figures);
+            let plan = runner.plan(&figures)?;
             pool.install(|| runner.run(&plan))
         };
         let tell = |py: Python<'_>| match &progress {
@@ -262,6 +270,11 @@ impl Experiment {
         };
         let ran = interruptible(py, &stop, tell, work)?;
         let results = ran.map_err(|error| failed(py, &error))?;
+        for shard in shards.lock().expect("no thread panics with it").iter() {
+            let text = format!("{} is damaged: its unit was measured again", shard.display());
+            let text = CString::new(text).unwrap_or_default();
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+        }
         Ok(Results { experiment: Arc::clone(&self.experiment), results })
     }
 }

@@ -94,6 +94,15 @@ impl Decoder<'_> {
         places: &BTreeMap<String, Span>,
         seed: u64,
     ) {
+        // Points are a product of lists, and short lists make more points than memory holds.
+        const MOST_POINTS: usize = 100_000;
+        if grid.points() > MOST_POINTS {
+            let message =
+                format!("the grid has {} points, and {MOST_POINTS} are the most", grid.points());
+            let help = "shorten a list of parameters, or make several grids";
+            self.reader.error("layland::lab::invalid", section.span.clone(), message, "here", help);
+            return;
+        }
         for cell in grid.cells() {
             if let Err((name, reason)) = cell.parameters.source(seed) {
                 let place = name.and_then(|name| places.get(name)).unwrap_or(&section.span);

@@ -1,6 +1,6 @@
 //! The packaged experiments, and the units of one.
 
-use super::{Chosen, Which, names};
+use super::{Chosen, Which, failed, names};
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::terminal;
 use layland_lab::packaged;
@@ -47,12 +47,13 @@ pub(super) fn list(as_json: bool) -> Outcome {
 pub(super) fn units(registry: &Registry, which: &Which, as_json: bool) -> Outcome {
     let chosen = Chosen::of(registry, which)?;
     let runner = chosen.runner(registry);
-    let listed = runner.listed(&runner.plan(&chosen.figures));
-    let done = listed.iter().filter(|unit| unit.is_done).count();
+    let plan = runner.plan(&chosen.figures).map_err(failed)?;
+    let mut done = 0;
     if as_json {
-        let units: Vec<serde_json::Value> = listed
-            .iter()
+        let units: Vec<serde_json::Value> = runner
+            .listed(&plan)
             .map(|unit| {
+                done += usize::from(unit.is_done);
                 json!({
                     "name": unit.name,
                     "grid": unit.grid,
@@ -73,16 +74,21 @@ pub(super) fn units(registry: &Registry, which: &Which, as_json: bool) -> Outcom
         terminal::result(&format!("{document:#}\n"))?;
         return Ok(Exit::Yes);
     }
-    let mut text = String::new();
-    for unit in &listed {
+    let mut out = terminal::Results::default();
+    for unit in runner.listed(&plan) {
+        done += usize::from(unit.is_done);
         let state = if unit.is_done { "done" } else { "missing" };
         let at: Vec<String> = unit.at.iter().map(|(axis, at)| format!(" {axis}={at}")).collect();
         let (from, last) = (unit.sets.start, unit.sets.end - 1);
         let (name, grid) = (&unit.name, &unit.grid);
-        text += &format!("{name}  {state:7}  {grid}{} sets={from}..={last}\n", at.concat());
+        let line = format!("{name}  {state:7}  {grid}{} sets={from}..={last}\n", at.concat());
+        out.write(line.as_bytes())?;
+        if out.is_unread() {
+            return Ok(Exit::Yes);
+        }
     }
-    terminal::result(&text)?;
-    let (all, folder) = (listed.len(), chosen.folder.display());
+    out.flush()?;
+    let (all, folder) = (plan.units(), chosen.folder.display());
     terminal::talk(&format!("{done} of {all} units are measured in {folder}"));
     Ok(Exit::Yes)
 }

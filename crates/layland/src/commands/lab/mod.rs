@@ -221,6 +221,7 @@ impl Chosen {
             folder: &self.folder,
             interrupt: None,
             progress: None,
+            damaged: None,
         }
     }
 }
@@ -261,9 +262,13 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     let interrupt = interrupt::listen();
     let show = Show::new(args.quiet || args.json);
     let tell = |progress: Progress| show.tell(progress);
-    let runner =
-        Runner { interrupt: Some(interrupt), progress: Some(&tell), ..chosen.runner(registry) };
-    let plan = runner.plan(figures);
+    let runner = Runner {
+        interrupt: Some(interrupt),
+        progress: Some(&tell),
+        damaged: Some(&warn_of_damage),
+        ..chosen.runner(registry)
+    };
+    let plan = runner.plan(figures).map_err(failed)?;
     let measure = || runner.run(&plan);
     let results = threads::on(args.threads, measure)?.map_err(failed)?;
     show.end();
@@ -356,7 +361,15 @@ fn failed(error: LabError) -> Failure {
         LabError::Write { .. } | LabError::Parquet(_) => Failure::refused(error.to_string()),
         LabError::Draw { .. } | LabError::Simulate { .. } => Failure::input(error.to_string()),
         LabError::NoUnit { .. } => Failure::usage(error.to_string()),
+        LabError::TooManyUnits { .. } => Failure::input(error.to_string())
+            .help("raise `block`, or ask for fewer `sets` or points"),
     }
+}
+
+/// A shard was changed after it was written: by a disk, a copy or a hand.
+fn warn_of_damage(shard: &Path) {
+    let message = format!("{} is damaged: its unit is measured again", shard.display());
+    terminal::warn(&message, None);
 }
 
 fn as_json(

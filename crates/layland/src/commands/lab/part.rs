@@ -1,6 +1,6 @@
 //! One part of an experiment, for one of several processes that share a folder.
 
-use super::{Chosen, ExperimentArgs, Show, failed};
+use super::{Chosen, ExperimentArgs, Show, failed, warn_of_damage};
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::{interrupt, terminal, threads};
 use layland_lab::{Part, Progress, Runner};
@@ -19,9 +19,10 @@ pub(super) fn run(
     let runner = Runner {
         interrupt: Some(interrupt::listen()),
         progress: Some(&tell),
+        damaged: Some(&warn_of_damage),
         ..chosen.runner(registry)
     };
-    let plan = runner.plan(&chosen.figures);
+    let plan = runner.plan(&chosen.figures).map_err(failed)?;
     let measure = || runner.run_part(&plan, part, args.until_done);
     let Progress { done, units, .. } = threads::on(args.threads, measure)?.map_err(failed)?;
     show.end();
