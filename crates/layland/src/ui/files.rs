@@ -1,6 +1,7 @@
 //! Files that are whole or not there: what a command writes is written beside its place and then renamed.
 //!
-//! So a full disk, a crash or an interrupt leaves what was there. What is no plain file (a pipe, a terminal,
+//! So a full disk, a crash or an interrupt leaves what was there. On Linux the new file has no name before it is whole
+//! (`O_TMPFILE`), so that not even SIGKILL leaves a part of one; a file system without such files gets a hidden one. What is no plain file (a pipe, a terminal,
 //! `/dev/full`) is written as it comes, and so is a file in a folder that takes no new ones.
 
 use super::exit::Failure;
@@ -15,7 +16,7 @@ pub(crate) const LARGEST_TRACE: u64 = 1 << 30;
 /// Writes a file, or standard output for `-`.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if path == Path::new("-") {
-        return terminal::result(&String::from_utf8_lossy(bytes));
+        return terminal::write_result(|out| out.write_all(bytes));
     }
     let mut file = NewFile::create(path)?;
     file.write_all(bytes).map_err(|error| failed(path, &error))?;
@@ -75,8 +76,16 @@ pub(crate) struct NewFile {
     out: Option<BufWriter<File>>,
     /// What the user calls it.
     name: PathBuf,
-    /// Where it is written, and where it belongs; none if it is written in its place.
-    beside: Option<(PathBuf, PathBuf)>,
+    /// Where it belongs; none if it is written in its place.
+    beside: Option<Beside>,
+}
+
+/// A file that is not yet where it belongs.
+struct Beside {
+    /// Its name until then. A file without a name gets it when it is whole.
+    part: PathBuf,
+    has_name: bool,
+    place: PathBuf,
 }
 
 /// Why a file is not written.
@@ -111,13 +120,21 @@ impl NewFile {
         let part = place.with_file_name(part);
         // What a process of the same number has left behind belongs to nobody.
         let _ = std::fs::remove_file(&part);
-        match OpenOptions::new().write(true).create_new(true).open(&part) {
-            Ok(file) => {
+        let new = match nameless(&place) {
+            Some(file) => Ok((file, false)),
+            None => {
+                let new = OpenOptions::new().write(true).create_new(true).open(&part);
+                new.map(|file| (file, true))
+            }
+        };
+        match new {
+            Ok((file, has_name)) => {
                 if let Some(old) = &old {
                     keep_rights(&file, old);
                 }
                 let out = Some(BufWriter::new(file));
-                Ok(NewFile { out, name: path.to_owned(), beside: Some((part, place)) })
+                let beside = Some(Beside { part, has_name, place });
+                Ok(NewFile { out, name: path.to_owned(), beside })
             }
             // The folder takes no new file; the file itself may be writable.
             Err(error) if error.kind() == ErrorKind::PermissionDenied && old.is_some() => {
@@ -135,11 +152,15 @@ impl NewFile {
     fn close(&mut self) -> std::io::Result<()> {
         let Some(out) = self.out.take() else { return Ok(()) };
         let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        let Some((part, place)) = &self.beside else { return Ok(()) };
+        let Some(beside) = &mut self.beside else { return Ok(()) };
         // Some file systems find out only now that the disk is full.
         file.sync_all()?;
+        if !beside.has_name {
+            name(&file, &beside.part)?;
+            beside.has_name = true;
+        }
         drop(file);
-        std::fs::rename(part, place)?;
+        std::fs::rename(&beside.part, &beside.place)?;
         self.beside = None;
         Ok(())
     }
@@ -159,11 +180,42 @@ impl Write for NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if let Some((part, _)) = &self.beside {
+        if let Some(Beside { part, has_name: true, .. }) = &self.beside {
             // Nothing more can be done about a file that cannot be removed either.
             let _ = std::fs::remove_file(part);
         }
     }
+}
+
+/// A file without a name in the folder of a place, if the file system has such files and they can be named later.
+#[cfg(target_os = "linux")]
+fn nameless(place: &Path) -> Option<File> {
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    let folder = place.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    // A name comes by way of /proc, which not every container has.
+    let can_be_named = Path::new("/proc/self/fd").is_dir();
+    can_be_named
+        .then(|| openat(CWD, folder, flags, Mode::from_raw_mode(0o666)).ok().map(File::from))?
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &Path) -> Option<File> {
+    None
+}
+
+/// Gives a file without a name one.
+#[cfg(target_os = "linux")]
+fn name(file: &File, path: &Path) -> std::io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd;
+    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, link, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn name(_: &File, _: &Path) -> std::io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 /// The file that a path names in the end, through links, whether or not it exists.
@@ -229,6 +281,10 @@ mod tests {
         file.write_all(b"{ half").unwrap();
         file.flush().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+        // Whatever kills the program now leaves no part of a file.
+        if nameless(&path).is_some() {
+            assert_eq!(names(&folder), ["keep.json"]);
+        }
         drop(file);
         assert_eq!(names(&folder), ["keep.json"]);
         write(&path, b"new").unwrap();

@@ -13,6 +13,12 @@ use layland_trace::Labels;
 use layland_trace::json::JsonWriter;
 use std::path::{Path, PathBuf};
 
+/// Says after an interrupt what is still written: that simulates once more what was simulated, and can take as long.
+pub(super) fn say_what_goes_on(path: &Path) {
+    let path = path.display();
+    terminal::talk(&format!("interrupted: writing {path} up to there; Ctrl-C again leaves it out"));
+}
+
 impl Comparison<'_> {
     /// Writes a file, or one for each policy.
     pub(super) fn write(&self, output: &Output) -> Result<(), Failure> {
@@ -23,6 +29,9 @@ impl Comparison<'_> {
         for policy in &self.policies {
             let Ok(ran) = &policy.result else { continue };
             let path = named(&output.path, several.then_some(policy.spec.as_str()));
+            if ran.outcome.interrupted {
+                say_what_goes_on(&path);
+            }
             let written = match output.kind {
                 FileKind::Json => self.write_trace(&path, ran)?,
                 FileKind::Export(export) => self.export(export, &path, policy, ran)?,

@@ -1,6 +1,7 @@
 //! `layland sim -o FILE.html`: all policies in one report.
 
 use super::comparison::{Comparison, Ran, Simulated};
+use super::files::say_what_goes_on;
 use crate::ui::exit::Failure;
 use crate::ui::{playground, report, terminal};
 use layland_config::to_toml;
@@ -83,6 +84,9 @@ impl Recorder for Part {
 
 impl Comparison<'_> {
     pub(super) fn write_report(&self, path: &Path) -> Result<(), Failure> {
+        if self.ran().any(|ran| ran.outcome.interrupted) {
+            say_what_goes_on(path);
+        }
         let Some(report) = self.report()? else {
             terminal::warn(&format!("interrupted: {} is not written", path.display()), None);
             return Ok(());
