@@ -6,26 +6,24 @@
 //! | what | how |
 //! |---|---|
 //! | CPUs and clusters | the groups of the policy's rule |
-//! | which tasks come first (`edf-us`, `fpedf`, `edf-k`, `rm-us`) | the class of the rule; bounds that are about another class say nothing |
+//! | which tasks come first (`edf-us`, `fpedf`, `edf-k`, `rm-us`) | the class of the rule; bounds of another say nothing |
 //! | priorities found by a search (`smc`, `amc`) | those of each CPU, under which the test of the search is asked |
 //! | pieces (`cd`, `edf-wm`) | on their CPUs, each with its share of the WCET; a piece without laxity stays one |
 //! | the reduction tree (`run`), the quasi-partition (`qps`) | the clients of each server |
 //!
-//! Lengths that follow from WCETs are budgets, and grow with them: those of servers and pieces, non-preemptive segments,
-//! rates, slices (`pt`), zero-slack instants (`zss`), virtual deadlines (`edf-vd`), job priorities (`plrs`, `ocbp`) and
-//! priority points (`g-fl`, `c-fl`).
+//! Lengths that follow from WCETs are budgets, and grow with them: those of servers and pieces, non-preemptive
+//! segments, rates, slices (`pt`), zero-slack instants (`zss`), virtual deadlines (`edf-vd`), job priorities (`plrs`,
+//! `ocbp`) and priority points (`g-fl`, `c-fl`).
 
-use crate::Asked;
-use crate::margin::{between, grown};
 use crate::placed::{placed, placed_anew};
 use layland_analysis::mixed::{self, Orders};
 use layland_model::{
     Algorithm, CpuSet, Duration, JobOrder, Piece, Preemption, ScheduleRule, Service, Splitting,
-    System, TaskId, TaskMap,
+    System, TIME_LIMIT, TaskId, TaskMap,
 };
 use layland_offline::{Client, Clients};
 use layland_policy::fair::{qps, run};
-use layland_policy::{PolicyOptions, Refusal, SystemRefusal};
+use layland_policy::{PolicyInfo, PolicyOptions, Refusal, SystemRefusal};
 use std::collections::BTreeMap;
 
 /// The decisions for a system.
@@ -49,13 +47,17 @@ enum Tree {
 
 impl<'s> Kept<'s> {
     /// The decisions of a policy for a system; none if it refuses the system.
-    pub(crate) fn of(asked: &Asked<'_, '_>, system: &'s System) -> Option<Kept<'s>> {
-        let policy = asked.info.build(system, &asked.options.for_its_rule()).ok()?;
-        let (rule, algorithm) = (policy.rule(), asked.info.algorithm(&asked.options));
+    pub(crate) fn of(
+        info: &PolicyInfo,
+        given: &PolicyOptions,
+        system: &'s System,
+    ) -> Option<Kept<'s>> {
+        let policy = info.build(system, &given.for_its_rule()).ok()?;
+        let (rule, algorithm) = (policy.rule(), info.algorithm(given));
         let orders = mixed::orders(&placed(system, &rule), algorithm);
-        let (tree, options) = match named(algorithm, system, &asked.options) {
+        let (tree, options) = match named(algorithm, system, given) {
             Some((tree, options)) => (Some(tree), options),
-            None => (None, asked.options.clone()),
+            None => (None, given.clone()),
         };
         Some(Kept { system, algorithm, rule, options, tree, orders })
     }
@@ -92,7 +94,7 @@ impl<'s> Kept<'s> {
     /// If that is no rule of the policy: its refusal.
     pub(crate) fn rule_for(
         &self,
-        asked: &Asked<'_, '_>,
+        info: &PolicyInfo,
         scaled: &System,
     ) -> Result<ScheduleRule, SystemRefusal> {
         let mut rule = self.rule.clone();
@@ -132,7 +134,7 @@ impl<'s> Kept<'s> {
             ScheduleRule::MixedCriticality { .. } => {
                 let there = placed(scaled, &self.rule);
                 let options = self.options.without(&["fit", "sort"]).for_its_rule();
-                return Ok(asked.info.build(&there, &options)?.rule());
+                return Ok(info.build(&there, &options)?.rule());
             }
             ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
@@ -141,7 +143,7 @@ impl<'s> Kept<'s> {
             | ScheduleRule::Weak { .. }
             | ScheduleRule::Strong { .. }
             | ScheduleRule::None => {
-                let policy = asked.info.build(scaled, &self.options.for_its_rule())?;
+                let policy = info.build(scaled, &self.options.for_its_rule())?;
                 let tree = self.tree.as_ref();
                 let other = || named(self.algorithm, scaled, &self.options).map(|(tree, _)| tree);
                 if tree.is_some() && tree != other().as_ref() {
@@ -156,12 +158,17 @@ impl<'s> Kept<'s> {
 
     /// True if bounds about the algorithm itself are about these decisions, too: they are not about another class of
     /// tasks that come first.
-    pub(crate) fn is_of_the_algorithm(&self, asked: &Asked<'_, '_>, scaled: &System) -> bool {
+    pub(crate) fn is_of_the_algorithm(
+        &self,
+        info: &PolicyInfo,
+        given: &PolicyOptions,
+        scaled: &System,
+    ) -> bool {
         let ScheduleRule::HighestFirst { order: JobOrder::TopFirst { top, .. }, .. } = &self.rule
         else {
             return true;
         };
-        let anew = asked.info.build(scaled, &asked.options.for_its_rule());
+        let anew = info.build(scaled, &given.for_its_rule());
         let class_of = |rule: &ScheduleRule| {
             let ScheduleRule::HighestFirst { order: JobOrder::TopFirst { top, .. }, .. } = rule
             else {
@@ -171,6 +178,28 @@ impl<'s> Kept<'s> {
         };
         anew.is_ok_and(|policy| class_of(&policy.rule()).as_ref() == Some(top))
     }
+}
+
+/// Segments that divide a WCET as others divided another: each ends at the same share of it, rounded up. What would be
+/// empty is left out.
+pub(crate) fn between(segments: &mut Box<[Service]>, before: Service, after: Service) {
+    let (mut end, mut last) = (0, 0);
+    let mut scaled = Vec::with_capacity(segments.len());
+    for segment in segments.iter() {
+        end += segment.ns();
+        let ends = grown(end, after.ns(), before.ns());
+        if ends > last {
+            scaled.push(Service::from_ns(ends - last));
+        }
+        last = ends;
+    }
+    *segments = scaled.into();
+}
+
+/// A length times `by / of`, rounded up.
+pub(crate) fn grown(length: i64, by: i64, of: i64) -> i64 {
+    let (part, of) = (i128::from(length) * i128::from(by), i128::from(of.max(1)));
+    i64::try_from((part + of - 1) / of).map_or(TIME_LIMIT, |ns| ns.min(TIME_LIMIT))
 }
 
 /// The pieces of a task with other WCETs: each ends at the same share of the WCET, rounded up.

@@ -459,7 +459,7 @@ pub(crate) fn verdict<'a>(
         without_affinities: None,
     };
     let rule = match kept {
-        Some(kept) => kept.rule_for(asked, system),
+        Some(kept) => kept.rule_for(asked.info, system),
         None => {
             let built = asked.info.build(system, &asked.options.for_its_rule());
             built.map(|policy| policy.rule())
@@ -535,7 +535,8 @@ pub(crate) fn verdict<'a>(
     // Who comes first, and when jobs count as due, was decided by the WCETs without what is added.
     let has_other_classes =
         matches!(algorithm, Algorithm::TopFirst(_) | Algorithm::FairLateness) && inflated.is_some();
-    let is_other = kept.is_some_and(|kept| !kept.is_of_the_algorithm(asked, system));
+    let is_other =
+        kept.is_some_and(|kept| !kept.is_of_the_algorithm(asked.info, &asked.options, system));
     let theory = if has_other_classes || is_other { Vec::new() } else { theory };
     let analysed = match inflated {
         Some(Inflated { system, tasks }) => {

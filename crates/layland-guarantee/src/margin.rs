@@ -1,6 +1,6 @@
 //! The distance to the limit: by which factor all WCETs could grow, or would have to shrink.
 
-use crate::kept::{Kept, late_first};
+use crate::kept::{Kept, between, late_first};
 use crate::memo::Memo;
 use crate::placed::placed;
 use crate::{Asked, AssessOptions, BoundsBy, Effort, Findings, More, Wanted, verdict};
@@ -67,7 +67,7 @@ pub(crate) fn margin(
     options: &AssessOptions,
     now: Verdict,
 ) -> Option<Margin> {
-    let kept = Kept::of(policy, system)?;
+    let kept = Kept::of(policy.info, &policy.options, system)?;
     let options = options.for_another_system();
     let assessed = |thousandths: i64, kept: Option<&Kept<'_>>| {
         verdict(policy, Cow::Owned(scaled(system, thousandths)), &options, kept)
@@ -119,7 +119,7 @@ pub fn verdict_at(
     let (info, policy_options) = registry.parse(spec)?;
     let memo = Memo::default();
     let policy = Asked { spec, info, options: policy_options, memo: &memo };
-    let Some(kept) = Kept::of(&policy, system) else { return Ok(Verdict::No) };
+    let Some(kept) = Kept::of(policy.info, &policy.options, system) else { return Ok(Verdict::No) };
     let options = AssessOptions { effort, ..AssessOptions::default() }.for_another_system();
     let scaled = Cow::Owned(scaled(system, thousandths));
     Ok(verdict(&policy, scaled, &options, Some(&kept)).verdict)
@@ -141,7 +141,7 @@ fn stop(
         let cpus = None;
         return Stop { task: refusal.task, cpus, test: by, reason: refusal.answer.reason };
     }
-    let rule = kept.rule_for(policy, next).unwrap_or_default();
+    let rule = kept.rule_for(policy.info, next).unwrap_or_default();
     let there = placed(next, &rule);
     let said = found.said.iter().find(|said| Some(said.test.name) == by);
     let finding = said.map(|said| &*said.finding);
@@ -176,28 +176,6 @@ fn stop(
     let is_whole = |cpus: &CpuSet| task.is_none() && *cpus == next.platform.all_cpus();
     let cpus = cpus.filter(|cpus| !is_whole(cpus));
     Stop { task, cpus, test: by, reason: reason.describe(next) }
-}
-
-/// Segments that divide a WCET as others divided another: each ends at the same share of it, rounded up. What would be
-/// empty is left out.
-pub(crate) fn between(segments: &mut Box<[Service]>, before: Service, after: Service) {
-    let (mut end, mut last) = (0, 0);
-    let mut scaled = Vec::with_capacity(segments.len());
-    for segment in segments.iter() {
-        end += segment.ns();
-        let ends = grown(end, after.ns(), before.ns());
-        if ends > last {
-            scaled.push(Service::from_ns(ends - last));
-        }
-        last = ends;
-    }
-    *segments = scaled.into();
-}
-
-/// A length times `by / of`, rounded up.
-pub(crate) fn grown(length: i64, by: i64, of: i64) -> i64 {
-    let (part, of) = (i128::from(length) * i128::from(by), i128::from(of.max(1)));
-    i64::try_from((part + of - 1) / of).map_or(TIME_LIMIT, |ns| ns.min(TIME_LIMIT))
 }
 
 /// The steps with everything that is executed scaled. Suspensions stay: no CPU has a part in them.

@@ -1,14 +1,14 @@
 //! A partition of the tasks on which fixed priorities meet every deadline on each CPU.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, or by a curve, (2) `C_i <= D_i`, (3) WCETs are kept,
-//! (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system runs, (7) for given priorities:
-//! there are some. Affinities are respected.
+//! (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system runs, (7) for given
+//! priorities: there are some. Affinities are respected.
 //!
 //! A CPU takes a task if then every response time is within its deadline, which is exact. The steps:
 //!
 //! 1. each packing heuristic with that test;
-//! 2. exhaustive search, tasks by decreasing density, of at most [`NODES`] tests of a CPU: **exact** when it ends. Of CPUs
-//!    without a task that all tasks may use alike the lowest stands for all. With one task fewer no response time
+//! 2. exhaustive search, tasks by decreasing density, of at most [`NODES`] tests of a CPU: **exact** when it ends. Of
+//!    CPUs without a task that all tasks may use alike the lowest stands for all. With one task fewer no response time
 //!    grows, so that a CPU that is overfull stays so.
 
 use crate::Assumption::{self, *};

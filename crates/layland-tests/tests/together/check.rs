@@ -1,6 +1,8 @@
 //! `layland-guarantee` against simulation: for every policy of the registry, what is guaranteed does not
 //! miss, what is refuted does, and no bound is exceeded.
 //!
+//! Long because each kind of answer is held against what policies do.
+//!
 //! A longer run: `CASES=100000 cargo test --release -p layland-tests --test together check`.
 
 use layland_analysis::Verdict;
@@ -215,8 +217,8 @@ fn tied(system: &System, spec: &str) -> Option<System> {
     Some(tied)
 }
 
-/// For every policy: the test accepts the factor in what the policy decides for the set as it is, and not the next step;
-/// and if tasks are tied to the CPUs that it gives them, a set in a file says the same.
+/// For every policy: the test accepts the factor in what the policy decides for the set as it is, and not the next
+/// step; and if tasks are tied to the CPUs that it gives them, a set in a file says the same.
 #[test]
 fn the_margin_is_that_of_what_runs() {
     let inputs = systems(2..4, 6, 20..95, Deadlines::Constrained);

@@ -1,4 +1,6 @@
 //! The answer as text: a table of the policies, the bounds of the tasks, and why.
+//!
+//! Long because every part of the answer has its lines here, in the order in which they are printed.
 
 use super::args::CheckArgs;
 use super::chains;
