@@ -133,6 +133,8 @@ class Task:
                 need(section[1] > 0, f"a section of {self.name} is empty")
         need(not open_sections, f"{self.name} keeps a lock")
         need(not self.has_steps or self.by_level == [done] * len(self.by_level), f"{self.name} has another WCET")
+        # A job that only runs is one without steps.
+        self.has_steps = any(step.split()[0] != "run" for step in steps or ())
 
     def longest_execution(self, model, levels):
         if model is None:
