@@ -223,7 +223,8 @@ pub struct ResponseTest {
     pub title: &'static str,
     /// The algorithms that the bounds are about.
     pub algorithms: &'static [Algorithm],
-    /// [`TestKind::Exact`]: the bounds are reached if the releases coincide that the parameters allow.
+    /// [`TestKind::Exact`]: the bounds are reached if the releases coincide that the parameters allow; those of
+    /// [`run_by_rank_unchecked`](Self::run_by_rank_unchecked), where that has some.
     pub kind: TestKind,
     /// What it assumes, in the order in which it numbers them.
     pub assumptions: &'static [Assumption],
@@ -231,6 +232,9 @@ pub struct ResponseTest {
     pub citations: &'static [&'static Citation],
     /// The analysis, for a system that keeps the assumptions.
     pub(crate) bound: fn(&System) -> TaskMap<Option<ResponseBound>>,
+    /// What is reached where jobs that the algorithm has as equals go by rank, if ties change something: the bounds are
+    /// of any rule of ties then.
+    pub(crate) by_rank: Option<fn(&System) -> Bounds>,
 }
 
 impl ResponseTest {
@@ -261,6 +265,17 @@ impl ResponseTest {
     pub fn run_unchecked(&self, system: &System) -> TaskMap<Option<ResponseBound>> {
         (self.bound)(system)
     }
+
+    /// Whether it matters who comes first of jobs that the algorithm has as equals.
+    pub fn depends_on_ties(&self) -> bool {
+        self.by_rank.is_some()
+    }
+
+    /// The longest response times where jobs that the algorithm has as equals go by rank, then by id, as the policies
+    /// have it. A bound of [`run`](Self::run) that is no larger is reached. None if ties change nothing.
+    pub fn run_by_rank_unchecked(&self, system: &System) -> Option<TaskMap<Option<ResponseBound>>> {
+        self.by_rank.map(|bound| bound(system))
+    }
 }
 
 /// A sufficient test for some algorithms together with the response bounds that it decides by: the names of the
@@ -289,6 +304,7 @@ macro_rules! test_and_responses {
             assumptions: $assumptions,
             citations: $citations,
             bound: $bound,
+            by_rank: None,
         };
     };
 }

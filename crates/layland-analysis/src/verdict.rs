@@ -1,6 +1,6 @@
 //! The answer of a test: a verdict, and the numbers that explain it.
 
-use crate::fixed_point::Diverged;
+use crate::fixed_point::{Diverged, GaveUp};
 use layland_model::{
     CpuId, CpuSet, Duration, Piece, Rate, RateSum, System, TaskId, TaskMap, counted,
 };
@@ -237,7 +237,7 @@ pub enum Reason {
         placed: Option<bool>,
     },
     /// The computation was given up.
-    GaveUp(Diverged),
+    GaveUp(GaveUp),
     /// Something fails in a pattern of releases that the parameters of sporadic tasks allow, but
     /// that the offsets or the given releases of this system may exclude.
     PatternMayNotOccur,
@@ -354,7 +354,7 @@ impl Reason {
                 };
                 format!("a busy period has {}: {what}", counted(*jobs, "job"))
             }
-            Reason::GaveUp(diverged) => diverged.to_string(),
+            Reason::GaveUp(why) => why.to_string(),
             Reason::PatternMayNotOccur => "it fails if the worst releases coincide, which these \
                  offsets or release times may exclude"
                 .to_owned(),

@@ -2,7 +2,7 @@
 //! single tests.
 
 use layland_analysis::deadline::admission::{Limit, global, kernel, kernel_bandwidth};
-use layland_analysis::fixed_point::Diverged;
+use layland_analysis::fixed_point::{Diverged, GaveUp};
 use layland_analysis::uniprocessor::fixed_priority::{PriorityOrder, RTA, RTA_DM, response_bounds};
 use layland_analysis::{
     Assumption, Reason, Tardiness, Verdict, affinity, catalogue, global_edf, necessary,
@@ -147,7 +147,7 @@ fn what_is_given_up_is_unknown() {
     let mut half = System::new(1, vec![ns("a", 500_000_000, 1_000_000_000), ns("b", p, 2 * p)]);
     half.tasks[TaskId(1)].deadline = Duration::from_ns(2 * p - 1);
     let finding = catalogue::test("QPA").unwrap().run(&half).unwrap();
-    let gave_up = matches!(finding.reasons[..], [Reason::GaveUp(Diverged::OutOfSteps { .. })]);
+    let gave_up = matches!(finding.reasons[..], [Reason::GaveUp(GaveUp::OutOfSteps { .. })]);
     assert!(finding.verdict == Verdict::Unknown && gave_up, "{finding:?}");
 }
 

@@ -427,13 +427,44 @@ struct Seen<'a> {
     answers: Answers,
     bounds: Bounds,
     tells: &'static str,
+    /// Whether of two jobs that are due at once the one with the smaller rank goes first.
+    has_ties_by_rank: bool,
     known: Arc<Known<'a>>,
 }
 
 impl<'a> Seen<'a> {
     fn of(view: View<'a>, memo: &Memo<'a>) -> Seen<'a> {
         let View { algorithms, system, answers, bounds, tells } = view;
-        Seen { about: About::of(&algorithms), answers, bounds, tells, known: memo.of(system) }
+        Seen {
+            about: About::of(&algorithms),
+            answers,
+            bounds,
+            tells,
+            has_ties_by_rank: false,
+            known: memo.of(system),
+        }
+    }
+}
+
+/// Whether the jobs that a rule has as equals, being due at once, go by rank. Threads with servers, tasks that come
+/// first and pieces have rules of their own, and so has EDF where the running job goes on.
+fn has_ties_by_rank(rule: &ScheduleRule) -> bool {
+    match rule {
+        ScheduleRule::HighestFirst { order, .. } | ScheduleRule::Deferred { order, .. } => {
+            *order == JobOrder::Deadline
+        }
+        ScheduleRule::Served { .. }
+        | ScheduleRule::Locking(_)
+        | ScheduleRule::LeastLaxity { .. }
+        | ScheduleRule::Weak { .. }
+        | ScheduleRule::Strong { .. }
+        | ScheduleRule::Optimal { .. }
+        | ScheduleRule::Pfair { .. }
+        | ScheduleRule::Shares { .. }
+        | ScheduleRule::Allotted { .. }
+        | ScheduleRule::Split { .. }
+        | ScheduleRule::MixedCriticality { .. }
+        | ScheduleRule::None => false,
     }
 }
 
@@ -576,7 +607,10 @@ pub(crate) fn verdict<'a>(
             Err(why) => nothing_more = Some(why),
         }
     }
-    let views: Vec<Seen<'_>> = views.into_iter().map(|view| Seen::of(view, asked.memo)).collect();
+    let mut views: Vec<Seen<'_>> =
+        views.into_iter().map(|view| Seen::of(view, asked.memo)).collect();
+    views[0].has_ties_by_rank = has_ties_by_rank(&rule);
+    let views = views;
     let known = asked.memo.of(system.clone());
     // A policy may run with parameters (an order, instants, lists) that no sound analysis accepts.
     let uncovered = match &rule {
@@ -971,6 +1005,12 @@ fn bounds(
                 continue;
             }
             let Ok(responses) = seen.known.responses(at) else { continue };
+            // Where ties change what is reached, they have to go by rank for anything to be.
+            let has_ties = analysis.depends_on_ties();
+            let reached = match has_ties && seen.has_ties_by_rank && seen.bounds == Bounds::All {
+                true => seen.known.responses_by_rank(at).as_ref().ok().and_then(Option::as_ref),
+                false => None,
+            };
             let in_time = |(id, response): (TaskId, &Option<ResponseBound>)| {
                 let deadline = seen.known.system().tasks[id].deadline;
                 response.as_ref().is_some_and(|response| response.response <= deadline)
@@ -988,10 +1028,19 @@ fn bounds(
                 if !matches!(bound, Bound::Response { within: known, .. } if *known <= within) {
                     let by = analysis.name;
                     let kind = match seen.bounds {
-                        Bounds::All => analysis.kind,
-                        Bounds::Above | Bounds::Unserved | Bounds::InTime | Bounds::None => {
-                            TestKind::Sufficient
+                        Bounds::All if !has_ties => analysis.kind,
+                        Bounds::All
+                            if reached.is_some_and(|reached| {
+                                reached[response.task].as_ref() == Some(response)
+                            }) =>
+                        {
+                            analysis.kind
                         }
+                        Bounds::All
+                        | Bounds::Above
+                        | Bounds::Unserved
+                        | Bounds::InTime
+                        | Bounds::None => TestKind::Sufficient,
                     };
                     let per_level = response.per_level.clone();
                     *bound = Bound::Response { within, by, kind, per_level };

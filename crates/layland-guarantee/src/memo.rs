@@ -38,6 +38,7 @@ pub(crate) struct Known<'a> {
     tests: Answers<Arc<Stated>>,
     verdicts: Answers<Result<Verdict, Refusal>>,
     responses: Answers<Result<TaskMap<Option<ResponseBound>>, Refusal>>,
+    responses_by_rank: Answers<Result<Option<TaskMap<Option<ResponseBound>>>, Refusal>>,
     tardiness: Answers<Result<Tardiness, Refusal>>,
 }
 
@@ -84,6 +85,7 @@ impl<'a> Known<'a> {
             tests: Answers::new(catalogue::TESTS.len()),
             verdicts: Answers::new(catalogue::TESTS.len()),
             responses: Answers::new(catalogue::RESPONSES.len()),
+            responses_by_rank: Answers::new(catalogue::RESPONSES.len()),
             tardiness: Answers::new(catalogue::BOUNDS.len()),
         }
     }
@@ -138,6 +140,18 @@ impl<'a> Known<'a> {
         self.responses.get(at, || {
             self.keeps(analysis.assumptions, analysis.also_assumes())?;
             Ok(analysis.run_unchecked(&self.system))
+        })
+    }
+
+    /// The response times that an analysis finds where jobs that are equals go by rank; none if that changes nothing.
+    pub(crate) fn responses_by_rank(
+        &self,
+        at: usize,
+    ) -> &Result<Option<TaskMap<Option<ResponseBound>>>, Refusal> {
+        let analysis = &catalogue::RESPONSES[at];
+        self.responses_by_rank.get(at, || {
+            self.keeps(analysis.assumptions, analysis.also_assumes())?;
+            Ok(analysis.run_by_rank_unchecked(&self.system))
         })
     }
 

@@ -178,30 +178,23 @@ type State = (Vec<(Pending, i64)>, Option<usize>);
 
 /// The longest response time of each task of one CPU over all releases at least a period apart, of jobs that need their
 /// WCETs; or none if a job can be late. Tasks are in the order of their priorities, or `is_edf`. Deadlines are at most
-/// periods. Ties of deadlines are decided against each task in turn: the times are those of the worst order.
+/// periods. Ties of deadlines go to the smaller rank, then to the smaller id.
 pub fn longest_responses(system: &System, is_edf: bool, most: usize) -> Option<Option<Vec<i64>>> {
     let n = system.tasks.len();
     let mut longest = vec![0; n];
-    for loser in 0..n {
-        if !is_edf && loser > 0 {
-            break;
+    let first: State = (system.tasks.values().map(|task| (None, task.period.ns())).collect(), None);
+    let (mut seen, mut queue) = (BTreeSet::from([first.clone()]), VecDeque::from([first]));
+    while let Some(state) = queue.pop_front() {
+        if seen.len() > most {
+            return None;
         }
-        let first: State =
-            (system.tasks.values().map(|task| (None, task.period.ns())).collect(), None);
-        let (mut seen, mut queue) = (BTreeSet::from([first.clone()]), VecDeque::from([first]));
-        while let Some(state) = queue.pop_front() {
-            if seen.len() > most {
-                return None;
-            }
-            for releases in 0..1u32 << n {
-                let next = step(system, &state, releases, is_edf.then_some(loser), &mut longest);
-                match next {
-                    Step::Impossible => {}
-                    Step::Late => return Some(None),
-                    Step::To(next) => {
-                        if seen.insert(next.clone()) {
-                            queue.push_back(next);
-                        }
+        for releases in 0..1u32 << n {
+            match step(system, &state, releases, is_edf, &mut longest) {
+                Step::Impossible => {}
+                Step::Late => return Some(None),
+                Step::To(next) => {
+                    if seen.insert(next.clone()) {
+                        queue.push_back(next);
                     }
                 }
             }
@@ -221,7 +214,7 @@ fn step(
     system: &System,
     (tasks, ran): &State,
     releases: u32,
-    loser: Option<usize>,
+    is_edf: bool,
     longest: &mut [i64],
 ) -> Step {
     let parameters: Vec<_> = system.tasks.values().collect();
@@ -234,9 +227,9 @@ fn step(
             (*pending, *since) = (Some((0, 0, 0)), 0);
         }
     }
-    let key = |at: usize| match (loser, tasks[at].0) {
-        (Some(loser), Some((_, age, _))) => (parameters[at].deadline.ns() - age, at == loser, at),
-        (_, _) => (at as i64, false, at),
+    let key = |at: usize| match (is_edf, tasks[at].0) {
+        (true, Some((_, age, _))) => (parameters[at].deadline.ns() - age, parameters[at].rank, at),
+        (_, _) => (at as i64, 0, at),
     };
     let ready: Vec<usize> = (0..tasks.len()).filter(|&at| tasks[at].0.is_some()).collect();
     let first = ready.iter().copied().min_by_key(|&at| key(at));

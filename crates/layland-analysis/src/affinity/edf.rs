@@ -76,6 +76,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
     bound: |system| if_all(&bounds(system)),
+    by_rank: None,
 };
 
 /// The bounds, which rest on each other: all or none.

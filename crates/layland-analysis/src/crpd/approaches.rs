@@ -58,6 +58,7 @@ macro_rules! tests {
             bound: |system| {
                 fixed_priority::each_cpu(system, PriorityOrder::$order, Approach::$approach).1
             },
+            by_rank: None,
         };
     };
     ($($approach:ident, $name:literal, $what:literal, [$($cited:expr),*];

@@ -20,7 +20,7 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use super::reloads::{Approach, Cached, Reloads};
-use crate::fixed_point::Diverged;
+use crate::fixed_point::GaveUp;
 use crate::group::{Group, together};
 use crate::{Finding, Quantity, Reason, Scope, Verdict};
 use layland_model::{Duration, System, TIME_LIMIT};
@@ -89,12 +89,11 @@ impl<'t> Counted<'t> {
     }
 
     /// The end of the longest busy period.
-    fn busy_period(&self) -> Result<i64, Diverged> {
+    fn busy_period(&self) -> Result<i64, GaveUp> {
         let mut w = self.work(|_| 1);
         for _ in 0..STEPS {
             if w > TIME_LIMIT {
-                let [limit, reached] = [TIME_LIMIT, w].map(Duration::from_ns);
-                return Err(Diverged::Beyond { limit, reached });
+                return Err(GaveUp::OutOfRange { reached: Duration::from_ns(w) });
             }
             let next = self.work(|j| {
                 let T = self.tasks[j].period;
@@ -105,7 +104,7 @@ impl<'t> Counted<'t> {
             }
             w = next;
         }
-        Err(Diverged::OutOfSteps { reached: Duration::from_ns(w), steps: STEPS })
+        Err(GaveUp::OutOfSteps { reached: Duration::from_ns(w), steps: STEPS })
     }
 
     /// The last deadline before `t`, of jobs that arrive from 0 on as often as they can.
@@ -121,7 +120,7 @@ impl<'t> Counted<'t> {
     ///
     /// # Errors
     /// If the search is given up: the load with reloads is above 1, or nearly.
-    pub fn criterion(&self) -> Result<Demand, Diverged> {
+    pub fn criterion(&self) -> Result<Demand, GaveUp> {
         let w = self.busy_period()?;
         let least = self.tasks.iter().map(|task| task.deadline).min().unwrap_or(0);
         let Some(mut t) = self.last_deadline_before(w.saturating_add(1)) else {
@@ -144,7 +143,7 @@ impl<'t> Counted<'t> {
                 },
             };
         }
-        Err(Diverged::OutOfSteps { reached: Duration::from_ns(t), steps: STEPS })
+        Err(GaveUp::OutOfSteps { reached: Duration::from_ns(t), steps: STEPS })
     }
 }
 
@@ -166,7 +165,7 @@ pub(super) fn each_cpu(system: &System, approach: Approach) -> Finding {
                 let why = Reason::compared(what, scope, value, bound, false);
                 Finding::new(Verdict::Unknown, why)
             }
-            Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
+            Err(why) => Finding::new(Verdict::Unknown, Reason::GaveUp(why)),
         }
     };
     together(Group::affinities(system).iter().map(of_group))

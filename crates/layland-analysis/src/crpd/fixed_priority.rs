@@ -120,9 +120,10 @@ fn finding(group: &Group<'_>, tasks: &[Cached], responses: &[Result<i64, Unbound
             Err(Unbounded::Search(Diverged::Beyond { reached, .. })) => {
                 compared(task, reached.ns(), false).at_least()
             }
-            Err(Unbounded::Search(
-                diverged @ (Diverged::Overload | Diverged::OutOfSteps { .. }),
-            )) => Reason::GaveUp(diverged),
+            Err(Unbounded::Search(Diverged::Overload)) => {
+                Reason::NoBound(task.id, Diverged::Overload)
+            }
+            Err(Unbounded::Search(Diverged::GaveUp(why))) => Reason::GaveUp(why),
         };
         return Finding::new(Verdict::Unknown, why);
     }

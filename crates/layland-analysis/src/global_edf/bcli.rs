@@ -88,6 +88,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     assumptions: PAIRED,
     citations: &[&BERTOGNA_2009],
     bound: |system| super::responses_by_slacks(system, Group::clusters(system), slacks),
+    by_rank: None,
 };
 
 /// The slacks that the test finds, or the first task without one.

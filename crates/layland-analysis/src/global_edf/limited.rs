@@ -85,6 +85,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     assumptions: PAIRED,
     citations: &[&SUN_LIPARI, &BARUAH_2007],
     bound: |system| super::responses_by_slacks(system, Group::clusters(system), slacks),
+    by_rank: None,
 };
 
 /// The slacks that the test finds, or the first task without one.

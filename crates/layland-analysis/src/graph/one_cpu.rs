@@ -44,7 +44,7 @@ use crate::assumption::and;
 use crate::group::Group;
 use crate::test::test_and_responses;
 use crate::uniprocessor::edf::{self, BARUAH, ZHANG_BURNS};
-use crate::uniprocessor::edf_response::{self, SPURI};
+use crate::uniprocessor::edf_response::{self, SPURI, Ties};
 use crate::uniprocessor::fixed_priority::{LEHOCZKY, PriorityOrder, TINDELL, response_time};
 use crate::{
     Certify, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest, Scope,
@@ -100,11 +100,13 @@ pub const QPA_RESPONSES: ResponseTest = ResponseTest {
         }
         bounds
     },
+    by_rank: None,
 };
 
 /// The response bounds of the tasks of one CPU under EDF; none if the search finds none.
 pub(super) fn edf_bounds(group: &Group<'_>) -> Vec<ResponseBound> {
-    let found = edf_response::responses(&group.sporadic()).unwrap_or_default();
+    let found =
+        edf_response::responses(&group.sporadic(), Ties::Lost).ok().flatten().unwrap_or_default();
     let tasks = group.tasks.iter().zip(found);
     tasks.map(|(&(task, _), response)| ResponseBound::new(task, response)).collect()
 }

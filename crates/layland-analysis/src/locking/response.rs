@@ -120,10 +120,11 @@ pub(super) fn finding(tasks: &[Locker], responses: &[Response]) -> Finding {
             Err(Unbounded::Search(Diverged::Beyond { reached, .. })) => {
                 return failed(vec![within(task, reached.ns(), false).at_least()]);
             }
-            Err(Unbounded::Search(
-                diverged @ (Diverged::Overload | Diverged::OutOfSteps { .. }),
-            )) => {
-                return failed(vec![Reason::GaveUp(diverged)]);
+            Err(Unbounded::Search(Diverged::Overload)) => {
+                return failed(vec![Reason::NoBound(task.id, Diverged::Overload)]);
+            }
+            Err(Unbounded::Search(Diverged::GaveUp(why))) => {
+                return failed(vec![Reason::GaveUp(why)]);
             }
         }
     }

@@ -67,6 +67,7 @@ macro_rules! tests {
             assumptions: $assumptions,
             citations: $citations,
             bound: |system| $both(system, PriorityOrder::$order).1,
+            by_rank: None,
         };
     };
     ($name:literal, $title:literal, $protocols:tt, $assumptions:ident, $number:literal, $citations:expr, $certify:expr,

@@ -16,7 +16,7 @@
 
 use super::tasks::{Locker, by_cpu, resource_count};
 use crate::Assumption::*;
-use crate::fixed_point::{Diverged, MAX_STEPS};
+use crate::fixed_point::{GaveUp, MAX_STEPS};
 use crate::group::together;
 use crate::proof::{MOST, TOO_LONG};
 use crate::uniprocessor::edf::{Demand, compared, criterion, last_deadline_before};
@@ -76,13 +76,13 @@ pub enum Stacked {
 ///
 /// # Errors
 /// If the search is given up.
-pub fn demand_and_blocking(tasks: &[Locker]) -> Result<Stacked, Diverged> {
+pub fn demand_and_blocking(tasks: &[Locker]) -> Result<Stacked, GaveUp> {
     let plain: Vec<Sporadic> = tasks.iter().map(sporadic).collect();
     fits(&plain, |t| blocking(tasks, t))
 }
 
 /// The same with any blocking that is constant from each relative deadline to the next, and 0 from the last one on.
-pub(super) fn fits(plain: &[Sporadic], blocking: impl Fn(i64) -> i64) -> Result<Stacked, Diverged> {
+pub(super) fn fits(plain: &[Sporadic], blocking: impl Fn(i64) -> i64) -> Result<Stacked, GaveUp> {
     let needed =
         |t: i64| plain.iter().map(|task| task.demand(t)).fold(blocking(t), i64::saturating_add);
     let fails_by = match criterion(plain)? {
@@ -126,7 +126,7 @@ fn some_failure(
     plain: &[Sporadic],
     blocking: impl Fn(i64) -> i64,
     needed: impl Fn(i64) -> i64,
-) -> Result<Option<i64>, Diverged> {
+) -> Result<Option<i64>, GaveUp> {
     let mut deadlines: Vec<i64> = plain.iter().map(|task| task.deadline.ns()).collect();
     deadlines.sort_unstable();
     deadlines.dedup();
@@ -140,7 +140,7 @@ fn some_failure(
         while let Some(t) = next.filter(|&t| t >= from) {
             steps += 1;
             if steps > MAX_STEPS {
-                return Err(Diverged::OutOfSteps { reached: Duration::from_ns(t), steps });
+                return Err(GaveUp::OutOfSteps { reached: Duration::from_ns(t), steps });
             }
             let needed = needed(t);
             if needed > t {
@@ -213,7 +213,7 @@ fn finding(tasks: &[Locker]) -> Finding {
 }
 
 /// What the criterion says of a CPU.
-pub(super) fn said(cpu: CpuSet, found: Result<Stacked, Diverged>) -> Finding {
+pub(super) fn said(cpu: CpuSet, found: Result<Stacked, GaveUp>) -> Finding {
     said_of(
         cpu,
         found,
@@ -224,7 +224,7 @@ pub(super) fn said(cpu: CpuSet, found: Result<Stacked, Diverged>) -> Finding {
 /// The same of a sum with another name, and with what is said where it fits.
 pub(super) fn said_of(
     cpu: CpuSet,
-    found: Result<Stacked, Diverged>,
+    found: Result<Stacked, GaveUp>,
     (what, fits): (&'static str, &'static str),
 ) -> Finding {
     let number = |ns: i64| Quantity::of_ns(ns.into());
@@ -240,6 +240,6 @@ pub(super) fn said_of(
                 Reason::compared(what, scope, number(needed), number(t), false),
             )
         }
-        Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
+        Err(why) => Finding::new(Verdict::Unknown, Reason::GaveUp(why)),
     }
 }

@@ -111,10 +111,12 @@ fn unified(own: i64, D: i64, above: &[Locker], R: &[i64]) -> Response {
         let found = with_vector(own, limit, above, R, vector);
         match (found, &best) {
             (Ok(_), _) => best = found,
-            // The first reason is the one to show, until there is a bound.
+            // A vector that is not searched to the end may have a bound: then none is known.
+            (_, Err(Unbounded::Search(Diverged::GaveUp(_)))) => {}
             (Err(Unbounded::Search(Diverged::Beyond { reached, .. })), Err(_)) => {
                 best = Err(Unbounded::Search(Diverged::Beyond { limit: ns(D), reached }));
             }
+            (Err(Unbounded::Search(Diverged::GaveUp(_))), Err(_)) => best = found,
             (Err(_), _) => {}
         }
     };

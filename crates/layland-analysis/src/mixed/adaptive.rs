@@ -127,6 +127,7 @@ macro_rules! responses {
             assumptions: $assumptions,
             citations: CITATIONS,
             bound: |system| responses(system, |cpu| $bounds(&cpu.set)),
+            by_rank: None,
         };
     };
 }

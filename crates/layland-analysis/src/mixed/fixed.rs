@@ -119,6 +119,7 @@ macro_rules! responses {
             assumptions: PER_CPU,
             citations: CITATIONS,
             bound: |system| responses(system, $bounds),
+            by_rank: None,
         };
     };
 }

@@ -117,7 +117,7 @@ fn keeps(system: &System, order: PriorityOrder, tasks: &[TaskId]) -> Option<bool
         match response_time(task, &tasks[..at], task.deadline) {
             Ok(_) => {}
             Err(Diverged::Beyond { .. } | Diverged::Overload) => return Some(false),
-            Err(Diverged::OutOfSteps { .. }) => return None,
+            Err(Diverged::GaveUp(_)) => return None,
         }
     }
     Some(true)

@@ -18,7 +18,7 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use crate::Citation;
-use crate::fixed_point::{Diverged, least};
+use crate::fixed_point::{GaveUp, least_of_all};
 use crate::sporadic::Divisor;
 use crate::uniprocessor::edf::{Demand, qpa};
 use layland_model::{ArrivalCurve, Duration, Rate, RateSum, TIME_LIMIT, Task};
@@ -160,14 +160,12 @@ impl<'a> Demands<'a> {
     /// When the CPU idles at the latest: the least fixed point of `w = sum eta_i(w + J_i) C_i`. A demand that exceeds
     /// an interval of this length or more also exceeds one that is shorter by so much: what comes later comes by the
     /// curve as well, and all that came before is done.
-    fn busy_period(&self) -> Result<i64, Diverged> {
+    fn busy_period(&self) -> Result<i64, GaveUp> {
         let work = |w: i64| {
             let of_task = |tau: &Demanding| tau.arrivals.within(w + tau.J).saturating_mul(tau.C);
             self.0.iter().map(of_task).fold(0, i64::saturating_add)
         };
-        let found = least(Duration::from_ns(work(1)), Duration::from_ns(TIME_LIMIT), |w| {
-            Duration::from_ns(work(w.ns()))
-        });
+        let found = least_of_all(Duration::from_ns(work(1)), |w| Duration::from_ns(work(w.ns())));
         found.map(Duration::ns)
     }
 }
@@ -176,7 +174,7 @@ impl<'a> Demands<'a> {
 ///
 /// # Errors
 /// If the search is given up: where the load is exactly 1, the busy period may not end.
-pub(crate) fn criterion(tasks: &[&Task]) -> Result<Demand, Diverged> {
+pub(crate) fn criterion(tasks: &[&Task]) -> Result<Demand, GaveUp> {
     let mut U = RateSum::default();
     tasks.iter().for_each(|tau| U.add(&tau.utilization()));
     if !U.fits(&Rate::ZERO, &Rate::ONE) {

@@ -19,7 +19,7 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use crate::Assumption::*;
-use crate::fixed_point::{Diverged, MAX_STEPS};
+use crate::fixed_point::{GaveUp, MAX_STEPS};
 use crate::group::{Group, exact, together};
 use crate::necessary::load;
 use crate::proof::{MOST, TOO_LONG};
@@ -111,7 +111,7 @@ fn finding(group: &Group<'_>) -> Finding {
         return exact(group, false, reason);
     }
     match processor_demand(&tasks) {
-        Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
+        Err(why) => Finding::new(Verdict::Unknown, Reason::GaveUp(why)),
         Ok(Demand::Met) => exact(group, true, load_of(group, true)),
         Ok(Demand::Overload) => exact(group, false, load_of(group, false)),
         Ok(Demand::Exceeds { interval, demand }) => {
@@ -185,7 +185,7 @@ pub fn demand(tasks: &[&Task], t: Duration) -> Duration {
 /// # Errors
 /// If the search is given up, which takes a long busy period: a load of exactly 1, or nearly, with
 /// unrelated periods.
-pub fn processor_demand(tasks: &[&Task]) -> Result<Demand, Diverged> {
+pub fn processor_demand(tasks: &[&Task]) -> Result<Demand, GaveUp> {
     if have_bursts(tasks.iter().copied()) {
         return arrivals::criterion(tasks);
     }
@@ -193,7 +193,7 @@ pub fn processor_demand(tasks: &[&Task]) -> Result<Demand, Diverged> {
 }
 
 /// The criterion with deadlines shortened by the jitter; with each length and its demand as they are compared.
-fn shortened(tasks: &[&Task], compared: impl FnMut(i64, i64)) -> Result<Demand, Diverged> {
+fn shortened(tasks: &[&Task], compared: impl FnMut(i64, i64)) -> Result<Demand, GaveUp> {
     let shortened =
         |task: &&Task| Sporadic { deadline: task.deadline - task.jitter, ..Sporadic::from(*task) };
     let jitter = tasks.iter().any(|task| task.jitter > Duration::ZERO);
@@ -205,12 +205,12 @@ fn shortened(tasks: &[&Task], compared: impl FnMut(i64, i64)) -> Result<Demand, 
 ///
 /// # Errors
 /// As there.
-pub fn criterion(tasks: &[Sporadic]) -> Result<Demand, Diverged> {
+pub fn criterion(tasks: &[Sporadic]) -> Result<Demand, GaveUp> {
     decide(tasks, false, |_, _| {})
 }
 
 /// As there, with the intervals at which demands are compared, descending, and the demands.
-pub(crate) fn compared(tasks: &[Sporadic], each: impl FnMut(i64, i64)) -> Result<Demand, Diverged> {
+pub(crate) fn compared(tasks: &[Sporadic], each: impl FnMut(i64, i64)) -> Result<Demand, GaveUp> {
     decide(tasks, false, each)
 }
 
@@ -219,7 +219,7 @@ fn decide(
     tasks: &[Sporadic],
     jitter: bool,
     mut compared: impl FnMut(i64, i64),
-) -> Result<Demand, Diverged> {
+) -> Result<Demand, GaveUp> {
     // The utilizations sum to at most this many 2^-62, each rounded up.
     let above = load_above(tasks);
     if above > 1 << SHIFT && !at_most_one(tasks) {
@@ -230,17 +230,14 @@ fn decide(
     }
     let load_bound = load_bound(tasks, above);
     let busy_period = match jitter {
-        true => {
-            let reached = Duration::ZERO;
-            Err(Diverged::OutOfSteps { reached, steps: 0 })
-        }
+        true => Err(GaveUp::Endless),
         false => busy_period(tasks, load_bound),
     };
     let L = match (busy_period, load_bound) {
         (Ok(L_b), Some(L_a)) => L_b.min(L_a),
         (Ok(L_b), None) => L_b,
         (Err(_), Some(L_a)) => L_a,
-        (Err(diverged), None) => return Err(diverged),
+        (Err(why), None) => return Err(why),
     };
     let d_min = tasks.iter().map(|task| task.deadline.ns()).min().unwrap_or(0);
     let demand = |t| {
@@ -264,7 +261,7 @@ pub(super) fn qpa(
     d_min: i64,
     last_deadline_before: impl Fn(i64) -> Option<i64>,
     mut demand: impl FnMut(i64) -> i64,
-) -> Result<Demand, Diverged> {
+) -> Result<Demand, GaveUp> {
     let Some(mut t) = last_deadline_before(L) else { return Ok(Demand::Met) };
     for _ in 0..MAX_STEPS {
         let h = demand(t);
@@ -285,7 +282,7 @@ pub(super) fn qpa(
             },
         };
     }
-    Err(Diverged::OutOfSteps { reached: Duration::from_ns(t), steps: MAX_STEPS })
+    Err(GaveUp::OutOfSteps { reached: Duration::from_ns(t), steps: MAX_STEPS })
 }
 
 /// `max { k T_i + D_i < t }`.
@@ -301,14 +298,13 @@ pub(crate) fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
 
 /// `L_b`, the least fixed point of `w = sum ceil(w / T_i) C_i`, if it is at most the limit. Instead of dividing, it
 /// adds one job after the other that arrives before `w`.
-fn busy_period(tasks: &[Sporadic], limit: Option<i64>) -> Result<i64, Diverged> {
+fn busy_period(tasks: &[Sporadic], limit: Option<i64>) -> Result<i64, GaveUp> {
     let limit = limit.unwrap_or(TIME_LIMIT);
     let mut next: Vec<i64> = tasks.iter().map(|task| task.period.ns()).collect();
     let mut w = tasks.iter().map(|task| task.wcet.ns()).fold(0, i64::saturating_add);
     for _ in 0..MAX_STEPS {
         if w > limit {
-            let [limit, reached] = [limit, w].map(Duration::from_ns);
-            return Err(Diverged::Beyond { limit, reached });
+            return Err(GaveUp::OutOfRange { reached: Duration::from_ns(w) });
         }
         let mut more = 0i64;
         for (next, task) in next.iter_mut().zip(tasks) {
@@ -322,7 +318,7 @@ fn busy_period(tasks: &[Sporadic], limit: Option<i64>) -> Result<i64, Diverged> 
         }
         w += more;
     }
-    Err(Diverged::OutOfSteps { reached: Duration::from_ns(w), steps: MAX_STEPS })
+    Err(GaveUp::OutOfSteps { reached: Duration::from_ns(w), steps: MAX_STEPS })
 }
 
 /// `L_a = max(max(D_i - T_i), sum (T_i - D_i) u_i / (1 - U))`, rounded up; none if `U` is 1, or

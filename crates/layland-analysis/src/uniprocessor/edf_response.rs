@@ -1,5 +1,7 @@
-//! Response times of **EDF** on one CPU (Spuri 1996). **Exact** for sporadic tasks and for tasks that
-//! may be released together, where a job loses every tie of deadlines; deadlines are arbitrary.
+//! Response times of **EDF** on one CPU (Spuri 1996): bounds with any rule of ties. The verdict is **exact** for
+//! sporadic tasks and for tasks that may be released together, since ties change which job is late and not whether one
+//! is; deadlines are arbitrary. A bound is exact if it is that of ties by rank, too: there they go to the smaller rank,
+//! then to the smaller id, as the policies have it, and the times are reached.
 //!
 //! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no
 //! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing
@@ -10,11 +12,16 @@
 //! | `a` | when the job of `tau_i` arrives, counted from the start of a busy period in which all other tasks are released at its start |
 //! | `L_i(a)` | the end of the busy period of deadlines up to `a + D_i`: the least fixed point of `(1 + floor(a / T_i)) C_i + sum over j != i with D_j <= a + D_i of min(ceil(L / T_j), 1 + floor((a + D_i - D_j) / T_j)) C_j` |
 //! | `R_i` | the largest `max(C_i, L_i(a) - a)` over the `a` up to the longest busy period at which `a + D_i` is a deadline of a synchronous release |
+//!
+//! The paper has a job lose every tie. Where a task `tau_j` goes behind `tau_i` among equal deadlines, its jobs that are
+//! due at `a + D_i` are none of those that `tau_i` waits for, and its deadline counts as `D_j + 1` ns: times are whole
+//! nanoseconds. The argument of the paper is about jobs that come before another one, whatever the order is; which of
+//! these come first among themselves changes no `L_i(a)`.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
 use crate::Assumption::*;
-use crate::fixed_point::{Diverged, least};
+use crate::fixed_point::{GaveUp, least_of_all};
 use crate::group::{Group, exact, together};
 use crate::sporadic::Divisor;
 use crate::uniprocessor::arrivals::have_bursts;
@@ -23,9 +30,7 @@ use crate::{
     Assumption, Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
     SchedulabilityTest, Scope, Shortcuts, Sporadic, Subject, TestKind, Verdict,
 };
-use layland_model::{
-    Algorithm, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskMap,
-};
+use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, System, Task, TaskMap};
 
 /// Spuri 1996.
 pub const SPURI: Citation = Citation {
@@ -42,18 +47,25 @@ pub const SPURI: Citation = Citation {
 pub(super) const ASSUMPTIONS: &[Assumption] =
     &[OneCpuEach, BoundedArrivals, NoJitter, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
 
+/// Of so many tasks the first arrivals are looked at before all others.
+const FIRST: usize = 64;
+
 /// The search gives up when it has looked so often at what a task has to do, for all tasks of one CPU together.
 pub const TERMS: u64 = 50_000_000;
 
 /// Response times of EDF, for each CPU.
 ///
 /// ```
-/// use layland_analysis::uniprocessor::edf_response::responses;
+/// use layland_analysis::uniprocessor::edf_response::{Ties, responses};
 /// use layland_analysis::Sporadic;
 /// use layland_model::{Duration, Service};
 /// let tasks = [(2, 4), (4, 8)].map(|(c, t)| Sporadic::implicit(Service::from_ns(c), Duration::from_ns(t)));
 /// // A job of the first that arrives at 4 may wait for the second, which is due at 8 as well.
-/// assert_eq!(responses(&tasks), Ok(vec![Duration::from_ns(4), Duration::from_ns(8)]));
+/// let found = |ties| responses(&tasks, ties).unwrap().unwrap();
+/// assert_eq!(found(Ties::Lost), [4, 8].map(Duration::from_ns));
+/// // With the smaller rank it does not.
+/// assert_eq!(found(Ties::ByRank(&[0, 1])), [2, 8].map(Duration::from_ns));
+/// assert_eq!(found(Ties::ByRank(&[1, 0])), [4, 6].map(Duration::from_ns));
 /// ```
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "EDF-RTA",
@@ -67,6 +79,25 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| together(Group::affinities(system).iter().map(finding)),
 };
 
+/// Which of two jobs goes first that are due at the same time.
+#[derive(Clone, Copy, Debug)]
+pub enum Ties<'a> {
+    /// The one with the smaller rank, then the one that is earlier in the list of tasks.
+    ByRank(&'a [i64]),
+    /// It is not known. The times are those of jobs that lose every tie: bounds with any rule.
+    Lost,
+}
+
+impl Ties<'_> {
+    /// By how much the deadline of a task counts as later, for jobs of task `i`.
+    pub(super) fn later(self, i: usize, j: usize) -> i64 {
+        match self {
+            Ties::ByRank(ranks) => i64::from((ranks[j], j) > (ranks[i], i)),
+            Ties::Lost => 0,
+        }
+    }
+}
+
 /// The response times of [`TEST`].
 pub const RESPONSES: ResponseTest = ResponseTest {
     name: "EDF-RTA",
@@ -75,40 +106,49 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],
-    bound: |system| bounds(system, responses_of),
+    bound: |system| bounds(system, |group| responses_of(group, Ties::Lost)),
+    by_rank: Some(|system| {
+        bounds(system, |group| responses_of(group, Ties::ByRank(&ranks(group))))
+    }),
 };
 
 /// The response times of each CPU, where they are found.
 pub(super) fn bounds(
     system: &System,
-    of: impl Fn(&Group<'_>) -> Result<Vec<Duration>, Diverged>,
+    of: impl Fn(&Group<'_>) -> Result<Option<Vec<Duration>>, GaveUp>,
 ) -> TaskMap<Option<ResponseBound>> {
     let mut bounds = TaskMap::filled(None, system.tasks.len());
     for group in Group::affinities(system) {
-        for (&(task, _), response) in group.tasks.iter().zip(of(&group).unwrap_or_default()) {
+        let found = of(&group).ok().flatten().unwrap_or_default();
+        for (&(task, _), response) in group.tasks.iter().zip(found) {
             bounds[task] = Some(ResponseBound::new(task, response));
         }
     }
     bounds
 }
 
+/// The ranks of the tasks of a CPU, which are in the order of their ids.
+pub(super) fn ranks(group: &Group<'_>) -> Vec<i64> {
+    group.tasks().map(|task| task.rank).collect()
+}
+
 fn finding(group: &Group<'_>) -> Finding {
-    compared(group, responses_of(group), |no, _| no)
+    compared(group, responses_of(group, Ties::Lost), |no, _| no)
 }
 
 /// The response times of a CPU.
-fn responses_of(group: &Group<'_>) -> Result<Vec<Duration>, Diverged> {
+fn responses_of(group: &Group<'_>, ties: Ties<'_>) -> Result<Option<Vec<Duration>>, GaveUp> {
     match have_bursts(group.tasks()) {
-        false => responses(&group.sporadic()),
+        false => responses(&group.sporadic(), ties),
         // Nobody blocks, and the last region is a nanosecond.
-        true => deferred::edf_response::responses(&group.tasks().collect::<Vec<_>>()),
+        true => deferred::edf_response::responses(&group.tasks().collect::<Vec<_>>(), ties),
     }
 }
 
 /// The response times of a CPU held against the deadlines; `late` has the last word about the first task that is late.
 pub(super) fn compared(
     group: &Group<'_>,
-    found: Result<Vec<Duration>, Diverged>,
+    found: Result<Option<Vec<Duration>>, GaveUp>,
     late: impl Fn(Finding, &Task) -> Finding,
 ) -> Finding {
     let compared = |at: usize, R: Duration, holds: bool| {
@@ -118,11 +158,9 @@ pub(super) fn compared(
         Reason::compared("the response time", Scope::task(id, &group.cpus), value, bound, holds)
     };
     match found {
-        Err(Diverged::Overload) => {
-            exact(group, false, Reason::Holds("the utilization of a CPU is more than 1"))
-        }
-        Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
-        Ok(found) => {
+        Ok(None) => exact(group, false, Reason::Holds("the utilization of a CPU is more than 1")),
+        Err(why) => Finding::new(Verdict::Unknown, Reason::GaveUp(why)),
+        Ok(Some(found)) => {
             let is_late = |&at: &usize| found[at] > group.tasks[at].1.deadline;
             match (0..found.len()).find(is_late) {
                 Some(at) => {
@@ -139,27 +177,33 @@ pub(super) fn compared(
     }
 }
 
-/// `R_i` of every task.
+/// `R_i` of every task; none if the load is more than 1, so that nothing bounds them all.
 ///
 /// # Errors
-/// [`Diverged::Overload`] if the load is more than 1; another if the longest busy period is too long.
-pub fn responses(tasks: &[Sporadic]) -> Result<Vec<Duration>, Diverged> {
+/// If the longest busy period is too long.
+pub fn responses(tasks: &[Sporadic], ties: Ties<'_>) -> Result<Option<Vec<Duration>>, GaveUp> {
     let mut U = RateSum::default();
     tasks.iter().for_each(|tau| U.add(&Rate::new(tau.wcet.ns(), tau.period.ns())));
     if !U.fits(&Rate::ZERO, &Rate::ONE) {
-        return Err(Diverged::Overload);
+        return Ok(None);
     }
     let rivals: Vec<Demanding> = tasks.iter().map(Demanding::from).collect();
     let all = tasks.iter().map(|tau| tau.wcet.ns()).fold(0, i64::saturating_add);
     // The longest busy period: least fixed point of sum ceil(L / T_j) C_j.
-    let L = least(Duration::from_ns(all), Duration::from_ns(TIME_LIMIT), |L| {
+    let L = least_of_all(Duration::from_ns(all), |L| {
         let work = |tau: &Demanding| (1 + tau.T.div_rem(L.ns() - 1).0).saturating_mul(tau.C);
         Duration::from_ns(rivals.iter().map(work).fold(0, i64::saturating_add))
     })?
     .ns();
     let left = TERMS / tasks.len().max(1) as u64;
-    let mut search = Search { tasks, rivals: &rivals, L, left };
-    (0..tasks.len()).map(|i| search.response(i)).collect()
+    let mut search = Search { rivals, L, left };
+    let response = |i: usize| {
+        for (j, tau) in tasks.iter().enumerate() {
+            search.rivals[j].D = tau.deadline.ns() + ties.later(i, j);
+        }
+        search.response(i)
+    };
+    (0..tasks.len()).map(response).collect::<Result<_, _>>().map(Some)
 }
 
 /// A task as the search reads it again and again.
@@ -179,21 +223,22 @@ impl From<&Sporadic> for Demanding {
 /// The search for the largest `L_i(a) - a`, from the last `a` down. Most are passed over: `L_i` does not decrease, so
 /// that no `a` from `L_i(a') - R_i` to `a'` is worse than what is known, and what is due by `a'` bounds `L_i(a')`
 /// wherever it leaves the CPU some time. As in QPA, where much is left, the steps are long.
-struct Search<'t> {
-    tasks: &'t [Sporadic],
-    rivals: &'t [Demanding],
+struct Search {
+    /// With deadlines as they count for the task whose response is looked for.
+    rivals: Vec<Demanding>,
     /// The longest busy period.
     L: i64,
     /// How often demand may still be computed before the search gives up.
     left: u64,
 }
 
-impl Search<'_> {
-    fn response(&mut self, i: usize) -> Result<Duration, Diverged> {
-        let mut R_i = self.tasks[i].wcet.ns();
-        // The first arrivals are often the worst, and the larger `R_i` is, the longer are the steps.
-        for tau_j in self.tasks {
-            let a = self.first(i, tau_j);
+impl Search {
+    fn response(&mut self, i: usize) -> Result<Duration, GaveUp> {
+        let mut R_i = self.rivals[i].C;
+        // The first arrivals are often the worst, and the larger `R_i` is, the longer are the steps. Of many tasks a
+        // few do.
+        for j in 0..self.rivals.len().min(FIRST) {
+            let a = self.first(i, &self.rivals[j]);
             if a < self.L {
                 self.examine(i, a, &mut R_i)?;
             }
@@ -214,45 +259,45 @@ impl Search<'_> {
     }
 
     /// Takes `L_i(a) - a` into `R_i`, and gives a bound of `L_i(a)` that is at most `a + R_i`.
-    fn examine(&mut self, i: usize, a: i64, R_i: &mut i64) -> Result<i64, Diverged> {
+    fn examine(&mut self, i: usize, a: i64, R_i: &mut i64) -> Result<i64, GaveUp> {
         let demand = self.within(i, a, a + *R_i)?;
         if demand <= a + *R_i {
             return Ok(demand);
         }
-        let ended = end(self.rivals, i, a)?;
+        let ended = end(&self.rivals, i, a)?;
         *R_i = (*R_i).max(ended - a);
         Ok(ended)
     }
 
     /// What is released before `w` and due by `a + D_i`, unless the search has to give up.
-    fn within(&mut self, i: usize, a: i64, w: i64) -> Result<i64, Diverged> {
-        let gave_up = Diverged::OutOfSteps { reached: Duration::from_ns(self.L), steps: TERMS };
+    fn within(&mut self, i: usize, a: i64, w: i64) -> Result<i64, GaveUp> {
+        let gave_up = GaveUp::OutOfSteps { reached: Duration::from_ns(self.L), steps: TERMS };
         self.left = self.left.checked_sub(1).ok_or(gave_up)?;
-        Ok(demand(self.rivals, i, a, w))
+        Ok(demand(&self.rivals, i, a, w))
     }
 
     /// The least `a >= 0` at which `a + D_i` is a deadline of `tau_j` after a synchronous release.
-    fn first(&self, i: usize, tau_j: &Sporadic) -> i64 {
-        let ([_, D_i, _], [_, D_j, T_j]) = (self.tasks[i].ns(), tau_j.ns());
+    fn first(&self, i: usize, tau_j: &Demanding) -> i64 {
+        let (D_i, D_j, T_j) = (self.rivals[i].D, tau_j.D, tau_j.T.number());
         num_integer::Integer::div_ceil(&(D_i - D_j).max(0), &T_j) * T_j + D_j - D_i
     }
 
     /// The largest such `a`, of any task, that is not above this one.
     fn last(&self, i: usize, a: i64) -> Option<i64> {
-        let of_task = |tau_j: &Sporadic| {
+        let of_task = |tau_j: &Demanding| {
             let first = self.first(i, tau_j);
-            (first <= a).then(|| a - (a - first) % tau_j.period.ns())
+            (first <= a).then(|| a - (a - first) % tau_j.T.number())
         };
-        self.tasks.iter().filter_map(of_task).max()
+        self.rivals.iter().filter_map(of_task).max()
     }
 }
 
 /// `L_i(a)`.
-fn end(rivals: &[Demanding], i: usize, a: i64) -> Result<i64, Diverged> {
+fn end(rivals: &[Demanding], i: usize, a: i64) -> Result<i64, GaveUp> {
     // All that is released at the start.
     let start = Duration::from_ns(demand(rivals, i, a, 1));
     let demand = |w: Duration| Duration::from_ns(demand(rivals, i, a, w.ns()));
-    least(start, Duration::from_ns(TIME_LIMIT), demand).map(Duration::ns)
+    least_of_all(start, demand).map(Duration::ns)
 }
 
 /// What is released before `w` and due by `a + D_i`: `L_i(a)` is its least fixed point, and at most this if this is at

@@ -7,13 +7,14 @@ use crate::schedules::{build, finished, run, run_repeated, violations};
 use layland_analysis::uniprocessor::deferred::edf::{Blocked, demand_and_blocking};
 use layland_analysis::uniprocessor::deferred::{edf, edf_response, fixed_priority};
 use layland_analysis::uniprocessor::edf as plain_edf;
+use layland_analysis::uniprocessor::edf_response::Ties;
 use layland_analysis::uniprocessor::fixed_priority as plain_fp;
-use layland_analysis::{Verdict, catalogue};
+use layland_analysis::{ResponseBound, Verdict, catalogue};
 use layland_checker::check;
 use layland_guarantee::{AssessOptions, Bound, assess};
 use layland_model::{
     CpuId, CpuSet, Duration, ExecutionModel, Order, Overheads, Preemption, ScheduleRule,
-    Separation, Service, System, Task, TaskId, Time,
+    Separation, Service, System, Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{Policy, Registry};
 use layland_sim::{SimOptions, simulate, with_random_ranks};
@@ -280,7 +281,10 @@ fn small() -> impl Strategy<Value = System> {
                 task.priority = Some(at as i64);
                 task
             };
-            let system = System::new(1, tasks.iter().enumerate().map(task).collect());
+            let mut system = System::new(1, tasks.iter().enumerate().map(task).collect());
+            for (task, draw) in system.tasks.values_mut().zip(draws.iter().cycle()) {
+                task.rank = (draw >> 61) as i64;
+            }
             with_regions(system, &draws, floating)
         },
     )
@@ -311,8 +315,13 @@ fn exact_tests_are_what_all_schedules_say() {
             }
             if let Some(longest) = &every {
                 let bounds = responses.run(&system).expect("the system keeps the assumptions");
+                let by_rank = responses.run_by_rank_unchecked(&system);
                 for ((id, task), &longest) in system.tasks.iter().zip(longest) {
-                    let bound = bounds[id].as_ref().map_or(i64::MAX, |bound| bound.response.ns());
+                    let of = |bounds: &TaskMap<Option<ResponseBound>>| {
+                        bounds[id].as_ref().map_or(i64::MAX, |bound| bound.response.ns())
+                    };
+                    let (bound, any) = (of(by_rank.as_ref().unwrap_or(&bounds)), of(&bounds));
+                    prop_assert!(bound <= any, "{}: {} and {}", id, bound, any);
                     let is_exact = !is_floating(task);
                     let holds = if is_exact { bound == longest } else { bound >= longest };
                     prop_assert!(
@@ -364,7 +373,7 @@ fn demand_and_response_times_agree() {
         let system = with_regions(system, &draws, false);
         let all: Vec<&Task> = system.tasks.values().collect();
         let demand = demand_and_blocking(&all);
-        let Ok(responses) = edf_response::responses(&all) else {
+        let Ok(Some(responses)) = edf_response::responses(&all, Ties::Lost) else {
             let is_met = matches!(demand, Ok(Blocked::Met { .. }));
             prop_assert!(!is_met);
             return Ok(false);

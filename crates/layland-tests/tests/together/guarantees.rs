@@ -9,7 +9,7 @@ use layland_analysis::global_edf::{
 use layland_analysis::global_fp;
 use layland_analysis::overheads::inflate;
 use layland_analysis::uniprocessor::edf::{Demand, criterion};
-use layland_analysis::uniprocessor::edf_response::{self, responses};
+use layland_analysis::uniprocessor::edf_response::{self, Ties, responses};
 use layland_analysis::uniprocessor::fixed_priority::{PriorityOrder, response_bounds, sweep};
 use layland_analysis::{SchedulabilityTest, Sporadic, Verdict, catalogue};
 use layland_model::{
@@ -381,11 +381,15 @@ fn edf_response_times_decide_as_the_demand_does() {
     on_random(3_000, 800, systems(1..2, 6, 50..103, Deadlines::Arbitrary), |system| {
         let tasks = bare(&system);
         let demand = criterion(&tasks).expect("small numbers");
-        match responses(&tasks) {
-            Err(_) => prop_assert_eq!(demand, Demand::Overload),
-            Ok(found) => {
-                let met = found.iter().zip(&tasks).all(|(&r, task)| r <= task.deadline);
-                prop_assert_eq!(met, demand == Demand::Met);
+        let ranks: Vec<i64> = system.tasks.values().map(|task| task.rank).collect();
+        // Ties change which job is late, and not whether one is.
+        for ties in [Ties::Lost, Ties::ByRank(&ranks)] {
+            match responses(&tasks, ties).expect("small numbers") {
+                None => prop_assert_eq!(demand, Demand::Overload),
+                Some(found) => {
+                    let met = found.iter().zip(&tasks).all(|(&r, task)| r <= task.deadline);
+                    prop_assert_eq!(met, demand == Demand::Met);
+                }
             }
         }
         let synchronous = synchronous(system);
@@ -395,8 +399,9 @@ fn edf_response_times_decide_as_the_demand_does() {
     });
 }
 
-/// `R_i` as Spuri defines it: every arrival up to the longest busy period, and every step of each fixed point.
-fn spuri(tasks: &[Sporadic]) -> Vec<Duration> {
+/// `R_i` as Spuri defines it: every arrival up to the longest busy period, and every step of each fixed point. Those
+/// that go behind a task among equals count where they are due before it; without ranks none does.
+fn spuri(tasks: &[Sporadic], ranks: Option<&[i64]>) -> Vec<Duration> {
     let fixed = |start: i64, f: &dyn Fn(i64) -> i64| {
         let mut reached = start;
         while f(reached) > reached {
@@ -415,9 +420,11 @@ fn spuri(tasks: &[Sporadic]) -> Vec<Duration> {
         let end = |a: i64| {
             let due = |w: i64| -> i64 {
                 let others = tasks.iter().enumerate().filter(|&(j, _)| j != i);
-                let of = |(_, task): (usize, &Sporadic)| {
+                let of = |(j, task): (usize, &Sporadic)| {
                     let (c, d, t) = ns(task);
-                    let by_deadline = (a + own_d - d).div_euclid(t) + 1;
+                    let is_behind = ranks.is_some_and(|ranks| (ranks[j], j) > (ranks[i], i));
+                    let last = a + own_d - d - i64::from(is_behind);
+                    let by_deadline = last.div_euclid(t) + 1;
                     by_deadline.clamp(0, (w as u64).div_ceil(t as u64) as i64) * c
                 };
                 (1 + a / own_t) * own_c + others.map(of).sum::<i64>()
@@ -433,23 +440,35 @@ fn spuri(tasks: &[Sporadic]) -> Vec<Duration> {
 fn edf_response_times_are_their_definition() {
     on_random(2_000, 800, systems(1..2, 6, 50..100, Deadlines::Arbitrary), |system| {
         let tasks = bare(&system);
-        let Ok(found) = responses(&tasks) else { return Ok(false) };
-        prop_assert_eq!(found, spuri(&tasks));
+        let ranks: Vec<i64> = system.tasks.values().map(|task| task.rank).collect();
+        let found = |ties| responses(&tasks, ties).expect("small numbers");
+        let Some(lost) = found(Ties::Lost) else { return Ok(false) };
+        prop_assert_eq!(lost, spuri(&tasks, None));
+        prop_assert_eq!(found(Ties::ByRank(&ranks)), Some(spuri(&tasks, Some(&ranks))));
         Ok(tasks.len() > 1)
     });
 }
 
-/// All other tasks start at 0 and the task at some time later, with the last rank: one of these
+/// All other tasks start at 0 and the task at some time later, with the last rank or with its own: one of these
 /// schedules reaches the bound.
 #[test]
 fn edf_response_times_are_reached() {
     on_random(150, 80, systems(1..2, 4, 50..100, Deadlines::Implicit), |system| {
         let mut system = synchronous(system);
         let length = hyperperiod(&system);
-        let Ok(found) = responses(&bare(&system)) else { return Ok(false) };
-        for id in system.tasks.ids() {
-            system.tasks.values_mut().for_each(|task| task.rank = 0);
-            system.tasks[id].rank = 1;
+        let own: Vec<i64> = system.tasks.values().map(|task| task.rank).collect();
+        let bare = bare(&system);
+        let found = |ties| responses(&bare, ties).expect("small numbers");
+        let (Some(lost), Some(by_rank)) = (found(Ties::Lost), found(Ties::ByRank(&own))) else {
+            return Ok(false);
+        };
+        for (id, is_last) in system.tasks.ids().flat_map(|id| [(id, true), (id, false)]) {
+            for (task, &rank) in system.tasks.values_mut().zip(&own) {
+                task.rank = if is_last { 0 } else { rank };
+            }
+            if is_last {
+                system.tasks[id].rank = 1;
+            }
             let mut longest = Duration::ZERO;
             for offset in 0..system.tasks[id].period.ns() {
                 system.tasks[id].offset = Duration::from_ns(offset);
@@ -457,7 +476,8 @@ fn edf_response_times_are_reached() {
                 longest = longest.max(counters.task(id).max_response.unwrap_or_default());
             }
             system.tasks[id].offset = Duration::ZERO;
-            prop_assert_eq!(longest, found[id.0 as usize]);
+            let bound = if is_last { &lost } else { &by_rank }[id.0 as usize];
+            prop_assert_eq!(longest, bound, "{} {}", id, is_last);
         }
         Ok(system.tasks.len() > 1)
     });

@@ -36,6 +36,7 @@ mod least_laxity;
 mod locks;
 mod locks_in_time;
 mod logs;
+mod long_times;
 mod lre_tl;
 mod masks;
 mod mixed;

@@ -1,7 +1,9 @@
 //! Who goes first of two jobs with the same deadline: `tie=rank` and `tie=running`. Random systems are held against
 //! slow twins with both (`differential`).
 
+use layland_analysis::TestKind;
 use layland_checker::check;
+use layland_guarantee::{AssessOptions, Bound, assess};
 use layland_model::{Duration, ExecutionModel, Service, System, Task, TaskId, Time};
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
@@ -86,4 +88,29 @@ fn a_job_without_work_may_take_the_cpu_for_no_time() {
     let order: Vec<TaskId> =
         run(&without, "g-edf:tie=running").segments.iter().map(|it| it.job.task).collect();
     assert_eq!(order[..2], [1, 0].map(TaskId));
+}
+
+/// Both can lose a tie as far as the bounds know; by rank the second one alone does.
+#[test]
+fn a_bound_is_exact_where_the_own_rule_of_ties_reaches_it() {
+    let task =
+        |name: &str, wcet| Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(10));
+    let system = System::new(1, vec![task("a", 7), task("b", 1)]);
+    let kinds = |spec: &str| -> Vec<TestKind> {
+        let found = assess(registry(), spec, &system, &AssessOptions::default()).unwrap();
+        let kind = |bound: &Bound| match bound {
+            Bound::Response { within, kind, .. } => {
+                assert_eq!(*within, Duration::from_ns(8), "{spec}");
+                *kind
+            }
+            Bound::Tardiness { .. } | Bound::Unknown => panic!("{spec}: {bound:?}"),
+        };
+        found.bounds.values().map(kind).collect()
+    };
+    use TestKind::{Exact, Sufficient};
+    for spec in ["p-edf", "g-edf", "p-edf:nonpreemptive"] {
+        assert_eq!(kinds(spec)[0], Sufficient, "{spec}");
+    }
+    assert_eq!(kinds("p-edf"), [Sufficient, Exact]);
+    assert_eq!(kinds("p-edf:tie=running"), [Sufficient, Sufficient]);
 }

@@ -28,7 +28,7 @@
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
 use super::{Shared, msrp};
-use crate::fixed_point::Diverged;
+use crate::fixed_point::GaveUp;
 use crate::group::together;
 use crate::locking::schedulability::SPINNING;
 use crate::locking::stack::{self, Stacked, fits, said, sporadic};
@@ -81,7 +81,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 };
 
 /// What the criterion says of each CPU.
-fn each_cpu(system: &System) -> impl Iterator<Item = (CpuId, Result<Stacked, Diverged>)> {
+fn each_cpu(system: &System) -> impl Iterator<Item = (CpuId, Result<Stacked, GaveUp>)> {
     let shared = Shared::new(lockers(system, PriorityOrder::DeadlineMonotonic));
     let D: Vec<i64> = shared.tasks.iter().map(|task| task.D).collect();
     let cpus = shared.cpus.clone();

@@ -42,7 +42,7 @@ pub mod msrp;
 
 use super::response::{Unbounded, within};
 use super::tasks::{Locker, arriving, ceilings, lockers, resource_count, sum, times};
-use crate::fixed_point::Diverged;
+use crate::fixed_point::{Diverged, GaveUp};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Finding, Reason, ResponseBound, Verdict};
 use layland_model::{CpuId, Duration, System, TaskMap};
@@ -212,12 +212,9 @@ fn rise(
             return Ok(R);
         }
     }
-    let steps = ROUNDS;
-    let given_up = |R: &i64| Diverged::OutOfSteps { reached: Duration::from_ns(*R), steps };
-    Err(Rejected {
-        task: 0,
-        why: Unbounded::Search(R.first().map_or(Diverged::Overload, given_up)),
-    })
+    let reached = Duration::from_ns(R.iter().max().copied().unwrap_or_default());
+    let gave_up = GaveUp::OutOfSteps { reached, steps: ROUNDS };
+    Err(Rejected { task: 0, why: Unbounded::Search(gave_up.into()) })
 }
 
 /// The response times with these waits, where waiting jobs are suspended.
@@ -285,7 +282,10 @@ pub(super) fn whole<W>(
                 Unbounded::Search(Diverged::Beyond { reached, .. }) => {
                     within(task, reached.ns(), false).at_least()
                 }
-                Unbounded::Search(diverged) => Reason::GaveUp(diverged),
+                Unbounded::Search(Diverged::GaveUp(why)) => Reason::GaveUp(why),
+                Unbounded::Search(Diverged::Overload) => {
+                    Reason::NoBound(task.id, Diverged::Overload)
+                }
                 Unbounded::Blocked | Unbounded::Above => Reason::MayBeLate(task.id),
             };
             Finding::new(Verdict::Unknown, reason)

@@ -23,7 +23,7 @@
 //! longest `t` down. From the longest deadline on nothing blocks, and QPA decides.
 
 use crate::Assumption::*;
-use crate::fixed_point::{Diverged, MAX_STEPS};
+use crate::fixed_point::{GaveUp, MAX_STEPS};
 use crate::group::{Group, exact, together};
 use crate::uniprocessor::arrivals::{self, Demands, have_bursts};
 use crate::uniprocessor::edf::{Demand, criterion, load_of};
@@ -83,7 +83,7 @@ fn finding(group: &Group<'_>) -> Finding {
         Reason::compared(what, scope, quantity(value), quantity(interval), holds)
     };
     match demand_and_blocking(&tasks) {
-        Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
+        Err(why) => Finding::new(Verdict::Unknown, Reason::GaveUp(why)),
         Ok(Blocked::Met { tightest }) => {
             let mut finding = exact(group, true, load_of(group, true));
             if let Some((t, needed)) = tightest {
@@ -126,7 +126,7 @@ pub enum Blocked {
 ///
 /// # Errors
 /// If the search is given up.
-pub fn demand_and_blocking(tasks: &[&Task]) -> Result<Blocked, Diverged> {
+pub fn demand_and_blocking(tasks: &[&Task]) -> Result<Blocked, GaveUp> {
     let demands = Demands::of(tasks);
     let met = match have_bursts(tasks.iter().copied()) {
         false => {
@@ -152,7 +152,7 @@ pub fn demand_and_blocking(tasks: &[&Task]) -> Result<Blocked, Diverged> {
         while let Some(t) = next.filter(|&t| b > 0 && t >= from) {
             steps += 1;
             if steps > MAX_STEPS {
-                return Err(Diverged::OutOfSteps { reached: Duration::from_ns(t), steps });
+                return Err(GaveUp::OutOfSteps { reached: Duration::from_ns(t), steps });
             }
             let needed = demands.demand(t).saturating_add(b);
             if needed > t {

@@ -1,6 +1,7 @@
 //! Response times of **EDF** with non-preemptive regions on one CPU (George, Rivierre and Spuri 1996, for jobs that are
-//! preempted nowhere). **Exact** for sporadic tasks without floating regions, where a job loses every tie of deadlines;
-//! deadlines are arbitrary.
+//! preempted nowhere): bounds with any rule of ties. The verdict is **exact** for sporadic tasks without floating
+//! regions; deadlines are arbitrary. A bound is exact if it is that of ties by rank, too
+//! ([there](crate::uniprocessor::edf_response) is how they count).
 //!
 //! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
 //! (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing changes while the system runs.
@@ -18,25 +19,27 @@
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
 use super::unless_floating;
-use crate::fixed_point::{Diverged, least};
+use crate::fixed_point::{GaveUp, least_of_all};
 use crate::group::{Group, together};
 use crate::uniprocessor::arrivals::Arrivals;
-use crate::uniprocessor::edf_response::{ASSUMPTIONS, TERMS, bounds, compared};
+use crate::uniprocessor::edf_response::{ASSUMPTIONS, TERMS, Ties, bounds, compared, ranks};
 use crate::{
     Certify, Citation, Finding, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind,
 };
-use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, Task};
+use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, Task};
 
 /// Response times of EDF with non-preemptive regions, for each CPU.
 ///
 /// ```
 /// use layland_analysis::uniprocessor::deferred::edf_response::responses;
+/// use layland_analysis::uniprocessor::edf_response::Ties;
 /// use layland_model::{Duration, Preemption, Service, Task};
 /// let mut tasks = [(1, 4), (4, 20)]
 ///     .map(|(c, t)| Task::implicit("", Service::from_ns(c), Duration::from_ns(t)));
 /// tasks[1].preemption = Preemption::Never;
 /// // The second may have begun a nanosecond before the first comes.
-/// assert_eq!(responses(&[&tasks[0], &tasks[1]]), Ok([4, 5].map(Duration::from_ns).to_vec()));
+/// let found = responses(&[&tasks[0], &tasks[1]], Ties::ByRank(&[0, 0])).unwrap();
+/// assert_eq!(found.unwrap(), [4, 5].map(Duration::from_ns));
 /// ```
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "NP-EDF-RTA",
@@ -58,35 +61,49 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&Citation::GEORGE],
-    bound: |system| bounds(system, |group| responses(&group.tasks().collect::<Vec<_>>())),
+    bound: |system| bounds(system, |group| responses_of(group, Ties::Lost)),
+    by_rank: Some(|system| {
+        bounds(system, |group| responses_of(group, Ties::ByRank(&ranks(group))))
+    }),
 };
 
 fn finding(group: &Group<'_>) -> Finding {
-    let tasks: Vec<&Task> = group.tasks().collect();
-    compared(group, responses(&tasks), unless_floating)
+    compared(group, responses_of(group, Ties::Lost), unless_floating)
 }
 
-/// `R_i` of every task, whether sporadic or by a curve.
+fn responses_of(group: &Group<'_>, ties: Ties<'_>) -> Result<Option<Vec<Duration>>, GaveUp> {
+    responses(&group.tasks().collect::<Vec<_>>(), ties)
+}
+
+/// `R_i` of every task, whether sporadic or by a curve; none if the load is more than 1, so that nothing bounds them
+/// all.
 ///
 /// # Errors
-/// [`Diverged::Overload`] if the load is more than 1; another if the longest busy period is too long.
-pub fn responses(tasks: &[&Task]) -> Result<Vec<Duration>, Diverged> {
+/// If the longest busy period is too long.
+pub fn responses(tasks: &[&Task], ties: Ties<'_>) -> Result<Option<Vec<Duration>>, GaveUp> {
     let mut U = RateSum::default();
     tasks.iter().for_each(|tau| U.add(&tau.utilization()));
     if !U.fits(&Rate::ZERO, &Rate::ONE) {
-        return Err(Diverged::Overload);
+        return Ok(None);
     }
     let tasks: Vec<Demanding<'_>> = tasks.iter().map(|&tau| Demanding::from(tau)).collect();
     let all = tasks.iter().map(|tau| tau.arrivals.within(1) * tau.C).fold(0, i64::saturating_add);
     // The longest busy period: least fixed point of sum eta_j(L) C_j.
-    let L = least(Duration::from_ns(all), Duration::from_ns(TIME_LIMIT), |L| {
+    let L = least_of_all(Duration::from_ns(all), |L| {
         let work = |tau: &Demanding<'_>| tau.arrivals.within(L.ns()).saturating_mul(tau.C);
         Duration::from_ns(tasks.iter().map(work).fold(0, i64::saturating_add))
     })?
     .ns();
     let left = TERMS / tasks.len().max(1) as u64;
-    let mut search = Search { tasks: &tasks, L, left };
-    (0..tasks.len()).map(|i| search.response(i)).collect()
+    let deadlines: Vec<i64> = tasks.iter().map(|tau| tau.D).collect();
+    let mut search = Search { tasks, L, left };
+    let response = |i: usize| {
+        for (j, &D_j) in deadlines.iter().enumerate() {
+            search.tasks[j].D = D_j + ties.later(i, j);
+        }
+        search.response(i)
+    };
+    (0..deadlines.len()).map(response).collect::<Result<_, _>>().map(Some)
 }
 
 /// A task as the search reads it again and again.
@@ -121,7 +138,8 @@ struct Stretch {
 
 /// The search for the largest `S - a`, in each stretch from the last `a` down, as in the form without regions.
 struct Search<'t> {
-    tasks: &'t [Demanding<'t>],
+    /// With deadlines as they count for the task whose response is looked for.
+    tasks: Vec<Demanding<'t>>,
     /// The longest busy period.
     L: i64,
     /// How often demand may still be computed before the search gives up.
@@ -129,7 +147,7 @@ struct Search<'t> {
 }
 
 impl Search<'_> {
-    fn response(&mut self, i: usize) -> Result<Duration, Diverged> {
+    fn response(&mut self, i: usize) -> Result<Duration, GaveUp> {
         let mut R_i = self.tasks[i].C;
         for stretch in self.stretches(i) {
             self.within_stretch(i, stretch, &mut R_i)?;
@@ -155,12 +173,7 @@ impl Search<'_> {
         stretches
     }
 
-    fn within_stretch(
-        &mut self,
-        i: usize,
-        stretch: Stretch,
-        R_i: &mut i64,
-    ) -> Result<(), Diverged> {
+    fn within_stretch(&mut self, i: usize, stretch: Stretch, R_i: &mut i64) -> Result<(), GaveUp> {
         let Stretch { from, until, b } = stretch;
         let F_i = self.tasks[i].F;
         // The first arrivals are often the worst, and the larger `R_i` is, the longer are the steps.
@@ -186,7 +199,7 @@ impl Search<'_> {
     }
 
     /// Takes `S + F_i - a` into `R_i`, and gives a bound of `S` that is at most `a + R_i - F_i`.
-    fn examine(&mut self, i: usize, a: i64, b: i64, R_i: &mut i64) -> Result<i64, Diverged> {
+    fn examine(&mut self, i: usize, a: i64, b: i64, R_i: &mut i64) -> Result<i64, GaveUp> {
         let F_i = self.tasks[i].F;
         let bound = self.begins_by(i, a, b, a + *R_i - F_i)?;
         if bound <= a + *R_i - F_i {
@@ -194,14 +207,14 @@ impl Search<'_> {
         }
         let start = Duration::from_ns(self.needed(i, a, b, 0));
         let needed = |S: Duration| Duration::from_ns(self.needed(i, a, b, S.ns()));
-        let S = least(start, Duration::from_ns(TIME_LIMIT), needed)?.ns();
+        let S = least_of_all(start, needed)?.ns();
         *R_i = (*R_i).max(S + F_i - a);
         Ok(S)
     }
 
     /// [`needed`](Self::needed), unless the search has to give up.
-    fn begins_by(&mut self, i: usize, a: i64, b: i64, w: i64) -> Result<i64, Diverged> {
-        let gave_up = Diverged::OutOfSteps { reached: Duration::from_ns(self.L), steps: TERMS };
+    fn begins_by(&mut self, i: usize, a: i64, b: i64, w: i64) -> Result<i64, GaveUp> {
+        let gave_up = GaveUp::OutOfSteps { reached: Duration::from_ns(self.L), steps: TERMS };
         self.left = self.left.checked_sub(1).ok_or(gave_up)?;
         Ok(self.needed(i, a, b, w))
     }

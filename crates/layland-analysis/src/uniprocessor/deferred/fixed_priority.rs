@@ -22,7 +22,7 @@
 
 use super::unless_floating;
 use crate::Assumption::{self, *};
-use crate::fixed_point::{Diverged, MAX_STEPS, least};
+use crate::fixed_point::{Diverged, GaveUp, MAX_STEPS, least};
 use crate::group::{Group, exact, together};
 use crate::uniprocessor::arrivals::{Arrivals, Repetition};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
@@ -68,6 +68,7 @@ macro_rules! response_times {
             assumptions: $assumptions,
             citations: &[&Citation::DAVIS_CAN, &Citation::BRIL],
             bound: |system| responses(system, PriorityOrder::$order),
+            by_rank: None,
         };
     };
 }
@@ -94,7 +95,7 @@ response_times!(TEST_DM, RESPONSES_DM, DeadlineMonotonic, "NP-RTA-DM", "p-dm", P
 ///
 /// # Errors
 /// [`Diverged::Beyond`] if it is more than `limit`; [`Diverged::Overload`] if it has no bound at all;
-/// [`Diverged::OutOfSteps`] if it is not found.
+/// [`Diverged::GaveUp`] if it is not found.
 pub fn response_time<'a>(
     tau_i: &'a Task,
     H_i: &[&'a Task],
@@ -137,9 +138,7 @@ pub fn response_time<'a>(
                 // The next job comes after the busy period.
                 Ok(_) => return Ok(R_i),
                 Err(Diverged::Beyond { reached, .. }) => t = reached,
-                Err(diverged @ (Diverged::Overload | Diverged::OutOfSteps { .. })) => {
-                    return Err(diverged);
-                }
+                Err(diverged @ (Diverged::Overload | Diverged::GaveUp(_))) => return Err(diverged),
             }
         }
         let own = sum(B_i, [C_i.ns().saturating_mul(q + 1) - F_i.ns()].into_iter());
@@ -147,13 +146,13 @@ pub fn response_time<'a>(
             Duration::from_ns(S.ns().saturating_add((F_i + J_i).ns()).saturating_sub(first.ns()))
         };
         let S_limit = limit.ns().saturating_add(first.ns()) - (F_i + J_i).ns();
-        let S_limit = Duration::from_ns(S_limit.min(TIME_LIMIT));
         let start = if q == 0 { own } else { S + C_i };
-        S = least(start, S_limit, |S| begun(own, S)).map_err(|diverged| match diverged {
+        let found = least(start, Duration::from_ns(S_limit), |S| begun(own, S));
+        S = found.map_err(|diverged| match diverged {
             Diverged::Beyond { reached, .. } => {
                 Diverged::Beyond { limit, reached: response(reached) }
             }
-            Diverged::OutOfSteps { .. } | Diverged::Overload => diverged,
+            Diverged::GaveUp(_) | Diverged::Overload => diverged,
         })?;
         R_i = R_i.max(response(S));
         let Some(Repetition { jobs, length, from_job, from }) = &repetition else { continue };
@@ -168,7 +167,7 @@ pub fn response_time<'a>(
             }
         }
     }
-    Err(Diverged::OutOfSteps { reached: R_i, steps: MOST_JOBS as u64 })
+    Err(GaveUp::OutOfSteps { reached: S, steps: MOST_JOBS as u64 }.into())
 }
 
 /// The search gives up after so many jobs of a busy period.
@@ -228,8 +227,8 @@ fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {
             Err(Diverged::Overload) => {
                 return exact(group, false, Reason::NoBound(id, Diverged::Overload));
             }
-            Err(diverged @ Diverged::OutOfSteps { .. }) => {
-                return Finding::new(Verdict::Unknown, Reason::GaveUp(diverged));
+            Err(Diverged::GaveUp(why)) => {
+                return Finding::new(Verdict::Unknown, Reason::GaveUp(why));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::responses::lengths;
 use super::{PINNED, response_time};
-use crate::fixed_point::Diverged;
+use crate::fixed_point::{Diverged, GaveUp};
 use crate::group::{Group, exact, together};
 use crate::{
     Certify, Citation, Finding, Part, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind,
@@ -63,13 +63,14 @@ fn order_and_responses(system: &System) -> Result<Vec<Part>, &'static str> {
 
 /// From the lowest priority up: some task that meets its deadline below all the others that are
 /// left. Which one does not matter; the longest deadline less jitter is tried first (ties: the
-/// larger rank and id).
+/// larger rank and id). One of which it is not known is passed over, and if no other is found, neither is it known
+/// whether there are priorities.
 fn audsley(group: &Group<'_>) -> Finding {
     let mut left = group.tasks.clone();
     left.sort_by_key(|(id, task)| (task.deadline - task.jitter, task.rank, *id));
     let mut lowest_first = Vec::new();
     while !left.is_empty() {
-        let mut found = None;
+        let (mut found, mut not_known): (Option<usize>, Option<GaveUp>) = (None, None);
         for at in (0..left.len()).rev() {
             let mut higher: Vec<&Task> = left.iter().map(|&(_, task)| task).collect();
             let tau_i = higher.remove(at);
@@ -79,14 +80,13 @@ fn audsley(group: &Group<'_>) -> Finding {
                     break;
                 }
                 Err(Diverged::Beyond { .. } | Diverged::Overload) => {}
-                Err(diverged @ Diverged::OutOfSteps { .. }) => {
-                    return Finding::new(Verdict::Unknown, Reason::GaveUp(diverged));
-                }
+                Err(Diverged::GaveUp(why)) => not_known = not_known.or(Some(why)),
             }
         }
-        match found {
-            Some(at) => lowest_first.push(left.remove(at).0),
-            None => {
+        match (found, not_known) {
+            (Some(at), _) => lowest_first.push(left.remove(at).0),
+            (None, Some(why)) => return Finding::new(Verdict::Unknown, Reason::GaveUp(why)),
+            (None, None) => {
                 let stuck = left.iter().map(|&(id, _)| id).collect();
                 return exact(group, false, Reason::NoneCanBeLowest(stuck));
             }

@@ -9,9 +9,10 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use super::{GIVEN, PINNED, PriorityOrder};
-use crate::fixed_point::{Diverged, MAX_STEPS, least};
+use crate::fixed_point::{Diverged, GaveUp, MAX_STEPS, least_within};
 use crate::group::{Group, exact, together};
 use crate::proof::{MOST, TOO_LONG};
+use crate::sporadic::Divisor;
 use crate::uniprocessor::arrivals::{NO_CERTIFICATE, have_bursts};
 use crate::uniprocessor::deferred;
 use crate::{
@@ -23,6 +24,7 @@ use layland_model::{
     TaskMap,
 };
 use std::borrow::Borrow;
+use std::cell::Cell;
 
 /// Lehoczky 1990.
 pub const LEHOCZKY: Citation = Citation {
@@ -88,6 +90,7 @@ macro_rules! response_bound_test {
                 }
                 found
             },
+            by_rank: None,
         };
     };
 }
@@ -123,11 +126,21 @@ response_time_test! {
 ///
 /// # Errors
 /// [`Diverged::Beyond`] if it is more than `limit`; [`Diverged::Overload`] if it has no bound at all;
-/// [`Diverged::OutOfSteps`] if it is not found.
+/// [`Diverged::GaveUp`] if it is not found.
 pub fn response_time(
     tau_i: &Task,
     H_i: &[impl Borrow<Task>],
     limit: Duration,
+) -> Result<Duration, Diverged> {
+    response_time_within(tau_i, H_i, limit, &Cell::new(TERMS))
+}
+
+/// [`response_time`], as long as some terms are left.
+fn response_time_within(
+    tau_i: &Task,
+    H_i: &[impl Borrow<Task>],
+    limit: Duration,
+    terms: &Cell<u64>,
 ) -> Result<Duration, Diverged> {
     let higher = || H_i.iter().map(|tau_j| tau_j.borrow());
     if have_bursts(higher().chain([tau_i])) {
@@ -135,14 +148,21 @@ pub fn response_time(
         let higher: Vec<&Task> = higher().collect();
         return deferred::fixed_priority::response_time(tau_i, &higher, &[], limit);
     }
-    search(tau_i, H_i, limit, |_| {})
+    // A step looks at all tasks of higher priority. All jobs of a busy period share the steps.
+    let each = H_i.len() as u64 + 1;
+    let steps = Cell::new((terms.get() / each).min(MAX_STEPS));
+    let all = steps.get();
+    let found = search(tau_i, H_i, limit, &steps, |_| {});
+    terms.set(terms.get() - (all - steps.get()) * each);
+    found
 }
 
-/// [`response_time`], with each `w(q)` as it is found.
+/// [`response_time`] in so many steps, with each `w(q)` as it is found.
 fn search(
     tau_i: &Task,
     H_i: &[impl Borrow<Task>],
     limit: Duration,
+    steps: &Cell<u64>,
     mut found: impl FnMut(Duration),
 ) -> Result<Duration, Diverged> {
     let (C_i, T_i, J_i) = (tau_i.own_wcet().at_unit_speed(), tau_i.period, tau_i.jitter);
@@ -150,6 +170,7 @@ fn search(
     if limit > T_i && overloaded(tau_i, H_i) {
         return Err(Diverged::Overload);
     }
+    let higher: Vec<Higher> = H_i.iter().map(|tau_j| Higher::from(tau_j.borrow())).collect();
     let mut R_i = Duration::ZERO;
     let mut w = Duration::ZERO;
     let mut repeats_from = i64::MAX;
@@ -159,16 +180,16 @@ fn search(
         let first = Duration::from_ns(T_i.ns().saturating_mul(q));
         let own = Duration::from_ns(C_i.ns().saturating_mul(q + 1));
         let w_limit = Duration::from_ns(limit.ns().saturating_add(first.ns()) - J_i.ns());
-        let beyond = |w: Duration| {
-            let reached = Duration::from_ns(w.ns().saturating_add(J_i.ns()) - first.ns());
-            Diverged::Beyond { limit, reached }
-        };
         let start = Duration::from_ns(w.ns().saturating_add(C_i.ns()));
-        w = least(start, w_limit.min(Duration::from_ns(TIME_LIMIT)), |w| interference(own, H_i, w))
-            .map_err(|diverged| match diverged {
-                Diverged::Beyond { reached, .. } => beyond(reached),
-                Diverged::OutOfSteps { .. } | Diverged::Overload => diverged,
-            })?;
+        w = least_within(start, w_limit, (FAR, steps), |w| interference(own, &higher, w)).map_err(
+            |diverged| match diverged {
+                Diverged::Beyond { reached, .. } => {
+                    let reached = reached.ns().saturating_add(J_i.ns()) - first.ns();
+                    Diverged::Beyond { limit, reached: Duration::from_ns(reached) }
+                }
+                Diverged::GaveUp(_) | Diverged::Overload => diverged,
+            },
+        )?;
         found(w);
         R_i = R_i.max(w + J_i - first);
         // The next job becomes ready after the busy period: no later job responds more slowly.
@@ -184,8 +205,16 @@ fn search(
             return Ok(R_i);
         }
     }
-    Err(Diverged::OutOfSteps { reached: R_i, steps: MAX_STEPS })
+    Err(GaveUp::OutOfSteps { reached: w, steps: MAX_STEPS }.into())
 }
+
+/// A search looks so often at what a task of higher priority does.
+const TERMS: u64 = 500_000_000;
+/// So often the searches for all bounds of a system do, which have no deadlines to end at.
+const TERMS_OF_BOUNDS: u64 = 200_000_000;
+
+/// A busy period is followed up to here: with a jitter, a period or a WCET more it still is a number.
+const FAR: Duration = Duration::from_ns(1 << 62);
 
 /// The least common multiple of the periods, if it is not too long.
 fn hyperperiod(tau_i: &Task, H_i: &[impl Borrow<Task>]) -> Option<Duration> {
@@ -202,13 +231,24 @@ fn overloaded(tau_i: &Task, H_i: &[impl Borrow<Task>]) -> bool {
     !sum.fits(&tau_i.utilization(), &Rate::ONE)
 }
 
-fn interference(own: Duration, H_i: &[impl Borrow<Task>], w: Duration) -> Duration {
-    let of_task = |tau_j: &Task| {
-        (w + tau_j.jitter).div_ceil(tau_j.period).saturating_mul(tau_j.own_wcet().ns())
-    };
-    Duration::from_ns(
-        H_i.iter().map(|tau_j| of_task(tau_j.borrow())).fold(own.ns(), i64::saturating_add),
-    )
+/// A task of higher priority as the search reads it again and again.
+struct Higher {
+    C: i64,
+    T: Divisor,
+    J: i64,
+}
+
+impl From<&Task> for Higher {
+    fn from(tau: &Task) -> Higher {
+        Higher { C: tau.own_wcet().ns(), T: Divisor::new(tau.period.ns()), J: tau.jitter.ns() }
+    }
+}
+
+fn interference(own: Duration, higher: &[Higher], w: Duration) -> Duration {
+    // `ceil((w + J) / T)` jobs: `w` is at least a WCET, and so above 0.
+    let of_task =
+        |tau_j: &Higher| (1 + tau_j.T.div_rem(w.ns() + tau_j.J - 1).0).saturating_mul(tau_j.C);
+    Duration::from_ns(higher.iter().map(of_task).fold(own.ns(), i64::saturating_add))
 }
 
 /// The response bounds of all tasks, where they exist: none for a task whose response time is not
@@ -227,10 +267,12 @@ pub fn response_bounds(
     Assumption::check_all(assumptions, system)?;
     Assumption::NoCacheDelay.check(system)?;
     let mut bounds: Vec<(TaskId, Result<ResponseBound, Diverged>)> = Vec::new();
+    let terms = Cell::new(TERMS_OF_BOUNDS);
     for group in Group::affinities(system) {
         let (ids, tasks): (Vec<TaskId>, Vec<&Task>) = order.sort(&group).into_iter().unzip();
         for (at, &task) in ids.iter().enumerate() {
-            let response = response_time(tasks[at], &tasks[..at], Duration::from_ns(TIME_LIMIT));
+            let limit = Duration::from_ns(TIME_LIMIT);
+            let response = response_time_within(tasks[at], &tasks[..at], limit, &terms);
             bounds.push((task, response.map(|response| ResponseBound::new(task, response))));
         }
     }
@@ -272,7 +314,8 @@ pub(super) fn lengths(cpus: &CpuSet, tasks: &[(TaskId, &Task)]) -> Result<Part, 
     for (at, &(id, tau_i)) in tasks.iter().enumerate() {
         let higher: Vec<&Task> = tasks[..at].iter().map(|&(_, task)| task).collect();
         let mut lengths = Vec::new();
-        let response = search(tau_i, &higher, tau_i.deadline, |w| {
+        let steps = Cell::new(MAX_STEPS);
+        let response = search(tau_i, &higher, tau_i.deadline, &steps, |w| {
             if lengths.len() <= MOST {
                 lengths.push(w);
             }
@@ -305,8 +348,8 @@ fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {
             Err(diverged @ Diverged::Overload) => {
                 return exact(group, false, Reason::NoBound(id, diverged));
             }
-            Err(diverged @ Diverged::OutOfSteps { .. }) => {
-                return Finding::new(Verdict::Unknown, Reason::GaveUp(diverged));
+            Err(Diverged::GaveUp(why)) => {
+                return Finding::new(Verdict::Unknown, Reason::GaveUp(why));
             }
         }
     }

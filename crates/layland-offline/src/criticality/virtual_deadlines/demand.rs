@@ -107,12 +107,12 @@ impl<'a> Demand<'a> {
         (self.longest < LONGEST).then_some(self.longest)
     }
 
-    /// Whether the demand is within every length.
+    /// Whether the demand is within every length. It is not known if that is so up to [`LONGEST`] alone.
     pub(super) fn is_within(&self, effort: &mut Effort) -> Answer {
-        match first_beyond(self.tasks, 0, self.longest, effort) {
-            Ok(None) => Answer::Schedulable,
-            Ok(Some(_)) => Answer::NotSchedulable,
-            Err(_) => Answer::GaveUp,
+        match (first_beyond(self.tasks, 0, self.longest, effort), self.longest()) {
+            (Ok(None), Some(_)) => Answer::Schedulable,
+            (Ok(Some(_)), _) => Answer::NotSchedulable,
+            (Ok(None), None) | (Err(_), _) => Answer::GaveUp,
         }
     }
 }
