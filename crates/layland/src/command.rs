@@ -11,7 +11,7 @@ use crate::commands::{
     simulate,
 };
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::{command_line, terminal};
+use crate::ui::{command_line, terminal, working};
 use clap::{CommandFactory, Parser};
 use layland_model::acts_on_a_terminal;
 use layland_policy::Registry;
@@ -56,7 +56,50 @@ fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
         Colour::Always => anstream::ColorChoice::Always.write_global(),
         Colour::Never => anstream::ColorChoice::Never.write_global(),
     }
-    match &mut cli.command {
+    // A set that is typed must stay readable.
+    if !arguments.iter().any(|argument| argument == "-") {
+        says_that_it_works(&cli.command);
+    }
+    let outcome = carried_out(registry, &mut cli.command);
+    working::end();
+    outcome
+}
+
+/// Begins the line of a command that may take long and has no bar of its own.
+fn says_that_it_works(command: &Command) {
+    let what = match command {
+        Command::Check(_) => "checking",
+        Command::Gen(_) => "drawing task sets",
+        Command::Convert(_) => "converting",
+        Command::Ros2(_) => "analysing",
+        #[cfg(target_os = "linux")]
+        Command::Trace(args) => match args.what_takes_long() {
+            Some(what) => what,
+            None => return,
+        },
+        #[cfg(target_os = "linux")]
+        Command::Run(_)
+        | Command::Exec(_)
+        | Command::Daemon(_)
+        | Command::Top(_)
+        | Command::Calibrate(_)
+        | Command::Doctor(_) => return,
+        #[cfg(feature = "lab")]
+        Command::Lab(_) => return,
+        Command::Sim(_)
+        | Command::Explain(_)
+        | Command::Policies(_)
+        | Command::Demos(_)
+        | Command::Play(_)
+        | Command::Schema(_)
+        | Command::Completions { .. }
+        | Command::Man(_) => return,
+    };
+    working::begin(what);
+}
+
+fn carried_out(registry: &Registry, command: &mut Command) -> Outcome {
+    match command {
         Command::Sim(args) => simulate::run(registry, args),
         Command::Check(args) => check::run(registry, args),
         Command::Explain(args) => explain::run(registry, args),

@@ -29,6 +29,8 @@ pub(super) struct Searched {
 
 /// A choice of so many tasks has too many subsets.
 const CHOICES: usize = 16;
+/// So many subsets are looked at for each state that may be: most lead to states that are known.
+const SUBSETS: u64 = 64;
 
 /// A state: of each task the time until it may release again, then of each task the work that is left. A task with
 /// work that may release again is late, since no deadline is longer than a period.
@@ -110,7 +112,7 @@ impl States {
     }
 }
 
-/// Looks at every state of a model, up to so many: those with the least laxity first, so that a job that can be late
+/// Looks at every state of a model, up to so many, and so many times as many ways to come to one: those with the least laxity first, so that a job that can be late
 /// is found soon.
 pub(super) fn search(model: &Model, limit: usize) -> Searched {
     let n = model.tasks.len();
@@ -118,6 +120,7 @@ pub(super) fn search(model: &Model, limit: usize) -> Searched {
     let mut open = BinaryHeap::from([(Reverse((0u32, 0u64)), 0u32)]);
     let mut responses = vec![0u32; n];
     let (mut running, mut after) = (Vec::new(), vec![0u32; 2 * n]);
+    let mut subsets = (limit as u64).saturating_mul(SUBSETS).max(1 << CHOICES);
     while let Some((_, index)) = open.pop() {
         if states.is_dominated[index as usize] {
             continue;
@@ -129,6 +132,10 @@ pub(super) fn search(model: &Model, limit: usize) -> Searched {
         if may_release.len() > CHOICES {
             return Searched { outcome: Found::GaveUp, states: states.len() };
         }
+        let Some(left) = subsets.checked_sub(1 << may_release.len()) else {
+            return Searched { outcome: Found::GaveUp, states: states.len() };
+        };
+        subsets = left;
         for chosen in 0..1u64 << may_release.len() {
             after.copy_from_slice(&state);
             let mut released = 0;

@@ -10,8 +10,29 @@ use layland_model::{acts_on_a_terminal, push_visible, visible};
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 
+/// What is written here comes after the line that says that a command works, which is taken away.
+struct Clear<W>(W);
+
+impl<W: Write> Write for Clear<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        take_line_away();
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Takes away the line that says that a command works.
+fn take_line_away() {
+    #[cfg(feature = "command")]
+    super::working::end();
+}
+
 /// Writes a result to standard output. A reader that has gone away (`| head`) is no error.
 pub(crate) fn result(text: &str) -> Result<(), Failure> {
+    take_line_away();
     // A file or a program gets the text as it is: a task set that is converted keeps its names.
     let shown = std::io::stdout().is_terminal() || colours();
     let text = if shown { harmless(text) } else { Cow::Borrowed(text) };
@@ -32,8 +53,8 @@ pub(crate) fn write_result(
 ) -> Result<(), Failure> {
     let stdout = std::io::stdout().lock();
     let shown = stdout.is_terminal();
-    let mut out =
-        std::io::BufWriter::with_capacity(1 << 16, Shown { out: stdout, shown, begun: Vec::new() });
+    let out = Clear(Shown { out: stdout, shown, begun: Vec::new() });
+    let mut out = std::io::BufWriter::with_capacity(1 << 16, out);
     match make(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::refused(format!("failed to write to standard output: {error}")))
@@ -75,6 +96,7 @@ impl Results {
 
     /// Writes what waits.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        take_line_away();
         let out = std::io::stdout().lock();
         let shown = out.is_terminal();
         let mut out = Shown { out, shown, begun: std::mem::take(&mut self.begun) };
@@ -100,6 +122,7 @@ impl Results {
 
 /// Says something on standard error.
 pub(crate) fn talk(text: &str) {
+    take_line_away();
     let mut out = anstream::stderr().lock();
     // There is nobody left to tell if standard error is closed.
     let _ = writeln!(out, "{}", harmless(text.trim_end()));

@@ -16,3 +16,4 @@ mod play;
 mod process;
 mod speed_page;
 mod sweeps;
+mod working;

@@ -3,7 +3,7 @@
 use super::args::CheckArgs;
 use super::reserved::{Assessors, Reserved, Way, for_verdicts};
 use super::ticks;
-use super::witness::{self, Found, Search, Witness};
+use super::witness::{self, Decisions, Found, Search, Witness};
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
 use layland_analysis::{PAIRS, Subject, TestKind, Verdict, pairs};
@@ -245,7 +245,8 @@ fn search(
     system: &System,
     effort: u64,
 ) -> Option<Witness> {
-    let search = Search { registry, spec: &found.spec, system, effort, tick: args.tick };
+    let decisions = Decisions::of(effort);
+    let search = Search { registry, spec: &found.spec, system, effort, decisions, tick: args.tick };
     match search.run() {
         Found::Misses(witness) => {
             (found.verdict, found.decided_by) = (Verdict::No, Some(witness::NAME));

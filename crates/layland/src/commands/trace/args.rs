@@ -45,6 +45,20 @@ pub(crate) struct TraceArgs {
     pub command: TraceCommand,
 }
 
+impl TraceArgs {
+    /// The work that takes long if the trace is long; a recording has lines of its own.
+    pub(crate) fn what_takes_long(&self) -> Option<&'static str> {
+        match &self.command {
+            TraceCommand::Record(_) => None,
+            TraceCommand::View(_) | TraceCommand::Stats(_) => Some("reading the trace"),
+            TraceCommand::Check(_) => Some("checking the trace"),
+            TraceCommand::Convert(_) => Some("converting the trace"),
+            TraceCommand::Diff(_) => Some("comparing the traces"),
+            TraceCommand::Infer(_) => Some("inferring the set"),
+        }
+    }
+}
+
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
     /// Record the kernel's scheduler through tracefs, while a command runs or for a given time

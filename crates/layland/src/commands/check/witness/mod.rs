@@ -17,6 +17,7 @@
 //! deadlines.
 
 mod cycle;
+mod limited;
 mod phases;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ use layland_model::{
 use layland_policy::{Policy, Registry};
 use layland_sim::{Horizon, SimOptions, simulate};
 use layland_trace::{Job, JobEnd, JobRecord, Recorder, Trace, Window};
+pub(super) use limited::Decisions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -178,12 +180,21 @@ pub(super) struct Search<'a> {
     pub system: &'a System,
     /// So many jobs may be simulated, and as many states looked at.
     pub effort: u64,
+    /// So often the policy may decide in all of these runs.
+    pub decisions: Decisions,
     /// All that arrivals are multiples of, if the user says so.
     pub tick: Option<Duration>,
 }
 
 impl Search<'_> {
     pub(super) fn run(&self) -> Found {
+        match self.looked() {
+            Found::Nothing(told) => Found::Nothing(self.decisions.ended().or(told)),
+            found @ (Found::Misses(_) | Found::Meets(..)) => found,
+        }
+    }
+
+    fn looked(&self) -> Found {
         let Search { system, .. } = *self;
         let in_slots = self.is_in_slots();
         let effort = if in_slots { self.effort / SLOTS } else { self.effort };
@@ -295,7 +306,8 @@ impl Search<'_> {
             return false;
         }
         let Ok(policy) = self.registry.build(self.spec, self.system) else { return false };
-        let late = AtomicBool::new(false);
+        let late = Arc::new(AtomicBool::new(false));
+        let policy = self.decisions.limit(policy, &late);
         let mut first = FirstLate { late: &late, found: None };
         let options = SimOptions {
             horizon: Horizon::Recurrence { at_most },
@@ -308,7 +320,7 @@ impl Search<'_> {
     }
 
     fn late(&self, run: System, origin: Origin, end: Time) -> Option<Witness> {
-        let late = AtomicBool::new(false);
+        let late = Arc::new(AtomicBool::new(false));
         let mut first = FirstLate { late: &late, found: None };
         self.simulate(&run, origin, end, &late, &mut first)?;
         first.found.map(|(record, over)| Witness { record, origin, run, over })
@@ -320,10 +332,11 @@ impl Search<'_> {
         run: &System,
         origin: Origin,
         end: Time,
-        interrupt: &AtomicBool,
+        interrupt: &Arc<AtomicBool>,
         recorder: &mut impl Recorder,
     ) -> Option<()> {
         let policy = self.registry.build(self.spec, self.system).ok()?;
+        let policy = self.decisions.limit(policy, interrupt);
         let options = SimOptions {
             seed: origin.seed().unwrap_or(0),
             interrupt: Some(interrupt),

@@ -13,6 +13,7 @@ use layland_gen::{Aspect, Random};
 use layland_model::{Duration, Index, Rate, Service, System, TaskId, Time};
 use layland_trace::{Both, Job, JobEnd, Recorder};
 use std::cmp::Reverse;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// So many changes are tried of the best run before a new one begins.
@@ -54,7 +55,10 @@ pub(super) fn search(search: &Search<'_>) -> Option<Witness> {
             run.tasks[task].offset =
                 first_arrival(search, &run, (victim, longest), task, &mut random);
         }
-        let late = AtomicBool::new(false);
+        if search.decisions.ended().is_some() {
+            return None;
+        }
+        let late = Arc::new(AtomicBool::new(false));
         let first = FirstLate { late: &late, found: None };
         let mut seen = Both(first, LeastSlack(i64::MAX));
         search.simulate(&run, Origin::Phases, end, &late, &mut seen)?;

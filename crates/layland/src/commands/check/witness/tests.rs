@@ -1,6 +1,6 @@
-//! A run that repeats itself in time has no late job, however long it is.
+//! A run that repeats itself in time has no late job, however long it is; and a search costs what its effort is.
 
-use super::{Origin, Search, until};
+use super::{Decisions, Found, Origin, Search, until};
 use layland_gen::Random;
 use layland_model::{Duration, Service, System, Task};
 use layland_policy::Registry;
@@ -22,8 +22,14 @@ fn no_job_is_late_in_a_run_that_repeats_itself_in_time() {
         });
         let system = System::new(2, tasks.collect());
         for spec in ["g-edf", "g-rm", "p-edf", "edzl", "run"] {
-            let search =
-                Search { registry: &registry, spec, system: &system, effort: 2_000, tick: None };
+            let search = Search {
+                registry: &registry,
+                spec,
+                system: &system,
+                effort: 2_000,
+                decisions: Decisions::of(2_000),
+                tick: None,
+            };
             let end = until(&system, search.effort);
             if registry.build(spec, &system).is_err() {
                 continue;
@@ -38,4 +44,35 @@ fn no_job_is_late_in_a_run_that_repeats_itself_in_time() {
         }
     }
     assert!(in_time > 100 && late > 100, "{in_time} in time, {late} late");
+}
+
+/// Slots of a nanosecond, of which a job has millions: the search ends by its decisions, and says so.
+#[test]
+fn decisions_are_part_of_the_effort() {
+    let task = |name: &str, [c, d, t]: [i64; 3]| {
+        let mut task = Task::implicit(name, Service::from_ns(c), Duration::from_ns(t));
+        task.deadline = Duration::from_ns(d);
+        task
+    };
+    const MS: i64 = 1_000_000;
+    let tasks = [
+        task("a", [1, 1, 10 * MS]),
+        task("b", [5 * MS, 10 * MS, 10 * MS]),
+        task("c", [6 * MS, 11 * MS, 11 * MS]),
+    ];
+    let (system, registry) = (System::new(2, tasks.to_vec()), Registry::standard());
+    for spec in ["pd2", "er-pd2"] {
+        let decisions = Decisions::of(200);
+        let search = Search {
+            registry: &registry,
+            spec,
+            system: &system,
+            effort: 20_000,
+            decisions: decisions.clone(),
+            tick: None,
+        };
+        let found = search.run();
+        let told = decisions.ended().expect("none is left");
+        assert!(matches!(&found, Found::Nothing(Some(text)) if *text == told), "{found:?}");
+    }
 }
