@@ -29,7 +29,8 @@ use crate::{
 };
 
 /// The names of tests and response times that search through the lengths of windows: where they are silent they take
-/// some milliseconds, hundreds of times as long as all others. GLOBAL-EDF runs one of them.
+/// some milliseconds, hundreds of times as long as all others. GLOBAL-EDF is among them, for it asks again what others
+/// have said.
 pub const LONG: &[&str] =
     &["G-RTA-LC", "GLOBAL-EDF", "SAPA-EDF", "SAPA-RM", "SAPA-DM", "SAPA-FP", "APA-EDF-LC"];
 

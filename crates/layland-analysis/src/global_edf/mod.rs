@@ -7,7 +7,7 @@
 //!   do, where it does not give up; otherwise none accepts all that another accepts;
 //! - [`edzl`]: a test for EDZL, which makes the schedule of global EDF where that meets all deadlines, so that all of
 //!   the above are about it, too;
-//! - [`combined`]: all tests for global EDF, until one accepts;
+//! - [`combined`]: the fast tests for global EDF, until one accepts;
 //! - [`devi_anderson`], [`compliant_vector`]: how late jobs get, if the CPUs can do the load.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]

@@ -215,7 +215,6 @@ fn tests_for_global_edf_contain_each_other() {
             || bcl::accepts(&tasks, cpus)
             || bar::accepts(&tasks, cpus)
             || rta::accepts(&tasks, cpus)
-            || limited::accepts(&tasks, cpus)
             || ff_dbf::accepts(&tasks, cpus);
         // It takes fewer steps than G-RTA and BAR, which tells where a nanosecond is little.
         prop_assert!(large || implies(rta::accepts(&tasks, cpus), limited::accepts(&tasks, cpus)));
@@ -232,7 +231,7 @@ fn tests_for_global_edf_contain_each_other() {
         {
             prop_assert_eq!(one.len(), other.len());
         }
-        Ok(any)
+        Ok(any || limited::accepts(&tasks, cpus))
     });
 }
 
