@@ -24,7 +24,7 @@ use crate::uniprocessor::fixed_priority::{
 };
 use crate::{
     BoundTest, ResponseTest, SchedulabilityTest, affinity, crpd, deadline, global_edf, global_fp,
-    graph, locking, mixed, necessary, optimal, partitioned, semi_partitioned, top_first,
+    graph, levels, locking, mixed, necessary, optimal, partitioned, semi_partitioned, top_first,
     uniprocessor,
 };
 
@@ -157,6 +157,12 @@ pub const TESTS: &[SchedulabilityTest] = &[
     global_fp::BCL_FP,
     global_fp::BERTOGNA_FP,
     global_fp::GUAN_FP,
+    levels::FIFO,
+    levels::ONE_CPU,
+    levels::SUSPENDING,
+    levels::BCL,
+    levels::BERTOGNA,
+    levels::GUAN,
     graph::FEDERATED,
     graph::QPA,
     graph::RTA,
@@ -301,6 +307,13 @@ pub const RESPONSES: &[ResponseTest] = &[
     global_fp::GUAN_RM_RESPONSE,
     global_fp::GUAN_DM_RESPONSE,
     global_fp::GUAN_FP_RESPONSE,
+    levels::FIFO_RESPONSES,
+    levels::FIFO_UNREACHED,
+    levels::ONE_CPU_RESPONSES,
+    levels::SUSPENDING_RESPONSES,
+    levels::BCL_RESPONSES,
+    levels::BERTOGNA_RESPONSES,
+    levels::GUAN_RESPONSES,
     graph::FEDERATED_RESPONSES,
     graph::QPA_RESPONSES,
     graph::RTA_RESPONSES,

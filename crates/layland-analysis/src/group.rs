@@ -110,6 +110,11 @@ pub fn may_become_ready_together<'a>(mut tasks: impl Iterator<Item = &'a Task>) 
     })
 }
 
+/// Whether the jobs of a task come for ever, at any distance from those of others.
+pub(crate) fn comes_at_any_distance(task: &Task) -> bool {
+    comes_for_ever(task) && drifts(task)
+}
+
 /// Whether the releases can be at any distance from those of other tasks.
 fn drifts(task: &Task) -> bool {
     match &task.behaviour {

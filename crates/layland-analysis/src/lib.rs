@@ -34,6 +34,7 @@
 //! | [`uniprocessor`] | EDF and fixed priorities, one CPU or several with pinned tasks: exact |
 //! | [`global_edf`] | GFB, LOAD, BAK, BCL, BCLI, BAR, response times, FF-DBF; tardiness by Devi-Anderson and by compliant vectors |
 //! | [`global_fp`] | global fixed priorities: response times |
+//! | [`levels`] | several tasks of one given priority |
 //! | [`graph`] | tasks that follow others: on one CPU, on several that they share, and on CPUs of their own |
 //! | [`optimal`] | RUN and QPS: exact; what their overheads come to |
 //! | [`overheads`] | a system without overheads whose tasks need as much more |
@@ -66,6 +67,7 @@ pub mod global_edf;
 pub mod global_fp;
 pub mod graph;
 mod group;
+pub mod levels;
 pub mod locking;
 pub mod mixed;
 pub mod necessary;

@@ -60,6 +60,8 @@ const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [A
     while at < listed.len() {
         graphs |= matches!(listed[at], Assumption::Graphs | Assumption::GraphsTogether);
         caches |= matches!(listed[at], Assumption::CacheDelay);
+        // Who is about jobs that lock nothing is about those that suspend themselves.
+        steps |= matches!(listed[at], Assumption::NoSections);
         at += 1;
     }
     match (regions, steps) {

@@ -6,7 +6,7 @@
 
 use super::{Checker, Key, Move, Violation};
 use layland_model::{
-    Change, CpuId, CpuMap, CpuSet, Index, JobOrder, RequestKind, TaskId, TaskMap, Time,
+    Change, CpuId, CpuMap, CpuSet, InLevel, Index, JobOrder, RequestKind, TaskId, TaskMap, Time,
 };
 use std::collections::BTreeSet;
 
@@ -106,9 +106,9 @@ impl State {
         }
     }
 
-    /// Why the first job that waits for a mask should run: the CPUs from its own to the one that is idle
+    /// Why the first job that waits for a mask should run, where jobs of one number come in any order if `in_any`: the CPUs from its own to the one that is idle
     /// or runs a job that comes after it.
-    fn path(&self, first: Key, masks: &[CpuSet], reach: Reach) -> Option<Vec<CpuId>> {
+    fn path(&self, first: Key, in_any: bool, masks: &[CpuSet], reach: Reach) -> Option<Vec<CpuId>> {
         let mut unseen = self.online.clone();
         let mut frontier: Vec<CpuId> = Vec::new();
         // The CPU of the job that opened each CPU; none for the job that waits.
@@ -125,7 +125,7 @@ impl State {
                         end = Some((None, cpu));
                         break 'search;
                     }
-                    Some(&key) if key > first => {
+                    Some(&key) if key > first && !(in_any && key.first == first.first) => {
                         if end.is_none_or(|(last, _)| Some(key) > last) {
                             end = Some((Some(key), cpu));
                         }
@@ -177,7 +177,9 @@ impl Checker<'_> {
         }
         // Stable: edges of one instant are all applied before the state is looked at.
         edges.sort_by_key(|&(at, edge)| (at, !matches!(edge, Edge::Stop(..))));
-        let is_known = matches!(order, JobOrder::Deadline | JobOrder::Fixed(_));
+        let is_known =
+            matches!(order, JobOrder::Deadline | JobOrder::Fixed(_) | JobOrder::Levels { .. });
+        let in_any = matches!(order, JobOrder::Levels { in_level: InLevel::Any, .. });
         assert!(is_known, "no rule with affinities counts laxity, or who runs");
         let keys = self.keys(order);
         let mut state = State {
@@ -200,8 +202,9 @@ impl Checker<'_> {
             }
             for (mask, last) in reported.iter_mut().enumerate() {
                 let first = state.waiting[mask].first().copied();
-                let found =
-                    first.and_then(|first| Some((first.job, state.path(first, &masks.0, reach)?)));
+                let found = first.and_then(|first| {
+                    Some((first.job, state.path(first, in_any, &masks.0, reach)?))
+                });
                 // The same finding is not reported again for as long as it lasts.
                 if let Some((waiting, path)) = &found
                     && *last != found

@@ -6,11 +6,13 @@
 //! deadline loses its CPU to it, unless an earlier deadline has come, and none of a smaller rank has been waiting. What
 //! becomes ready in the same instant may come a moment later to a policy, and a trace does not tell. On a machine
 //! with latencies it does not say either what was known when a job was started, and equal deadlines are left alone.
+//! Jobs of one level ([`JobOrder::Levels`]) are held to the same, where they queue by when they became ready, and to
+//! nothing where their order is not known.
 
 use super::{Checker, Violation};
 use layland_model::{
-    Change, CpuId, CpuMap, CpuSet, Duration, Group, Index, JobOrder, RequestKind, TaskId, TaskMap,
-    Time,
+    Change, CpuId, CpuMap, CpuSet, Duration, Group, InLevel, Index, JobOrder, RequestKind, TaskId,
+    TaskMap, Time,
 };
 use layland_trace::JobRecord;
 use std::collections::BTreeSet;
@@ -139,6 +141,8 @@ impl Checker<'_> {
     pub(super) fn keys(&self, order: &JobOrder) -> Vec<Key> {
         let key = |(index, record): (usize, &JobRecord)| {
             let task = record.job.id.task;
+            let queues = matches!(order, JobOrder::Levels { in_level: InLevel::Fifo, .. });
+            let ready = if queues { record.job.release } else { Time::ZERO };
             let first = match order {
                 JobOrder::Deadline | JobOrder::DeadlineThenRunning | JobOrder::ZeroLaxity => {
                     record.job.deadline.ns()
@@ -147,7 +151,9 @@ impl Checker<'_> {
                     let earlier = earlier.get(task).copied().unwrap_or_default();
                     (record.job.deadline - earlier).ns()
                 }
-                JobOrder::Fixed(priorities) => priorities.get(task).copied().unwrap_or(i64::MAX),
+                JobOrder::Fixed(priorities) | JobOrder::Levels { levels: priorities, .. } => {
+                    priorities.get(task).copied().unwrap_or(i64::MAX)
+                }
                 JobOrder::TopFirst { top, then } => {
                     let task_of = self.system.tasks.get(task);
                     task_of
@@ -156,7 +162,7 @@ impl Checker<'_> {
                 }
             };
             let rank = self.system.tasks.get(task).map_or(i64::MAX, |task| task.rank);
-            Key { laxity: Laxity::Some, first, rank, task, job: index }
+            Key { laxity: Laxity::Some, first, ready, rank, task, job: index }
         };
         self.trace.jobs.iter().enumerate().map(key).collect()
     }
@@ -168,7 +174,7 @@ impl Checker<'_> {
         keys: &mut [Key],
         order: Option<&JobOrder>,
     ) {
-        let running_first = order == Some(&JobOrder::DeadlineThenRunning);
+        let ties = order.map(Ties::of);
         let cpu_count = self.system.platform.cpu_count();
         let mut state = Sweep {
             is_ready: BTreeSet::new(),
@@ -184,7 +190,7 @@ impl Checker<'_> {
         let mut overtaken_since = Since::default();
         let mut edges = edges.iter().peekable();
         while let Some(&(now, edge)) = edges.next() {
-            let mut before = running_first.then(|| state.before());
+            let mut before = (ties == Some(Ties::Started)).then(|| state.before());
             state.passed.clear();
             let mut gone = CpuSet::new();
             let rest = std::iter::from_fn(|| edges.next_if(|&&(at, _)| at == now));
@@ -216,14 +222,14 @@ impl Checker<'_> {
                 self.report.blame(&violation);
                 self.violated(|_| violation);
             }
-            let overtaken = match running_first {
-                false if order.is_none() => None,
-                false => state
+            let overtaken = match ties {
+                None => None,
+                Some(Ties::Ranked) => state
                     .running
                     .last()
                     .filter(|&&last| first_waiting < last)
                     .map(|last| (waiting, last.job)),
-                true => state
+                Some(Ties::Started | Ties::Open) => state
                     .overtaken_by_start(before.as_ref().filter(|_| self.latency == Duration::ZERO)),
             };
             if let Some(((waiting, running), at)) =
@@ -237,6 +243,33 @@ impl Checker<'_> {
                     at,
                 });
             }
+        }
+    }
+}
+
+/// What decides between jobs of one number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ties {
+    /// The rest of the key, at any time.
+    Ranked,
+    /// The rest of the key when a job starts, and none is stopped for another one.
+    Started,
+    /// It is not known.
+    Open,
+}
+
+impl Ties {
+    fn of(order: &JobOrder) -> Ties {
+        match order {
+            JobOrder::DeadlineThenRunning | JobOrder::Levels { in_level: InLevel::Fifo, .. } => {
+                Ties::Started
+            }
+            JobOrder::Levels { in_level: InLevel::Any, .. } => Ties::Open,
+            JobOrder::Deadline
+            | JobOrder::Points(_)
+            | JobOrder::ZeroLaxity
+            | JobOrder::Fixed(_)
+            | JobOrder::TopFirst { .. } => Ties::Ranked,
         }
     }
 }
@@ -289,6 +322,8 @@ pub(super) struct Key {
     pub laxity: Laxity,
     /// Deadline or fixed priority.
     pub first: i64,
+    /// When it became ready, where jobs of one priority queue.
+    pub ready: Time,
     pub rank: i64,
     pub task: TaskId,
     /// Index into `Trace::jobs`.
@@ -357,7 +392,7 @@ impl Sweep {
     }
 
     /// A waiting job and a running one that should not run before it, where running jobs go first among equal
-    /// deadlines. Those are looked at if it is known what was `before`.
+    /// numbers. Those are looked at if it is known what was `before`.
     fn overtaken_by_start(&self, before: Option<&Before>) -> Option<(usize, usize)> {
         let (first, last) = (self.waiting.first()?, self.running.last()?);
         if first.first < last.first {

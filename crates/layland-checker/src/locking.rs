@@ -13,8 +13,8 @@ mod sweep;
 use super::{Checker, Demand, Violation};
 use layland_model::rule::Locking;
 use layland_model::{
-    CpuId, Duration, Index, JobOrder, Protocol, ResourceId, ScheduleRule, Section, System, TaskId,
-    Time,
+    CpuId, Duration, InLevel, Index, JobOrder, Protocol, ResourceId, ScheduleRule, Section, System,
+    TaskId, Time,
 };
 use layland_trace::MarkKind;
 
@@ -24,6 +24,8 @@ struct Live {
     job: usize,
     task: TaskId,
     deadline: Time,
+    /// By its release or the end of its last suspension.
+    ready: Time,
     sleeps: bool,
     begun: bool,
     /// What it has asked for and not got, with the number of the mark.
@@ -41,6 +43,8 @@ struct Shared<'a> {
     by_deadline: bool,
     cpu: Vec<Option<CpuId>>,
     place: Vec<i64>,
+    /// The number of each task, and what decides between equal ones, if ranks do not. There are no locks then.
+    levels: Option<(Vec<i64>, InLevel)>,
     users: Vec<Vec<TaskId>>,
     ceiling: Vec<i64>,
     system: &'a System,
@@ -57,7 +61,9 @@ impl<'a> Shared<'a> {
             }
         }
         let number = |task: TaskId| match &rule.order {
-            JobOrder::Fixed(numbers) => numbers.get(task).copied().unwrap_or(i64::MAX),
+            JobOrder::Fixed(numbers) | JobOrder::Levels { levels: numbers, .. } => {
+                numbers.get(task).copied().unwrap_or(i64::MAX)
+            }
             JobOrder::Deadline
             | JobOrder::DeadlineThenRunning
             | JobOrder::Points(_)
@@ -83,7 +89,19 @@ impl<'a> Shared<'a> {
         let ceiling = |users: &Vec<TaskId>| users.iter().map(|&task| base(task)).min();
         let ceiling = users.iter().map(|users| ceiling(users).unwrap_or(i64::MAX)).collect();
         let by_deadline = rule.order == JobOrder::Deadline;
-        Shared { protocol: rule.protocol, by_deadline, cpu, place, users, ceiling, system }
+        let levels = match rule.order {
+            JobOrder::Levels { in_level, .. } => {
+                Some((system.tasks.ids().map(number).collect(), in_level))
+            }
+            JobOrder::Fixed(_)
+            | JobOrder::Deadline
+            | JobOrder::DeadlineThenRunning
+            | JobOrder::Points(_)
+            | JobOrder::ZeroLaxity
+            | JobOrder::TopFirst { .. } => None,
+        };
+        let protocol = rule.protocol;
+        Shared { protocol, by_deadline, cpu, place, levels, users, ceiling, system }
     }
 
     fn home(&self, resource: ResourceId) -> Option<CpuId> {
@@ -201,6 +219,13 @@ impl<'a> Shared<'a> {
             (Protocol::Msrp, _) if held.is_some() || asked.is_some() => return boosted(0, 0),
             (_, _) => {}
         }
+        if let Some((levels, in_level)) = &self.levels {
+            let ready = match in_level {
+                InLevel::Fifo => live.ready.ns() as usize,
+                InLevel::Any => 0,
+            };
+            return (true, levels[live.task.index()], ready, place);
+        }
         if self.by_deadline {
             return (true, live.deadline.ns(), 0, place);
         }
@@ -217,6 +242,16 @@ impl<'a> Shared<'a> {
             Some(ceiling) => (true, place.min(ceiling), 0, place),
             None => (true, place, 1, place),
         }
+    }
+
+    /// Whether a job may run in place of the one that comes first: another one of its level, where those come in any
+    /// order.
+    fn may_stand_for(&self, first: &Live, job: usize, all: &[Live]) -> bool {
+        let Some((levels, InLevel::Any)) = &self.levels else { return first.job == job };
+        all.iter().any(|live| {
+            let is_equal = levels[live.task.index()] == levels[first.task.index()];
+            live.job == job && !live.sleeps && is_equal
+        })
     }
 
     /// The job that a CPU has to run.

@@ -52,6 +52,7 @@ mod host;
 mod inline;
 mod json;
 mod keys;
+mod levels;
 mod lines;
 mod plain;
 mod problem;

@@ -229,7 +229,8 @@ pub fn to_line(system: &System) -> String {
 
 /// Whether [`plain_line`] writes all that there is.
 fn is_plain(system: &System) -> bool {
-    let System { platform, levels, tasks, resources, chains, requests, provenance: _ } = system;
+    let System { platform, levels, tasks, in_level: _, resources, chains, requests, provenance: _ } =
+        system;
     let of_task = |(at, task): (usize, &Task)| {
         let Task {
             name: _,

@@ -2,6 +2,8 @@
 //!
 //! The structures below describe the file and are never filled: [`crate::read`] reads strictly and
 //! keeps places, which a derived reader cannot. A test holds the two against each other.
+//!
+//! Long because every table of the file has its structure here.
 #![expect(dead_code, reason = "these structures are turned into a schema and never made")]
 
 mod chains;
@@ -167,6 +169,21 @@ struct DefaultsTable {
     release: Option<Release>,
     /// See the task.
     exec: Option<Exec>,
+    /// What decides between jobs of tasks of one `priority`, for policies that read it. If left out: the ranks, if
+    /// every task that shares its priority has one; otherwise "fifo".
+    tie: Option<Tie>,
+}
+
+/// What decides between jobs of tasks of one priority.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+enum Tie {
+    /// The smaller rank goes first, and preempts.
+    Rank,
+    /// The job that became ready first goes first, and is not preempted by another one of its priority.
+    Fifo,
+    /// It is not known: what is guaranteed holds in every order.
+    Any,
 }
 
 /// Something that one job at a time holds: a bus, a buffer, a lock.

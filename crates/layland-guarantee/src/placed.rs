@@ -42,11 +42,21 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
         return None;
     }
     // Where the set comes from is told of the set, and not of what a policy makes of it.
-    let System { platform, levels, tasks, resources, chains, requests, provenance: _ } = system;
+    let &System {
+        ref platform,
+        ref levels,
+        ref tasks,
+        in_level,
+        ref resources,
+        ref chains,
+        ref requests,
+        provenance: _,
+    } = system;
     let mut placed = System {
         platform: platform.clone(),
         levels: levels.clone(),
         tasks: tasks.clone(),
+        in_level,
         resources: resources.clone(),
         chains: chains.clone(),
         requests: requests.clone(),

@@ -52,6 +52,7 @@ impl Proven {
             }
             Algorithm::Ordered(..)
             | Algorithm::Deferred(..)
+            | Algorithm::Levels(..)
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Edzl

@@ -601,6 +601,22 @@ fn earlier(system: &System) -> Option<System> {
     Some(earlier)
 }
 
+/// The clustered and partitioned forms that are the same as a form here: see [`algorithms`].
+fn forms(form: Form, placed: &System) -> impl Iterator<Item = Form> {
+    let disjoint = placed
+        .tasks
+        .iter()
+        .all(|(id, task)| placed.allowed_cpus(id) == placed.platform.clusters[task.cluster]);
+    let one_cpu_each = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);
+    let (clustered, partitioned) = match form {
+        Form::Weak | Form::Strong | Form::Hierarchical => (disjoint, disjoint && one_cpu_each),
+        Form::Global | Form::Clustered => (false, one_cpu_each),
+        Form::Partitioned => (false, false),
+    };
+    let clustered = clustered.then_some(Form::Clustered);
+    clustered.into_iter().chain(partitioned.then_some(Form::Partitioned))
+}
+
 /// What the policy implements, and the clustered and partitioned forms that are the same here:
 /// - scheduling with affinities that are equal or disjoint is clustered scheduling: in a cluster the
 ///   weak invariant lets a job wait only while all of its CPUs run jobs before it;
@@ -608,6 +624,17 @@ fn earlier(system: &System) -> Option<System> {
 /// - where jobs only execute every protocol for locks is partitioned scheduling.
 pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm> {
     let mut algorithms = vec![algorithm];
+    if let Algorithm::Levels(form, in_level) = algorithm {
+        let forms: Vec<Form> = [form].into_iter().chain(forms(form, placed)).collect();
+        // Where each graph is a level of its own, its bound as a whole holds in any order within it. What is not about
+        // graphs takes no task that follows another one. On one CPU bounds are of tasks, by their ranks.
+        if placed.has_followers() && Assumption::GraphPriorities.check(placed).is_ok() {
+            let whole = forms.iter().filter(|form| matches!(form, Form::Global | Form::Clustered));
+            algorithms.extend(whole.map(|&form| Algorithm::Ordered(form, Order::Given)));
+        }
+        algorithms.extend(forms[1..].iter().map(|&form| Algorithm::Levels(form, in_level)));
+        return algorithms;
+    }
     let order = match algorithm {
         Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, order) => {
             let disjoint = placed.tasks.iter().all(|(id, task)| {
@@ -641,6 +668,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         // With one CPU a job counts as due at its deadline.
         Algorithm::FairLateness => Order::Deadline,
         Algorithm::Ordered(Form::Partitioned, _)
+        | Algorithm::Levels(..)
         | Algorithm::Deferred(..)
         | Algorithm::Served(..)
         | Algorithm::Edzl

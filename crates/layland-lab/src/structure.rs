@@ -54,6 +54,7 @@ pub(crate) fn structure(
         }
         Algorithm::Ordered(..)
         | Algorithm::Deferred(..)
+        | Algorithm::Levels(..)
         | Algorithm::Served(..)
         | Algorithm::Locking(..)
         | Algorithm::Edzl

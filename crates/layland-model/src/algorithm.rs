@@ -87,6 +87,27 @@ impl Order {
     }
 }
 
+/// Which of two ready jobs of one *level* comes first, where that is not the smaller rank: the tasks of one `priority`
+/// are a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InLevel {
+    /// The one that became ready first, by its release or the end of a suspension; at one instant the smaller rank. A
+    /// running job is not preempted by a job of its level. So does `SCHED_FIFO` of POSIX.
+    Fifo,
+    /// It is not known, and may change at any time: `SCHED_RR`, or several run queues.
+    Any,
+}
+
+impl InLevel {
+    /// Its name in files and options.
+    pub const fn name(self) -> &'static str {
+        match self {
+            InLevel::Fifo => "fifo",
+            InLevel::Any => "any",
+        }
+    }
+}
+
 /// The scheduling algorithm that a policy implements, as analyses know it.
 ///
 /// ```
@@ -98,6 +119,8 @@ impl Order {
 pub enum Algorithm {
     /// The ready jobs that come first in the order run, on the CPUs for which they compete.
     Ordered(Form, Order),
+    /// By the priorities that tasks were given, where some share one and ranks do not break the tie.
+    Levels(Form, InLevel),
     /// The same with preemptions deferred to the ends of non-preemptive regions, as the tasks have them
     /// ([`Preemption`](crate::Preemption)).
     Deferred(Form, Order),
@@ -263,6 +286,9 @@ impl fmt::Display for Algorithm {
         let name = match self {
             Algorithm::Ordered(form, order) => {
                 return write!(f, "{}-{}", form.abbreviation(), order.abbreviation());
+            }
+            Algorithm::Levels(form, in_level) => {
+                return write!(f, "{}-fp with tie={}", form.abbreviation(), in_level.name());
             }
             Algorithm::Deferred(form, order) => {
                 let (form, order) = (form.abbreviation(), order.abbreviation());

@@ -61,8 +61,8 @@ mod validity;
 mod wording;
 
 pub use algorithm::{
-    AdaptiveOrder, Algorithm, CutOffOrder, DeadlineChoice, Form, Order, Protection, SplitOrder,
-    Splitting, TopClass,
+    AdaptiveOrder, Algorithm, CutOffOrder, DeadlineChoice, Form, InLevel, Order, Protection,
+    SplitOrder, Splitting, TopClass,
 };
 pub use cache::{CacheSets, CacheUse, ParseCacheSetsError};
 pub use chain::{Chain, Communication, Latency};

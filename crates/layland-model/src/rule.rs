@@ -2,8 +2,8 @@
 //! without knowing the policy. Also the reasons for which a policy moves threads.
 
 use crate::{
-    CpuId, CpuSet, Duration, Order, Preemption, Protocol, Server, ServerKind, Service, Task,
-    TaskId, TaskMap,
+    CpuId, CpuSet, Duration, InLevel, Order, Preemption, Protocol, Server, ServerKind, Service,
+    Task, TaskId, TaskMap,
 };
 
 /// A property of a schedule, at every instant.
@@ -300,6 +300,16 @@ pub enum JobOrder {
     ZeroLaxity,
     /// Smallest number first, one per task.
     Fixed(TaskMap<i64>),
+    /// Smallest number first, one per task; among equal numbers not by rank. No rule but
+    /// [`ScheduleRule::HighestFirst`], [`ScheduleRule::Locking`], [`ScheduleRule::Weak`] and [`ScheduleRule::Strong`]
+    /// has this order.
+    Levels {
+        /// The number of each task.
+        levels: TaskMap<i64>,
+        /// Which of two jobs of one number comes first. [`HighestFirst`](ScheduleRule::HighestFirst) starts them in
+        /// that order and never stops one for another; the rules with affinities hold at every instant, as for any order.
+        in_level: InLevel,
+    },
     /// The jobs of some tasks first, equal among themselves; then those of the others, in another order. No rule but
     /// [`ScheduleRule::HighestFirst`] has this order.
     TopFirst {

@@ -1,8 +1,8 @@
 //! [`System`]: everything that a task-set file says.
 
 use crate::{
-    Chain, CpuId, CpuSet, Duration, Levels, Platform, RateSum, Resource, Service, TIME_LIMIT, Task,
-    TaskId, TaskMap, Time,
+    Chain, CpuId, CpuSet, Duration, InLevel, Levels, Platform, RateSum, Resource, Service,
+    TIME_LIMIT, Task, TaskId, TaskMap, Time,
 };
 use num_integer::Integer;
 use std::collections::BTreeMap;
@@ -67,6 +67,10 @@ pub struct System {
     pub levels: Levels,
     /// The tasks.
     pub tasks: Tasks,
+    /// What decides between the jobs of tasks of one `priority`, unless a policy is told; none if ranks do, or no two
+    /// tasks share one. It says nothing to policies that do not read priorities. A file without ranks means
+    /// [`InLevel::Fifo`].
+    pub in_level: Option<InLevel>,
     /// What the jobs of several tasks lock.
     pub resources: Vec<Resource>,
     /// The cause-effect chains.
@@ -144,6 +148,7 @@ impl System {
             platform: Platform::identical(cpus),
             levels: Levels::default(),
             tasks: tasks.into(),
+            in_level: None,
             resources: Vec::new(),
             chains: Vec::new(),
             requests: Vec::new(),
@@ -181,6 +186,46 @@ impl System {
         let mut order: Vec<TaskId> = self.tasks.ids().collect();
         order.sort_by_key(|&task| (self.tasks[task].rank, task));
         order
+    }
+
+    /// Each `priority` that several of these tasks share, with how many do, the highest first.
+    ///
+    /// ```
+    /// use layland_model::{Duration, Service, System, Task};
+    /// let task = |name, priority| Task {
+    ///     priority: Some(priority),
+    ///     ..Task::implicit(name, Service::from_ms(1), Duration::from_ms(5))
+    /// };
+    /// let system = System::new(1, vec![task("a", 7), task("b", 3), task("c", 7)]);
+    /// assert_eq!(system.shared_levels(system.tasks.ids()), [(7, 2)]);
+    /// ```
+    pub fn shared_levels(&self, tasks: impl IntoIterator<Item = TaskId>) -> Vec<(i64, usize)> {
+        let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+        for priority in tasks.into_iter().filter_map(|task| self.tasks.get(task)?.priority) {
+            *counts.entry(priority).or_default() += 1;
+        }
+        counts.into_iter().filter(|&(_, count)| count > 1).collect()
+    }
+
+    /// The priorities that several tasks share, in a sentence without a full stop; none if no two do. With what decides
+    /// between their jobs.
+    pub fn shared_levels_in_words(&self, in_level: Option<InLevel>) -> Option<String> {
+        let shared = self.shared_levels(self.tasks.ids());
+        let of_level = |&(priority, count): &(i64, usize)| format!("{count} share {priority}");
+        let (&(priority, count), more) = shared.split_first()?;
+        let mut text = format!("{count} threads share priority {priority}");
+        for level in more.iter().take(2) {
+            text += &format!(", {}", of_level(level));
+        }
+        if more.len() > 2 {
+            text += &format!(", and {} more priorities are shared", more.len() - 2);
+        }
+        let among = match in_level {
+            Some(InLevel::Fifo) => "first come, first served among them",
+            Some(InLevel::Any) => "in any order among them",
+            None => "the smaller rank comes first among them, and preempts",
+        };
+        Some(format!("{text}: {among}"))
     }
 
     /// A request as a line of a report.

@@ -25,6 +25,7 @@ pub mod weak;
 
 use crate::Policy;
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
+use crate::levels;
 use crate::ordered::tie_rule;
 use crate::shell::groups::PRIORITIES;
 use layland_model::{Algorithm, Citation, Form, Order, System};
@@ -87,7 +88,8 @@ fn info(
         Order::Given => Some(PRIORITIES),
     };
     PolicyInfo::new(algorithm.to_string(), title, summary, build)
-        .implementing(algorithm)
+        .implementing_by(move |options| levels::algorithm(form, order, options))
+        .with_options(levels::option(order))
         .refusing(refuses)
         .breaking_ties(tie_rule(order))
 }
@@ -121,7 +123,7 @@ fn hierarchical_info(order: Order) -> PolicyInfo {
     let strong = Algorithm::Ordered(Form::Strong, order);
     let summary = format!("as {strong}, faster, for affinities that are nested or disjoint");
     let mut info = info(Form::Hierarchical, order, title, summary, hierarchical::hierarchical)
-        .with_options([assign()])
+        .with_options([assign()].into_iter().chain(levels::option(order)))
         .citing([Citation::BONIFACI]);
     info.refuses.insert(0, OVERLAP.into());
     info

@@ -35,6 +35,7 @@
 
 use crate::highest_first::Ties;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
+use crate::levels;
 use crate::queue::Queue;
 use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
 use crate::{Refusal, State};
@@ -97,7 +98,11 @@ pub(crate) fn grouped(
         decided_at: Time::ZERO,
         before: Vec::new(),
     };
-    Grouped::new(name, scope, order, system, options, jobs).map(Some)
+    let grouped = Grouped::new(name.as_str(), scope, order, system, options, jobs)?;
+    let in_level = levels::of(order, system, options)?;
+    let groups = grouped.tasks_of_groups();
+    levels::refuse_shared(&name, "non-preemptive regions", in_level, system, groups)?;
+    Ok(Some(grouped))
 }
 
 /// Where jobs may be preempted.
@@ -154,6 +159,8 @@ impl Deferred {
         match self.ties {
             Ties::Rank => waiting.is_higher_than(running),
             Ties::Running => waiting.has_smaller_key(running),
+            // Levels that are shared are refused.
+            Ties::Level => waiting.has_smaller_level(running),
         }
     }
 

@@ -27,6 +27,8 @@ pub enum Ties {
     Rank,
     /// No: the job that runs goes on.
     Running,
+    /// No: jobs of one level queue by when they became ready (see `levels.rs`), and only another level preempts.
+    Level,
 }
 
 impl Ties {
@@ -54,7 +56,7 @@ pub struct HighestFirst {
 
 impl HighestFirst {
     /// With what equal keys mean. [`Ties::Running`] is for deadlines alone: analyses of fixed priorities count with
-    /// ranks.
+    /// ranks or levels.
     pub fn new(ties: Ties) -> HighestFirst {
         HighestFirst { ties, waiting: Queue::default() }
     }
@@ -65,6 +67,7 @@ impl HighestFirst {
         match self.ties {
             Ties::Rank => waiting.is_higher_than(running),
             Ties::Running => waiting.has_smaller_key(running),
+            Ties::Level => waiting.has_smaller_level(running),
         }
     }
 }

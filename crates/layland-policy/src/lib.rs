@@ -67,6 +67,7 @@ pub mod federated;
 mod highest_first;
 mod info;
 pub mod least_laxity;
+mod levels;
 pub mod locking;
 pub mod ordered;
 mod policy;

@@ -342,11 +342,12 @@ impl Locking {
 }
 
 impl Policy for Locking {
-    fn on_event(&mut self, _now: Time, event: Event) {
+    fn on_event(&mut self, now: Time, event: Event) {
         match event {
-            Event::Release { job: id, release: _, deadline } => {
+            Event::Release { job: id, release: ready, deadline } => {
                 let (held, asked) = (Vec::new(), None);
-                let job = Job { id, deadline, doing: Doing::Ready, begun: false, held, asked };
+                let (doing, begun) = (Doing::Ready, false);
+                let job = Job { id, deadline, ready, doing, begun, held, asked };
                 self.jobs[id.task] = Some(job);
                 self.touch(id.task);
             }
@@ -363,7 +364,7 @@ impl Policy for Locking {
                 }
                 StepEvent::Resumes => {
                     if let Some(job) = &mut self.jobs[job.task] {
-                        (job.doing, job.begun) = (Doing::Ready, false);
+                        (job.doing, job.begun, job.ready) = (Doing::Ready, false, now);
                     }
                     self.touch(job.task);
                 }
@@ -431,7 +432,7 @@ impl Policy for Locking {
     }
 
     fn save(&self, now: Time, state: &mut State) {
-        job::save(&self.jobs, now, state);
+        job::save(&self.jobs, self.plan.levels.is_some(), now, state);
         for online in self.online.values() {
             state.number(i64::from(*online));
         }

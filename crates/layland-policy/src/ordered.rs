@@ -11,6 +11,7 @@ use crate::Policy;
 use crate::deferred;
 use crate::highest_first::{HighestFirst, Ties};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal};
+use crate::levels;
 use crate::locking;
 use crate::shell::groups::{self, ONE_CLUSTER, PACKED, PRIORITIES, WHOLE_CLUSTER};
 use crate::shell::{Grouped, Scope};
@@ -128,7 +129,7 @@ fn info(
             let protocol = locking::protocol(order, options).unwrap_or(Protocol::Plain);
             Algorithm::Locking(order, protocol)
         }
-        Ok(false) | Err(_) => algorithm,
+        Ok(false) | Err(_) => levels::algorithm(form, order, options),
     };
     PolicyInfo::new(algorithm.to_string(), title, summary, build)
         .implementing_by(with_regions)
@@ -142,14 +143,14 @@ pub(crate) fn tie_rule(order: Order) -> String {
         Order::Deadline => "deadlines",
         Order::RateMonotonic => "periods",
         Order::DeadlineMonotonic => "relative deadlines",
-        Order::Given => "priorities",
+        Order::Given => return "equal priorities: see `tie`".to_owned(),
     };
     format!("equal {equal} go to the smaller rank, then to the task that comes first")
 }
 
 /// The options of an order.
 fn options_of(order: Order) -> impl Iterator<Item = OptionInfo> {
-    let tie = (order == Order::Deadline).then(Ties::option);
+    let tie = (order == Order::Deadline).then(Ties::option).or_else(|| levels::option(order));
     tie.into_iter().chain([deferred::option()])
 }
 
@@ -158,6 +159,29 @@ fn ties(order: Order, options: &PolicyOptions) -> Result<Ties, SystemRefusal> {
         Order::Deadline => Ok(Ties::of(options)?),
         Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => Ok(Ties::Rank),
     }
+}
+
+/// The jobs of highest priority run, in the groups of a scope.
+fn grouped(
+    form: Form,
+    scope: Scope,
+    order: Order,
+    system: &System,
+    options: &PolicyOptions,
+) -> Result<Grouped<HighestFirst>, SystemRefusal> {
+    let name = Algorithm::Ordered(form, order).to_string();
+    let in_level = levels::of(order, system, options)?;
+    let ties = match in_level {
+        Some(_) => Ties::Level,
+        None => ties(order, options)?,
+    };
+    let grouped =
+        Grouped::new(name.as_str(), scope, order, system, options, HighestFirst::new(ties))?;
+    levels::refuse_unknown(&name, in_level, system, grouped.tasks_of_groups(), options)?;
+    Ok(match in_level {
+        Some(in_level) => grouped.queueing_in_levels(in_level),
+        None => grouped,
+    })
 }
 
 fn g(order: Order) -> PolicyInfo {
@@ -219,15 +243,7 @@ pub fn global(
     system: &System,
     options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
-    let name = Algorithm::Ordered(Form::Global, order).to_string();
-    Grouped::new(
-        name,
-        Scope::Global,
-        order,
-        system,
-        options,
-        HighestFirst::new(ties(order, options)?),
-    )
+    grouped(Form::Global, Scope::Global, order, system, options)
 }
 
 /// Global within each cluster.
@@ -240,15 +256,7 @@ pub fn clustered(
     system: &System,
     options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
-    let name = Algorithm::Ordered(Form::Clustered, order).to_string();
-    Grouped::new(
-        name,
-        Scope::Clustered,
-        order,
-        system,
-        options,
-        HighestFirst::new(ties(order, options)?),
-    )
+    grouped(Form::Clustered, Scope::Clustered, order, system, options)
 }
 
 /// Uniprocessor scheduling on each CPU; tasks are assigned before the start and never migrate.
@@ -260,13 +268,5 @@ pub fn partitioned(
     system: &System,
     options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
-    let name = Algorithm::Ordered(Form::Partitioned, order).to_string();
-    Grouped::new(
-        name,
-        Scope::Partitioned,
-        order,
-        system,
-        options,
-        HighestFirst::new(ties(order, options)?),
-    )
+    grouped(Form::Partitioned, Scope::Partitioned, order, system, options)
 }

@@ -35,6 +35,7 @@ mod account;
 
 use self::account::Account;
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
+use crate::levels;
 use crate::queue::Queue;
 use crate::shell::groups::{self, PACKED, UNIT_SPEED};
 use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
@@ -115,7 +116,7 @@ fn policy(kind: ServerKind) -> PolicyInfo {
         Algorithm::Served(kind, order(options).unwrap_or(Order::RateMonotonic))
     })
     .refusing([PACKED, "with order=fp tasks without a `priority`", UNIT_SPEED])
-    .with_options([groups::fit(), by_order()])
+    .with_options([groups::fit(), by_order()].into_iter().chain(levels::option(Order::Given)))
     .breaking_ties("equal priorities go to the smaller rank, then to the task that comes first")
     .citing(citation)
 }
@@ -172,7 +173,11 @@ pub fn served(
     };
     // The response times of servers are not those of tasks.
     let options = options.with("accept", "load");
-    Grouped::new(name, Scope::Partitioned, order(&options)?, &reserved, &options, scheduler)
+    let order = order(&options)?;
+    let grouped = Grouped::new(name, Scope::Partitioned, order, &reserved, &options, scheduler)?;
+    let in_level = levels::of(order, system, &options)?;
+    levels::refuse_shared(name, "servers", in_level, system, grouped.tasks_of_groups())?;
+    Ok(grouped)
 }
 
 /// Runs the job of highest priority on one CPU, and those of servers only as far as they have budget: see the file

@@ -62,6 +62,7 @@ pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
         Algorithm::Ordered(Form::Partitioned | Form::Clustered, Order::Deadline)
         | Algorithm::Ordered(_, Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given)
         | Algorithm::Deferred(..)
+        | Algorithm::Levels(..)
         | Algorithm::Served(..)
         | Algorithm::Locking(..)
         | Algorithm::Edzl

@@ -47,6 +47,7 @@ pub mod kernel_text;
 #[cfg(target_os = "linux")]
 pub mod kills;
 pub mod least_laxity;
+pub mod levels;
 pub mod locks;
 pub mod logged;
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@
 //! which ones they follow.
 //! Which CPU a job uses does not matter to that.
 
-use layland_model::{JobOrder, OnMiss, Order, ScheduleRule, System, TaskId, Time};
+use layland_model::{InLevel, JobOrder, OnMiss, Order, ScheduleRule, System, TaskId, Time};
 
 /// A job that finished: its task, its number, its deadline and its completion, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +24,8 @@ pub struct Finished {
 struct Ready {
     task: TaskId,
     seq: u64,
+    /// When it arrived; under [`JobOrder::Levels`] it queues by that.
+    since: i64,
     deadline: i64,
     left: i64,
 }
@@ -50,6 +52,7 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                 pending.push(Ready {
                     task: id,
                     seq: (since / task.period.ns()) as u64,
+                    since: now,
                     deadline: now + task.deadline.ns(),
                     left: task.own_wcet().ns(),
                 });
@@ -64,8 +67,10 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                 Order::Given => task.priority.unwrap_or(i64::MAX),
             };
             let has_laxity = *rule_order != JobOrder::ZeroLaxity || job.deadline - now > job.left;
-            let gives_way =
-                *rule_order == JobOrder::DeadlineThenRunning && !ran.contains(&(job.task, job.seq));
+            let queues = matches!(rule_order, JobOrder::Levels { in_level: InLevel::Fifo, .. });
+            let keeps = queues || *rule_order == JobOrder::DeadlineThenRunning;
+            let gives_way = keeps && !ran.contains(&(job.task, job.seq));
+            let since = if queues { job.since } else { 0 };
             let is_first =
                 matches!(rule_order, JobOrder::TopFirst { top, .. } if top.contains(&job.task));
             let key = match rule_order {
@@ -73,8 +78,16 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                 JobOrder::Points(earlier) => key - earlier[job.task].ns(),
                 _ => key,
             };
-            (has_laxity, key, gives_way, task.rank, job.task, job.seq)
+            (has_laxity, key, gives_way, since, task.rank, job.task, job.seq)
         };
+        // A job that waits for others is ready when they are done.
+        for at in 0..pending.len() {
+            let follows = &system.tasks[pending[at].task].follows;
+            let seq = pending[at].seq;
+            if pending.iter().any(|other| other.seq == seq && follows.contains(&other.task)) {
+                pending[at].since = now + 1;
+            }
+        }
         let mut runs = Vec::new();
         for group in groups {
             let mut chosen: Vec<usize> = (0..pending.len())

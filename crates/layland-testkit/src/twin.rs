@@ -4,8 +4,8 @@
 //! then the tasks pick in order.
 
 use layland_model::{
-    Change, CpuId, CpuSet, Duration, Group, JobId, JobOrder, Order, ScheduleRule, System, Task,
-    TaskId, TaskMap, Time,
+    Change, CpuId, CpuSet, Duration, Group, InLevel, JobId, JobOrder, Order, ScheduleRule, System,
+    Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use std::collections::BTreeMap;
@@ -18,13 +18,15 @@ pub struct SlowHighestFirst {
     top: Option<Vec<TaskId>>,
     /// Whether a running job goes first among equals.
     running_first: bool,
+    /// Whether jobs of one priority come in the order in which they became ready.
+    queues: bool,
     /// How long before its deadline a job counts as due; none if the policy has no such points.
     earlier: Option<TaskMap<Duration>>,
     groups: Vec<(CpuSet, Vec<TaskId>)>,
     tasks: BTreeMap<TaskId, Task>,
     online: CpuSet,
-    /// Ready jobs with their deadlines.
-    ready: BTreeMap<TaskId, (JobId, Time)>,
+    /// Ready jobs with their deadlines and the instants at which they became ready.
+    ready: BTreeMap<TaskId, (JobId, Time, Time)>,
     running: BTreeMap<CpuId, TaskId>,
     /// Where each task ran last, and until when.
     last: BTreeMap<TaskId, (CpuId, Time)>,
@@ -48,13 +50,15 @@ impl SlowHighestFirst {
                 | JobOrder::DeadlineThenRunning
                 | JobOrder::Points(_)
                 | JobOrder::ZeroLaxity
-                | JobOrder::Fixed(_) => None,
+                | JobOrder::Fixed(_)
+                | JobOrder::Levels { .. } => None,
             },
             earlier: match job_order {
                 JobOrder::Points(earlier) => Some(earlier.clone()),
                 _ => None,
             },
-            running_first: *job_order == JobOrder::DeadlineThenRunning,
+            running_first: *job_order == JobOrder::DeadlineThenRunning || queues(job_order),
+            queues: queues(job_order),
             groups: groups.iter().map(|g| (g.cpus.clone(), g.tasks.clone())).collect(),
             tasks: system.tasks.iter().map(|(id, task)| (id, task.clone())).collect(),
             online: CpuSet::new(),
@@ -65,7 +69,7 @@ impl SlowHighestFirst {
         }
     }
 
-    fn key(&self, task: TaskId) -> (i64, bool, i64, TaskId) {
+    fn key(&self, task: TaskId) -> (i64, bool, Time, i64, TaskId) {
         let parameters = &self.tasks[&task];
         let key = match self.order {
             _ if self.top.as_ref().is_some_and(|top| top.contains(&task)) => i64::MIN,
@@ -78,7 +82,8 @@ impl SlowHighestFirst {
             Order::Given => parameters.priority.unwrap_or(i64::MAX),
         };
         let runs = || self.running.values().any(|&running| running == task);
-        (key, self.running_first && !runs(), parameters.rank, task)
+        let ready = if self.queues { self.ready[&task].2 } else { Time::ZERO };
+        (key, self.running_first && !runs(), ready, parameters.rank, task)
     }
 
     /// Takes a task off its CPU.
@@ -98,8 +103,8 @@ impl Policy for SlowHighestFirst {
                 self.stop(now, task);
                 self.ready.remove(&task);
             }
-            Event::Release { job, release: _, deadline } => {
-                self.ready.insert(job.task, (job, deadline));
+            Event::Release { job, release, deadline } => {
+                self.ready.insert(job.task, (job, deadline, release));
             }
             Event::Completion { job, .. } | Event::Ended { job } => {
                 self.stop(now, job.task);
@@ -210,6 +215,11 @@ impl Policy for SlowHighestFirst {
     fn counts(&self) -> Vec<Count> {
         Vec::new()
     }
+}
+
+/// Whether jobs of one number queue.
+fn queues(order: &JobOrder) -> bool {
+    matches!(order, JobOrder::Levels { in_level: InLevel::Fifo, .. })
 }
 
 fn unimplemented_request(what: &str) -> ! {

@@ -203,6 +203,15 @@ pub(crate) fn both_by_slacks(
     (finding_by(&groups, &slacks), responses_by(system, &groups, &slacks))
 }
 
+/// Finding and bounds from the slacks of each of these clusters.
+pub(crate) fn both_of_slacks(
+    system: &System,
+    groups: &[Group<'_>],
+    slacks: &[Slacks],
+) -> (Finding, TaskMap<Option<ResponseBound>>) {
+    (finding_by(groups, slacks), responses_by(system, groups, slacks))
+}
+
 fn slacks_of(groups: &[Group<'_>], test: BySlacks) -> Vec<Slacks> {
     groups.iter().map(|group| test(&group.sporadic(), group.cpus.len())).collect()
 }

@@ -37,8 +37,10 @@ mod tasks;
 pub use assignment::largest_assignment;
 pub use blocking::{ceiling, inheritance, inheritance_assigned, inheritance_nested, plain};
 pub use citations::*;
+pub(crate) use response::finding as finding_of;
 pub use response::{Response, Unbounded, ceiling_responses, plain_responses, responses};
 pub use schedulability::*;
+pub(crate) use tasks::by_cpu;
 pub use tasks::{Held, Locker, ceilings, lockers};
 
 /// Why certificates say nothing of some of these tests.

@@ -103,7 +103,7 @@ pub(super) fn each_cpu(
 }
 
 /// The finding on tasks with these response times, each within its deadline.
-pub(super) fn finding(tasks: &[Locker], responses: &[Response]) -> Finding {
+pub(crate) fn finding(tasks: &[Locker], responses: &[Response]) -> Finding {
     let mut reasons = Vec::new();
     for (task, &response) in tasks.iter().zip(responses) {
         let failed = |reasons| Finding { verdict: Verdict::Unknown, reasons };

@@ -99,6 +99,12 @@ pub fn responses(method: Method, tasks: &[Locker]) -> Vec<Response> {
     all
 }
 
+/// A task above in [`Method::DeadlineJitter`]: its `C`, its `T` and its jitter. That is a bound on its work alone,
+/// whatever decides between tasks, while it meets its deadlines.
+pub(crate) fn up_to_deadline(i: &Locker) -> (i64, i64, i64) {
+    (i.C, i.T, i.D - i.C)
+}
+
 /// The least of the bounds of all vectors that are tried.
 fn unified(own: i64, D: i64, above: &[Locker], R: &[i64]) -> Response {
     let suspending: Vec<usize> = (0..above.len()).filter(|&i| above[i].S > 0).collect();

@@ -116,7 +116,7 @@ impl Rounds {
         let ends =
             |other: usize| checker.trace.jobs[other].end.is_some_and(|(at, _)| at == self.now);
         let comes = |other: usize| checker.ready[other].0 == self.now;
-        if shared.expected(cpu, all).is_some_and(|first| first.job == job) {
+        if shared.expected(cpu, all).is_some_and(|first| shared.may_stand_for(first, job, all)) {
             return true;
         }
         [false, true].into_iter().any(|without| {

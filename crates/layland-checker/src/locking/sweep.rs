@@ -4,7 +4,7 @@ use super::rounds::Rounds;
 use super::{Live, Shared};
 use crate::{Checker, Sound, Violation};
 use layland_model::{CpuId, Index, JobId, Protocol, Time};
-use layland_trace::{LockMark, MarkKind};
+use layland_trace::{Job, LockMark, MarkKind};
 use std::collections::BTreeMap;
 
 impl Checker<'_> {
@@ -42,9 +42,10 @@ impl Checker<'_> {
                 running.retain(|&other| other != stop);
             }
             for job in ready.remove(&now).unwrap_or_default() {
-                let (task, deadline) = (trace.jobs[job].job.id.task, trace.jobs[job].job.deadline);
+                let Job { id, release: ready, deadline, .. } = trace.jobs[job].job;
+                let task = id.task;
                 let (sleeps, begun, asked, held) = (false, false, None, Vec::new());
-                all.push(Live { job, task, deadline, sleeps, begun, asked, held });
+                all.push(Live { job, task, deadline, ready, sleeps, begun, asked, held });
             }
             while let Some((number, mark)) = marks.next_if(|(_, mark)| mark.at <= now) {
                 let resumed =
@@ -78,7 +79,12 @@ impl Checker<'_> {
                     })
                 });
                 let expected_job = expected.map(|live| live.job);
-                if expected_job == on && is_due.is_none() || reported == Some((expected_job, on)) {
+                let is_it = match (expected, on) {
+                    (Some(first), Some(on)) => shared.may_stand_for(first, on, &all),
+                    (None, None) => true,
+                    (Some(_), None) | (None, Some(_)) => false,
+                };
+                if is_it && is_due.is_none() || reported == Some((expected_job, on)) {
                     continue;
                 }
                 reported = Some((expected_job, on));
@@ -193,6 +199,9 @@ impl Checker<'_> {
                 let sleeps = matches!(kind, MarkKind::Suspended(_));
                 if let Some(index) = find(all, id) {
                     (all[index].sleeps, all[index].begun) = (sleeps, sleeps);
+                    if !sleeps {
+                        all[index].ready = at;
+                    }
                 }
             }
             MarkKind::BudgetExhausted(..)

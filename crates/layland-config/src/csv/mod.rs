@@ -128,7 +128,8 @@ pub(crate) fn read(
     if !preamble.clusters.is_empty() {
         platform.clusters = preamble.clusters.iter().map(|(cpus, _)| cpus.clone()).collect();
     }
-    let system = System {
+    let has_rank: Vec<bool> = tasks.iter().map(|row| row.has_rank).collect();
+    let mut system = System {
         levels,
         tasks: tasks
             .into_iter()
@@ -141,11 +142,13 @@ pub(crate) fn read(
             })
             .collect(),
         platform,
+        in_level: None,
         resources: std::mem::take(&mut reader.named.resources),
         chains: Vec::new(),
         requests: Vec::new(),
         provenance: None,
     };
+    system.in_level = crate::levels::by_default(&system, |id| has_rank[id.index()]);
     if reader.problems.has_errors() {
         return None;
     }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 /// A task whose affinity is still a choice.
 pub(super) struct Row {
     pub task: Task,
+    pub has_rank: bool,
     pub has_affinity: bool,
     pub affinity: Choice,
 }
@@ -147,6 +148,7 @@ impl TableReader<'_> {
         let time = |key: &str| times.get(key).copied();
         let length = |key: &str| Duration::from_ns(time(key).unwrap_or(0));
         Some(Row {
+            has_rank: rank.is_some(),
             has_affinity: texts.contains_key("affinity"),
             affinity,
             task: Task {

@@ -1,10 +1,11 @@
 //! A system as a table.
 
 use super::{follows, steps};
+use crate::levels;
 use crate::problem::Problem;
 use layland_model::{
-    Behaviour, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, Preemption, System, Task,
-    csv_cell,
+    Behaviour, CpuSet, ExecutionModel, InLevel, Index, Levels, OnMiss, Overheads, Preemption,
+    System, Task, csv_cell,
 };
 
 /// The text of a task in a column.
@@ -35,6 +36,9 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
     let any = |differs: &dyn Fn(usize, &Task) -> bool| {
         system.tasks.iter().any(|(id, task)| differs(id.index(), task))
     };
+    // A column of ranks says that they decide between equal priorities.
+    let is_shared = !system.shared_levels(system.tasks.ids()).is_empty();
+    let by_rank = system.in_level.is_none() && is_shared;
     let mut titles: Vec<String> = vec!["name".to_owned(), "period".to_owned()];
     let mut columns: Vec<Text<'_>> =
         vec![&|_, task| task.name.to_string(), &|_, task| task.period.to_string()];
@@ -53,7 +57,7 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
         ("cluster", any(&|_, t| t.cluster > 0), &|_, t| t.cluster.to_string()),
         ("offset", any(&|_, t| t.offset.ns() != 0), &|_, t| t.offset.to_string()),
         ("jitter", any(&|_, t| t.jitter.ns() != 0), &|_, t| t.jitter.to_string()),
-        ("rank", any(&|at, t| t.rank != at as i64), &|_, t| t.rank.to_string()),
+        ("rank", by_rank || any(&|at, t| t.rank != at as i64), &|_, t| t.rank.to_string()),
         ("priority", any(&|_, t| t.priority.is_some()), &|_, t| {
             t.priority.map_or(String::new(), |priority| priority.to_string())
         }),
@@ -138,6 +142,15 @@ fn lost(system: &System) -> Vec<Problem> {
     lose(!platform.is_unit_speed(), "the speeds of the CPUs are".to_owned());
     lose(!platform.topology.is_empty(), "the names of the topology are".to_owned());
     lose(platform.overheads != Overheads::default(), "the overheads are".to_owned());
+    let has_ranks = system.tasks.iter().any(|(id, task)| task.rank != id.index() as i64);
+    let is_shared = !system.shared_levels(system.tasks.ids()).is_empty();
+    let is_told = match system.in_level {
+        None => true,
+        Some(InLevel::Fifo) => !has_ranks,
+        Some(InLevel::Any) => false,
+    };
+    let tie = levels::word(system.in_level);
+    lose(is_shared && !is_told, format!("that equal priorities are tie=\"{tie}\" is"));
     lose(!system.requests.is_empty(), format!("{} requests are", system.requests.len()));
     lose(system.provenance.is_some(), "the provenance is".to_owned());
     lose(!system.chains.is_empty(), format!("{} cause-effect chains are", system.chains.len()));

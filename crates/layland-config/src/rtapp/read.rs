@@ -19,6 +19,8 @@
 //! stand for is left out, with a warning; an error, if none is left.
 //!
 //! The format before 1.0 (`exec`, `period`, `deadline` of a thread) is read alike.
+//!
+//! Long because the keys of the file, of threads and of phases are read side by side.
 
 mod cycle;
 mod phase;
@@ -31,10 +33,11 @@ use self::phase::{Mutexes, PHASE};
 use self::program::ALL_STEPS;
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::json::{self, Json, Member, Value};
+use crate::levels;
 use crate::problem::{Problem, Problems, Span};
 use crate::steps::keep_used;
 use layland_model::{
-    CpuSet, Duration, Index, Resource, ResourceId, System, TIME_LIMIT, Task, nearest,
+    CpuSet, Duration, InLevel, Index, Resource, ResourceId, System, TIME_LIMIT, Task, nearest,
 };
 use std::collections::BTreeSet;
 
@@ -75,6 +78,7 @@ pub(crate) fn read(
     let mut importer = Importer {
         problems,
         default_policy: "SCHED_OTHER".to_owned(),
+        has_round_robin: false,
         relative: Vec::new(),
         negated: Vec::new(),
         nice: Vec::new(),
@@ -86,7 +90,7 @@ pub(crate) fn read(
     let until = importer.global(members);
     importer.threads(members, json.span.clone());
     importer.summaries();
-    let Importer { tasks, mutexes, .. } = importer;
+    let Importer { tasks, mutexes, has_round_robin, .. } = importer;
     if problems.has_errors() {
         return None;
     }
@@ -112,6 +116,15 @@ pub(crate) fn read(
         ..System::new(cpus, Vec::new())
     };
     keep_used(&mut system);
+    if levels::are_shared(&system) {
+        // Slices of SCHED_RR end where they do: of equal threads any may be next.
+        let in_level = if has_round_robin { InLevel::Any } else { InLevel::Fifo };
+        system.in_level = Some(in_level);
+    }
+    if let Some(words) = system.shared_levels_in_words(system.in_level) {
+        let help = "[defaults] tie says what decides between equal priorities in a task-set file";
+        problems.push(Problem::warning("layland::rtapp::equal", words).help(help));
+    }
     for invalid in system.validate() {
         problems.push(Problem::invalid("layland::rtapp::invalid", invalid, |task, _| {
             Some((spans[task.index()].clone(), "this thread"))
@@ -183,6 +196,8 @@ struct Importer<'p> {
     relative: Vec<(String, Span)>,
     /// Threads whose priority was negated.
     negated: Vec<(String, Span)>,
+    /// Whether a thread is SCHED_RR.
+    has_round_robin: bool,
     /// Threads whose priority is a nice value.
     nice: Vec<(String, Span)>,
     tasks: Vec<(Task, Span)>,

@@ -3,8 +3,8 @@
 use crate::problem::Problem;
 use crate::steps::used;
 use layland_model::{
-    Behaviour, Duration, ExecutionModel, Index, OnMiss, Order, Overheads, ResourceId, Service,
-    Step, System, Task,
+    Behaviour, Duration, ExecutionModel, InLevel, Index, OnMiss, Order, Overheads, ResourceId,
+    Service, Step, System, Task, TaskId,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -23,7 +23,8 @@ pub enum RtAppPolicy {
     Fifo(Order),
 }
 
-/// A system as a file for rt-app 1.0, and everything that is lost on the way.
+/// A system as a file for rt-app 1.0, and everything that is lost on the way. There are 99 priorities of SCHED_FIFO: an
+/// error says how many a set needs that has more, and the text is empty.
 ///
 /// Timers are absolute, execution times are calibrated work (`run`),
 /// times are rounded up to microseconds.
@@ -38,10 +39,17 @@ pub enum RtAppPolicy {
 /// ```
 pub fn to_rt_app(system: &System, policy: RtAppPolicy) -> (String, Vec<Problem>) {
     let (lost, priorities) = (Vec::new(), priorities(system, policy));
+    if priorities.len() > NUMBERS {
+        let message =
+            format!("the set needs {} priorities, and SCHED_FIFO has {NUMBERS}", priorities.len());
+        let help =
+            "give several tasks one `priority`: with tie = \"fifo\" they share one of the kernel";
+        return (String::new(), vec![Problem::error("layland::rtapp::levels", message).help(help)]);
+    }
     let mut writer = Writer { policy, priorities, lost };
     let mut tasks = Map::new();
-    for task in system.tasks.values() {
-        let thread = writer.thread(task, system);
+    for (id, task) in system.tasks.iter() {
+        let thread = writer.thread(id, task, system);
         tasks.insert(task.name.to_string(), thread);
     }
     writer.set(system);
@@ -63,27 +71,41 @@ pub fn to_rt_app(system: &System, policy: RtAppPolicy) -> (String, Vec<Problem>)
     (format!("{file:#}\n"), writer.lost)
 }
 
-/// What orders the tasks under SCHED_FIFO; the smaller number is more important.
-fn key(task: &Task, policy: RtAppPolicy) -> Option<i64> {
+/// What orders the tasks under SCHED_FIFO; the smaller one is more important. Where ranks decide between equal numbers
+/// they are part of it, with the position: the kernel knows priorities alone.
+type Key = (i64, i64, u32);
+
+fn key(id: TaskId, system: &System, policy: RtAppPolicy) -> Option<Key> {
+    let task = &system.tasks[id];
+    let ranked = |number: i64| (number, task.rank, id.0);
     match policy {
-        RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given) => task.priority,
-        RtAppPolicy::Fifo(Order::RateMonotonic) => Some(task.period.ns()),
-        RtAppPolicy::Fifo(Order::DeadlineMonotonic) => Some(task.deadline.ns()),
+        RtAppPolicy::OfTasks if task.budget.is_some() => None,
+        RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given) => {
+            let priority = task.priority?;
+            let is_ranked = system.in_level.is_none();
+            Some(if is_ranked { ranked(priority) } else { (priority, 0, 0) })
+        }
+        RtAppPolicy::Fifo(Order::RateMonotonic) => Some(ranked(task.period.ns())),
+        RtAppPolicy::Fifo(Order::DeadlineMonotonic) => Some(ranked(task.deadline.ns())),
         RtAppPolicy::Fifo(Order::Deadline) => panic!("deadlines are no fixed priorities"),
         RtAppPolicy::Deadline => None,
     }
 }
 
 /// The different keys, the most important first.
-fn priorities(system: &System, policy: RtAppPolicy) -> Vec<i64> {
-    let found: BTreeSet<i64> = system.tasks.values().filter_map(|task| key(task, policy)).collect();
+fn priorities(system: &System, policy: RtAppPolicy) -> Vec<Key> {
+    let found: BTreeSet<Key> =
+        system.tasks.ids().filter_map(|id| key(id, system, policy)).collect();
     found.into_iter().collect()
 }
+
+/// The numbers of SCHED_FIFO.
+const NUMBERS: usize = 99;
 
 struct Writer {
     policy: RtAppPolicy,
     /// The keys of all tasks.
-    priorities: Vec<i64>,
+    priorities: Vec<Key>,
     lost: Vec<Problem>,
 }
 
@@ -122,6 +144,14 @@ impl Writer {
         if platform.overheads != Overheads::default() {
             self.lose("the overheads are lost".to_owned(), "the machine has its own");
         }
+        let is_of_file =
+            matches!(self.policy, RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given));
+        let is_shared = !system.shared_levels(system.tasks.ids()).is_empty();
+        if is_of_file && is_shared && system.in_level == Some(InLevel::Any) {
+            let help =
+                "threads of SCHED_FIFO are served first come, first served: write SCHED_RR by hand";
+            self.lose("that equal priorities come in any order is lost".to_owned(), help);
+        }
         if system.levels.is_mixed() {
             let help = "the execution time at each task's own level is written";
             self.lose("the criticality levels are lost".to_owned(), help);
@@ -159,10 +189,10 @@ impl Writer {
         us
     }
 
-    fn thread(&mut self, task: &Task, system: &System) -> Value {
+    fn thread(&mut self, id: TaskId, task: &Task, system: &System) -> Value {
         let name = &task.name;
         let mut thread = Map::new();
-        self.policy(task, &mut thread);
+        self.policy(id, task, system, &mut thread);
         if let Some(affinity) = &task.affinity {
             let cpus: Vec<u32> = affinity.iter().map(|cpu| cpu.0).collect();
             thread.insert("cpus".to_owned(), json!(cpus));
@@ -229,7 +259,13 @@ impl Writer {
         }
     }
 
-    fn policy(&mut self, task: &Task, thread: &mut Map<String, Value>) {
+    fn policy(
+        &mut self,
+        id: TaskId,
+        task: &Task,
+        system: &System,
+        thread: &mut Map<String, Value>,
+    ) {
         let name = &task.name;
         if task.on_miss != OnMiss::Continue {
             let message = format!("late jobs of `{name}` run on");
@@ -265,21 +301,22 @@ impl Writer {
                 let help = "SCHED_DEADLINE has no priorities";
                 self.lose(format!("the priority of `{name}` is lost"), help);
             }
-        } else if let Some(priority) = key(task, self.policy) {
-            let index = self.priorities.iter().position(|&other| other == priority).unwrap_or(0);
-            let given = key(task, self.policy) == task.priority;
-            let as_is = self.priorities.iter().all(|priority| (-99..=-1).contains(priority));
-            let number = if as_is { -priority } else { 99 - (index as i64).min(98) };
+        } else if let Some(own) = key(id, system, self.policy) {
+            let index = self.priorities.partition_point(|&other| other < own);
+            let (priority, ..) = own;
+            let given =
+                matches!(self.policy, RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given));
+            // Numbers that ranks tell apart have to be told apart by others.
+            let as_is =
+                self.priorities.iter().all(|&(priority, ..)| (-99..=-1).contains(&priority))
+                    && self.priorities.windows(2).all(|pair| pair[0].0 != pair[1].0);
+            let number = if as_is { -priority } else { 99 - index as i64 };
             thread.insert("policy".to_owned(), json!("SCHED_FIFO"));
             thread.insert("priority".to_owned(), json!(number));
             if given && !as_is {
                 let message = format!("the priority {priority} of `{name}` is written as {number}");
                 let help = "rt-app has 1 to 99, and the larger number is more important";
                 self.lose(message, help);
-            }
-            if !as_is && index > 98 {
-                let message = format!("`{name}` shares a priority that it had for itself");
-                self.lose(message, "there are 99 priorities only");
             }
         } else {
             thread.insert("policy".to_owned(), json!("SCHED_OTHER"));

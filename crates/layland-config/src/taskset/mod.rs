@@ -5,6 +5,8 @@
 //!
 //! A text with faults of TOML itself still has its values checked, as far as these faults leave
 //! them readable.
+//!
+//! Long because what belongs to no single table is read here.
 
 mod behaviour;
 mod cache;
@@ -24,9 +26,12 @@ pub use write::{Comments, TaskComments, to_toml, to_toml_with};
 use crate::document::{BRACKETS, KeyValue, Reader, parse_with_faults, syntax, value_of};
 use crate::host::Host;
 use crate::keys::keys_of;
+use crate::levels;
 use crate::problem::{Problem, Problems, Span};
 use crate::steps::Resources;
-use layland_model::{Field, Index, Invalid, Levels, Platform, Provenance, System, SystemPart};
+use layland_model::{
+    Field, InLevel, Index, Invalid, Levels, Platform, Provenance, System, SystemPart,
+};
 use platform::PlatformSpans;
 use std::collections::BTreeMap;
 use task::TaskTable;
@@ -179,14 +184,22 @@ impl<'p, 'h> Decoder<'p, 'h> {
         let (requests, request_spans, all_requests) = self.requests(top, &platform, &tasks);
         let provenance = value_of(top, "provenance").and_then(|entry| self.provenance(&entry));
         let Resources { listed, spans: resource_spans, .. } = resources;
-        let system = System {
+        let mut system = System {
             platform,
             levels,
             tasks: tasks.into(),
+            in_level: None,
             resources: listed,
             chains,
             requests,
             provenance,
+        };
+        system.in_level = match defaults.and_then(|table| value_of(table, task::TIE)) {
+            Some(entry) => self.tie(&entry).filter(|_| levels::are_shared(&system)),
+            None => levels::by_default(&system, |id| {
+                let (table, _) = origin[id.index()];
+                value_of(tables[table as usize].table, "rank").is_some()
+            }),
         };
         for invalid in system.validate() {
             let spans_of = SystemSpans {
@@ -239,6 +252,21 @@ impl<'p, 'h> Decoder<'p, 'h> {
             | DeValue::Table(_) => {
                 self.reader.wrong_type(&entry, "a whole number", "write layland = 1");
                 true
+            }
+        }
+    }
+
+    /// What decides between jobs of one priority; none if ranks do.
+    fn tie(&mut self, entry: &KeyValue<'_>) -> Option<InLevel> {
+        let word = self.reader.text(entry, "fifo")?;
+        match levels::WORDS.iter().find(|(known, _)| *known == word) {
+            Some(&(_, in_level)) => in_level,
+            None => {
+                let message = format!("`{word}` is no way to decide between jobs of one priority");
+                let help = "use \"rank\", \"fifo\" or \"any\"";
+                let code = "layland::taskset::tie";
+                self.reader.error(code, entry.span.clone(), message, "unknown", help);
+                None
             }
         }
     }

@@ -54,6 +54,9 @@ pub(crate) const DEFAULTS: &[&str] = &[
     "exec",
 ];
 
+/// What decides between jobs of tasks of one priority, in `[defaults]`.
+pub(crate) const TIE: &str = "tie";
+
 /// The most numbers and texts of all tasks together, after `count` has made the copies.
 const MAX_VALUES: usize = 16_000_000;
 
@@ -117,6 +120,8 @@ impl Decoder<'_, '_> {
     ) -> Option<&'t DeTable<'t>> {
         let section = value_of(top, "defaults")?;
         let table = self.reader.table(&section, "[defaults]")?;
+        // One key is of the set, and no task has it.
+        let keys: Vec<&str> = TASK.iter().copied().chain([TIE]).collect();
         for key in TASK.iter().filter(|key| !DEFAULTS.contains(key)) {
             if let Some(entry) = value_of(table, key) {
                 let message = format!("`{key}` has no default");
@@ -125,7 +130,7 @@ impl Decoder<'_, '_> {
                 self.reader.error(code, entry.key_span, message, "not here", help);
             }
         }
-        self.reader.only(table, TASK, "[defaults]");
+        self.reader.only(table, &keys, "[defaults]");
         let lookup = Lookup { table, defaults: None };
         let mut ignored = Faults::default();
         self.criticality(&lookup, levels, &mut ignored);

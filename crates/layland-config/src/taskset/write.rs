@@ -1,8 +1,9 @@
 //! A system as a task-set file.
 
+use crate::levels;
 use layland_model::{
     Behaviour, Change, Communication, CpuId, CpuSet, ExecutionModel, Index, Levels, OnMiss,
-    Overheads, Platform, Preemption, RequestKind, Separation, Speed, System, Task,
+    Overheads, Platform, Preemption, RequestKind, Separation, Speed, System, Task, TaskId,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -66,6 +67,12 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
     if system.levels != Levels::default() {
         out.table("[criticality]");
         out.key("levels", list(system.levels.names().iter().map(|name| quoted(name))));
+    }
+    // Where a rank is written that is no position, the reader sees that it is.
+    let has_rank = |id: TaskId| system.tasks[id].rank != id.index() as i64;
+    if levels::are_shared(system) && system.in_level != levels::by_default(system, has_rank) {
+        out.table("[defaults]");
+        out.key("tie", quoted(levels::word(system.in_level)));
     }
     for resource in &system.resources {
         out.table("[[resource]]");

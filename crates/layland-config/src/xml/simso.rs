@@ -101,6 +101,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
         platform: platform?,
         levels: Levels::default(),
         tasks: tasks.into_iter().collect::<Option<Vec<Task>>>()?.into(),
+        in_level: None,
         resources: Vec::new(),
         chains: Vec::new(),
         requests: Vec::new(),

@@ -322,6 +322,20 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
             });
             let tasks: Tasks = tasks.collect();
             let chains = chains(&tasks);
-            System { platform, levels, tasks, resources, chains, requests, provenance }
+            let drawn = [Some(InLevel::Fifo), None, Some(InLevel::Any)][tasks.len() % 3];
+            let in_level = None;
+            let mut system = System {
+                platform,
+                levels,
+                tasks,
+                in_level,
+                resources,
+                chains,
+                requests,
+                provenance,
+            };
+            let is_shared = !system.shared_levels(system.tasks.ids()).is_empty();
+            system.in_level = drawn.filter(|_| is_shared);
+            system
         })
 }

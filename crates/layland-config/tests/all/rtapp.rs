@@ -170,6 +170,34 @@ fn threads_of_the_old_format_are_read() {
     assert_eq!(task.deadline, Duration::from_ms(20));
 }
 
+/// Equal priorities are equal to the kernel, too, unless ranks decide.
+#[test]
+fn priorities_are_told_apart_where_ranks_tell_tasks_apart() {
+    let task = |name: &str, priority: i64| Task {
+        priority: Some(priority),
+        ..Task::implicit(name, Service::from_ms(1), Duration::from_ms(10))
+    };
+    let mut system = System::new(1, vec![task("a", 5), task("b", 5), task("c", 4)]);
+    system.in_level = Some(InLevel::Fifo);
+    let numbers = |system: &System, policy| {
+        let (text, _) = to_rt_app(system, policy);
+        let file: serde_json::Value = serde_json::from_str(&text).unwrap();
+        ["a", "b", "c"].map(|name| file["tasks"][name]["priority"].as_i64().unwrap())
+    };
+    let given = RtAppPolicy::Fifo(Order::Given);
+    assert_eq!(numbers(&system, given), [98, 98, 99]);
+    assert_eq!(numbers(&system, RtAppPolicy::Fifo(Order::RateMonotonic)), [99, 98, 97]);
+    system.in_level = None;
+    assert_eq!(numbers(&system, given), [98, 97, 99]);
+    system.in_level = Some(InLevel::Any);
+    let (_, lost) = to_rt_app(&system, given);
+    assert!(lost.iter().any(|problem| problem.message.contains("any order")), "{lost:?}");
+
+    let many = (0..100).map(|k| task(&format!("t{k}"), k)).collect();
+    let (text, lost) = to_rt_app(&System::new(1, many), given);
+    assert!(text.is_empty() && lost[0].message.contains("100 priorities"), "{lost:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     /// Whatever is written is read without errors; what rt-app can say exactly comes back.

@@ -20,6 +20,39 @@ proptest! {
 }
 
 #[test]
+fn what_decides_between_equal_priorities_is_read_or_follows_from_ranks() {
+    let task = |name: &str, keys: &str| {
+        format!("[[task]]\nname = \"{name}\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n{keys}")
+    };
+    let read = |defaults: &str, keys: [&str; 2]| {
+        let tasks = [task("a", keys[0]), task("b", keys[1])].concat();
+        toml(&format!("layland = 1\n[platform]\ncpus = 1\n{defaults}{tasks}"))
+    };
+    let (plain, ranked) = ("priority = 3\n", "priority = 3\nrank = 1\n");
+    for (defaults, keys, in_level) in [
+        ("", [plain, plain], Some(InLevel::Fifo)),
+        ("", [plain, ranked], Some(InLevel::Fifo)),
+        ("", [ranked, ranked], None),
+        // Nobody shares a priority: ranks are for other policies.
+        ("", [plain, "priority = 4\n"], None),
+        ("[defaults]\ntie = \"any\"\n", [plain, "priority = 4\n"], None),
+        ("[defaults]\ntie = \"fifo\"\n", [ranked, ranked], Some(InLevel::Fifo)),
+        ("[defaults]\ntie = \"any\"\n", [plain, plain], Some(InLevel::Any)),
+        ("[defaults]\ntie = \"rank\"\n", [plain, plain], None),
+    ] {
+        let system =
+            read(defaults, keys).unwrap_or_else(|report| panic!("{}", report.plain())).system;
+        assert_eq!(system.in_level, in_level, "{defaults} {keys:?}");
+        assert_eq!(toml(&to_toml(&system)).unwrap().system, system, "{defaults} {keys:?}");
+    }
+    for wrong in ["[defaults]\ntie = \"lifo\"\n", "[defaults]\ntie = 3\n"] {
+        assert!(read(wrong, [plain, plain]).is_err(), "{wrong}");
+    }
+    // It is a matter of the set, and not of a task.
+    assert!(read("", ["tie = \"any\"\n", plain]).is_err());
+}
+
+#[test]
 fn every_demo_is_valid_says_what_it_shows_and_fits_the_schema() {
     let schema = schema();
     for demo in demos() {

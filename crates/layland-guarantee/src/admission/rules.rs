@@ -59,12 +59,16 @@ impl Theory {
         let nobody = || AdmissionError::TakesNobody { policy: info.name.to_string() };
         let tied_only = options.switch("ac", false).unwrap_or(true);
         let placing = match algorithm {
-            Algorithm::Ordered(Form::Partitioned, _) => Placing::OneCpu(fit(&options)),
+            Algorithm::Ordered(Form::Partitioned, _) | Algorithm::Levels(Form::Partitioned, _) => {
+                Placing::OneCpu(fit(&options))
+            }
             Algorithm::Ordered(Form::Clustered, _) if options.text("size").is_some() => {
                 return Err(AdmissionError::OwnClusters { policy: info.name.to_string() });
             }
-            Algorithm::Ordered(Form::Global | Form::Clustered, _) => Placing::Clusters,
-            Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _) => {
+            Algorithm::Ordered(Form::Global | Form::Clustered, _)
+            | Algorithm::Levels(Form::Global | Form::Clustered, _) => Placing::Clusters,
+            Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
+            | Algorithm::Levels(Form::Weak | Form::Strong | Form::Hierarchical, _) => {
                 Placing::Affinities
             }
             Algorithm::SchedDeadline if tied_only => Placing::Clusters,
@@ -94,6 +98,7 @@ impl Theory {
         let has_ideal_cpus = platform.is_unit_speed() && platform.overheads.is_zero();
         let is_edf = match algorithm {
             Algorithm::Ordered(_, order) => order == Order::Deadline,
+            Algorithm::Levels(..) => false,
             Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning => {
@@ -135,6 +140,7 @@ impl Theory {
             | Algorithm::AdaptivePartitioning => true,
             Algorithm::Ordered(..)
             | Algorithm::Deferred(..)
+            | Algorithm::Levels(..)
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Edzl
@@ -181,6 +187,7 @@ impl Theory {
     fn algorithm_order(&self) -> Option<Order> {
         match self.algorithm {
             Algorithm::Ordered(_, order) => Some(order),
+            Algorithm::Levels(..) => Some(Order::Given),
             Algorithm::Deferred(..)
             | Algorithm::Served(..)
             | Algorithm::Locking(..)

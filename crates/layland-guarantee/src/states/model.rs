@@ -48,6 +48,9 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
             parts.iter_mut().for_each(|part| part.tasks.sort_unstable());
             Ok(parts)
         }
+        JobOrder::Levels { .. } => {
+            Err("jobs of one priority do not come in the order of ranks".to_owned())
+        }
         JobOrder::ZeroLaxity | JobOrder::DeadlineThenRunning => {
             Err("priorities of jobs change while they wait".to_owned())
         }
@@ -166,7 +169,7 @@ impl Model {
                 deadline: units(task.deadline.ns())?,
                 period: units(task.period.ns())?,
                 fixed: match order {
-                    JobOrder::Fixed(keys) => Some(keys[id]),
+                    JobOrder::Fixed(keys) | JobOrder::Levels { levels: keys, .. } => Some(keys[id]),
                     JobOrder::TopFirst { top, then } => {
                         JobOrder::key_in_class(top, *then, id, task)
                     }
@@ -181,6 +184,7 @@ impl Model {
                     | JobOrder::DeadlineThenRunning
                     | JobOrder::ZeroLaxity
                     | JobOrder::Fixed(_)
+                    | JobOrder::Levels { .. }
                     | JobOrder::TopFirst { .. } => 0,
                 },
                 rank: task.rank,

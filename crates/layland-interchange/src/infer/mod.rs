@@ -71,7 +71,7 @@ pub use nominal::{Nominal, nominal};
 pub use observation::{Class, Observation, SeenJob, Stretch, Thread, Waker, of_trace};
 pub use words::{TaskWords, Words};
 
-use layland_model::System;
+use layland_model::{InLevel, System};
 
 /// What was made of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,10 @@ pub fn infer(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Inferre
     let chosen = choose(seen, wanted, taking);
     let threads: Vec<usize> = chosen.tasks.iter().map(|task| task.thread).collect();
     let chains = chains(seen, &threads);
-    let system = System::new(seen.cpus.max(1), task::tasks(seen, &chosen));
+    let mut system = System::new(seen.cpus.max(1), task::tasks(seen, &chosen));
+    // Equal threads of SCHED_FIFO queue; ranks are positions in a file, and the kernel knows none.
+    let is_shared = !system.shared_levels(system.tasks.ids()).is_empty();
+    system.in_level = is_shared.then_some(InLevel::Fifo);
     let words = words::words(seen, &chosen, &chains, &system, taking);
     Inferred { system, chosen, chains, words }
 }

@@ -57,6 +57,9 @@ pub(super) fn words(
     if chosen.tasks.iter().any(|task| task.deadline.is_none()) {
         head.push("Where it tells no deadline, that is the end of the period.".to_owned());
     }
+    if let Some(words) = system.shared_levels_in_words(system.in_level) {
+        head.push(format!("{words}. If they are SCHED_RR, write [defaults] tie = \"any\"."));
+    }
     if !seen.is_run
         && let Some(begin) = begin(chosen)
     {

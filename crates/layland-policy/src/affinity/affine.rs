@@ -7,16 +7,19 @@
 //!
 //! The CPUs that a task may use are its affinity, or else its cluster; when its cluster gets other CPUs,
 //! what the two have in common, or else the cluster.
+//!
+//! Long because every event and every request of the life of a task is here.
 
 use super::backlog::PlaceInOrder;
 use super::laminar::{overlap, parents};
 use super::matcher::{Matcher, Ran};
-use crate::info::SystemRefusal;
+use crate::info::{PolicyOptions, SystemRefusal};
+use crate::levels;
 use crate::shell::Refusals;
 use crate::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use layland_model::{
-    Algorithm, Change, CpuId, CpuMap, CpuSet, Form, Index, JobId, JobOrder, Order, ScheduleRule,
-    System, Task, TaskId, TaskMap, Time,
+    Algorithm, Change, CpuId, CpuMap, CpuSet, Form, InLevel, Index, JobId, JobOrder, Order,
+    ScheduleRule, System, Task, TaskId, TaskMap, Time,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,6 +49,8 @@ struct Profile {
 #[derive(Clone, Debug)]
 pub(crate) struct Affine<M> {
     order: Order,
+    /// What decides between jobs of one priority, if ranks do not.
+    in_level: Option<InLevel>,
     matcher: M,
     tasks: TaskMap<TaskState>,
     profiles: TaskMap<Profile>,
@@ -67,10 +72,20 @@ impl<M: Matcher> Affine<M> {
     ///
     /// # Errors
     /// If the matcher needs laminar masks and two overlap.
-    pub(crate) fn new(order: Order, system: &System, matcher: M) -> Result<Self, SystemRefusal> {
+    pub(crate) fn new(
+        order: Order,
+        system: &System,
+        options: &PolicyOptions,
+        matcher: M,
+    ) -> Result<Self, SystemRefusal> {
+        let in_level = levels::of(order, system, options)?;
+        let all: Vec<TaskId> = system.tasks.ids().collect();
+        let who = Algorithm::Ordered(M::FORM, order).to_string();
+        levels::refuse_unknown(&who, in_level, system, [all.as_slice()], options)?;
         let cpus = system.platform.cpu_count();
         let mut policy = Self {
             order,
+            in_level,
             matcher,
             tasks: TaskMap::default(),
             profiles: TaskMap::default(),
@@ -196,11 +211,12 @@ impl<M: Matcher> Affine<M> {
             .in_general(reason("it", &format!("{}-*", Form::Strong.abbreviation())))
     }
 
-    fn release(&mut self, job: JobId, deadline: Time) {
+    fn release(&mut self, job: JobId, release: Time, deadline: Time) {
         let state = &mut self.tasks[job.task];
         debug_assert!(state.ready.is_none(), "a task has at most one ready job");
         let key = state.fixed_key.unwrap_or(deadline.ns());
-        let place = PlaceInOrder { key, rank: state.rank, task: job.task };
+        let ready = self.in_level.map_or(0, |_| release.ns());
+        let place = PlaceInOrder { key, ready, rank: state.rank, task: job.task };
         state.ready = Some((job.seq, place));
         self.matcher.arrive(state.class, place, &self.ran);
     }
@@ -366,7 +382,7 @@ impl<M: Matcher> Policy for Affine<M> {
     #[inline]
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
-            Event::Release { job, release: _, deadline } => self.release(job, deadline),
+            Event::Release { job, release, deadline } => self.release(job, release, deadline),
             Event::Completion { job, cpu: _, then: _ } | Event::Ended { job } => {
                 self.retire(now, job.task);
             }
@@ -448,7 +464,12 @@ impl<M: Matcher> Policy for Affine<M> {
                 None => -1,
             });
             match (task.fixed_key, task.ready) {
-                (Some(key), _) => state.number(key),
+                (Some(key), ready) => {
+                    state.number(key);
+                    if let (Some(_), Some((_, place))) = (self.in_level, ready) {
+                        state.time(Time::from_ns(place.ready), now);
+                    }
+                }
                 (None, Some((_, place))) => state.time(Time::from_ns(place.key), now),
                 (None, None) => {}
             }
@@ -473,9 +494,17 @@ impl<M: Matcher> Policy for Affine<M> {
     fn rule(&self) -> ScheduleRule {
         M::rule(match self.order {
             Order::Deadline => JobOrder::Deadline,
-            Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => JobOrder::Fixed(
-                self.tasks.values().map(|task| task.fixed_key.unwrap_or(i64::MAX)).collect(),
-            ),
+            Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => {
+                let numbers: TaskMap<i64> =
+                    self.tasks.values().map(|task| task.fixed_key.unwrap_or(i64::MAX)).collect();
+                let mut sorted: Vec<i64> = numbers.values().copied().collect();
+                sorted.sort_unstable();
+                let are_shared = sorted.windows(2).any(|pair| pair[0] == pair[1]);
+                match self.in_level.filter(|_| are_shared) {
+                    Some(in_level) => JobOrder::Levels { levels: numbers, in_level },
+                    None => JobOrder::Fixed(numbers),
+                }
+            }
         })
     }
 

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 pub(crate) struct PlaceInOrder {
     /// The absolute deadline or the fixed priority.
     pub key: i64,
+    /// When it became ready, where jobs of one priority queue; 0 where ranks decide.
+    pub ready: i64,
     /// The rank of its task.
     pub rank: i64,
     /// Its task.

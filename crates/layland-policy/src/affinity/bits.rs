@@ -184,7 +184,7 @@ mod tests {
         ) {
             let (mut list, mut tree) = (Vec::new(), BTreeSet::new());
             for (key, adds) in steps {
-                let place = PlaceInOrder { key, rank: 0, task: TaskId(0) };
+                let place = PlaceInOrder { key, ready: 0, rank: 0, task: TaskId(0) };
                 if !list.contains(&place) {
                     list.put(place);
                     tree.put(place);

@@ -211,7 +211,7 @@ mod tests {
             for (cpu, key, comes) in steps {
                 let task = TaskId(cpu);
                 if comes {
-                    let place = PlaceInOrder { key, rank: 0, task };
+                    let place = PlaceInOrder { key, ready: 0, rank: 0, task };
                     ground.seats[task] = Some(Seat { class: 0, place, cpu: None });
                     ground.put(task, CpuId(cpu));
                 } else {

@@ -36,7 +36,7 @@ use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups::check_priorities;
 use crate::{Policy, Refusal};
 use layland_model::{
-    CpuId, CpuSet, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
+    CpuId, CpuSet, Form, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -61,9 +61,14 @@ pub fn hierarchical(
         }
     };
     Ok(if cpus <= u64::BITS as usize {
-        Box::new(Affine::new(order, system, Hierarchical::<u64>::new(cpus, assignment))?)
+        Box::new(Affine::new(order, system, options, Hierarchical::<u64>::new(cpus, assignment))?)
     } else {
-        Box::new(Affine::new(order, system, Hierarchical::<Box<[u64]>>::new(cpus, assignment))?)
+        Box::new(Affine::new(
+            order,
+            system,
+            options,
+            Hierarchical::<Box<[u64]>>::new(cpus, assignment),
+        )?)
     })
 }
 
@@ -353,6 +358,7 @@ impl<B: Bits> Hierarchical<B> {
 }
 
 impl<B: Bits> Matcher for Hierarchical<B> {
+    const FORM: Form = Form::Hierarchical;
     const LAMINAR: bool = true;
 
     fn rule(order: JobOrder) -> ScheduleRule {

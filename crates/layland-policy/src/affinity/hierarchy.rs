@@ -240,7 +240,7 @@ mod tests {
     use layland_model::TaskId;
 
     fn place(key: i64) -> PlaceInOrder {
-        PlaceInOrder { key, rank: 0, task: TaskId(key as u32) }
+        PlaceInOrder { key, ready: 0, rank: 0, task: TaskId(key as u32) }
     }
 
     #[test]

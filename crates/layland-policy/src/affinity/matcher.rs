@@ -1,7 +1,7 @@
 //! What the policies with affinities differ in: which ready tasks are matched to CPUs, and to which.
 
 use super::backlog::PlaceInOrder;
-use layland_model::{CpuId, CpuSet, JobOrder, ScheduleRule, TaskId, TaskMap, Time};
+use layland_model::{CpuId, CpuSet, Form, JobOrder, ScheduleRule, TaskId, TaskMap, Time};
 
 /// Where and when the engine ran a task last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ impl Ran {
 ///
 /// Tasks that may use the same CPUs are of one *class*. CPUs are offline until they come online.
 pub(crate) trait Matcher: Clone + Send + 'static {
+    /// The form of scheduling that it makes.
+    const FORM: Form;
     /// Whether masks must be nested or disjoint.
     const LAMINAR: bool;
 

@@ -32,7 +32,7 @@ use crate::Policy;
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups::check_priorities;
 use layland_model::{
-    CpuId, CpuSet, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
+    CpuId, CpuSet, Form, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
 };
 
 /// Strong scheduling.
@@ -42,14 +42,14 @@ use layland_model::{
 pub fn strong(
     order: Order,
     system: &System,
-    _options: &PolicyOptions,
+    options: &PolicyOptions,
 ) -> Result<Box<dyn Policy>, SystemRefusal> {
     check_priorities(order, system)?;
     let cpus = system.platform.cpu_count();
     Ok(if cpus <= u64::BITS as usize {
-        Box::new(Affine::new(order, system, Strong::<u64>::new(cpus))?)
+        Box::new(Affine::new(order, system, options, Strong::<u64>::new(cpus))?)
     } else {
-        Box::new(Affine::new(order, system, Strong::<Box<[u64]>>::new(cpus))?)
+        Box::new(Affine::new(order, system, options, Strong::<Box<[u64]>>::new(cpus))?)
     })
 }
 
@@ -199,6 +199,7 @@ impl<B: Bits> Strong<B> {
 }
 
 impl<B: Bits> Matcher for Strong<B> {
+    const FORM: Form = Form::Strong;
     const LAMINAR: bool = false;
 
     fn rule(order: JobOrder) -> ScheduleRule {

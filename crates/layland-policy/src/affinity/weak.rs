@@ -27,7 +27,7 @@ use crate::Policy;
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups::check_priorities;
 use layland_model::{
-    CpuId, CpuSet, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
+    CpuId, CpuSet, Form, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
 };
 
 /// Weak scheduling.
@@ -37,14 +37,14 @@ use layland_model::{
 pub fn weak(
     order: Order,
     system: &System,
-    _options: &PolicyOptions,
+    options: &PolicyOptions,
 ) -> Result<Box<dyn Policy>, SystemRefusal> {
     check_priorities(order, system)?;
     let cpus = system.platform.cpu_count();
     Ok(if cpus <= u64::BITS as usize {
-        Box::new(Affine::new(order, system, Weak::<u64>(Ground::new(cpus)))?)
+        Box::new(Affine::new(order, system, options, Weak::<u64>(Ground::new(cpus)))?)
     } else {
-        Box::new(Affine::new(order, system, Weak::<Box<[u64]>>(Ground::new(cpus)))?)
+        Box::new(Affine::new(order, system, options, Weak::<Box<[u64]>>(Ground::new(cpus)))?)
     })
 }
 
@@ -83,6 +83,7 @@ impl<B: Bits> Weak<B> {
 }
 
 impl<B: Bits> Matcher for Weak<B> {
+    const FORM: Form = Form::Weak;
     const LAMINAR: bool = false;
 
     fn rule(order: JobOrder) -> ScheduleRule {

@@ -8,6 +8,8 @@ use layland_model::{JobId, ResourceId, TaskId, TaskMap, Time};
 pub(super) struct Job {
     pub(super) id: JobId,
     pub(super) deadline: Time,
+    /// When it became ready, by its release or the end of its last suspension.
+    pub(super) ready: Time,
     pub(super) doing: Doing,
     /// Whether it was selected since its release, or since its last suspension.
     pub(super) begun: bool,
@@ -35,7 +37,12 @@ pub(super) enum Doing {
 }
 
 /// Saves what decisions depend on, of the job of each task.
-pub(super) fn save(jobs: &TaskMap<Option<Job>>, now: Time, state: &mut State) {
+pub(super) fn save(
+    jobs: &TaskMap<Option<Job>>,
+    queue_in_levels: bool,
+    now: Time,
+    state: &mut State,
+) {
     // Numbers of requests and grants matter by their order alone.
     let mut numbers: Vec<u64> = Vec::new();
     let pending = || jobs.values().flatten();
@@ -59,6 +66,9 @@ pub(super) fn save(jobs: &TaskMap<Option<Job>>, now: Time, state: &mut State) {
             Doing::Waits(Some(task)) => 3 + i64::from(task.0),
         });
         state.time(job.deadline, now);
+        if queue_in_levels {
+            state.time(job.ready, now);
+        }
         state.number(i64::from(job.begun));
         state.number(job.held.len() as i64);
         job.held.iter().for_each(|held| save(held, state));

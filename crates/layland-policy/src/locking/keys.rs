@@ -10,7 +10,7 @@ use layland_model::{Protocol, TaskId};
 pub(super) struct Key {
     class: Class,
     number: i64,
-    /// A number of a request or a grant; or whether it holds nothing.
+    /// A number of a request or a grant; or whether it holds nothing; or, within a level, when it became ready.
     then: u64,
     /// Its place in the order breaks ties.
     place: i64,
@@ -66,6 +66,11 @@ impl Locking {
         let Some(job) = job else {
             return Key { class: Class::Plain, number: i64::MAX, then: 0, place };
         };
+        if let Some(levels) = &plan.levels {
+            // No instant is before 0.
+            let (number, then) = (levels[task], job.ready.ns() as u64);
+            return Key { class: Class::Plain, number, then, place };
+        }
         if plan.by_deadline {
             return Key { class: Class::Plain, number: job.deadline.ns(), then: 0, place };
         }

@@ -3,6 +3,7 @@
 
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
+use crate::levels;
 use crate::shell::groups;
 use layland_model::{
     CpuId, CpuMap, Group, IdVec, JobOrder, OnMiss, Order, Protocol, ResourceId, Section, Step,
@@ -50,6 +51,9 @@ pub(super) struct Plan {
     pub(super) place: TaskMap<i64>,
     /// The priority of each task, smaller is higher: distinct, or under SRP the relative deadline.
     pub(super) base: TaskMap<i64>,
+    /// The number of each task, where those of one number queue by when their jobs became ready. There are no locks
+    /// then.
+    pub(super) levels: Option<TaskMap<i64>>,
     schemes: IdVec<ResourceId, Scheme>,
     users: IdVec<ResourceId, Vec<TaskId>>,
     /// The highest priority of the users of a resource.
@@ -85,12 +89,26 @@ impl Plan {
             }
         }
         let (place, base) = priorities(order, protocol, system);
+        let in_level = levels::of(order, system, options)?;
+        let groups = || placed.iter().map(|(_, tasks)| tasks.as_slice());
+        levels::refuse_unknown(name, in_level, system, groups(), options)?;
+        if users.values().any(|users| !users.is_empty()) {
+            levels::refuse_shared(name, "locks", in_level, system, groups())?;
+        }
+        let in_level = in_level.filter(|_| levels::are_shared(system, groups()));
+        let numbers =
+            || system.tasks.values().map(|task| order.fixed_key(task).unwrap_or_default());
+        let levels = in_level.map(|_| numbers().collect());
         let highest = |users: &Vec<TaskId>| users.iter().map(|&task| base[task]).min();
         let ceiling = users.values().map(|users| highest(users).unwrap_or(i64::MAX)).collect();
         let mut plan = Plan {
             protocol,
             by_deadline: order == Order::Deadline,
-            order: job_order(order, system),
+            order: match in_level {
+                Some(in_level) => JobOrder::Levels { levels: numbers().collect(), in_level },
+                None => job_order(order, system),
+            },
+            levels,
             groups: placed.into_iter().map(|(cpus, tasks)| Group { cpus, tasks }).collect(),
             on: CpuMap::filled(Vec::new(), system.platform.cpu_count()),
             cpu,

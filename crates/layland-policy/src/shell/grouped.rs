@@ -10,8 +10,8 @@ use super::{Scheduler, Scope};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Action, Count, Event, Needs, Policy, State, TimerId};
 use layland_model::{
-    CpuId, CpuMap, CpuSet, Duration, Group, JobId, JobOrder, Order, ScheduleRule, System, Task,
-    TaskId, Time,
+    CpuId, CpuMap, CpuSet, Duration, Group, InLevel, JobId, JobOrder, Order, ScheduleRule, System,
+    Task, TaskId, TaskMap, Time,
 };
 
 /// What the shell keeps of a group.
@@ -134,6 +134,28 @@ impl<S: Scheduler> Grouped<S> {
         self
     }
 
+    /// The same, but the jobs of tasks of one number queue by when they became ready, whatever the ranks. A scheduler
+    /// of such jobs preempts none for another one of its number.
+    #[must_use]
+    pub(crate) fn queueing_in_levels(mut self, in_level: InLevel) -> Self {
+        self.tasks.queue_in_levels(in_level);
+        self
+    }
+
+    /// The tasks of each group.
+    pub(crate) fn tasks_of_groups(&self) -> impl Iterator<Item = &[TaskId]> {
+        self.groups.iter().map(|group| group.tasks.as_slice())
+    }
+
+    /// Whether two tasks of a group have one number.
+    fn shares_numbers(&self, numbers: &TaskMap<i64>) -> bool {
+        self.groups.iter().any(|group| {
+            let mut of_group: Vec<i64> = group.tasks.iter().map(|&task| numbers[task]).collect();
+            of_group.sort_unstable();
+            of_group.windows(2).any(|pair| pair[0] == pair[1])
+        })
+    }
+
     #[inline]
     pub(super) fn touch(&mut self, group: usize) {
         if !self.groups[group].touched {
@@ -143,8 +165,8 @@ impl<S: Scheduler> Grouped<S> {
     }
 
     #[inline]
-    fn release(&mut self, job: JobId, deadline: Time) {
-        let state = self.tasks.release(job, deadline);
+    fn release(&mut self, job: JobId, release: Time, deadline: Time) {
+        let state = self.tasks.release(job, release, deadline);
         let (group, priority) = (state.group as usize, state.priority);
         self.groups[group].scheduler.wait(priority);
         self.touch(group);
@@ -240,7 +262,7 @@ impl<S: Scheduler> Policy for Grouped<S> {
     #[inline]
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
-            Event::Release { job, release: _, deadline } => self.release(job, deadline),
+            Event::Release { job, release, deadline } => self.release(job, release, deadline),
             Event::Completion { job, cpu: _, then: _ } | Event::Ended { job } => {
                 self.retire(now, job.task);
             }
@@ -297,6 +319,12 @@ impl<S: Scheduler> Policy for Grouped<S> {
             });
             match task.key {
                 JobKey::Fixed(key) => state.number(key),
+                JobKey::Level(level) => {
+                    state.number(level);
+                    if task.ready {
+                        state.time(Time::from_ns(task.priority.key()), now);
+                    }
+                }
                 JobKey::BeforeDeadline(_) if task.ready => {
                     let by_key = || Time::from_ns(task.priority.key());
                     state.time(self.tasks.deadline(id).unwrap_or_else(by_key), now);
@@ -347,7 +375,13 @@ impl<S: Scheduler> Policy for Grouped<S> {
                 None => JobOrder::Deadline,
             },
             (None, Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given) => {
-                JobOrder::Fixed(self.tasks.fixed_keys())
+                let numbers = self.tasks.fixed_keys();
+                match self.tasks.in_level() {
+                    Some(in_level) if self.shares_numbers(&numbers) => {
+                        JobOrder::Levels { levels: numbers, in_level }
+                    }
+                    Some(_) | None => JobOrder::Fixed(numbers),
+                }
             }
         };
         let groups: Vec<Group> = groups.collect();

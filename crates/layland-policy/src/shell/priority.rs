@@ -3,7 +3,8 @@
 /// The priority of a ready job: strict, so that no two jobs have the same.
 ///
 /// The job with the smaller key comes first: with the earlier deadline, or the smaller fixed number. Ties
-/// go to the smaller rank, then to the smaller id of the task. A job that is
+/// go to the smaller rank, then to the smaller id of the task. Where jobs of one level queue, the smaller level comes
+/// before all that, and the key is the instant at which the job became ready. A job that is
 /// [urgent](Priority::urgent) comes before all that are not.
 ///
 /// `Ord` has the higher priority first: smaller means *before*. Where it matters, say
@@ -11,8 +12,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Priority(u128);
 
-/// From high to low: not urgent, the key plus one, the seat of the task.
-const NOT_URGENT: u128 = 1 << 97;
+/// From high to low: not urgent, the level, the key plus one, the seat of the task.
+const NOT_URGENT: u128 = 1 << 127;
+/// The level begins here. It has 30 bits, and there are no more tasks than that.
+const LEVEL: u32 = 97;
 
 impl Priority {
     /// Before every job: what a CPU has that runs nothing, so that it is never the one to preempt.
@@ -25,6 +28,12 @@ impl Priority {
         Priority(NOT_URGENT | key << 32 | u128::from(seat))
     }
 
+    /// The priority of a job that became ready at an instant, in a level: the position of that among all.
+    #[inline]
+    pub(crate) fn in_level(level: usize, ready: i64, seat: u32) -> Priority {
+        Priority(Priority::new(ready, seat).0 | (level as u128) << LEVEL)
+    }
+
     /// The same with another seat.
     pub(super) fn with_seat(self, seat: u32) -> Priority {
         Priority(self.0 >> 32 << 32 | u128::from(seat))
@@ -32,7 +41,7 @@ impl Priority {
 
     /// The key: the smaller, the higher.
     pub(super) fn key(self) -> i64 {
-        ((self.0 & !NOT_URGENT) >> 32).wrapping_sub(1) as u64 as i64 ^ i64::MIN
+        ((self.0 & ((1 << LEVEL) - 1)) >> 32).wrapping_sub(1) as u64 as i64 ^ i64::MIN
     }
 
     /// The same job with another key.
@@ -56,6 +65,12 @@ impl Priority {
     #[inline]
     pub fn has_smaller_key(self, other: Priority) -> bool {
         self.0 >> 32 < other.0 >> 32
+    }
+
+    /// Whether its job is of a level before that of the other.
+    #[inline]
+    pub(crate) fn has_smaller_level(self, other: Priority) -> bool {
+        self.0 >> LEVEL < other.0 >> LEVEL
     }
 
     /// The two words of its number, the one that counts more first.

@@ -3,7 +3,8 @@
 use super::Progress;
 use super::priority::Priority;
 use layland_model::{
-    CpuId, Duration, Index, JobId, JobOrder, Order, Service, System, Task, TaskId, TaskMap, Time,
+    CpuId, Duration, InLevel, Index, JobId, JobOrder, Order, Service, System, Task, TaskId,
+    TaskMap, Time,
 };
 
 const NO_CPU: u32 = u32::MAX;
@@ -15,6 +16,8 @@ pub(super) enum JobKey {
     Fixed(i64),
     /// The deadline of the job, less so many nanoseconds.
     BeforeDeadline(i64),
+    /// When the job became ready, behind all jobs of smaller levels.
+    Level(i64),
 }
 
 impl JobKey {
@@ -73,15 +76,16 @@ impl TaskState {
     }
 
     #[inline]
-    fn release(&mut self, seq: u64, deadline: Time) {
+    fn release(&mut self, seq: u64, release: Time, deadline: Time, levels: &[i64]) {
         debug_assert!(!self.ready, "a task has at most one ready job");
         self.ready = true;
         self.seq = seq;
-        let key = match self.key {
-            JobKey::Fixed(key) => key,
-            JobKey::BeforeDeadline(earlier) => deadline.ns() - earlier,
+        let seat = self.priority.seat() as u32;
+        self.priority = match self.key {
+            JobKey::Fixed(key) => Priority::new(key, seat),
+            JobKey::BeforeDeadline(earlier) => Priority::new(deadline.ns() - earlier, seat),
+            JobKey::Level(level) => Priority::in_level(place(levels, level), release.ns(), seat),
         };
-        self.priority = Priority::new(key, self.priority.seat() as u32);
     }
 
     #[inline]
@@ -90,6 +94,11 @@ impl TaskState {
         self.last_time = now;
         self.cpu = NO_CPU;
     }
+}
+
+/// The position of a level among all.
+fn place(levels: &[i64], level: i64) -> usize {
+    levels.partition_point(|&other| other < level)
 }
 
 /// How much of the WCET of a job is left.
@@ -124,6 +133,8 @@ pub(super) struct Tasks {
     top: Option<Vec<TaskId>>,
     /// How long before its deadline a job counts as due, by id; none if that is so of no task.
     earlier: Option<TaskMap<Duration>>,
+    /// What decides within a level, if ranks do not, and every level that a task has ever had, ascending.
+    levels: Option<(InLevel, Vec<i64>)>,
     states: TaskMap<Option<TaskState>>,
     ranks: TaskMap<i64>,
     by_seat: Vec<TaskId>,
@@ -152,7 +163,8 @@ impl Tasks {
             Progress::Tracked => Some(system.tasks.values().map(Left::of).collect()),
         };
         let by_seat = system.by_rank();
-        let mut tasks = Self { order, top: None, earlier: None, states, ranks, by_seat, left };
+        let mut tasks =
+            Self { order, top: None, earlier: None, levels: None, states, ranks, by_seat, left };
         tasks.seat_from(0);
         tasks
     }
@@ -181,6 +193,44 @@ impl Tasks {
         self.earlier = Some(earlier);
     }
 
+    /// Jobs of one number queue by when they became ready.
+    pub(super) fn queue_in_levels(&mut self, in_level: InLevel) {
+        let mut levels: Vec<i64> = Vec::new();
+        for state in self.states.values_mut().flatten() {
+            if let JobKey::Fixed(level) = state.key {
+                state.key = JobKey::Level(level);
+                levels.push(level);
+            }
+        }
+        levels.sort_unstable();
+        levels.dedup();
+        self.levels = Some((in_level, levels));
+    }
+
+    /// What decides within a level, if ranks do not.
+    pub(super) fn in_level(&self) -> Option<InLevel> {
+        self.levels.as_ref().map(|&(in_level, _)| in_level)
+    }
+
+    /// Makes room for the level of a task that joins: those behind it are one further from now on.
+    fn make_level(&mut self, key: JobKey) -> Reseated {
+        let (JobKey::Level(level), Some((_, levels))) = (key, &mut self.levels) else {
+            return Reseated::Nobody;
+        };
+        let at = place(levels, level);
+        if levels.get(at) == Some(&level) {
+            return Reseated::Nobody;
+        }
+        levels.insert(at, level);
+        for state in self.states.values_mut().flatten().filter(|state| state.ready) {
+            if let JobKey::Level(level) = state.key {
+                let (ready, seat) = (state.priority.key(), state.priority.seat() as u32);
+                state.priority = Priority::in_level(place(levels, level), ready, seat);
+            }
+        }
+        Reseated::Others
+    }
+
     /// How long before its deadline a job counts as due; none if that is so of no task.
     pub(super) fn earlier(&self) -> Option<&TaskMap<Duration>> {
         self.earlier.as_ref()
@@ -195,6 +245,9 @@ impl Tasks {
     pub(super) fn key(&self, id: TaskId, parameters: &Task) -> JobKey {
         if let Some(&earlier) = self.earlier.as_ref().and_then(|earlier| earlier.get(id)) {
             return JobKey::BeforeDeadline(earlier.ns());
+        }
+        if let (Some(_), Some(level)) = (&self.levels, self.order.fixed_key(parameters)) {
+            return JobKey::Level(level);
         }
         let top = self.top.as_deref().unwrap_or_default();
         JobKey::of(JobOrder::key_in_class(top, self.order, id, parameters))
@@ -228,7 +281,7 @@ impl Tasks {
     /// The fixed key of every task, for those orders that have some.
     pub(super) fn fixed_keys(&self) -> TaskMap<i64> {
         let key = |state: &Option<TaskState>| match state.as_ref().map(|state| state.key) {
-            Some(JobKey::Fixed(key)) => key,
+            Some(JobKey::Fixed(key) | JobKey::Level(key)) => key,
             Some(JobKey::BeforeDeadline(_)) | None => i64::MAX,
         };
         self.states.values().map(key).collect()
@@ -244,12 +297,13 @@ impl Tasks {
             left[task] = Left::of(parameters);
         }
         let key = self.key(task, parameters);
+        let levels = self.make_level(key);
         let known = self.states[task].replace(TaskState::new(key, group));
         let vacated = match &known {
             Some(known) if self.ranks[task] == parameters.rank => {
                 let state = self.of(task);
                 state.priority = state.priority.with_seat(known.priority.seat() as u32);
-                return Reseated::Nobody;
+                return levels;
             }
             Some(known) => {
                 let seat = known.priority.seat();
@@ -264,11 +318,7 @@ impl Tasks {
         self.by_seat.insert(at, task);
         // Who sat between the old seat and the new one has moved, too.
         self.seat_from(at.min(vacated));
-        if known.is_none() && at + 1 == self.by_seat.len() {
-            Reseated::Nobody
-        } else {
-            Reseated::Others
-        }
+        if known.is_none() && at + 1 == self.by_seat.len() { levels } else { Reseated::Others }
     }
 
     /// A task that has joined.
@@ -279,13 +329,15 @@ impl Tasks {
 
     /// A job of a task is ready.
     #[inline]
-    pub(super) fn release(&mut self, job: JobId, deadline: Time) -> &TaskState {
+    pub(super) fn release(&mut self, job: JobId, release: Time, deadline: Time) -> &TaskState {
         if let Some(left) = &mut self.left {
             let left = &mut left[job.task];
             (left.granted, left.left, left.deadline) = (left.wcet, left.wcet, deadline);
         }
-        let state = self.of(job.task);
-        state.release(job.seq, deadline);
+        let levels = self.levels.as_ref().map_or(&[][..], |(_, levels)| levels);
+        let state = self.states[job.task].as_mut();
+        let state = state.expect("a task joins before anything else happens to it");
+        state.release(job.seq, release, deadline, levels);
         state
     }
 

@@ -68,6 +68,7 @@ impl Draw {
             | Algorithm::AdaptivePartitioning => true,
             Algorithm::Ordered(..)
             | Algorithm::Deferred(..)
+            | Algorithm::Levels(..)
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Edzl
@@ -161,6 +162,7 @@ impl Draw {
             },
             Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
             | Algorithm::Deferred(..)
+            | Algorithm::Levels(..)
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Run

@@ -79,7 +79,7 @@ impl Model {
             JobOrder::TopFirst { top, then } => {
                 Some(JobOrder::key_in_class(top, *then, task, &system.tasks[task]))
             }
-            JobOrder::DeadlineThenRunning => None,
+            JobOrder::DeadlineThenRunning | JobOrder::Levels { .. } => None,
         };
         let cpus = system.platform.cpu_count();
         if system.tasks.len() > TASKS || cpus > CPUS {

@@ -9,6 +9,7 @@ mod decision;
 mod edf_affinity;
 mod graph_bounds;
 mod graphs;
+mod levels;
 mod locks;
 mod mixed;
 mod mixed_runtime;
@@ -100,6 +101,7 @@ pub fn run(vector: &Value) -> Verdict {
         Some("mc_levels") => virtual_deadlines::levels(vector),
         Some("mc_runtime") => virtual_deadlines::runtime(vector),
         Some("fp_server") => servers::run(vector),
+        Some("levels_one_cpu" | "levels_global" | "levels_run") => levels::run(vector),
         Some("split") => split::assignment(vector),
         Some("split_runtime") => split::runtime(vector),
         Some(_) | None => Verdict::Failed("no known schema".to_owned()),

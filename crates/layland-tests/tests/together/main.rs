@@ -33,6 +33,7 @@ mod huge_numbers;
 mod infer;
 mod kernels;
 mod least_laxity;
+mod levels;
 mod locks;
 mod locks_in_time;
 mod logs;

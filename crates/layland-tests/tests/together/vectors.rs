@@ -15,6 +15,7 @@ fn every_shipped_vector_passes() {
         ("schedcat", 24),
         ("precedence", 36),
         ("global-classics", 42),
+        ("levels", 70),
     ] {
         let mut report = Report::default();
         run_folder(&root.join(folder), &mut report).unwrap();
@@ -77,6 +78,10 @@ fn a_wrong_expectation_fails() {
         ("schedcat/msrp", "\"spin\": [", "\"spin\": [1"),
         ("resources/suspension", "\"unified\":[9,15,32]", "\"unified\":[9,15,33]"),
         ("resources/ties", "[3,4,0,0,0,\"run\"]", "[3,5,0,0,0,\"run\"]"),
+        ("levels/levels", "\"fifo\": [10, 10, 10, 10]", "\"fifo\": [10, 10, 10, 9]"),
+        ("levels/levels", "\"any\": [55, 1, 3, 34, 20]", "\"any\": [55, 1, 3, 34, 19]"),
+        ("levels/levels", "\"any\": [3, 4, null, null,", "\"any\": [3, 4, 5, null,"),
+        ("levels/levels", "[1, 0, 11], [1, 1, 16]", "[1, 0, 11], [1, 1, 17]"),
         ("run-qps/rq-42", "not-a-quasi-partition", "overload"),
         ("run-qps/rq-43", "333334", "333333"),
     ];

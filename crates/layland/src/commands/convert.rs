@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Outcome {
             .help("--policy is for rt-app: say --to rt-app, too"));
     }
     let policy = args.policy.unwrap_or(RtAppPolicy::OfTasks);
-    let text = formats::write(&set.system, format, policy);
+    let text = formats::write(&set.system, format, policy)?;
     if let (Some(from), Some(to)) = (&args.set.set, &args.output) {
         tell_what_is_lost(Path::new(from), to);
     }

@@ -218,7 +218,7 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
     if let Some(name) = &args.again {
         let (recipe, index) = again(name)?;
         let system = recipe.generate(index).map_err(failed)?;
-        let text = formats::write(&system, format, RtAppPolicy::OfTasks);
+        let text = formats::write(&system, format, RtAppPolicy::OfTasks)?;
         files::write(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;
         return Ok(Exit::Yes);
     }
@@ -238,7 +238,7 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
         (_, Some(folder)) => files(folder, format, sets)?,
         (_, None) => {
             for set in sets {
-                let text = formats::write(&set?.1, format, RtAppPolicy::OfTasks);
+                let text = formats::write(&set?.1, format, RtAppPolicy::OfTasks)?;
                 let path = args.output.as_deref().unwrap_or(Path::new("-"));
                 files::write(path, text.as_bytes())?;
             }
@@ -296,7 +296,7 @@ fn files(
     };
     for set in sets {
         let (index, system) = set?;
-        let text = formats::write(&system, format, RtAppPolicy::OfTasks);
+        let text = formats::write(&system, format, RtAppPolicy::OfTasks)?;
         let path = folder.join(format!("set-{index:05}.{ending}"));
         files::write(&path, text.as_bytes())?;
     }

@@ -1,8 +1,9 @@
 //! Task sets in the formats of other tools.
 
+use super::exit::Failure;
 use super::terminal;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use layland_config::{Format, Problem, RtAppPolicy, Unit};
+use layland_config::{Format, Problem, RtAppPolicy, Severity, Unit};
 use layland_model::System;
 use std::path::Path;
 
@@ -25,12 +26,26 @@ pub(crate) fn unit() -> impl TypedValueParser<Value = Unit> {
 }
 
 /// The system in a format. What is lost goes to standard error.
-pub(crate) fn write(system: &System, format: Format, policy: RtAppPolicy) -> String {
+///
+/// # Errors
+/// If the format cannot have it at all.
+pub(crate) fn write(
+    system: &System,
+    format: Format,
+    policy: RtAppPolicy,
+) -> Result<String, Failure> {
     let (text, lost) = written_as(system, format, policy);
     for problem in &lost {
-        terminal::warn(&problem.to_string(), problem.help.as_deref());
+        match problem.severity {
+            Severity::Warning => terminal::warn(&problem.to_string(), problem.help.as_deref()),
+            Severity::Error => {
+                let failure = Failure::input(problem.message.clone());
+                let help = problem.help.clone();
+                return Err(help.into_iter().fold(failure, |failure, help| failure.help(help)));
+            }
+        }
     }
-    text
+    Ok(text)
 }
 
 /// The system in a format, and what is lost.

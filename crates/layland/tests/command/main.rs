@@ -9,6 +9,7 @@ mod daemon;
 mod first_steps;
 mod foreign;
 mod large;
+mod levels;
 mod lies;
 mod packaging;
 mod play;

@@ -17,6 +17,7 @@ impl Importer<'_> {
         match policy {
             "SCHED_FIFO" | "SCHED_RR" => {
                 let (number, span) = priority.unwrap_or((10, span.clone()));
+                self.has_round_robin |= policy == "SCHED_RR";
                 self.negated.push((name.clone(), span));
                 self.reservation_unused(thread, policy);
                 return Some(-number);

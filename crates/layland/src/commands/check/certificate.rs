@@ -133,7 +133,10 @@ fn of_witness(
     system: &System,
 ) -> Result<Value, String> {
     let (info, options) = registry.parse(&policy.spec).map_err(|error| error.to_string())?;
-    let known = match info.algorithm(&options) {
+    let rule =
+        info.build(system, &options.for_its_rule()).map_err(|refusal| refusal.to_string())?;
+    let algorithm = layland_guarantee::in_its_levels(&rule.rule(), info.algorithm(&options));
+    let known = match algorithm {
         Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _) => true,
         // Where affinities are equal or disjoint these are clusters.
         Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _) => {
@@ -145,7 +148,8 @@ fn of_witness(
                 placed.tasks.iter().all(whole)
             })
         }
-        Algorithm::Deferred(..)
+        Algorithm::Levels(..)
+        | Algorithm::Deferred(..)
         | Algorithm::Served(..)
         | Algorithm::Locking(..)
         | Algorithm::Edzl

@@ -72,7 +72,8 @@ fn margin(policy: &Assessment) -> i64 {
 fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
     let Ok((info, options)) = registry.parse(spec) else { return false };
     match info.algorithm(&options) {
-        Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _) => {
+        Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
+        | Algorithm::Levels(Form::Weak | Form::Strong | Form::Hierarchical, _) => {
             !has_affinities(system)
         }
         Algorithm::MixedCriticality(_) => system.levels.count() < 2,
@@ -80,6 +81,7 @@ fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
         Algorithm::Federated => !system.has_followers(),
         Algorithm::Locking(..) => system.tasks.values().all(|task| task.steps.is_none()),
         Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _)
+        | Algorithm::Levels(Form::Global | Form::Clustered | Form::Partitioned, _)
         | Algorithm::Deferred(..)
         | Algorithm::Edzl
         | Algorithm::FairLateness

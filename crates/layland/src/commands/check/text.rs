@@ -14,7 +14,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
 use layland_chart::gantt::{Colours, View};
 use layland_engine::reserves::{LEAST_MARGIN, Margin, Reserves};
-use layland_guarantee::{Assessment, Bound, Said, Stop};
+use layland_guarantee::{Assessment, Bound, Said, Stop, in_level};
 use layland_model::{CpuSet, Duration, Order, Rate, System, Task, TaskId, Time, counted};
 use layland_policy::Registry;
 use layland_trace::Labels;
@@ -66,7 +66,7 @@ pub(super) fn about(checked: &Checked) -> String {
 /// Of one set, what was asked for: if nothing was, what fits a screen.
 pub(super) fn report(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     match short::is_wanted(args) {
-        true => in_short(&Short::of(registry, checked), checked, args),
+        true => in_short(registry, &Short::of(registry, checked), checked, args),
         false => in_full(registry, checked, args),
     }
 }
@@ -92,7 +92,7 @@ fn verdicts<'a>(
 }
 
 /// The policies that differ, best first, and the names of the others.
-fn in_short(short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
+fn in_short(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
     let mut text = line(&about(checked)) + "\n";
     let first = |policy: &Assessment| policy.reasons.first().cloned().unwrap_or_default();
     text += &verdicts(short.shown.iter().copied(), first, args);
@@ -105,6 +105,7 @@ fn in_short(short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
         text += &line(&format!("{what}: {}", names.join(", ")));
     }
     text += &chains::table(checked, short.shown.iter().copied(), args);
+    text.extend(shared_levels(registry, checked).iter().map(|text| line(text)));
     text.extend(reserved_lines(checked).iter().map(|text| line(text)));
     // Who refuses them is among those of which there is nothing to say.
     let affinities = affinity_lines(checked).into_iter();
@@ -135,6 +136,7 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let gap = if charts.is_empty() || bounds.starts_with('\n') { "" } else { "\n" };
     text += &[&charts, gap, &bounds].concat();
     text += &chains::table(checked, checked.policies.iter(), args);
+    text.extend(shared_levels(registry, checked).iter().map(|text| line(text)));
     text.extend(reserved_lines(checked).iter().map(|text| line(text)));
     text.extend(reserved_tasks(checked).iter().map(|text| line(text)));
     text.extend(affinity_lines(checked).iter().map(|text| line(text)));
@@ -166,6 +168,16 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     text += &left_out(checked);
     text += &legend(checked);
     text + &stops(&checked.policies, system)
+}
+
+/// That tasks share a priority, and what that means for the first policy that reads it.
+fn shared_levels(registry: &Registry, checked: &Checked) -> Option<String> {
+    let system = &checked.set.system;
+    let words = |policy: &Assessment| {
+        let in_level = in_level(registry, &policy.spec, system)?;
+        system.shared_levels_in_words(Some(in_level))
+    };
+    checked.policies.iter().find_map(words)
 }
 
 /// So many rows fit a screen.

@@ -115,7 +115,7 @@ pub(crate) const SOCKET: &str = "/run/layland/ext.socket";
 /// What carries a policy out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
-    /// SCHED_DEADLINE and SCHED_FIFO, as the kernel has them: dl, p-edf, p-dm, p-rm
+    /// SCHED_DEADLINE and SCHED_FIFO, as the kernel has them: dl, p-edf, p-dm, p-rm, p-fp
     Kernel,
     /// The policy decides, and the kernel does what it says: dl-sp, dl, apedf, a2pedf. Needs `layland daemon`
     Ext,
@@ -148,6 +148,8 @@ pub(crate) enum Policy {
     PDm,
     /// SCHED_FIFO by periods, likewise
     PRm,
+    /// SCHED_FIFO by the priorities of a set, likewise: tasks of one priority share one of the kernel
+    PFp,
     /// With --engine ext: SCHED_DEADLINE repaired, where a thread may have one CPU or all of them
     DlSp,
     /// With --engine ext: EDF that gives each job a CPU when it comes
@@ -164,6 +166,7 @@ impl Policy {
             Policy::PEdf => "p-edf",
             Policy::PDm => "p-dm",
             Policy::PRm => "p-rm",
+            Policy::PFp => "p-fp",
             Policy::DlSp => "dl-sp",
             Policy::Apedf => "apedf",
             Policy::A2pedf => "a2pedf",
@@ -174,7 +177,7 @@ impl Policy {
     pub(crate) fn is_of(self, engine: Engine) -> bool {
         match self {
             Policy::Dl => true,
-            Policy::PEdf | Policy::PDm | Policy::PRm => engine == Engine::Kernel,
+            Policy::PEdf | Policy::PDm | Policy::PRm | Policy::PFp => engine == Engine::Kernel,
             Policy::DlSp | Policy::Apedf | Policy::A2pedf => engine == Engine::Ext,
         }
     }
@@ -189,7 +192,7 @@ impl Policy {
     pub(crate) fn has_budgets(self) -> bool {
         match self {
             Policy::Dl | Policy::PEdf | Policy::DlSp | Policy::Apedf | Policy::A2pedf => true,
-            Policy::PDm | Policy::PRm => false,
+            Policy::PDm | Policy::PRm | Policy::PFp => false,
         }
     }
 }

@@ -50,6 +50,9 @@ struct Entry {
     deadline_ns: i64,
     period_ns: i64,
     tardiness_ns: Option<i64>,
+    /// The priority of its task, where the policy goes by that.
+    #[serde(default)]
+    priority: Option<i64>,
     cpus: String,
     left: Option<Gone>,
 }
@@ -78,6 +81,7 @@ impl Entry {
                 Guarantee::Deadlines => None,
                 Guarantee::Tardiness(most) => Some(most.ns()),
             },
+            priority: task.priority,
             cpus: cpus.to_string(),
             left: left.map(|left| Gone { at_ns: left.at.ns(), until_ns: left.until.ns() }),
         }
@@ -92,7 +96,7 @@ impl Entry {
             deadline: Duration::from_ns(self.deadline_ns),
             period: Duration::from_ns(self.period_ns),
             cpus: None,
-            priority: None,
+            priority: self.priority,
             // Ties go to who came first.
             rank: self.id as i64,
             guarantee: tardiness.map_or(Guarantee::Deadlines, Guarantee::Tardiness),
@@ -325,7 +329,12 @@ impl Book {
                     && set_of(region.cpus.as_deref().unwrap_or_default()) != terms.machine.online
             }
             Policy::PEdf => terms.machine.online.len() > 1,
-            Policy::PDm | Policy::PRm | Policy::DlSp | Policy::Apedf | Policy::A2pedf => false,
+            Policy::PDm
+            | Policy::PRm
+            | Policy::PFp
+            | Policy::DlSp
+            | Policy::Apedf
+            | Policy::A2pedf => false,
         };
         region.take(&grant.after, &names, &holding, terms.owner);
         Ok(Granted { cpus: holding.cpus, is_partition, decided_by: grant.decided_by })
@@ -396,26 +405,27 @@ impl Book {
     }
 
     /// The priority of a thread of class `SCHED_FIFO`: those of a CPU in the order of its policy, ties to who came
-    /// first. Above the ordinary threads, below those that look after them.
+    /// first; tasks that were given one priority share one. Above the ordinary threads, below those that look after
+    /// them.
     pub(crate) fn priority(&self, owner: &str, name: &str) -> Option<i32> {
         const HIGHEST: i32 = 90;
         let is_it =
             |entry: &&Entry| entry.owner == owner && entry.name == name && entry.left.is_none();
         let region =
             self.regions.iter().find(|region| region.held.iter().any(|entry| is_it(&entry)))?;
-        let by_period = match Policy::find(&region.policy)? {
-            Policy::PDm => false,
-            Policy::PRm => true,
-            _ => return None,
-        };
+        let policy = Policy::find(&region.policy)?;
         let own = region.held.iter().find(is_it)?;
-        let key = |entry: &Entry| {
-            let length = if by_period { entry.period_ns } else { entry.deadline_ns };
-            (length, entry.id)
+        let key = |entry: &Entry| match policy {
+            Policy::PDm => Some((entry.deadline_ns, entry.id)),
+            Policy::PRm => Some((entry.period_ns, entry.id)),
+            Policy::PFp => Some((entry.priority?, 0)),
+            Policy::Dl | Policy::PEdf | Policy::DlSp | Policy::Apedf | Policy::A2pedf => None,
         };
+        key(own)?;
         let here =
             region.held.iter().filter(|entry| entry.left.is_none() && entry.cpus == own.cpus);
-        let above = here.filter(|entry| key(entry) < key(own)).count();
+        let above: BTreeSet<_> = here.map(key).filter(|other| *other < key(own)).collect();
+        let above = above.len();
         Some(HIGHEST - i32::try_from(above).unwrap_or(HIGHEST))
     }
 
@@ -496,6 +506,8 @@ impl Region {
             policy if terms.engine == Engine::Ext => one(whole(), spec_of(policy).to_owned()),
             Policy::Dl => one(whole(), format!("dl:ac=on:limit={limit}")),
             Policy::PEdf => one(single(), format!("dl:ac=on:limit={limit}")),
+            // Threads of one priority share one of SCHED_FIFO.
+            Policy::PFp => one(whole(), "p-fp:tie=fifo".to_owned()),
             _ => one(whole(), terms.policy.name().to_owned()),
         }
     }

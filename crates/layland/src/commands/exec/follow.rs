@@ -520,7 +520,7 @@ impl Follower<'_> {
         let cpus: Vec<usize> = slot.cpus.iter().map(Index::index).collect();
         let place = match (slot.is_partition, self.args.policy()) {
             (true, _) => Place::Partition(cpus),
-            (false, Policy::PDm | Policy::PRm) => Place::Tied(cpus),
+            (false, Policy::PDm | Policy::PRm | Policy::PFp) => Place::Tied(cpus),
             (false, _) => Place::Anywhere,
         };
         let Reservation { runtime, deadline, period, .. } = &slot.reservation;

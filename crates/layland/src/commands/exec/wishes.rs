@@ -1,6 +1,6 @@
 //! What is asked for: reservations, and which threads are to have them.
 
-use super::args::ExecArgs;
+use super::args::{ExecArgs, Policy};
 use super::groups::Groups;
 use crate::ui::exit::Failure;
 use crate::ui::input::{self, SetArgs};
@@ -77,6 +77,10 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
                 "say --dl RUNTIME/PERIOD, as in --dl 2ms/10ms, or name a task set whose tasks say it",
             ));
         };
+        if args.policy() == Policy::PFp {
+            return Err(Failure::usage("p-fp goes by priorities, and a reservation has none")
+                .help("name a task set whose tasks have them, or use p-dm or p-rm"));
+        }
         let pattern = args.thread.as_deref().unwrap_or("main");
         let threads = threads(pattern).map_err(|error| {
             Failure::usage(format!("`{pattern}` is not a regular expression: {error}"))
@@ -128,10 +132,14 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
             deadline: task.deadline.min(task.period),
             period: task.period,
             cpus: cpus_of(args, task.affinity.as_ref()),
-            priority: None,
+            priority: task.priority.filter(|_| args.policy() == Policy::PFp),
             rank: 0,
             guarantee,
         };
+        if args.policy() == Policy::PFp && reservation.priority.is_none() {
+            let reason = format!("task `{name}` has no priority, and p-fp goes by priorities");
+            return refused(id, reason);
+        }
         if reservation.runtime.at_unit_speed() > reservation.deadline {
             let reason = format!("task `{name}` reserves more than fits before its deadline");
             return refused(id, reason);

@@ -99,6 +99,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Give one `wcet`, or one for each level that `[criticality] levels` lists.",
     ),
     (
+        "layland::taskset::tie",
+        "a tie that does not exist",
+        "What decides between jobs of tasks of one `priority` is \"rank\", \"fifo\" or \"any\".",
+    ),
+    (
         "layland::taskset::exec",
         "an execution model that is wrong",
         "The help lists the models and their keys.",
@@ -526,6 +531,16 @@ pub(super) const ERRORS: &[Code] = &[
         "layland::rtapp::priority",
         "a priority that is out of range",
         "Priorities of SCHED_FIFO are 1 to 99.",
+    ),
+    (
+        "layland::rtapp::equal",
+        "threads that share a priority",
+        "A warning: those of SCHED_FIFO are served first come, first served, and those of SCHED_RR in any order.",
+    ),
+    (
+        "layland::rtapp::levels",
+        "more priorities than SCHED_FIFO has",
+        "Give several tasks one `priority`, or use the engine `fifo` of `layland run`.",
     ),
     ("layland::rtapp::out_of_range", "a number outside its range", "The message names the range."),
     (

@@ -258,7 +258,7 @@ pub(crate) struct InferArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AffinityArg {
-    /// The CPU of a thread that waited for it while another one was free
+    /// The CPU of a thread that was seen on no other one
     Pinned,
     /// The CPUs on which a thread was seen
     Seen,

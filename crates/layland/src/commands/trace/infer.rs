@@ -135,6 +135,9 @@ fn tell(seen: &Observation, inferred: &Inferred) {
     for remark in &seen.remarks {
         terminal::warn(remark, None);
     }
+    if let Some(words) = inferred.system.shared_levels_in_words(inferred.system.in_level) {
+        terminal::talk(&words);
+    }
     for estimate in &inferred.chosen.tasks {
         let thread = called(&seen.threads[estimate.thread]);
         if let Suspensions::Counted { jobs, longest } = &estimate.suspensions {

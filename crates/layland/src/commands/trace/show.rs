@@ -11,7 +11,7 @@ use crate::ui::table::{self, figures};
 use crate::ui::{chart, files, names, terminal};
 use layland_checker::{as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;
-use layland_model::{Duration, Index, ScheduleRule, counted};
+use layland_model::{Duration, InLevel, Index, ScheduleRule, counted};
 use layland_policy::Registry;
 use layland_report::{Line, Severity};
 use layland_trace::diff::{Comparison, context, diff as compare};
@@ -77,8 +77,17 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
         Some(spec) => {
             let spec = names::one(registry, spec)?;
             is_deadline = spec.split(':').next() == Some("dl");
-            let built = registry.build(&spec, &set.system);
-            built.map_err(|error| Failure::usage(error.to_string()))?.rule()
+            let failed = |error: String| Failure::usage(error);
+            let (info, options) =
+                registry.parse(&spec).map_err(|error| failed(error.to_string()))?;
+            // The kernel has a queue for each CPU: who comes first among equals of several is not known.
+            let mut system = set.system.clone();
+            let is_of_kernel = loaded.dialect.is_some() && loaded.decisions.is_empty();
+            if is_of_kernel && system.in_level == Some(InLevel::Fifo) {
+                system.in_level = Some(InLevel::Any);
+            }
+            let built = info.build(&system, &options.for_its_rule());
+            built.map_err(|error| failed(error.to_string()))?.rule()
         }
     };
     let reservations = |loaded: &Loaded| {

@@ -81,7 +81,8 @@ fn is_predictable(system: &System, rule: &ScheduleRule) -> bool {
         | JobOrder::Points(_)
         | JobOrder::Fixed(_)
         | JobOrder::TopFirst { .. } => true,
-        JobOrder::ZeroLaxity | JobOrder::DeadlineThenRunning => false,
+        // Where a job queues depends on when the one before it has ended.
+        JobOrder::ZeroLaxity | JobOrder::DeadlineThenRunning | JobOrder::Levels { .. } => false,
     };
     let is_by_jobs = match rule {
         ScheduleRule::HighestFirst { order, .. } => has_fixed_priorities(order),
