@@ -19,7 +19,7 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use super::{NO_PROOF, ONE_BY_ONE, QUEUED, ranges, sorted};
-use crate::fixed_point::Diverged;
+use crate::fixed_point::{Diverged, GaveUp};
 use crate::group::{Group, comes_at_any_distance, exact, may_become_ready_together, together};
 use crate::uniprocessor::fixed_priority::TINDELL;
 use crate::{
@@ -53,6 +53,7 @@ pub const FIFO_RESPONSES: ResponseTest = ResponseTest {
     assumptions: ONE_BY_ONE,
     citations: FIFO.citations,
     bound: |system| bounds(system, true),
+    by_rank: None,
 };
 
 /// The others, which are bounds.
@@ -64,6 +65,7 @@ pub const FIFO_UNREACHED: ResponseTest = ResponseTest {
     assumptions: ONE_BY_ONE,
     citations: FIFO.citations,
     bound: |system| bounds(system, false),
+    by_rank: None,
 };
 
 /// Looking at a task once is a step. So many take about a tenth of a second.
@@ -156,7 +158,7 @@ impl Search<'_> {
             }
             _ => {
                 let reached = Duration::from_ns(reached.min(TIME_LIMIT));
-                Err(Diverged::OutOfSteps { reached, steps: MOST_STEPS })
+                Err(GaveUp::OutOfSteps { reached, steps: MOST_STEPS }.into())
             }
         }
     }
@@ -261,7 +263,14 @@ fn finding(group: &mut Group<'_>) -> Finding {
                 let (id, _) = group.tasks[range.end - 1];
                 return exact(group, false, Reason::NoBound(id, diverged));
             }
-            Err(diverged) => return Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
+            Err(Diverged::GaveUp(why)) => {
+                return Finding::new(Verdict::Unknown, Reason::GaveUp(why));
+            }
+            // No limit is given.
+            Err(diverged @ Diverged::Beyond { .. }) => {
+                let (id, _) = group.tasks[range.end - 1];
+                return Finding::new(Verdict::Unknown, Reason::NoBound(id, diverged));
+            }
         };
         let at_any_distance = come_at_any_distance(group, range.end);
         let at_once = come_together(group, range.end);

@@ -201,7 +201,12 @@ impl Follower<'_> {
         let is_partition = match policy {
             Policy::Dl => !is_anywhere,
             Policy::PEdf => online.len() > 1,
-            Policy::PDm | Policy::PRm | Policy::DlSp | Policy::Apedf | Policy::A2pedf => false,
+            Policy::PDm
+            | Policy::PRm
+            | Policy::PFp
+            | Policy::DlSp
+            | Policy::Apedf
+            | Policy::A2pedf => false,
         };
         let rules = Rules::read();
         for wish in self.wishes.iter().filter(|_| policy.has_budgets()) {
