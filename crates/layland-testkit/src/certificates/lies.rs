@@ -4,7 +4,7 @@ mod forms;
 
 use forms::{changing, gives, of_form};
 use layland_gen::Random;
-use layland_model::{Service, Step, System, Task};
+use layland_model::{Service, Step, System};
 use serde_json::{Value, json};
 
 /// What is false.
@@ -210,7 +210,7 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
             });
             lie(Lie::ForEver, &mut |answer| {
                 let is_late = matches!(test, Some("RTA" | "RTA-RM" | "RTA-DM"));
-                let load: f64 = system.tasks.values().map(load_of).sum();
+                let load = load_of(system, &answer["analysed"]["tasks"])?;
                 let is_no = answer["verdict"] == "no";
                 let first = answer["proof"]["comparisons"].get_mut(0)?;
                 (is_late && is_no && load < 0.999).then(|| first["value"] = Value::Null)
@@ -392,9 +392,14 @@ fn of_parts(answer: &Value, of_policy: bool, random: &mut Random, lie: &mut Tell
     }
 }
 
+/// How full the CPUs are together, with overheads as they were analysed.
 #[expect(clippy::cast_precision_loss, reason = "it says roughly how full a CPU is")]
-fn load_of(task: &Task) -> f64 {
-    task.own_wcet().ns() as f64 / task.period.ns() as f64
+fn load_of(system: &System, analysed: &Value) -> Option<f64> {
+    let of = |found: &Value| {
+        let task = system.tasks.values().find(|task| *task.name == found["task"])?;
+        Some(found["wcet_ns"].as_i64()? as f64 / task.period.ns() as f64)
+    };
+    analysed.as_array()?.iter().map(of).sum()
 }
 
 fn count(list: &Value) -> usize {
