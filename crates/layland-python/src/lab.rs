@@ -101,9 +101,10 @@ fn figure<'a>(
 fn failed(py: Python<'_>, error: &LabError) -> PyErr {
     match error {
         LabError::Write { .. } | LabError::Parquet(_) => PyOSError::new_err(error.to_string()),
-        LabError::Draw { .. } | LabError::Simulate { .. } | LabError::NoUnit { .. } => {
-            errors::usage(py, &error.to_string(), None)
-        }
+        LabError::Draw { .. }
+        | LabError::Simulate { .. }
+        | LabError::NoUnit { .. }
+        | LabError::TooManyUnits { .. } => errors::usage(py, &error.to_string(), None),
     }
 }
 
