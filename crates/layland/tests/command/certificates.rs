@@ -195,7 +195,8 @@ fn by_hand(cpus: u32, levels: &str, tasks: &[(&str, i64, &str, i64)]) -> String 
 
 /// A set, a policy, a verdict, the test that is said to prove it, what the certificate says of the tasks (name, CPUs, WCET,
 /// period), and the proof.
-type Lie<'a> = (&'a str, &'a str, &'a str, &'a str, &'a [(&'a str, &'a [u32], i64, i64)], String);
+type FalseClaim<'a> =
+    (&'a str, &'a str, &'a str, &'a str, &'a [(&'a str, &'a [u32], i64, i64)], String);
 
 /// Claims that are false, each with a proof that looks like one: `check` says something else of each.
 #[test]
@@ -266,7 +267,7 @@ fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
     let gfb = compared("[0,1]", "null", r#""11/10""#, r#""3/2""#);
     let lopez = compared("null", "null", r#""13/10""#, r#""3/2""#);
     let late = |value: &str| compared("null", r#""slow""#, value, &format!("\"{}\"", 210 * second));
-    let cases: [Lie<'_>; 20] = [
+    let cases: [FalseClaim<'_>; 20] = [
         (&two, "p-edf:nonpreemptive=on", "yes", "QPA", two_of, points.clone()),
         (&two, "p-edf:nonpreemptive", "yes", "QPA", two_of, points.clone()),
         (&two, "p-edf:fit=ff:fit=nf", "yes", "QPA", two_of, points.clone()),
