@@ -232,13 +232,11 @@ fn end_job(engine: &mut impl Engine, job: JobId) {
 fn set_dates(engine: &mut impl Engine, job: JobId, release: Time, deadline: Time) {
     let task = &mut engine.ledger_mut().tasks[job.task];
     assert!(task.is_ready(job), "the policy dates {job:?}, which is not ready");
-    if !task.endless {
-        task.job.deadline = deadline;
-    } else if !std::mem::replace(&mut task.dated, true) {
-        task.job.deadline = deadline;
+    task.job.deadline = deadline;
+    if task.endless {
         (task.job.arrival, task.job.release) = (release, release);
-        engine.dated(job.task);
+        if !std::mem::replace(&mut task.dated, true) {
+            engine.dated(job.task);
+        }
     }
-    // A server may start anew before the job that it has promised is over. The job stays due when it was due first, or
-    // one that never runs would never be late.
 }

@@ -236,7 +236,7 @@ pub enum Action {
         job: JobId,
     },
     /// Gives the ready job of a hog or of a thread that suspends itself the dates of its server. The
-    /// job of a hog is released by the first of these, and due as that says, whatever comes later.
+    /// job of a hog is released by the first of these.
     SetDates {
         /// The job.
         job: JobId,

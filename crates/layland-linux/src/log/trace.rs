@@ -173,9 +173,12 @@ impl Builder<'_> {
                 }
             }
             Entry::SetDates { job, release, deadline } => match self.current(job) {
-                // The job of a hog stays due when it was due first.
-                Some(open) if open.demand.is_none() => {}
-                Some(open) => open.job.deadline = deadline,
+                Some(open) => {
+                    open.job.deadline = deadline;
+                    if open.demand.is_none() {
+                        (open.job.arrival, open.job.release) = (release, release);
+                    }
+                }
                 None => self.open_job(Job { id: job, arrival: release, release, deadline }, None),
             },
             Entry::On { cpu, job, since } => {

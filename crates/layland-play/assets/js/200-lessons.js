@@ -94,7 +94,7 @@ const LESSONS = [
           "`dl-sp` refuses the requests, and `tau1` is on time."],
         change: "Open “The schedule as a table”, and look for the first piece of `tau1` under `dl`.",
         watch: "The lane of `tau1`: empty at first under `dl`, and regular under `dl-sp`.",
-        facts: [["dl", "starts", "tau1", "20ms"], ["dl", "late", "tau1", "19ms"], ["dl-sp", "missed", 0]],
+        facts: [["dl", "starts", "tau1", "20ms"], ["dl", "late", "tau1", "1ms"], ["dl-sp", "missed", 0]],
       },
     ],
   },
