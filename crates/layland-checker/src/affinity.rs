@@ -106,8 +106,8 @@ impl State {
         }
     }
 
-    /// Why the first job that waits for a mask should run, where jobs of one number come in any order if `in_any`: the CPUs from its own to the one that is idle
-    /// or runs a job that comes after it.
+    /// Why the first job that waits for a mask should run, where jobs of one number come in any order if `in_any`:
+    /// the CPUs from its own to the one that is idle or runs a job that comes after it.
     fn path(&self, first: Key, in_any: bool, masks: &[CpuSet], reach: Reach) -> Option<Vec<CpuId>> {
         let mut unseen = self.online.clone();
         let mut frontier: Vec<CpuId> = Vec::new();

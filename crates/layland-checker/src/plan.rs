@@ -248,8 +248,9 @@ impl<'a> Plan<'a> {
         }
         let may_be_new = job.id.seq >= self.fixed_through;
         let right = self.deadlines.iter().take(if may_be_new { usize::MAX } else { 1 });
-        let is_right = right.into_iter().any(|&relative| job.deadline == arrival + relative);
-        (!is_right).then_some(arrival + self.task.deadline)
+        let is_right =
+            right.into_iter().any(|&relative| job.deadline == arrival.saturating_add(relative));
+        (!is_right).then_some(arrival.saturating_add(self.task.deadline))
     }
 }
 

@@ -1,4 +1,6 @@
 //! Faults of a file: [`Problem`]s with their places, collected into a [`Report`].
+//!
+//! Long because a report also draws itself, for which it moves the places of problems with the text.
 
 use layland_model::{
     Field, Invalid, SystemPart, TaskId, acts_on_a_terminal, counted, push_visible, visible,

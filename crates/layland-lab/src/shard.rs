@@ -4,7 +4,8 @@
 //! everything that its result depends on, the build of the code included; the shard that holds the
 //! result is named by a hash of the key and repeats it. A shard is written beside its place and then
 //! renamed, so that there is a whole one or none, and its first line is a hash of the rest. One that
-//! is damaged is named and measured again; one that has another key is measured again. So any machine may measure any unit of a folder that they share, and twice does no harm.
+//! is damaged is named and measured again; one that has another key is measured again. So any machine may measure any
+//! unit of a folder that they share, and twice does no harm.
 
 use crate::experiment::Experiment;
 use crate::measure::Row;

@@ -1,4 +1,6 @@
 //! A small experiment from beginning to end: what it finds, the same bytes whatever happens on the way.
+//!
+//! Long because each way in which a run can be disturbed is a test.
 
 use layland_lab::{
     Comparison, Experiment, Judgement, Other, Results, Runner, judge, packaged, read, write,
@@ -226,6 +228,7 @@ fn an_interrupted_run_goes_on_and_changes_no_byte() {
     assert!(seen.load(Ordering::SeqCst));
     // What another process may be writing stays; what was left long ago goes.
     assert!(part.exists());
+    #[expect(clippy::disallowed_types, reason = "the age of a file is a date")]
     let long_ago = std::time::SystemTime::UNIX_EPOCH;
     std::fs::File::open(&part).unwrap().set_modified(long_ago).unwrap();
     run(&experiment, &cut, 2);
@@ -277,7 +280,7 @@ fn a_damaged_shard_is_reported_and_measured_again() {
         write(&experiment, &results, &[], &harmed).unwrap();
         let mut reported = reported.into_inner().unwrap();
         reported.dedup();
-        assert_eq!(reported, [shard.clone()], "change {at}");
+        assert_eq!(&reported, std::slice::from_ref(shard), "change {at}");
     }
     assert!(digits > 30 && kinds == 255);
     assert_same(&whole, &harmed);
@@ -302,7 +305,7 @@ fn units_are_counted_before_they_are_listed() {
         assert!(error.contains("units of work, and 250000 are the most"), "{error}");
     }
     // A product of short lists has more points than a file has bytes.
-    let values: Vec<String> = (4..104).map(|tasks| tasks.to_string()).collect();
+    let values: Vec<String> = (4..204).map(|tasks| tasks.to_string()).collect();
     let list = values.join(", ");
     let axes = format!("name = \"load\"\ntasks = [{list}]\ncpus = [{list}]");
     let long = SMALL.replace("name = \"load\"", &axes);

@@ -6,8 +6,8 @@ use std::fmt::Write;
 /// A text of others for a terminal: every character that [acts](acts_on_a_terminal) is written as its escape.
 ///
 /// An escape sequence would colour or move what the terminal shows, change its title or write the clipboard; a bidi
-/// control would turn a row of a table round. Two texts that look alike are alike: backslashes stay as they are, so that
-/// a path reads as it was given.
+/// control would turn a row of a table round. Two texts that look alike are alike: backslashes stay as they are, so
+/// that a path reads as it was given.
 ///
 /// ```
 /// use layland_model::visible;

@@ -307,7 +307,8 @@ pub enum JobOrder {
         /// The number of each task.
         levels: TaskMap<i64>,
         /// Which of two jobs of one number comes first. [`HighestFirst`](ScheduleRule::HighestFirst) starts them in
-        /// that order and never stops one for another; the rules with affinities hold at every instant, as for any order.
+        /// that order and never stops one for another; the rules with affinities hold at every instant, as for any
+        /// order.
         in_level: InLevel,
     },
     /// The jobs of some tasks first, equal among themselves; then those of the others, in another order. No rule but

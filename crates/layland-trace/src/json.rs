@@ -43,7 +43,7 @@ use self::wire::{WireAnswer, WireJob, WireMark, WireSegment};
 pub use self::writer::JsonWriter;
 use crate::{Answer, Job, JobRecord, Labels, Mark, Segment, Summary, Trace};
 use layland_model::note::Detail;
-use layland_model::{CpuId, CpuSet, Index, TaskId, Time};
+use layland_model::{CpuId, CpuSet, Index, TIME_LIMIT, TaskId, Time};
 use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -159,6 +159,12 @@ pub enum ReadError {
         /// So many.
         count: usize,
     },
+    /// A time beyond what any run reaches: sums with it would not fit.
+    #[error("the trace has a time of {at}, and no run is that long")]
+    LateTime {
+        /// The time.
+        at: Time,
+    },
     /// A time before the start of the run.
     #[error("the trace has a time of {at}, before the start of the run")]
     NegativeTime {
@@ -201,8 +207,10 @@ fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
         }
         Err(ReadError::UnknownCpu { cpu, count: labels.cpus })
     };
-    let time = |at: Time| {
-        if at >= Time::ZERO { Ok(()) } else { Err(ReadError::NegativeTime { at }) }
+    let time = |at: Time| match at.ns() {
+        ..0 => Err(ReadError::NegativeTime { at }),
+        ns if ns > TIME_LIMIT => Err(ReadError::LateTime { at }),
+        _ => Ok(()),
     };
     if labels.cpus > CpuSet::MAX_CPUS {
         return Err(ReadError::TooManyCpus { count: labels.cpus });

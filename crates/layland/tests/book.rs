@@ -797,7 +797,7 @@ fn kind(value: &Value) -> String {
         Some("CpuCount") => Some("a number of CPUs".to_owned()),
         Some("Wcet") => Some("a time, or one for each level".to_owned()),
         Some("Nonpreemptive") => Some("`true`, `false` or a time".to_owned()),
-        Some("OnMissName") => Some("one of three names".to_owned()),
+        Some("OnMissName" | "Tie") => Some("one of three names".to_owned()),
         Some("CommunicationName") => Some("one of two names".to_owned()),
         Some("Release" | "Exec") => Some("a name, or a table".to_owned()),
         Some("Seed") => Some("a number or a text".to_owned()),

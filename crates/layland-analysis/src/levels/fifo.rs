@@ -8,9 +8,9 @@
 //! | `R` | the greatest `w(a) - a` of all `a < L` |
 //!
 //! A job that becomes ready at `a` is done after all work of its level that became ready at or before `a`, and no later
-//! arrival of its level runs before it. Everything as early as possible gives most work, and moving `a` down to the last
-//! arrival of its level makes the response longer. So all tasks of a level have one `R`. What becomes ready at one
-//! instant comes in any order: an arrival just before is as legal, and no tie decides.
+//! arrival of its level runs before it. Everything as early as possible gives most work, and moving `a` down to the
+//! last arrival of its level makes the response longer. So all tasks of a level have one `R`. What becomes ready at
+//! one instant comes in any order: an arrival just before is as legal, and no tie decides.
 //!
 //! **Reached.** `R` is that of sporadic tasks: a job of `tau_i` comes last at the `a` of the maximum. Tasks that are
 //! periodic from one instant on reach it only if one of their own arrivals is that `a`, and those that come at that

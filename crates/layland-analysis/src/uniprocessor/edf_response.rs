@@ -13,10 +13,10 @@
 //! | `L_i(a)` | the end of the busy period of deadlines up to `a + D_i`: the least fixed point of `(1 + floor(a / T_i)) C_i + sum over j != i with D_j <= a + D_i of min(ceil(L / T_j), 1 + floor((a + D_i - D_j) / T_j)) C_j` |
 //! | `R_i` | the largest `max(C_i, L_i(a) - a)` over the `a` up to the longest busy period at which `a + D_i` is a deadline of a synchronous release |
 //!
-//! The paper has a job lose every tie. Where a task `tau_j` goes behind `tau_i` among equal deadlines, its jobs that are
-//! due at `a + D_i` are none of those that `tau_i` waits for, and its deadline counts as `D_j + 1` ns: times are whole
-//! nanoseconds. The argument of the paper is about jobs that come before another one, whatever the order is; which of
-//! these come first among themselves changes no `L_i(a)`.
+//! The paper has a job lose every tie. Where a task `tau_j` goes behind `tau_i` among equal deadlines, its jobs that
+//! are due at `a + D_i` are none of those that `tau_i` waits for, and its deadline counts as `D_j + 1` ns: times are
+//! whole nanoseconds. The argument of the paper is about jobs that come before another one, whatever the order is;
+//! which of these come first among themselves changes no `L_i(a)`.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 

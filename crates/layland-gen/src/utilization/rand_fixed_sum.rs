@@ -87,7 +87,8 @@ impl RandFixedSum {
         Ok(RandFixedSum { tasks, min, max, sum, table })
     }
 
-    /// One vector, in `O(n)`, and beyond 2,000 tasks in `O(n^1.5)`. The sum is right to about `n * 2^-52`; the bounds are kept.
+    /// One vector, in `O(n)`, and beyond 2,000 tasks in `O(n^1.5)`. The sum is right to about `n * 2^-52`; the bounds
+    /// are kept.
     ///
     /// ```
     /// use layland_gen::{Aspect, Random, RandFixedSum};
@@ -158,8 +159,8 @@ fn first_row(n: usize, sum: f64) -> Vec<f64> {
     (0..n).map(first).collect()
 }
 
-/// `ln f_i(sum - j)`, up to a constant per row, and `t(i, sum - j)`, for `j` from `from` on, by the row `i - 1` from the
-/// same `j` on. Both are shorter by one than that row.
+/// `ln f_i(sum - j)`, up to a constant per row, and `t(i, sum - j)`, for `j` from `from` on, by the row `i - 1` from
+/// the same `j` on. Both are shorter by one than that row.
 fn next_row(i: usize, sum: f64, from: usize, below: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let of = |(at, pair): (usize, &[f64])| {
         let s = sum - (from + at) as f64;

@@ -112,8 +112,8 @@ impl States {
     }
 }
 
-/// Looks at every state of a model, up to so many, and so many times as many ways to come to one: those with the least laxity first, so that a job that can be late
-/// is found soon.
+/// Looks at every state of a model, up to so many, and so many times as many ways to come to one: those with the
+/// least laxity first, so that a job that can be late is found soon.
 pub(super) fn search(model: &Model, limit: usize) -> Searched {
     let n = model.tasks.len();
     let mut states = States::new(model);

@@ -14,8 +14,9 @@ const FIRST_PID: usize = 1000;
 /// Writes the text. Times have nine decimals and are those of the trace, `start_ns` later.
 ///
 /// Every task is one thread: it wakes up at the release of a job (if it sleeps), is preempted in state
-/// `R+`, suspends itself in state `D` until its next wake-up, and sleeps in state `S` when its job ended. What a kernel has no event for (the speed of CPUs,
-/// CPUs that go offline, servers) and overheads within segments are left out.
+/// `R+`, suspends itself in state `D` until its next wake-up, and sleeps in state `S` when its job ended. What a
+/// kernel has no event for (the speed of CPUs, CPUs that go offline, servers) and overheads within segments are left
+/// out.
 ///
 /// ```
 /// use layland_interchange::kernel::{Marker, write};

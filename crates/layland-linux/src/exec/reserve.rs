@@ -222,8 +222,8 @@ impl ReservingError {
     }
 }
 
-/// Who has a thread already, under whatever policy, on whatever CPUs and in whatever register: nobody else may be let in
-/// for it. [`Reserving::give`] asks this, too, so that of two who ask at once one gets it.
+/// Who has a thread already, under whatever policy, on whatever CPUs and in whatever register: nobody else may be let
+/// in for it. [`Reserving::give`] asks this, too, so that of two who ask at once one gets it.
 ///
 /// # Errors
 /// If it has a holder, or there is no register to be looked at.

@@ -22,6 +22,7 @@ use layland_model::{Duration, counted};
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io;
+use unrecorded::Recorded;
 
 /// How it stands with something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -402,7 +403,20 @@ fn tracing() -> Finding {
     };
     match tracefs::Instance::start(Some(1024), &mut changes) {
         Ok(instance) => match instance.markers() {
-            Ok(_) => unrecorded::finding(name, instance),
+            Ok(_) => {
+                let works = "an instance of our own records";
+                match unrecorded::probe(instance) {
+                    Recorded::Nothing(why) => Finding::new(name, State::Missing, why),
+                    Recorded::All => Finding::new(name, State::Ok, works),
+                    Recorded::AllButFrom(threads) => {
+                        let detail = format!("{works}, but no switch from {threads}");
+                        Finding::new(name, State::Warning, detail).fix(
+                            "nothing: the trace commands take the start of a thread after these as an interval, and \
+                             say so",
+                        )
+                    }
+                }
+            }
             Err(error) => Finding::new(name, State::Missing, error.to_string()).fix(error.help()),
         },
         Err(error) => {

@@ -104,7 +104,8 @@ fn namespace_at(process: &str) -> Option<u64> {
     text.trim_start_matches("pid:[").trim_end_matches(']').parse().ok()
 }
 
-/// Opens a file of a register to read it: whatever else lies there under its name, as a pipe that nobody writes, is none.
+/// Opens a file of a register to read it: whatever else lies there under its name, as a pipe that nobody writes, is
+/// none.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     files::open_to_read(&c_path(path)?)
 }

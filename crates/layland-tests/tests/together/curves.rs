@@ -383,6 +383,10 @@ fn a_plain_curve_is_sporadic() {
         "NP-RTA",
         "NP-RTA-RM",
         "NP-RTA-DM",
+        "RTA-LEVEL",
+        "PARTITION-RM",
+        "PARTITION-DM",
+        "PARTITION-FP",
         "AC",
         "AC-SP",
     ];

@@ -80,21 +80,27 @@ fn with_huge_numbers(text: &str, mut see: impl FnMut(&str)) -> usize {
 const KERNEL: [&str; 4] = [
     "# entries-in-buffer/entries-written: 5/5   #P:2
 <idle>-0 [001] d.h3. 5.000100: sched_waking: comm=a pid=7 prio=39 target_cpu=001
-<idle>-0 [001] d..2. 5.000102: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 next_prio=39
+<idle>-0 [001] d..2. 5.000102: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R \
+ ==> next_comm=a next_pid=7 next_prio=39
 a-7 [001] d.s1. 5.000103: sched_migrate_task: comm=b pid=8 prio=49 orig_cpu=0 dest_cpu=1
-a-7 [001] d..2. 5.001102: sched_switch: prev_comm=a prev_pid=7 prev_prio=39 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+a-7 [001] d..2. 5.001102: sched_switch: prev_comm=a prev_pid=7 prev_prio=39 prev_state=S \
+ ==> next_comm=swapper/1 next_pid=0 next_prio=120
 ",
     "x-9 [000] ..... 5.000000: tracing_mark_write: layland: begin t=5000000000 cpus=0,1
 x-9 [000] ..... 5.000010: tracing_mark_write: layland: decision cpu=1 run=a/0
 a-7 [001] ..... 5.000010: tracing_mark_write: layland: release task=a job=0 t=5000000000 deadline=5005000000
-x-9 [001] d..2. 5.000020: sched_switch: prev_comm=x prev_pid=9 prev_prio=39 prev_state=R ==> next_comm=a next_pid=7 next_prio=39
+x-9 [001] d..2. 5.000020: sched_switch: prev_comm=x prev_pid=9 prev_prio=39 prev_state=R \
+ ==> next_comm=a next_pid=7 next_prio=39
 a-7 [001] ..... 5.000900: tracing_mark_write: layland: overrun task=a job=0
 a-7 [001] ..... 5.001000: tracing_mark_write: layland: complete task=a job=0
-a-7 [001] d..2. 5.001010: sched_switch: prev_comm=a prev_pid=7 prev_prio=39 prev_state=S ==> next_comm=x next_pid=9 next_prio=39
+a-7 [001] d..2. 5.001010: sched_switch: prev_comm=a prev_pid=7 prev_prio=39 prev_state=S \
+ ==> next_comm=x next_pid=9 next_prio=39
 x-9 [000] ..... 5.002000: tracing_mark_write: layland: end t=5002000000
 ",
-    "a 7 [001] 5.000102: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a next_pid=7 next_prio=39
-a 7 [001] 5.001102: sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=39 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
+    "a 7 [001] 5.000102: sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R \
+ ==> next_comm=a next_pid=7 next_prio=39
+a 7 [001] 5.001102: sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=39 prev_state=S \
+ ==> next_comm=swapper/1 next_pid=0 next_prio=120
 ",
     "a-7 [001] 5.000102: sched_switch: swapper/1:0 [120] R ==> a:7 [39]
 a-7 [001] 5.001102: sched_switch: prev_comm=a prev_pid=7 prev_prio=39 prev_state=1 next_comm=b next_pid=8 next_prio=49

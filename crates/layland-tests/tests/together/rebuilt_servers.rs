@@ -201,9 +201,9 @@ fn breaches_are_found() {
     let of = |judgement: &Judgement| judgement.to_string();
     let one = || vec![client("a", 2, 10)];
 
-    let fair = with(&[event(0, 20, woke), event(0, 20, got), event(0, 22, lost(Lost::Throttled))]);
+    let fair = with(&[event(0, 20, woke), event(0, 20, got), event(0, 22, lost(Lost::Slept))]);
     assert_eq!(of(&judge(one(), &fair)), "no violation");
-    let more = with(&[event(0, 20, woke), event(0, 20, got), event(0, 23, lost(Lost::Throttled))]);
+    let more = with(&[event(0, 20, woke), event(0, 20, got), event(0, 23, lost(Lost::Slept))]);
     let said = "1 violation\n  a got 3ms between two replenishments by 23ms, and has reserved 2ms";
     assert_eq!(of(&judge(one(), &more)), said);
     let reclaims = Client { reclaims: true, ..client("a", 2, 10) };

@@ -1,8 +1,9 @@
 //! Files that are whole or not there: what a command writes is written beside its place and then renamed.
 //!
 //! So a full disk, a crash or an interrupt leaves what was there. On Linux the new file has no name before it is whole
-//! (`O_TMPFILE`), so that not even SIGKILL leaves a part of one; a file system without such files gets a hidden one. What is no plain file (a pipe, a terminal,
-//! `/dev/full`) is written as it comes, and so is a file in a folder that takes no new ones.
+//! (`O_TMPFILE`), so that not even SIGKILL leaves a part of one; a file system without such files gets a hidden one.
+//! What is no plain file (a pipe, a terminal, `/dev/full`) is written as it comes, and so is a file in a folder that
+//! takes no new ones.
 
 use super::exit::Failure;
 use super::terminal;

@@ -193,8 +193,8 @@ fn by_hand(cpus: u32, levels: &str, tasks: &[(&str, i64, &str, i64)]) -> String 
     text
 }
 
-/// A set, a policy, a verdict, the test that is said to prove it, what the certificate says of the tasks (name, CPUs, WCET,
-/// period), and the proof.
+/// A set, a policy, a verdict, the test that is said to prove it, what the certificate says of the tasks (name, CPUs,
+/// WCET, period), and the proof.
 type FalseClaim<'a> =
     (&'a str, &'a str, &'a str, &'a str, &'a [(&'a str, &'a [u32], i64, i64)], String);
 

@@ -759,16 +759,6 @@ fn answered(args: &[&str]) -> (i32, serde_json::Value) {
     (code, serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {err}")))
 }
 
-/// The deadline of its server moves with each of its requests, and it is late at the first one.
-#[test]
-fn a_job_that_never_runs_is_late() {
-    let sim = ["sim", "demo:starvation-defect", "--policy", "dl", "--until", "19ms", "--json"];
-    let (code, found) = answered(&sim);
-    let total = &found["results"][0]["summary"]["total"];
-    assert_eq!(code, 1, "{found:#}");
-    assert_eq!((&total["missed"], &total["overdue_ns"]), (&1.into(), &17_000_000.into()));
-}
-
 #[test]
 fn offsets_are_used_where_every_release_is_known() {
     let set = |offset: &str, release: &str| {

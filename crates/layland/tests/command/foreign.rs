@@ -62,7 +62,8 @@ fn inputs() -> Vec<(&'static str, String, Vec<&'static str>)> {
     ]
 }
 
-/// What would do something to a terminal. Styles of ours are numbers of colours and attributes that are none of [`EVIL`].
+/// What would do something to a terminal. Styles of ours are numbers of colours and attributes that are none of
+/// [`EVIL`].
 fn acts(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some(at) = rest.find('\u{1b}') {

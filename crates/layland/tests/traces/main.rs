@@ -1,5 +1,5 @@
-//! `layland trace` over what a kernel recorded: what it accuses, what it calls a wait and what a suspension, and what it
-//! does with texts that are damaged, foreign or hostile.
+//! `layland trace` over what a kernel recorded: what it accuses, what it calls a wait and what a suspension, and what
+//! it does with texts that are damaged, foreign or hostile.
 
 #[path = "../common/process.rs"]
 mod process;

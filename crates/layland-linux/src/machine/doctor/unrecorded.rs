@@ -1,7 +1,6 @@
 //! Whether tracefs records every switch. Some virtual machines never record one *from* certain threads, such as the
 //! idle thread of a CPU, and report no loss.
 
-use super::{Finding, State};
 use crate::kernel::sys;
 use crate::kernel::tracefs::Instance;
 use layland_interchange::kernel::never_left;
@@ -14,20 +13,26 @@ const NAP_NS: i64 = 1_000_000;
 const MOST_NAMED: usize = 5;
 
 /// What an instance records of the switches of this machine.
-pub(super) fn finding(name: &'static str, instance: Instance) -> Finding {
-    let finding = |state, detail: String| Finding::new(name, state, detail);
-    let works = "an instance of our own records";
+pub(super) enum Recorded {
+    /// It cannot be read, for this reason.
+    Nothing(String),
+    /// Every switch, as far as the probe shows.
+    All,
+    /// Every switch but those from these threads.
+    AllButFrom(String),
+}
+
+/// Records what happens for a moment, and looks for threads that come to a CPU and never leave it.
+pub(super) fn probe(instance: Instance) -> Recorded {
     nap();
     let mut bytes = Vec::new();
     if let Err(error) = instance.finish(&mut bytes) {
-        return finding(State::Missing, format!("what it records cannot be read: {error}"));
+        return Recorded::Nothing(format!("what it records cannot be read: {error}"));
     }
     let text = String::from_utf8_lossy(&bytes);
-    let Ok(silent) = never_left(&text) else {
-        return finding(State::Ok, works.to_owned());
-    };
+    let silent = never_left(&text).unwrap_or_default();
     if silent.is_empty() {
-        return finding(State::Ok, works.to_owned());
+        return Recorded::All;
     }
     let named: Vec<String> = silent
         .iter()
@@ -35,17 +40,13 @@ pub(super) fn finding(name: &'static str, instance: Instance) -> Finding {
         .map(|(cpu, comm, pid)| format!("`{comm}` ({pid}) on CPU {cpu}"))
         .collect();
     let more = if silent.len() > MOST_NAMED { " and others" } else { "" };
-    let detail = format!("{works}, but no switch from {}{more}", named.join(", "));
-    finding(State::Warning, detail).fix(
-        "nothing: the trace commands take the start of a thread after these as an interval, and say so",
-    )
+    Recorded::AllButFrom(named.join(", ") + more)
 }
 
 /// Sleeps and wakes up on each CPU in turn: every one of them goes from its idle thread to this one, and back.
 fn nap() {
     let cpus = sys::allowed_cpus().unwrap_or_default();
-    // A thread that cannot be started leaves what others do.
-    let _ = super::on_a_thread(move || {
+    let naps = move || {
         let each = PROBE_NS / i64::try_from(cpus.len().max(1)).unwrap_or(1);
         for cpu in cpus {
             // Where it may not be tied, it naps where it is.
@@ -57,5 +58,10 @@ fn nap() {
                 sys::sleep_until(at);
             }
         }
-    });
+    };
+    // A thread that cannot be started leaves what others do.
+    let napping = std::thread::Builder::new().name("doctor".to_owned()).spawn(naps);
+    if let Ok(napping) = napping {
+        let _ = napping.join();
+    }
 }

@@ -61,8 +61,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "JOBS", help_heading = "Search")]
     pub effort: Option<u64>,
     /// Jobs arrive at whole multiples of this alone, as with a tick: where the search comes to its end, that no job is
-    /// late is proven, and the verdict is yes. Tests do not use it: what they refute may need jobs between ticks, and is
-    /// unknown, unless a run on ticks misses
+    /// late is proven, and the verdict is yes. Tests do not use it: what they refute may need jobs between ticks, and
+    /// is unknown, unless a run on ticks misses
     #[arg(long, value_name = "TIME", value_parser = length_of, help_heading = "Search")]
     pub tick: Option<Duration>,
     /// What the chart of a schedule that misses shows; by default its tasks, if policies are named and tasks are few

@@ -1,8 +1,8 @@
 //! `--tick`: jobs arrive at ticks alone, which no test knows.
 //!
-//! A *yes* and a bound are about more runs than there are, and hold. A *no* is about a pattern of releases that may need
-//! jobs between ticks, such as one that comes a nanosecond after a job has begun that nobody preempts. It is unknown,
-//! until a run on ticks is found that misses.
+//! A *yes* and a bound are about more runs than there are, and hold. A *no* is about a pattern of releases that may
+//! need jobs between ticks, such as one that comes a nanosecond after a job has begun that nobody preempts. It is
+//! unknown, until a run on ticks is found that misses.
 
 use layland_analysis::{Subject, TestKind, Verdict, catalogue};
 use layland_guarantee::{Assessment, Bound, Said};

@@ -261,13 +261,13 @@ fn entries(registry: &Registry) -> Vec<Entry> {
         text: vec![
             "Where no test decides, every task is periodic without jitter, and some have offsets, every release is known. \
              The schedule in which each job executes for its WCET is followed until it repeats itself. A job that is \
-             late in it is a no. Otherwise the answer is a yes, for these offsets alone: nothing is said of jobs that come \
-             more than a period apart."
+             late in it is a no. Otherwise the answer is a yes, for these offsets alone: nothing is said of jobs that \
+             come more than a period apart."
                 .to_owned(),
             "A yes needs a policy under which no job ends later for shorter executions: preemptive scheduling by fixed \
              priorities of jobs (EDF, fixed priorities and what is built of them) on CPUs of unit speed, without \
-             overheads, steps, regions and tasks that follow others. Under other policies the answer stays unknown. The \
-             schedule is followed for up to `--effort` jobs."
+             overheads, steps, regions and tasks that follow others. Under other policies the answer stays unknown. \
+             The schedule is followed for up to `--effort` jobs."
                 .to_owned(),
         ],
         citations: vec![states::HA_LIU],

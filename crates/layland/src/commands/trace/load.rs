@@ -42,7 +42,8 @@ pub(super) struct Loaded {
     pub above: Vec<Foreign>,
     /// The switches that the kernel did not record.
     pub unrecorded: Vec<Unrecorded>,
-    /// If there are such, and it is judged: the trace with the earliest and with the latest times that threads can have begun at.
+    /// If there are such, and it is judged: the trace with the earliest and with the latest times that threads can
+    /// have begun at.
     pub extremes: Vec<Loaded>,
 }
 
@@ -105,8 +106,8 @@ impl Loaded {
         if self.is_trustworthy { exit } else { Exit::Untrusted }
     }
 
-    /// What to end with: this, if the trace can be trusted and says so whenever the threads began of which that is known
-    /// up to an interval only.
+    /// What to end with: this, if the trace can be trusted and says so whenever the threads began of which that is
+    /// known up to an interval only.
     pub(super) fn exit_with(&self, exit: Exit, of: impl Fn(&Loaded) -> Exit) -> Exit {
         if self.extremes.iter().all(|extreme| of(extreme) == exit) {
             return self.exit(exit);

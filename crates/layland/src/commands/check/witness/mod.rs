@@ -11,10 +11,10 @@
 //! 5. where every release is known, because all tasks are periodic and have offsets, the schedule up to its recurrence
 //!    (`cycle.rs`).
 //!
-//! The third and the fourth choose releases freely, so that they leave out sets in which offsets, given releases or jitter say
-//! more. What they find is simulated: a miss is one of the policy itself. Ties are broken as the policy breaks them.
-//! Sets with several criticality levels are left out: there the run itself decides which jobs have to meet their
-//! deadlines.
+//! The third and the fourth choose releases freely, so that they leave out sets in which offsets, given releases or
+//! jitter say more. What they find is simulated: a miss is one of the policy itself. Ties are broken as the policy
+//! breaks them. Sets with several criticality levels are left out: there the run itself decides which jobs have to
+//! meet their deadlines.
 
 mod cycle;
 mod limited;
