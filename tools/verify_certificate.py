@@ -169,8 +169,10 @@ class Set:
     def __init__(self, text):
         # A number with a fraction stays the text that it is: nothing here is one but what is exact as text.
         file = tomllib.loads(text, parse_float=str)
-        known = {"layland", "platform", "criticality", "task", "request", "provenance", "sim", "resource"}
+        known = {"layland", "platform", "criticality", "task", "request", "provenance", "sim", "resource", "defaults"}
         need(not set(file) - known, "the verifier does not know this file: use `layland convert SET --to toml`")
+        ranked = {"tie": "rank"}
+        need(file.get("defaults", ranked) == ranked, "nothing is shown of tasks of one priority that are served in turn")
         platform = file.get("platform", {})
         # A topology has names for sets of CPUs, which are numbers elsewhere.
         known = {"cpus", "clusters", "overhead", "speed", "topology"}
@@ -225,6 +227,8 @@ KERNEL = {
 }  # fmt: skip
 SORTED = {**PLACED, "sort": ("size", "criticality")}
 TIES = {"tie": ("rank", "running")}
+# Of first come, first served within a priority nothing is shown.
+RANKED = {"tie": ("rank",)}
 POLICIES = {
     "g-edf": {**TIES, **PREEMPTIVE},
     "c-edf": {**SIZED, **TIES, **PREEMPTIVE},
@@ -234,7 +238,7 @@ POLICIES = {
     **{f"p-{order}": {**PLACED, "accept": ("test", "load"), **PREEMPTIVE, "locks": LOCKS} for order in ORDERS[1:]},
     **{f"{form}-{order}": {} for form in ("weak", "strong") for order in ORDERS},
     **{f"hpa-{order}": {"assign": ("local", "plain")} for order in ORDERS},
-    **{name: {**PLACED, "order": ("rm", "dm", "fp")} for name in SERVERS},
+    **{name: {**PLACED, **RANKED, "order": ("rm", "dm", "fp")} for name in SERVERS},
     "edzl": {},
     "g-fl": {},
     "c-fl": SIZED,
@@ -255,6 +259,8 @@ POLICIES = {
     # With another order than that of the test the policy runs with other priorities.
     "amc": {**SORTED, "order": ("amc-rt",), "own_overrun": ("raise", "cut")},
 }
+for form in ("g", "c", "p", "weak", "strong", "hpa"):
+    POLICIES[f"{form}-fp"] = {**POLICIES[f"{form}-fp"], **RANKED}
 # Policies of which nothing is shown but what holds of every scheduler.
 OTHERS = {
     "edf-us": ("zeta",), "fpedf": (), "edf-k": ("k",), "rm-us": ("zeta",), "llf": ("quantum", "tie"), "mllf": (),

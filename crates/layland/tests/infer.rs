@@ -70,7 +70,6 @@ fn a_set_that_is_inferred_goes_through_check_and_sim() {
         "period = \"10ms\" # 9999.3us seen",
         "# Thread 70: sure, by 120 jobs; 100 % of the gaps between arrivals fit the period.",
         "priority = 19 # SCHED_FIFO or SCHED_RR 80; a smaller number is more important",
-        "affinity = \"1\" # seen on this CPU alone; where it may run is not told",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }

@@ -3,6 +3,8 @@
 //! Whatever is reported was tried: policies on a thread that ends at once, an instance of tracefs and a
 //! cpuset that are removed again, a file that is opened and closed. Nothing stays changed. Without
 //! privileges everything is tried all the same, and refused.
+//!
+//! Long because each thing that is tried has its own fix.
 
 mod ext;
 mod limits;
