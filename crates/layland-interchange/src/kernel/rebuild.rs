@@ -321,7 +321,8 @@ fn job(
     let arrival = true_arrival.max(Time::ZERO);
     let deadline = match (span.deadline, relative) {
         (Some(deadline), _) => clock.clamped(deadline),
-        (None, Some(relative)) => true_arrival + relative,
+        // A mark may say that the job arrived at the end of time.
+        (None, Some(relative)) => (true_arrival + relative).min(NO_DEADLINE),
         (None, None) => NO_DEADLINE,
     };
     trace.over = trace.over.max(end.map_or(arrival, |(at, _)| at)).max(arrival);

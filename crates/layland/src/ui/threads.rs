@@ -3,7 +3,7 @@
 use super::exit::Failure;
 use rayon::{ThreadPoolBuildError, ThreadPoolBuilder};
 use std::error::Error;
-use std::io::{self, ErrorKind};
+use std::io;
 
 /// Does work that spreads itself over threads on this many of them; by default one for each CPU.
 ///
@@ -14,6 +14,10 @@ pub(crate) fn on<T: Send>(
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, Failure> {
     let Some(threads) = threads else {
+        // A page has no threads. Its pool makes do with the caller's, unless somebody tried before to start others.
+        if cfg!(target_family = "wasm") {
+            return Ok(work());
+        }
         // Whatever uses the common pool first makes it, and panics where the system starts no more threads.
         return match ThreadPoolBuilder::new().build_global() {
             Err(error) if is_refused(&error) => Err(refused("threads", &error)),
@@ -25,11 +29,9 @@ pub(crate) fn on<T: Send>(
     Ok(pool.install(work))
 }
 
-/// Whether the system starts no threads. It is no fault that the common pool was made before, and where there are no
-/// threads at all, work does without.
+/// Whether the system starts no threads. It is no fault that the common pool was made before.
 fn is_refused(error: &ThreadPoolBuildError) -> bool {
-    let cause = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-    cause.is_some_and(|cause| cause.kind() != ErrorKind::Unsupported)
+    error.source().is_some_and(|source| source.is::<io::Error>())
 }
 
 fn refused(what: &str, error: &ThreadPoolBuildError) -> Failure {
