@@ -15,6 +15,7 @@ import json
 import re
 import sys
 import tomllib
+from collections import Counter
 from fractions import Fraction
 from math import ceil, floor, gcd, prod
 
@@ -91,6 +92,7 @@ class Task:
         self.cluster = whole(table.get("cluster", 0), "a cluster", most=len(clusters) - 1)
         self.allowed = cpu_set(table["affinity"]) if "affinity" in table else clusters[self.cluster]
         self.cpus = self.allowed
+        self.has_rank = "rank" in table
         self.rank, self.priority, self.jobs = table.get("rank", at), table.get("priority"), table.get("jobs")
         for name, value in (("rank", self.rank), ("priority", self.priority), ("jobs", self.jobs)):
             need(value is None or whole(value, name, -LARGEST) == value, name)
@@ -163,6 +165,9 @@ class Task:
         return other
 
 
+IN_TURN = "nothing is shown of tasks of one priority that are served in turn"
+
+
 class Set:
     """The task set of a file."""
 
@@ -172,7 +177,7 @@ class Set:
         known = {"layland", "platform", "criticality", "task", "request", "provenance", "sim", "resource", "defaults"}
         need(not set(file) - known, "the verifier does not know this file: use `layland convert SET --to toml`")
         ranked = {"tie": "rank"}
-        need(file.get("defaults", ranked) == ranked, "nothing is shown of tasks of one priority that are served in turn")
+        need(file.get("defaults", ranked) == ranked, IN_TURN)
         platform = file.get("platform", {})
         # A topology has names for sets of CPUs, which are numbers elsewhere.
         known = {"cpus", "clusters", "overhead", "speed", "topology"}
@@ -193,8 +198,14 @@ class Set:
         self.tasks = [Task(at, table, levels, self.clusters) for at, table in enumerate(file["task"])]
         self.by_name = {task.name: task for task in self.tasks}
         need(len(self.by_name) == len(self.tasks), "two tasks have one name")
+        self.by_rank = "tie" in file.get("defaults", {}) or all(task.has_rank for task in self.sharing(self.tasks))
         self.mixed = len(levels) > 1
         self.other_speeds, self.changes = "speed" in platform, "request" in file
+
+    def sharing(self, tasks):
+        """Those of these tasks that share a given priority with another of them."""
+        count = Counter(task.priority for task in tasks if task.priority is not None)
+        return [task for task in tasks if count[task.priority] > 1]
 
 
 # ---- What is analysed -----------------------------------------------------------------------------------------------
@@ -1307,6 +1318,8 @@ def verify(system, answer):
     with_affinities = test == "HPA-SPEED" or (test or "").startswith("APA-")
     tasks = analysed_tasks(system, spec, form, answer, test == "LOPEZ-ADAPTIVE" or with_affinities)
     groups, yes = groups_of(tasks), answer["verdict"] == "yes"
+    by_rank = order != "fp" or system.by_rank or spec.option("tie", None) == "rank"
+    need(by_rank or not any(system.sharing(group) for group in groups), IN_TURN)
     locks = test in ("SRP", "SUSP-OBL-EDF") or locking_test(test or "")[0] in LOCKING
     need(locks or not any(task.has_steps for task in system.tasks), "what jobs with steps do is not analysed")
     need(yes or answer["verdict"] == "no", "nothing is decided")

@@ -267,7 +267,20 @@ fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
     let gfb = compared("[0,1]", "null", r#""11/10""#, r#""3/2""#);
     let lopez = compared("null", "null", r#""13/10""#, r#""3/2""#);
     let late = |value: &str| compared("null", r#""slow""#, value, &format!("\"{}\"", 210 * second));
-    let cases: [FalseClaim<'_>; 20] = [
+    // First come, first served: a job waits for one of its own priority, whatever the order of the file.
+    let shared = |rank: &str| {
+        let of = |ns: i64| format!("wcet = \"{ns}ns\"\npriority = 1\n{rank}");
+        by_hand(1, "", &[("a", 10, &of(1), 4), ("b", 20, &of(5), 20)])
+    };
+    let (shared, ranked) = (shared(""), shared("rank = 1\n"));
+    let shared_of: &[(&str, &[u32], i64, i64)] = &[("a", &[0], 1, 4), ("b", &[0], 5, 20)];
+    let busy = parts(
+        "busy periods",
+        r#""a","b""#,
+        r#"{"task":"a","lengths_ns":[1]},{"task":"b","lengths_ns":[6]}"#,
+    );
+    let cases: [FalseClaim<'_>; 21] = [
+        (&shared, "p-fp", "yes", "RTA", shared_of, busy.clone()),
         (&two, "p-edf:nonpreemptive=on", "yes", "QPA", two_of, points.clone()),
         (&two, "p-edf:nonpreemptive", "yes", "QPA", two_of, points.clone()),
         (&two, "p-edf:fit=ff:fit=nf", "yes", "QPA", two_of, points.clone()),
@@ -307,7 +320,14 @@ fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
             "{said}"
         );
     }
-    // That no priorities work, for the same reason.
+    // Where ranks decide, that claim is true.
+    for (text, policy) in [(&ranked, "p-fp"), (&shared, "p-fp:tie=rank")] {
+        std::fs::write(&set, text).expect("it can be written");
+        std::fs::write(&file, alone(policy, "yes", "RTA", shared_of, &busy)).expect("it can be written");
+        let (code, said) = verifier_says(&set, &file);
+        assert_eq!(code, Some(0), "{policy}: {said}");
+    }
+    // That no priorities work, for the same reason as above.
     std::fs::write(&set, &slow).expect("it can be written");
     let none = compared("null", r#""slow""#, "null", "null");
     let opa = format!(
