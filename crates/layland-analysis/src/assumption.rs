@@ -409,7 +409,7 @@ impl Assumption {
                 &|id, _| {
                     let (allowed, cluster) = masks(system, id);
                     (allowed != cluster)
-                        .then(|| format!("may use CPUs {allowed} of its cluster {cluster}"))
+                        .then(|| format!("may use {allowed:#} of its cluster {cluster}"))
                 },
                 "leave out `affinity`, make it a cluster, or use the test for affinities",
             ),
@@ -425,7 +425,7 @@ impl Assumption {
                 Field::Affinity,
                 &|id, _| {
                     let (allowed, _) = masks(system, id);
-                    (allowed.len() != 1).then(|| format!("may use CPUs {allowed}"))
+                    (allowed.len() != 1).then(|| format!("may use {allowed:#}"))
                 },
                 "give it an affinity to one CPU, or use a test for several CPUs",
             ),
@@ -434,7 +434,7 @@ impl Assumption {
                 &|id, _| {
                     let (allowed, cluster) = masks(system, id);
                     (allowed.len() != 1 && allowed != cluster)
-                        .then(|| format!("may use CPUs {allowed} of its cluster {cluster}"))
+                        .then(|| format!("may use {allowed:#} of its cluster {cluster}"))
                 },
                 "give it one CPU, or leave out `affinity`",
             ),
@@ -504,7 +504,7 @@ impl Assumption {
                     &|id, _| {
                         let mask = system.allowed_cpus(id);
                         (mask != all && overlaps(&mask))
-                            .then(|| format!("may use CPUs {mask}, which another affinity shares"))
+                            .then(|| format!("may use {mask:#}, which another affinity shares"))
                     },
                     "use disjoint sets of CPUs, or all CPUs",
                 )

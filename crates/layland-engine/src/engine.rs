@@ -64,8 +64,8 @@ pub trait Engine {
     fn released(&mut self, task: TaskId);
     /// The ready part of a hog has got its first dates.
     fn dated(&mut self, task: TaskId);
-    /// The policy ends the ready part of a hog; the next part goes on where this one was.
-    fn cut(&mut self, task: TaskId);
+    /// The policy ends the ready part of a hog, completed or given up; the next part goes on where this one was.
+    fn cut(&mut self, task: TaskId, end: JobEnd);
     /// The ready job of a task, which is on no CPU any more, is over.
     fn ended(&mut self, task: TaskId, end: JobEnd);
     /// A job that had arrived will never be ready: its task skips it, because the job before it is late.

@@ -120,7 +120,7 @@
 //!     fn decided(&mut self, _action: &Action) {}
 //!     fn fired(&mut self, _timer: TimerId, _due: Time) {}
 //!     fn dated(&mut self, _task: TaskId) {}
-//!     fn cut(&mut self, _task: TaskId) {}
+//!     fn cut(&mut self, _task: TaskId, _end: JobEnd) {}
 //!     fn skipped(&mut self, _job: &Job) {}
 //!     fn answered(&mut self, _asked: Asked, _refused: Option<Refusal>) {}
 //! }

@@ -205,7 +205,7 @@ fn act_otherwise(engine: &mut impl Engine, action: &Action) {
             jobs::stop(engine, job.task, JobEnd::Aborted);
         }
         Action::Grant { job, resource } => steps::grant(engine, job, resource),
-        Action::EndJob { job } => end_job(engine, job),
+        Action::EndJob { job, used_up } => end_job(engine, job, used_up),
         Action::SetDates { job, release, deadline } => set_dates(engine, job, release, deadline),
         Action::SetSpeed { cpu, speed } => engine.set_speed(cpu, speed),
         // It says what went on inside, and asks for nothing.
@@ -215,14 +215,14 @@ fn act_otherwise(engine: &mut impl Engine, action: &Action) {
 }
 
 /// The policy cuts the work of a hog: the ready job is over, and the next one is ready.
-fn end_job(engine: &mut impl Engine, job: JobId) {
+fn end_job(engine: &mut impl Engine, job: JobId, used_up: bool) {
     let task = &engine.ledger().tasks[job.task];
     // A hog that leaves in this instant is gone already, and its last job may still end.
     assert!(
         task.endless && task.job.id == job && task.status != Status::Idle,
         "the policy ends {job:?}, which is not the ready job of a hog"
     );
-    engine.cut(job.task);
+    engine.cut(job.task, if used_up { JobEnd::Completed } else { JobEnd::Aborted });
     let task = &mut engine.ledger_mut().tasks[job.task];
     task.job.id.seq += 1;
     task.demand = ENDLESS;

@@ -300,13 +300,15 @@ fn a_cpu_has_one_run() {
     let mut second = begin(&folder);
     let error = claim(&mut second, 2).unwrap_err().to_string();
     let pid = std::process::id();
-    let expected =
-        format!("another run has CPUs that this one needs: `a test` (pid {pid}, CPU 2)");
+    let expected = format!("another run has CPUs that this one needs: `a test` (pid {pid}, CPU 2)");
     assert_eq!(error, expected);
     let (cpus, remark) = claim(&mut second, 1).unwrap();
     assert_eq!(cpus, [5]);
     let remark = remark.expect("it would have taken another");
-    assert!(remark.starts_with("it runs on CPU 5 of the host, because another run has"), "{remark}");
+    assert!(
+        remark.starts_with("it runs on CPU 5 of the host, because another run has"),
+        "{remark}"
+    );
     // Too few even without other runs is another matter.
     assert_eq!(claim(&mut second, 3).unwrap_err().to_string(), "too few");
     drop(first);

@@ -258,6 +258,7 @@ impl FromIterator<CpuId> for CpuSet {
     }
 }
 
+/// As `0-1,3`; the alternate form says what they are: `CPUs 0-1,3`, and `CPU 3` of one.
 impl fmt::Display for CpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
@@ -274,7 +275,11 @@ impl fmt::Display for CpuSet {
                 format!("{comma}{first}-{last}")
             };
         }
-        f.pad(&text)
+        match (f.alternate(), self.len()) {
+            (false, _) => f.pad(&text),
+            (true, 1) => write!(f, "CPU {text}"),
+            (true, _) => write!(f, "CPUs {text}"),
+        }
     }
 }
 impl fmt::Debug for CpuSet {

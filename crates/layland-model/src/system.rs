@@ -246,7 +246,7 @@ impl System {
                 format!("task `{}` moves to cluster {cluster}", name(task))
             }
             RequestKind::SetClusterCpus { cluster, cpus } => {
-                format!("cluster {cluster} gets CPUs {cpus}")
+                format!("cluster {cluster} gets {cpus:#}")
             }
             RequestKind::CpuOnline(cpu) => format!("CPU {cpu} goes online"),
             RequestKind::CpuOffline(cpu) => format!("CPU {cpu} goes offline"),

@@ -323,9 +323,8 @@ impl System {
                 if let Some(affinity) = &task.affinity
                     && (affinity.is_empty() || !affinity.is_subset(cluster))
                 {
-                    let message = format!(
-                        "`{name}` may run on CPUs {affinity}, but its cluster has {cluster}"
-                    );
+                    let message =
+                        format!("`{name}` may run on {affinity:#}, but its cluster has {cluster}");
                     field(
                         Field::Affinity,
                         message,
@@ -431,7 +430,7 @@ impl System {
                 cpus.iter().for_each(cpu_exists);
                 if cpus.is_empty() || *cluster >= self.platform.clusters.len() {
                     here(
-                        format!("cluster {cluster} gets CPUs {cpus}"),
+                        format!("cluster {cluster} gets {cpus:#}"),
                         "name a cluster and at least one CPU",
                     );
                 }

@@ -229,11 +229,14 @@ pub enum Action {
         /// The job.
         job: JobId,
     },
-    /// Ends the ready job of a hog whose thread this policy schedules: its budget is used up, and
-    /// from now on the ready job is the next one, `seq + 1`.
+    /// Ends the ready job of a hog whose thread this policy schedules: from now on the ready job is the
+    /// next one, `seq + 1`.
     EndJob {
         /// The job.
         job: JobId,
+        /// Whether its budget is used up. Otherwise its deadline has passed before that, and the server starts
+        /// anew: the job is given up.
+        used_up: bool,
     },
     /// Gives the ready job of a hog or of a thread that suspends itself the dates of its server. The
     /// job of a hog is released by the first of these.

@@ -64,7 +64,7 @@ impl Seen {
                     self.running.remove(&cpu);
                 }
                 Action::Abort { job } => self.remove(job.task),
-                Action::EndJob { job } => {
+                Action::EndJob { job, .. } => {
                     let next = JobId { seq: job.seq + 1, ..job };
                     self.ready.insert(job.task, next);
                     self.running.values_mut().filter(|on| **on == job).for_each(|on| *on = next);

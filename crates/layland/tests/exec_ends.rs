@@ -177,10 +177,13 @@ fn whoever_stops_it_stops_a_program_of_any_group() {
 /// Runs what follows on a terminal of its own, does one thing there when the program has said that it is ready, and
 /// prints how it ended.
 const TERMINAL: &str = r#"
-import os, pty, select, sys, time
+import os, pty, select, signal, sys, time
 act, command = sys.argv[1], sys.argv[2:]
 pid, terminal = pty.fork()
-if pid == 0: os.execv(command[0], command)
+if pid == 0:
+    # Whoever runs the tests may ignore them.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT): signal.signal(number, signal.SIG_DFL)
+    os.execv(command[0], command)
 seen, done, until = b"", False, time.time() + 20
 while time.time() < until:
     if terminal is not None and select.select([terminal], [], [], 0.05)[0]:

@@ -111,7 +111,7 @@ fn a_run_without_a_free_cpu_names_who_has_it() {
     assert_eq!(second.status.code(), Some(5), "{second:?}");
     let expected = format!(
         "error: another run has CPUs that this one needs: `layland run inline --policy p-edf` \
-                            (pid {pid}, CPUs 0)"
+                            (pid {pid}, CPU 0)"
     );
     assert!(said(&second).contains(&expected), "{}", said(&second));
     assert!(said(&second).contains("--host-cpus"), "{}", said(&second));

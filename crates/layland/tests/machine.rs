@@ -432,7 +432,7 @@ fn an_engine_that_cannot_says_why() {
         "SCHED_DEADLINE cannot express this policy",
     );
     refused(&["-t", "a=90ms/100ms", "-t", "b=50ms/100ms"], "at most 0.");
-    refused(&["-t", "a=20ms/10s"], "the kernel takes 100us to 4.19s");
+    refused(&["-t", "a=20ms/10s"], "the kernel takes periods of 100 us to 4.19 s");
     refused(&["-t", "a=20ms/100ms", "--margin", "90ms"], "more than its deadline");
 }
 

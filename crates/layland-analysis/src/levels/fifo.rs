@@ -89,7 +89,7 @@ struct Found {
 /// // Nobody preempts a running job of one level: each of the first two waits for the other.
 /// let (a, b, c) = (task(1, 10), task(3, 10), task(2, 20));
 /// let found = responses(&[(&a, 1), (&b, 1), (&c, 2)]);
-/// assert_eq!(found.map(|found| found.map(Duration::ns)), vec![Ok(4), Ok(4), Ok(6)]);
+/// assert_eq!(found, [4, 4, 6].map(|ns| Ok(Duration::from_ns(ns))));
 /// ```
 pub fn responses(tasks: &[(&Task, i64)]) -> Vec<Result<Duration, Diverged>> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();

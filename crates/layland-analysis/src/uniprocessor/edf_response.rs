@@ -63,9 +63,9 @@ pub const TERMS: u64 = 50_000_000;
 /// // A job of the first that arrives at 4 may wait for the second, which is due at 8 as well.
 /// let found = |ties| responses(&tasks, ties).unwrap().unwrap();
 /// assert_eq!(found(Ties::Lost), [4, 8].map(Duration::from_ns));
-/// // With the smaller rank it does not.
-/// assert_eq!(found(Ties::ByRank(&[0, 1])), [2, 8].map(Duration::from_ns));
-/// assert_eq!(found(Ties::ByRank(&[1, 0])), [4, 6].map(Duration::from_ns));
+/// // With the smaller rank it does not, but one that arrives at 5 may: times are whole nanoseconds.
+/// assert_eq!(found(Ties::ByRank(&[0, 1])), [3, 8].map(Duration::from_ns));
+/// assert_eq!(found(Ties::ByRank(&[1, 0])), [4, 7].map(Duration::from_ns));
 /// ```
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "EDF-RTA",

@@ -452,7 +452,7 @@ impl Importer<'_> {
             .iter()
             .try_fold(CpuSet::new(), |union, cpus| cpus.map(|cpus| union.union(cpus)));
         let taken = match &union {
-            Some(union) => format!("CPUs {union}"),
+            Some(union) => format!("{union:#}"),
             None => "all CPUs".to_owned(),
         };
         let message = format!("the phases of `{}` have different `cpus`", thread.name);

@@ -39,8 +39,9 @@ pub(crate) const TASK: &[&str] = &[
     "release",
     "exec",
 ];
-/// The keys that a task without them takes from `[defaults]`.
+/// The keys of `[defaults]`: that of the set, and those that a task without them takes.
 pub(crate) const DEFAULTS: &[&str] = &[
+    TIE,
     "criticality",
     "affinity",
     "cluster",

@@ -120,7 +120,7 @@ pub enum Refusal {
     Split { task: String, count: usize },
     /// A task that may not use every CPU of its group.
     #[error(
-        "task `{task}` may only use CPUs {allowed} of its group {group}: a SCHED_DEADLINE thread needs the whole root domain"
+        "task `{task}` may only use {allowed:#} of its group {group}: a SCHED_DEADLINE thread needs the whole root domain"
     )]
     Affinity { task: String, allowed: CpuSet, group: CpuSet },
     /// Requests change the system while it runs.
@@ -154,7 +154,7 @@ pub enum Refusal {
     Rule { task: String, broken: Broken },
     /// More than may be reserved.
     #[error(
-        "CPUs {cpus} would be asked for {sum:.3} of their time, and at most {limit:.3} may be reserved"
+        "{cpus:#} would be asked for {sum:.3} of their time, and at most {limit:.3} may be reserved"
     )]
     TooMuch { cpus: CpuSet, sum: f64, limit: f64 },
 }
@@ -262,7 +262,7 @@ impl Plan {
             plan.admit(&domain, facts)?;
             if domain.cpus.len() > 1 {
                 plan.caveats.push(format!(
-                    "CPUs {}: global EDF of the kernel bounds tardiness, it does not promise deadlines",
+                    "{:#}: global EDF of the kernel bounds tardiness, it does not promise deadlines",
                     domain.cpus
                 ));
             }

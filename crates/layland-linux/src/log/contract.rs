@@ -247,7 +247,7 @@ impl<'a> Contract<'a> {
                 self.timers.remove(&id.0);
             }
             Action::Abort { job } => self.stop(job.task),
-            Action::EndJob { job } => {
+            Action::EndJob { job, .. } => {
                 let next = JobId { task: job.task, seq: job.seq.saturating_add(1) };
                 if let Some(state) = self.tasks.get_mut(job.task) {
                     state.ready = state.ready.and(Some(next.seq));

@@ -31,7 +31,8 @@
 //! | decided | `idle` | `cpu` |
 //! | decided | `set_timer` | `id`, `due` |
 //! | decided | `clear_timer` | `id` |
-//! | decided | `abort`, `end_job` | `job` |
+//! | decided | `abort` | `job` |
+//! | decided | `end_job` | `job`, `used_up` |
 //! | decided | `set_dates` | `job`, `release`, `deadline` |
 //! | decided | `set_speed` | `cpu`, `speed` |
 //! | decided | `note` | `kind` |

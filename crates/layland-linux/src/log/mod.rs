@@ -115,6 +115,7 @@ pub enum Entry {
     },
     EndJob {
         job: JobId,
+        used_up: bool,
     },
     SetDates {
         job: JobId,

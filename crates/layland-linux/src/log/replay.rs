@@ -157,7 +157,7 @@ fn told(entry: Entry, system: &System, log: &Log) -> Option<Told> {
         Entry::SetTimer { id, at } => Told::Action(Action::SetTimer { id, at }),
         Entry::ClearTimer { id } => Told::Action(Action::ClearTimer { id }),
         Entry::Abort { job } => Told::Action(Action::Abort { job }),
-        Entry::EndJob { job } => Told::Action(Action::EndJob { job }),
+        Entry::EndJob { job, used_up } => Told::Action(Action::EndJob { job, used_up }),
         Entry::SetDates { job, release, deadline } => {
             Told::Action(Action::SetDates { job, release, deadline })
         }

@@ -205,7 +205,8 @@ impl<'a> Words<'a> {
             "set" => Entry::SetTimer { id: TimerId(self.number()?), at: self.time()? },
             "clear" => Entry::ClearTimer { id: TimerId(self.number()?) },
             "abort" => Entry::Abort { job: self.job()? },
-            "end" => Entry::EndJob { job: self.job()? },
+            // No budget was given up then.
+            "end" => Entry::EndJob { job: self.job()?, used_up: true },
             "dates" => {
                 Entry::SetDates { job: self.job()?, release: self.time()?, deadline: self.time()? }
             }

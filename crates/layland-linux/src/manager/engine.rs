@@ -184,7 +184,7 @@ impl<C: Carrier> Engine for Manager<'_, C> {
             Action::SetTimer { id, at } => Entry::SetTimer { id, at },
             Action::ClearTimer { id } => Entry::ClearTimer { id },
             Action::Abort { job } => Entry::Abort { job },
-            Action::EndJob { job } => Entry::EndJob { job },
+            Action::EndJob { job, used_up } => Entry::EndJob { job, used_up },
             Action::SetDates { job, release, deadline } => {
                 if let Some(markers) = self.markers {
                     markers.release(job, release, deadline);
@@ -229,7 +229,7 @@ impl<C: Carrier> Engine for Manager<'_, C> {
     /// `decided` has written it already.
     fn dated(&mut self, _task: TaskId) {}
 
-    fn cut(&mut self, id: TaskId) {
+    fn cut(&mut self, id: TaskId, end: JobEnd) {
         let now = self.ledger.now;
         let (job, used) = (self.job(id), self.used_now(id));
         if let Some(cpu) = self.cpu_of(id) {
@@ -239,9 +239,15 @@ impl<C: Carrier> Engine for Manager<'_, C> {
             // The next one begins here, unless it has to go by the same decision.
             self.cpus[cpu].began = Some(now);
         }
-        self.note(Entry::Done { job, end: now, used: Service::ZERO });
-        if let Some(markers) = self.markers {
-            markers.complete(job);
+        match end {
+            JobEnd::Completed => self.note(Entry::Done { job, end: now, used: Service::ZERO }),
+            JobEnd::Aborted => self.note(Entry::Dropped { job, aborted: true }),
+            JobEnd::Left => self.note(Entry::Dropped { job, aborted: false }),
+        }
+        let Some(markers) = self.markers else { return };
+        match end {
+            JobEnd::Completed => markers.complete(job),
+            JobEnd::Aborted | JobEnd::Left => markers.abort(job),
         }
     }
 

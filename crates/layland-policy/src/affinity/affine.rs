@@ -200,7 +200,7 @@ impl<M: Matcher> Affine<M> {
         let (name_a, name_b) = (&self.profiles[a].name, &self.profiles[b].name);
         let reason = |this: &str, strong: &str| {
             format!(
-                "task `{name_a}` may run on CPUs {mask_a} and task `{name_b}` on CPUs {mask_b}: {this} needs \
+                "task `{name_a}` may run on {mask_a:#} and task `{name_b}` on {mask_b:#}: {this} needs \
                  affinities that are nested or disjoint; use {strong}, which takes any",
             )
         };

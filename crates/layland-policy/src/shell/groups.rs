@@ -111,7 +111,7 @@ fn clusters_of_platform(name: &str, system: &System) -> Result<Groups, SystemRef
             let allowed = system.allowed_cpus(id);
             let refusal = named(Refusal::not_permitted, name, |name| {
                 format!(
-                    "task `{}` may run on CPUs {allowed} only, and {name} migrates over {cpus}: \
+                    "task `{}` may run on {allowed:#} only, and {name} migrates over {cpus}: \
                      use a partitioned policy or one that honours affinities",
                     task.name,
                 )

@@ -183,7 +183,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         self.recorder.released(&self.ledger.tasks[task].job);
     }
 
-    fn cut(&mut self, id: TaskId) {
+    fn cut(&mut self, id: TaskId, end: JobEnd) {
         let cpu = CpuId(self.ledger.tasks[id].own.cpu);
         if cpu.0 != NONE {
             self.charge(cpu);
@@ -191,7 +191,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         }
         let task = &mut self.ledger.tasks[id];
         let executed = self.grains.to_service(task.demand - task.own.remaining);
-        self.recorder.ended(&task.job, self.ledger.now, JobEnd::Completed, executed);
+        self.recorder.ended(&task.job, self.ledger.now, end, executed);
         task.own.remaining = ENDLESS;
         task.own.last_cpu = NONE;
     }

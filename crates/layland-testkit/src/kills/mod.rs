@@ -253,7 +253,10 @@ impl Campaign {
     }
 
     fn start(&mut self, words: &[String]) -> io::Result<Child> {
-        let child = Command::new(&self.program)
+        // Programs inherit what is ignored, as `nohup` has it, and these are to end by it.
+        let child = Command::new("env")
+            .arg("--default-signal=INT,HUP,QUIT")
+            .arg(&self.program)
             .args(words)
             .env(machine::MARK, std::process::id().to_string())
             .stdin(Stdio::null())

@@ -13,7 +13,7 @@ use layland_model::{
 };
 use layland_policy::Policy;
 use layland_sim::{SimOptions, simulate};
-use layland_trace::{Errno, MarkKind, Trace};
+use layland_trace::{Errno, JobEnd, JobRecord, MarkKind, Trace};
 use serde_json::Value;
 
 /// Runs a vector of type `schedule`.
@@ -304,9 +304,15 @@ impl Found {
                 | Behaviour::Hog
                 | Behaviour::Yield => job.release,
             };
+            // The budgets that a hog had to give up have no number there.
+            let is_before = |other: &&JobRecord| {
+                other.job.id.task == job.id.task && other.job.id.seq < job.id.seq
+            };
+            let given_up = |other: &JobRecord| matches!(other.end, Some((_, JobEnd::Aborted)));
+            let before = trace.jobs.iter().filter(is_before).filter(|other| given_up(other));
             jobs.push((
                 ids[index],
-                job.id.seq as i64,
+                job.id.seq as i64 - before.count() as i64,
                 units(release),
                 units(job.deadline),
                 units(finish),

@@ -189,7 +189,7 @@ fn with_measured(log: &[Step]) -> Vec<Step> {
                     }
                 }
                 Action::Idle { cpu } => lost.extend(all.running.remove(&cpu).map(|(job, _)| job)),
-                Action::EndJob { job } => {
+                Action::EndJob { job, .. } => {
                     for (other, _) in all.running.values_mut().filter(|(other, _)| *other == job) {
                         other.seq += 1;
                     }

@@ -521,7 +521,7 @@ fn snapshots(mut policy: Box<dyn Policy>, log: &[Step]) -> Vec<Snapshot> {
         actions.clear();
         policy.decide(*now, &mut actions);
         for action in &actions {
-            if let Action::EndJob { job } = action {
+            if let Action::EndJob { job, .. } = action {
                 jobs.insert(job.task, job.seq + 2);
             }
         }
@@ -586,7 +586,7 @@ impl Shift {
             Action::Run { job, .. }
             | Action::Abort { job }
             | Action::Grant { job, .. }
-            | Action::EndJob { job } => {
+            | Action::EndJob { job, .. } => {
                 *job = self.job(*job);
             }
             Action::SetTimer { at, .. } => *at = self.time(*at),

@@ -224,6 +224,10 @@ fn example_7_a_task_never_runs() {
     let dl = run(&system, "dl", 19);
     assert_eq!(schedule(&dl, tau(1)), []);
     assert_eq!(schedule(&dl, tau(2))[..3], [(0, 0, 2), (1, 2, 4), (0, 4, 6)]);
+    // Each of its deadlines is missed: at 2, 4, .., 18.
+    let missed = dl.jobs.iter().filter(|job| job.job.id.task == tau(1) && job.missed(dl.over));
+    let deadlines: Vec<i64> = missed.map(|job| job.job.deadline.ns() / 1_000_000).collect();
+    assert_eq!(deadlines, [2, 4, 6, 8, 10, 12, 14, 16, 18]);
     let repaired = run(&system, "dl-sp", 19);
     assert_eq!((refused(&repaired), repaired.answers.len()), (9, 9));
     assert_eq!(jobs(&repaired, tau(1))[..2], [(0, 2, 2), (2, 4, 3)]);

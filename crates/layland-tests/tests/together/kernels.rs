@@ -10,7 +10,7 @@ use layland_model::{
 };
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
-use layland_trace::{JobRecord, MarkKind, Trace};
+use layland_trace::{JobEnd, JobRecord, MarkKind, Trace};
 
 const VERSIONS: [&str; 4] = ["5.4", "6.12", "6.18", "7.2"];
 
@@ -87,8 +87,11 @@ fn probe(version: &str, at: i64, change: &Change, waits: bool) -> Did {
     let trace = run(&system, &format!("dl:kernel={version}"), 700);
     assert!(trace.answers.iter().all(|answer| answer.refused.is_none()), "{:?}", trace.answers);
     let subject = TaskId(1);
-    let first: &JobRecord =
-        trace.jobs.iter().find(|record| record.job.id.task == subject).expect("a job");
+    // A budget of which nothing ran by its deadline is given up, and the next one is in its place.
+    let is_first = |record: &&JobRecord| {
+        record.job.id.task == subject && !matches!(record.end, Some((_, JobEnd::Aborted)))
+    };
+    let first: &JobRecord = trace.jobs.iter().find(is_first).expect("a job");
     let shift = (first.job.deadline - Time::from_ms(102)).ns() / 1_000_000;
     // All that it ran as this job, without what it had run before the call.
     let before: i64 = trace
@@ -264,6 +267,41 @@ fn example_7_starves_until_6_18_and_no_more_on_7_2() {
             assert!(share.contains(&got), "{spec}: tau1 gets {got} of 50");
         }
     }
+}
+
+/// A thread whose server starts anew again and again is late at its first deadline, and at each that it had after that.
+#[test]
+fn a_thread_that_never_runs_is_late() {
+    let mut starved = 0;
+    for (version, every) in VERSIONS.iter().flat_map(|version| (1..=4).map(move |k| (version, k))) {
+        let mut system = example("starvation-defect");
+        system.requests = (1..100 / every)
+            .map(|k| ask(every * k, 0, Change::Affinity(CpuSet::single(CpuId(k as u32 % 2)))))
+            .collect();
+        let trace = run(&system, &format!("dl:kernel={version}"), 100);
+        let first = trace.segments.iter().find(|segment| segment.job.task == TaskId(0));
+        let begins = first.map_or(trace.over, |segment| segment.start);
+        // A request comes in each period, so that what has not run by the next one is given up there.
+        let given_up = trace.jobs.iter().filter(|record| {
+            record.job.id.task == TaskId(0) && matches!(record.end, Some((_, JobEnd::Aborted)))
+        });
+        let at = |record: &JobRecord| record.end.map(|(at, _)| at);
+        if begins > Time::from_ms(2 + every) {
+            starved += 1;
+            let first = given_up.filter_map(at).min().expect("it is late");
+            assert!(
+                (2..=2 + every).contains(&(first.ns() / 1_000_000)),
+                "{version}, {every}: {first}"
+            );
+        } else {
+            assert_eq!(
+                given_up.filter_map(at).find(|&at| at <= begins),
+                None,
+                "{version}, {every}"
+            );
+        }
+    }
+    assert!(starved >= 3, "{starved}");
 }
 
 /// Example 1 as it is since other parameters restart a tardy server: each time when the one that runs

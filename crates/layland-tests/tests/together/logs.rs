@@ -55,7 +55,7 @@ fn decided(action: &Action, log: &mut Log) -> Entry {
         Action::SetTimer { id, at } => Entry::SetTimer { id, at },
         Action::ClearTimer { id } => Entry::ClearTimer { id },
         Action::Abort { job } => Entry::Abort { job },
-        Action::EndJob { job } => Entry::EndJob { job },
+        Action::EndJob { job, used_up } => Entry::EndJob { job, used_up },
         Action::SetDates { job, release, deadline } => Entry::SetDates { job, release, deadline },
         Action::SetSpeed { cpu, speed } => Entry::SetSpeed { cpu, speed },
         Action::Note { note } => Entry::Note(note),

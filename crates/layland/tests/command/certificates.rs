@@ -323,7 +323,8 @@ fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
     // Where ranks decide, that claim is true.
     for (text, policy) in [(&ranked, "p-fp"), (&shared, "p-fp:tie=rank")] {
         std::fs::write(&set, text).expect("it can be written");
-        std::fs::write(&file, alone(policy, "yes", "RTA", shared_of, &busy)).expect("it can be written");
+        std::fs::write(&file, alone(policy, "yes", "RTA", shared_of, &busy))
+            .expect("it can be written");
         let (code, said) = verifier_says(&set, &file);
         assert_eq!(code, Some(0), "{policy}: {said}");
     }

@@ -12,7 +12,9 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 }
 
 pub(crate) fn layland(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
+    let mut command = Command::new("env");
+    // Programs inherit what is ignored, as `nohup` and shells in the background have it, and these are to end by it.
+    command.args(["--default-signal=INT,HUP,QUIT", env!("CARGO_BIN_EXE_layland")]);
     command.args(arguments).env("NO_COLOR", "1").env("COLUMNS", "200");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

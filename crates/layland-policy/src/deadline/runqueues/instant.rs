@@ -11,7 +11,6 @@
 //!
 //! Long because the order of what one instant brings is what this file is about.
 
-use super::thread::ThreadKind;
 use super::{Renewal, Rules, RunQueues, Thread};
 use crate::deadline::accounts::Accounts;
 use crate::deadline::parameters::check_parameters;
@@ -122,16 +121,7 @@ impl<R: Rules> Threads<R> {
                     return;
                 }
                 thread.server.exhaust();
-                if thread.kind == ThreadKind::Hog
-                    && let Some(seq) = &mut thread.job
-                {
-                    let job = JobId { task: p, seq: *seq };
-                    *seq += 1;
-                    thread.ran = false;
-                    thread.previous = thread.told.0;
-                    thread.told = (Time::NEVER, Time::NEVER);
-                    rq.out.push(Action::EndJob { job });
-                }
+                rq.end_part(p, true);
                 rq.grant_again(p);
                 self.exhausted(p, false);
             }

@@ -17,6 +17,30 @@ impl RunQueues {
         }
     }
 
+    /// The ready part of a hog is over, and the next one is ready.
+    pub(super) fn end_part(&mut self, p: TaskId, used_up: bool) {
+        let thread = &mut self.threads[p];
+        if thread.kind == ThreadKind::Hog
+            && let Some(seq) = &mut thread.job
+        {
+            let job = JobId { task: p, seq: *seq };
+            *seq += 1;
+            thread.ran = false;
+            thread.previous = thread.told.0;
+            (thread.told, thread.promised) = ((Time::NEVER, Time::NEVER), Time::NEVER);
+            self.out.push(Action::EndJob { job, used_up });
+        }
+    }
+
+    /// The server of a queued thread starts anew. A hog that has not run by the deadline that it had first is late: if
+    /// the next deadline took the place of that one, a thread that never runs would never be late.
+    pub(super) fn give_up(&mut self, p: TaskId) {
+        let thread = &self.threads[p];
+        if !thread.ran && thread.promised <= self.now {
+            self.end_part(p, false);
+        }
+    }
+
     /// The job of a thread may have other dates.
     #[inline]
     pub(super) fn date(&mut self, p: TaskId) {
@@ -39,10 +63,11 @@ impl RunQueues {
                 continue;
             };
             let dates = thread.dates();
+            let (release, deadline) = dates;
+            thread.promised = thread.promised.min(deadline);
             if thread.told != dates {
                 thread.told = dates;
                 let job = JobId { task: p, seq };
-                let (release, deadline) = dates;
                 self.out.push(Action::SetDates { job, release, deadline });
             }
         }

@@ -47,6 +47,9 @@ impl RunQueues {
         let from = self.threads[p].cpu;
         self.dequeue(p);
         self.set_cpu(p, to, MoveReason::Expelled);
+        if renewal != Renewal::Keep {
+            self.give_up(p);
+        }
         match renewal {
             Renewal::Keep => {}
             Renewal::NewPeriod => self.new_period(p),

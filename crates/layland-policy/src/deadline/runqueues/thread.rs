@@ -84,6 +84,8 @@ pub(crate) struct Thread {
     pub(super) ran: bool,
     /// What the engine was told last of the dates of the job.
     pub(super) told: (Time, Time),
+    /// As a hog: the first deadline that its server gave its job.
+    pub(super) promised: Time,
     /// What its job was charged for; as a hog, since it entered.
     pub(super) charged: Duration,
 }
@@ -124,6 +126,7 @@ impl Thread {
             released: Time::ZERO,
             ran: false,
             told: (Time::NEVER, Time::NEVER),
+            promised: Time::NEVER,
             charged: Duration::ZERO,
         }
     }
@@ -160,7 +163,8 @@ impl Thread {
         if self.job.is_some() {
             state.number(i64::from(self.ran));
             let (release, deadline) = self.told;
-            earlier.into_iter().chain([release, deadline]).for_each(|at| state.time(at, now));
+            let told = [release, deadline, self.promised];
+            earlier.into_iter().chain(told).for_each(|at| state.time(at, now));
         }
     }
 }

@@ -108,7 +108,7 @@ fn tell(plan: &Plan, system: &System, facts: &Facts) {
         let (load, most) = (plan.load(domain), facts.limit_thousandths as f64 / 1000.0);
         let most = most * domain.cpus.len() as f64;
         terminal::talk(&terminal::wrap(
-            &format!("CPUs {}: reserves {load:.3} of {most:.3}: {}", domain.cpus, names.join(", ")),
+            &format!("{:#}: reserves {load:.3} of {most:.3}: {}", domain.cpus, names.join(", ")),
             "",
         ));
     }
