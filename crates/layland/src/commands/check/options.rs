@@ -1,12 +1,17 @@
 //! The options of `check` that change the question, and everything that answers it: such an option reaches all answers,
 //! or the answer is *unknown*.
 
+use super::checked::Checked;
 use super::{CheckArgs, examined};
+use crate::ui::exit::Exit;
 use crate::ui::input::Set;
 use clap::{Args, Command, Parser};
 use layland_analysis::{Subject, Verdict, catalogue};
 use layland_guarantee::BoundsBy;
-use layland_model::{Duration, Preemption, Service, System, Task};
+use layland_model::{
+    Chain, Communication, CpuId, CpuSet, Criticality, Duration, Levels, Preemption, Service,
+    System, Task, TaskId,
+};
 use layland_policy::Registry;
 use std::collections::BTreeSet;
 
@@ -153,4 +158,104 @@ fn no_test_refutes_jobs_that_arrive_at_ticks() {
         }
     }
     assert!(taken_back > 0 && refuted > 10, "{taken_back} taken back, {refuted} refuted");
+}
+
+/// One of two levels: its execution times and its level.
+fn mixed((name, low, high, t, level): (&str, i64, i64, i64, u8)) -> Task {
+    let mut task = task((name, low, t, t));
+    task.wcet = [low, high].map(Service::from_ms).into();
+    task.criticality = Criticality(level);
+    task
+}
+
+/// Sets of which runs reserve more than they say, or would if there were room.
+fn sets_with_room_and_without() -> Vec<System> {
+    let of = |cpus, tasks: &[(&str, i64, i64, i64)]| {
+        System::new(cpus, tasks.iter().copied().map(task).collect())
+    };
+    let light = of(1, &[("a", 1, 10, 10), ("b", 2, 20, 15)]);
+    // With a tenth more of each budget it is too much.
+    let full = of(2, &[("a", 6, 10, 10), ("b", 6, 10, 10), ("c", 7, 10, 10)]);
+    let mut apart = of(2, &[("a", 9, 20, 20), ("b", 9, 20, 20), ("c", 1, 10, 10)]);
+    apart.tasks[TaskId(0)].affinity = Some(CpuSet::single(CpuId(0)));
+    let mut chained = of(1, &[("read", 2, 10, 10), ("act", 5, 20, 20)]);
+    chained.chains = vec![Chain {
+        name: "react".to_owned(),
+        tasks: [TaskId(0), TaskId(1)].into(),
+        communication: Communication::Implicit,
+    }];
+    let tasks = [("view", 4, 4, 10, 0), ("brake", 3, 5, 10, 1)].map(mixed);
+    let mut levels = System::new(1, tasks.to_vec());
+    levels.levels = Levels::new(["LO", "HI"].map(str::to_owned).to_vec());
+    vec![light, full, apart, chained, levels]
+}
+
+/// With a margin each answer about a policy is the one about what its runs reserve; what is said of every scheduler is
+/// about the set as it is.
+#[test]
+fn a_margin_is_the_larger_set_to_everything_that_answers() {
+    let registry = Registry::standard();
+    let checked = |system: &System, more: &[&str]| {
+        let arguments = [&["check", "--all", "--effort", "2000"][..], more].concat();
+        let args = Alone::parse_from(arguments).args;
+        let set = Set::in_memory("set", system.clone());
+        examined(&registry, &args, set, true, BoundsBy::All).expect("there are threads")
+    };
+    let (mut larger, mut lost, mut witnesses, mut margins, mut chains) = (0, 0, 0, 0, 0);
+    for system in sets_with_room_and_without() {
+        let (plain, with_margin) = (checked(&system, &[]), checked(&system, &["--margin", "0.1"]));
+        let of = |spec: &str| with_margin.system(spec);
+        let mut others: Vec<(System, Checked)> = Vec::new();
+        for found in &with_margin.policies {
+            let (spec, reserved) = (&*found.spec, of(&found.spec));
+            if others.iter().all(|(other, _)| other.tasks != reserved.tasks) {
+                others.push((reserved.clone(), checked(reserved, &[])));
+            }
+            let (_, alone) = others
+                .iter()
+                .find(|(other, _)| other.tasks == reserved.tasks)
+                .expect("it was asked about");
+            let same = alone.policies.iter().find(|same| same.spec == spec);
+            let same = same.unwrap_or_else(|| panic!("{spec} says nothing of the larger set"));
+            assert_eq!(
+                (found.verdict, found.decided_by),
+                (same.verdict, same.decided_by),
+                "{spec}"
+            );
+            assert_eq!(found.reasons, same.reasons, "{spec}");
+            assert_eq!(found.bounds, same.bounds, "{spec}");
+            assert_eq!(found.margin, same.margin, "{spec}");
+            assert_eq!(found.without_affinities, same.without_affinities, "{spec}");
+            let run = |checked: &Checked, system: &System| {
+                checked.witnesses.get(spec).map(|witness| witness.describe(system))
+            };
+            assert_eq!(run(&with_margin, reserved), run(alone, reserved), "{spec}");
+            assert_eq!(with_margin.chains.get(spec), alone.chains.get(spec), "{spec}");
+            if reserved.tasks == system.tasks {
+                continue;
+            }
+            larger += 1;
+            let before = plain.policies.iter().find(|before| before.spec == spec);
+            let was_yes = before.is_some_and(|before| before.verdict == Verdict::Yes);
+            lost += usize::from(was_yes && found.verdict != Verdict::Yes);
+            witnesses += usize::from(with_margin.witnesses.contains_key(spec));
+            margins += usize::from(found.margin.is_some());
+            chains += usize::from(with_margin.chains.contains_key(spec));
+        }
+        assert_eq!(plain.whatever.len(), with_margin.whatever.len());
+        for (before, said) in plain.whatever.iter().zip(&with_margin.whatever) {
+            assert_eq!(before.test.name, said.test.name);
+            assert_eq!(**before.finding, **said.finding, "{}", said.test.name);
+        }
+        // What some scheduler can do decides nothing of what runs reserve.
+        let is_yes = with_margin.policies.iter().any(|found| found.verdict == Verdict::Yes);
+        assert!(is_yes || with_margin.exit != Exit::Yes);
+    }
+    assert!(
+        larger > 20 && lost > 3 && margins > 20 && chains > 2,
+        "{larger} larger, {lost} lost, {margins} margins, {chains} with chains"
+    );
+    assert!(witnesses > 0, "no run of a larger set misses");
+    let both = ["check", "--margin", "0.1", "--certificate", "proof.json", "-t", "a=1ms/5ms"];
+    assert!(Alone::try_parse_from(both).is_err(), "no certificate is about a larger set");
 }
