@@ -203,7 +203,7 @@ impl Export {
                 .help("they keep too little of a set: choose csv"));
         }
         let set = self.about.open()?;
-        let (text, lost) = answers::convert(set.system(), format);
+        let (text, lost) = answers::convert(set.system(), format)?;
         let mut all = layland_config::Problems::default();
         lost.into_iter().for_each(|problem| all.push(problem));
         let lost = problems(&layland_config::Report::new("", "", all), None);

@@ -190,6 +190,20 @@ fn every_format_comes_back() {
 }
 
 #[test]
+fn a_set_that_a_format_cannot_have_is_an_error_with_a_way_out() {
+    let tasks: String = (0..100)
+        .map(|k| {
+            format!("[[task]]\nname = \"t{k}\"\nwcet = \"1us\"\nperiod = \"5ms\"\npriority = {k}\n")
+        })
+        .collect();
+    let set = format!("layland = 1\n[platform]\ncpus = 2\n{tasks}");
+    let found = error(&json!({ "ask": "export", "set": set, "to": "rt-app" }));
+    assert_eq!(found["message"], "the set needs 100 priorities, and SCHED_FIFO has 99");
+    assert!(found["help"].as_str().is_some_and(|help| help.contains("tie = \"fifo\"")), "{found}");
+    assert_eq!(found["code"], 3);
+}
+
+#[test]
 fn a_page_knows_policies_and_sets() {
     let about = ok(&json!({ "ask": "about" }));
     let policies = about["policies"].as_array().expect("a list");

@@ -4,7 +4,7 @@ use crate::patience::{Stop, in_background, interruptible};
 use crate::run::{HowLong, Simulated, Wishes};
 use crate::{analyses, errors, policy, run};
 use layland::answers::{self, Unanswered};
-use layland_config::{Format, Host, RtAppPolicy, SimsoIdentifiers, Unit, simso_identifiers};
+use layland_config::{Format, Host, SimsoIdentifiers, Unit, simso_identifiers};
 use layland_model::{Duration, ScheduleRule};
 use layland_policy::Registry;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -138,18 +138,13 @@ impl System {
     /// The set in a format, and what the format cannot express.
     fn write(&self, py: Python<'_>, format: &str) -> PyResult<(String, Vec<Py<PyAny>>)> {
         let system = self.inner();
-        let (text, lost) = match format_of(py, format)? {
-            Format::Toml => (layland_config::to_toml(system), Vec::new()),
-            Format::RtApp => layland_config::to_rt_app(system, RtAppPolicy::OfTasks),
-            Format::Csv => layland_config::to_csv(system),
-            Format::Simso => layland_config::to_simso(system),
-            Format::Schedcat => layland_config::to_schedcat(system),
-            Format::Lines => (layland_config::to_line(system), Vec::new()),
-            Format::Plain => {
-                let help = Some("use csv: lines of times keep too little of a set");
-                return Err(errors::usage(py, "`plain` is not written", help));
-            }
-        };
+        let format = format_of(py, format)?;
+        if format == Format::Plain {
+            let help = Some("use csv: lines of times keep too little of a set");
+            return Err(errors::usage(py, "`plain` is not written", help));
+        }
+        let (text, lost) =
+            answers::convert(system, format).map_err(|error| errors::unanswered(py, &error))?;
         Ok((text, errors::problems(py, &lost)?))
     }
 

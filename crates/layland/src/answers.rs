@@ -306,8 +306,11 @@ pub struct Structure {
 }
 
 /// What `layland convert --to` writes, and what is lost.
-pub fn convert(system: &System, format: Format) -> (String, Vec<Problem>) {
-    formats::written_as(system, format, RtAppPolicy::OfTasks)
+///
+/// # Errors
+/// If the format cannot have the set at all.
+pub fn convert(system: &System, format: Format) -> Result<(String, Vec<Problem>), Unanswered> {
+    Ok(formats::written_as(system, format, RtAppPolicy::OfTasks)?)
 }
 
 /// What `layland policies --json` prints.

@@ -34,27 +34,23 @@ pub(crate) fn write(
     format: Format,
     policy: RtAppPolicy,
 ) -> Result<String, Failure> {
-    let (text, lost) = written_as(system, format, policy);
+    let (text, lost) = written_as(system, format, policy)?;
     for problem in &lost {
-        match problem.severity {
-            Severity::Warning => terminal::warn(&problem.to_string(), problem.help.as_deref()),
-            Severity::Error => {
-                let failure = Failure::input(problem.message.clone());
-                let help = problem.help.clone();
-                return Err(help.into_iter().fold(failure, |failure, help| failure.help(help)));
-            }
-        }
+        terminal::warn(&problem.to_string(), problem.help.as_deref());
     }
     Ok(text)
 }
 
 /// The system in a format, and what is lost.
+///
+/// # Errors
+/// If the format cannot have it at all: there is no text then.
 pub(crate) fn written_as(
     system: &System,
     format: Format,
     policy: RtAppPolicy,
-) -> (String, Vec<Problem>) {
-    match format {
+) -> Result<(String, Vec<Problem>), Failure> {
+    let (text, lost) = match format {
         Format::Toml => (layland_config::to_toml(system), Vec::new()),
         Format::RtApp => layland_config::to_rt_app(system, policy),
         // Nobody can ask for lines of times: they keep too little.
@@ -62,6 +58,14 @@ pub(crate) fn written_as(
         Format::Simso => layland_config::to_simso(system),
         Format::Schedcat => layland_config::to_schedcat(system),
         Format::Lines => (layland_config::to_line(system), Vec::new()),
+    };
+    match lost.iter().find(|problem| problem.severity == Severity::Error) {
+        None => Ok((text, lost)),
+        Some(problem) => {
+            let failure = Failure::input(problem.message.clone());
+            let help = problem.help.iter();
+            Err(help.fold(failure, |failure, help| failure.help(help.clone())))
+        }
     }
 }
 
