@@ -2,6 +2,7 @@
 
 use layland_model::{Duration, Time};
 use layland_trace::Foreign;
+use layland_trace::json::Recorded;
 
 /// Which time of the set is time 0 of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,21 @@ impl Default for Evidence<'_> {
             heard_until: None,
             decisions: Vec::new(),
             foreign: &[],
+        }
+    }
+}
+
+impl<'a> Evidence<'a> {
+    /// Of a real machine, as its record says. It has no latency yet.
+    pub fn of_record(recorded: &'a Recorded) -> Evidence<'a> {
+        Evidence {
+            origin: recorded.since.map_or(Origin::Unknown, |since| Origin::Known { since }),
+            demand: Demand::Bounded,
+            is_inferred: recorded.is_inferred,
+            hides_waiting: recorded.is_of_kernel,
+            heard_until: recorded.until,
+            foreign: &recorded.foreign,
+            ..Evidence::default()
         }
     }
 }

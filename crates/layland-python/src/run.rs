@@ -167,7 +167,8 @@ pub(crate) fn run(
     let (ran, trace) = ran.map_err(|error| errors::simulation(py, &error))?;
     let Ran { outcome, summary, first_miss, refusals } = ran;
     let recording = trace.map(|trace| {
-        let recorded = Recorded { trace, labels, summary: Some(summary.clone()), json: None };
+        let recorded =
+            Recorded { trace, labels, how: None, summary: Some(summary.clone()), json: None };
         Py::new(py, Recording { recorded: Arc::new(recorded), rule: Some(rule) })
     });
     let recording = recording.transpose()?;

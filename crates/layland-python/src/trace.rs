@@ -4,9 +4,10 @@ use crate::errors;
 use crate::system::System;
 use crate::table::Table;
 use layland_chart::gantt::{PdfOptions, Rows, SvgOptions, TextOptions, TikzOptions, View};
+use layland_checker::{Evidence, check_with};
 use layland_interchange::tables;
 use layland_model::{ScheduleRule, Time};
-use layland_trace::json::{read_json, write_json};
+use layland_trace::json::{read_json_recorded, write_json_recorded};
 use layland_trace::{Labels, Summary};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -20,6 +21,8 @@ const TOLD: usize = 20;
 pub(crate) struct Recorded {
     pub trace: layland_trace::Trace,
     pub labels: Labels,
+    /// How it was recorded, if it is of a real machine.
+    pub how: Option<layland_trace::json::Recorded>,
     /// The figures of the whole run, if they are known.
     pub summary: Option<Summary>,
     /// The trace as JSON, of one that was sent from another process: with its figures, which are not read.
@@ -64,20 +67,20 @@ impl Recording {
     /// Reads the JSON of a trace.
     #[staticmethod]
     fn read(py: Python<'_>, text: &[u8]) -> PyResult<Recording> {
-        let (trace, labels) = py.detach(|| read_json(text)).map_err(|error| {
+        let (trace, labels, how) = py.detach(|| read_json_recorded(text)).map_err(|error| {
             errors::usage(py, &format!("this is no trace in JSON: {error}"), None)
         })?;
-        let recorded = Recorded { trace, labels, summary: None, json: None };
+        let recorded = Recorded { trace, labels, how, summary: None, json: None };
         Ok(Recording { recorded: Arc::new(recorded), rule: None })
     }
 
     /// A trace that was sent from another process, as JSON.
     #[staticmethod]
     fn restored(py: Python<'_>, text: &[u8]) -> PyResult<Recording> {
-        let (trace, labels) = py.detach(|| read_json(text)).map_err(|error| {
+        let (trace, labels, how) = py.detach(|| read_json_recorded(text)).map_err(|error| {
             errors::usage(py, &format!("this is no trace in JSON: {error}"), None)
         })?;
-        let recorded = Recorded { trace, labels, summary: None, json: Some(text.to_vec()) };
+        let recorded = Recorded { trace, labels, how, summary: None, json: Some(text.to_vec()) };
         Ok(Recording { recorded: Arc::new(recorded), rule: None })
     }
 
@@ -89,12 +92,13 @@ impl Recording {
 
     /// The trace as JSON.
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Cow<'py, [u8]>> {
-        let Recorded { trace, labels, summary, json } = &*self.recorded;
+        let Recorded { trace, labels, how, summary, json } = &*self.recorded;
         if let Some(json) = json {
             return Ok(Cow::Owned(json.clone()));
         }
         let mut text = Vec::new();
-        py.detach(|| write_json(&mut text, trace, labels, summary.as_ref()))
+        let (summary, how) = (summary.as_ref(), how.as_ref());
+        py.detach(|| write_json_recorded(&mut text, trace, labels, summary, how))
             .map_err(|error| PyOSError::new_err(error.to_string()))?;
         Ok(Cow::Owned(text))
     }
@@ -204,7 +208,7 @@ impl Recording {
 
     /// What is wrong with the trace as one of a system under the policy that made it.
     fn check(&self, py: Python<'_>, system: &System) -> PyResult<Vec<String>> {
-        let Recorded { trace, labels, .. } = &*self.recorded;
+        let Recorded { trace, labels, how, .. } = &*self.recorded;
         let system = system.inner();
         if labels.tasks.len() != system.tasks.len() {
             let (has, tasks) = (labels.tasks.len(), system.tasks.len());
@@ -212,7 +216,8 @@ impl Recording {
             return Err(errors::usage(py, &message, None));
         }
         let rule = self.rule.clone().unwrap_or_default();
-        let report = py.detach(|| layland_checker::check(trace, system, &rule, TOLD));
+        let evidence = how.as_ref().map_or_else(Evidence::default, Evidence::of_record);
+        let report = py.detach(|| check_with(trace, system, &rule, TOLD, &evidence));
         Ok(match report.is_clean() {
             true => Vec::new(),
             false => report.to_string().lines().map(str::to_owned).collect(),

@@ -30,18 +30,22 @@
 //! | `segments` | [`Segment`]s; without `overhead` if that is zero |
 //! | `marks` | [`Mark`]s: `budget_exhausted` (with `task`, `seq`, `cpu`), `cpu_online`, `cpu_offline` (with `cpu`), `speed` (with `cpu`, `speed`, a fraction), `moved` (with `task`, `from`, `cpu`, and `why`: `placed`, `pushed`, `pulled`, `expelled`), `throttled` (with `task`), `replenished` (with `task`, `deadline`), `indicator` (with `cpu`, `level`, a criticality from 0), `unlisted` (with `task`) |
 //! | `answers` | [`Answer`]s; with `refused`, the reason, and `errno` (`busy`, `not_permitted`, `invalid`) if the request was refused |
+//! | `recorded` | how a real machine was recorded ([`Recorded`]); left out if the trace is of a simulation |
 //!
 //! Times fit 64-bit signed integers. A reader whose numbers are floating point (JavaScript) keeps
 //! them exactly up to 2^53 ns, about 104 days.
 
 mod described;
+mod recorded;
 mod wire;
 mod writer;
 
 pub use self::described::{Described, Members};
+pub use self::recorded::Recorded;
+use self::recorded::WireRecorded;
 use self::wire::{WireAnswer, WireJob, WireMark, WireSegment};
 pub use self::writer::JsonWriter;
-use crate::{Answer, Job, JobRecord, Labels, Mark, Segment, Summary, Trace};
+use crate::{Answer, Job, JobRecord, Labels, Mark, Segment, Summary, ThreadEventKind, Trace};
 use layland_model::note::Detail;
 use layland_model::{CpuId, CpuSet, Index, TIME_LIMIT, TaskId, Time};
 use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
@@ -76,11 +80,29 @@ pub fn write_json(
     labels: &Labels,
     summary: Option<&Summary>,
 ) -> io::Result<()> {
+    write_json_recorded(out, trace, labels, summary, None)
+}
+
+/// The same with how it was recorded, if it is of a real machine.
+///
+/// # Errors
+/// As [`write_json`].
+pub fn write_json_recorded(
+    out: &mut impl Write,
+    trace: &Trace,
+    labels: &Labels,
+    summary: Option<&Summary>,
+    recorded: Option<&Recorded>,
+) -> io::Result<()> {
     write_head(out, labels, (trace.over, trace.interrupted), summary)?;
     write_list(out, "jobs", trace.jobs.iter().map(WireJob::from))?;
     write_list(out, "segments", trace.segments.iter().map(WireSegment::from))?;
     write_list(out, "marks", trace.marks.iter().map(WireMark::from))?;
     write_list(out, "answers", trace.answers.iter().map(WireAnswer::from))?;
+    if let Some(recorded) = recorded {
+        out.write_all(b",\n\"recorded\":")?;
+        serde_json::to_writer(&mut *out, &WireRecorded::from(recorded))?;
+    }
     writeln!(out, "}}")
 }
 
@@ -180,6 +202,16 @@ pub enum ReadError {
 /// If the document is not a trace of [`VERSION`], or names a task or a CPU that it does not have.
 /// Members that are not in the schema are errors.
 pub fn read_json(input: impl Read) -> Result<(Trace, Labels), ReadError> {
+    read_json_recorded(input).map(|(trace, labels, _)| (trace, labels))
+}
+
+/// The same with how the trace was recorded, if it says so.
+///
+/// # Errors
+/// As [`read_json`].
+pub fn read_json_recorded(
+    input: impl Read,
+) -> Result<(Trace, Labels, Option<Recorded>), ReadError> {
     let document: Document = serde_json::from_reader(BufReader::new(input))?;
     let labels =
         Labels { tasks: document.tasks.into(), cpus: document.cpus, levels: document.levels };
@@ -191,12 +223,12 @@ pub fn read_json(input: impl Read) -> Result<(Trace, Labels), ReadError> {
         over: Time::from_ns(document.over),
         interrupted: document.interrupted,
     };
-    verify(&trace, &labels)?;
-    Ok((trace, labels))
+    verify(&trace, document.recorded.as_ref(), &labels)?;
+    Ok((trace, labels, document.recorded))
 }
 
 /// That ids are in range and times not negative: whoever uses the trace relies on it.
-fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
+fn verify(trace: &Trace, recorded: Option<&Recorded>, labels: &Labels) -> Result<(), ReadError> {
     let task = |task: TaskId| match labels.tasks.get(task) {
         Some(_) => Ok(()),
         None => Err(ReadError::UnknownTask { task, count: labels.tasks.len() }),
@@ -246,7 +278,24 @@ fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
             }
         }
     }
-    trace.answers.iter().try_for_each(|answer| time(answer.at))
+    trace.answers.iter().try_for_each(|answer| time(answer.at))?;
+    let Some(recorded) = recorded else { return Ok(()) };
+    recorded.since.into_iter().chain(recorded.until).try_for_each(time)?;
+    // A record may begin before the run.
+    let any = |at: Time| time(Time::from_ns(at.ns().saturating_abs()));
+    for foreign in recorded.foreign.iter().chain(&recorded.above) {
+        cpu(foreign.cpu)?;
+        any(foreign.start)?;
+        any(foreign.end)?;
+    }
+    for event in &recorded.thread_events {
+        task(event.task)?;
+        any(event.at)?;
+        if let ThreadEventKind::GotCpu { cpu: on, .. } = event.kind {
+            cpu(on)?;
+        }
+    }
+    Ok(())
 }
 
 #[derive(Deserialize)]
@@ -272,6 +321,13 @@ struct Document {
     marks: Vec<Mark>,
     #[serde(deserialize_with = "each::<_, WireAnswer, _>", default)]
     answers: Vec<Answer>,
+    #[serde(deserialize_with = "how_recorded", default)]
+    recorded: Option<Recorded>,
+}
+
+fn how_recorded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Recorded>, D::Error> {
+    let wire = WireRecorded::deserialize(deserializer)?;
+    Recorded::try_from(wire).map(Some).map_err(D::Error::custom)
 }
 
 #[derive(Deserialize)]

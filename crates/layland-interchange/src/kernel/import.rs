@@ -2,6 +2,7 @@
 
 use super::line::Dialect;
 use layland_model::{CpuId, Duration, JobId, System, TIME_LIMIT, TaskId, Time};
+use layland_trace::json::Recorded;
 use layland_trace::{Foreign, Labels, ThreadEvent, Trace};
 use std::collections::BTreeMap;
 
@@ -146,6 +147,25 @@ impl Import {
     /// Whether a verdict can rest on it: no event was lost, and no line was damaged.
     pub fn is_trustworthy(&self) -> bool {
         self.lost == 0 && self.unknown_lines == 0
+    }
+
+    /// How it was recorded: what is written with the trace, so that it is judged as one of a real machine.
+    pub fn recorded(&self) -> Recorded {
+        Recorded {
+            by: self.dialect.name().to_owned(),
+            is_of_kernel: true,
+            is_inferred: self.is_inferred,
+            is_trustworthy: self.is_trustworthy(),
+            origin_ns: self.origin_ns,
+            since: self.since,
+            until: self.until,
+            lost_events: self.lost,
+            unrecorded_switches: self.unrecorded.len() as u64,
+            remarks: self.remarks.clone(),
+            foreign: self.foreign.clone(),
+            above: self.above.clone(),
+            thread_events: self.thread_events.clone(),
+        }
     }
 }
 

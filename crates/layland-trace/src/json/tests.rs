@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{at, id, naive};
-use crate::{Errno, JobEnd, MarkKind, Scratch, Statistics};
+use crate::{Errno, Foreign, JobEnd, Lost, MarkKind, Scratch, Statistics, ThreadEvent};
 use layland_model::{Criticality, Duration, MoveReason, Note, Rate, Speed, System};
 use proptest::prelude::*;
 
@@ -174,5 +174,71 @@ fn what_cannot_be_written_is_told() {
         trace.replay(&mut writer);
         let error = writer.finish().err().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{room}");
+    }
+}
+
+fn recorded() -> Recorded {
+    let foreign = |start: i64| Foreign {
+        cpu: CpuId(1),
+        start: Time::from_ns(start),
+        end: at(3),
+        thread: "kworker \"1\"".to_owned(),
+    };
+    let event = |ns: i64, kind| ThreadEvent { at: Time::from_ns(ns), task: TaskId(1), kind };
+    Recorded {
+        by: "ftrace".to_owned(),
+        is_of_kernel: true,
+        is_inferred: true,
+        is_trustworthy: false,
+        origin_ns: 1_000_000_007,
+        since: Some(at(1)),
+        until: Some(at(22)),
+        lost_events: 23,
+        unrecorded_switches: 2,
+        remarks: vec!["23 events are lost".to_owned()],
+        // A record may begin before the run.
+        foreign: vec![foreign(-4), foreign(2)],
+        above: vec![foreign(1)],
+        thread_events: vec![
+            event(-3, ThreadEventKind::WokeUp),
+            event(1, ThreadEventKind::GotCpu { cpu: CpuId(1), was_free: true }),
+            event(2, ThreadEventKind::LostCpu(Lost::Preempted)),
+            event(3, ThreadEventKind::LostCpu(Lost::Throttled)),
+            event(4, ThreadEventKind::LostCpu(Lost::Slept)),
+            event(5, ThreadEventKind::Unknown),
+        ],
+    }
+}
+
+#[test]
+fn how_a_trace_was_recorded_reads_back() {
+    let (trace, system) = full();
+    let labels = Labels::of(&system);
+    let text = |recorded: Option<&Recorded>| {
+        let mut text = Vec::new();
+        write_json_recorded(&mut text, &trace, &labels, None, recorded).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let unknown = Recorded { since: None, until: None, ..Recorded::default() };
+    for how in [Some(recorded()), Some(unknown), None] {
+        let read = read_json_recorded(text(how.as_ref()).as_bytes()).unwrap();
+        assert_eq!(read, (trace.clone(), labels.clone(), how));
+    }
+    assert_eq!(text(None), written(&trace, &labels, None));
+    let with = text(Some(&recorded()));
+    for (from, to, why) in [
+        ("\"cpu\":1,\"start\":-4", "\"cpu\":9,\"start\":-4", "the trace names CPU 9"),
+        (
+            "\"task\":1,\"event\":\"slept\"",
+            "\"task\":9,\"event\":\"slept\"",
+            "the trace names task 9",
+        ),
+        ("\"start\":-4", "\"start\":-9223372036854775808", "no run is that long"),
+        ("\"event\":\"slept\"", "\"event\":\"slept\",\"cpu\":1", "of no other"),
+        ("\"kernel\":true", "\"kernel\":true,\"more\":1", "unknown field `more`"),
+    ] {
+        assert!(with.contains(from), "{with}");
+        let error = read_json_recorded(with.replace(from, to).as_bytes()).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
     }
 }

@@ -3,7 +3,8 @@
 use super::counters::{Counters, TaskCounters};
 use crate::Labels;
 use layland_model::{CpuId, Duration, Index, TaskId};
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 /// A run in numbers: exact integers (times in nanoseconds), and ratios as floats for display only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,7 +49,7 @@ pub struct Percentiles {
 }
 
 /// A task in numbers: [`TaskCounters`] and what is derived from them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TaskSummary {
     /// Its name; `all` for all tasks together.
     pub name: String,
@@ -98,6 +99,45 @@ pub struct TaskSummary {
     pub preemptions_per_job: Option<f64>,
     /// Migrations per released job.
     pub migrations_per_job: Option<f64>,
+    /// Whether its jobs have deadlines, as all do but those of a record that says nothing of them. Without, what is
+    /// counted of deadlines says nothing, and is written as null.
+    pub has_deadlines: bool,
+}
+
+impl Serialize for TaskSummary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let due = |count: u64| self.has_deadlines.then_some(count);
+        let late = |ns: i64| self.has_deadlines.then_some(ns);
+        let mut out = serializer.serialize_struct("TaskSummary", 24)?;
+        out.serialize_field("name", &self.name)?;
+        out.serialize_field("released", &self.released)?;
+        out.serialize_field("completed", &self.completed)?;
+        out.serialize_field("aborted", &self.aborted)?;
+        out.serialize_field("left", &self.left)?;
+        out.serialize_field("pending", &self.pending)?;
+        out.serialize_field("missed", &due(self.missed))?;
+        out.serialize_field("tardy", &due(self.tardy))?;
+        out.serialize_field("max_tardiness_ns", &late(self.max_tardiness_ns))?;
+        let sum = self.has_deadlines.then_some(self.sum_tardiness_ns);
+        out.serialize_field("sum_tardiness_ns", &sum)?;
+        out.serialize_field("overdue_ns", &late(self.overdue_ns))?;
+        out.serialize_field("min_response_ns", &self.min_response_ns)?;
+        out.serialize_field("max_response_ns", &self.max_response_ns)?;
+        out.serialize_field("sum_response_ns", &self.sum_response_ns)?;
+        out.serialize_field("response", &self.response)?;
+        out.serialize_field("preemptions", &self.preemptions)?;
+        out.serialize_field("migrations", &self.migrations)?;
+        out.serialize_field("migrations_within_jobs", &self.migrations_within_jobs)?;
+        out.serialize_field("executed_ns", &self.executed_ns)?;
+        let ratio = self.miss_ratio.filter(|_| self.has_deadlines);
+        out.serialize_field("miss_ratio", &ratio)?;
+        let mean = self.mean_tardiness_ns.filter(|_| self.has_deadlines);
+        out.serialize_field("mean_tardiness_ns", &mean)?;
+        out.serialize_field("mean_response_ns", &self.mean_response_ns)?;
+        out.serialize_field("preemptions_per_job", &self.preemptions_per_job)?;
+        out.serialize_field("migrations_per_job", &self.migrations_per_job)?;
+        out.end()
+    }
 }
 
 impl TaskSummary {
@@ -128,6 +168,7 @@ impl TaskSummary {
             mean_response_ns: ratio(task.sum_response_ns, completed),
             preemptions_per_job: ratio(task.preemptions.into(), released),
             migrations_per_job: ratio(task.migrations.into(), released),
+            has_deadlines: true,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{chart, files, report, terminal};
 use layland_chart::gantt::{Colours, PdfOptions, Rows, SvgOptions, TikzOptions, View};
 use layland_model::{System, Time};
 use layland_report::{Distribution, Line, Report, Run};
-use layland_trace::json::write_json;
+use layland_trace::json::{self, write_json_recorded};
 use layland_trace::{Labels, Statistics, Summary, Trace};
 use std::path::Path;
 
@@ -19,6 +19,8 @@ pub(crate) struct Recorded<'a> {
     pub labels: Labels,
     pub system: Option<&'a System>,
     pub trace: &'a Trace,
+    /// How the kernel recorded it, if the trace is a record of its own.
+    pub how: Option<json::Recorded>,
     pub summary: Summary,
     /// What a report says besides its figures.
     pub lines: Vec<Line>,
@@ -113,8 +115,11 @@ impl Recorded<'_> {
                 let options = chart::text_options(Rows::Both, charset, Colours::Never);
                 bytes = self.view().text(&options).into_bytes();
             }
-            FileKind::Json => write_json(&mut bytes, self.trace, &self.labels, Some(&self.summary))
-                .map_err(failed)?,
+            FileKind::Json => {
+                let (summary, how) = (Some(&self.summary), self.how.as_ref());
+                write_json_recorded(&mut bytes, self.trace, &self.labels, summary, how)
+                    .map_err(failed)?;
+            }
             FileKind::Csv => {
                 layland_trace::csv::write(&mut bytes, self.trace, &self.labels).map_err(failed)?;
             }

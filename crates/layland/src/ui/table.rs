@@ -177,11 +177,13 @@ pub(crate) fn figures(total: &TaskSummary) -> [String; 9] {
     let some = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| time(ns as f64));
     let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
     let response = total.response.as_ref();
+    // What is not known to be due is neither late nor in time.
+    let due = |text: String| if total.has_deadlines { text } else { "-".to_owned() };
     [
         total.released.to_string(),
-        total.missed.to_string(),
-        time(total.max_tardiness_ns as f64),
-        total.mean_tardiness_ns.map_or("-".to_owned(), time),
+        due(total.missed.to_string()),
+        due(time(total.max_tardiness_ns as f64)),
+        due(total.mean_tardiness_ns.map_or("-".to_owned(), time)),
         some(response.map(|response| response.p50_ns)),
         some(response.map(|response| response.p99_ns)),
         some(total.max_response_ns),

@@ -15,6 +15,7 @@ mod packaging;
 mod play;
 #[path = "../common/process.rs"]
 mod process;
+mod recorded;
 mod speed_page;
 mod sweeps;
 mod working;

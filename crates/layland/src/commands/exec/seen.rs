@@ -132,6 +132,7 @@ impl Seen {
             labels: import.labels.clone(),
             system: Some(&system),
             trace: &import.trace,
+            how: Some(import.recorded()),
             summary: summary(&import.trace, &import.labels),
             lines,
             provenance: format!("layland {}: exec of {}", env!("CARGO_PKG_VERSION"), about.what),

@@ -185,6 +185,7 @@ impl Answer<'_> {
             labels: Labels::of(&set.system),
             system: Some(&set.system),
             trace: &self.ran.trace,
+            how: None,
             summary: self.summary.clone(),
             lines: self.remarks().into_iter().map(|text| Line::new(Severity::Note, text)).collect(),
             provenance: format!(

@@ -217,6 +217,7 @@ impl Answer<'_> {
             labels: Labels::of(self.system),
             system: Some(self.system),
             trace: &ran.trace,
+            how: None,
             summary: ran.summary.clone(),
             lines: self.remarks(),
             provenance: format!(

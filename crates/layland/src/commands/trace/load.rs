@@ -11,6 +11,7 @@ use layland_interchange::kernel::{
 };
 use layland_interchange::st_trace;
 use layland_model::{Duration, TaskId, TaskMap, Time};
+use layland_trace::json::{Recorded, read_json_recorded};
 use layland_trace::{Foreign, Labels, ThreadEvent, Trace};
 use std::io::Read;
 use std::process::Command;
@@ -20,7 +21,7 @@ pub(super) struct Loaded {
     pub trace: Trace,
     pub labels: Labels,
     /// The tool that wrote it, if it is a kernel's.
-    pub dialect: Option<&'static str>,
+    pub dialect: Option<String>,
     pub wakes: Vec<Wake>,
     pub decisions: Vec<Decision>,
     pub remarks: Vec<String>,
@@ -40,8 +41,9 @@ pub(super) struct Loaded {
     /// What happened to threads under SCHED_DEADLINE, and which others came before them.
     pub thread_events: Vec<ThreadEvent>,
     pub above: Vec<Foreign>,
-    /// The switches that the kernel did not record.
+    /// The switches that the kernel did not record, and how many they are, also where nothing else is known of them.
     pub unrecorded: Vec<Unrecorded>,
+    pub unrecorded_switches: u64,
     /// If there are such, and it is judged: the trace with the earliest and with the latest times that threads can
     /// have begun at.
     pub extremes: Vec<Loaded>,
@@ -49,11 +51,11 @@ pub(super) struct Loaded {
 
 impl Loaded {
     /// A trace that says all there is to know.
-    fn complete(trace: Trace, labels: Labels, dialect: Option<&'static str>) -> Loaded {
+    fn complete(trace: Trace, labels: Labels) -> Loaded {
         Loaded {
             trace,
             labels,
-            dialect,
+            dialect: None,
             wakes: Vec::new(),
             decisions: Vec::new(),
             remarks: Vec::new(),
@@ -69,7 +71,58 @@ impl Loaded {
             thread_events: Vec::new(),
             above: Vec::new(),
             unrecorded: Vec::new(),
+            unrecorded_switches: 0,
             extremes: Vec::new(),
+        }
+    }
+
+    /// How it was recorded, if it was: what is written with the trace, so that it is judged as before.
+    pub(super) fn recorded(&self) -> Option<Recorded> {
+        let since = match self.origin {
+            Origin::Known { since } => Some(since),
+            Origin::Unknown => None,
+        };
+        Some(Recorded {
+            by: self.dialect.clone()?,
+            is_of_kernel: self.is_of_kernel,
+            is_inferred: self.is_inferred,
+            is_trustworthy: self.is_trustworthy,
+            origin_ns: self.origin_ns,
+            since,
+            until: self.until,
+            lost_events: self.lost,
+            unrecorded_switches: self.unrecorded_switches,
+            remarks: self.remarks.clone(),
+            foreign: self.foreign.clone(),
+            above: self.above.clone(),
+            thread_events: self.thread_events.clone(),
+        })
+    }
+
+    /// The trace as it was recorded.
+    fn recorded_as(self, recorded: Recorded) -> Loaded {
+        // When a thread began of which that is not known is known to the record alone.
+        let is_complete = recorded.unrecorded_switches == 0;
+        let mut remarks = recorded.remarks;
+        if !is_complete && recorded.is_trustworthy {
+            remarks.push(UNRECORDED.to_owned());
+        }
+        Loaded {
+            dialect: Some(recorded.by),
+            remarks,
+            lost: recorded.lost_events,
+            is_inferred: recorded.is_inferred,
+            is_trustworthy: recorded.is_trustworthy && is_complete,
+            origin_ns: recorded.origin_ns,
+            origin: recorded.since.map_or(Origin::Unknown, |since| Origin::Known { since }),
+            until: recorded.until,
+            is_of_kernel: recorded.is_of_kernel,
+            demand: Demand::Bounded,
+            foreign: recorded.foreign,
+            thread_events: recorded.thread_events,
+            above: recorded.above,
+            unrecorded_switches: recorded.unrecorded_switches,
+            ..self
         }
     }
 
@@ -121,6 +174,10 @@ impl Loaded {
         Exit::Untrusted
     }
 }
+
+/// A verdict on a record needs it where it was not told when threads began.
+const UNRECORDED: &str =
+    "some switches were not recorded, and what they leave open is in the record alone: judge that";
 
 /// The task set that was named, if any.
 pub(super) fn set(args: &InputArgs) -> Result<Option<Set>, Failure> {
@@ -269,7 +326,7 @@ fn of_import(import: Import) -> Loaded {
         is_trustworthy: import.is_trustworthy(),
         trace: import.trace,
         labels: import.labels,
-        dialect: Some(import.dialect.name()),
+        dialect: Some(import.dialect.name().to_owned()),
         wakes: import.wakes,
         decisions: import.decisions,
         remarks: import.remarks,
@@ -283,14 +340,15 @@ fn of_import(import: Import) -> Loaded {
         foreign: import.foreign,
         thread_events: import.thread_events,
         above: import.above,
+        unrecorded_switches: import.unrecorded.len() as u64,
         unrecorded: import.unrecorded,
         extremes: Vec::new(),
     }
 }
 
 fn of_json(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Failure> {
-    let (trace, labels) = layland_trace::json::read_json(bytes)
-        .map_err(|error| Failure::input(format!("{name}: {error}")))?;
+    let (trace, labels, recorded) =
+        read_json_recorded(bytes).map_err(|error| Failure::input(format!("{name}: {error}")))?;
     if let Some(set) = set {
         let of_set = Labels::of(&set.system);
         if of_set.tasks != labels.tasks {
@@ -303,7 +361,11 @@ fn of_json(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Failur
             .help("name the set that the trace was made from"));
         }
     }
-    Ok(Loaded::complete(trace, labels, None))
+    let loaded = Loaded::complete(trace, labels);
+    Ok(match recorded {
+        Some(recorded) => loaded.recorded_as(recorded),
+        None => loaded,
+    })
 }
 
 /// A trace of LITMUS^RT, whose tasks are those of the set that have their names.
@@ -334,8 +396,9 @@ fn of_litmus(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Fail
         trace.jobs.iter_mut().for_each(|record| record.job.id.task = ids[record.job.id.task]);
         labels = Labels { cpus: labels.cpus.max(of_set.cpus), ..of_set };
     }
-    let loaded = Loaded::complete(trace, labels, Some("LITMUS^RT"));
-    Ok(Loaded { origin: Origin::Unknown, demand: Demand::Bounded, ..loaded })
+    let dialect = Some("LITMUS^RT".to_owned());
+    let loaded = Loaded::complete(trace, labels);
+    Ok(Loaded { dialect, origin: Origin::Unknown, demand: Demand::Bounded, ..loaded })
 }
 
 fn bytes(name: &str) -> Result<Vec<u8>, Failure> {

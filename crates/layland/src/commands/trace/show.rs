@@ -15,7 +15,8 @@ use layland_model::{Duration, InLevel, Index, ScheduleRule, counted};
 use layland_policy::Registry;
 use layland_report::{Line, Severity};
 use layland_trace::diff::{Comparison, context, diff as compare};
-use layland_trace::{JobRecord, Summary, TaskSummary, Trace};
+use layland_trace::json::write_json_recorded;
+use layland_trace::{JobRecord, Summary, Trace};
 use serde_json::json;
 use std::borrow::Cow;
 use std::path::Path;
@@ -37,6 +38,7 @@ pub(super) fn view(args: &ViewArgs) -> Outcome {
         labels: loaded.labels.clone(),
         system: set.as_ref().map(|set| &set.system),
         trace: &loaded.trace,
+        how: loaded.recorded(),
         summary: summary(&loaded),
         lines: doubts(&loaded),
         provenance: format!("layland {}: trace view of {}", env!("CARGO_PKG_VERSION"), args.file),
@@ -187,7 +189,7 @@ fn source(loaded: &Loaded) -> serde_json::Value {
     json!({
         "dialect": loaded.dialect,
         "lost_events": loaded.lost,
-        "unrecorded_switches": loaded.unrecorded.len(),
+        "unrecorded_switches": loaded.unrecorded_switches,
         "inferred": loaded.is_inferred,
         "trustworthy": loaded.is_trustworthy,
         "origin_ns": loaded.origin_ns,
@@ -196,8 +198,20 @@ fn source(loaded: &Loaded) -> serde_json::Value {
     })
 }
 
+/// The figures; of a task without a job that has a deadline, none of deadlines.
 fn summary(loaded: &Loaded) -> Summary {
-    recorded::summary(&loaded.trace, &loaded.labels)
+    let mut summary = recorded::summary(&loaded.trace, &loaded.labels);
+    for task in &mut summary.tasks {
+        task.has_deadlines = task.released == 0;
+    }
+    summary.total.has_deadlines = summary.total.released == 0;
+    for record in loaded.trace.jobs.iter().filter(|record| record.job.deadline != NO_DEADLINE) {
+        if let Some(task) = summary.tasks.get_mut(record.job.id.task.index()) {
+            task.has_deadlines = true;
+        }
+        summary.total.has_deadlines = true;
+    }
+    summary
 }
 
 /// The least, the middle, the 99 % and the largest latency.
@@ -241,20 +255,9 @@ pub(super) fn stats(args: &StatsArgs) -> Outcome {
 pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
     let summary = summary(loaded);
     let style = table::Style { ascii, colours: terminal::colours() };
-    let mut due: Vec<bool> = vec![false; summary.tasks.len()];
-    for record in &loaded.trace.jobs {
-        if let Some(due) = due.get_mut(record.job.id.task.index()) {
-            *due |= record.job.deadline != NO_DEADLINE;
-        }
-    }
-    let shown = |of: &TaskSummary, is_due: bool| {
-        let all = figures(of);
-        Some(if is_due || of.released == 0 { all } else { without_deadlines(all) })
-    };
-    let tasks = summary.tasks.iter().zip(&due);
-    let mut rows: Vec<table::Row> =
-        tasks.map(|(task, &is_due)| (task.name.clone(), shown(task, is_due))).collect();
-    rows.push(("all".to_owned(), shown(&summary.total, due.contains(&true))));
+    let all = summary.tasks.iter().map(|task| (task.name.clone(), Some(figures(task))));
+    let total = ("all".to_owned(), Some(figures(&summary.total)));
+    let rows: Vec<table::Row> = all.chain([total]).collect();
     let mut text = format!("{}\n", table::tasks(&rows, style));
     if let Some([min, median, p99, max]) = latencies(loaded) {
         text += &format!(
@@ -265,12 +268,12 @@ pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
     if loaded.trace.jobs.iter().any(|record| record.job.deadline == NO_DEADLINE) {
         text += "no deadlines are known: --set says which task set this is\n";
     }
-    if let Some(dialect) = loaded.dialect {
+    if let Some(dialect) = &loaded.dialect {
         text += &format!(
             "{dialect}, {} events lost, {} decisions{}\n",
             loaded.lost,
             loaded.decisions.len(),
-            match loaded.unrecorded.len() {
+            match loaded.unrecorded_switches {
                 0 => String::new(),
                 1 => ", 1 switch not recorded".to_owned(),
                 count => format!(", {count} switches not recorded"),
@@ -284,14 +287,6 @@ pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
 fn verdict(loaded: &Loaded, summary: &Summary) -> Exit {
     let of = |missed: u64| if missed == 0 { Exit::Yes } else { Exit::No };
     loaded.exit_with(of(summary.total.missed), |extreme| of(missed(&extreme.trace)))
-}
-
-/// The figures of deadlines, where no job of a task has one.
-fn without_deadlines(figures: [String; 9]) -> [String; 9] {
-    let [jobs, _, _, _, rest @ ..] = figures;
-    let [p50, p99, most, preemptions, migrations] = rest;
-    let none = || "-".to_owned();
-    [jobs, none(), none(), none(), p50, p99, most, preemptions, migrations]
 }
 
 pub(super) fn convert(args: &TraceConvertArgs) -> Outcome {
@@ -314,7 +309,8 @@ fn bytes(loaded: &Loaded, format: TraceFormat) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let written = match format {
         TraceFormat::Json => {
-            layland_trace::json::write_json(&mut bytes, trace, labels, Some(&summary(loaded)))
+            let (summary, recorded) = (summary(loaded), loaded.recorded());
+            write_json_recorded(&mut bytes, trace, labels, Some(&summary), recorded.as_ref())
         }
         TraceFormat::Csv => layland_trace::csv::write(&mut bytes, trace, labels),
         TraceFormat::Tracefs => {
