@@ -11,10 +11,12 @@
 use crate::group::weaken_if_finite;
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Assumption, Certify, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
-    Verdict,
+    Assumption, Certify, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Shortcuts,
+    Subject, Verdict,
 };
-use layland_model::{Rate, RateSum, System, Task};
+use layland_model::{
+    Criticality, ExecutionModel, Index, Levels, Rate, RateSum, System, Task, TaskId,
+};
 
 /// Whether the CPUs are fast and many enough.
 ///
@@ -101,6 +103,79 @@ fn as_it_is(system: &System) -> Finding {
     let mut finding =
         Finding::new(crate::TestKind::Necessary.verdict(holds), load(sum, capacity, holds));
     weaken_if_finite(system, &mut finding);
+    finding
+}
+
+/// What a test about any scheduler says of a system, where a policy may drop jobs of lower criticality: its *no* is
+/// then about what none may drop. In a run of a level in which every job executes for its WCET of that level, those are
+/// the jobs of the tasks of this level and of higher ones.
+///
+/// ```
+/// use layland_analysis::{Verdict, necessary};
+/// use layland_model::{Criticality, Duration, Levels, Service, System, Task};
+/// let task = |name, low, high, level| Task {
+///     wcet: [low, high].map(Service::from_ms).into(),
+///     criticality: Criticality(level),
+///     ..Task::implicit(name, Service::from_ms(low), Duration::from_ms(10))
+/// };
+/// let mut system = System::new(1, vec![task("view", 5, 5, 0), task("brake", 4, 8, 1)]);
+/// system.levels = Levels::new(["LO", "HI"].map(str::to_owned).to_vec());
+/// // 5 + 8 of 10 are too much, and so no scheduler meets every deadline; 5 + 4 are not, and neither are 8.
+/// assert_eq!(necessary::TEST.run(&system).unwrap().verdict, Verdict::No);
+/// let found = necessary::of_what_none_may_drop(&necessary::TEST, &system).unwrap();
+/// assert_eq!(found.verdict, Verdict::Unknown);
+/// ```
+///
+/// # Errors
+/// As [`SchedulabilityTest::run`].
+pub fn of_what_none_may_drop(
+    test: &SchedulabilityTest,
+    system: &System,
+) -> Result<Finding, Refusal> {
+    let finding = test.run(system)?;
+    if finding.verdict != Verdict::No || !system.levels.is_mixed() {
+        return Ok(finding);
+    }
+    let of_level = |level: usize| {
+        let (kept, ids) = kept_at(system, level);
+        let found = if ids.is_empty() { None } else { test.run(&kept).ok() };
+        found.filter(|found| found.verdict == Verdict::No).map(|found| named(found, &ids))
+    };
+    let none = || Finding::new(Verdict::Unknown, Reason::Holds(MAY_BE_DROPPED));
+    Ok((0..system.levels.count()).find_map(of_level).unwrap_or_else(none))
+}
+
+const MAY_BE_DROPPED: &str =
+    "policies may drop jobs of lower criticality, and those that none may drop are not too much";
+
+/// The tasks of this level and of higher ones with their WCETs of this level, and which tasks they are.
+fn kept_at(system: &System, level: usize) -> (System, Vec<TaskId>) {
+    let all = system.tasks.iter().filter(|(_, task)| task.criticality.level() >= level);
+    let of = |(id, task): (TaskId, &Task)| {
+        let kept = Task {
+            wcet: vec![task.wcet[level.min(task.wcet.len() - 1)]].into(),
+            criticality: Criticality::default(),
+            execution: ExecutionModel::Wcet,
+            // Whatever they follow may be dropped.
+            follows: [].into(),
+            ..task.clone()
+        };
+        (id, kept)
+    };
+    let (ids, tasks): (Vec<TaskId>, Vec<Task>) = all.map(of).unzip();
+    let (levels, chains) = (Levels::default(), Vec::new());
+    (System { tasks: tasks.into(), levels, chains, ..system.clone() }, ids)
+}
+
+/// The finding on some tasks with the ids that they have among all.
+fn named(mut finding: Finding, ids: &[TaskId]) -> Finding {
+    for reason in &mut finding.reasons {
+        if let Reason::Compared(comparison) = reason
+            && let Some(task) = &mut comparison.scope.task
+        {
+            *task = ids[task.index()];
+        }
+    }
     finding
 }
 

@@ -60,7 +60,7 @@ use layland_analysis::deadline::admission::{self as bandwidth, Limit};
 use layland_analysis::overheads::{Inflated, Inflation, inflate_placed};
 use layland_analysis::{
     Assumption, Finding, Reason, Refusal, ResponseBound, SchedulabilityTest, Subject, Tardiness,
-    TestKind, Verdict, catalogue, mixed, semi_partitioned,
+    TestKind, Verdict, catalogue, mixed, necessary, semi_partitioned,
 };
 use layland_model::{
     Algorithm, Behaviour, Duration, Form, InLevel, JobOrder, OnMiss, Order, Piece, Rate,
@@ -397,8 +397,17 @@ impl<'a> Assessor<'a> {
         let known = self.memo.of(Cow::Borrowed(self.system));
         (catalogue::TESTS.iter().enumerate())
             .filter(|(_, test)| is_meant(&test.subject) && self.options.has(test.name))
-            .map(|(at, test)| Said { test, finding: self.believed(known.test(at)) })
+            .map(|(at, test)| Said { test, finding: self.believed(self.of_all(&known, at)) })
             .collect()
+    }
+
+    /// What a test says whatever the policy, also one that drops jobs.
+    fn of_all(&self, known: &Known<'_>, at: usize) -> Arc<Stated> {
+        let test = &catalogue::TESTS[at];
+        match test.subject == Subject::SomeScheduler && self.system.levels.is_mixed() {
+            true => Arc::new(Stated::new(necessary::of_what_none_may_drop(test, self.system))),
+            false => known.test(at),
+        }
     }
 
     fn believed(&self, finding: Arc<Stated>) -> Arc<Stated> {

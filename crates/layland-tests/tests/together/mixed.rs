@@ -1,8 +1,13 @@
 //! Mixed criticality: what safe analyses accept survives, what unsound ones accept does not always; the
 //! mechanisms do what their rules say, tick by tick; the counterexamples to what is printed.
+//!
+//! Long because the counterexamples are written out, each with the run that breaks it.
 
+use layland_analysis::{Verdict, necessary};
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
+use layland_gen::{Aspect, Random};
+use layland_guarantee::{AssessOptions, Assessor, BoundsBy, Effort, Findings, More, Said, Wanted};
 use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, Rate, ScheduleRule,
     Service, System, Task, TaskId, Time,
@@ -19,7 +24,9 @@ use layland_policy::criticality::pt::{Slices, Transformed};
 use layland_policy::criticality::zss::{Late, ZeroSlack};
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::differential::{mechanism, recomputation};
-use layland_testkit::mixed::{Beside, Literal, SAFE, UNSOUND, beside, broken, describe, try_set};
+use layland_testkit::mixed::{
+    Beside, Literal, SAFE, UNSOUND, beside, broken, describe, draw_set, try_set,
+};
 use layland_testkit::registry;
 use layland_trace::{MarkKind, Trace};
 use proptest::prelude::*;
@@ -49,6 +56,42 @@ fn what_an_unsound_analysis_accepts_is_broken() {
         let found = (0..4000).any(|index| try_set(spec, 7, index, 60).broken.is_some());
         assert!(found, "{spec}");
     });
+}
+
+/// What is said of any scheduler holds for policies that drop jobs, too, and still rules out what it can.
+#[test]
+fn no_policy_keeps_what_no_scheduler_can() {
+    let wanted =
+        Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
+    let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::default() };
+    let (mut refuted, mut kept) = (0, 0);
+    for index in 0..3_000 {
+        let mut random = Random::new(11, index, Aspect::Criticalities);
+        let mut system = draw_set(&mut random);
+        let heavier = random.between(1, 3);
+        for task in system.tasks.values_mut() {
+            task.wcet.iter_mut().for_each(|wcet| *wcet = Service::from_ns(wcet.ns() * heavier));
+        }
+        let too_much = necessary::TEST.run(&system).is_ok_and(|all| all.verdict == Verdict::No);
+        if !too_much {
+            continue;
+        }
+        let assessor = Assessor::new(registry(), &system, &options);
+        let said = assessor.whatever_the_scheduler();
+        let is_no = |said: &Said| {
+            (*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::No)
+        };
+        let none_can = said.iter().any(is_no);
+        let can: Vec<&str> = registry()
+            .iter()
+            .map(|info| info.name.as_ref())
+            .filter(|name| assessor.assess(name).expect("it is listed").verdict == Verdict::Yes)
+            .collect();
+        assert!(!none_can || can.is_empty(), "set {index}: {can:?}\n{}", describe(&system));
+        refuted += u64::from(none_can);
+        kept += u64::from(!can.is_empty());
+    }
+    assert!(refuted > 100 && kept > 100, "{refuted} refuted, {kept} kept by some policy");
 }
 
 fn two_levels(tasks: &[(i64, i64, u8, &[i64])], levels: usize) -> System {

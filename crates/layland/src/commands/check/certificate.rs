@@ -41,7 +41,9 @@ pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
             Verdict::Unknown => false,
         };
         let proof = match is_of_schedulers && system.levels.is_mixed() {
-            true => Err("some policies drop jobs of lower criticality, and this counts all jobs"),
+            true => Err(
+                "some policies drop jobs of lower criticality, and the verifier counts all jobs",
+            ),
             false => said.test.prove(system, finding).map(|proof| of_proof(&proof, system)),
         };
         let proof = known(system).and(proof.map_err(str::to_owned));

@@ -214,7 +214,7 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
         ticks::only_of_all(&mut whatever, &set.system, tick);
     }
     let chains = chains(registry, &policies, &assessors);
-    let exit = exit(&policies, &whatever, &set.system, !args.policy.is_empty());
+    let exit = exit(&policies, &whatever, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
     // Of those that are shown.
     by.retain(|spec, _| policies.iter().any(|found| found.spec == *spec));
@@ -291,7 +291,7 @@ fn open_order(registry: &Registry, found: &Assessment) -> Option<Order> {
 
 /// Yes, if all policies that were asked for guarantee every deadline; if none was asked for, if one
 /// does. No, if one of them, or all, or any scheduler, does not.
-fn exit(policies: &[Assessment], whatever: &[Said], system: &System, asked: bool) -> Exit {
+fn exit(policies: &[Assessment], whatever: &[Said], asked: bool) -> Exit {
     let verdicts = || policies.iter().map(|policy| policy.verdict);
     let (yes, no) = match asked {
         true => (
@@ -303,10 +303,8 @@ fn exit(policies: &[Assessment], whatever: &[Said], system: &System, asked: bool
             !policies.is_empty() && verdicts().all(|verdict| verdict == Verdict::No),
         ),
     };
-    // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
     let impossible = whatever.iter().any(|said| {
-        !system.levels.is_mixed()
-            && said.test.subject == Subject::SomeScheduler
+        said.test.subject == Subject::SomeScheduler
             && (*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::No)
     });
     if no || impossible {
