@@ -17,7 +17,7 @@ import sys
 import tomllib
 from collections import Counter
 from fractions import Fraction
-from math import ceil, floor, gcd, prod
+from math import ceil, floor, gcd, lcm, prod
 
 STEPS = 2_000_000  # of one search by the verifier itself
 LARGEST = 10**40  # of the numbers in a file
@@ -69,7 +69,7 @@ class Task:
 
     KNOWN = {
         "name", "period", "deadline", "wcet", "budget", "criticality", "affinity", "cluster", "offset", "jitter",
-        "rank", "priority", "jobs", "on_miss", "release", "exec", "reclaim", "steps",
+        "rank", "priority", "jobs", "on_miss", "release", "exec", "reclaim", "steps", "blocking",
     }  # fmt: skip
 
     def __init__(self, at, table, levels, clusters):
@@ -78,6 +78,8 @@ class Task:
         self.at, self.name, self.T = at, table["name"], time(table["period"])
         self.D = time(table["deadline"]) if "deadline" in table else self.T
         self.J, self.offset = time(table.get("jitter", "0ns")), time(table.get("offset", "0ns"))
+        # For how long jobs of lower priority delay one of the task, once in a busy period.
+        self.B = time(table.get("blocking", "0ns"))
         self.level = levels.index(table["criticality"]) if "criticality" in table else 0
         wcet = table["wcet"]
         if isinstance(wcet, str):
@@ -916,26 +918,32 @@ def last_deadline_before(tasks, t):
 
 
 def processor_demand(proof, groups):
-    """QPA: at each point the demand is met, and from one point to the next by monotony."""
+    """QPA: at each point the demand and the blocking are met, and from one point to the next by monotony."""
     for _, tasks, points in parts(proof, groups, "points"):
         due = lambda task: task.D - task.J
+        B = max(task.B for task in tasks)
+        blocking = lambda t: max((task.B for task in tasks if due(task) <= t), default=0)
         load = sum(task.u for task in tasks)
         need(load <= 1, "the utilization of a CPU is more than 1")
         need(min(map(due, tasks)) > 0, "a job may be ready too late")
-        if all(due(task) >= task.T for task in tasks):
+        if B == 0 and all(due(task) >= task.T for task in tasks):
             continue
         L = None
         if load < 1:
-            lead = sum((task.T - due(task)) * task.u for task in tasks)
+            lead = B + sum((task.T - due(task)) * task.u for task in tasks)
             L = max(ceil(max(0, lead) / (1 - load)), max(due(task) - task.T for task in tasks))
-        if all(task.J == 0 for task in tasks):
-            L = busy_period(tasks, L)
+        if all(task.J == 0 for task in tasks) and (load < 1 or B == 0):
+            L = busy_period(tasks, L, B)
+        if B > 0:
+            # From the longest deadline on the demand grows by at most a hyperperiod in each, and the blocking does not.
+            repetition = lcm(*(task.T for task in tasks)) + max(map(due, tasks))
+            L = repetition if L is None else min(L, repetition)
         need(L is not None, "there is no bound on the intervals")
         # All lengths from `covered` on are shown.
         covered = L
         for point in points:
             t, claimed = point["interval_ns"], int(point["demand_ns"])
-            right = demand(tasks, t, due)
+            right = demand(tasks, t, due) + blocking(t)
             need(claimed == right <= t, f"the demand in {t} ns is {right}, and {claimed} is claimed")
             last = last_deadline_before(tasks, covered)
             if last is None or last <= t:
@@ -986,12 +994,12 @@ def demand_fits(proof, groups):
         need(last_deadline_before(tasks, covered) is None, "the points leave a gap")
 
 
-def busy_period(tasks, limit):
-    w = sum(task.C for task in tasks)
+def busy_period(tasks, limit, B=0):
+    w = B + sum(task.C for task in tasks)
     for _ in range(STEPS // 10):
         if limit is not None and w >= limit:
             return limit
-        following = sum(-(-w // task.T) * task.C for task in tasks)
+        following = B + sum(-(-w // task.T) * task.C for task in tasks)
         if following == w:
             return w
         w = following
@@ -999,14 +1007,15 @@ def busy_period(tasks, limit):
 
 
 def busy_periods(proof, groups, order):
-    """Fixed priorities on one CPU: no busy period is longer than claimed, and each response is in time."""
+    """Fixed priorities on one CPU: no busy period, blocking included, is longer than claimed, and each response is in
+    time."""
     for _, tasks, items in parts(proof, groups, "busy periods"):
         in_order = by_name(tasks, items, order and sorted(tasks, key=priority(order)))
         for at, (k, item) in enumerate(zip(in_order, items)):
             lengths = item["lengths_ns"]
             need(lengths, "a busy period has a job")
             for q, w in enumerate(lengths):
-                arrives = (q + 1) * k.C + sum(-(-(w + j.J) // j.T) * j.C for j in in_order[:at])
+                arrives = k.B + (q + 1) * k.C + sum(-(-(w + j.J) // j.T) * j.C for j in in_order[:at])
                 need(arrives <= w, f"{arrives} ns of work arrive in a busy period of {w} ns of {k.name}")
                 need(w + k.J - q * k.T <= k.D, f"job {q + 1} of {k.name} may be late")
             need(lengths[-1] <= len(lengths) * k.T - k.J, f"the next job of {k.name} may be in the busy period")
@@ -1320,6 +1329,11 @@ def verify(system, answer):
     groups, yes = groups_of(tasks), answer["verdict"] == "yes"
     by_rank = order != "fp" or system.by_rank or spec.option("tie", None) == "rank"
     need(by_rank or not any(system.sharing(group) for group in groups), IN_TURN)
+    # What is late without blocking is late with it. Of all tests for a yes two count it.
+    counts = not yes or test in ("QPA", "RTA", "RTA-RM", "RTA-DM")
+    if any(task.B for task in system.tasks):
+        need(counts, f"{test} counts no blocking times")
+        need(not system.costs and form != "threads", "blocking is not counted with overheads, and not of threads")
     locks = test in ("SRP", "SUSP-OBL-EDF") or locking_test(test or "")[0] in LOCKING
     need(locks or not any(task.has_steps for task in system.tasks), "what jobs with steps do is not analysed")
     need(yes or answer["verdict"] == "no", "nothing is decided")
@@ -1428,6 +1442,8 @@ def verify_whatever(system, answer):
     """Whether the proof of an answer that does not depend on the policy is valid."""
     test, proof = answer["test"], answer["proof"]
     need(answer["verdict"] in ("yes", "no"), "nothing is decided")
+    is_blocked = any(task.B for task in system.tasks)
+    need(answer["verdict"] == "no" or not is_blocked, f"{test} counts no blocking times")
     known = test in ("CAPACITY", "AFFINITY") or not any(task.has_steps for task in system.tasks)
     need(known, "what jobs with steps do is not analysed")
     if test == "OPA":

@@ -97,14 +97,20 @@ pub enum Assumption {
     NoCacheDelay,
     /// Some job may have to load something anew: the platform has a block reload time, and a task has useful blocks.
     CacheDelay,
+    /// No task has a blocking time. No test lists it: every test assumes it that neither is about blocking times nor
+    /// necessary.
+    NoBlocking,
+    /// Jobs of lower priority delay a job for no longer than its blocking time, once in a busy period.
+    BlockingKept,
 }
 use Assumption::{
-    BoundedArrivals, BudgetKept, CacheDelay, ConstrainedDeadlines, DeadlinesAlong, FewPairs,
-    FitsAlone, Flat, GraphDeadlines, GraphPeriods, GraphPriorities, Graphs, GraphsTogether, Homes,
-    ImplicitDeadlines, Independent, LocalResources, NestedLocally, NoCacheDelay, NoJitter,
-    NoOverheads, NoRequests, NoSections, NoSuspension, OneCluster, OneCpuEach, OnlyExecutes,
-    OrderedNesting, OwnLevel, Preemptible, Priorities, SemiPartitioned, SporadicReleases,
-    SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept, WholeClusters,
+    BlockingKept, BoundedArrivals, BudgetKept, CacheDelay, ConstrainedDeadlines, DeadlinesAlong,
+    FewPairs, FitsAlone, Flat, GraphDeadlines, GraphPeriods, GraphPriorities, Graphs,
+    GraphsTogether, Homes, ImplicitDeadlines, Independent, LocalResources, NestedLocally,
+    NoBlocking, NoCacheDelay, NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension,
+    OneCluster, OneCpuEach, OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities,
+    SemiPartitioned, SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds,
+    WcetKept, WholeClusters,
 };
 
 /// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
@@ -159,7 +165,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 39] = [
+    pub const ALL: [Assumption; 41] = [
         SporadicReleases,
         BoundedArrivals,
         NoJitter,
@@ -199,6 +205,8 @@ impl Assumption {
         GraphDeadlines,
         NoCacheDelay,
         CacheDelay,
+        NoBlocking,
+        BlockingKept,
     ];
 
     /// A short name, for programs and for `layland explain`.
@@ -243,6 +251,8 @@ impl Assumption {
             GraphDeadlines => "graph-deadlines",
             NoCacheDelay => "no-cache-delay",
             CacheDelay => "cache-delay",
+            NoBlocking => "no-blocking",
+            BlockingKept => "blocking-kept",
         }
     }
 
@@ -294,6 +304,8 @@ impl Assumption {
             GraphDeadlines => "different graphs have different deadlines",
             NoCacheDelay => "no job reloads what others have evicted from its cache",
             CacheDelay => "jobs reload what others have evicted from their caches",
+            NoBlocking => "no task has a blocking time",
+            BlockingKept => "jobs of lower priority delay a job by its blocking time at most",
         }
     }
 
@@ -491,6 +503,16 @@ impl Assumption {
             Independent | Graphs | GraphsTogether | DeadlinesAlong | GraphPriorities
             | GraphPeriods | GraphDeadlines => self.check_graphs(system),
             NoCacheDelay | CacheDelay => self.check_caches(system),
+            NoBlocking => tasks(
+                Field::Blocking,
+                &|_, task| {
+                    (task.blocking_time > Duration::ZERO)
+                        .then(|| format!("has a blocking time of {}", task.blocking_time))
+                },
+                "ask about fixed priorities or EDF on each CPU, without overheads, or leave out `blocking`",
+            ),
+            // A number that the user vouches for.
+            BlockingKept => Ok(()),
             TwoLevels => {
                 let all = system.platform.all_cpus();
                 let small: Vec<CpuSet> = (system.tasks.ids())

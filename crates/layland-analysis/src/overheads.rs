@@ -92,6 +92,8 @@ pub fn inflate(system: &System) -> Result<Inflated, Refusal> {
 /// As [`inflate`].
 pub fn inflate_placed(placed: &System, machine: &System) -> Result<Inflated, Refusal> {
     let system = placed;
+    // What blocks is interrupted, too, and nothing says how often.
+    Assumption::NoBlocking.check(system)?;
     let costs = &system.platform.overheads;
     let refuse = |message: String| Refusal {
         assumption: Assumption::NoOverheads,

@@ -137,7 +137,7 @@ pub fn in_order(
     order: SplitOrder,
 ) -> Result<Finding, Refusal> {
     Assumption::check_all(ASSUMED, system)?;
-    NoCacheDelay.check(system)?;
+    Assumption::check_all(&[NoCacheDelay, NoBlocking], system)?;
     Ok(find(system, splitting, order))
 }
 
@@ -147,7 +147,7 @@ pub fn in_order(
 /// As [`in_order`].
 pub fn in_pieces(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<Finding, Refusal> {
     Assumption::check_all(ASSUMED, system)?;
-    NoCacheDelay.check(system)?;
+    Assumption::check_all(&[NoCacheDelay, NoBlocking], system)?;
     Ok(match splitting::keeps(system, pieces) {
         Ok(()) => Finding::new(Verdict::Yes, Reason::Split(pieces.clone())),
         Err((task, cpu)) => {

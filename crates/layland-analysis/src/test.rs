@@ -47,30 +47,33 @@ impl Subject {
 
 /// What a test assumes besides its list: whoever is not about non-preemptive regions takes no task that has some,
 /// whoever is not about locks takes no task whose jobs lock something or suspend themselves, whoever is not about
-/// graphs takes no task that follows another one, and whoever is not about caches takes no task that reloads blocks.
+/// graphs takes no task that follows another one, whoever is not about caches takes no task that reloads blocks, and
+/// whoever is not about blocking times takes no task that has one.
 const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [Assumption] {
-    use Assumption::{Independent, NoCacheDelay, OnlyExecutes, Preemptible};
+    use Assumption::{Independent, NoBlocking, NoCacheDelay, OnlyExecutes, Preemptible};
     let (mut regions, mut steps, mut at) = (false, false, 0);
     while at < algorithms.len() {
         regions |= matches!(algorithms[at], Algorithm::Deferred(..));
         steps |= matches!(algorithms[at], Algorithm::Locking(..));
         at += 1;
     }
-    let (mut graphs, mut caches, mut at) = (false, false, 0);
+    let (mut graphs, mut caches, mut blocking, mut at) = (false, false, false, 0);
     while at < listed.len() {
         graphs |= matches!(listed[at], Assumption::Graphs | Assumption::GraphsTogether);
         caches |= matches!(listed[at], Assumption::CacheDelay);
+        blocking |= matches!(listed[at], Assumption::BlockingKept);
         // Who is about jobs that lock nothing is about those that suspend themselves.
         steps |= matches!(listed[at], Assumption::NoSections);
         at += 1;
     }
     match (regions, steps) {
-        (false, false) if graphs => &[Preemptible, OnlyExecutes, NoCacheDelay],
-        (false, false) if caches => &[Preemptible, OnlyExecutes, Independent],
-        (false, false) => &[Preemptible, OnlyExecutes, Independent, NoCacheDelay],
-        (true, false) => &[OnlyExecutes, Independent, NoCacheDelay],
-        (false, true) => &[Preemptible, Independent, NoCacheDelay],
-        (true, true) => &[Independent, NoCacheDelay],
+        (false, false) if blocking => &[Preemptible, OnlyExecutes, Independent, NoCacheDelay],
+        (false, false) if graphs => &[Preemptible, OnlyExecutes, NoCacheDelay, NoBlocking],
+        (false, false) if caches => &[Preemptible, OnlyExecutes, Independent, NoBlocking],
+        (false, false) => &[Preemptible, OnlyExecutes, Independent, NoCacheDelay, NoBlocking],
+        (true, false) => &[OnlyExecutes, Independent, NoCacheDelay, NoBlocking],
+        (false, true) => &[Preemptible, Independent, NoCacheDelay, NoBlocking],
+        (true, true) => &[Independent, NoCacheDelay, NoBlocking],
     }
 }
 
@@ -116,8 +119,9 @@ impl Shortcuts {
 impl SchedulabilityTest {
     /// What it assumes besides [the list](Self::assumptions): that there are no non-preemptive regions, unless it is
     /// about them, that jobs only execute, unless it is about locks, that no task follows another one, unless it is
-    /// about graphs, and that no job reloads what others evict, unless it is about caches. A necessary test needs no
-    /// such thing, for all of these only take freedom away or make jobs longer.
+    /// about graphs, that no job reloads what others evict, unless it is about caches, and that no task has a blocking
+    /// time, unless it is about these. A necessary test needs no such thing, for all of these only take freedom away or
+    /// make jobs longer.
     pub fn also_assumes(&self) -> &'static [Assumption] {
         match self.kind {
             TestKind::Necessary => &[],

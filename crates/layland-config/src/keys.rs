@@ -23,5 +23,6 @@ pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
         Field::Follows => &["follows"],
         Field::LetInterval => &["let_interval"],
         Field::Cache => &["ucb", "ecb"],
+        Field::Blocking => &["blocking"],
     }
 }

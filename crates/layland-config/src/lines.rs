@@ -255,6 +255,7 @@ fn is_plain(system: &System) -> bool {
             follows,
             let_interval,
             cache,
+            blocking_time,
             thread,
         } = task;
         wcet.len() == 1
@@ -269,6 +270,7 @@ fn is_plain(system: &System) -> bool {
                 && affinity.is_none()
                 && priority.is_none()
                 && jobs.is_none())
+            && *blocking_time == Duration::ZERO
             && (*jitter == Duration::ZERO && *cluster == 0 && *rank == at as i64 && !reclaim)
             && *behaviour == Behaviour::Periodic
             && *execution == ExecutionModel::Wcet

@@ -114,7 +114,8 @@ pub(crate) fn read(
                 | Field::Steps
                 | Field::Follows
                 | Field::LetInterval
-                | Field::Cache => 0,
+                | Field::Cache
+                | Field::Blocking => 0,
             };
             Some((spans[place].clone(), "here"))
         }));

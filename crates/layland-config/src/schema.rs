@@ -265,6 +265,10 @@ struct TaskTable {
     /// The sets of the cache with evicting blocks (ECB): all that a job may load something into. The file then says
     /// `block_reload_time`. None if left out.
     ecb: Option<CacheSets>,
+    /// For how long at most jobs of lower priority (of later relative deadline under EDF) delay its jobs, once in a
+    /// busy period. For analyses that know it: response times under fixed priorities and processor demand under EDF, on
+    /// single CPUs. 0 if left out.
+    blocking: Option<TimeText>,
     /// Which threads of a program it is about (`layland exec`): "main", or a regular expression that a whole name must
     /// match. The name of the task if left out.
     thread: Option<String>,

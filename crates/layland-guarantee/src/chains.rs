@@ -104,12 +104,12 @@ fn responses(system: &System, assessment: &Assessment) -> TaskMap<Option<Duratio
 }
 
 /// Whether no job of `to` starts while one of `from` is ready: on one CPU, preemptively, by fixed priorities, `from`
-/// first. What overheads do to that order nobody has looked into.
+/// first. What overheads and jobs that block do to that order is not known.
 fn hides(system: &System, rule: &ScheduleRule, from: TaskId, to: TaskId) -> bool {
     let ScheduleRule::HighestFirst { groups, order: JobOrder::Fixed(keys) } = rule else {
         return false;
     };
-    if !system.platform.overheads.is_zero() {
+    if !system.platform.overheads.is_zero() || system.has_blocking() {
         return false;
     }
     let key = |id: TaskId| (keys[id], system.tasks[id].rank, id);

@@ -1087,7 +1087,11 @@ fn bounds(
                 let within = response.response + sooner(response.task);
                 if !matches!(bound, Bound::Response { within: known, .. } if *known <= within) {
                     let by = analysis.name;
+                    let task = &seen.known.system().tasks[response.task];
+                    // No run has to block a job for as long as it says.
+                    let is_blocked = task.blocking_time > Duration::ZERO;
                     let kind = match seen.bounds {
+                        Bounds::All if is_blocked => TestKind::Sufficient,
                         Bounds::All if !has_ties => analysis.kind,
                         Bounds::All
                             if reached.is_some_and(|reached| {

@@ -198,7 +198,7 @@ fn executes(step: &Step) -> Option<Service> {
 }
 
 /// The system with all WCETs, budgets and execution times multiplied by this many thousandths,
-/// rounded up; segments and steps of jobs grow with them, floating regions and suspensions do not.
+/// rounded up; segments, steps and blocking times of jobs grow with them, floating regions and suspensions do not.
 pub fn scaled(system: &System, thousandths: i64) -> System {
     use layland_model::ExecutionModel;
     let scale = |c: &mut Service| {
@@ -221,6 +221,10 @@ pub fn scaled(system: &System, thousandths: i64) -> System {
             between(segments, before, after);
         }
         task.budget.iter_mut().for_each(scale);
+        // Jobs of lower priority execute for longer, too.
+        let mut blocking = Service::from_ns(task.blocking_time.ns());
+        scale(&mut blocking);
+        task.blocking_time = blocking.at_unit_speed();
         match &mut task.execution {
             ExecutionModel::Wcet | ExecutionModel::Level(_) | ExecutionModel::Fraction(_) => {}
             ExecutionModel::Uniform { min, max } => [min, max].into_iter().for_each(scale),

@@ -74,7 +74,10 @@ impl Proven {
             | Algorithm::Other => false,
         };
         let has_classes = matches!(algorithm, Algorithm::TopFirst(_));
-        let proof = if finding.verdict == Verdict::Yes && has_classes {
+        let may_be_split = matches!(algorithm, Algorithm::Split(..));
+        let proof = if finding.verdict == Verdict::Yes && may_be_split {
+            Err("the verifier does not know pieces of tasks")
+        } else if finding.verdict == Verdict::Yes && has_classes {
             Err("the verifier does not know which tasks come first")
         } else if finding.verdict == Verdict::Yes && has_other_order {
             Err("the policy runs with other priorities than those that the analysis finds")

@@ -206,7 +206,8 @@ pub(crate) fn of_top_class(system: &System, rule: &ScheduleRule) -> Option<View<
     let [group] = groups.as_slice() else { return None };
     let (h, m, all) = (top.len(), group.cpus.len(), group.tasks.len());
     let suspends = |task: &Task| matches!(task.behaviour, Behaviour::SelfSuspending { .. });
-    if h > m || h == m && all > h || system.tasks.values().any(suspends) {
+    // Nor is it known what a job of the others does that delays one of these.
+    if h > m || h == m && all > h || system.tasks.values().any(suspends) || system.has_blocking() {
         return None;
     }
     let mut divided = system.clone();
@@ -468,6 +469,9 @@ pub(crate) fn of_threads(
         return Err(
             "jobs that come by a curve arrive less than a period apart, and a server goes on with an old deadline",
         );
+    }
+    if system.has_blocking() {
+        return Err("no test of threads with reservations counts blocking times");
     }
     let placed = divided(system)?;
     let one_cpu_each = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);

@@ -207,6 +207,11 @@ impl System {
         counts.into_iter().filter(|&(_, count)| count > 1).collect()
     }
 
+    /// Whether some task has a [blocking time](Task::blocking_time).
+    pub fn has_blocking(&self) -> bool {
+        self.tasks.values().any(|task| task.blocking_time > Duration::ZERO)
+    }
+
     /// The priorities that several tasks share, in a sentence without a full stop; none if no two do. With what decides
     /// between their jobs.
     pub fn shared_levels_in_words(&self, in_level: Option<InLevel>) -> Option<String> {

@@ -239,6 +239,9 @@ pub struct Task {
     ///
     /// [`Overheads::block_reload_time`]: crate::Overheads::block_reload_time
     pub cache: Option<Arc<CacheUse>>,
+    /// For how long at most jobs of lower priority (of later relative deadline under EDF) delay its jobs, once in a
+    /// busy period: a number for the analyses that know it. Engines have nothing to do for so long.
+    pub blocking_time: Duration,
     /// Which threads of a program it is about, for whoever runs programs: `main`, or a pattern for their names.
     pub thread: Option<Box<str>>,
 }
@@ -275,6 +278,7 @@ impl Task {
             follows: [].into(),
             let_interval: None,
             cache: None,
+            blocking_time: Duration::ZERO,
             thread: None,
         }
     }
@@ -297,7 +301,7 @@ impl Task {
 
     /// For how long at most a job that has begun to execute, in whole nanoseconds, keeps the CPU from a job that comes
     /// before it: the longest region, less the nanosecond in which it begins. A floating region begins when the other
-    /// job comes, and has all of its length.
+    /// job comes, and has all of its length. [`blocking_time`](Self::blocking_time) is for how long others delay it.
     ///
     /// ```
     /// use layland_model::{Duration, Preemption, Service, Task};

@@ -35,6 +35,7 @@ pub enum Field {
     Follows,
     LetInterval,
     Cache,
+    Blocking,
 }
 
 /// The part of a system that is invalid.
@@ -226,6 +227,7 @@ impl System {
             (Field::Deadline, "deadline", task.deadline, 1),
             (Field::Offset, "offset", task.offset, 0),
             (Field::Jitter, "jitter", task.jitter, 0),
+            (Field::Blocking, "blocking", task.blocking_time, 0),
         ] {
             if !(least..=TIME_LIMIT).contains(&length.ns()) {
                 let help = if least == 1 {

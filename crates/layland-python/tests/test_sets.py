@@ -63,6 +63,25 @@ def test_every_format_is_written_and_read(format, tmp_path):
     assert [(task.wcet_ns, task.period_ns) for task in back] == [(2_000_000, 10_000_000), (3_000_000, 15_000_000)]
 
 
+def test_a_set_that_a_format_cannot_have_is_an_error(tmp_path):
+    tasks = [layland.Task(f"t{k}", wcet="1us", period="5ms", priority=k) for k in range(100)]
+    path = tmp_path / "set.json"
+    with pytest.raises(layland.Error, match="needs 100 priorities, and SCHED_FIFO has 99"):
+        layland.TaskSet(tasks, cpus=2).save(path, format="rt-app")
+    assert not path.exists()
+
+
+def test_blocking_times_count_in_analyses():
+    task = layland.Task("a", wcet="1ms", period="4ms", blocking=1 * layland.ms)
+    assert task.keys["blocking"] == "1ms"
+    tasks = layland.TaskSet([task, layland.Task("b", wcet="2ms", period="6ms")], cpus=1)
+    assert layland.TaskSet.loads(tasks.dumps("csv")) == tasks
+    assert [(bound.by, bound.ns) for bound in tasks.check("p-rm")["p-rm"].bounds] == [
+        ("RTA-RM", 2_000_000),
+        ("RTA-RM", 3_000_000),
+    ]
+
+
 def test_the_ending_names_the_format(tmp_path):
     small().save(tmp_path / "set.toml")
     small().save(tmp_path / "set.jsonl")

@@ -8,6 +8,7 @@
 //! - [`differential`]: each policy beside an independent reference, on random systems;
 //! - [`exhaustive`]: every state of small systems, whenever their jobs come;
 //! - [`inversions`]: priority inversions in a recorded schedule;
+//! - [`blocking`]: blocking times by their definition, tick by tick;
 //! - [`caches`]: reloads of cache blocks one time unit at a time, and read off the definitions;
 //! - [`cases`]: random systems aimed at where analyses decide, and runs of them;
 //! - [`certificates`]: proofs of verdicts, and lies about them, before their verifier;
@@ -31,6 +32,7 @@
 pub mod admission;
 pub mod affinity;
 pub mod ahead;
+pub mod blocking;
 pub mod bounds;
 pub mod caches;
 pub mod cases;

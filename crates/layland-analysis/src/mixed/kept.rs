@@ -100,6 +100,7 @@ impl Orders {
 /// If the system breaks an assumption.
 pub fn under(system: &System, orders: &Orders) -> Result<Finding, Refusal> {
     Assumption::check_all(PER_CPU, system)?;
+    Assumption::NoBlocking.check(system)?;
     Ok(each_cpu(system, |cpu| {
         let is_of_cpu = |order: &&Vec<TaskId>| order.iter().all(|task| cpu.tasks.contains(task));
         let Some(order) = orders.orders.iter().find(is_of_cpu) else {

@@ -20,7 +20,7 @@
 use crate::Citation;
 use crate::fixed_point::{GaveUp, least_of_all};
 use crate::sporadic::Divisor;
-use crate::uniprocessor::edf::{Demand, qpa};
+use crate::uniprocessor::edf::{Blocking, Demand, qpa};
 use layland_model::{ArrivalCurve, Duration, Rate, RateSum, TIME_LIMIT, Task};
 
 /// Bozhko and Brandenburg 2020.
@@ -157,20 +157,21 @@ impl<'a> Demands<'a> {
         self.0.iter().filter_map(of_task).max()
     }
 
-    /// When the CPU idles at the latest: the least fixed point of `w = sum eta_i(w + J_i) C_i`. A demand that exceeds
-    /// an interval of this length or more also exceeds one that is shorter by so much: what comes later comes by the
-    /// curve as well, and all that came before is done.
-    fn busy_period(&self) -> Result<i64, GaveUp> {
+    /// When the CPU idles at the latest: the least fixed point of `w = B + sum eta_i(w + J_i) C_i`. A demand that
+    /// exceeds an interval of this length or more also exceeds one that is shorter by so much: what comes later comes
+    /// by the curve as well, and all that came before is done.
+    fn busy_period(&self, B: i64) -> Result<i64, GaveUp> {
         let work = |w: i64| {
             let of_task = |tau: &Demanding| tau.arrivals.within(w + tau.J).saturating_mul(tau.C);
-            self.0.iter().map(of_task).fold(0, i64::saturating_add)
+            self.0.iter().map(of_task).fold(B, i64::saturating_add)
         };
         let found = least_of_all(Duration::from_ns(work(1)), |w| Duration::from_ns(work(w.ns())));
         found.map(Duration::ns)
     }
 }
 
-/// Whether tasks meet every deadline under EDF on one unit-speed CPU: `h(t) <= t` for every `t`. Exact.
+/// Whether tasks meet every deadline under EDF on one unit-speed CPU: `h(t) + B(t) <= t` for every `t`. Exact without
+/// blocking times.
 ///
 /// # Errors
 /// If the search is given up: where the load is exactly 1, the busy period may not end.
@@ -180,7 +181,14 @@ pub(crate) fn criterion(tasks: &[&Task]) -> Result<Demand, GaveUp> {
     if !U.fits(&Rate::ZERO, &Rate::ONE) {
         return Ok(Demand::Overload);
     }
+    let blocking = Blocking::of(tasks);
+    let B = blocking.largest();
+    // With a full load a CPU that is blocked once is busy for ever.
+    if B > 0 && U.exact() >= Rate::ONE {
+        return Err(GaveUp::Endless);
+    }
     let demands = Demands::of(tasks);
     let d_min = demands.0.iter().map(|tau| tau.D).min().unwrap_or(0);
-    qpa(demands.busy_period()?, d_min, |t| demands.last_deadline_before(t), |t| demands.demand(t))
+    let demand = |t| demands.demand(t).saturating_add(blocking.within(t));
+    qpa(demands.busy_period(B)?, d_min, |t| demands.last_deadline_before(t), demand)
 }

@@ -1,17 +1,27 @@
 //! Processor-demand analysis of **EDF** on one CPU (Baruah, Mok, Rosier 1990), with the search of
 //! **QPA** (Zhang and Burns 2009). **Exact** for sporadic tasks and for tasks that may be released
-//! together; deadlines are arbitrary.
+//! together; deadlines are arbitrary. A blocking time is an upper bound, so that a *no* needs a miss without it.
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, or by a
-//! curve (`arrivals`), (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing
-//! changes while the system runs. A release jitter `J_i` is covered: of the jobs that become ready and are
-//! due in an interval of length `t` there are as many as with the deadline `D_i - J_i` and no jitter.
+//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, or by a curve
+//! (`arrivals`), (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the
+//! system runs, (7) jobs of later deadlines delay a job for at most its blocking time. A release jitter `J_i` is
+//! covered: of the jobs that become ready and are due in an interval of length `t` there are as many as with the
+//! deadline `D_i - J_i` and no jitter.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
 //! | `h(t)` | [`demand`] | the work of all jobs that are released and due in an interval of length `t` |
 //! | `L_a` | `load_bound` | no demand exceeds an interval from here on, if `U < 1` |
 //! | `L_b` | `busy_period` | the CPU idles after it, if all tasks are released together |
+//! | `B(t)` | `Blocking` | the longest blocking time of a task with `D_i - J_i <= t` |
+//!
+//! With blocking times it is `h(t) + B(t)` that must not exceed `t` (Baruah 2006). Let a job be late at `d`,
+//! and let the interval of length `t` before `d` begin where last no job due by `d` was pending. In it jobs due
+//! by `d` run, but for the time in which one of them is delayed by a job that is due later; that is once, so
+//! that `B(t)` bounds it. `B(t)` does not fall with `t`, and changes at deadlines alone, so that QPA searches
+//! as before. Both bounds on `t` count the largest blocking time `B` as work: with the least `w` such that `w =
+//! B + sum ceil(w / T_i) C_i`, an interval of length `w` or more has no more demand than `w - B` and that of
+//! the interval that is shorter by `w`, which fails if it does.
 //!
 //! Deviation: `L_a` is computed from utilizations rounded up to 2^-62 and times rounded up to
 //! nanoseconds, which makes it a little larger.
@@ -19,17 +29,20 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use crate::Assumption::*;
-use crate::fixed_point::{GaveUp, MAX_STEPS};
+use crate::fixed_point::{Diverged, GaveUp, MAX_STEPS, least_within};
 use crate::group::{Group, exact, together};
+use crate::locking::BARUAH_2006;
 use crate::necessary::load;
 use crate::proof::{MOST, TOO_LONG};
 use crate::sporadic::{SHIFT, load_above};
 use crate::uniprocessor::arrivals::{self, NO_CERTIFICATE, have_bursts};
+use crate::uniprocessor::fixed_priority::{BLOCKED_FOR_LESS, unblocked};
 use crate::{
     Certify, Citation, Evidence, Finding, Part, Point, Quantity, Reason, SchedulabilityTest, Scope,
     Shortcuts, Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, Task};
+use std::cell::Cell;
 
 /// Baruah, Mok and Rosier 1990.
 pub const BARUAH: Citation = Citation {
@@ -77,8 +90,16 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     title: "processor demand of EDF on each CPU",
     subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::Deadline)]),
     kind: TestKind::Exact,
-    assumptions: &[OneCpuEach, BoundedArrivals, WcetKept, NoOverheads, UnitSpeeds, NoRequests],
-    citations: &[&BARUAH, &ZHANG_BURNS],
+    assumptions: &[
+        OneCpuEach,
+        BoundedArrivals,
+        WcetKept,
+        NoOverheads,
+        UnitSpeeds,
+        NoRequests,
+        BlockingKept,
+    ],
+    citations: &[&BARUAH, &ZHANG_BURNS, &BARUAH_2006],
     certify: Certify::By(|system| Group::affinities(system).iter().map(points).collect()),
     shortcuts: Shortcuts {
         verdict: Some(|system| {
@@ -110,17 +131,50 @@ fn finding(group: &Group<'_>) -> Finding {
         let reason = Reason::compared("the release jitter", scope, value, bound, false);
         return exact(group, false, reason);
     }
-    match processor_demand(&tasks) {
+    let found = processor_demand(&tasks);
+    if has_blocking(&tasks) && found != Ok(Demand::Met) {
+        let without: Vec<Task> = tasks.into_iter().map(unblocked).collect();
+        return match processor_demand(&without.iter().collect::<Vec<_>>()) {
+            Ok(Demand::Met) => open(found, scope),
+            found => decided(group, scope, found),
+        };
+    }
+    decided(group, scope, found)
+}
+
+/// By the demand, without blocking times where it is not met.
+fn decided(group: &Group<'_>, scope: Scope, found: Result<Demand, GaveUp>) -> Finding {
+    match found {
         Err(why) => Finding::new(Verdict::Unknown, Reason::GaveUp(why)),
         Ok(Demand::Met) => exact(group, true, load_of(group, true)),
         Ok(Demand::Overload) => exact(group, false, load_of(group, false)),
         Ok(Demand::Exceeds { interval, demand }) => {
-            let scope = Scope { interval: Some(interval), ..scope };
-            let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
-            let (value, bound) = (quantity(demand), quantity(interval));
-            exact(group, false, Reason::compared("the demand", scope, value, bound, false))
+            exact(group, false, exceeded("the demand", scope, interval, demand))
         }
     }
+}
+
+/// What blocking times leave open: the demand is met without them, and with them this was found.
+fn open(found: Result<Demand, GaveUp>, scope: Scope) -> Finding {
+    let reason = match found {
+        Ok(Demand::Exceeds { interval, demand }) => {
+            Some(exceeded("the demand with blocking", scope, interval, demand))
+        }
+        Ok(Demand::Met | Demand::Overload) => None,
+        Err(why) => Some(Reason::GaveUp(why)),
+    };
+    let reasons = reason.into_iter().chain([Reason::Holds(BLOCKED_FOR_LESS)]);
+    Finding { verdict: Verdict::Unknown, reasons: reasons.collect() }
+}
+
+fn exceeded(what: &'static str, scope: Scope, interval: Duration, demand: Duration) -> Reason {
+    let scope = Scope { interval: Some(interval), ..scope };
+    let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
+    Reason::compared(what, scope, quantity(demand), quantity(interval), false)
+}
+
+fn has_blocking(tasks: &[&Task]) -> bool {
+    tasks.iter().any(|task| task.blocking_time > Duration::ZERO)
 }
 
 /// The points at which [`qpa`] compares the demand, where it is met.
@@ -179,8 +233,8 @@ pub fn demand(tasks: &[&Task], t: Duration) -> Duration {
     Duration::from_ns(tasks.iter().map(of_task).fold(0, i64::saturating_add))
 }
 
-/// Whether tasks, sporadic or by a curve, meet every deadline under EDF on one unit-speed CPU: `h(t) <= t` for every
-/// `t`. Exact.
+/// Whether tasks, sporadic or by a curve, meet every deadline under EDF on one unit-speed CPU: `h(t) + B(t) <= t` for
+/// every `t`. Exact without blocking times, which are upper bounds.
 ///
 /// # Errors
 /// If the search is given up, which takes a long busy period: a load of exactly 1, or nearly, with
@@ -197,26 +251,65 @@ fn shortened(tasks: &[&Task], compared: impl FnMut(i64, i64)) -> Result<Demand, 
     let shortened =
         |task: &&Task| Sporadic { deadline: task.deadline - task.jitter, ..Sporadic::from(*task) };
     let jitter = tasks.iter().any(|task| task.jitter > Duration::ZERO);
+    let blocking = Blocking::of(tasks);
     let tasks: Vec<Sporadic> = tasks.iter().map(shortened).collect();
-    decide(&tasks, jitter, compared)
+    decide(&tasks, &blocking, jitter, compared)
 }
 
-/// [`processor_demand`] of bare tasks, which have no jitter.
+/// [`processor_demand`] of bare tasks, which have no jitter and no blocking times.
 ///
 /// # Errors
 /// As there.
 pub fn criterion(tasks: &[Sporadic]) -> Result<Demand, GaveUp> {
-    decide(tasks, false, |_, _| {})
+    decide(tasks, &Blocking::default(), false, |_, _| {})
 }
 
 /// As there, with the intervals at which demands are compared, descending, and the demands.
 pub(crate) fn compared(tasks: &[Sporadic], each: impl FnMut(i64, i64)) -> Result<Demand, GaveUp> {
-    decide(tasks, false, each)
+    decide(tasks, &Blocking::default(), false, each)
+}
+
+/// For how long a job may be delayed by one of a later deadline.
+#[derive(Default)]
+pub(super) struct Blocking {
+    /// The deadlines at which the largest blocking time of a task whose deadline is no longer grows, ascending, with
+    /// it.
+    from: Vec<(i64, i64)>,
+}
+
+impl Blocking {
+    /// With deadlines shortened by the jitter: a job that is ready and due in an interval has arrived before it,
+    /// perhaps.
+    pub(super) fn of(tasks: &[&Task]) -> Blocking {
+        let blocked = tasks.iter().filter(|task| task.blocking_time > Duration::ZERO);
+        let mut from: Vec<(i64, i64)> = blocked
+            .map(|task| ((task.deadline - task.jitter).ns(), task.blocking_time.ns()))
+            .collect();
+        from.sort_unstable();
+        let mut largest = 0;
+        for (_, blocking) in &mut from {
+            largest = largest.max(*blocking);
+            *blocking = largest;
+        }
+        Blocking { from }
+    }
+
+    /// `B(t)`.
+    pub(super) fn within(&self, t: i64) -> i64 {
+        let until = self.from.partition_point(|&(deadline, _)| deadline <= t);
+        until.checked_sub(1).map_or(0, |at| self.from[at].1)
+    }
+
+    /// The largest blocking time.
+    pub(super) fn largest(&self) -> i64 {
+        self.from.last().map_or(0, |&(_, blocking)| blocking)
+    }
 }
 
 /// With jitter the synchronous busy period bounds nothing.
 fn decide(
     tasks: &[Sporadic],
+    blocking: &Blocking,
     jitter: bool,
     mut compared: impl FnMut(i64, i64),
 ) -> Result<Demand, GaveUp> {
@@ -225,27 +318,43 @@ fn decide(
     if above > 1 << SHIFT && !at_most_one(tasks) {
         return Ok(Demand::Overload);
     }
-    if tasks.iter().all(|task| task.deadline >= task.period) {
+    let B = blocking.largest();
+    if B == 0 && tasks.iter().all(|task| task.deadline >= task.period) {
         return Ok(Demand::Met);
     }
-    let load_bound = load_bound(tasks, above);
-    let busy_period = match jitter {
+    let load_bound = load_bound(tasks, B, above);
+    // With a full load a CPU that is blocked once is busy for ever.
+    let is_endless = jitter || B > 0 && load_bound.is_none();
+    let busy_period = match is_endless {
         true => Err(GaveUp::Endless),
-        false => busy_period(tasks, load_bound),
+        false => busy_period(tasks, B, load_bound),
     };
-    let L = match (busy_period, load_bound) {
-        (Ok(L_b), Some(L_a)) => L_b.min(L_a),
-        (Ok(L_b), None) => L_b,
-        (Err(_), Some(L_a)) => L_a,
-        (Err(why), None) => return Err(why),
+    let repetition = if B > 0 { repetition(tasks) } else { None };
+    let bounds = [load_bound, busy_period.ok(), repetition];
+    let L = match (bounds.into_iter().flatten().min(), busy_period) {
+        (Some(L), _) => L,
+        (None, Err(why)) => return Err(why),
+        (None, Ok(L_b)) => L_b,
     };
     let d_min = tasks.iter().map(|task| task.deadline.ns()).min().unwrap_or(0);
     let demand = |t| {
-        let h = tasks.iter().map(|task| task.demand(t)).fold(0, i64::saturating_add);
+        let h =
+            tasks.iter().map(|task| task.demand(t)).fold(blocking.within(t), i64::saturating_add);
         compared(t, h);
         h
     };
     qpa(L, d_min, |t| last_deadline_before(tasks, t), demand)
+}
+
+/// A length from which on an interval that fails has one that is shorter by a hyperperiod and fails, if it is not too
+/// long: at deadlines beyond all relative ones the demand grows by at most a hyperperiod in one, and `B(t)` not at all.
+fn repetition(tasks: &[Sporadic]) -> Option<i64> {
+    let longest = tasks.iter().map(|task| task.deadline.ns()).max()?;
+    let lcm = tasks.iter().try_fold(1, |lcm: i64, task| {
+        let T = task.period.ns();
+        lcm.checked_mul(T / num_integer::gcd(lcm, T)).filter(|&lcm| lcm <= TIME_LIMIT)
+    })?;
+    lcm.checked_add(longest)
 }
 
 #[cold]
@@ -296,9 +405,12 @@ pub(crate) fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
     tasks.iter().filter_map(of_task).max()
 }
 
-/// `L_b`, the least fixed point of `w = sum ceil(w / T_i) C_i`, if it is at most the limit. Instead of dividing, it
+/// `L_b`, the least fixed point of `w = B + sum ceil(w / T_i) C_i`, if it is at most the limit. Instead of dividing, it
 /// adds one job after the other that arrives before `w`.
-fn busy_period(tasks: &[Sporadic], limit: Option<i64>) -> Result<i64, GaveUp> {
+fn busy_period(tasks: &[Sporadic], B: i64, limit: Option<i64>) -> Result<i64, GaveUp> {
+    if B > 0 {
+        return blocked_busy_period(tasks, B, limit);
+    }
     let limit = limit.unwrap_or(TIME_LIMIT);
     let mut next: Vec<i64> = tasks.iter().map(|task| task.period.ns()).collect();
     let mut w = tasks.iter().map(|task| task.wcet.ns()).fold(0, i64::saturating_add);
@@ -321,11 +433,27 @@ fn busy_period(tasks: &[Sporadic], limit: Option<i64>) -> Result<i64, GaveUp> {
     Err(GaveUp::OutOfSteps { reached: Duration::from_ns(w), steps: MAX_STEPS })
 }
 
-/// `L_a = max(max(D_i - T_i), sum (T_i - D_i) u_i / (1 - U))`, rounded up; none if `U` is 1, or
+/// The same by divisions: after a long blocking many jobs have arrived.
+fn blocked_busy_period(tasks: &[Sporadic], B: i64, limit: Option<i64>) -> Result<i64, GaveUp> {
+    let work = |w: Duration| {
+        let of_task = |task: &Sporadic| w.div_ceil(task.period).saturating_mul(task.wcet.ns());
+        Duration::from_ns(tasks.iter().map(of_task).fold(B, i64::saturating_add))
+    };
+    let range = Duration::from_ns(limit.unwrap_or(TIME_LIMIT));
+    let steps = Cell::new(MAX_STEPS);
+    match least_within(work(Duration::from_ns(1)), range, (range, &steps), work) {
+        Ok(w) => Ok(w.ns()),
+        Err(Diverged::Beyond { reached, .. }) => Err(GaveUp::OutOfRange { reached }),
+        Err(Diverged::GaveUp(why)) => Err(why),
+        Err(Diverged::Overload) => Err(GaveUp::Endless),
+    }
+}
+
+/// `L_a = max(max(D_i - T_i), (B + sum (T_i - D_i) u_i) / (1 - U))`, rounded up; none if `U` is 1, or
 /// nearly, or `L_a` too long.
-fn load_bound(tasks: &[Sporadic], above: u128) -> Option<i64> {
+fn load_bound(tasks: &[Sporadic], B: i64, above: u128) -> Option<i64> {
     let room = (1u128 << SHIFT).checked_sub(above)?;
-    let (mut numerator, mut longest_past) = (0i128, 0);
+    let (mut numerator, mut longest_past) = (i128::from(B), 0);
     for task in tasks {
         let [C, D, T] = task.ns();
         // Rounded up, whatever its sign.

@@ -176,6 +176,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("j", "jitter"),
     ("release_jitter", "jitter"),
     ("prio", "priority"),
+    ("b", "blocking"),
+    ("blocking_time", "blocking"),
 ];
 
 /// What columns of other tools say that a task does not need.

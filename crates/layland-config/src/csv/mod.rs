@@ -54,9 +54,10 @@ pub(crate) const COLUMNS: &[&str] = &[
     "segments",
     "steps",
     "follows",
+    "blocking",
     "thread",
 ];
-const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter"];
+const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter", "blocking"];
 
 /// Reads a table, with where each task is; `None` if there are errors.
 pub(crate) fn read(

@@ -174,6 +174,7 @@ impl TableReader<'_> {
                 follows: [].into(),
                 let_interval: None,
                 cache: None,
+                blocking_time: length("blocking"),
                 thread,
             },
         })

@@ -109,6 +109,10 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
         titles.push("follows".to_owned());
         columns.push(followed);
     }
+    if any(&|_, t| t.blocking_time.ns() != 0) {
+        titles.push("blocking".to_owned());
+        columns.push(&|_, t| t.blocking_time.to_string());
+    }
     if any(&|_, t| t.thread.is_some()) {
         titles.push("thread".to_owned());
         columns.push(&|_, t| t.thread.as_deref().unwrap_or_default().to_owned());

@@ -398,6 +398,10 @@ impl Writer {
             let message = format!("when `{name}` writes is lost");
             self.lose(message, "rt-app knows no logical execution time");
         }
+        if task.blocking_time > Duration::ZERO {
+            let message = format!("the blocking time of `{name}` is lost");
+            self.lose(message, "rt-app has locks, and no number for how long they block");
+        }
         if task.cache.is_some() {
             let message = format!("the cache sets of `{name}` are lost");
             self.lose(message, "rt-app knows no blocks of a cache");

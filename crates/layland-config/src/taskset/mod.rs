@@ -456,7 +456,8 @@ impl SystemSpans<'_, '_> {
             | Field::Behaviour
             | Field::Execution
             | Field::Priority
-            | Field::Follows => 0,
+            | Field::Follows
+            | Field::Blocking => 0,
         };
         let section = match field {
             Field::Affinity | Field::Cluster => self.broken.platform,
@@ -475,6 +476,7 @@ impl SystemSpans<'_, '_> {
             | Field::Priority
             | Field::Follows
             | Field::Cache
+            | Field::Blocking
             | Field::LetInterval => false,
         };
         section || self.broken.fields[table] & (bit(field) | others) != 0

@@ -1,4 +1,6 @@
 //! The `[[task]]` tables and `[defaults]`.
+//!
+//! Long because every key of a task is read here.
 
 use super::{Broken, Decoder, bit};
 use crate::document::{KeyValue, value_of};
@@ -35,6 +37,7 @@ pub(crate) const TASK: &[&str] = &[
     "let_interval",
     "ucb",
     "ecb",
+    "blocking",
     "thread",
     "release",
     "exec",
@@ -271,6 +274,10 @@ impl Decoder<'_, '_> {
             let_interval.and_then(|read| faults.or(read.map(Some), Field::LetInterval, None));
         let execution =
             faults.or(self.execution(lookup, levels), Field::Execution, ExecutionModel::Wcet);
+        let blocking_time = match lookup.get("blocking") {
+            Some(entry) => faults.or(self.reader.time(&entry), Field::Blocking, Duration::ZERO),
+            None => Duration::ZERO,
+        };
         Task {
             name: name.into(),
             period,
@@ -295,6 +302,7 @@ impl Decoder<'_, '_> {
             follows: [].into(),
             let_interval,
             cache: faults.or(self.cache(lookup), Field::Cache, None),
+            blocking_time,
             thread: self.thread(lookup),
         }
     }

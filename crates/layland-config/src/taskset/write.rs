@@ -230,6 +230,7 @@ impl Out<'_> {
             follows,
             let_interval,
             cache,
+            blocking_time,
             thread,
         } = task;
         let level = |index: usize| match system.levels.names().get(index) {
@@ -269,6 +270,9 @@ impl Out<'_> {
         if let Some(cache) = cache {
             self.key("ucb", quoted(&cache.ucb.to_string()));
             self.key("ecb", quoted(&cache.ecb.to_string()));
+        }
+        if blocking_time.ns() != 0 {
+            self.key("blocking", time(blocking_time));
         }
         if let Some(budget) = budget {
             self.key("budget", time(budget));

@@ -41,7 +41,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Steps
         | Field::Follows
         | Field::LetInterval
-        | Field::Cache => &[],
+        | Field::Cache
+        | Field::Blocking => &[],
     }
 }
 
@@ -213,6 +214,8 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         let writes = task.let_interval.is_some();
         lose(writes, format!("when `{name}` writes is lost"), no_place);
         lose(task.cache.is_some(), format!("the cache sets of `{name}` are lost"), no_place);
+        let is_blocked = task.blocking_time > Duration::ZERO;
+        lose(is_blocked, format!("the blocking time of `{name}` is lost"), no_place);
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         let follows = !task.follows.is_empty();

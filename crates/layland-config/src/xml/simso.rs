@@ -56,7 +56,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Steps
         | Field::Follows
         | Field::LetInterval
-        | Field::Cache => &[],
+        | Field::Cache
+        | Field::Blocking => &[],
     }
 }
 
@@ -477,6 +478,8 @@ fn lost(system: &System) -> Vec<Problem> {
         let writes = task.let_interval.is_some();
         lose(writes, format!("when `{name}` writes is lost"), no_place);
         lose(task.cache.is_some(), format!("the cache sets of `{name}` are lost"), no_place);
+        let is_blocked = task.blocking_time > Duration::ZERO;
+        lose(is_blocked, format!("the blocking time of `{name}` is lost"), no_place);
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         let ranked = task.rank != id.index() as i64;

@@ -190,6 +190,9 @@ fn task(platform: Platform, levels: u8, resources: usize) -> impl Strategy<Value
                     let ucb = ecb.iter().filter(|set| set % 3 == 1).collect();
                     task.cache = Some(CacheUse { ucb, ecb }.into());
                 }
+                if jitter % 2 == 1 {
+                    task.blocking_time = task.offset;
+                }
                 task.thread = (jitter.unsigned_abs() % 5 == 1).then(|| "ctrl.*".into());
                 (task.cluster, task.affinity) = (cluster, affinity);
                 (task.behaviour, task.execution) = (behaviour, execution);

@@ -1,5 +1,6 @@
 //! The tests of this crate as one program, a module each.
 
+mod blocking;
 mod caches;
 mod chains;
 mod common;

@@ -25,7 +25,8 @@
 //!
 //! Assumes: (1) jobs of a task arrive at least a period apart, and at ticks; (2) a job is ready when it arrives; (3) no
 //! deadline is longer than the period; (4) no job executes for longer than the WCET; (5) no overheads; (6) every CPU
-//! has unit speed; (7) tasks and CPUs stay as they are. **Exact** for the tick; a *no* holds for all.
+//! has unit speed; (7) tasks and CPUs stay as they are; (8) for a *yes*, no task has a blocking time. **Exact** for the
+//! tick; a *no* holds for all.
 //!
 //! Ties are broken as the policies break them, by rank.
 
@@ -191,5 +192,9 @@ pub fn explore(
         }
     }
     let outcome = outcome.unwrap_or(Outcome::Meets { responses });
+    // A job that is late without blocking is late with it, and no search is about more.
+    if matches!(outcome, Outcome::Meets { .. }) {
+        Assumption::NoBlocking.check(system).map_err(|refusal| refusal.to_string())?;
+    }
     Ok(Explored { outcome, states: kept, tick })
 }

@@ -4,9 +4,10 @@
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, Index, Order, Rate, RateSum, System, Task, TaskId,
+    Behaviour, CpuId, CpuSet, Criticality, Duration, Index, Order, Rate, RateSum, Service, System,
+    Task, TaskId,
 };
-use layland_offline::criticality::{MixedSet, fixed};
+use layland_offline::criticality::{MixedSet, MixedTask, fixed};
 use layland_offline::{Bins, Heuristic};
 use std::cmp::Ordering;
 
@@ -276,9 +277,7 @@ impl Bins for Processors<'_> {
             let task = &self.system.tasks[id];
             (self.order.fixed_key(task), task.rank, id)
         });
-        let highest_first: Vec<TaskId> = (0..tasks.len()).map(TaskId::from_index).collect();
-        MixedSet::of_tasks(self.system, &tasks)
-            .is_ok_and(|set| fixed::accepts(&set, &highest_first))
+        keeps(self.system, &tasks)
     }
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
         self.loads[a].cmp_sum(&self.loads[b])
@@ -288,6 +287,31 @@ impl Bins for Processors<'_> {
         self.on[bin].push(task);
         self.loads[bin].add(&self.system.tasks[task].density());
     }
+}
+
+/// Whether tasks, the highest priority first, keep their deadlines, one job of each in its busy period.
+fn keeps(system: &System, tasks: &[TaskId]) -> bool {
+    let highest_first: Vec<TaskId> = (0..tasks.len()).map(TaskId::from_index).collect();
+    if !system.has_blocking() {
+        let set = MixedSet::of_tasks(system, tasks);
+        return set.is_ok_and(|set| fixed::accepts(&set, &highest_first));
+    }
+    // To the response of a task its blocking time is work of its own, to those of others it is none.
+    (1..=tasks.len()).all(|count| {
+        let of = |(at, &id): (usize, &TaskId)| {
+            let task = &system.tasks[id];
+            let blocking = if at + 1 == count { task.blocking_time } else { Duration::ZERO };
+            MixedTask {
+                period: task.period,
+                deadline: task.deadline,
+                criticality: Criticality::default(),
+                wcet: vec![task.own_wcet() + Service::from_ns(blocking.ns())],
+            }
+        };
+        let blocked: Vec<MixedTask> = tasks[..count].iter().enumerate().map(of).collect();
+        let set = MixedSet::new(1, &blocked);
+        set.is_ok_and(|set| fixed::accepts(&set, &highest_first[..count]))
+    })
 }
 
 /// A group for each CPU, without tasks.

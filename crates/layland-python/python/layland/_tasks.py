@@ -85,7 +85,8 @@ class Task:
     keys
         Everything else that a task of a task-set file can have: ``budget``, ``criticality``, ``affinity``, ``cluster``,
         ``offset``, ``jitter``, ``rank``, ``priority``, ``jobs``, ``on_miss``, ``reclaim``, ``nonpreemptive``, ``segments``,
-        ``release``, ``exec``, ``count``, ``thread``, ``ucb``, ``ecb`` (``layland schema`` describes them).
+        ``release``, ``exec``, ``count``, ``thread``, ``ucb``, ``ecb`` (``layland schema`` describes them), and ``blocking``:
+        for how long at most jobs of lower priority delay its jobs, for the analyses that know it.
 
     Raises
     ------
@@ -120,7 +121,7 @@ class Task:
             all_keys["wcet"] = {_text(level, "wcet"): _time(time) for level, time in wcet.items()}
         else:
             all_keys["wcet"] = _time(wcet)
-        for key in ("budget", "offset", "jitter"):
+        for key in ("budget", "offset", "jitter", "blocking"):
             if key in keys:
                 all_keys[key] = _time(keys.pop(key))
         all_keys.update({key: _written(value, key) for key, value in keys.items()})

@@ -24,8 +24,8 @@ pub(super) fn set(random: &mut Random) -> System {
     let all: i64 = shares.iter().sum();
     let deadlines = random.below(4);
     let is_mixed = chance(random, 25);
-    let [jitter, sporadic, offsets, affinities, budgets, clusters, ranks, late] =
-        [20, 30, 20, 25, 30, 15, 10, 10].map(|percent| chance(random, percent));
+    let [jitter, sporadic, offsets, affinities, budgets, clusters, ranks, late, blocked] =
+        [20, 30, 20, 25, 30, 15, 10, 10, 20].map(|percent| chance(random, percent));
     let mut tasks = Vec::new();
     for (at, share) in shares.iter().enumerate() {
         let period = match random.below(7) {
@@ -58,6 +58,9 @@ pub(super) fn set(random: &mut Random) -> System {
             task.budget = Some(
                 Service::from_us(budget).min(Service::from_ns(task.deadline.min(task.period).ns())),
             );
+        }
+        if blocked && chance(random, 60) {
+            task.blocking_time = us(random.between(0, period / 4));
         }
         if ranks {
             task.rank = random.between(0, 3);

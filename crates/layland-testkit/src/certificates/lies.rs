@@ -16,6 +16,8 @@ pub enum Lie {
     OtherPolicy,
     /// A task of the set needs a nanosecond more than what was analysed.
     OtherSet,
+    /// A task of the set may be blocked until its deadline.
+    Blocked,
     /// The test is about a policy with another protocol for locks.
     OtherProtocol,
     /// A WCET that is analysed is a nanosecond too small.
@@ -78,10 +80,11 @@ pub enum Lie {
 
 impl Lie {
     /// Each kind.
-    pub const ALL: [Lie; 32] = [
+    pub const ALL: [Lie; 33] = [
         Lie::OtherVerdict,
         Lie::OtherPolicy,
         Lie::OtherSet,
+        Lie::Blocked,
         Lie::OtherProtocol,
         Lie::SmallerWcet,
         Lie::Moved,
@@ -285,6 +288,14 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
         // A budget may be what is analysed.
         task.budget = task.budget.map(|budget| budget + Service::from_ns(1));
         found.push((Lie::OtherSet, other, answer.clone()));
+    }
+    if answer["verdict"] == "yes" {
+        let mut blocked = system.clone();
+        let ids: Vec<_> = blocked.tasks.ids().collect();
+        let task = &mut blocked.tasks[ids[random.below(ids.len() as u64) as usize]];
+        // What is left of the deadline is not enough for the WCET.
+        task.blocking_time = task.deadline;
+        found.push((Lie::Blocked, blocked, answer.clone()));
     }
     found
 }

@@ -8,8 +8,10 @@
 //!
 //! A longer run: `CASES=5000 cargo test --release -p layland-tests --test together every_policy`.
 
+use layland_analysis::{Assumption, TestKind, Verdict, catalogue};
 use layland_checker::{Violation, check};
 use layland_gen::{Aspect, Random};
+use layland_guarantee::{AssessOptions, Bound, BoundsBy, Effort, Findings, More, Wanted, assess};
 use layland_model::{
     Behaviour, CacheUse, CpuId, Criticality, Duration, ExecutionModel, JobId, Levels, Note,
     Overheads, Request, RequestKind, ScheduleRule, Service, System, Task, TaskId, Time,
@@ -31,6 +33,8 @@ use std::collections::BTreeMap;
 
 /// (property, policy, why it does not hold).
 const EXEMPT: &[(&str, &str, &str)] = &[
+    ("blocked", "llf", UNTESTED),
+    ("blocked", "mllf", UNTESTED),
     ("removed", "weak-edf", MATCHED),
     ("removed", "weak-rm", MATCHED),
     ("removed", "weak-dm", MATCHED),
@@ -50,6 +54,7 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("removed", "plrs", PENDING),
     ("removed", "edf-vd", PENDING),
 ];
+const UNTESTED: &str = "no test promises it anything";
 const MATCHED: &str =
     "which CPU a task gets depends on who was matched before, and nothing is shifted back";
 const QUEUED: &str = "a thread stays on the CPU to which it was moved while the job was there";
@@ -262,6 +267,56 @@ fn schedules_keep_every_rule() {
             prop_assert!(report.is_clean(), "{} {:?}: {}", spec, explore, report);
         }
         Ok(true)
+    });
+}
+
+/// With so little to do that most policies keep every deadline.
+fn light(mut system: System) -> System {
+    system.requests.clear();
+    for task in system.tasks.values_mut() {
+        task.wcet.iter_mut().for_each(|wcet| *wcet = Service::from_ns(1));
+        task.budget = None;
+        task.execution = ExecutionModel::Wcet;
+        task.deadline = task.deadline.max(task.period);
+    }
+    system
+}
+
+/// A job that may be blocked for a second is promised nothing, and nothing is known of it but what the few analyses of
+/// blocking times say.
+#[test]
+fn nothing_is_promised_to_jobs_that_are_blocked_for_long() {
+    let systems = prop_oneof![
+        periodic(),
+        periodic().prop_map(light),
+        periodic().prop_map(light).prop_map(constrained),
+    ];
+    let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, more: More::Nothing };
+    let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::default() };
+    let counts = |by: &str| {
+        let of_it = catalogue::RESPONSES.iter().filter(|analysis| analysis.name == by);
+        of_it.flat_map(|analysis| analysis.assumptions).any(|it| *it == Assumption::BlockingKept)
+    };
+    for_every_policy("blocked", systems, |spec, system, _, seed| {
+        let long = Duration::from_secs(1);
+        let task = TaskId((seed % system.tasks.len() as u64) as u32);
+        let mut blocked = system.clone();
+        blocked.tasks[task].blocking_time = long;
+        let [without, with] = [system, &blocked]
+            .map(|system| assess(registry(), spec, system, &options).expect("the policy exists"));
+        prop_assert_ne!(with.verdict, Verdict::Yes, "{} by {:?}", spec, with.decided_by);
+        for (id, bound) in with.bounds.iter() {
+            match bound {
+                Bound::Response { by, within, kind, .. } => {
+                    prop_assert!(counts(by), "{} by {}", spec, by);
+                    let is_above = *within > long && *kind == TestKind::Sufficient;
+                    prop_assert!(id != task || is_above, "{} by {}: {}", spec, by, within);
+                }
+                Bound::Tardiness { by, .. } => prop_assert!(false, "{} by {}", spec, by),
+                Bound::Unknown => {}
+            }
+        }
+        Ok(without.verdict == Verdict::Yes)
     });
 }
 

@@ -4,6 +4,7 @@
 mod admission;
 mod affinity;
 mod analysis;
+mod blocking;
 mod bounds;
 mod chains;
 mod check;

@@ -1,7 +1,7 @@
 //! What is valid and hardly meant: said once, before the answer.
 
 use super::input::Set;
-use layland_model::{ExecutionModel, Service, System, Task, TaskId, counted};
+use layland_model::{Duration, ExecutionModel, Service, System, Task, TaskId, counted};
 
 /// So many tasks are named.
 const NAMED: usize = 3;
@@ -46,6 +46,20 @@ pub(crate) fn doubts(set: &Set) -> Vec<(String, &'static str)> {
         ));
     }
     doubts
+}
+
+/// That jobs run without what the set says of blocking, and what to do about it; none if it says nothing.
+pub(crate) fn unblocked(set: &Set) -> Option<(String, &'static str)> {
+    let tasks = set.system.tasks.iter();
+    let blocked = tasks.filter(|(_, task)| task.blocking_time > Duration::ZERO);
+    let blocked: Vec<TaskId> = blocked.map(|(id, _)| id).collect();
+    let first = *blocked.first()?;
+    let message = format!(
+        "blocking is for analyses; no job of {} is blocked here",
+        named(&set.system, &blocked)
+    );
+    let help = "`layland check` counts it; say with steps and [[resource]] what jobs lock";
+    Some((set.located(message, Some(first)), help))
 }
 
 /// `a`, or `3 tasks (a, b, c)`.

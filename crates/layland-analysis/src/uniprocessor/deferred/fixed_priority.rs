@@ -102,12 +102,22 @@ pub fn response_time<'a>(
     L_i: &[&Task],
     limit: Duration,
 ) -> Result<Duration, Diverged> {
+    let B_i = L_i.iter().map(|tau_k| tau_k.blocking()).max().unwrap_or_default();
+    blocked_response_time(tau_i, H_i, B_i, limit)
+}
+
+/// [`response_time`] where jobs of lower priority delay one of `tau_i` for at most `B_i`, once in a busy period.
+pub(crate) fn blocked_response_time<'a>(
+    tau_i: &'a Task,
+    H_i: &[&'a Task],
+    B_i: Duration,
+    limit: Duration,
+) -> Result<Duration, Diverged> {
     let mut load = RateSum::default();
     H_i.iter().for_each(|tau_j| load.add(&tau_j.utilization()));
     if !load.fits(&tau_i.utilization(), &Rate::ONE) {
         return Err(Diverged::Overload);
     }
-    let B_i = L_i.iter().map(|tau_k| tau_k.blocking()).max().unwrap_or_default();
     let (C_i, F_i) = (tau_i.own_wcet().at_unit_speed(), tau_i.last_region());
     let J_i = tau_i.jitter;
     let coming = |tau_j: &&'a Task| (Arrivals::of(tau_j), tau_j.jitter.ns(), tau_j.own_wcet().ns());

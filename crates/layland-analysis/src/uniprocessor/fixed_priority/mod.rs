@@ -12,8 +12,12 @@
 //! WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the
 //! system runs, (7) few pairs of tasks share a CPU, (8) for given priorities: there are some; for the two
 //! bounds: `D_i = T_i` and no
-//! jitter. There is no blocking and no self-suspension. *Exact* is about sporadic tasks and tasks
+//! jitter. There is no self-suspension. *Exact* is about sporadic tasks and tasks
 //! that may become ready together.
+//!
+//! A blocking time `B_i` is an upper bound, which the response times count (Sha, Rajkumar and Lehoczky 1990): a *yes*
+//! holds with it, a *no* needs a job that is late without it, and a response time is then a bound. The other tests and
+//! the assignment of priorities take no task that has one.
 //!
 //! Equal priorities go to the smaller rank, then to the smaller id, as the policies do.
 
@@ -23,6 +27,7 @@ mod sweep;
 mod utilization;
 
 pub use audsley::{AUDSLEY, AUDSLEY_1991};
+pub(crate) use responses::{BLOCKED_FOR_LESS, unblocked};
 pub use responses::{
     LEHOCZKY, RTA, RTA_DM, RTA_DM_RESPONSES, RTA_RESPONSES, RTA_RM, RTA_RM_RESPONSES, TINDELL,
     response_bounds, response_time,
@@ -36,7 +41,9 @@ use layland_model::{System, Task, TaskId};
 
 const PINNED: &[Assumption] =
     &[OneCpuEach, BoundedArrivals, WcetKept, NoOverheads, UnitSpeeds, NoRequests, FewPairs];
-const GIVEN: &[Assumption] = &crate::assumption::and::<8>(PINNED, Priorities);
+/// Blocking times are numbers for one order of priorities, and so for the response times under a given order alone.
+const BLOCKED: &[Assumption] = &crate::assumption::and::<8>(PINNED, BlockingKept);
+const GIVEN: &[Assumption] = &crate::assumption::and::<9>(BLOCKED, Priorities);
 
 /// Where the priorities come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

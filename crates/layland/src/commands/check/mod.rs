@@ -2,6 +2,8 @@
 
 mod args;
 mod batch;
+#[cfg(test)]
+mod blocking;
 mod certificate;
 mod chains;
 mod checked;

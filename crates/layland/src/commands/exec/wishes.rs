@@ -4,6 +4,7 @@ use super::args::{ExecArgs, Policy};
 use super::groups::Groups;
 use crate::ui::exit::Failure;
 use crate::ui::input::{self, SetArgs};
+use crate::ui::{sense, terminal};
 use layland_guarantee::admission::{Guarantee, Reservation};
 use layland_linux::exec::Thread;
 use layland_model::{Behaviour, CpuSet, TaskId};
@@ -102,6 +103,9 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
     let set_args =
         SetArgs { set: Some(set.clone()), task: Vec::new(), cpus: None, from: None, unit: None };
     let set = input::load(&set_args)?;
+    if let Some((message, help)) = sense::unblocked(&set) {
+        terminal::warn(&message, Some(help));
+    }
     let refused =
         |task: TaskId, reason: String| Err(Failure::input(set.located(reason, Some(task))));
     let mut wishes = Vec::new();

@@ -8,7 +8,7 @@ use crate::ui::gate::{self, Held};
 use crate::ui::input::Set;
 use crate::ui::rows::{Counts, Rows};
 use crate::ui::table::{self, figures};
-use crate::ui::{interrupt, terminal};
+use crate::ui::{interrupt, sense, terminal};
 use clap::builder::styling::AnsiColor;
 use layland_model::counted;
 use layland_policy::Registry;
@@ -78,7 +78,11 @@ pub(super) fn run(
     let interrupt = interrupt::listen();
     let asked = Simulate { registry, args, quiet: true, interrupt };
     let mut out = Answers::new(args, interrupt);
-    let sets = std::iter::once(Ok(first)).chain(rest);
+    let sets = std::iter::once(Ok(first)).chain(rest).inspect(|set| {
+        if let Some((message, help)) = set.as_ref().ok().and_then(sense::unblocked) {
+            terminal::warn(&message, Some(help));
+        }
+    });
     let work = |set: Set| answer(&asked, specs, &set);
     let worked = batch::each(sets, args.threads, AT_A_TIME, work, |found| out.add(found));
     out.end(worked)

@@ -18,7 +18,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::gate::{Bounds, Held};
 use crate::ui::input::{Set, Sets};
 use crate::ui::output::Output;
-use crate::ui::{gate, input, interrupt, names, terminal, threads};
+use crate::ui::{gate, input, interrupt, names, sense, terminal, threads};
 use comparison::{Comparison, Simulate, Simulated};
 use layland_policy::Registry;
 use layland_report::Report;
@@ -52,6 +52,9 @@ fn one(
     set: &Set,
     outputs: &[Output],
 ) -> Outcome {
+    if let Some((message, help)) = sense::unblocked(set) {
+        terminal::warn(&message, Some(help));
+    }
     let specs = policies(specs, set);
     let bounds = bounds(registry, args, &specs, set)?;
     let interrupt = interrupt::listen();

@@ -21,6 +21,9 @@ impl Search<'_> {
             return Found::Nothing(None);
         }
         let say = |text: &str| Found::Nothing(Some(text.to_owned()));
+        if system.has_blocking() {
+            return say("no schedule says when jobs are blocked");
+        }
         if !self.is_on_ticks(system) {
             return say("with these periods and offsets jobs arrive between ticks");
         }

@@ -216,8 +216,9 @@ impl Search<'_> {
         if let Some(witness) = early {
             return Found::Misses(Box::new(witness));
         }
-        // Offsets of any nanosecond are no fair question to a policy that expects jobs at the beginnings of slots.
-        if in_slots {
+        // Offsets of any nanosecond are no fair question to a policy that expects jobs at the beginnings of slots, or
+        // whose budgets are whole on a grid of the offsets that the set has.
+        if in_slots || self.is_on_a_grid() {
             return Found::Nothing(None);
         }
         if !releases_are_free(system) {
@@ -235,9 +236,25 @@ impl Search<'_> {
     }
 
     fn is_in_slots(&self) -> bool {
-        let algorithm =
-            self.registry.parse(self.spec).map(|(info, options)| info.algorithm(&options));
-        matches!(algorithm, Ok(Algorithm::Pd2 | Algorithm::ErPd2))
+        matches!(self.algorithm(), Some(Algorithm::Pd2 | Algorithm::ErPd2))
+    }
+
+    fn is_on_a_grid(&self) -> bool {
+        match self.algorithm() {
+            Some(
+                Algorithm::Run
+                | Algorithm::Qps
+                | Algorithm::DpWrap
+                | Algorithm::LreTl
+                | Algorithm::UEdf,
+            ) => true,
+            Some(_) | None => false,
+        }
+    }
+
+    fn algorithm(&self) -> Option<Algorithm> {
+        let (info, options) = self.registry.parse(self.spec).ok()?;
+        Some(info.algorithm(&options))
     }
 
     /// What a search of all states finds, if it ends; or else what there is to say of it.
