@@ -52,7 +52,7 @@ def in_simso(tasks, cpus, name, until_ms):
     for index, (wcet, period) in enumerate(tasks):
         configuration.add_task(
             name=f"t{index}",
-            identifier=index,
+            identifier=index + 1,
             period=period,
             activation_date=0,
             wcet=wcet,
@@ -61,7 +61,7 @@ def in_simso(tasks, cpus, name, until_ms):
             data=data_of(index, wcet, period),
         )
     for index in range(cpus):
-        configuration.add_processor(name=f"CPU {index}", identifier=index)
+        configuration.add_processor(name=f"CPU {index + 1}", identifier=index + 1)
     configuration.scheduler_info.clas = f"simso.schedulers.{name}"
     model = Model(configuration)
     model.run_model()
