@@ -993,7 +993,7 @@ fn a_refusal_names_the_line_of_the_task() {
         let set = [name(file), "--cpus", "2"];
         let sim = run(&[&["sim"][..], &set, &["-p", "g-edf", "-q", "--chart", "none"]].concat());
         assert_eq!(sim.status.code(), Some(1), "{sim:?}");
-        let reason = format!("task `{task}` may run on CPUs 0 only");
+        let reason = format!("task `{task}` may run on CPU 0 only");
         assert!(text_of(&sim).contains(&reason), "{sim:?}");
         // Long lines are broken where a word ends.
         assert!(text_of(&sim).replace('\n', "").contains(&place), "{place} {sim:?}");
