@@ -48,6 +48,10 @@ fn every_analysis_is_about_a_policy() {
     let of_bounds = catalogue::BOUNDS.iter().flat_map(|bound| bound.algorithms);
     let of_responses = catalogue::RESPONSES.iter().flat_map(|test| test.algorithms);
     for algorithm in of_tests.chain(of_bounds).chain(of_responses) {
+        // A policy that does not know who comes first is analysed, and never runs.
+        if matches!(algorithm, layland_model::Algorithm::Levels(_, layland_model::InLevel::Any)) {
+            continue;
+        }
         assert!(!specs_of(&[*algorithm]).is_empty(), "no policy implements {algorithm:?}");
     }
 }
