@@ -347,27 +347,18 @@ fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {
     for (at, &id) in ids.iter().enumerate() {
         let (task, higher) = (tasks[at], &tasks[..at]);
         let D_i = task.deadline;
-        match response_time(task, higher, D_i) {
-            Ok(R_i) => reasons.push(response_reason(group, id, R_i, D_i, true)),
-            Err(Diverged::Beyond { reached, .. }) if task.blocking_time > Duration::ZERO => {
-                match response_time(&unblocked(task), higher, D_i) {
-                    Ok(_) => {
-                        let late = response_reason(group, id, reached, D_i, false);
-                        open = open.or(Some(late));
-                    }
-                    Err(Diverged::Beyond { reached, .. }) => {
-                        return exact(
-                            group,
-                            false,
-                            response_reason(group, id, reached, D_i, false),
-                        );
-                    }
-                    Err(diverged @ Diverged::Overload) => {
-                        return exact(group, false, Reason::NoBound(id, diverged));
-                    }
-                    Err(Diverged::GaveUp(why)) => open = open.or(Some(Reason::GaveUp(why))),
-                }
+        let mut found = response_time(task, higher, D_i);
+        if let Err(Diverged::Beyond { reached, .. }) = found
+            && task.blocking_time > Duration::ZERO
+        {
+            found = response_time(&unblocked(task), higher, D_i);
+            if found.is_ok() {
+                open.get_or_insert_with(|| response_reason(group, id, reached, D_i, false));
+                continue;
             }
+        }
+        match found {
+            Ok(R_i) => reasons.push(response_reason(group, id, R_i, D_i, true)),
             Err(Diverged::Beyond { reached, .. }) => {
                 return exact(group, false, response_reason(group, id, reached, D_i, false));
             }
