@@ -25,7 +25,8 @@ fn code_of(mut child: Child) -> Option<i32> {
 }
 
 fn start(policy: &str, program: &[&str]) -> Child {
-    let arguments = ["exec", "-q", "--dl", "1ms/100ms", "-p", policy, "--"];
+    // Enough for Python, which takes some 50 ms of processor time to start, to be done long before our patience ends.
+    let arguments = ["exec", "-q", "--dl", "20ms/100ms", "-p", policy, "--"];
     let mut command = layland(&[&arguments[..], program].concat());
     // Nobody reads what it says.
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()

@@ -154,7 +154,7 @@ pub enum Refusal {
     Rule { task: String, broken: Broken },
     /// More than may be reserved.
     #[error(
-        "{cpus:#} would be asked for {sum:.3} of their time, and at most {limit:.3} may be reserved"
+        "{cpus:#} would be asked for a load of {sum:.3}, and at most {limit:.3} may be reserved"
     )]
     TooMuch { cpus: CpuSet, sum: f64, limit: f64 },
 }

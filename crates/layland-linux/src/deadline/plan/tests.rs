@@ -42,7 +42,7 @@ fn what_the_kernel_would_refuse_is_refused_with_numbers() {
     let full = refused(&[(45, 100), (46, 100)], 1, Some(Duration::ZERO));
     assert_eq!(
         full.to_string(),
-        "CPUs 0 would be asked for 0.910 of their time, and at most 0.900 may be reserved"
+        "CPU 0 would be asked for a load of 0.910, and at most 0.900 may be reserved"
     );
     let long = refused(&[(98, 100)], 1, Some(Duration::from_ms(3)));
     assert!(matches!(long, Refusal::NoRoom { .. }), "{long}");

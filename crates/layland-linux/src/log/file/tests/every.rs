@@ -80,7 +80,7 @@ fn of_version_1(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
         Entry::SetTimer { id: draw!(draw, TimerId), at: draw!(draw, Time) },
         Entry::ClearTimer { id: draw!(draw, TimerId) },
         Entry::Abort { job: draw!(draw, JobId) },
-        Entry::EndJob { job: draw!(draw, JobId), used_up: draw!(draw, bool) },
+        Entry::EndJob { job: draw!(draw, JobId), used_up: true },
         Entry::SetDates {
             job: draw!(draw, JobId),
             release: draw!(draw, Time),
@@ -136,6 +136,8 @@ fn later(draw: &mut impl FnMut() -> u64) -> Vec<Entry> {
             release: draw!(draw, Time),
             deadline: draw!(draw, Time),
         },
+        // No job of a hog was given up before.
+        Entry::EndJob { job: draw!(draw, JobId), used_up: false },
     ]
 }
 
