@@ -175,6 +175,77 @@ fn whoever_stops_it_stops_a_program_of_any_group() {
     }
 }
 
+/// Whether a partition of ours has a thread.
+fn has_partition_a_thread() -> bool {
+    let folders = fs::read_dir("/sys/fs/cgroup/cpuset").into_iter();
+    let folders = folders.chain(fs::read_dir("/sys/fs/cgroup")).flatten().flatten();
+    let ours = folders
+        .filter(|folder| folder.file_name().to_string_lossy().starts_with("layland-cpus-"))
+        .map(|folder| folder.path());
+    let lists = ours.flat_map(|path| [path.join("tasks"), path.join("cgroup.procs")]);
+    lists.map(|list| fs::read_to_string(list).unwrap_or_default()).any(|list| !list.is_empty())
+}
+
+#[test]
+fn a_signal_before_the_first_instruction_comes_to_the_program() {
+    let _alone = alone();
+    if !can_reserve() || !can_part() {
+        return;
+    }
+    // The thread is in its partition, and waits until the kernel sees it there: then it becomes the program, which
+    // would run for ever.
+    for round in 0..12 {
+        let child = start("p-edf", &["sh", "-c", "while :; do :; done"]);
+        let mut rounds = 0;
+        wait_until("it is moved", || {
+            rounds += 1;
+            rounds > 400 || has_partition_a_thread()
+        });
+        let name = ["HUP", "TERM", "INT"][round % 3];
+        signal(child.id(), name);
+        assert!(code_of(child).is_some(), "round {round}: goes on after SIG{name}");
+    }
+    wait_until("nothing is left", || members().is_empty() && left().is_empty());
+}
+
+#[test]
+fn a_child_may_outlive_a_program_with_a_partition() {
+    let _alone = alone();
+    if !can_reserve() || !can_part() {
+        return;
+    }
+    let script = "setsid sleep 60 >/dev/null 2>&1 </dev/null & echo $!; exit 3";
+    for end in [None, Some("TERM"), Some("KILL")] {
+        let script =
+            script.replace("exit 3", if end.is_some() { "exec sleep 60" } else { "exit 3" });
+        let arguments =
+            ["exec", "-q", "--dl", "1ms/100ms", "-p", "p-edf", "--", "sh", "-c", &script];
+        let mut running = layland(&arguments).spawn().unwrap();
+        let mut said = String::new();
+        let mut lines = std::io::BufReader::new(running.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut lines, &mut said).unwrap();
+        let child: u32 = said.trim().parse().unwrap();
+        if let Some(name) = end {
+            signal(running.id(), name);
+        }
+        let ran = running.wait_with_output().unwrap();
+        let wanted = match end {
+            None => Some(3),
+            Some("TERM") => Some(128 + 15),
+            Some(_) => None,
+        };
+        assert_eq!(ran.status.code(), wanted, "{ran:?}");
+        // Where it was killed, its guardian takes it back.
+        assert!(end == Some("KILL") || left().is_empty(), "{:?}", left());
+        wait_until("nothing is left", || left().is_empty());
+        assert!(!text(&ran.stderr).contains("refuses"), "{end:?}: {ran:?}");
+        let group = fs::read_to_string(format!("/proc/{child}/cgroup")).expect("it lives");
+        assert!(!group.contains("layland"), "{group}");
+        signal(child, "KILL");
+    }
+    assert_clean();
+}
+
 /// Runs what follows on a terminal of its own, does one thing there when the program has said that it is ready, and
 /// prints how it ended.
 const TERMINAL: &str = r#"

@@ -51,6 +51,8 @@ pub struct Program {
     gate: Option<OwnedFd>,
     /// Why it could not become the program.
     answer: OwnedFd,
+    /// Signals that came before it was the program, which gets them when it is.
+    early: Vec<Signal>,
     ended: Option<Ended>,
 }
 
@@ -91,7 +93,7 @@ impl Program {
         };
         let pid =
             Pid::from_raw(pid).ok_or_else(|| io::Error::other("a process without a number"))?;
-        Ok(Program { pid, name, gate: Some(gate), answer, ended: None })
+        Ok(Program { pid, name, gate: Some(gate), answer, early: Vec::new(), ended: None })
     }
 
     /// What it is called, before it is the program and mostly then, too.
@@ -121,13 +123,22 @@ impl Program {
         drop(gate);
         let mut errno = [0; 4];
         match rustix::io::retry_on_intr(|| rustix::io::read(&self.answer, &mut errno))? {
-            0 => Ok(()),
+            0 => {
+                let early = std::mem::take(&mut self.early);
+                early.into_iter().for_each(|signal| self.pass_on(signal));
+                Ok(())
+            }
             _ => Err(io::Error::from_raw_os_error(i32::from_ne_bytes(errno))),
         }
     }
 
-    /// Passes a signal on, unless the kernel has sent it to the program as well.
-    pub fn pass_on(&self, signal: Signal) {
+    /// Passes a signal on, unless the kernel has sent it to the program as well. What waits to become the program gets
+    /// it when it has.
+    pub fn pass_on(&mut self, signal: Signal) {
+        if self.gate.is_some() {
+            self.early.push(signal);
+            return;
+        }
         if self.ended.is_some() || signal.is_of_child() || self.has_heard(signal) {
             return;
         }

@@ -93,6 +93,7 @@ impl Signals {
     }
 
     /// The next signal, if one comes within this time.
+    #[must_use = "a signal that is dropped is lost: it comes once"]
     pub fn wait(&self, milliseconds: u32) -> Option<Signal> {
         let time = libc::timespec {
             tv_sec: i64::from(milliseconds / 1000),

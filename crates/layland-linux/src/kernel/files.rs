@@ -60,16 +60,83 @@ pub fn set(path: &CStr, value: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Removes a file, an empty folder, a cpuset without threads, or an instance of tracefs. That it does not
-/// exist is no error.
+/// Removes a file, an empty folder, a cpuset, whose threads go to its parent, or an instance of tracefs. That it does
+/// not exist is no error.
 pub fn remove(path: &CStr) -> io::Result<()> {
     // Safety: the path ends with a zero, in each call.
-    let is_gone = unsafe {
-        libc::unlink(path.as_ptr()) == 0
-            || libc::rmdir(path.as_ptr()) == 0
-            || libc::access(path.as_ptr(), libc::F_OK) != 0
+    let is_gone = || unsafe {
+        libc::rmdir(path.as_ptr()) == 0 || libc::access(path.as_ptr(), libc::F_OK) != 0
     };
-    if is_gone { Ok(()) } else { Err(io::Error::last_os_error()) }
+    // Safety: the path ends with a zero.
+    if unsafe { libc::unlink(path.as_ptr()) } == 0 || is_gone() {
+        return Ok(());
+    }
+    // The kernel keeps a cpuset with threads (EBUSY), and a child may live longer than the program that started it.
+    vacate(path);
+    if is_gone() { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The files of a control group that list what can be moved: threads of version 1, processes, and threads of a
+/// threaded group of version 2.
+const LISTS: [&CStr; 3] = [c"tasks", c"cgroup.procs", c"cgroup.threads"];
+/// The longest path, with its end.
+const LONGEST_PATH: usize = 4096;
+
+/// Moves what is in a cpuset to its parent. A member that has ended, or that the kernel does not move, stays: the
+/// removal then says so.
+fn vacate(path: &CStr) {
+    let folder = path.to_bytes();
+    let Some(end) = folder.iter().rposition(|&byte| byte == b'/') else { return };
+    let (mut own, mut above) = ([0; LONGEST_PATH], [0; LONGEST_PATH]);
+    for list in LISTS {
+        let from = joined(folder, list, &mut own);
+        let to = joined(&folder[..end], list, &mut above);
+        if let (Some(from), Some(to)) = (from, to)
+            && let Ok(members) = open_to_read(from)
+        {
+            each_number(members, |member| {
+                // To the kernel, zero is whoever writes it. Members of another PID namespace are listed as that.
+                if member != b"0" {
+                    let _ = set(to, member);
+                }
+            });
+        }
+    }
+}
+
+fn joined<'b>(folder: &[u8], name: &CStr, buffer: &'b mut [u8; LONGEST_PATH]) -> Option<&'b CStr> {
+    let name = name.to_bytes_with_nul();
+    let whole = buffer.get_mut(..folder.len() + 1 + name.len())?;
+    let (start, rest) = whole.split_at_mut(folder.len());
+    let (slash, last) = rest.split_at_mut(1);
+    start.copy_from_slice(folder);
+    slash.copy_from_slice(b"/");
+    last.copy_from_slice(name);
+    CStr::from_bytes_with_nul(whole).ok()
+}
+
+/// Calls this with each number of a file that has one a line, as digits.
+fn each_number(mut file: impl io::Read, mut act: impl FnMut(&[u8])) {
+    let (mut piece, mut number, mut length) = ([0; 1024], [0; 20], 0);
+    loop {
+        let read = match file.read(&mut piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Ok(0) | Err(_) => break,
+            Ok(read) => read,
+        };
+        for &byte in &piece[..read] {
+            if byte.is_ascii_digit() && length < number.len() {
+                number[length] = byte;
+                length += 1;
+            } else if length > 0 {
+                act(&number[..length]);
+                length = 0;
+            }
+        }
+    }
+    if length > 0 {
+        act(&number[..length]);
+    }
 }
 
 /// What a lock of a file is for.
@@ -126,5 +193,47 @@ pub fn unlock(file: &impl AsFd) -> io::Result<()> {
     match unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_OFD_SETLK, &raw const request) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_whole_across_pieces() {
+        let long: String = (1..2_000).map(|number| format!("{number}\n")).collect();
+        for text in ["", "\n", "7", "12\n0\n4711\n", long.as_str()] {
+            let mut found = Vec::new();
+            each_number(text.as_bytes(), |number| {
+                found.push(String::from_utf8_lossy(number).into_owned());
+            });
+            assert_eq!(found, text.split_whitespace().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn members_of_a_cpuset_go_to_its_parent() {
+        let root = std::env::temp_dir().join(format!("layland-vacate-{}", std::process::id()));
+        let path =
+            |path: &std::path::Path| std::ffi::CString::new(path.as_os_str().as_encoded_bytes());
+        for list in ["tasks", "cgroup.procs", "cgroup.threads"] {
+            let cpuset = root.join("layland-cpus-1");
+            std::fs::create_dir_all(&cpuset).unwrap();
+            // A plain file keeps the last number that was written; the kernel's takes each.
+            for (members, moved) in [("12\n4711\n", "4711"), ("7\n0\n", "7"), ("", "")] {
+                std::fs::write(root.join(list), "").unwrap();
+                std::fs::write(cpuset.join(list), members).unwrap();
+                vacate(&path(&cpuset).unwrap());
+                assert_eq!(std::fs::read_to_string(root.join(list)).unwrap(), moved, "{list}");
+            }
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+        // Without lists there is nothing to be moved, and a folder that is gone is no error.
+        std::fs::create_dir_all(root.join("empty")).unwrap();
+        for _ in 0..2 {
+            remove(&path(&root.join("empty")).unwrap()).unwrap();
+        }
+        std::fs::remove_dir_all(&root).unwrap();
     }
 }

@@ -58,21 +58,8 @@ pub(crate) fn patiently<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result
 /// # Errors
 /// If the kernel refuses for some seconds.
 pub fn remove(path: &Path) -> io::Result<()> {
-    patiently(|| {
-        if !path.exists() {
-            return Ok(());
-        }
-        if let Some(parent) = path.parent() {
-            for list in ["tasks", "cgroup.threads"] {
-                let members = std::fs::read_to_string(path.join(list)).unwrap_or_default();
-                for member in members.lines() {
-                    // A thread that has just ended need not be moved.
-                    let _ = std::fs::write(parent.join(list), member);
-                }
-            }
-        }
-        if path.is_dir() { std::fs::remove_dir(path) } else { std::fs::remove_file(path) }
-    })
+    let path = super::register::c_path(path)?;
+    patiently(|| files::remove(&path))
 }
 
 /// The register is held: nobody else reads or changes it until this is dropped.

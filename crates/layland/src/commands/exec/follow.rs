@@ -347,7 +347,7 @@ impl Follower<'_> {
 
     /// Starts the program and follows it to its end.
     fn start(&mut self, signals: &Signals) -> Outcome {
-        let program = Program::hold(&self.args.command, signals, self.args.ambient())
+        let mut program = Program::hold(&self.args.command, signals, self.args.ambient())
             .map_err(|error| Failure::refused(format!("failed to start a process: {error}")))?;
         let main = program.tid().0;
         // Those of the first thread are there before its first instruction.
@@ -368,7 +368,9 @@ impl Follower<'_> {
                 break;
             }
             program.wake();
-            signals.wait(SOON_MS);
+            if let Some(signal) = signals.wait(SOON_MS) {
+                program.pass_on(signal);
+            }
             given.extend(self.reserving.settle().map_err(|(_, error)| refused(&error))?);
         }
         if self.reserving.is_unsettled() {
