@@ -42,11 +42,11 @@ def packed(module):
     return digits.replace("<", ".")
 
 
-def hashes(page):
-    """What the policy allows: each script that runs, by its text."""
-    running = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
-    assert running, "a page without a script does nothing"
-    digests = (hashlib.sha256(script.encode()).digest() for script in running)
+def hashes(page, element):
+    """What the policy allows: each script that runs or each style, by its text."""
+    texts = re.findall(rf"<{element}>(.*?)</{element}>", page, re.DOTALL)
+    assert texts, f"a page without a {element} does nothing"
+    digests = (hashlib.sha256(text.encode()).digest() for text in texts)
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
@@ -63,7 +63,7 @@ def main():
         "uplot_licence": text(REPORT / "vendor/uPlot-LICENSE"),
     }
     template = text(PLAY / "play.html")
-    places = set(re.findall(r"\{\{ (\w+) \}\}", template)) - {"script_hashes"}
+    places = set(re.findall(r"\{\{ (\w+) \}\}", template)) - {"script_hashes", "style_hashes"}
     unknown = places - parts.keys()
     if unknown:
         sys.exit(f"play.html names parts that there are not: {', '.join(sorted(unknown))}")
@@ -72,7 +72,8 @@ def main():
             sys.exit(f"a script must not end itself: {place}")
     # In one pass: what looks like a place in a part is none.
     page = re.sub(r"\{\{ (\w+) \}\}", lambda found: parts.get(found[1], found[0]), template)
-    page = page.replace("{{ script_hashes }}", hashes(page), 1)
+    for element in ("script", "style"):
+        page = page.replace(f"{{{{ {element}_hashes }}}}", hashes(page, element), 1)
     if page.count(START) != 1:
         sys.exit(f"play.html needs this once: {START}")
     out.write_text(page, encoding="utf-8", newline="\n")

@@ -12,6 +12,7 @@ use layland_model::{CpuId, Criticality, Duration, Index, TaskId, Time, counted};
 use layland_trace::{Job, JobEnd, JobRecord, Labels, Summary, Trace, level_stretches, raised};
 use minijinja::{Environment, Value, context};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 /// The scripts of the page, in their order; each says what it is for. The playground takes all but the last, which
 /// starts the page of a report.
@@ -152,8 +153,9 @@ fn parts<'a>(report: &'a Report, labels: &'a Labels) -> Parts<'a> {
 fn render(report: &Report) -> String {
     let labels = whole_labels(report);
     let Parts { data, packed, panels, lines, words, tables, misses, .. } = parts(report, &labels);
-    let scripts = SCRIPTS.concat();
-    debug_assert!(!scripts.contains("</script"), "a script must not end itself");
+    // Only where something is drawn with it.
+    let charts = !(report.runs.is_empty() && report.distributions.is_empty());
+    let inline = Inline::of(charts);
     let mut environment = Environment::new();
     for (name, text) in TEMPLATES {
         environment.add_template(name, text).expect("the template is valid");
@@ -183,19 +185,62 @@ fn render(report: &Report) -> String {
             distributions => report.distributions.iter().map(|d| d.title.clone()).collect::<Vec<_>>(),
             guarantees => guarantees.unwrap_or_else(|| Value::from_safe_string(String::new())),
             sources => sources.unwrap_or_else(|| Value::from(Vec::<String>::new())),
-            // Only where something is drawn with it.
-            charts => !(report.runs.is_empty() && report.distributions.is_empty()),
+            policy => Value::from_safe_string(inline.policy()),
             words,
             names => data.names.clone(),
             packed => packed.into_iter().map(Value::from_safe_string).collect::<Vec<_>>(),
             data => Value::from_safe_string(script_json(&data)),
-            style => Value::from_safe_string(include_str!("../assets/report.css").to_owned()),
-            uplot_style => Value::from_safe_string(include_str!("../assets/vendor/uPlot.min.css").to_owned()),
-            uplot => Value::from_safe_string(include_str!("../assets/vendor/uPlot.iife.min.js").to_owned()),
+            styles => inline.styles.iter().map(safe).collect::<Vec<_>>(),
+            scripts => inline.scripts.iter().map(safe).collect::<Vec<_>>(),
+            charts,
             uplot_licence => include_str!("../assets/vendor/uPlot-LICENSE"),
-            scripts => Value::from_safe_string(scripts),
         },
     )
+}
+
+/// What runs on a page, and what it looks like: the text of each element, to the byte.
+struct Inline {
+    styles: Vec<String>,
+    scripts: Vec<String>,
+}
+
+impl Inline {
+    fn of(charts: bool) -> Inline {
+        let of_charts = |text: &str| charts.then(|| text.to_owned());
+        let own = format!("\n(() => {{\n\"use strict\";\n{}\n}})();\n", SCRIPTS.concat());
+        let own_style = include_str!("../assets/report.css").to_owned();
+        let uplot_style = of_charts(include_str!("../assets/vendor/uPlot.min.css"));
+        let uplot = of_charts(include_str!("../assets/vendor/uPlot.iife.min.js"));
+        let inline = Inline {
+            styles: uplot_style.into_iter().chain([own_style]).collect(),
+            scripts: uplot.into_iter().chain([own]).collect(),
+        };
+        debug_assert!(
+            inline.scripts.iter().all(|script| !script.contains("</script")),
+            "a script must not end itself"
+        );
+        inline
+    }
+
+    /// The policy of the page: these scripts run and these styles count, by their hashes; nothing is loaded or sent. A
+    /// foreign script, style attribute, base or form in it has no effect.
+    fn policy(&self) -> String {
+        let (scripts, styles) = (hashes(&self.scripts), hashes(&self.styles));
+        format!(
+            "default-src 'none'; script-src {scripts}; style-src {styles}; img-src data:; base-uri 'none'; \
+             form-action 'none'"
+        )
+    }
+}
+
+/// The hashes by which a policy allows these elements.
+fn hashes(texts: &[String]) -> String {
+    let hash = |text: &String| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+    texts.iter().map(hash).collect::<Vec<_>>().join(" ")
+}
+
+fn safe(text: &String) -> Value {
+    Value::from_safe_string(text.clone())
 }
 
 /// The labels, with a name for every task and every level that occurs, and every CPU.

@@ -287,3 +287,46 @@ fn a_broken_rule_is_not_called_a_bound() {
     let html = report.html();
     assert!(html.contains("RULE BROKEN") && !html.contains("BOUND BROKEN"));
 }
+
+/// The texts of the elements of this kind that a browser would run or apply; data has a type.
+fn inline<'a>(page: &'a str, element: &str) -> Vec<&'a str> {
+    let (open, close) = (format!("<{element}>"), format!("</{element}>"));
+    let texts = page.split(&open).skip(1);
+    texts.map(|rest| rest.split_once(&close).expect("it ends").0).collect()
+}
+
+#[test]
+fn a_page_runs_what_it_was_made_with_alone() {
+    use base64::Engine;
+    use sha2::Digest;
+    let mut tables = Report::new("Tables", labels(&NAUGHTY));
+    tables.lines.push(Line::new(Severity::Note, NAUGHTY[0]));
+    for (report, count) in [(naughty(), 2), (tables, 1)] {
+        let page = report.html();
+        assert_eq!(page, report.html());
+        let hashes = |element: &str| {
+            let texts = inline(&page, element);
+            assert_eq!(texts.len(), count, "{element}");
+            let hash = |text: &&str| {
+                let digest = sha2::Sha256::digest(text);
+                format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(digest))
+            };
+            texts.iter().map(hash).collect::<Vec<_>>().join(" ")
+        };
+        let (scripts, styles) = (hashes("script"), hashes("style"));
+        let policy = format!(
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {scripts}; \
+             style-src {styles}; img-src data:; base-uri 'none'; form-action 'none'\">"
+        );
+        assert_eq!(page.matches("Content-Security-Policy").count(), 1);
+        assert!(page.contains(&policy), "{policy}");
+        assert!(
+            page.find(&policy) < page.find("<style"),
+            "what comes before it is not bound by it"
+        );
+        assert!(!page.contains("unsafe-"), "all may run");
+        // A style attribute would have no effect.
+        let elements = page.split("<script").next().unwrap_or_default();
+        assert!(!elements.contains(" style=\""), "it would be refused");
+    }
+}

@@ -1,9 +1,12 @@
 // The story of a job, told from its trace: when it was released, where it ran, who preempted it.
 
-/** A tree of elements: texts stay texts, whatever they contain. */
+/** A tree of elements: texts stay texts, whatever they contain. The policy of the page refuses style attributes, and lets
+    scripts set styles. */
 function element(tag, attributes, ...children) {
   const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes ?? {})) node.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name === "style") node.style.cssText = value; else node.setAttribute(name, value);
+  }
   node.append(...children);
   return node;
 }

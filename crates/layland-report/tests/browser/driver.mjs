@@ -78,6 +78,8 @@ export async function open(file) {
   await send("Emulation.setDeviceMetricsOverride", { width: 1280, height: 900, deviceScaleFactor: 1, mobile: false });
   await send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "light" }] });
 
+  await send("Page.addScriptToEvaluateOnNewDocument", { source: `window.laylandViolations = [];
+    document.addEventListener("securitypolicyviolation", (event) => laylandViolations.push(event.effectiveDirective + " " + event.sample));` });
   const began = Date.now();
   await send("Page.navigate", { url: pathToFileURL(resolve(file)).href });
   const patience = Number(process.env.PATIENCE ?? 120000);
@@ -86,6 +88,33 @@ export async function open(file) {
     await new Promise((done) => setTimeout(done, 50));
   }
   return Date.now() - began;
+}
+
+/** What a foreign script, handler, style, base or form would do: nothing, by the policy of the page. Each is tried, and
+    the page says of each that it was refused. */
+async function intrude() {
+  const seen = await evaluate(`(async () => {
+    const refused = [], body = document.body, before = body.offsetHeight;
+    document.addEventListener("securitypolicyviolation", (event) => refused.push(event.effectiveDirective));
+    const add = (tag, attributes, text = "") => {
+      const node = document.createElement(tag);
+      for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+      node.textContent = text;
+      return body.appendChild(node);
+    };
+    add("script", {}, "window.laylandInjected = 1");
+    add("div", { onclick: "window.laylandInjected = 2" }).click();
+    add("style", {}, "body { display: none }");
+    body.setAttribute("style", "display: none");
+    add("base", { href: "https://example.invalid/" });
+    add("form", { action: "https://example.invalid/" }).submit();
+    await new Promise((done) => setTimeout(done, 50));
+    return { refused, injected: window.laylandInjected, hidden: getComputedStyle(body).display === "none",
+      base: document.baseURI === location.href, here: location.protocol }; })()`);
+  expect(seen.injected === undefined && !seen.hidden && seen.base && seen.here === "file:", "something foreign had an effect: " + JSON.stringify(seen));
+  for (const directive of ["script-src-elem", "script-src-attr", "style-src-elem", "style-src-attr", "base-uri", "form-action"]) {
+    expect(seen.refused.includes(directive), "not refused: " + directive + ", but " + seen.refused);
+  }
 }
 
 /** Runs a test to its end: prints what it measured as one line of JSON, and exits with 1 if something is wrong. */
@@ -98,6 +127,8 @@ export async function run(test) {
     expect(network.length === 0, "there are network requests: " + network.join(" "));
     expect(requests.filter((url) => url.startsWith("file:")).length === 1, "more than the report was read: " + requests.map((u) => u.slice(0, 80)).join(" "));
     expect(errors.length === 0, "there are errors: " + errors.join("; "));
+    expect((await evaluate("window.laylandViolations")).length === 0, "the page breaks its own policy: " + (await evaluate("window.laylandViolations.join()")));
+    await intrude();
   } catch (error) {
     wrong.push(String(error.stack));
   }
