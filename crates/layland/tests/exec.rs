@@ -151,6 +151,65 @@ fn priorities_follow_who_comes() {
 }
 
 #[test]
+fn programs_of_one_priority_share_one_of_the_kernel() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("layland-shared-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let set = |name: &str, priority: u32| {
+        let path = folder.join(format!("{name}.toml"));
+        let task = format!(
+            "priority = {priority}\nthread = \"main\"\nperiod = \"50ms\"\nwcet = \"2ms\"\n"
+        );
+        let set = format!("layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"{name}\"\n{task}");
+        fs::write(&path, set).unwrap();
+        path.display().to_string()
+    };
+    let mut running = Vec::new();
+    for (name, priority) in [("low", 7), ("left", 3), ("right", 3)] {
+        let path = set(name, priority);
+        let arguments =
+            ["exec", &path, "-p", "p-fp", "--cpus", "0", "--name", name, "--", "sleep", "30"];
+        running.push((name, started(&arguments)));
+    }
+    let found = || -> Vec<(String, i64, i64)> {
+        let of = |member: &serde_json::Value| {
+            let reserved = &member["reserved"][0];
+            let thread = reserved["thread"].as_i64().expect("it has a thread");
+            // What the kernel itself says, and what we say.
+            let chrt = Command::new("chrt").args(["-p", &thread.to_string()]).output().unwrap();
+            let said = text(&chrt.stdout);
+            assert!(said.contains("SCHED_FIFO"), "{said}");
+            let real = said.trim().rsplit(' ').next().and_then(|word| word.parse().ok());
+            let name = member["name"].as_str().expect("it has a name").to_owned();
+            (name, reserved["kernel"]["priority"].as_i64().unwrap(), real.expect("a priority"))
+        };
+        let mut found: Vec<_> = members().iter().map(of).collect();
+        found.sort();
+        found
+    };
+    let wanted = |all: &[(&str, i64)]| -> Vec<(String, i64, i64)> {
+        all.iter().map(|&(name, priority)| (name.to_owned(), priority, priority)).collect()
+    };
+    assert_eq!(found(), wanted(&[("left", 90), ("low", 89), ("right", 90)]));
+    // The level is there as long as one has it.
+    for (name, left) in [("left", &[("low", 89), ("right", 90)][..]), ("right", &[("low", 90)])] {
+        let index = running.iter().position(|(of, _)| *of == name).unwrap();
+        let (_, mut child) = running.remove(index);
+        signal(child.id(), "TERM");
+        child.wait().unwrap();
+        assert_eq!(found(), wanted(left));
+    }
+    let (_, mut low) = running.remove(0);
+    signal(low.id(), "TERM");
+    low.wait().unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    assert_clean();
+}
+
+#[test]
 fn new_threads_and_processes_are_followed() {
     let _alone = alone();
     if !can_reserve() {

@@ -102,6 +102,7 @@
 //! assert!(ask(&admitted, 2, task("video", 6, 10)).is_granted());
 //! ```
 
+mod beside;
 mod refusal;
 mod register;
 mod rules;
@@ -109,6 +110,7 @@ mod suggestions;
 #[cfg(test)]
 mod tests;
 
+pub use beside::{Kept, LeavesRoom, Leveled, Load, keeps_priorities, leaves_room};
 pub use refusal::{Refused, Shortfall, Suggestion};
 pub use register::{Admitted, Guarantee, Holding, How, Left, Overruns, Reservation};
 

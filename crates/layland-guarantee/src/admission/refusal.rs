@@ -57,6 +57,45 @@ pub enum Shortfall {
         /// How late it may be by what it is promised.
         allowed: Duration,
     },
+    /// The kernel stops real-time threads that use so much.
+    Throttled {
+        /// On these CPUs.
+        cpus: CpuSet,
+        /// Whose limit it is.
+        of: String,
+        /// Threads that nobody has admitted, and that use some of it.
+        with: Vec<String>,
+        /// What they may use in a window.
+        demand: Duration,
+        /// What they may have in it.
+        limit: Duration,
+        /// The length of the window.
+        window: Duration,
+    },
+    /// Ordinary threads get too little, so that the kernel's fair server acts.
+    FairServer {
+        /// On these CPUs.
+        cpus: CpuSet,
+        /// What real-time threads may use in a window.
+        demand: Duration,
+        /// What they may use in it, so that it does not act.
+        limit: Duration,
+        /// The length of the window.
+        window: Duration,
+        /// What the server takes when it acts.
+        server: Duration,
+        /// In each period of this length.
+        every: Duration,
+    },
+    /// A task may be late beside work that nobody has admitted.
+    Beside {
+        /// The task.
+        task: String,
+        /// How long a job may take by what it is promised.
+        allowed: Duration,
+        /// That work.
+        beside: Vec<String>,
+    },
     /// The policy refuses.
     Policy {
         /// The reason.
@@ -81,6 +120,9 @@ impl Shortfall {
             | Shortfall::NoDensityRule
             | Shortfall::Test { .. }
             | Shortfall::Bound { .. }
+            | Shortfall::Throttled { .. }
+            | Shortfall::FairServer { .. }
+            | Shortfall::Beside { .. }
             | Shortfall::Policy { .. }
             | Shortfall::Anew { .. } => None,
         }
@@ -132,6 +174,30 @@ impl fmt::Display for Shortfall {
             Shortfall::Bound { task, tardiness: Some(tardiness), allowed } => {
                 let late = Duration::from_ns(tardiness.ceil().unwrap_or(i64::MAX));
                 write!(f, "`{task}` may be {late} late, and is promised {allowed}")
+            }
+            Shortfall::Throttled { cpus, of, with, demand, limit, window } => {
+                f.write_str("real-time threads")?;
+                if !with.is_empty() {
+                    write!(f, ", with {},", with.join(" and "))?;
+                }
+                write!(
+                    f,
+                    " may use {demand:#} of {window:#} on {}, and the kernel stops them after {limit:#} ({of}): {:#} too \
+                     much",
+                    on(cpus),
+                    *demand - *limit
+                )
+            }
+            Shortfall::FairServer { cpus, demand, limit, window, server, every } => write!(
+                f,
+                "real-time threads may use {demand:#} of {window:#} on {}; above {limit:#} ordinary threads that wait \
+                 get {server:#} of every {every:#} (the kernel's fair server): {:#} too much",
+                on(cpus),
+                *demand - *limit
+            ),
+            Shortfall::Beside { task, allowed, beside } => {
+                let beside = beside.join(" and ");
+                write!(f, "`{task}` may take longer than {allowed:#} beside {beside}")
             }
             Shortfall::Policy { reason } => write!(f, "the policy refuses: {reason}"),
             Shortfall::Anew { reason } => {

@@ -39,6 +39,64 @@ pub fn foreign_deadline(members: &[Member]) -> Vec<(Thread, Reservation, Vec<usi
     found
 }
 
+/// A thread of `SCHED_FIFO` or `SCHED_RR` that no member has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rival {
+    /// The thread.
+    pub thread: Thread,
+    /// Its class.
+    pub class: &'static str,
+    /// Its priority.
+    pub priority: i32,
+    /// The CPUs that it may use.
+    pub cpus: Vec<usize>,
+}
+
+/// The threads of these classes that no member has, with a priority of at least `lowest`. But for those by which the
+/// kernel stops a CPU to move a thread: they work for some microseconds, on behalf of whoever asks for that.
+pub fn rivals(members: &[Member], lowest: i32) -> Vec<Rival> {
+    let known: Vec<i32> =
+        members.iter().flat_map(|member| &member.reserved).filter_map(|of| of.thread).collect();
+    let numbers = |process| processes::numbers_of_threads(process).map(move |of| (process, of));
+    let of = |(process, number): (processes::Process, i32)| {
+        let now = sys::attributes(Tid(number)).ok()?;
+        let class = match now.sched_policy as i32 {
+            libc::SCHED_FIFO => "SCHED_FIFO",
+            libc::SCHED_RR => "SCHED_RR",
+            _ => return None,
+        };
+        let priority = now.sched_priority.cast_signed();
+        if priority < lowest || known.contains(&number) {
+            return None;
+        }
+        let thread = processes::thread_of(process, number)?;
+        if thread.name.starts_with("migration/") && processes::is_of_kernel(number) {
+            return None;
+        }
+        let set = sys::affinity_of(thread.tid).ok()?;
+        let all = 0..rustix::thread::CpuSet::MAX_CPU;
+        let cpus = all.filter(|&cpu| set.is_set(cpu)).collect();
+        Some(Rival { thread, class, priority, cpus })
+    };
+    processes::all().flat_map(numbers).filter_map(of).collect()
+}
+
+/// Watches threads for so long: what each has used, and within which time. One that has ended has used nothing.
+pub fn watch(rivals: Vec<Rival>, length: Duration) -> Vec<(Rival, Duration, Duration)> {
+    let start = sys::monotonic_ns();
+    let used = |rival: &Rival| processes::processor_time(rival.thread.tid.0);
+    let before: Vec<Option<Duration>> = rivals.iter().map(used).collect();
+    sys::sleep_until(start + length.ns());
+    let within = |now: i64| Duration::from_ns(now - start);
+    let since = |(rival, before): (Rival, Option<Duration>)| {
+        let now = used(&rival).unwrap_or_default();
+        let used = (now - before.unwrap_or_default()).max(Duration::ZERO);
+        let within = within(sys::monotonic_ns());
+        (rival, used, within)
+    };
+    rivals.into_iter().zip(before).map(since).collect()
+}
+
 /// Gives a thread of class `SCHED_FIFO` another priority, as the order of all that are admitted asks for. A thread that
 /// has ended is none of our business any more.
 ///

@@ -25,10 +25,10 @@ mod signals;
 mod socket;
 
 pub use crate::kernel::sys::{Reservation, Tid, monotonic_ns};
-pub use foreign::{foreign_deadline, set_priority};
+pub use foreign::{Rival, foreign_deadline, rivals, set_priority, watch};
 pub use group::Group;
 pub use processes::{
-    Owner, Process, Thread, busy_times, descendants, processor_time, thread, threads_of,
+    Owner, Process, Thread, Waits, busy_times, descendants, processor_time, thread, threads_of,
 };
 pub use program::{Ambient, Ended, Program};
 pub use reserve::{

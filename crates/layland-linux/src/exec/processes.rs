@@ -159,6 +159,46 @@ pub fn processor_time(thread: i32) -> Option<Duration> {
     Some(Duration::from_ns(ns))
 }
 
+/// How a thread has got the processor so far, in the kernel's account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// For how long it ran.
+    pub ran: Duration,
+    /// For how long it was ready and did not run.
+    pub waited: Duration,
+    /// How often it began to run.
+    pub times: i64,
+}
+
+impl Waits {
+    /// Those of a thread; `None` if there is no such thread.
+    pub fn of(thread: Tid) -> Option<Waits> {
+        Waits::read(&fs::read_to_string(format!("/proc/{}/schedstat", thread.0)).ok()?)
+    }
+
+    fn read(text: &str) -> Option<Waits> {
+        let mut numbers = text.split_ascii_whitespace().map(|word| word.parse().ok());
+        let (ran, waited, times) = (numbers.next()??, numbers.next()??, numbers.next()??);
+        let (ran, waited) = (Duration::from_ns(ran), Duration::from_ns(waited));
+        Some(Waits { ran, waited, times })
+    }
+}
+
+/// Whether a thread sleeps now, as far as that can be said of now.
+pub(super) fn is_asleep(thread: Tid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", thread.0)).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('S'))
+}
+
+/// Whether a thread is one of the kernel.
+pub(super) fn is_of_kernel(thread: i32) -> bool {
+    const PF_KTHREAD: u64 = 0x0020_0000;
+    let stat = fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
+    // State, parent, group, session, terminal, its group, flags: the name before may have anything in it.
+    let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(6));
+    flags.and_then(|flags| flags.parse::<u64>().ok()).is_some_and(|flags| flags & PF_KTHREAD != 0)
+}
+
 /// For how long each CPU has been busy since the start of the machine, in steps of 10 ms.
 pub fn busy_times() -> Vec<(usize, Duration)> {
     busy_times_in(&fs::read_to_string("/proc/stat").unwrap_or_default())
@@ -200,6 +240,23 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(processor_time(i32::MAX), None);
+        assert!(!is_of_kernel(own));
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_its_processor_is_told_from_one_that_sleeps() {
+        let (ran, waited) = (Duration::from_ns(423_622_143), Duration::from_ns(4_335_892));
+        let read = Waits::read("423622143 4335892 144\n");
+        assert_eq!(read, Some(Waits { ran, waited, times: 144 }));
+        assert_eq!(Waits::read("0 0\n"), None);
+        assert!(Waits::of(Tid::own()).is_some() && Waits::of(Tid(i32::MAX)).is_none());
+        assert!(!is_asleep(Tid::own()));
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        while !is_asleep(Tid(child.id() as i32)) {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

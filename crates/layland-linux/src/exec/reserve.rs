@@ -2,7 +2,7 @@
 //!
 //! Long because what is given and how it is taken back belong together.
 
-use super::processes::{Process, Thread};
+use super::processes::{Process, Thread, is_asleep};
 use crate::kernel::sys::{self, Reservation, Tid};
 use crate::kernel::tracefs::{Instance, TracefsError};
 use crate::machine::admitted::{Admitting, Holder, Member, Membership, Reserved, holder_of};
@@ -253,6 +253,19 @@ struct Held {
     index: usize,
     /// The class that it gets when it has run in its partition.
     later: Option<Class>,
+    /// What it has reserved, if it has.
+    reservation: Option<Reservation>,
+    /// How its reservation is set anew, if it is.
+    anew: Option<Anew>,
+}
+
+/// How a reservation begins anew: see [`Reserving::begin_anew`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Anew {
+    /// It is to be given up for a while, when its thread sleeps.
+    Leave,
+    /// It comes back when its thread sleeps, and this instant is past.
+    Return(i64),
 }
 
 /// Threads with reservations. Dropping it gives them back what they were.
@@ -438,7 +451,11 @@ impl Reserving {
         match given {
             Ok(given) => {
                 let later = given.is_none().then_some(class);
-                let held = Held { thread: thread.clone(), index, later };
+                let reservation = match class {
+                    Class::Deadline(reservation) => Some(reservation),
+                    Class::Fifo(_) | Class::Ext => None,
+                };
+                let held = Held { thread: thread.clone(), index, later, reservation, anew: None };
                 self.held.insert(tid.0, held);
                 Ok(given)
             }
@@ -481,6 +498,68 @@ impl Reserving {
             }
         }
         Ok(settled)
+    }
+
+    /// Lets the reservation of a thread begin anew, in phase with its wake-ups: whether that is about to be done.
+    ///
+    /// The kernel throttles a thread that wakes up between its deadline and the end of its period, to the end of that
+    /// period. So a reservation whose deadline comes earlier than its period, and that begins in the middle of a job,
+    /// has a wrong phase for ever. What the kernel remembers of it is past when the thread has had another class for a
+    /// period; then the next wake-up begins a period. Both are done while the thread sleeps.
+    pub fn begin_anew(&mut self, thread: &Thread) -> bool {
+        let held = self.held.get_mut(&thread.tid.0).filter(|held| held.thread == *thread);
+        let Some(held) = held.filter(|held| held.later.is_none()) else { return false };
+        let is_short = |of: &Reservation| of.deadline < of.period;
+        if held.reservation.as_ref().is_some_and(is_short) && held.anew.is_none() {
+            held.anew = Some(Anew::Leave);
+        }
+        held.anew.is_some()
+    }
+
+    /// Goes on with what [begins anew](Self::begin_anew); to be called often. Says which threads have their reservation
+    /// again.
+    ///
+    /// # Errors
+    /// If the kernel refuses what it had granted before. The thread is ordinary then.
+    pub fn continue_anew(&mut self) -> Result<Vec<Thread>, (Thread, ReservingError)> {
+        let mut back = Vec::new();
+        for held in self.held.values_mut() {
+            let (Some(step), Some(reservation)) = (held.anew, held.reservation) else { continue };
+            let tid = held.thread.tid;
+            if !held.thread.is_alive() || !is_asleep(tid) {
+                continue;
+            }
+            let now = sys::monotonic_ns();
+            let done = match step {
+                Anew::Leave => {
+                    held.anew = Some(Anew::Return(now + 2 * reservation.period.ns()));
+                    sys::empty_reservation(tid).and_then(|()| sys::set_ordinary(tid))
+                }
+                Anew::Return(from) if now < from => continue,
+                Anew::Return(_) => {
+                    held.anew = None;
+                    back.push(held.thread.clone());
+                    set_deadline(tid, reservation)
+                }
+            };
+            if let Err(error) = done {
+                let (thread, what) = (held.thread.clone(), "SCHED_DEADLINE");
+                held.anew = None;
+                return Err((thread, ReservingError::Thread { thread: tid.0, what, error }));
+            }
+        }
+        Ok(back)
+    }
+
+    /// Whether the reservation of a thread begins anew just now.
+    pub fn begins_anew(&self, thread: &Thread) -> bool {
+        self.held.get(&thread.tid.0).is_some_and(|held| held.anew.is_some())
+    }
+
+    /// The threads that wait for their class, by the position of their reservations.
+    pub fn waiting(&self) -> Vec<(usize, Thread)> {
+        let waiting = self.held.values().filter(|held| held.later.is_some());
+        waiting.map(|held| (held.index, held.thread.clone())).collect()
     }
 
     /// Whether a thread waits for its class.

@@ -48,6 +48,9 @@ pub struct Member {
     pub is_partition: bool,
     /// What it has reserved.
     pub reserved: Vec<Reserved>,
+    /// Why what was promised to it no longer holds: nothing if it does.
+    #[serde(default)]
+    pub withdrawn: Vec<String>,
 }
 
 /// A reservation that was admitted.
@@ -234,6 +237,7 @@ impl Register {
                 cpus: Vec::new(),
                 is_partition: false,
                 reserved: Vec::new(),
+                withdrawn: Vec::new(),
             });
             found.push((id, member));
         }

@@ -37,6 +37,15 @@ impl Throttling {
         Throttling::of(&release, runtime.zip(period), group.is_some(), fair)
     }
 
+    /// What the control groups of a process keep from its real-time threads, each with the file that says so: of its
+    /// own group and of all above it. Only kernels with `RT_GROUP_SCHED` have such files, and only in version 1.
+    pub fn of_groups(process: i32) -> Vec<(String, Throttling)> {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        of_groups(&read("/proc/self/mounts"), &read(&format!("/proc/{process}/cgroup")), |path| {
+            fs::read_to_string(path).ok()?.trim().parse().ok()
+        })
+    }
+
     /// The same for a kernel of this release, with these settings: microseconds, and nanoseconds of the fair
     /// server in every second.
     fn of(
@@ -85,6 +94,43 @@ impl std::fmt::Display for Throttling {
             )
         } else {
             write!(f, "the kernel's real-time throttling, {runtime} of every {period}")
+        }
+    }
+}
+
+/// See [`Throttling::of_groups`].
+fn of_groups(
+    mounts: &str,
+    groups: &str,
+    number: impl Fn(&str) -> Option<i64>,
+) -> Vec<(String, Throttling)> {
+    let has_cpu = |list: &str| list.split(',').any(|name| name == "cpu");
+    let place = mounts.lines().find_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        let (path, kind, options) = (fields.next()?, fields.next()?, fields.next()?);
+        (kind == "cgroup" && has_cpu(options)).then_some(path)
+    });
+    let own = groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        has_cpu(controllers).then_some(path)
+    });
+    let (Some(place), Some(own)) = (place, own) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut group = own.trim_end_matches('/');
+    loop {
+        let file = format!("{place}{group}/cpu.rt_runtime_us");
+        let period = number(&format!("{place}{group}/cpu.rt_period_us"));
+        // Without a limit it says -1.
+        if let (Some(runtime @ 0..), Some(period)) = (number(&file), period) {
+            let (runtime, period) = (Duration::from_us(runtime), Duration::from_us(period));
+            if runtime < period {
+                found.push((file, Throttling { runtime, period, is_fair_server: false }));
+            }
+        }
+        match group.rsplit_once('/') {
+            Some((above, _)) => group = above,
+            None => return found,
         }
     }
 }
@@ -201,6 +247,31 @@ mod tests {
         assert_eq!(of("6.18.44-fc", usual, true, Some(0)), [(50, false)]);
         assert_eq!(of("7.2.13-rt", Some((1_000_000, 1_000_000)), true, Some(0)), []);
         assert_eq!(of("6.1.0", Some((-1, 1_000_000)), false, None), []);
+    }
+
+    #[test]
+    fn a_group_has_its_own_limit_and_those_above_it() {
+        let mounts =
+            "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n";
+        let groups = "9:name=systemd:/a\n2:cpu,cpuacct:/robot/arm\n0::/\n";
+        let number = |path: &str| {
+            let own = path.strip_prefix("/sys/fs/cgroup/cpu,cpuacct")?;
+            match own {
+                "/robot/arm/cpu.rt_runtime_us" => Some(300_000),
+                "/robot/cpu.rt_runtime_us" => Some(-1),
+                "/cpu.rt_runtime_us" => Some(950_000),
+                _ => own.ends_with("cpu.rt_period_us").then_some(1_000_000),
+            }
+        };
+        let of = |groups| -> Vec<(String, i64)> {
+            let found = of_groups(mounts, groups, number).into_iter();
+            found.map(|(file, limit)| (file, limit.runtime.ns() / 1_000_000)).collect()
+        };
+        let root = ("/sys/fs/cgroup/cpu,cpuacct/cpu.rt_runtime_us".to_owned(), 950);
+        let arm = ("/sys/fs/cgroup/cpu,cpuacct/robot/arm/cpu.rt_runtime_us".to_owned(), 300);
+        assert_eq!(of(groups), [arm, root.clone()]);
+        assert_eq!(of("2:cpu,cpuacct:/\n"), [root]);
+        assert_eq!(of("0::/user.slice\n"), []);
     }
 
     fn system() -> (System, ScheduleRule) {

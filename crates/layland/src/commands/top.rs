@@ -254,8 +254,17 @@ fn picture(args: &TopArgs, did: &[Did<'_>], before: &Look, now: &Look) -> String
         "late",
         "throttled",
     ];
-    text + &table::plain(headings, rows, style)
-        + "\n(response times are inferred: from wake-up to sleep)"
+    text += &table::plain(headings, rows, style);
+    text += "\n(response times are inferred: from wake-up to sleep)";
+    // A member stands once for each of its reservations.
+    let mut members: Vec<&Member> = did.iter().map(|did| did.member).collect();
+    members.dedup_by_key(|member| member.pid);
+    for member in members {
+        for reason in &member.withdrawn {
+            text += &format!("\nwhat was promised to {} no longer holds: {reason}", member.name);
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -281,6 +290,7 @@ mod tests {
             policy: "dl".to_owned(),
             cpus: vec![0],
             is_partition: false,
+            withdrawn: Vec::new(),
             reserved: vec![reserved],
         };
         let look = |at_ns, used| Look {

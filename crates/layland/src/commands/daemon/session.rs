@@ -175,8 +175,10 @@ impl<'a> Desk<'a> {
             policy,
             cpus: Some(&self.cpus),
             owner: &owner,
+            meant: &[],
         };
-        let granted = book.admit(&terms, &members, &admitting.runs(), reservation);
+        let strangers = book.strangers(&terms, &members, 1);
+        let granted = book.admit(&strangers, &terms, &members, &admitting.runs(), reservation);
         let Granted { cpus, decided_by, .. } = granted.map_err(|refused| match refused {
             NotGranted::Refused(refused) => {
                 explain(&reservation.name, &terms, reservation, &refused)
@@ -221,6 +223,7 @@ impl<'a> Desk<'a> {
                     policy: format!("{} (ext)", policy.name()),
                     cpus: hosts,
                     is_partition: false,
+                    withdrawn: Vec::new(),
                     reserved: vec![reserved],
                 };
                 session.reserving.enter(&admitting, member).map(|()| 0).map_err(Failure::from)

@@ -35,7 +35,7 @@ would fit. Needs CAP_SYS_NICE, and root for --cpus and p-edf (cpusets). As a ser
 AmbientCapabilities=CAP_SYS_NICE. The guarantee is about time: that a thread gets its runtime before each deadline.
 Whether that is enough for its work is for you to know; `layland trace infer` shows what it used.
 Exits with the code of the program (128 and the signal if it was killed), 126 if it cannot be executed, 127 if it
-is not found; with 1 if it is not admitted, and 5 if the system refuses.";
+is not found; with 1 if it is not admitted, or if a promise did not hold (--strict), and 5 if the system refuses.";
 
 #[derive(Args)]
 pub(crate) struct ExecArgs {
@@ -104,6 +104,10 @@ pub(crate) struct ExecArgs {
     #[arg(short, long, visible_alias = "report", value_name = "FILE")]
     #[arg(conflicts_with_all = ["list", "leave", "dry_run"])]
     pub output: Vec<PathBuf>,
+    /// Exit with 1 if what was promised did not hold: a thread of somebody else or a limit of the kernel came after the
+    /// admission, somebody gave a thread another class, or no thread had what was reserved
+    #[arg(long, conflicts_with_all = ["list", "leave", "dry_run"])]
+    pub strict: bool,
     /// Say nothing unless something is refused
     #[arg(short, long)]
     pub quiet: bool,

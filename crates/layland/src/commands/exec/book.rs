@@ -8,15 +8,16 @@
 //! Long because the document, its regions and what is asked of them belong together.
 
 use super::args::{Engine, Policy};
-use super::foreign::{Foreign, take_part};
+use super::foreign::take_part;
+use super::strangers::{HIGHEST, Strangers};
 use crate::ui::exit::Failure;
 use layland_guarantee::Effort;
 use layland_guarantee::admission::{
-    Admission, AdmissionError, AdmitOptions, Admitted, Ask, Guarantee, Holding, How, Left, Refused,
-    Reservation, admit,
+    Admission, AdmissionError, AdmitOptions, Admitted, Ask, Grant, Guarantee, Holding, How, Kept,
+    LeavesRoom, Left, Refused, Reservation, Shortfall, Suggest, Suggestion, admit,
 };
-use layland_linux::exec::{Limits, foreign_deadline, set_priority};
-use layland_linux::{Admitting, Member};
+use layland_linux::exec::{Limits, Tid, set_priority};
+use layland_linux::{Admitting, Member, Throttling};
 use layland_model::{CpuId, CpuSet, Duration, Index, Platform, Rate, Service, Time, counted};
 use layland_policy::Registry;
 use serde::{Deserialize, Serialize};
@@ -131,13 +132,28 @@ pub(crate) struct Machine {
     /// The CPUs that are online.
     pub(crate) online: CpuSet,
     pub(crate) limits: Limits,
+    /// What it keeps from real-time threads.
+    pub(crate) kept: Vec<Kept>,
 }
 
 impl Machine {
+    /// With the limits of the control groups of this process.
     pub(crate) fn read() -> Machine {
+        Machine::of(i32::try_from(std::process::id()).unwrap_or(i32::MAX))
+    }
+
+    /// With the limits of the control groups of a process.
+    pub(crate) fn of(process: i32) -> Machine {
         let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
         let online = text.trim().parse().unwrap_or_else(|_| CpuSet::first(1));
-        Machine { online, limits: Limits::read() }
+        let of_machine = Throttling::of_machine().into_iter();
+        let of_machine = of_machine.map(|one| ("sched_rt_runtime_us".to_owned(), one));
+        let all = of_machine.chain(Throttling::of_groups(process));
+        let kept = all.map(|(of, one)| match one.is_fair_server {
+            true => Kept::FairServer { runtime: one.gap(), period: one.period },
+            false => Kept::Throttling { of, runtime: one.runtime, period: one.period },
+        });
+        Machine { online, limits: Limits::read(), kept: kept.collect() }
     }
 }
 
@@ -151,6 +167,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) cpus: Option<&'a CpuSet>,
     /// What layland is asked by, for help.
     pub(crate) owner: &'a str,
+    /// Threads that run, and are to have what is asked for: what they are now does not count.
+    pub(crate) meant: &'a [Tid],
 }
 
 impl Terms<'_> {
@@ -172,6 +190,7 @@ pub(crate) fn spec_of(policy: Policy) -> &'static str {
 }
 
 /// The clusters of the CPUs of a region, and the policy on them.
+#[derive(Clone)]
 struct Way {
     clusters: Vec<CpuSet>,
     spec: String,
@@ -183,6 +202,16 @@ pub(crate) struct Granted {
     pub(crate) is_partition: bool,
     /// The test that decided.
     pub(crate) decided_by: Option<&'static str>,
+    /// What the promise rests on besides: threads of others, and ordinary threads that must not wait for too long.
+    pub(crate) beside: Vec<String>,
+}
+
+/// A newcomer that may be let in.
+struct Entering {
+    grant: Box<Grant>,
+    /// Under which names threads that nobody has admitted are in it.
+    foreign: Vec<String>,
+    room: LeavesRoom,
 }
 
 /// Why nobody is let in.
@@ -246,24 +275,27 @@ impl Book {
         self.regions.retain(Region::is_held);
     }
 
-    /// Lets a newcomer in, if everybody keeps its guarantee.
-    pub(crate) fn admit(
-        &mut self,
-        terms: &Terms<'_>,
-        members: &[Member],
-        runs: &[layland_linux::Run],
-        reservation: &Reservation,
-    ) -> Result<Granted, NotGranted> {
-        let foreign = match terms.policy.has_budgets() {
-            true => foreign_deadline(members),
-            false => Vec::new(),
+    /// What else may come before the threads of a policy, with so many newcomers. Where there are threads of which only
+    /// their use is known, that takes a second.
+    pub(crate) fn strangers(&self, terms: &Terms<'_>, members: &[Member], new: usize) -> Strangers {
+        let name = terms.region();
+        let held = self.regions.iter().filter(|region| region.policy == name);
+        let count = new + held.map(|region| region.held.len()).sum::<usize>();
+        let kept = match terms.engine {
+            Engine::Kernel => &terms.machine.kept[..],
+            // Threads of sched_ext come after ordinary ones.
+            Engine::Ext => &[],
         };
-        self.admit_beside(&foreign, terms, members, runs, reservation)
+        let mut found = Strangers::look(terms.policy, members, kept, count);
+        found.deadline.retain(|(thread, ..)| !terms.meant.contains(&thread.tid));
+        found.rivals.retain(|watched| !terms.meant.contains(&watched.rival.thread.tid));
+        found
     }
 
-    fn admit_beside(
+    /// Lets a newcomer in, if everybody keeps its guarantee beside these.
+    pub(crate) fn admit(
         &mut self,
-        foreign: &[Foreign],
+        strangers: &Strangers,
         terms: &Terms<'_>,
         members: &[Member],
         runs: &[layland_linux::Run],
@@ -284,41 +316,22 @@ impl Book {
         }
         let index = self.region(terms, members, runs)?;
         let free = self.free(index, terms, runs);
-        let region = &mut self.regions[index];
-        let options = AdmitOptions { effort: Effort::Quick, ..AdmitOptions::default() };
+        let region = &self.regions[index];
         let mut asked = reservation.clone();
         asked.rank = region.next_id as i64;
         if terms.policy == Policy::Dl && terms.engine == Engine::Kernel {
             // The whole region is its place.
             asked.cpus = None;
         }
-        let mut first = None;
-        let mut granted = None;
-        for way in region.ways(terms, &free, reservation) {
-            let mut admitted = region.admitted(terms, way);
-            let answer = match take_part(&mut admitted, terms.engine, foreign, &asked) {
-                Err(refused) => Err(refused.into()),
-                Ok(names) => {
-                    match admit(terms.registry, &admitted, now(), &Ask::Enter(&asked), &options) {
-                        Ok(Admission::Granted(grant)) => Ok((grant, names)),
-                        Ok(Admission::Refused(refused)) => Err(NotGranted::Refused(refused)),
-                        Err(error) => Err(failure(&error).into()),
-                    }
-                }
-            };
-            match answer {
-                Ok(answer) => {
-                    granted = Some(answer);
-                    break;
-                }
-                Err(refused) => drop(first.get_or_insert(refused)),
+        let entering = region.enter(strangers, terms, &free, &asked, Suggest::WhatFits);
+        let entering = match entering {
+            Ok(entering) => entering,
+            Err(refused) => {
+                self.regions.retain(Region::is_held);
+                return Err(refused);
             }
-        }
-        let Some((grant, names)) = granted else {
-            self.regions.retain(Region::is_held);
-            let nothing = || Failure::refused("nothing was granted").into();
-            return Err(first.unwrap_or_else(nothing));
         };
+        let Entering { grant, foreign: names, room } = entering;
         let Some(holding) = grant.holding else {
             return Err(Failure::refused("nothing was granted").into());
         };
@@ -336,8 +349,57 @@ impl Book {
             | Policy::Apedf
             | Policy::A2pedf => false,
         };
-        region.take(&grant.after, &names, &holding, terms.owner);
-        Ok(Granted { cpus: holding.cpus, is_partition, decided_by: grant.decided_by })
+        let mut beside = strangers.names(&holding.cpus);
+        if room == LeavesRoom::OnEachAlone {
+            beside.push("ordinary threads that never wait long for a CPU".to_owned());
+        }
+        self.regions[index].take(&grant.after, &names, &holding, terms.owner);
+        Ok(Granted { cpus: holding.cpus, is_partition, decided_by: grant.decided_by, beside })
+    }
+
+    /// Whether those of a region keep their guarantees beside what there is now.
+    ///
+    /// # Errors
+    /// What is missing, for a person.
+    pub(crate) fn still_keeps(
+        &self,
+        strangers: &Strangers,
+        terms: &Terms<'_>,
+    ) -> Result<(), String> {
+        let name = terms.region();
+        for region in self.regions.iter().filter(|region| region.policy == name) {
+            let cpus = region.cpus();
+            let held: Vec<Holding> = region.held.iter().map(Entry::holding).collect();
+            if !terms.policy.has_budgets() {
+                for cpu in cpus.iter() {
+                    let kept = strangers.keep(terms.policy, &held, &CpuSet::single(cpu));
+                    kept.map_err(|missing| missing.to_string())?;
+                }
+                continue;
+            }
+            let Some(first) = held.first() else { continue };
+            for way in region.ways(terms, &cpus, &first.task) {
+                let mut admitted = region.admitted(terms, way);
+                let taken =
+                    take_part(&mut admitted, terms.engine, &strangers.deadline, &first.task);
+                if taken.is_err() {
+                    continue;
+                }
+                let options = AdmitOptions { suggest: Suggest::Nothing, ..options() };
+                let nothing = CpuSet::new();
+                let asked = admit(terms.registry, &admitted, now(), &Ask::Lose(&nothing), &options);
+                match asked {
+                    Ok(Admission::Granted(_)) => {}
+                    Ok(Admission::Refused(refused)) => return Err(refused.to_string()),
+                    Err(error) => return Err(error.to_string()),
+                }
+                for place in places(&admitted.holdings) {
+                    let kept = strangers.keep(terms.policy, &admitted.holdings, &place);
+                    kept.map_err(|missing| missing.to_string())?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The region of a newcomer, which is made if it is not there.
@@ -408,7 +470,6 @@ impl Book {
     /// first; tasks that were given one priority share one. Above the ordinary threads, below those that look after
     /// them.
     pub(crate) fn priority(&self, owner: &str, name: &str) -> Option<i32> {
-        const HIGHEST: i32 = 90;
         let is_it =
             |entry: &&Entry| entry.owner == owner && entry.name == name && entry.left.is_none();
         let region =
@@ -486,7 +547,95 @@ impl Book {
     }
 }
 
+/// The sets of CPUs that are used.
+fn places(held: &[Holding]) -> Vec<CpuSet> {
+    let mut places: Vec<CpuSet> = Vec::new();
+    for holding in held.iter().filter(|holding| !places.contains(&holding.cpus)).collect::<Vec<_>>()
+    {
+        if !places.contains(&holding.cpus) {
+            places.push(holding.cpus.clone());
+        }
+    }
+    places
+}
+
+fn options() -> AdmitOptions {
+    AdmitOptions { effort: Effort::Quick, ..AdmitOptions::default() }
+}
+
 impl Region {
+    /// Lets a newcomer in where everybody keeps its guarantee, beside what else may have those CPUs.
+    fn enter(
+        &self,
+        strangers: &Strangers,
+        terms: &Terms<'_>,
+        free: &CpuSet,
+        asked: &Reservation,
+        suggest: Suggest,
+    ) -> Result<Entering, NotGranted> {
+        let options = AdmitOptions { suggest, ..options() };
+        let mut first = None;
+        let mut missing: Option<Shortfall> = None;
+        for way in self.ways(terms, free, asked) {
+            let mut asked = asked.clone();
+            loop {
+                let mut admitted = self.admitted(terms, way.clone());
+                let foreign = match terms.policy.has_budgets() {
+                    true => take_part(&mut admitted, terms.engine, &strangers.deadline, &asked),
+                    false => Ok(Vec::new()),
+                };
+                let answer = foreign.map_err(NotGranted::from).and_then(|foreign| {
+                    match admit(terms.registry, &admitted, now(), &Ask::Enter(&asked), &options) {
+                        Ok(Admission::Granted(grant)) => Ok((grant, foreign)),
+                        Ok(Admission::Refused(refused)) => Err(NotGranted::Refused(refused)),
+                        Err(error) => Err(failure(&error).into()),
+                    }
+                });
+                let (grant, foreign) = match answer {
+                    Ok(found) => found,
+                    Err(refused) => {
+                        first.get_or_insert(refused);
+                        break;
+                    }
+                };
+                let Some(holding) = &grant.holding else { break };
+                let cpus = holding.cpus.clone();
+                match strangers.keep(terms.policy, &grant.after.holdings, &cpus) {
+                    Ok(room) => return Ok(Entering { grant, foreign, room }),
+                    Err(shortfall) => drop(missing.get_or_insert(shortfall)),
+                }
+                // Another CPU may do.
+                let own = asked.cpus.as_ref().unwrap_or(free).intersection(free);
+                let left = own.difference(&cpus);
+                if left.is_empty() || terms.policy == Policy::Dl {
+                    break;
+                }
+                asked.cpus = Some(left);
+            }
+        }
+        let Some(shortfall) = missing else {
+            let nothing = || Failure::refused("nothing was granted").into();
+            return Err(first.unwrap_or_else(nothing));
+        };
+        let mut refused =
+            Refused { shortfalls: vec![shortfall], suggestions: Vec::new(), leaving: Vec::new() };
+        if suggest == Suggest::WhatFits {
+            let fits = |us: i64| {
+                let smaller = Reservation { runtime: Service::from_us(us), ..asked.clone() };
+                self.enter(strangers, terms, free, &smaller, Suggest::Nothing).is_ok()
+            };
+            let (mut low, mut high) = (0, (asked.runtime.ns() + 999) / 1000);
+            while high - low > 1 {
+                let middle = low + (high - low) / 2;
+                if fits(middle) { low = middle } else { high = middle }
+            }
+            if low > 0 {
+                refused.suggestions.push(Suggestion::Runtime(Service::from_us(low)));
+            }
+        }
+        Err(NotGranted::Refused(refused))
+    }
+
     /// In which ways a newcomer may be let in, in the order in which they are tried.
     fn ways(&self, terms: &Terms<'_>, free: &CpuSet, newcomer: &Reservation) -> Vec<Way> {
         let limit = Rate::new(terms.machine.limits.limit_thousandths, 1000);
@@ -571,6 +720,7 @@ pub(crate) fn explain(
     for shortfall in refused.shortfalls.iter().take(2) {
         message += &format!("\n  {shortfall}");
     }
+    let way_out = refused.shortfalls.first().and_then(way_out);
     let mut help: Vec<String> = refused.suggestions.iter().map(ToString::to_string).collect();
     if !refused.leaving.is_empty() {
         help.push(format!(
@@ -578,12 +728,28 @@ pub(crate) fn explain(
             counted(refused.leaving.len(), "program")
         ));
     }
+    help.extend(way_out.map(str::to_owned));
     let failure = Failure::no(message);
     if help.is_empty() { failure } else { failure.help(help.join("; ")) }
 }
 
+/// What to do where the machine is in the way.
+fn way_out(missing: &Shortfall) -> Option<&'static str> {
+    match missing {
+        Shortfall::Throttled { .. } => Some("the limit is root's to raise"),
+        Shortfall::FairServer { .. } => Some(
+            "as root, echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each CPU lets ordinary threads wait",
+        ),
+        Shortfall::Beside { .. } => Some(
+            "--policy p-edf comes before SCHED_FIFO; or end those threads, or give them lower priorities",
+        ),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::foreign::Foreign;
     use super::*;
     use crate::ui::exit::Exit;
     use layland_linux::exec::Process;
@@ -601,7 +767,8 @@ mod tests {
         on: Option<&str>,
     ) -> Result<String, String> {
         let registry = Registry::standard();
-        let machine = Machine { online: CpuSet::first(4), limits: Limits::read() };
+        let (online, limits) = (CpuSet::first(4), Limits::read());
+        let machine = Machine { online, limits, kept: Vec::new() };
         let all = cpus("1-3");
         let terms = Terms {
             registry: &registry,
@@ -610,11 +777,13 @@ mod tests {
             policy: Policy::DlSp,
             cpus: Some(&all),
             owner: "1",
+            meant: &[],
         };
         let (runtime, period) = (Service::from_ms(runtime), Duration::from_ms(period));
         let mut reservation = Reservation::implicit(name, runtime, period);
         reservation.cpus = on.map(cpus);
-        match book.admit_beside(foreign, &terms, &[], &[], &reservation) {
+        let strangers = Strangers { deadline: foreign.to_vec(), ..Strangers::default() };
+        match book.admit(&strangers, &terms, &[], &[], &reservation) {
             Ok(granted) => Ok(granted.cpus.to_string()),
             Err(NotGranted::Refused(refused)) => Err(refused.shortfalls[0].to_string()),
             Err(NotGranted::Failure(failure)) => {

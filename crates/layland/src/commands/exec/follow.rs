@@ -8,7 +8,9 @@ use super::args::{Engine, ExecArgs, Policy};
 use super::book::{Book, Granted, Machine, NotGranted, Terms, explain};
 use super::groups::Groups;
 use super::list;
+use super::promise::Promise;
 use super::seen::{About, Seen};
+use super::strangers::Strangers;
 use super::watch::{LATER_MS, SOON_MS, watch};
 use super::wishes::{self, Sight, Wish};
 use super::work::Work;
@@ -17,7 +19,7 @@ use crate::ui::table::{self, Style};
 use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
 use layland_linux::exec::{
-    Class, Given, Place, Process, Program, Reserving, ReservingError, Signal, Signals, Thread,
+    Class, Given, Place, Process, Program, Reserving, ReservingError, Signal, Signals, Thread, Tid,
     can_have, descendants, has_no_holder, thread, threads_of,
 };
 use layland_linux::{Admitting, Member, Reserved, Rules};
@@ -39,6 +41,8 @@ struct Slot {
     cpus: CpuSet,
     is_partition: bool,
     has_thread: bool,
+    /// Whether it ever had one.
+    was_given: bool,
 }
 
 struct Follower<'a> {
@@ -53,8 +57,13 @@ struct Follower<'a> {
     reserving: Reserving,
     /// Threads that are meant, and get nothing: each is told once.
     refused: BTreeSet<(i32, u64)>,
-    /// What is admitted, and not told yet.
-    unsaid: Vec<String>,
+    /// What is admitted, by slot, and not told yet.
+    unsaid: Vec<(usize, String)>,
+    /// Threads that wait for their class, of which that was said.
+    waiting: BTreeSet<i32>,
+    promise: Promise,
+    /// Threads that run, and that are meant.
+    meant: Vec<Tid>,
     /// Which threads use the processor time; `None` where all that are to have a reservation are named.
     work: Option<Work>,
     /// Why the only thread that is meant gets nothing.
@@ -74,7 +83,7 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
     let mut follower = Follower {
         registry,
         args,
-        machine: Machine::read(),
+        machine: args.pid.map_or_else(Machine::read, Machine::of),
         wishes,
         name: String::new(),
         what,
@@ -82,6 +91,9 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
         reserving,
         refused: BTreeSet::new(),
         unsaid: Vec::new(),
+        waiting: BTreeSet::new(),
+        promise: Promise::new(),
+        meant: Vec::new(),
         work: Work::of(args),
         refused_for_good: None,
         has_left: false,
@@ -103,6 +115,7 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
     if let Some(seen) = &mut seen {
         seen.end();
     }
+    let broken = follower.end_of_promise();
     let left = follower.leave();
     let exit = ended?;
     for failed in left {
@@ -111,7 +124,11 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
     if let Some(seen) = seen {
         seen.write(&follower.about())?;
     }
-    Ok(exit)
+    Ok(match exit {
+        // A program that has failed says so itself.
+        Exit::Yes | Exit::OfProgram(0) if args.strict && broken => Exit::No,
+        exit => exit,
+    })
 }
 
 /// What is asked for, and the control groups that are named, if the arguments say what is to run.
@@ -161,6 +178,7 @@ impl Follower<'_> {
             policy: self.args.policy(),
             cpus: self.args.cpus.as_ref(),
             owner: self.reserving.id(),
+            meant: &self.meant,
         }
     }
 
@@ -173,13 +191,22 @@ impl Follower<'_> {
             has_no_holder(main).map_err(|error| refused(&error))?;
         }
         self.is_possible(main.as_ref())?;
+        let running = self.args.pid.into_iter().flat_map(|pid| descendants(Process(pid)));
+        let running: Vec<Process> = running.chain(self.groups.look()).collect();
+        let sight = Sight { main: self.args.pid, groups: &self.groups };
+        let is_meant =
+            |thread: &Thread| self.wishes.iter().any(|wish| wish.is_about(thread, &sight));
+        let meant = running.into_iter().flat_map(threads_of).filter(is_meant);
+        self.meant = meant.map(|thread| thread.tid).collect();
         let admitting = admitting()?;
         let (mut book, members) = Book::read(&admitting)?;
         self.name = self.free_name(&members)?;
+        let strangers = book.strangers(&self.terms(), &members, self.wishes.len());
         for wish in 0..self.wishes.len() {
-            let slot = self.ask(&mut book, &members, &admitting, wish)?;
+            let slot = self.ask(&mut book, &strangers, &members, &admitting, wish)?;
             self.slots.push(slot);
         }
+        self.promise.counts(strangers);
         if self.args.dry_run {
             return Ok(());
         }
@@ -259,6 +286,7 @@ impl Follower<'_> {
     fn ask(
         &mut self,
         book: &mut Book,
+        strangers: &Strangers,
         members: &[Member],
         admitting: &Admitting,
         wish: usize,
@@ -277,8 +305,8 @@ impl Follower<'_> {
         let name = names.find(|name| !is_taken(name)).unwrap_or(base.clone());
         let reservation = Reservation { name: name.clone(), ..wished.reservation.clone() };
         let terms = self.terms();
-        match book.admit(&terms, members, &admitting.runs(), &reservation) {
-            Ok(Granted { cpus, is_partition, decided_by }) => {
+        match book.admit(strangers, &terms, members, &admitting.runs(), &reservation) {
+            Ok(Granted { cpus, is_partition, decided_by, beside }) => {
                 if !self.args.quiet {
                     let by = decided_by.map_or(String::new(), |test| format!(" ({test})"));
                     let what = match reservation.guarantee {
@@ -291,14 +319,18 @@ impl Follower<'_> {
                     let Reservation { runtime, period, .. } = &reservation;
                     let is = if self.args.dry_run { "would be admitted" } else { "admitted" };
                     let on = layland_linux::cpus_named(&cpus.to_string());
+                    let with = match beside.as_slice() {
+                        [] => String::new(),
+                        beside => format!(", beside {}", beside.join(" and ")),
+                    };
                     let said = format!(
-                        "{is}: {name}, {runtime:#} of every {period:#} on {on} under {}: {what}{by}",
+                        "{is}: {name}, {runtime:#} of every {period:#} on {on} under {}: {what}{by}{with}",
                         self.args.policy().name()
                     );
-                    self.unsaid.push(said);
+                    self.unsaid.push((self.slots.len(), said));
                 }
-                let has_thread = false;
-                Ok(Slot { wish, name, reservation, cpus, is_partition, has_thread })
+                let (has_thread, was_given) = (false, false);
+                Ok(Slot { wish, name, reservation, cpus, is_partition, has_thread, was_given })
             }
             Err(NotGranted::Refused(refused)) => {
                 Err(explain(&name, &terms, &reservation, &refused))
@@ -318,12 +350,125 @@ impl Follower<'_> {
             cpus: cpus.iter().map(Index::index).collect(),
             is_partition: self.slots.iter().any(|slot| slot.is_partition),
             reserved: self.slots.iter().map(reserved).collect(),
+            withdrawn: self.promise.broken().to_vec(),
         }
     }
 
-    /// Says what was admitted, as soon as the kernel has taken it.
+    /// Says what was admitted, as soon as the kernel has taken it: a thread that sleeps may get its class when it wakes.
     fn say_admitted(&mut self) {
-        self.unsaid.drain(..).for_each(|said| terminal::talk(&said));
+        let waiting: BTreeMap<usize, Thread> = self.reserving.waiting().into_iter().collect();
+        let (later, now): (Vec<_>, Vec<_>) =
+            self.unsaid.drain(..).partition(|(slot, _)| waiting.contains_key(slot));
+        self.unsaid = later;
+        now.into_iter().for_each(|(_, said)| terminal::talk(&said));
+        for thread in waiting.into_values() {
+            if self.waiting.insert(thread.tid.0) && !self.args.quiet {
+                let Thread { name, tid, .. } = thread;
+                terminal::talk(&format!(
+                    "there is room: time will be reserved when thread `{name}` ({}) wakes up",
+                    tid.0
+                ));
+            }
+        }
+    }
+
+    /// Looks each second at what may break a promise, and withdraws it then.
+    fn keep_promise(&mut self) {
+        if !self.promise.is_due() {
+            return;
+        }
+        if self.promise.is_late_to_begin() {
+            self.say_lone("no thread has what is reserved for", "so far");
+        }
+        let mut held = self.reserving.held();
+        held.retain(|(thread, ..)| !self.reserving.begins_anew(thread));
+        let mut reasons = self.promise.changed(&held);
+        for (thread, slot, given) in &held {
+            let of = &self.slots[*slot].reservation;
+            let Some(waited) = self.promise.waits_too_long(thread, of) else { continue };
+            let Thread { name, tid, .. } = thread;
+            let is_reserved = given.as_ref().is_some_and(|given| given.period_ns > 0);
+            let is_short = is_reserved && of.deadline < of.period;
+            if is_short && self.promise.may_begin_anew(thread) && self.reserving.begin_anew(thread)
+            {
+                terminal::warn(
+                    &format!(
+                        "thread `{name}` ({}) wakes up when the kernel has no time for it, between its deadline and \
+                         the end of its period: its reservation begins anew",
+                        tid.0
+                    ),
+                    Some(
+                        "with --deadline below the period, the program must keep to exactly that period",
+                    ),
+                );
+                continue;
+            }
+            reasons.push(format!(
+                "thread `{name}` ({}) waits {waited:#} in each job, and is late",
+                tid.0
+            ));
+        }
+        let machine = self.args.pid.map_or_else(Machine::read, Machine::of);
+        let is_as_before = machine.kept == self.machine.kept;
+        self.machine = machine;
+        if !is_as_before || self.has_strangers() {
+            match self.still_keeps() {
+                Ok(()) => {}
+                Err(missing) => reasons.push(missing),
+            }
+        }
+        let name = self.name.clone();
+        let is_new = |reason| self.promise.withdraw(&name, reason);
+        if reasons.into_iter().map(is_new).fold(false, |any, new| any || new) {
+            let withdrawn = self.promise.broken().to_vec();
+            let _ = self.reserving.update(|member| member.withdrawn = withdrawn);
+        }
+    }
+
+    /// Whether there are threads that no answer has counted.
+    fn has_strangers(&mut self) -> bool {
+        let Ok(register) = super::register() else { return false };
+        let members: Vec<Member> = register.members().into_iter().map(|(_, one)| one).collect();
+        let of_policy = members.iter().filter(|member| member.policy == self.args.policy().name());
+        let count = of_policy.map(|member| member.reserved.len()).sum();
+        let has_budgets = self.args.policy().has_budgets();
+        self.promise.has_strangers(has_budgets, &members, &self.machine.kept, count, &self.meant)
+    }
+
+    /// # Errors
+    /// What is missing for somebody beside what there is now.
+    fn still_keeps(&mut self) -> Result<(), String> {
+        let Ok(admitting) = admitting() else { return Ok(()) };
+        let Ok((book, members)) = Book::read(&admitting) else { return Ok(()) };
+        let strangers = book.strangers(&self.terms(), &members, 0);
+        let answer = book.still_keeps(&strangers, &self.terms());
+        self.promise.counts(strangers);
+        answer
+    }
+
+    /// Names what is reserved and no thread ever had, if there is any: whether there is.
+    fn say_lone(&self, what: &str, when: &str) -> bool {
+        let lone = self.slots.iter().filter(|slot| !slot.was_given);
+        let lone: Vec<&str> = lone.map(|slot| slot.name.as_str()).collect();
+        if !lone.is_empty() {
+            let said = format!("{what} {} {when}", lone.join(", "));
+            let help =
+                "--thread, or the key `thread` of a task, must match the whole name of a thread";
+            terminal::warn(said.trim_end(), Some(help));
+        }
+        !lone.is_empty()
+    }
+
+    /// Says at the end whether what was promised was kept: whether it was not.
+    fn end_of_promise(&mut self) -> bool {
+        let is_lone = !self.has_left && self.say_lone("no thread had what was reserved for", "");
+        let broken = self.promise.broken().len();
+        if broken > 0 {
+            let reasons = layland_model::counted(broken, "reason");
+            let said = format!("what was promised to {} did not hold: {reasons} above", self.name);
+            terminal::warn(&said, None);
+        }
+        is_lone || broken > 0
     }
 
     fn tell_dry_run(&mut self) -> Outcome {
@@ -421,6 +566,10 @@ impl Follower<'_> {
             self.leave();
             return;
         }
+        self.keep_promise();
+        if let Err((thread, error)) = self.reserving.continue_anew() {
+            self.refuse_by(&thread, &error);
+        }
         for (_, index) in self.reserving.ended() {
             self.slots[index].has_thread = false;
         }
@@ -505,7 +654,9 @@ impl Follower<'_> {
         let Some(&wish) = wishes.iter().find(is_for_each) else { return Ok(None) };
         let admitting = admitting()?;
         let (mut book, members) = Book::read(&admitting)?;
-        let slot = self.ask(&mut book, &members, &admitting, wish)?;
+        let strangers = book.strangers(&self.terms(), &members, 1);
+        let slot = self.ask(&mut book, &strangers, &members, &admitting, wish)?;
+        self.promise.counts(strangers);
         self.slots.push(slot);
         let member = self.member();
         let written = self.reserving.update(|known| {
@@ -545,7 +696,7 @@ impl Follower<'_> {
             }
         };
         let given = self.reserving.give(thread, index, class, &place)?;
-        slot.has_thread = true;
+        (slot.has_thread, slot.was_given) = (true, true);
         if let Some(seen) = &mut self.seen {
             seen.has_slot(thread.tid.0, index);
         }
@@ -569,7 +720,8 @@ impl Follower<'_> {
     }
 
     /// What the kernel made of it.
-    fn tell(&self, given: &[(Thread, Given)]) {
+    fn tell(&mut self, given: &[(Thread, Given)]) {
+        given.iter().for_each(|(thread, given)| self.promise.is_given(thread, given));
         if given.is_empty() || self.args.quiet {
             return;
         }

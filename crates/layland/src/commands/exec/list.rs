@@ -39,7 +39,14 @@ pub(super) fn show(as_json: bool, members: &[Member]) -> Outcome {
             rows,
             style,
         );
-        terminal::result(&format!("{table}\n"))?;
+        let withdrawn = members.iter().flat_map(|member| {
+            let of = |reason| {
+                format!("what was promised to {} no longer holds: {reason}\n", member.name)
+            };
+            member.withdrawn.iter().map(of)
+        });
+        let withdrawn: String = withdrawn.collect();
+        terminal::result(&format!("{table}\n{withdrawn}"))?;
     }
     Ok(Exit::Yes)
 }
@@ -124,5 +131,6 @@ fn document(member: &Member) -> Value {
         "cpus": member.cpus,
         "is_partition": member.is_partition,
         "reserved": reserved,
+        "withdrawn": member.withdrawn,
     })
 }

@@ -4,6 +4,8 @@
 //!   wishes.rs   what is asked for, and for which threads
 //!   book.rs     who is admitted where; asks the tests
 //!   foreign.rs  who has a share of the CPUs besides
+//!   strangers.rs  what else may have these CPUs: threads of others, and what the kernel keeps
+//!   promise.rs  whether what was promised still holds
 //!   groups.rs   control groups that are named
 //!   follow.rs   from the first thread to the last
 //!   watch.rs    from the first instruction of the program to its end
@@ -20,7 +22,9 @@ mod follow;
 mod foreign;
 mod groups;
 mod list;
+mod promise;
 mod seen;
+pub(crate) mod strangers;
 mod watch;
 mod wishes;
 mod work;
