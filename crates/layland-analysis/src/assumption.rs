@@ -102,10 +102,12 @@ pub enum Assumption {
     NoBlocking,
     /// Jobs of lower priority delay a job for no longer than its blocking time, once in a busy period.
     BlockingKept,
+    /// A set that was inferred explains all that its trace shows. No test lists it: every test assumes it.
+    Explained,
 }
 use Assumption::{
     BlockingKept, BoundedArrivals, BudgetKept, CacheDelay, ConstrainedDeadlines, DeadlinesAlong,
-    FewPairs, FitsAlone, Flat, GraphDeadlines, GraphPeriods, GraphPriorities, Graphs,
+    Explained, FewPairs, FitsAlone, Flat, GraphDeadlines, GraphPeriods, GraphPriorities, Graphs,
     GraphsTogether, Homes, ImplicitDeadlines, Independent, LocalResources, NestedLocally,
     NoBlocking, NoCacheDelay, NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension,
     OneCluster, OneCpuEach, OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities,
@@ -116,6 +118,10 @@ use Assumption::{
 /// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
 /// seconds, and tests need up to a hundred.
 pub const PAIRS: u64 = 1 << 24;
+
+/// What to do about a trace that shows what the set does not explain.
+pub const EXPLAIN: &str =
+    "make the set as demanding as its trace and remove `unexplained`, or record and infer anew";
 
 /// A list of assumptions with one more at its end.
 pub(crate) const fn and<const N: usize>(all: &[Assumption], one: Assumption) -> [Assumption; N] {
@@ -165,7 +171,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 41] = [
+    pub const ALL: [Assumption; 42] = [
         SporadicReleases,
         BoundedArrivals,
         NoJitter,
@@ -207,6 +213,7 @@ impl Assumption {
         CacheDelay,
         NoBlocking,
         BlockingKept,
+        Explained,
     ];
 
     /// A short name, for programs and for `layland explain`.
@@ -253,6 +260,7 @@ impl Assumption {
             CacheDelay => "cache-delay",
             NoBlocking => "no-blocking",
             BlockingKept => "blocking-kept",
+            Explained => "explained",
         }
     }
 
@@ -306,6 +314,7 @@ impl Assumption {
             CacheDelay => "jobs reload what others have evicted from their caches",
             NoBlocking => "no task has a blocking time",
             BlockingKept => "jobs of lower priority delay a job by its blocking time at most",
+            Explained => "a set that was inferred explains all that its trace shows",
         }
     }
 
@@ -408,6 +417,14 @@ impl Assumption {
                     ),
                 }
             }
+            Explained => match system.unexplained().first() {
+                None => Ok(()),
+                Some(first) => refuse(
+                    SystemPart::Set,
+                    format!("the trace shows what the set does not explain: {first}"),
+                    EXPLAIN,
+                ),
+            },
             NoRequests => match system.requests.first() {
                 None => Ok(()),
                 Some(request) => refuse(

@@ -82,7 +82,7 @@ pub mod top_first;
 pub mod uniprocessor;
 mod verdict;
 
-pub use assumption::{Assumption, PAIRS, Refusal, longest_execution, pairs};
+pub use assumption::{Assumption, EXPLAIN, PAIRS, Refusal, longest_execution, pairs};
 pub use enclosure::Enclosure;
 pub use group::may_become_ready_together;
 pub use layland_model::Citation;

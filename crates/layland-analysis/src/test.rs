@@ -50,7 +50,7 @@ impl Subject {
 /// graphs takes no task that follows another one, whoever is not about caches takes no task that reloads blocks, and
 /// whoever is not about blocking times takes no task that has one.
 const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [Assumption] {
-    use Assumption::{Independent, NoBlocking, NoCacheDelay, OnlyExecutes, Preemptible};
+    use Assumption::{Explained, Independent, NoBlocking, NoCacheDelay, OnlyExecutes, Preemptible};
     let (mut regions, mut steps, mut at) = (false, false, 0);
     while at < algorithms.len() {
         regions |= matches!(algorithms[at], Algorithm::Deferred(..));
@@ -67,13 +67,21 @@ const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [A
         at += 1;
     }
     match (regions, steps) {
-        (false, false) if blocking => &[Preemptible, OnlyExecutes, Independent, NoCacheDelay],
-        (false, false) if graphs => &[Preemptible, OnlyExecutes, NoCacheDelay, NoBlocking],
-        (false, false) if caches => &[Preemptible, OnlyExecutes, Independent, NoBlocking],
-        (false, false) => &[Preemptible, OnlyExecutes, Independent, NoCacheDelay, NoBlocking],
-        (true, false) => &[OnlyExecutes, Independent, NoCacheDelay, NoBlocking],
-        (false, true) => &[Preemptible, Independent, NoCacheDelay, NoBlocking],
-        (true, true) => &[Independent, NoCacheDelay, NoBlocking],
+        (false, false) if blocking => {
+            &[Preemptible, OnlyExecutes, Independent, NoCacheDelay, Explained]
+        }
+        (false, false) if graphs => {
+            &[Preemptible, OnlyExecutes, NoCacheDelay, NoBlocking, Explained]
+        }
+        (false, false) if caches => {
+            &[Preemptible, OnlyExecutes, Independent, NoBlocking, Explained]
+        }
+        (false, false) => {
+            &[Preemptible, OnlyExecutes, Independent, NoCacheDelay, NoBlocking, Explained]
+        }
+        (true, false) => &[OnlyExecutes, Independent, NoCacheDelay, NoBlocking, Explained],
+        (false, true) => &[Preemptible, Independent, NoCacheDelay, NoBlocking, Explained],
+        (true, true) => &[Independent, NoCacheDelay, NoBlocking, Explained],
     }
 }
 
@@ -121,10 +129,10 @@ impl SchedulabilityTest {
     /// about them, that jobs only execute, unless it is about locks, that no task follows another one, unless it is
     /// about graphs, that no job reloads what others evict, unless it is about caches, and that no task has a blocking
     /// time, unless it is about these. A necessary test needs no such thing, for all of these only take freedom away or
-    /// make jobs longer.
+    /// make jobs longer. Each assumes that a set that was inferred explains its trace.
     pub fn also_assumes(&self) -> &'static [Assumption] {
         match self.kind {
-            TestKind::Necessary => &[],
+            TestKind::Necessary => &[Assumption::Explained],
             TestKind::Exact | TestKind::Sufficient => {
                 besides(self.subject.algorithms(), self.assumptions)
             }

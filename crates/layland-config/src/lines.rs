@@ -229,8 +229,17 @@ pub fn to_line(system: &System) -> String {
 
 /// Whether [`plain_line`] writes all that there is.
 fn is_plain(system: &System) -> bool {
-    let System { platform, levels, tasks, in_level: _, resources, chains, requests, provenance: _ } =
-        system;
+    let System {
+        platform,
+        levels,
+        tasks,
+        in_level: _,
+        resources,
+        chains,
+        requests,
+        provenance: _,
+        observed,
+    } = system;
     let of_task = |(at, task): (usize, &Task)| {
         let Task {
             name: _,
@@ -277,6 +286,7 @@ fn is_plain(system: &System) -> bool {
             && *on_miss == OnMiss::Continue
     };
     *platform == Platform::identical(platform.cpu_count())
+        && observed.is_none()
         && *levels == Levels::default()
         && resources.is_empty()
         && chains.is_empty()

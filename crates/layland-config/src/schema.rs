@@ -483,14 +483,20 @@ struct RequestTable {
     online: Option<bool>,
 }
 
-/// How a generated set was made.
+/// How a set was made: by a generator, which has a seed, or from a trace.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ProvenanceTable {
+    /// How long the trace is that the set was inferred from.
+    #[schemars(default)]
+    seen: Option<TimeText>,
+    /// What that trace shows and the set does not explain. As long as there is any, nothing is guaranteed of the set.
+    #[schemars(default)]
+    unexplained: Vec<String>,
     /// Name and version of the program and of the generator.
-    generator: String,
+    generator: Option<String>,
     /// The seed: a number, or a text if it is 2^63 or more.
-    seed: Seed,
+    seed: Option<Seed>,
     /// Every parameter.
     #[schemars(default)]
     parameters: BTreeMap<String, String>,

@@ -43,6 +43,7 @@ mod memo;
 mod optimal;
 mod placed;
 mod proven;
+mod shown;
 mod stated;
 pub mod states;
 mod views;
@@ -52,6 +53,7 @@ pub use chains::{ChainBound, chain_bounds};
 pub use margin::{Margin, Stop, scaled, verdict_at};
 pub use placed::placed;
 pub use proven::{Analysed, Proven};
+pub use shown::{Shown, unexplained};
 pub use stated::Stated;
 
 use about::{ABOUT_SOME_SCHEDULER, ADMISSIONS, About, OF_CACHES, Places, is_of_caches};
@@ -514,6 +516,14 @@ pub(crate) fn verdict<'a>(
             return found;
         }
     };
+    // Whatever a test would say is of jobs that are not those of the trace.
+    if !system.unexplained().is_empty() {
+        found.bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
+        found
+            .reasons
+            .extend(system.unexplained().iter().map(|what| format!("{UNEXPLAINED}: {what}")));
+        return found;
+    }
     let placed = placed_anew(system, &rule).map_or_else(|| system.clone(), Cow::Owned);
     let inflated = match (&rule, system.platform.overheads.without_reloads().is_zero()) {
         // Its jobs preempt when they run out of laxity, too, which it finds by their WCETs without what is added.
@@ -824,6 +834,8 @@ impl Assessment {
         self.said.push(Said { test, finding });
     }
 }
+
+const UNEXPLAINED: &str = "the trace shows what the set does not explain";
 
 const SKIPS_IN_TIME: &str = "a job may come while the one before it has time left, and be skipped";
 

@@ -72,10 +72,20 @@ impl<'a> Memo<'a> {
 /// Whether two systems are the same to analyses. How they were made is no matter.
 fn is_same(a: &System, b: &System) -> bool {
     // Which test is asked tells what decides within a level.
-    let System { platform, levels, tasks, in_level: _, resources, chains, requests, provenance: _ } =
-        a;
+    let System {
+        platform,
+        levels,
+        tasks,
+        in_level: _,
+        resources,
+        chains,
+        requests,
+        provenance: _,
+        observed: _,
+    } = a;
     (platform, levels, tasks, resources, chains, requests)
         == (&b.platform, &b.levels, &b.tasks, &b.resources, &b.chains, &b.requests)
+        && a.unexplained() == b.unexplained()
 }
 
 impl<'a> Known<'a> {

@@ -51,6 +51,7 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
         ref chains,
         ref requests,
         provenance: _,
+        observed: _,
     } = system;
     let mut placed = System {
         platform: platform.clone(),
@@ -61,6 +62,7 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
         chains: chains.clone(),
         requests: requests.clone(),
         provenance: None,
+        observed: None,
     };
     placed.platform.clusters = groups.iter().map(|group: &Group| group.cpus.clone()).collect();
     for (cluster, group) in groups.iter().enumerate() {

@@ -79,7 +79,7 @@ pub use rate::{Enclosed, Rate, RateSum};
 pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule, Slices};
 pub use server::{Server, ServerKind};
 pub use steps::{Protocol, Resource, ResourceId, Section, Step};
-pub use system::{Change, Provenance, Request, RequestKind, System, Tasks};
+pub use system::{Change, Observed, Provenance, Request, RequestKind, System, Tasks};
 pub use task::{
     Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Preemption, Separation, Task,
 };

@@ -79,6 +79,18 @@ pub struct System {
     pub requests: Vec<Request>,
     /// How the set was made, if it was generated.
     pub provenance: Option<Provenance>,
+    /// What it was inferred from, if it was.
+    pub observed: Option<Observed>,
+}
+
+/// The trace from which a set was inferred.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// How long it is, if that is known.
+    pub length: Option<Duration>,
+    /// What it shows and the set does not explain, in sentences without full stops. As long as there is any, nothing
+    /// is guaranteed of the set.
+    pub unexplained: Vec<String>,
 }
 
 /// The origin of a generated set: enough to generate it again.
@@ -153,7 +165,13 @@ impl System {
             chains: Vec::new(),
             requests: Vec::new(),
             provenance: None,
+            observed: None,
         }
+    }
+
+    /// What the trace of the set shows and the set does not explain.
+    pub fn unexplained(&self) -> &[String] {
+        self.observed.as_ref().map_or(&[], |observed| &observed.unexplained)
     }
 
     /// The sum of the utilizations.

@@ -20,6 +20,7 @@
 //! - [`least_laxity`]: LLF and MLLF one time unit at a time;
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
 //! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
+//! - [`observed`]: traces of a small kernel, and whether the sets that are inferred of them explain them;
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
 //! - [`preempted`]: jobs that end while they are being preempted;
 //! - [`programs`]: programs that come and go at random;
@@ -55,6 +56,7 @@ pub mod logged;
 #[cfg(target_os = "linux")]
 pub mod messages;
 pub mod mixed;
+pub mod observed;
 pub mod optimal;
 pub mod preempted;
 pub mod programs;

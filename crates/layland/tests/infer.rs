@@ -67,7 +67,7 @@ fn a_set_that_is_inferred_goes_through_check_and_sim() {
     assert!(out.contains("as its last act"), "{out}");
     let text = std::fs::read_to_string(&set).expect("it was written");
     for line in [
-        "period = \"10ms\" # 9999.3us seen",
+        "period = \"9.994ms\" # 9999.3us seen",
         "# Thread 70: sure, by 120 jobs; 100 % of the gaps between arrivals fit the period.",
         "priority = 19 # SCHED_FIFO or SCHED_RR 80; a smaller number is more important",
     ] {
@@ -89,6 +89,87 @@ fn a_set_that_is_inferred_goes_through_check_and_sim() {
     assert!(out.contains("name = \"sh\"") && !out.contains("sensor\""), "{out}");
     let (_, out, _) = said(&run(&["trace", "infer", name(&trace), "--pid", "71"]));
     assert!(out.contains("name = \"filter\"") && !out.contains("name = \"sensor\""), "{out}");
+}
+
+/// A thread of SCHED_FIFO that waits for 4 ms in each period while one of SCHED_DEADLINE has the CPU, of which no job
+/// is seen to end.
+fn beside_a_server() -> String {
+    let mut text = String::from("# tracer: nop\n");
+    let (idle, server, control) = ("swapper/0:0:120", "server:11:-1", "control:12:59");
+    let of = |side: &str, thread: &str| {
+        let words: Vec<&str> = thread.split(':').collect();
+        format!("{side}_comm={} {side}_pid={} {side}_prio={}", words[0], words[1], words[2])
+    };
+    for k in 0..30i64 {
+        let mut line = |us: i64, who: &str, flags: &str, event: &str| {
+            let at = 5_000_000 + k * 10_000 + us;
+            let (seconds, rest) = (at / 1_000_000, at % 1_000_000);
+            let _ = writeln!(text, "{who} [000] {flags} {seconds}.{rest:06}: {event}");
+        };
+        let switch = |prev: &str, state: &str, next: &str| {
+            let (prev, next) = (of("prev", prev), of("next", next));
+            format!("sched_switch: {prev} prev_state={state} ==> {next}")
+        };
+        line(0, "<idle>-0", "d.h4.", "sched_waking: comm=control pid=12 prio=59 target_cpu=000");
+        line(0, "<idle>-0", "d..2.", &switch(idle, "R", server));
+        line(4_000, "server-11", "d..2.", &switch(server, "R+", control));
+        line(9_000, "control-12", "d..2.", &switch(control, "S", idle));
+    }
+    text
+}
+
+#[test]
+fn what_a_set_does_not_explain_ends_every_promise() {
+    let folder = folder("infer-unexplained");
+    let (trace, set) = (folder.join("run.txt"), folder.join("seen.toml"));
+    std::fs::write(&trace, beside_a_server()).expect("the folder can be written");
+    let what = "under p-fp `control` takes at most 5 ms, and a job took 9 ms; `server (11)`, SCHED_DEADLINE, had the \
+                CPU for up to 4 ms of a wait";
+    let told = format!("the trace shows what the set does not explain: {what}");
+    let (exit, _, err) = said(&run(&["trace", "infer", name(&trace), "-o", name(&set)]));
+    assert_eq!(exit, 0, "{err}");
+    assert!(err.replace("\n  ", " ").contains(&told), "{err}");
+    let (_, out, _) = said(&run(&["trace", "infer", name(&trace), "--json"]));
+    let document: Value = serde_json::from_str(&out).expect("it is JSON");
+    assert_eq!(document["unexplained"], serde_json::json!([what]));
+    let text = std::fs::read_to_string(&set).expect("it was written");
+    assert!(text.contains("[provenance]\nseen = \"299ms\"\nunexplained = ["), "{text}");
+    let check = |set: &str, options: &[&str]| said(&run(&[&["check", set][..], options].concat()));
+    // In every form of output.
+    let policies = ["-p", "p-fp,p-edf,dl"];
+    let (exit, out, err) = check(name(&set), &[&policies[..], &["--bounds"]].concat());
+    assert_eq!(exit, 4, "{out}");
+    assert!(!out.contains(" yes ") && out.matches("unknown").count() == 3, "{out}");
+    assert!(out.contains("the trace shows what the set does not explain"), "{out}");
+    assert!(out.contains("inferred from a trace of 299 ms: a longer trace may show longer jobs"));
+    assert!(err.contains("the trace shows what the set does not explain"), "{err}");
+    let (exit, out, _) = check(name(&set), &[]);
+    assert!(exit == 4 && out.contains("the trace shows what the set does not explain"), "{out}");
+    let (exit, out, _) = check(name(&set), &[&policies[..], &["--json"]].concat());
+    let document: Value = serde_json::from_str(&out).expect("it is JSON");
+    assert_eq!(exit, 4);
+    assert_eq!(document["set"]["seen"]["unexplained"], serde_json::json!([what]));
+    for policy in document["policies"].as_array().expect("a list") {
+        assert_eq!(policy["verdict"], "unknown");
+        assert_eq!(policy["reasons"], serde_json::json!([told]));
+        let bounds = policy["bounds"].as_array().expect("a list");
+        assert!(bounds.iter().all(|bound| bound["kind"] == "unknown"), "{bounds:?}");
+    }
+    let (_, out, _) = check(name(&set), &["-p", "p-fp", "--certificate", "-"]);
+    assert!(out.contains("the trace shows what the set does not explain"), "{out}");
+    // As lines, of which there are several.
+    let (_, lines, _) = said(&run(&["convert", name(&set), "--to", "jsonl"]));
+    let several = folder.join("several.jsonl");
+    std::fs::write(&several, lines.repeat(8)).expect("the folder can be written");
+    let (exit, out, _) = check(name(&several), &["-p", "p-fp", "--json"]);
+    assert_eq!((exit, out.matches("\"verdict\":\"unknown\"").count()), (4, 8), "{out}");
+    assert_eq!(out.lines().filter(|line| line.contains(&told)).count(), 8, "{out}");
+    // Until a user removes it.
+    let kept = text.lines().filter(|line| !line.starts_with("unexplained = "));
+    std::fs::write(&set, kept.collect::<Vec<_>>().join("\n")).expect("it can be written");
+    let (exit, out, _) = check(name(&set), &policies);
+    assert_eq!(exit, 0, "{out}");
+    assert!(out.contains("inferred from a trace of 299 ms"), "{out}");
 }
 
 #[test]

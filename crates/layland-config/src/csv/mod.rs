@@ -148,6 +148,7 @@ pub(crate) fn read(
         chains: Vec::new(),
         requests: Vec::new(),
         provenance: None,
+        observed: None,
     };
     system.in_level = crate::levels::by_default(&system, |id| has_rank[id.index()]);
     if reader.problems.has_errors() {

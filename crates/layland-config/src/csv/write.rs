@@ -157,6 +157,7 @@ fn lost(system: &System) -> Vec<Problem> {
     lose(is_shared && !is_told, format!("that equal priorities are tie=\"{tie}\" is"));
     lose(!system.requests.is_empty(), format!("{} requests are", system.requests.len()));
     lose(system.provenance.is_some(), "the provenance is".to_owned());
+    lose(system.observed.is_some(), "the trace that the set was inferred from is".to_owned());
     lose(!system.chains.is_empty(), format!("{} cause-effect chains are", system.chains.len()));
     steps::lost(system, &mut lose);
     for task in system.tasks.values() {

@@ -152,6 +152,10 @@ impl Writer {
                 "threads of SCHED_FIFO are served first come, first served: write SCHED_RR by hand";
             self.lose("that equal priorities come in any order is lost".to_owned(), help);
         }
+        if system.observed.is_some() {
+            let help = "keep the file: it has what the trace shows and the set does not explain";
+            self.lose("the trace that the set was inferred from is lost".to_owned(), help);
+        }
         if system.levels.is_mixed() {
             let help = "the execution time at each task's own level is written";
             self.lose("the criticality levels are lost".to_owned(), help);

@@ -30,7 +30,7 @@ use crate::levels;
 use crate::problem::{Problem, Problems, Span};
 use crate::steps::Resources;
 use layland_model::{
-    Field, InLevel, Index, Invalid, Levels, Platform, Provenance, System, SystemPart,
+    Field, InLevel, Index, Invalid, Levels, Observed, Platform, Provenance, System, SystemPart,
 };
 use platform::PlatformSpans;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub(crate) const TOP: &[&str] = &[
     "provenance",
 ];
 pub(crate) const CRITICALITY: &[&str] = &["levels"];
-pub(crate) const PROVENANCE: &[&str] = &["generator", "seed", "parameters"];
+pub(crate) const PROVENANCE: &[&str] = &["generator", "seed", "parameters", "seen", "unexplained"];
 #[cfg(test)]
 pub(crate) use {
     chains::CHAIN,
@@ -182,7 +182,9 @@ impl<'p, 'h> Decoder<'p, 'h> {
         self.has_reload_time(top, &tables);
         let (chains, chain_spans) = self.chains(top, &tasks);
         let (requests, request_spans, all_requests) = self.requests(top, &platform, &tasks);
-        let provenance = value_of(top, "provenance").and_then(|entry| self.provenance(&entry));
+        let provenance = value_of(top, "provenance");
+        let (provenance, observed) = provenance
+            .map_or((None, None), |entry| self.provenance(&entry).unwrap_or((None, None)));
         let Resources { listed, spans: resource_spans, .. } = resources;
         let mut system = System {
             platform,
@@ -193,6 +195,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
             chains,
             requests,
             provenance,
+            observed,
         };
         system.in_level = match defaults.and_then(|table| value_of(table, task::TIE)) {
             Some(entry) => self.tie(&entry).filter(|_| levels::are_shared(&system)),
@@ -316,10 +319,20 @@ impl<'p, 'h> Decoder<'p, 'h> {
         Some(names)
     }
 
-    fn provenance(&mut self, section: &KeyValue<'_>) -> Option<Provenance> {
+    /// How a set was made: by a generator, or from a trace.
+    fn provenance(
+        &mut self,
+        section: &KeyValue<'_>,
+    ) -> Option<(Option<Provenance>, Option<Observed>)> {
         let reader = &mut self.reader;
         let table = reader.table(section, "[provenance]")?;
         reader.only(table, PROVENANCE, "[provenance]");
+        let observed = observed(reader, table);
+        if observed.is_some()
+            && ["generator", "seed", "parameters"].iter().all(|key| value_of(table, key).is_none())
+        {
+            return Some((None, observed));
+        }
         let generator = match value_of(table, "generator") {
             Some(entry) => reader.text(&entry, "layland gen 0.1.0 uunifast").map(str::to_owned),
             None => {
@@ -355,8 +368,22 @@ impl<'p, 'h> Decoder<'p, 'h> {
                 }
             }
         }
-        Some(Provenance { generator: generator?, seed: seed?, parameters })
+        Some((Some(Provenance { generator: generator?, seed: seed?, parameters }), observed))
     }
+}
+
+/// What a set was inferred from, if it says so.
+fn observed(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Option<Observed> {
+    let (seen, unexplained) = (value_of(table, "seen"), value_of(table, "unexplained"));
+    if seen.is_none() && unexplained.is_none() {
+        return None;
+    }
+    let length = seen.and_then(|entry| reader.time(&entry));
+    let listed = unexplained.and_then(|entry| reader.list(&entry, "[\"a job took 8 ms\"]"));
+    let texts = listed.into_iter().flatten();
+    let unexplained =
+        texts.filter_map(|entry| reader.text(&entry, "a job took 8 ms").map(str::to_owned));
+    Some(Observed { length, unexplained: unexplained.collect() })
 }
 
 /// Where the parts of a system stand in the text.

@@ -2,8 +2,8 @@
 
 use crate::levels;
 use layland_model::{
-    Behaviour, Change, Communication, CpuId, CpuSet, ExecutionModel, Index, Levels, OnMiss,
-    Overheads, Platform, Preemption, RequestKind, Separation, Speed, System, Task, TaskId,
+    Behaviour, Change, Communication, CpuId, CpuSet, ExecutionModel, Index, Levels, Observed,
+    OnMiss, Overheads, Platform, Preemption, RequestKind, Separation, Speed, System, Task, TaskId,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -104,8 +104,19 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
         out.key("at", time(request.at));
         out.request(&request.kind, system);
     }
-    if let Some(provenance) = &system.provenance {
+    if system.provenance.is_some() || system.observed.is_some() {
         out.table("[provenance]");
+    }
+    if let Some(Observed { length, unexplained }) = &system.observed {
+        if let Some(length) = length {
+            out.key("seen", time(*length));
+        }
+        // An empty list tells that the set is from a trace where nothing else does.
+        if length.is_none() || !unexplained.is_empty() {
+            out.key("unexplained", list(unexplained.iter().map(|text| quoted(text))));
+        }
+    }
+    if let Some(provenance) = &system.provenance {
         out.key("generator", quoted(&provenance.generator));
         // TOML promises 63 bits only.
         out.key(

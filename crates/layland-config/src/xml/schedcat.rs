@@ -192,6 +192,11 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
     lose(chains > 0, format!("{chains} cause-effect chains are lost"), no_place);
     sections::lost(system, &mut lose);
     lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);
+    lose(
+        system.observed.is_some(),
+        "the trace that the set was inferred from is lost".to_owned(),
+        no_place,
+    );
     for (id, task) in system.tasks.iter() {
         let name = &task.name;
         let number = id.index() + 1;

@@ -107,6 +107,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
         chains: Vec::new(),
         requests: Vec::new(),
         provenance: None,
+        observed: None,
     };
     for invalid in system.validate() {
         reader.attributes.invalid(invalid, "layland::simso::invalid", &elements, names);
@@ -450,6 +451,11 @@ fn lost(system: &System) -> Vec<Problem> {
     let chains = system.chains.len();
     lose(chains > 0, format!("{chains} cause-effect chains are lost"), no_place);
     lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);
+    lose(
+        system.observed.is_some(),
+        "the trace that the set was inferred from is lost".to_owned(),
+        no_place,
+    );
     for (id, task) in system.tasks.iter() {
         let name = &task.name;
         let is_written = matches!(task.behaviour, Behaviour::Periodic | Behaviour::Explicit(_));

@@ -325,6 +325,16 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
             });
             let tasks: Tasks = tasks.collect();
             let chains = chains(&tasks);
+            let first = tasks.values().next().map_or(0, |task| task.jitter.ns() + task.offset.ns());
+            let names = tasks.values().map(|task| format!("\"{}\" took long", task.name));
+            let observed = match first % 4 {
+                0 => None,
+                1 => Some(Observed::default()),
+                2 => {
+                    Some(Observed { length: Some(Duration::from_ns(first)), ..Observed::default() })
+                }
+                _ => Some(Observed { length: None, unexplained: names.collect() }),
+            };
             let drawn = [Some(InLevel::Fifo), None, Some(InLevel::Any)][tasks.len() % 3];
             let in_level = None;
             let mut system = System {
@@ -336,6 +346,7 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
                 chains,
                 requests,
                 provenance,
+                observed,
             };
             let is_shared = !system.shared_levels(system.tasks.ids()).is_empty();
             system.in_level = drawn.filter(|_| is_shared);

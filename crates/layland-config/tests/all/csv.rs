@@ -172,7 +172,7 @@ proptest! {
         }
         plain.chains.clear();
         plain.platform = Platform::identical(system.platform.cpu_count());
-        (plain.requests, plain.provenance) = (Vec::new(), None);
+        (plain.requests, plain.provenance, plain.observed) = (Vec::new(), None, None);
         plain.in_level = None;
         let (_, lost) = to_csv(&plain);
         let kept = with_resources_of_steps(&plain);
@@ -199,7 +199,7 @@ proptest! {
         system.platform = Platform { clusters, ..Platform::identical(count) };
         system.requests.clear();
         system.chains.clear();
-        system.provenance = None;
+        (system.provenance, system.observed) = (None, None);
         system = with_resources_of_steps(&system);
         // A column of ranks says that they decide.
         system.in_level = None;

@@ -129,7 +129,7 @@ pub struct Explored {
 }
 
 /// What [`explore`] assumes, beside that jobs arrive at ticks.
-pub const ASSUMES: [Assumption; 9] = [
+pub const ASSUMES: [Assumption; 10] = [
     Assumption::SporadicReleases,
     Assumption::NoJitter,
     Assumption::ConstrainedDeadlines,
@@ -139,6 +139,7 @@ pub const ASSUMES: [Assumption; 9] = [
     Assumption::NoRequests,
     Assumption::Independent,
     Assumption::NoCacheDelay,
+    Assumption::Explained,
 ];
 
 /// A search looks at no more states than this, which take one or two gigabytes.

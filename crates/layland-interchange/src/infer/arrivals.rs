@@ -1,8 +1,8 @@
 //! How the jobs of a thread arrive: periodically, or at least some time apart.
 
 use super::line::Line;
-use super::observation::SeenJob;
-use layland_model::Duration;
+use super::observation::{SeenJob, Stretch};
+use layland_model::{Duration, Service};
 
 /// A gap fits the period if it differs from a multiple of it by less than this part.
 const FITS: i64 = 20;
@@ -95,6 +95,116 @@ pub fn arrivals(jobs: &[SeenJob]) -> Option<Arrivals> {
         gaps: gaps_seen,
         usual,
     })
+}
+
+/// By how much arrivals in a row get ahead of a separation, at most: with this jitter no run of them is shorter than
+/// the separation allows.
+pub(super) fn ahead(jobs: &[SeenJob], separation: Duration) -> Duration {
+    let (mut ahead, mut most) = (0i64, 0i64);
+    for pair in jobs.windows(2) {
+        let gap = (pair[1].arrival - pair[0].arrival).ns();
+        ahead = ahead.saturating_add(separation.ns().saturating_sub(gap)).max(0);
+        most = most.max(ahead);
+    }
+    Duration::from_ns(most)
+}
+
+/// What is said of arrivals that are too few to have a pattern: they are as far apart as they were, or as the trace is
+/// long.
+pub(super) fn few(jobs: &[SeenJob], length: Duration) -> Arrivals {
+    let gaps = jobs.windows(2).map(|pair| pair[1].arrival - pair[0].arrival);
+    let least = gaps.filter(|gap| *gap > Duration::ZERO).min().unwrap_or(length);
+    Arrivals {
+        pattern: Pattern::Sporadic { separation: least, jitter: ahead(jobs, least), sleep: None },
+        count: jobs.len(),
+        fitting: 0,
+        gaps: [least; 3],
+        usual: least,
+    }
+}
+
+/// Jobs of a thread that also sleeps within its jobs.
+pub(super) struct Merged {
+    /// So many jobs come before the first whole one.
+    pub(super) before: usize,
+    /// So many wake-ups are one job.
+    pub(super) each: usize,
+    /// The jobs, with their suspensions.
+    pub(super) jobs: Vec<SeenJob>,
+    /// How they arrive.
+    pub(super) arrivals: Arrivals,
+}
+
+/// A job wakes up so many times at most.
+const MOST_PARTS: usize = 8;
+/// Of so many arrivals one is missing at least, if the period is that of wake-ups within jobs.
+const MISSING: u64 = 5;
+/// Of fewer jobs nothing is said about sleeps within them.
+const FEWEST_MERGED: usize = 4;
+
+/// The jobs of which every so many wake-ups in a row are one, if these are periodic and the wake-ups are not.
+pub(super) fn merged(jobs: &[SeenJob], parts: &Arrivals) -> Option<Merged> {
+    // Where nearly every period has an arrival they are jobs.
+    if let Pattern::Periodic { empty, run_on, .. } = &parts.pattern {
+        let missing = run_on.iter().map(|(_, more)| more).sum::<u64>() + empty;
+        if missing * MISSING < parts.count as u64 {
+            return None;
+        }
+    }
+    let gap = |at: usize| jobs[at].arrival - jobs[at - 1].arrival;
+    for each in 2..=MOST_PARTS.min(jobs.len() / FEWEST_MERGED) {
+        // The longest sleep is the one between jobs.
+        let mean = |first: usize| -> i64 {
+            let gaps = (first..jobs.len()).step_by(each).filter(|&at| at > 0);
+            let count = gaps.clone().count().max(1) as i64;
+            gaps.map(|at| gap(at).ns()).sum::<i64>() / count
+        };
+        let Some(before) = (0..each).max_by_key(|&first| mean(first)) else { continue };
+        let groups: Vec<&[SeenJob]> = jobs[before..].chunks(each).collect();
+        let all_end = |group: &&&[SeenJob]| {
+            group.len() == each && group.iter().all(|part| part.end.is_some())
+        };
+        // The last one may go on after the trace.
+        let whole = groups.iter().take_while(all_end).count();
+        if whole < FEWEST_MERGED || whole + 1 < groups.len() {
+            continue;
+        }
+        let merged: Vec<SeenJob> = groups.iter().map(|group| one(group, each)).collect();
+        let Some(found) = arrivals(&merged) else { continue };
+        let Pattern::Periodic { period, jitter, empty: 0, .. } = found.pattern else { continue };
+        if found.fitting >= STEADY && jitter.ns() * FITS <= period.ns() {
+            return Some(Merged { before, each, jobs: merged, arrivals: found });
+        }
+    }
+    None
+}
+
+/// Several wake-ups as one job.
+fn one(parts: &[SeenJob], each: usize) -> SeenJob {
+    let mut whole = parts[0].clone();
+    whole.stretches.clear();
+    for (place, part) in parts.iter().enumerate() {
+        let mut stretches = match part.stretches.is_empty() {
+            true => vec![Stretch {
+                executed: part.executed + Service::from_ns(part.lost.ns()),
+                suspended: Duration::ZERO,
+            }],
+            false => part.stretches.clone(),
+        };
+        if place > 0 {
+            whole.executed += part.executed;
+            whole.lost += part.lost + part.delay;
+            stretches[0].executed += Service::from_ns(part.delay.ns());
+        }
+        if let (Some(end), Some(next), Some(last)) =
+            (part.end, parts.get(place + 1), stretches.last_mut())
+        {
+            last.suspended += (next.arrival - end).max(Duration::ZERO);
+        }
+        whole.stretches.extend(stretches);
+    }
+    whole.end = parts.last().and_then(|last| last.end).filter(|_| parts.len() == each);
+    whole
 }
 
 /// How many of the first jobs belong to the start of a program, and the pattern of the others.

@@ -1,25 +1,9 @@
 //! Which threads are tasks, if nobody says so.
 
 use super::arrivals::Pattern;
-use super::estimate::{Estimate, Sureness, Taking, Unfit, estimate};
-use super::observation::{Class, Observation, Thread};
-
-/// What the names of the kernel's own threads begin with, where those can be real-time.
-const OF_KERNEL: [&str; 13] = [
-    "migration/",
-    "irq/",
-    "ksoftirqd/",
-    "ktimers/",
-    "ktimersoftd/",
-    "kworker/",
-    "rcu",
-    "cpuhp/",
-    "idle_inject/",
-    "watchdog/",
-    "watchdogd",
-    "sugov:",
-    "posixcputmr/",
-];
+use super::estimate::{Estimate, Sureness, Taking, Unfit, estimate, guess};
+use super::observation::{Class, Observation, Thread, is_of_kernel};
+use layland_model::Duration;
 
 /// Which threads are wanted.
 #[derive(Clone, Copy, Default)]
@@ -136,16 +120,47 @@ pub fn choose(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Chosen
             }
         }
     }
-    let priority = |estimate: &Estimate| seen.threads[estimate.thread].priority();
-    chosen.tasks.sort_by_key(|task| (priority(task).unwrap_or(i32::MAX), task.period, task.thread));
+    if chosen.by == Choice::RealTime {
+        chosen.strangers(seen, taking);
+    }
+    chosen.tasks.sort_by_key(|task| (task.priority.unwrap_or(i32::MAX), task.period, task.thread));
     chosen
 }
+
+/// What had a CPU for so long, while a task waited for it, is a task, too.
+const WORTH_A_TASK: Duration = Duration::from_us(50);
 
 impl Chosen {
     fn add(&mut self, seen: &Observation, thread: usize, taking: &Taking) {
         match estimate(seen, thread, taking) {
             Ok(task) => self.tasks.push(task),
             Err(unfit) => self.left_out.push(LeftOut { thread, why: unfit.into() }),
+        }
+    }
+
+    /// Adds the threads of real-time classes that had CPUs while tasks waited: interrupt threads, others of the kernel,
+    /// and those with few jobs.
+    fn strangers(&mut self, seen: &Observation, taking: &Taking) {
+        loop {
+            let is_task = |place: usize| self.tasks.iter().any(|task| task.thread == place);
+            let next = seen.taken.iter().filter(|taken| {
+                let is_long = taken.longest >= WORTH_A_TASK || taking.more.strangers;
+                let usual = seen.threads[taken.by].priority();
+                let is_real_time = usual.is_some_and(|priority| priority < 100);
+                is_task(taken.from) && !is_task(taken.by) && is_long && is_real_time
+            });
+            let found = next.filter_map(|taken| {
+                let found = estimate(seen, taken.by, taking);
+                found.or_else(|_| guess(seen, taken.by, taking)).ok()
+            });
+            let mut found = found;
+            let Some(found) = found.next() else { return };
+            let count = self.left_out.len();
+            self.left_out.retain(|left_out| left_out.thread != found.thread);
+            if self.left_out.len() == count {
+                self.others = self.others.saturating_sub(1);
+            }
+            self.tasks.push(found);
         }
     }
 
@@ -171,8 +186,4 @@ impl Chosen {
             self.by = Choice::Periodic;
         }
     }
-}
-
-fn is_of_kernel(name: &str) -> bool {
-    OF_KERNEL.iter().any(|&of_kernel| name.starts_with(of_kernel))
 }

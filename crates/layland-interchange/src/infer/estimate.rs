@@ -1,8 +1,8 @@
 //! What one thread is as a task, and how sure that is.
 
-use super::arrivals::{Arrivals, Pattern, steady};
+use super::arrivals::{Arrivals, Merged, Pattern, ahead, arrivals, few, merged, steady};
 use super::nominal::{Nominal, nominal};
-use super::observation::{Observation, SeenJob, Stretch};
+use super::observation::{Observation, SeenJob, Stretch, Thread};
 use layland_model::{CpuSet, Duration, Rate, Service, TIME_LIMIT};
 
 /// How execution times and periods are taken from what was seen.
@@ -16,6 +16,19 @@ pub struct Taking {
     pub tolerance: Rate,
     /// Which CPUs become affinities.
     pub affinity: Affinity,
+    /// What else counts.
+    pub more: More,
+}
+
+/// What counts only where the trace is not explained without it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct More {
+    /// What threads do when they are born, before they are steady, and when they die.
+    pub partial: bool,
+    /// That other CPUs than those that were used cannot be used.
+    pub used: bool,
+    /// Threads that had a CPU for the shortest time while tasks waited.
+    pub strangers: bool,
 }
 
 /// A thread that waited for its CPU so many times, while it could have had another one, may not use that.
@@ -31,6 +44,7 @@ impl Default for Taking {
             margin: Rate::ONE,
             tolerance: Rate::new(1, 100),
             affinity: Affinity::Pinned,
+            more: More::default(),
         }
     }
 }
@@ -61,6 +75,14 @@ pub struct Estimate {
     pub nominal: Option<Nominal>,
     /// The jitter that is taken.
     pub jitter: Duration,
+    /// How long the machine, or something less important, kept ready jobs from beginning, at most.
+    pub latency: Duration,
+    /// How much of that is in the WCET, as the period is too short by at least as much.
+    pub in_wcet: Duration,
+    /// How long jobs that had begun waited while nothing as important had the CPU, at most: this is in the WCET.
+    pub lost: Duration,
+    /// The priority that is taken, as the kernel counts.
+    pub priority: Option<i32>,
     /// The least relative deadline that the trace tells.
     pub deadline: Option<Duration>,
     /// How long jobs executed.
@@ -69,6 +91,8 @@ pub struct Estimate {
     pub wcet: Service,
     /// What becomes of suspensions.
     pub suspensions: Suspensions,
+    /// How often it wakes up within each of its jobs; 1 if its sleeps end its jobs.
+    pub parts: usize,
     /// What is left out at its beginning.
     pub start_up: Option<StartUp>,
     /// The CPUs that are taken.
@@ -202,38 +226,82 @@ pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Es
     if torn >= jobs {
         return Err(Unfit::MostlyTorn { torn, jobs });
     }
+    if taking.more.partial {
+        let all = with_partial(of);
+        let arrivals = arrivals(&all).ok_or(Unfit::AtOnce)?;
+        return of_jobs(seen, thread, taking, (&[], &all), arrivals);
+    }
     let (before, arrivals) = steady(&of.jobs).ok_or(Unfit::AtOnce)?;
-    let (early, jobs) = of.jobs.split_at(before);
+    let parts = of_jobs(seen, thread, taking, of.jobs.split_at(before), arrivals)?;
+    let Some(merged) = merged(&of.jobs, &parts.arrivals) else { return Ok(parts) };
+    let Merged { before, each, jobs, arrivals } = merged;
+    let whole = of_jobs(seen, thread, taking, (&of.jobs[..before], &jobs), arrivals)?;
+    // What sleeps in its middle looks like jobs that come as often as it wakes up, each as long as the longest part.
+    let load = |estimate: &Estimate| Rate::new(estimate.wcet.ns(), estimate.period.ns().max(1));
+    let is_lighter = load(&whole) * Rate::new(5, 4) <= load(&parts);
+    Ok(if is_lighter { Estimate { parts: each, start_up: None, ..whole } } else { parts })
+}
+
+/// The task that a thread is of which few jobs are in the trace, or which are not whole: they come no more often than
+/// they did. It is no more than a guess.
+///
+/// # Errors
+/// If it has none.
+pub(super) fn guess(seen: &Observation, thread: usize, taking: &Taking) -> Result<Estimate, Unfit> {
+    let jobs = with_partial(&seen.threads[thread]);
+    if jobs.is_empty() {
+        return Err(Unfit::FewJobs { jobs: 0 });
+    }
+    let arrivals = few(&jobs, seen.length.max(Duration::from_ns(1)));
+    of_jobs(seen, thread, taking, (&[], &jobs), arrivals)
+}
+
+/// All jobs of a thread, whole or not.
+fn with_partial(of: &Thread) -> Vec<SeenJob> {
+    let partial = of.partial.iter().map(|partial| &partial.job);
+    let mut all: Vec<SeenJob> = of.jobs.iter().chain(partial).cloned().collect();
+    all.sort_by_key(|job| job.arrival);
+    all
+}
+
+fn of_jobs(
+    seen: &Observation,
+    thread: usize,
+    taking: &Taking,
+    (early, jobs): (&[SeenJob], &[SeenJob]),
+    arrivals: Arrivals,
+) -> Result<Estimate, Unfit> {
+    let of = &seen.threads[thread];
+    let is_measured = seen.dialect.is_some();
     let start_up = early.first().zip(jobs.first()).map(|(first, steady)| StartUp {
         jobs: early.len(),
         length: steady.arrival - first.arrival,
         longest: early.iter().map(|job| job.executed).max().unwrap_or(Service::ZERO),
     });
-    let suspensions = suspensions(jobs, &arrivals, taking, seen.dialect.is_some());
-    let mut times = executions(jobs, &arrivals, &suspensions);
+    let suspensions = suspensions(jobs, taking, is_measured);
+    let mut times = executions(jobs, &suspensions);
     times.sort_unstable();
     let execution = Execution::of(&times).ok_or(Unfit::NoWholeJob)?;
-    let (period, nominal, jitter) = match &arrivals.pattern {
-        Pattern::Periodic { period, jitter, .. } => {
-            let nominal = nominal(*period, &taking.tolerance);
-            let taken = nominal.map_or(*period, |nominal| nominal.length);
-            // Two times can be apart by their resolution and be the same.
-            let noise = if of.is_marked { Duration::ZERO } else { seen.resolution * 2 };
-            let is_worth_a_word =
-                *jitter > noise && Rate::new(jitter.ns(), taken.ns().max(1)) > taking.tolerance;
-            let nominal = nominal.filter(|nominal| nominal.length != *period);
-            (taken, nominal, if is_worth_a_word { *jitter } else { Duration::ZERO })
-        }
-        Pattern::Sporadic { separation, jitter, .. } => (*separation, None, *jitter),
-    };
+    let Fitted { period, nominal, jitter, in_wcet } =
+        fitted(&arrivals, jobs, taking, is_measured || !of.is_marked);
+    let latency = jobs.iter().map(|job| job.delay).max().unwrap_or(Duration::ZERO);
+    let longest_cut = if taking.quantile == EVERY { cut(of, jobs) } else { Service::ZERO };
     let wcet = match &suspensions {
         Suspensions::Steps(stretches) => stretches.iter().map(|stretch| stretch.executed).sum(),
         Suspensions::None | Suspensions::Counted { .. } => {
-            wcet(&times, taking, seen.dialect.is_some())
+            let longest = times[rank(times.len(), taking.quantile)].max(longest_cut);
+            wcet(longest + Service::from_ns(in_wcet.ns()), taking, is_measured)
         }
     };
     let affinity = match taking.affinity {
-        Affinity::Pinned if of.cpus.len() == 1 && of.tied >= FEWEST_WAITS => Some(of.cpus.clone()),
+        // Whoever let a CPU pass that no such thread uses may just be one of those that may not use it.
+        Affinity::Pinned
+            if of.cpus.len() == 1
+                && of.tied >= FEWEST_WAITS
+                && (of.passed.is_empty() || !of.passed.is_disjoint(&seen.used())) =>
+        {
+            Some(of.cpus.clone())
+        }
         Affinity::Seen if of.cpus.len() < seen.cpus => Some(of.cpus.clone()),
         Affinity::Pinned | Affinity::Seen | Affinity::None => None,
     };
@@ -245,41 +313,99 @@ pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Es
         (sureness, _) => sureness,
     };
     let deadline = jobs.iter().filter_map(|job| job.deadline).min();
+    let lost = jobs.iter().map(|job| job.lost).max().unwrap_or(Duration::ZERO);
     Ok(Estimate {
         thread,
         arrivals,
         period,
         nominal,
         jitter,
+        latency,
+        in_wcet,
+        lost,
+        priority: of.priority(),
         deadline,
         execution,
         wcet,
         suspensions,
+        parts: 1,
         start_up,
         affinity,
         sureness,
     })
 }
 
+/// What of the arrivals and of the latency becomes which part of a task.
+struct Fitted {
+    period: Duration,
+    nominal: Option<Nominal>,
+    jitter: Duration,
+    in_wcet: Duration,
+}
+
+/// A period and a jitter that allow every run of arrivals that was seen, and the latency.
+///
+/// A little jitter is better told by a period that is as much shorter: most tests take no jitter. A job that begins
+/// late takes as much longer then.
+fn fitted(arrivals: &Arrivals, jobs: &[SeenJob], taking: &Taking, is_measured: bool) -> Fitted {
+    let latency = jobs.iter().map(|job| job.delay).max().unwrap_or(Duration::ZERO);
+    let [least, ..] = arrivals.gaps;
+    let (raw, nominal, jitter) = match &arrivals.pattern {
+        Pattern::Periodic { period, jitter, .. } => {
+            (*period, nominal(*period, &taking.tolerance), *jitter)
+        }
+        Pattern::Sporadic { separation, jitter, .. } => (*separation, None, *jitter + latency),
+    };
+    let taken = nominal.map_or(raw, |nominal| nominal.length);
+    let nominal = nominal.filter(|nominal| nominal.length != raw);
+    let within = |length: Duration| {
+        Rate::new(length.ns(), taken.ns().max(1)) <= taking.tolerance && is_measured
+    };
+    let shorter = (taken - least).max(Duration::ZERO) + latency;
+    if shorter == Duration::ZERO || (within(shorter) && shorter < taken) {
+        let period = match shorter {
+            Duration::ZERO => taken,
+            shorter => rounded_down(taken - shorter),
+        };
+        let in_wcet = latency;
+        return Fitted { period, nominal, jitter: Duration::ZERO, in_wcet };
+    }
+    let of_rounded = ahead(jobs, taken) + latency;
+    let of_raw = (ahead(jobs, raw) + latency).max(jitter);
+    // Over many periods a rounded one that is a little too long gets as far from the arrivals as periods are long.
+    let (period, nominal, jitter) = match within(of_rounded - of_raw) || of_rounded <= of_raw {
+        true => (taken, nominal, of_rounded.max(jitter)),
+        false => (raw, None, of_raw),
+    };
+    Fitted { period, nominal, jitter, in_wcet: Duration::ZERO }
+}
+
+/// At most four digits, and no longer.
+fn rounded_down(length: Duration) -> Duration {
+    let ns = length.ns().max(1);
+    let unit = 10i64.pow(ns.ilog10().saturating_sub(3));
+    Duration::from_ns(ns / unit * unit)
+}
+
+/// How long a job executed of which the trace shows a part alone, at most. What began before the trace was longer, and
+/// what goes on after it will be: neither is less than what was seen.
+fn cut(of: &Thread, jobs: &[SeenJob]) -> Service {
+    let pending = jobs.iter().filter(|job| job.end.is_none());
+    let before = of.partial.iter().filter(|partial| partial.is_cut).map(|partial| &partial.job);
+    let executed = |job: &SeenJob| job.executed + Service::from_ns(job.lost.ns());
+    pending.chain(before).map(executed).max().unwrap_or(Service::ZERO)
+}
+
 /// What the suspensions of jobs become that were seen to their ends.
-fn suspensions(
-    jobs: &[SeenJob],
-    arrivals: &Arrivals,
-    taking: &Taking,
-    is_measured: bool,
-) -> Suspensions {
+fn suspensions(jobs: &[SeenJob], taking: &Taking, is_measured: bool) -> Suspensions {
     let whole = || jobs.iter().filter(|job| job.end.is_some());
     let suspended = whole().filter(|job| !job.stretches.is_empty()).count();
     let most = whole().map(|job| job.stretches.len()).max().unwrap_or(0);
     if suspended == 0 {
         return Suspensions::None;
     }
-    let runs_on = match &arrivals.pattern {
-        Pattern::Periodic { run_on, .. } => !run_on.is_empty(),
-        Pattern::Sporadic { .. } => false,
-    };
     let is_regular = most <= MOST_SUSPENSIONS + 1 && whole().all(|job| job.stretches.len() == most);
-    if !is_regular || runs_on {
+    if !is_regular {
         let length = |job: &SeenJob| {
             let lengths = job.stretches.iter().map(|stretch| stretch.suspended);
             lengths.fold(Duration::ZERO, |sum, length| sum + length)
@@ -287,51 +413,40 @@ fn suspensions(
         let longest = whole().map(length).max().unwrap_or(Duration::ZERO);
         return Suspensions::Counted { jobs: suspended, longest };
     }
+    let latency = jobs.iter().map(|job| job.delay).max().unwrap_or(Duration::ZERO);
     let steps = (0..most).map(|place| {
         let mut executed: Vec<Service> = whole().map(|job| job.stretches[place].executed).collect();
         executed.sort_unstable();
         let suspended = whole().map(|job| job.stretches[place].suspended).max();
         let suspended = suspended.unwrap_or(Duration::ZERO).ns();
         let unit = if is_measured { 1_000 } else { 1 };
+        let begin = if place == 0 { Service::from_ns(latency.ns()) } else { Service::ZERO };
+        let seen = executed[rank(executed.len(), taking.quantile)];
         Stretch {
-            executed: wcet(&executed, taking, is_measured),
+            executed: wcet(seen + begin, taking, is_measured),
             suspended: Duration::from_ns(rounded_up(suspended, unit)),
         }
     });
     Suspensions::Steps(steps.collect())
 }
 
-/// How long each job executed that was seen to its end. What ran on into the next periods counts as so many jobs of
-/// equal length: none can have been shorter than all of them.
-fn executions(jobs: &[SeenJob], arrivals: &Arrivals, suspensions: &Suspensions) -> Vec<Service> {
+/// How long each job executed that was seen to its end. What runs without a sleep is one job, however long it is.
+fn executions(jobs: &[SeenJob], suspensions: &Suspensions) -> Vec<Service> {
     let taken = |job: &SeenJob| match suspensions {
         Suspensions::Counted { .. } if !job.stretches.is_empty() => {
             let stretches = job.stretches.iter();
             stretches.map(|stretch| stretch.executed.ns() + stretch.suspended.ns()).sum()
         }
         Suspensions::None | Suspensions::Steps(_) | Suspensions::Counted { .. } => {
-            job.executed.ns()
+            job.executed.ns().saturating_add(job.lost.ns())
         }
     };
-    let run_on = match &arrivals.pattern {
-        Pattern::Periodic { run_on, .. } => run_on.as_slice(),
-        Pattern::Sporadic { .. } => &[],
-    };
-    let mut run_on = run_on.iter().peekable();
-    let mut times = Vec::with_capacity(jobs.len());
-    for (number, job) in jobs.iter().enumerate() {
-        let more = run_on.next_if(|&&(of, _)| of == number).map_or(0, |&(_, more)| more);
-        if job.end.is_some() {
-            let parts = i64::try_from(more).unwrap_or(0).saturating_add(1);
-            times.push(Service::from_ns(rounded_up(taken(job), parts) / parts));
-        }
-    }
-    times
+    let whole = jobs.iter().filter(|job| job.end.is_some());
+    whole.map(|job| Service::from_ns(taken(job))).collect()
 }
 
-/// The WCET that is taken of sorted times: of a kernel trace in whole microseconds, rounded up.
-fn wcet(times: &[Service], taking: &Taking, is_measured: bool) -> Service {
-    let seen = times[rank(times.len(), taking.quantile)];
+/// The WCET that is taken of a time: of a kernel trace in whole microseconds, rounded up.
+fn wcet(seen: Service, taking: &Taking, is_measured: bool) -> Service {
     let with_margin = (&Rate::whole(seen.ns()) * &taking.margin).ceil().unwrap_or(i64::MAX);
     let unit = if is_measured { 1_000 } else { 1 };
     Service::from_ns(rounded_up(with_margin, unit).max(unit).min(TIME_LIMIT))

@@ -12,9 +12,9 @@
 //! | what | how |
 //! |---|---|
 //! | period | a line through the arrivals, also if some are missing or late; or else the least gap between two |
-//! | jitter | how much the delays of the arrivals since that line differ |
+//! | jitter | how much the delays of the arrivals since that line differ, and what the machine takes to begin a job; a little of it makes the period shorter instead |
 //! | offset | the line, which no arrival is before |
-//! | WCET | the time on CPUs between wake-up and sleep, of any quantile of the jobs, and a margin |
+//! | WCET | the time on CPUs between wake-up and sleep, and what waits nothing as important explains, of any quantile of the jobs, and a margin |
 //! | steps | suspensions within jobs (state `D`), if every job has as many; otherwise they count as execution |
 //! | affinity | the only CPU that a thread was seen on, if it waited for it while another one was free |
 //! | priority | the most frequent one |
@@ -32,6 +32,7 @@
 //!     delay: Duration::ZERO,
 //!     end: Some(Time::from_ns(4_500_000 + k * 9_999_300)),
 //!     executed: Service::from_us(1_200 + k % 5),
+//!     lost: Duration::ZERO,
 //!     stretches: Vec::new(),
 //!     deadline: None,
 //!     woken_by: None,
@@ -45,7 +46,7 @@
 //! let seen = Observation { threads: vec![control], cpus: 2, ..Observation::default() };
 //! let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
 //! let task = &inferred.system.tasks.values().next().unwrap();
-//! assert_eq!(task.to_string(), "control=1.204ms/10ms");
+//! assert_eq!(task.to_string(), "control=1.204ms/9.999ms");
 //! assert_eq!(task.priority, Some(39));
 //! ```
 
@@ -53,6 +54,7 @@ mod arrivals;
 mod chains;
 mod choose;
 mod estimate;
+mod held;
 mod line;
 mod nominal;
 mod observation;
@@ -65,13 +67,17 @@ pub use arrivals::{Arrivals, Pattern, arrivals, steady};
 pub use chains::{Chain, chains};
 pub use choose::{Choice, Chosen, LeftOut, Wanted, WhyNot, choose};
 pub use estimate::{
-    Affinity, EVERY, Estimate, Execution, StartUp, Sureness, Suspensions, Taking, Unfit, estimate,
+    Affinity, EVERY, Estimate, Execution, More, StartUp, Sureness, Suspensions, Taking, Unfit,
+    estimate,
 };
+pub use held::infer_held;
 pub use nominal::{Nominal, nominal};
-pub use observation::{Class, Observation, SeenJob, Stretch, Thread, Waker, of_trace};
+pub use observation::{
+    Class, Observation, Partial, SeenJob, Stretch, Taken, Thread, Waker, of_trace,
+};
 pub use words::{TaskWords, Words};
 
-use layland_model::{InLevel, System};
+use layland_model::{Duration, InLevel, Observed, System};
 
 /// What was made of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +90,10 @@ pub struct Inferred {
     pub chains: Vec<Chain>,
     /// Where what comes from, and how sure it is, in words.
     pub words: Words,
+    /// The longest response of each task that was seen, also of jobs that are not over.
+    pub responses: Vec<Duration>,
+    /// The policies by which the kernel schedules such threads; none if the classes are not known.
+    pub policies: Vec<&'static str>,
 }
 
 /// Makes a task set of an observation.
@@ -91,10 +101,31 @@ pub fn infer(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Inferre
     let chosen = choose(seen, wanted, taking);
     let threads: Vec<usize> = chosen.tasks.iter().map(|task| task.thread).collect();
     let chains = chains(seen, &threads);
-    let mut system = System::new(seen.cpus.max(1), task::tasks(seen, &chosen));
-    // Equal threads of SCHED_FIFO queue; ranks are positions in a file, and the kernel knows none.
+    let mut tasks = task::tasks(seen, &chosen);
+    let cpus = match taking.more.used {
+        true => task::on_used(seen, &chosen, &mut tasks),
+        false => seen.cpus,
+    };
+    let mut system = System::new(cpus.max(1), tasks);
+    system.observed =
+        Some(Observed { length: Some(rounded(seen.length)), unexplained: Vec::new() });
+    // Equal threads of SCHED_FIFO queue; ranks are positions in a file, and the kernel knows none. Those of
+    // SCHED_DEADLINE have one priority, and come in an order of their own.
     let is_shared = !system.shared_levels(system.tasks.ids()).is_empty();
-    system.in_level = is_shared.then_some(InLevel::Fifo);
+    let by_deadline = |task: &&Estimate| task.priority.is_some_and(|priority| priority < 0);
+    let in_level = match chosen.tasks.iter().filter(by_deadline).count() {
+        0 | 1 => InLevel::Fifo,
+        _ => InLevel::Any,
+    };
+    system.in_level = is_shared.then_some(in_level);
     let words = words::words(seen, &chosen, &chains, &system, taking);
-    Inferred { system, chosen, chains, words }
+    let responses = held::responses(seen, &chosen);
+    let policies = held::policies(seen, &chosen, &system);
+    Inferred { system, chosen, chains, words, responses, policies }
+}
+
+/// In whole milliseconds, where it has some.
+fn rounded(length: Duration) -> Duration {
+    let ms = Duration::from_ms(1).ns();
+    if length.ns() < 10 * ms { length } else { Duration::from_ns(length.ns() / ms * ms) }
 }

@@ -4,6 +4,26 @@ use layland_model::{CpuId, CpuSet, Duration, Index, JobId, Service, Time};
 use layland_trace::{JobEnd, Labels, MarkKind, Trace};
 use std::collections::BTreeMap;
 
+/// What the names of the kernel's own threads begin with, where those can be real-time.
+const OF_KERNEL: [&str; 16] = [
+    "migration/",
+    "irq/",
+    "ksoftirqd/",
+    "ktimers/",
+    "ktimersoftd/",
+    "kworker/",
+    "rcu_",
+    "rcub/",
+    "rcuc/",
+    "rcuo",
+    "cpuhp/",
+    "idle_inject/",
+    "watchdog/",
+    "watchdogd",
+    "sugov:",
+    "posixcputmr/",
+];
+
 /// A trace, thread by thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observation {
@@ -29,6 +49,37 @@ pub struct Observation {
     pub unknown_lines: u64,
     /// What is doubtful, in words.
     pub remarks: Vec<String>,
+    /// When the trace is over.
+    pub over: Time,
+    /// Who had CPUs for which real-time threads waited.
+    pub taken: Vec<Taken>,
+}
+
+impl Observation {
+    /// The CPUs on which threads of real-time classes ran, but for the kernel's own.
+    pub(super) fn used(&self) -> CpuSet {
+        let is_real_time = |thread: &&Thread| {
+            matches!(thread.class(), Class::Deadline | Class::RealTime { .. })
+                && !is_of_kernel(&thread.name)
+        };
+        let threads = self.threads.iter().filter(is_real_time);
+        threads.flat_map(|thread| thread.cpus.iter().collect::<Vec<CpuId>>()).collect()
+    }
+}
+
+/// A thread had CPUs for which another one waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The place of the one that waited among the threads.
+    pub from: usize,
+    /// The place of the other one.
+    pub by: usize,
+    /// The most important priority with which that ran, as the kernel counts.
+    pub priority: i32,
+    /// The longest part of one wait.
+    pub longest: Duration,
+    /// All of them together.
+    pub total: Duration,
 }
 
 /// What was seen of a thread.
@@ -56,8 +107,23 @@ pub struct Thread {
     /// How many times it waited for a CPU while another one had nothing as important: the kernel would have moved it
     /// there if it could.
     pub tied: u64,
+    /// Those other CPUs.
+    pub passed: CpuSet,
     /// Whether marks tell of its jobs, and not its sleeps.
     pub is_marked: bool,
+    /// The jobs that were left out, as they are not like others or not whole.
+    pub partial: Vec<Partial>,
+    /// Since when it waits for a CPU that it does not get in the trace.
+    pub waits_since: Option<Time>,
+}
+
+/// A job that is no measure of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partial {
+    /// What is known of it; it arrives at the beginning of the trace at the latest, if it is cut.
+    pub job: SeenJob,
+    /// Whether its beginning is not in the trace. Otherwise it is what a thread does when it is born or dies.
+    pub is_cut: bool,
 }
 
 impl Thread {
@@ -67,12 +133,7 @@ impl Thread {
     }
     /// Its class by its priority.
     pub fn class(&self) -> Class {
-        match self.priority() {
-            None => Class::Unknown,
-            Some(..0) => Class::Deadline,
-            Some(priority @ 0..100) => Class::RealTime { priority: 99 - priority },
-            Some(_) => Class::Other,
-        }
+        Class::of(self.priority())
     }
 }
 
@@ -92,6 +153,18 @@ pub enum Class {
     Unknown,
 }
 
+impl Class {
+    /// That of a priority, as the kernel counts.
+    pub fn of(priority: Option<i32>) -> Class {
+        match priority {
+            None => Class::Unknown,
+            Some(..0) => Class::Deadline,
+            Some(priority @ 0..100) => Class::RealTime { priority: 99 - priority },
+            Some(_) => Class::Other,
+        }
+    }
+}
+
 /// A job of which the beginning was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenJob {
@@ -103,6 +176,8 @@ pub struct SeenJob {
     pub end: Option<Time>,
     /// How long it held CPUs.
     pub executed: Service,
+    /// How long it waited, after it had begun, while nothing as important had the CPU: this counts as execution.
+    pub lost: Duration,
     /// What it did between its suspensions of itself; empty if there is none.
     pub stretches: Vec<Stretch>,
     /// Its relative deadline, if the trace knows.
@@ -143,6 +218,7 @@ pub fn of_trace(trace: &Trace, labels: &Labels) -> Observation {
             delay: (job.release - job.arrival).max(Duration::ZERO),
             end: completed.map(|(at, _)| at),
             executed: record.executed,
+            lost: Duration::ZERO,
             stretches: stretches.remove(&job.id).unwrap_or_default(),
             deadline: Some(job.deadline - job.arrival).filter(|&length| length > Duration::ZERO),
             woken_by: None,
@@ -162,6 +238,7 @@ pub fn of_trace(trace: &Trace, labels: &Labels) -> Observation {
         cpus: labels.cpus.max(used.map_or(0, |cpu: CpuId| cpu.index() + 1)),
         is_run: true,
         length: trace.over.since_start(),
+        over: trace.over,
         resolution: Duration::from_ns(1),
         ..Observation::default()
     }
@@ -206,4 +283,9 @@ fn stretches(trace: &Trace) -> BTreeMap<JobId, Vec<Stretch>> {
         }
     }
     stretches
+}
+
+/// Whether a thread has a name that the kernel gives its own.
+pub(super) fn is_of_kernel(name: &str) -> bool {
+    OF_KERNEL.iter().any(|&of_kernel| name.starts_with(of_kernel))
 }

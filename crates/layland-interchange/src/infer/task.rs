@@ -3,26 +3,47 @@
 use super::arrivals::Pattern;
 use super::choose::Chosen;
 use super::estimate::{Estimate, Suspensions};
-use super::observation::{Class, Observation, Thread};
-use layland_model::{Behaviour, Duration, Separation, Step, Task};
+use super::observation::{Observation, Thread};
+use layland_model::{Behaviour, CpuId, CpuSet, Duration, Index, Separation, Step, Task};
 use std::collections::BTreeSet;
 
 /// The tasks. Time 0 is that of the run, or else the earliest beginning of a period.
 pub(super) fn tasks(seen: &Observation, chosen: &Chosen) -> Vec<Task> {
     let origin = if seen.is_run { 0 } else { begin(chosen).unwrap_or(0) };
-    let is_real_time = chosen.tasks.iter().any(|task| {
-        matches!(seen.threads[task.thread].class(), Class::Deadline | Class::RealTime { .. })
-    });
+    let is_real_time =
+        chosen.tasks.iter().any(|task| task.priority.is_some_and(|priority| priority < 100));
     let mut names = BTreeSet::new();
     let mut tasks = Vec::new();
     for (position, estimate) in chosen.tasks.iter().enumerate() {
         let thread = &seen.threads[estimate.thread];
         let mut task = task(estimate, name(thread, &mut names), origin);
         task.rank = position as i64;
-        task.priority = thread.priority().map(i64::from).filter(|_| is_real_time);
+        task.priority = estimate.priority.map(i64::from).filter(|_| is_real_time);
         tasks.push(task);
     }
     tasks
+}
+
+/// Leaves the CPUs out that no thread of a task was seen on, and gives the others new numbers. How many are left.
+pub(super) fn on_used(seen: &Observation, chosen: &Chosen, tasks: &mut [Task]) -> usize {
+    let used = used(seen, chosen);
+    for task in tasks {
+        let own = task.affinity.take();
+        let renumbered = |own: CpuSet| {
+            (0..used.len()).filter(|&at| own.contains(used[at])).map(CpuId::from_index).collect()
+        };
+        let own: Option<CpuSet> = own.map(renumbered);
+        // All that is left is no affinity.
+        task.affinity = own.filter(|own| own.len() < used.len());
+    }
+    used.len()
+}
+
+/// The CPUs on which threads of tasks were seen.
+pub(super) fn used(seen: &Observation, chosen: &Chosen) -> Vec<CpuId> {
+    let on =
+        |cpu: &CpuId| chosen.tasks.iter().any(|task| seen.threads[task.thread].cpus.contains(*cpu));
+    (0..seen.cpus).map(CpuId::from_index).filter(on).collect()
 }
 
 /// When the earliest of the first periods begins, in nanoseconds of the trace.

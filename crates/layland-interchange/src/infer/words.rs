@@ -5,7 +5,7 @@ use super::chains::Chain;
 use super::choose::Chosen;
 use super::estimate::{EVERY, Estimate, Execution, StartUp, Suspensions, Taking};
 use super::observation::{Class, Observation, Thread};
-use super::task::begin;
+use super::task::{begin, used};
 use layland_model::{Duration, Rate, System, counted};
 use std::collections::BTreeMap;
 
@@ -57,6 +57,14 @@ pub(super) fn words(
     if chosen.tasks.iter().any(|task| task.deadline.is_none()) {
         head.push("Where it tells no deadline, that is the end of the period.".to_owned());
     }
+    if taking.more.used {
+        let used: Vec<String> = used(seen, chosen).iter().map(ToString::to_string).collect();
+        head.push(format!(
+            "Of {} these threads used {} alone: here they are numbered from 0.",
+            counted(seen.cpus as u64, "CPU"),
+            used.join(", ")
+        ));
+    }
     if let Some(words) = system.shared_levels_in_words(system.in_level) {
         head.push(format!("{words}. If they are SCHED_RR, write [defaults] tie = \"any\"."));
     }
@@ -98,14 +106,38 @@ fn of_task(
         words.above.push(woken(chain, &producer));
     }
     period(estimate, taking, &mut words);
+    let counts = taking.more.partial;
+    let born = "were its first or last, when a thread begins or ends";
     for (count, why) in [
-        (thread.beheaded, "began before the trace"),
+        (thread.beheaded, "began before the trace, but for what they executed in it"),
         (thread.torn, "lack switches that are missing in the trace"),
-        (thread.unlike, "were its first or last, when a thread begins or ends"),
+        (if counts { 0 } else { thread.unlike }, born),
     ] {
         if count > 0 {
             words.above.push(format!("Left out: jobs that {why} ({count})."));
         }
+    }
+    if counts && thread.unlike > 0 {
+        words.above.push("Its first and last jobs count: others waited for them.".to_owned());
+    }
+    if estimate.latency > Duration::ZERO {
+        let where_to = match (estimate.in_wcet > Duration::ZERO, &estimate.suspensions) {
+            (true, _) => "the WCET is as much longer, and the period shorter",
+            (false, Suspensions::Steps(_)) => "the first step and the jitter have it",
+            (false, _) => "the jitter has it",
+        };
+        words.above.push(format!(
+            "Jobs began up to {:#} late while nothing as important had the CPU{}: {where_to}.",
+            estimate.latency,
+            less_important(seen, estimate)
+        ));
+    }
+    if estimate.lost > Duration::ZERO {
+        words.above.push(format!(
+            "A job waited for {:#} while nothing as important had the CPU{}: this counts as execution.",
+            estimate.lost,
+            less_important(seen, estimate)
+        ));
     }
     if let Some(StartUp { jobs, length, longest }) = estimate.start_up {
         words.above.push(format!(
@@ -117,8 +149,9 @@ fn of_task(
         Suspensions::None => {}
         Suspensions::Steps(stretches) => {
             let suspensions = counted(stretches.len() as u64 - 1, "suspension");
+            let state = if estimate.parts > 1 { "sleeps" } else { "state D" };
             words.above.push(format!(
-                "Each of its jobs has {suspensions} of itself (state D), each step is as long as the longest; a step \
+                "Each of its jobs has {suspensions} of itself ({state}), each step is as long as the longest; a step \
                  counts from its wake-up, where nothing as important had the CPU."
             ));
         }
@@ -131,7 +164,7 @@ fn of_task(
     let pending = thread.jobs.iter().filter(|job| job.end.is_none()).count();
     if pending > 0 {
         words.above.push(format!(
-            "Not counted in the WCET: {}, not seen to its end.",
+            "Counted as far as it was seen: {}, without an end in the trace.",
             counted(pending, "job")
         ));
     }
@@ -154,8 +187,21 @@ fn of_task(
     if estimate.deadline.is_some() {
         words.keys.insert("deadline", "the shortest that the trace tells".to_owned());
     }
-    priority(thread, &mut words);
+    priority(thread, estimate.priority, &mut words);
     words
+}
+
+/// The thread of usually less importance that had most of the CPU while the one of an estimate waited.
+fn less_important(seen: &Observation, estimate: &Estimate) -> String {
+    let own = estimate.priority.unwrap_or(i32::MAX);
+    let usual = |thread: usize| seen.threads[thread].priority().unwrap_or(i32::MAX);
+    let taken = seen.taken.iter().filter(|taken| taken.from == estimate.thread);
+    let most = taken.filter(|taken| usual(taken.by) > own).max_by_key(|taken| taken.longest);
+    most.map_or_else(String::new, |most| {
+        let by = &seen.threads[most.by];
+        let (name, length) = (&by.name, most.longest);
+        format!(" (`{name}`, usually {}, had it for up to {length:#})", usual(most.by))
+    })
 }
 
 fn who(thread: &Thread) -> String {
@@ -203,14 +249,14 @@ fn period(estimate: &Estimate, taking: &Taking, words: &mut TaskWords) {
             words.keys.insert("jitter", late);
             if *jitter > estimate.jitter {
                 words.above.push(format!(
-                    "Arrivals are up to {jitter:#} late, which is too little to be set as jitter (at most {} %).",
+                    "Arrivals are up to {jitter:#} late: the period is shorter instead of jitter (at most {} %).",
                     &taking.tolerance * &Rate::whole(100)
                 ));
             }
             let late: u64 = run_on.iter().map(|(_, more)| more).sum();
             if late > 0 {
                 words.above.push(format!(
-                    "{} late and ran on into the next periods ({} in all): they count as jobs of equal length.",
+                    "{} late and ran on into the next periods ({} in all): each counts as one job.",
                     were(run_on.len(), "job"),
                     late
                 ));
@@ -263,8 +309,8 @@ fn wcet(execution: &Execution, taking: &Taking) -> String {
     format!("{which}{times}; least {least:#}, half {half:#}, 99 % {p99:#}, most {most:#}")
 }
 
-fn priority(thread: &Thread, words: &mut TaskWords) {
-    let class = match thread.class() {
+fn priority(thread: &Thread, taken: Option<i32>, words: &mut TaskWords) {
+    let class = match Class::of(taken) {
         Class::Deadline => {
             words.above.push(
                 "SCHED_DEADLINE: events do not tell its runtime, deadline and period.".to_owned(),
@@ -276,7 +322,8 @@ fn priority(thread: &Thread, words: &mut TaskWords) {
         Class::Unknown => return,
     };
     // What a thread had before it became real-time is no news; what it was lent by a lock is.
-    let others = thread.priorities.iter().skip(1).filter(|(priority, _)| *priority < 100);
+    let is_other = |priority: i32| Some(priority) != taken && priority < 100;
+    let others = thread.priorities.iter().filter(|(priority, _)| is_other(*priority));
     let others: Vec<String> = others.map(|(priority, _)| priority.to_string()).collect();
     if !others.is_empty() {
         words.above.push(format!("The kernel also gave it the priorities {}.", others.join(", ")));

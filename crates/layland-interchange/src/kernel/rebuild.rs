@@ -10,6 +10,7 @@ mod observe;
 mod reserved;
 mod spans;
 mod tied;
+mod waits;
 mod words;
 
 pub(super) use observe::observe;

@@ -7,6 +7,7 @@ use layland_interchange::kernel::observe;
 use layland_model::{Duration, ExecutionModel, Index, Rate, Service, System, Task, Time};
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::kernel_text::{TextOptions, jobs_of, kernel_text};
+use layland_testkit::observed::{Feature, Held, campaign, held, shown};
 use layland_testkit::registry;
 use layland_trace::{JobRecord, Labels, Trace};
 use proptest::prelude::*;
@@ -119,8 +120,19 @@ proptest! {
         prop_assert!(system.validate().is_empty());
         let trace = run(&system, policy, seed);
         let is_edf = policy.ends_with("edf");
-        let priorities: Vec<i32> =
-            (0..system.tasks.len()).map(|task| if is_edf { -1 } else { task as i32 + 10 }).collect();
+        // What nothing as important explains counts as execution: a kernel shows the priorities that it has.
+        let before = |task: usize| {
+            let period = |task: usize| drawn[task].period_us;
+            match policy.ends_with("rm") {
+                true => (0..task).chain(task + 1..drawn.len())
+                    .filter(|&other| (period(other), other) < (period(task), task))
+                    .count(),
+                false => task,
+            }
+        };
+        let priorities: Vec<i32> = (0..system.tasks.len())
+            .map(|task| if is_edf { -1 } else { before(task) as i32 + 10 })
+            .collect();
         let from = Time::from_ms(from_ms);
         let start_ns = 77_000_000_000;
         let options = TextOptions { start_ns, is_coarse, priorities: priorities.clone(), from };
@@ -209,4 +221,43 @@ proptest! {
             prop_assert!(task.jitter <= own.jitter, "{} of {}", task.jitter, own.jitter);
         }
     }
+}
+
+/// In short; the campaign `observed` of the test kit is the long form.
+#[test]
+fn no_set_promises_less_than_its_trace_shows() {
+    let found = campaign(300, 1);
+    assert!(found.broken.is_empty(), "{:#?}", found.broken);
+    // An answer that is always unknown is none: what a set can say is explained.
+    for (feature, tally) in &found.tallies {
+        let of = format!("{feature:?}: {tally:?}");
+        assert!(!feature.is_plain() || tally.unexplained + tally.nothing == 0, "{of}");
+    }
+    let plain = Feature::ALL.iter().filter(|feature| feature.is_plain());
+    let guaranteed: u64 = plain.map(|feature| found.tallies[feature].guaranteed).sum();
+    assert!(guaranteed > 30, "{guaranteed} sets are guaranteed");
+}
+
+/// Traces that once gave sets with bounds below what they show: each is as small as it can be.
+#[test]
+fn small_traces_are_explained_or_the_set_says_that_they_are_not() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/together/seen");
+    let files = std::fs::read_dir(folder).expect("the folder is there");
+    let mut count = 0;
+    for file in files {
+        let path = file.expect("it can be listed").path();
+        let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).expect("it can be read");
+        let Held { broken, is_unexplained, is_nothing, is_untrusted, .. } = held(&shown(&text));
+        assert!(broken.is_empty(), "{name}: {broken:?}");
+        assert!(!is_nothing, "{name}");
+        // Two traces one after the other.
+        assert_eq!(is_untrusted, name == "concat", "{name}");
+        // No set of tasks says these: one thread always throttled, one on two CPUs beside two that are tied, and
+        // deadlines that no event tells.
+        let is_beyond = ["dl-yield", "mixed-affinity", "dl-constrained"].contains(&name.as_str());
+        assert_eq!(is_unexplained, is_beyond, "{name}");
+        count += 1;
+    }
+    assert_eq!(count, 35);
 }

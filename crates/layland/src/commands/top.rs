@@ -304,6 +304,7 @@ mod tests {
             delay: Duration::ZERO,
             end: Some(layland_model::Time::from_ms(response)),
             executed: layland_model::Service::ZERO,
+            lost: Duration::ZERO,
             stretches: Vec::new(),
             deadline: None,
             woken_by: None,

@@ -1,6 +1,7 @@
 //! What is valid and hardly meant: said once, before the answer.
 
 use super::input::Set;
+use layland_analysis::EXPLAIN;
 use layland_model::{Duration, ExecutionModel, Service, System, Task, TaskId, counted};
 
 /// So many tasks are named.
@@ -10,6 +11,12 @@ const NAMED: usize = 3;
 pub(crate) fn doubts(set: &Set) -> Vec<(String, &'static str)> {
     let mut doubts = Vec::new();
     let system = &set.system;
+    for what in system.unexplained() {
+        doubts.push((
+            format!("{}: the trace shows what the set does not explain: {what}", set.name),
+            EXPLAIN,
+        ));
+    }
     let of = |is: &dyn Fn(&Task) -> bool| -> Vec<TaskId> {
         system.tasks.iter().filter(|(_, task)| is(task)).map(|(id, _)| id).collect()
     };

@@ -16,9 +16,11 @@ pub(super) struct Run {
     pub(super) end: i64,
     /// How it left; `None` if it still runs.
     pub(super) left: Option<Left>,
-    /// How long it had waited for the CPU since it woke up, if nothing as important had that CPU meanwhile: this is
-    /// what the machine takes to begin.
-    pub(super) latency: i64,
+    /// The priority with which it left.
+    pub(super) priority: Option<i32>,
+    /// How long it had waited for the CPU while nothing as important had that: this is what the machine takes to
+    /// begin, or what less important threads took.
+    pub(super) unexplained: i64,
 }
 
 /// What happened to the thread of one task.
@@ -105,6 +107,10 @@ pub(super) struct Known {
     pub(super) end: Option<(i64, JobEnd)>,
 }
 
+/// A thread that is about to sleep can be woken by another CPU before it has left its own: the wake-up is of the sleep
+/// that begins within this time.
+const RACE_NS: i64 = 50_000;
+
 /// The thread of a CPU that has nothing to do.
 pub(super) const IDLE: u32 = 0;
 
@@ -187,10 +193,10 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
     let begin = events.first().map_or(0, |event| event.at);
     let never = never_left(events);
     let mut on: BTreeMap<u32, Holder<'a>> = BTreeMap::new();
-    // How long the thread on each CPU had waited for it, as [`Run::latency`].
-    let mut waited: BTreeMap<u32, i64> = BTreeMap::new();
     let mut ready: BTreeMap<u32, i64> = BTreeMap::new();
     let mut woken: BTreeMap<TaskId, By> = BTreeMap::new();
+    // Wake-ups of threads that still have a CPU.
+    let mut early: BTreeMap<TaskId, By> = BTreeMap::new();
     let (mut misfits, mut missed) = (Vec::new(), Vec::new());
     let mut torn: BTreeMap<TaskId, Vec<i64>> = BTreeMap::new();
     let mut strangers = Vec::new();
@@ -253,14 +259,17 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
                 }
                 let start = if fits { since } else { event.at };
                 if let Some(task) = tasks.of(prev.pid) {
-                    let latency = waited.get(&event.cpu).copied().filter(|_| fits).unwrap_or(0);
-                    let (cpu, end) = (event.cpu, event.at);
-                    let run = Run { cpu, start, end, left: Some(*left), latency };
+                    let (cpu, end, priority) = (event.cpu, event.at, prev.priority);
+                    let run = Run { cpu, start, end, left: Some(*left), priority, unexplained: 0 };
                     lives[task.index()].runs.push(run);
                     if is_throttled(*prev, *left, *next) {
                         lives[task.index()].throttled.push((event.at, event.cpu));
                     }
                     woken.remove(&task);
+                    let sleeps = matches!(left, Left::Sleeping | Left::Blocked);
+                    let race =
+                        early.remove(&task).filter(|by| event.at - by.at <= RACE_NS && sleeps);
+                    woken.extend(race.map(|by| (task, by)));
                 } else if prev.pid != IDLE && start < event.at {
                     let (cpu, end) = (event.cpu, event.at);
                     strangers.push(Stranger { cpu, start, end, comm: prev.comm });
@@ -271,28 +280,26 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
                 };
                 let (pid, comm, since_now) = (next.pid, next.comm, event.at);
                 on.insert(event.cpu, Holder { pid, comm, since: since_now, last: since_now });
-                waited.remove(&event.cpu);
                 if let Some(task) = tasks.of(next.pid)
                     && let Some(by) = woken.remove(&task)
                 {
-                    let is_below = prev.pid == IDLE
-                        || prev.priority.zip(next.priority).is_some_and(|(prev, next)| prev > next);
-                    if is_below && since <= by.at {
-                        waited.insert(event.cpu, event.at - by.at);
-                    }
                     let woken = Woken { at: by.at, ran: event.at, is_seen: true, by };
                     lives[task.index()].wakes.push(woken);
                 }
             }
             EventKind::Wake { thread, is_new } => {
                 ready.insert(thread.pid, event.at);
-                if let Some(task) = tasks.of(thread.pid)
-                    && !on.values().any(|holder| holder.pid == thread.pid)
-                {
+                if let Some(task) = tasks.of(thread.pid) {
                     let (at, pid) = (event.at, event.thread.pid);
                     let in_interrupt = event.in_interrupt;
                     let by = By { at, pid, in_interrupt, is_new: *is_new };
-                    woken.entry(task).or_insert(by);
+                    let runs_on = on.iter().find(|(_, holder)| holder.pid == thread.pid);
+                    match runs_on.map(|(&cpu, _)| cpu) {
+                        None => drop(woken.entry(task).or_insert(by)),
+                        // What wakes it on its own CPU finds it there, and it goes on.
+                        Some(cpu) if cpu == event.cpu => {}
+                        Some(_) => drop(early.insert(task, by)),
+                    }
                 }
             }
             EventKind::Migrate { thread, .. } => {
@@ -304,8 +311,8 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
     let end = events.last().map_or(0, |event| event.at);
     for (cpu, Holder { pid, since, .. }) in on {
         if let Some(task) = tasks.of(pid) {
-            let latency = waited.get(&cpu).copied().unwrap_or(0);
-            lives[task.index()].runs.push(Run { cpu, start: since, end, left: None, latency });
+            let run = Run { cpu, start: since, end, left: None, priority: None, unexplained: 0 };
+            lives[task.index()].runs.push(run);
         }
     }
     for (task, by) in woken {

@@ -11,9 +11,10 @@ use super::super::threads::Tasks;
 use super::lives::{Known, Life, Lives, lives, marked_jobs};
 use super::spans::{Span, inferred_spans, marked_spans};
 use super::tied::tied;
+use super::waits::Holders;
 use super::{Clock, Cpus, damages};
-use crate::infer::{Observation, SeenJob, Stretch, Thread, Waker};
-use layland_model::{Duration, Index, JobId, Service, TaskId};
+use crate::infer::{Observation, Partial, SeenJob, Stretch, Thread, Waker};
+use layland_model::{Duration, Index, JobId, Service, TaskId, Time};
 use layland_trace::JobEnd;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,18 +50,29 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
     };
     let notices = notices(events);
     let tasks = Tasks::everybody(notices.iter().map(|(&pid, notice)| (pid, notice.name)));
-    let Lives { of_tasks, torn, missed, .. } = lives(events, &tasks, Begins::Likely);
+    let Lives { mut of_tasks, torn, missed, .. } = lives(events, &tasks, Begins::Likely);
+    let usual = |notice: &Notice<'_>| {
+        let most = notice
+            .priorities
+            .iter()
+            .max_by_key(|&(&priority, &count)| (count, std::cmp::Reverse(priority)));
+        most.map(|(&priority, _)| priority)
+    };
+    let mut holders = Holders::of(&of_tasks, notices.values().map(usual).collect());
+    holders.explain(&mut of_tasks);
     let known = marked_jobs(events, &tasks);
     let tied = tied(events, &tasks);
     let mut threads = Vec::new();
     for (index, (life, (pid, notice))) in of_tasks.iter().zip(notices).enumerate() {
         let task = TaskId::from_index(index);
         let torn = torn.get(&task).map_or(&[][..], Vec::as_slice);
-        let mut thread = jobs(task, life, &known, torn, clock);
+        let mut thread = jobs(task, life, &known, torn, (&mut holders, clock));
         for cpu in life.runs.iter().filter_map(|run| cpus.known(run.cpu)) {
             thread.cpus.insert(cpu);
         }
-        thread.tied = tied[index];
+        thread.tied = tied[index].values().sum();
+        thread.passed = tied[index].keys().filter_map(|&cpu| cpus.known(cpu)).collect();
+        thread.waits_since = life.awake.map(|at| clock.clamped(at));
         thread.throttled = life.throttled.len() as u64;
         thread.name = notice.name.to_owned();
         thread.pid = Some(pid);
@@ -76,6 +88,8 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
     let is_fine = events.iter().any(|event| event.at % 1_000 != 0);
     Ok(Observation {
         threads,
+        taken: holders.taken(),
+        over,
         cpus: cpus.count(),
         origin_ns: clock.origin,
         is_run: begin.is_some(),
@@ -123,7 +137,7 @@ fn jobs(
     life: &Life,
     known: &BTreeMap<JobId, Known>,
     torn: &[i64],
-    clock: Clock,
+    (holders, clock): (&mut Holders, Clock),
 ) -> Thread {
     let of_task = JobId { task, seq: 0 }..=JobId { task, seq: u64::MAX };
     let is_marked = known.range(of_task).next().is_some();
@@ -136,14 +150,21 @@ fn jobs(
         let missing = torn.partition_point(|&at| at < span.from);
         let is_torn = torn.get(missing).is_some_and(|&at| at <= span.to);
         let is_born = span.woken.is_some_and(|woken| woken.by.is_new);
+        let is_dying = span.end.is_some_and(|(at, _)| deaths.contains(&at));
+        if is_torn {
+            thread.torn += 1;
+            continue;
+        }
+        let mut job = job(&span, life, (is_marked, task.index()), holders, clock);
         if !span.is_begin_seen || span.arrival < clock.origin {
             thread.beheaded += 1;
-        } else if is_torn {
-            thread.torn += 1;
-        } else if is_born || span.end.is_some_and(|(at, _)| deaths.contains(&at)) {
+            job.arrival = job.arrival.max(Time::ZERO);
+            thread.partial.push(Partial { job, is_cut: true });
+        } else if is_born || is_dying {
             thread.unlike += 1;
+            thread.partial.push(Partial { job, is_cut: false });
         } else {
-            thread.jobs.push(job(&span, life, clock));
+            thread.jobs.push(job);
         }
     }
     thread.jobs.sort_by_key(|job| job.arrival);
@@ -162,9 +183,11 @@ fn stretches(span: &Span, life: &Life) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     let mut left = pauses.iter().peekable();
     let mut stretch = Stretch::default();
-    for run in runs {
+    for (place, run) in runs.enumerate() {
         let held = (run.end.min(span.to) - run.start.max(span.from)).max(0);
-        stretch.executed += Service::from_ns(held.saturating_add(run.latency));
+        // What the machine took to begin the job delays it.
+        let lost = if place == 0 { 0 } else { run.unexplained };
+        stretch.executed += Service::from_ns(held.saturating_add(lost));
         if let Some(pause) = left.next_if(|pause| pause.from == run.end) {
             let length = pause.to.map_or(0, |to| to - pause.from);
             stretch.suspended = Duration::from_ns(length);
@@ -175,16 +198,35 @@ fn stretches(span: &Span, life: &Life) -> Vec<Stretch> {
     stretches
 }
 
-fn job(span: &Span, life: &Life, clock: Clock) -> SeenJob {
+fn job(
+    span: &Span,
+    life: &Life,
+    (is_marked, thread): (bool, usize),
+    holders: &mut Holders,
+    clock: Clock,
+) -> SeenJob {
     let first = life.runs.partition_point(|run| run.end <= span.from);
     let runs = life.runs[first..].iter().take_while(|run| run.start < span.to);
-    let executed = runs.map(|run| (run.end.min(span.to) - run.start.max(span.from)).max(0)).sum();
+    let (mut executed, mut lost, mut delay) = (0i64, 0i64, 0i64);
+    for (place, run) in runs.enumerate() {
+        executed += (run.end.min(span.to) - run.start.max(span.from)).max(0);
+        match place {
+            // A mark may be written before the thread wakes up.
+            0 if is_marked => {
+                let wait = (span.from, run.start);
+                delay = holders.unexplained(thread, run.cpu, wait);
+            }
+            0 => delay = run.unexplained,
+            _ => lost += run.unexplained,
+        }
+    }
     let completed = span.end.filter(|&(_, how)| how == JobEnd::Completed);
     SeenJob {
         arrival: clock.clamped(span.arrival),
-        delay: Duration::ZERO,
+        delay: Duration::from_ns(delay),
         end: completed.map(|(at, _)| clock.clamped(at)),
         executed: Service::from_ns(executed),
+        lost: Duration::from_ns(lost),
         stretches: stretches(span, life),
         deadline: span
             .deadline

@@ -21,10 +21,11 @@ struct Holder {
     passed: Vec<TaskId>,
 }
 
-/// By task: how often it waited while another CPU had nothing as important. Of threads under SCHED_FIFO and SCHED_RR
-/// alone: the kernel balances others when it finds the time, and one under SCHED_DEADLINE may wait for its runtime.
-pub(super) fn tied(events: &[Event], tasks: &Tasks) -> Vec<u64> {
-    let mut counts = vec![0; tasks.names.len()];
+/// By task and CPU: how often it waited while that other CPU had nothing as important. Of threads under SCHED_FIFO and
+/// SCHED_RR alone: the kernel balances others when it finds the time, and one under SCHED_DEADLINE may wait for its
+/// runtime.
+pub(super) fn tied(events: &[Event], tasks: &Tasks) -> Vec<BTreeMap<u32, u64>> {
+    let mut counts = vec![BTreeMap::new(); tasks.names.len()];
     let mut cpus: BTreeMap<u32, Holder> = BTreeMap::new();
     // Since when each thread waits.
     let mut waiting: BTreeMap<u32, i64> = BTreeMap::new();
@@ -37,7 +38,9 @@ pub(super) fn tied(events: &[Event], tasks: &Tasks) -> Vec<u64> {
                 if let Some(before) = cpus.remove(&event.cpu)
                     && before.pid == prev.pid
                 {
-                    before.passed.iter().for_each(|task| counts[task.index()] += 1);
+                    for task in before.passed {
+                        *counts[task.index()].entry(event.cpu).or_default() += 1;
+                    }
                 }
                 let is_real_time = next.priority.is_some_and(|own| (0..100).contains(&own));
                 if let Some(since) = waiting.remove(&next.pid)

@@ -13,6 +13,7 @@ mod exhaustive;
 mod kills;
 mod messages;
 mod mixed;
+mod observed;
 mod optimal;
 mod soak;
 mod tightness;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 /// Its name, what it asks, and what runs it with its arguments.
 type Campaign = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const CAMPAIGNS: [Campaign; 14] = [
+const CAMPAIGNS: [Campaign; 15] = [
     ("admission", "does an admitted task ever miss a deadline?", admission::run),
     ("affinity-decisions", "do affinities decide as their paper does?", affinity_decisions::run),
     ("bounds", "are bounds ever exceeded?", bounds::run),
@@ -34,6 +35,7 @@ const CAMPAIGNS: [Campaign; 14] = [
     ("kills", "what do runs leave behind that are killed?", kills::run),
     ("messages", "does the daemon answer everybody, whatever it is asked?", messages::run),
     ("mixed", "does what a mixed-criticality analysis accepts survive?", mixed::run),
+    ("observed", "does a set that was inferred explain its trace?", observed::run),
     ("optimal", "do optimal policies ever miss a deadline?", optimal::run),
     ("soak", "does memory stay flat while programs come and go?", soak::run),
     ("tightness", "how tight are the tests?", tightness::run),

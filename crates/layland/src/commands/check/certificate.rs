@@ -119,6 +119,7 @@ fn of_policy(policy: &Assessment, system: &System) -> Result<Value, String> {
             Err("the schedule was followed to its recurrence, and there is no shorter proof"
                 .to_owned())
         }
+        (None, None) if !system.unexplained().is_empty() => Err(policy.reasons.join("; ")),
         (None, None) => Err("nothing is decided".to_owned()),
         (None, Some(proven)) => match &proven.proof {
             Ok(proof) => Ok(of_proof(proof, system)),

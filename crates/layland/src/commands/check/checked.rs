@@ -167,7 +167,10 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
         if let Some(tick) = args.tick {
             ticks::only(&mut found, system, tick);
         }
-        let is_open = found.verdict == Verdict::Unknown && found.refused.is_none();
+        // What is searched are runs of a set that is not what was seen.
+        let is_open = found.verdict == Verdict::Unknown
+            && found.refused.is_none()
+            && system.unexplained().is_empty();
         let witness = match is_searched && is_open && args.test.is_empty() && effort > 0 {
             true => search(registry, args, &mut found, system, effort),
             false => None,
@@ -187,7 +190,12 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
                 let why = found.refused.map_or(String::new(), |refusal| refusal.answer.reason);
                 out_of_place.push((found.spec, why));
             }
-            Ok(found) if args.policy.is_empty() && found.is_empty() && !args.all => {
+            Ok(found)
+                if args.policy.is_empty()
+                    && found.is_empty()
+                    && !args.all
+                    && set.system.unexplained().is_empty() =>
+            {
                 let why = found.reasons.first().cloned().unwrap_or_default();
                 out_of_place.push((found.spec, why));
             }

@@ -50,6 +50,16 @@ struct Set<'a> {
     cpus: usize,
     utilization: f64,
     assumed: &'a [String],
+    /// There if it was inferred from a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<Seen<'a>>,
+}
+
+/// The trace that a set was inferred from.
+#[derive(Serialize)]
+struct Seen<'a> {
+    length_ns: Option<i64>,
+    unexplained: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -205,6 +215,10 @@ impl<'a> Document<'a> {
                 cpus: system.platform.cpu_count(),
                 utilization: system.utilization().to_f64(),
                 assumed: &checked.set.assumed,
+                seen: system.observed.as_ref().map(|observed| Seen {
+                    length_ns: observed.length.map(layland_model::Duration::ns),
+                    unexplained: &observed.unexplained,
+                }),
             },
             run_margin: checked.reserved.as_ref().map(|reserved| match &reserved.margin {
                 RunMargin::Fraction(fraction) => {

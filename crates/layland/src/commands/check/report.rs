@@ -34,6 +34,9 @@ pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
     report.lines = impossible(&checked.whatever, system);
     report.lines.extend(guarantees.headline());
     report.lines.push(Line::new(Severity::Note, text::about(checked)));
+    if let Some(words) = text::seen_in_words(checked) {
+        report.lines.push(Line::new(Severity::Note, words));
+    }
     for line in text::reserved_lines(checked) {
         report.lines.push(Line::new(Severity::Note, line));
     }

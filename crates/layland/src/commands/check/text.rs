@@ -63,6 +63,17 @@ pub(super) fn about(checked: &Checked) -> String {
     )
 }
 
+/// That the set is what a trace shows, and no more.
+pub(super) fn seen_in_words(checked: &Checked) -> Option<String> {
+    let observed = checked.set.system.observed.as_ref()?;
+    let length = observed.length.map_or_else(String::new, |length| format!(" of {length:#}"));
+    Some(format!("inferred from a trace{length}: a longer trace may show longer jobs"))
+}
+
+fn seen(checked: &Checked) -> String {
+    seen_in_words(checked).map_or_else(String::new, |words| line(&words))
+}
+
 /// Of one set, what was asked for: if nothing was, what fits a screen.
 pub(super) fn report(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     match short::is_wanted(args) {
@@ -93,7 +104,7 @@ fn verdicts<'a>(
 
 /// The policies that differ, best first, and the names of the others.
 fn in_short(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
-    let mut text = line(&about(checked)) + "\n";
+    let mut text = line(&about(checked)) + &seen(checked) + "\n";
     let first = |policy: &Assessment| policy.reasons.first().cloned().unwrap_or_default();
     text += &verdicts(short.shown.iter().copied(), first, args);
     for (verdict, names) in &short.also {
@@ -130,7 +141,7 @@ fn in_short(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &Ch
 /// Everything, or what the arguments name.
 fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let system = &checked.set.system;
-    let mut text = line(&about(checked)) + "\n";
+    let mut text = line(&about(checked)) + &seen(checked) + "\n";
     text += &verdicts(&checked.policies, why, args);
     let (charts, bounds) = (charts(registry, checked, args), bounds(checked, args));
     let gap = if charts.is_empty() || bounds.starts_with('\n') { "" } else { "\n" };

@@ -345,6 +345,11 @@ fn entries(registry: &Registry) -> Vec<Entry> {
                  necessary."
                     .to_owned()
             }
+            _ if assumption == Assumption::Explained => {
+                "Every test assumes it: what the trace of a set shows and the set does not explain is in its file, as \
+                 `unexplained`."
+                    .to_owned()
+            }
             0 => "No test assumes it; the speed of hierarchical EDF does.".to_owned(),
             _ => format!("Assumed by {}.", who.join(", ")),
         };

@@ -5,16 +5,19 @@ use super::load::{self, Raw};
 use super::record;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{files, table, terminal};
+use layland_analysis::EXPLAIN;
 use layland_config::{Comments, TaskComments, to_toml_with};
+use layland_guarantee::{Shown, unexplained};
 use layland_interchange::infer::{
-    Affinity, Chain, Choice, Class, Estimate, Inferred, Observation, Pattern, StartUp, Suspensions,
-    Taking, Thread, Wanted, infer, of_trace,
+    Affinity, Chain, Choice, Class, Estimate, Inferred, More, Observation, Pattern, StartUp,
+    Suspensions, Taking, Thread, Wanted, infer_held, of_trace,
 };
 use layland_interchange::{kernel, st_trace};
-use layland_model::{Duration, Rate, Task, counted};
+use layland_model::{Duration, Rate, Task, TaskMap, counted};
+use layland_policy::Registry;
 use serde_json::{Value, json};
 
-pub(super) fn run(args: &InferArgs) -> Outcome {
+pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
     if args.margin <= Rate::ZERO {
         return Err(
             Failure::usage("a margin is a factor above 0").help("--margin 1.2 adds a fifth")
@@ -38,6 +41,7 @@ pub(super) fn run(args: &InferArgs) -> Outcome {
             AffinityArg::Seen => Affinity::Seen,
             AffinityArg::None => Affinity::None,
         },
+        more: More::default(),
     };
     let is_wanted = |name: &str, pid: Option<u32>| {
         pid.is_some_and(|pid| args.pid.contains(&pid))
@@ -47,7 +51,11 @@ pub(super) fn run(args: &InferArgs) -> Outcome {
         true => Wanted::Where(&is_wanted),
         false => Wanted::RealTime,
     };
-    let inferred = infer(&seen, wanted, &taking);
+    let inferred = infer_held(&seen, wanted, &taking, &|inferred| {
+        let shown = inferred.responses.iter().map(|&response| Shown { response });
+        let shown: TaskMap<Shown> = shown.collect::<Vec<Shown>>().into();
+        unexplained(registry, &inferred.system, &shown, &inferred.policies)
+    });
     if inferred.chosen.tasks.is_empty() {
         seen.remarks.iter().for_each(|remark| terminal::warn(remark, None));
         return Err(nothing(name, &seen, &inferred));
@@ -163,6 +171,12 @@ fn tell(seen: &Observation, inferred: &Inferred) {
         let jobs = counted(thread.torn, "job");
         let what = format!("switches of {} are missing: {jobs} left out", called(thread));
         terminal::warn(&what, None);
+    }
+    for what in inferred.system.unexplained() {
+        terminal::warn(
+            &format!("the trace shows what the set does not explain: {what}"),
+            Some(EXPLAIN),
+        );
     }
     let chosen = &inferred.chosen;
     if chosen.by == Choice::Periodic {
@@ -285,6 +299,7 @@ fn document(file: &str, seen: &Observation, inferred: &Inferred, exit: Exit) -> 
         "chains": inferred.chains.iter().map(chain).collect::<Vec<Value>>(),
         "left_out": left_out.collect::<Vec<Value>>(),
         "others": chosen.others,
+        "unexplained": inferred.system.unexplained(),
         "source": {
             "dialect": seen.dialect,
             "lost_events": seen.lost,
@@ -301,7 +316,7 @@ fn document(file: &str, seen: &Observation, inferred: &Inferred, exit: Exit) -> 
 
 fn of_task(seen: &Observation, task: &Task, estimate: &Estimate, remarks: &[String]) -> Value {
     let thread = &seen.threads[estimate.thread];
-    let (class, priority) = match thread.class() {
+    let (class, priority) = match Class::of(estimate.priority) {
         Class::Deadline => (Some("deadline"), None),
         Class::RealTime { priority } => (Some("fifo or rr"), Some(priority)),
         Class::Other => (Some("other"), None),
@@ -359,6 +374,8 @@ fn of_task(seen: &Observation, task: &Task, estimate: &Estimate, remarks: &[Stri
             })),
             "suspending_jobs": thread.jobs.iter().filter(|job| !job.stretches.is_empty()).count(),
             "waits_with_a_free_cpu": thread.tied,
+            "latency_ns": estimate.latency.ns(),
+            "lost_ns": estimate.lost.ns(),
             "late_and_run_on": run_on,
             "empty_periods": empty,
         },

@@ -21,6 +21,6 @@ pub(crate) fn run(registry: &Registry, args: &TraceArgs) -> Outcome {
         TraceCommand::Stats(args) => show::stats(args),
         TraceCommand::Convert(args) => show::convert(args),
         TraceCommand::Diff(args) => show::diff(args),
-        TraceCommand::Infer(args) => infer::run(args),
+        TraceCommand::Infer(args) => infer::run(registry, args),
     }
 }

@@ -17,7 +17,8 @@ impl Search<'_> {
     /// The answer of the schedule up to its recurrence, if every release is known.
     pub(super) fn cycle(&self) -> Found {
         let Search { registry, spec, system, effort, .. } = *self;
-        if !has_known_releases(system) {
+        // The offsets of a set from a trace are what was seen, and no promise.
+        if !has_known_releases(system) || system.observed.is_some() {
             return Found::Nothing(None);
         }
         let say = |text: &str| Found::Nothing(Some(text.to_owned()));

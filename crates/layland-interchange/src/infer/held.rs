@@ -1,0 +1,132 @@
+//! A set that was inferred, held against its trace: what the trace shows that the set does not allow, and which of the
+//! things that do not count by default explains it.
+//!
+//! Analyses are no matter of this crate: a function says what a set does not explain.
+
+use super::choose::Chosen;
+use super::estimate::{Affinity, Estimate, More, Taking};
+use super::observation::{Class, Observation, Taken};
+use super::{Inferred, Wanted, infer};
+use layland_model::{Duration, Observed, System};
+
+/// What else counts, in the order in which it is tried: from what changes least on.
+const TRIED: [(More, bool); 8] = {
+    const NONE: More = More { partial: false, used: false, strangers: false };
+    const PARTIAL: More = More { partial: true, ..NONE };
+    const BOTH: More = More { strangers: true, ..PARTIAL };
+    [
+        (NONE, false),
+        (More { strangers: true, ..NONE }, false),
+        (PARTIAL, false),
+        (BOTH, false),
+        (More { used: true, ..NONE }, false),
+        (More { used: true, ..BOTH }, false),
+        (NONE, true),
+        (BOTH, true),
+    ]
+};
+
+/// [`infer`], held against the trace by a function that says what of it a set does not explain, in sentences without
+/// full stops. The first set that explains all is taken; if there is none, the first one, with what it does not explain
+/// in [`System::observed`].
+pub fn infer_held(
+    seen: &Observation,
+    wanted: Wanted<'_>,
+    taking: &Taking,
+    unexplained: &dyn Fn(&Inferred) -> Vec<String>,
+) -> Inferred {
+    let mut first: Option<(Inferred, Vec<String>)> = None;
+    let mut asked: Vec<System> = Vec::new();
+    for (more, is_where_seen) in TRIED {
+        if (more.used || is_where_seen) && (seen.cpus <= 1 || taking.affinity == Affinity::None) {
+            continue;
+        }
+        let affinity = if is_where_seen { Affinity::Seen } else { taking.affinity };
+        let inferred = infer(seen, wanted, &Taking { more, affinity, ..taking.clone() });
+        if inferred.chosen.tasks.is_empty() || asked.contains(&inferred.system) {
+            if first.is_none() {
+                return inferred;
+            }
+            continue;
+        }
+        let left = unexplained(&inferred);
+        if left.is_empty() {
+            return inferred;
+        }
+        asked.push(inferred.system.clone());
+        first.get_or_insert((inferred, left));
+    }
+    let Some((mut inferred, left)) = first else { return infer(seen, wanted, taking) };
+    let left = left.into_iter().map(|sentence| with_reason(seen, &inferred, sentence)).collect();
+    if let Some(Observed { unexplained, .. }) = &mut inferred.system.observed {
+        *unexplained = left;
+    }
+    inferred
+}
+
+/// The policies by which a kernel schedules threads of the classes that were seen, each as `name`; none if it is not
+/// known.
+pub(super) fn policies(seen: &Observation, chosen: &Chosen, system: &System) -> Vec<&'static str> {
+    let is = |class: fn(i32) -> bool| move |task: &Estimate| task.priority.is_some_and(class);
+    if chosen.tasks.iter().all(is(|priority| priority < 0)) {
+        return vec!["dl"];
+    }
+    if !chosen.tasks.iter().any(is(|priority| priority < 100)) {
+        return Vec::new();
+    }
+    let tied = system.tasks.values().filter(|task| task.affinity.is_some()).count();
+    match (system.platform.cpu_count(), tied) {
+        (1, _) => vec!["p-fp"],
+        // Threads that never moved may be tied to where they were, and will then be asked about as such.
+        (_, 0) if chosen.tasks.iter().any(|task| seen.threads[task.thread].cpus.len() > 1) => {
+            vec!["g-fp"]
+        }
+        (_, _) => vec!["g-fp", "p-fp"],
+    }
+}
+
+/// The longest response of each task that the trace shows, whole or not.
+pub(super) fn responses(seen: &Observation, chosen: &Chosen) -> Vec<Duration> {
+    let longest = |task: &Estimate| {
+        let thread = &seen.threads[task.thread];
+        let jobs = thread.jobs.iter().chain(thread.partial.iter().map(|partial| &partial.job));
+        let waits = thread.waits_since.map(|since| seen.over - since);
+        let took = jobs.map(|job| job.end.unwrap_or(seen.over) - job.arrival).chain(waits);
+        took.max().unwrap_or(Duration::ZERO).max(Duration::ZERO)
+    };
+    chosen.tasks.iter().map(longest).collect()
+}
+
+/// Who took most of the CPU from the threads of the task that a sentence names and is not in the set, or had a priority
+/// that is not the one in the set.
+fn with_reason(seen: &Observation, inferred: &Inferred, sentence: String) -> String {
+    let mut tasks = inferred.system.tasks.values().zip(&inferred.chosen.tasks);
+    let named = tasks.find(|(task, _)| sentence.contains(&format!("`{}`", task.name)));
+    let Some((_, estimate)) = named else { return sentence };
+    let is_in_set = |taken: &Taken| {
+        let task = inferred.chosen.tasks.iter().find(|task| task.thread == taken.by);
+        task.is_some_and(|task| task.priority.is_some_and(|priority| priority <= taken.priority))
+    };
+    let of_it = seen.taken.iter().filter(|taken| taken.from == estimate.thread);
+    let most = of_it.filter(|taken| !is_in_set(taken)).max_by_key(|taken| taken.total);
+    let class = |priority: i32| match priority {
+        ..0 => "SCHED_DEADLINE".to_owned(),
+        0..100 => format!("priority {priority} of the kernel"),
+        _ => "an ordinary thread".to_owned(),
+    };
+    let mut sentence = sentence;
+    if let Some(most) = most {
+        let by = &seen.threads[most.by];
+        let name = by.pid.map_or_else(|| by.name.clone(), |pid| format!("{} ({pid})", by.name));
+        sentence += &format!(
+            "; `{name}`, {}, had the CPU for up to {:#} of a wait",
+            class(most.priority),
+            most.longest
+        );
+    }
+    let of = &seen.threads[estimate.thread];
+    if of.class() == Class::Deadline && of.throttled > 0 {
+        sentence += &format!("; it was throttled {} times", of.throttled);
+    }
+    sentence
+}

@@ -1,0 +1,112 @@
+//! What had the CPU for which a ready thread waited: threads that are usually as important explain a wait. What is left
+//! of it the machine took, something less important, or a thread whose priority was lent or given for a time: a set has
+//! one priority for each task.
+
+use super::lives::Life;
+use crate::infer::Taken;
+use layland_model::Duration;
+use std::collections::BTreeMap;
+
+/// A thread held a CPU.
+struct Held {
+    thread: usize,
+    start: i64,
+    end: i64,
+    priority: Option<i32>,
+}
+
+/// Who held which CPU, in the order of time.
+pub(super) struct Holders {
+    /// The most frequent priority of each thread.
+    usual: Vec<Option<i32>>,
+    by_cpu: BTreeMap<u32, Vec<Held>>,
+    taken: BTreeMap<(usize, usize), Taken>,
+}
+
+impl Holders {
+    pub(super) fn of(lives: &[Life], usual: Vec<Option<i32>>) -> Holders {
+        let (by_cpu, taken) = (BTreeMap::new(), BTreeMap::new());
+        let mut holders = Holders { usual, by_cpu, taken };
+        for (thread, life) in lives.iter().enumerate() {
+            for run in &life.runs {
+                let priority = run.priority.or(holders.usual[thread]);
+                let held = Held { thread, start: run.start, end: run.end, priority };
+                holders.by_cpu.entry(run.cpu).or_default().push(held);
+            }
+        }
+        holders.by_cpu.values_mut().for_each(|held| held.sort_by_key(|held| held.start));
+        holders
+    }
+
+    /// Notes for each run how much of the wait before it nothing as important explains.
+    pub(super) fn explain(&mut self, lives: &mut [Life]) {
+        for (thread, life) in lives.iter_mut().enumerate() {
+            let mut before: Option<(i64, bool)> = None;
+            for place in 0..life.runs.len() {
+                let run = life.runs[place];
+                let ready = match before {
+                    Some((end, true)) => Some(end),
+                    Some((_, false)) | None => {
+                        let at = life.wakes.partition_point(|woken| woken.ran < run.start);
+                        let woken = life.wakes.get(at).filter(|woken| woken.ran == run.start);
+                        woken.map(|woken| woken.at.max(before.map_or(i64::MIN, |(end, _)| end)))
+                    }
+                };
+                if let Some(ready) = ready {
+                    life.runs[place].unexplained =
+                        self.unexplained(thread, run.cpu, (ready, run.start));
+                }
+                let can_go_on = matches!(run.left, Some(super::super::line::Left::Runnable));
+                before = Some((run.end, can_go_on));
+            }
+        }
+    }
+
+    /// How much of a wait for a CPU nothing as important had it. Threads of no real-time class wait by other rules.
+    pub(super) fn unexplained(&mut self, thread: usize, cpu: u32, (from, to): (i64, i64)) -> i64 {
+        let Some(own) = self.usual[thread].filter(|own| *own < 100) else { return 0 };
+        if to <= from {
+            return 0;
+        }
+        let mut left = to - from;
+        let mut by: BTreeMap<usize, (i64, i32)> = BTreeMap::new();
+        let held = self.by_cpu.get(&cpu).map_or(&[][..], Vec::as_slice);
+        let last = held.partition_point(|held| held.start < to);
+        for held in held[..last].iter().rev() {
+            // One that began before the wait was the last that can matter: they do not overlap.
+            let overlap = held.end.min(to) - held.start.max(from);
+            if overlap > 0 {
+                let priority = held.priority.unwrap_or(i32::MAX);
+                let is_as_important = self.usual[held.thread].is_some_and(|usual| usual <= own);
+                if held.thread == thread || is_as_important {
+                    left -= overlap;
+                }
+                if held.thread != thread {
+                    by.entry(held.thread).or_insert((0, priority)).0 += overlap;
+                }
+            }
+            if held.start <= from {
+                break;
+            }
+        }
+        for (by, (length, priority)) in by {
+            let length = Duration::from_ns(length);
+            let taken = self.taken.entry((thread, by)).or_insert(Taken {
+                from: thread,
+                by,
+                priority,
+                longest: Duration::ZERO,
+                total: Duration::ZERO,
+            });
+            taken.longest = taken.longest.max(length);
+            taken.total += length;
+            taken.priority = taken.priority.min(priority);
+        }
+        left.max(0)
+    }
+
+    /// Who had CPUs for which others waited, in the order of those who waited.
+    pub(super) fn taken(self) -> Vec<Taken> {
+        self.taken.into_values().collect()
+    }
+}

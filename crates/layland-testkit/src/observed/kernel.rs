@@ -1,0 +1,370 @@
+//! A kernel that schedules threads of SCHED_FIFO and SCHED_DEADLINE and ordinary ones, and writes what it does as a
+//! trace.
+//!
+//! It shares nothing with the readers of traces and with the analyses: what it says of responses is the truth that they
+//! are held against. Each instant the most important threads that are ready get the CPUs that they may use.
+
+use std::fmt::Write;
+
+/// What a thread does after a wake-up.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Act {
+    /// It needs a CPU for so long.
+    Run(i64),
+    /// It sleeps for so long, as it does at the end of its jobs.
+    Sleep(i64),
+    /// It waits for so long in a state that cannot be interrupted.
+    Block(i64),
+}
+
+/// A job: a wake-up, and what follows it.
+#[derive(Clone, Debug)]
+pub(super) struct Activation {
+    pub(super) at: i64,
+    pub(super) acts: Vec<Act>,
+}
+
+/// From one time to another a thread has another priority, and perhaps shows another one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lent {
+    pub(super) from: i64,
+    pub(super) to: i64,
+    pub(super) priority: i32,
+    pub(super) shown: i32,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Thread {
+    pub(super) name: String,
+    pub(super) pid: u32,
+    /// As the kernel counts.
+    pub(super) priority: i32,
+    pub(super) cpus: Vec<usize>,
+    pub(super) activations: Vec<Activation>,
+    /// Runtime, deadline and period under SCHED_DEADLINE.
+    pub(super) server: Option<[i64; 3]>,
+    pub(super) lent: Vec<Lent>,
+    pub(super) is_born: bool,
+    pub(super) dies: bool,
+}
+
+/// What a thread was seen to do between a wake-up and its next sleep.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) thread: usize,
+    pub(super) from: i64,
+    pub(super) end: Option<i64>,
+}
+
+/// A run: what it looked like, and what happened.
+pub(super) struct Ran {
+    pub(super) text: String,
+    pub(super) seen: Vec<Seen>,
+}
+
+/// What the clock says at time 0.
+const CLOCK: i64 = 100_000_000_000;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Asleep,
+    Pausing { until: i64 },
+    Ready,
+}
+
+struct State {
+    status: Status,
+    next: usize,
+    backlog: Vec<usize>,
+    acts: Vec<Act>,
+    left: i64,
+    since: i64,
+    eligible: i64,
+    turn: u64,
+    on: Option<usize>,
+    last: usize,
+    state: &'static str,
+    deadline: i64,
+    budget: i64,
+    throttled: Option<i64>,
+    is_dead: bool,
+}
+
+/// Runs the threads up to a time. `latency` says how long a thread takes from a wake-up to being ready.
+pub(super) fn run(
+    cpus: usize,
+    threads: &[Thread],
+    until: i64,
+    latency: &mut dyn FnMut() -> i64,
+) -> Ran {
+    let mut states: Vec<State> = threads
+        .iter()
+        .map(|thread| State {
+            status: Status::Asleep,
+            next: 0,
+            backlog: Vec::new(),
+            acts: Vec::new(),
+            left: 0,
+            since: 0,
+            eligible: 0,
+            turn: 0,
+            on: None,
+            last: thread.cpus[0],
+            state: "S",
+            deadline: i64::MIN,
+            budget: 0,
+            throttled: None,
+            is_dead: false,
+        })
+        .collect();
+    let mut running: Vec<Option<usize>> = vec![None; cpus];
+    let (mut text, mut seen, mut turn, mut now) =
+        (String::from("# tracer: nop\n"), Vec::new(), 0, 0);
+    loop {
+        // What ends comes before what begins: a thread that ends when its next job comes does not sleep.
+        for (number, (thread, own)) in threads.iter().zip(&mut states).enumerate() {
+            while own.next < thread.activations.len() && thread.activations[own.next].at <= now {
+                own.backlog.push(own.next);
+                own.next += 1;
+            }
+            if own.throttled.is_some_and(|at| at <= now)
+                && let Some([runtime, _, period]) = thread.server
+            {
+                own.throttled = None;
+                own.deadline += period;
+                own.budget = runtime;
+            }
+            if own.status == Status::Ready && own.on.is_some() {
+                while own.left == 0 {
+                    match own.acts.first().copied() {
+                        Some(Act::Run(length)) => own.left = length,
+                        Some(Act::Sleep(length)) => {
+                            seen.push(Seen { thread: number, from: own.since, end: Some(now) });
+                            (own.status, own.state) =
+                                (Status::Pausing { until: now + length }, "S");
+                        }
+                        Some(Act::Block(length)) => {
+                            (own.status, own.state) =
+                                (Status::Pausing { until: now + length }, "D");
+                        }
+                        None if !own.backlog.is_empty() => {
+                            own.acts = thread.activations[own.backlog.remove(0)].acts.clone();
+                            continue;
+                        }
+                        None => {
+                            seen.push(Seen { thread: number, from: own.since, end: Some(now) });
+                            let is_last = own.next >= thread.activations.len();
+                            own.is_dead = thread.dies && is_last;
+                            (own.status, own.state) =
+                                (Status::Asleep, if own.is_dead { "X" } else { "S" });
+                        }
+                    }
+                    if !own.acts.is_empty() {
+                        own.acts.remove(0);
+                    }
+                    if own.status != Status::Ready {
+                        break;
+                    }
+                }
+                if own.status == Status::Ready
+                    && own.budget == 0
+                    && let Some([_, deadline, period]) = thread.server
+                {
+                    own.throttled = Some(own.deadline - deadline + period);
+                    own.state = "R";
+                }
+            }
+            let is_new = thread.is_born && own.turn == 0;
+            let wakes = match own.status {
+                Status::Asleep if !own.is_dead && !own.backlog.is_empty() => {
+                    own.acts = thread.activations[own.backlog.remove(0)].acts.clone();
+                    own.since = now;
+                    true
+                }
+                // A sleep ends a job to whoever sees it, and a wait for a disk does not.
+                Status::Pausing { until } if until <= now => {
+                    own.since = if own.state == "S" { now } else { own.since };
+                    true
+                }
+                Status::Asleep | Status::Pausing { .. } | Status::Ready => false,
+            };
+            if wakes {
+                own.status = Status::Ready;
+                own.eligible = now + latency();
+                turn += 1;
+                own.turn = turn;
+                if let Some([runtime, deadline, period]) = thread.server
+                    && own.throttled.is_none()
+                    && (own.deadline <= now
+                        || i128::from(own.budget) * i128::from(period)
+                            > i128::from(own.deadline - now) * i128::from(runtime))
+                {
+                    (own.deadline, own.budget) = (now + deadline, runtime);
+                }
+                if let Some([_, deadline, period]) = thread.server
+                    && own.throttled.is_none()
+                    && own.budget == 0
+                {
+                    own.throttled = Some(own.deadline - deadline + period);
+                }
+                if let Some(Act::Run(length)) = own.acts.first().copied() {
+                    own.left = length;
+                    own.acts.remove(0);
+                }
+                let event = if is_new { "sched_wakeup_new" } else { "sched_waking" };
+                let (cpu, shown) = (own.last, priority(thread, now).1);
+                // An interrupt takes the CPU of whoever has it.
+                let has_it = running[cpu].map(|at| &threads[at]);
+                let who = has_it.map_or_else(
+                    || "<idle>-0".to_owned(),
+                    |thread| format!("{}-{}", thread.name, thread.pid),
+                );
+                line(
+                    &mut text,
+                    now,
+                    &who,
+                    cpu,
+                    "d.h4.",
+                    &format!(
+                        "{event}: comm={} pid={} prio={shown} target_cpu={cpu:03}",
+                        thread.name, thread.pid
+                    ),
+                );
+            }
+        }
+        let before = running.clone();
+        assign(threads, &mut states, &mut running, now);
+        switches(threads, &states, (&before, &running), now, &mut text);
+        let next = next_event(threads, &states, now);
+        let Some(next) = next.filter(|&next| next < until) else { break };
+        for own in states.iter_mut().filter(|own| own.on.is_some()) {
+            own.left -= next - now;
+            own.budget = (own.budget - (next - now)).max(0);
+        }
+        now = next;
+    }
+    let awake = states.iter().enumerate().filter(|(_, own)| match own.status {
+        Status::Ready => true,
+        Status::Pausing { .. } => own.state == "D",
+        Status::Asleep => false,
+    });
+    seen.extend(awake.map(|(thread, own)| Seen { thread, from: own.since, end: None }));
+    Ran { text, seen }
+}
+
+/// What it has, and what it shows.
+fn priority(thread: &Thread, now: i64) -> (i32, i32) {
+    let lent = thread.lent.iter().find(|lent| lent.from <= now && now < lent.to);
+    lent.map_or((thread.priority, thread.priority), |lent| (lent.priority, lent.shown))
+}
+
+fn assign(threads: &[Thread], states: &mut [State], running: &mut [Option<usize>], now: i64) {
+    let is_ready =
+        |own: &State| own.status == Status::Ready && own.eligible <= now && own.throttled.is_none();
+    let mut ready: Vec<usize> = (0..threads.len()).filter(|&at| is_ready(&states[at])).collect();
+    ready.sort_by_key(|&at| {
+        let (own, level) = (&states[at], priority(&threads[at], now).0);
+        (level, if level == -1 { own.deadline } else { 0 }, own.turn)
+    });
+    running.fill(None);
+    let mut placed = vec![None; threads.len()];
+    for at in ready {
+        let own = &states[at];
+        let first = own.on.unwrap_or(own.last);
+        let wanted = std::iter::once(first).chain(threads[at].cpus.iter().copied());
+        if let Some(cpu) = wanted.into_iter().find(|&cpu| running[cpu].is_none()) {
+            running[cpu] = Some(at);
+            placed[at] = Some(cpu);
+        }
+    }
+    for (own, on) in states.iter_mut().zip(placed) {
+        own.on = on;
+        own.last = on.unwrap_or(own.last);
+    }
+}
+
+fn switches(
+    threads: &[Thread],
+    states: &[State],
+    (before, after): (&[Option<usize>], &[Option<usize>]),
+    now: i64,
+    text: &mut String,
+) {
+    let mut left: Vec<usize> = (0..before.len()).filter(|&cpu| before[cpu] != after[cpu]).collect();
+    let mut is_gone = vec![false; threads.len()];
+    while !left.is_empty() {
+        // A thread leaves its CPU before it is seen on another one.
+        let is_free = |&cpu: &usize| {
+            after[cpu].is_none_or(|next| !before.contains(&Some(next)) || is_gone[next])
+        };
+        let at = left.iter().position(is_free).unwrap_or(0);
+        let cpu = left.remove(at);
+        let side = |thread: Option<usize>| match thread {
+            Some(at) => {
+                let thread = &threads[at];
+                (thread.name.clone(), thread.pid, priority(thread, now).1)
+            }
+            None => (format!("swapper/{cpu}"), 0, 120),
+        };
+        let (prev, next) = (side(before[cpu]), side(after[cpu]));
+        let state = match before[cpu] {
+            None => "R",
+            Some(at) if states[at].status == Status::Ready => "R+",
+            Some(at) => states[at].state,
+        };
+        if let Some(at) = before[cpu] {
+            is_gone[at] = true;
+        }
+        let who =
+            if prev.1 == 0 { "<idle>-0".to_owned() } else { format!("{}-{}", prev.0, prev.1) };
+        line(
+            text,
+            now,
+            &who,
+            cpu,
+            "d..2.",
+            &format!(
+                "sched_switch: prev_comm={} prev_pid={} prev_prio={} prev_state={state} ==> next_comm={} \
+             next_pid={} next_prio={}",
+                prev.0, prev.1, prev.2, next.0, next.1, next.2
+            ),
+        );
+    }
+}
+
+fn line(text: &mut String, now: i64, who: &str, cpu: usize, flags: &str, event: &str) {
+    let at = CLOCK + now;
+    let (seconds, rest) = (at / 1_000_000_000, at % 1_000_000_000);
+    // Writing into a string cannot fail.
+    let _ = writeln!(text, "{who:>16} [{cpu:03}] {flags} {seconds}.{rest:09}: {event}");
+}
+
+fn next_event(threads: &[Thread], states: &[State], now: i64) -> Option<i64> {
+    let of = |(thread, own): (&Thread, &State)| {
+        let lent = thread.lent.iter().flat_map(|lent| [lent.from, lent.to]);
+        let ends = own.on.map(|_| now + own.left);
+        let used = own.on.filter(|_| thread.server.is_some()).map(|_| now + own.budget);
+        let pause = match own.status {
+            Status::Pausing { until } => Some(until),
+            Status::Ready => Some(own.eligible),
+            Status::Asleep => None,
+        };
+        let comes = thread.activations.get(own.next).map(|activation| activation.at);
+        let all = [ends, used, pause, comes, own.throttled].into_iter().flatten().chain(lent);
+        all.filter(|&at| at > now).min()
+    };
+    threads.iter().zip(states).filter_map(of).min()
+}
+
+/// The lines from a time on.
+pub(super) fn cut(text: &str, from: i64) -> String {
+    let is_in = |line: &&str| {
+        let time = line.split_whitespace().find_map(|word| word.strip_suffix(':')?.split_once('.'));
+        let at = time.and_then(|(seconds, rest)| {
+            Some(seconds.parse::<i64>().ok()? * 1_000_000_000 + rest.parse::<i64>().ok()?)
+        });
+        at.is_none_or(|at| at >= CLOCK + from)
+    };
+    text.lines().filter(is_in).map(|line| format!("{line}\n")).collect()
+}

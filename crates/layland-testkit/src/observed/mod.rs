@@ -1,0 +1,629 @@
+//! Sets that are inferred from traces of a kernel, held against what happened there.
+//!
+//! A small kernel of its own ([`kernel`]) runs threads with one feature at a time, or several together, and writes a
+//! trace. What is inferred of it must explain it: no bound may be below a response that the trace shows, and nothing
+//! that is guaranteed may have been late. A set that says itself what it does not explain promises nothing.
+//!
+//! Long because every feature is drawn here.
+
+mod kernel;
+
+use self::kernel::{Act, Activation, Lent, Ran, Seen, Thread, cut, run};
+use crate::registry;
+use layland_analysis::Verdict;
+use layland_gen::Random;
+use layland_guarantee::{AssessOptions, Bound, Shown, assess, unexplained};
+use layland_interchange::infer::{Inferred, Observation, Taking, Wanted, infer_held};
+use layland_interchange::kernel::observe;
+use layland_model::{Duration, TaskMap};
+use std::collections::BTreeMap;
+
+/// What a trace has that others lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "their names are what a table shows")]
+pub enum Feature {
+    Offsets,
+    Jitter,
+    Sporadic,
+    Bursts,
+    Varying,
+    CutStart,
+    Ordinary,
+    Global,
+    Pinned,
+    Deadline,
+    SmallJitter,
+    Rounding,
+    Overrun,
+    Double,
+    RareBurst,
+    Late,
+    Drift,
+    Suspension,
+    Disk,
+    Latency,
+    CpuSet,
+    Interrupts,
+    Migration,
+    FewJobs,
+    Born,
+    Dies,
+    LongFirst,
+    Pending,
+    ClassChange,
+    PriorityChange,
+    FairServer,
+    Inheritance,
+    ShortPinned,
+    Constrained,
+    Throttled,
+    Mixed,
+}
+
+use Feature::{
+    Born, Bursts, ClassChange, Constrained, CpuSet, CutStart, Deadline, Dies, Disk, Double, Drift,
+    FairServer, FewJobs, Global, Inheritance, Interrupts, Jitter, Late, Latency, LongFirst,
+    Migration, Mixed, Offsets, Ordinary, Overrun, Pending, Pinned, PriorityChange, RareBurst,
+    Rounding, ShortPinned, SmallJitter, Sporadic, Suspension, Throttled, Varying,
+};
+
+impl Feature {
+    /// Every feature.
+    pub const ALL: [Feature; 36] = [
+        Offsets,
+        Jitter,
+        Sporadic,
+        Bursts,
+        Varying,
+        CutStart,
+        Ordinary,
+        Global,
+        Pinned,
+        Deadline,
+        SmallJitter,
+        Rounding,
+        Overrun,
+        Double,
+        RareBurst,
+        Late,
+        Drift,
+        Suspension,
+        Disk,
+        Latency,
+        CpuSet,
+        Interrupts,
+        Migration,
+        FewJobs,
+        Born,
+        Dies,
+        LongFirst,
+        Pending,
+        ClassChange,
+        PriorityChange,
+        FairServer,
+        Inheritance,
+        ShortPinned,
+        Constrained,
+        Throttled,
+        Mixed,
+    ];
+
+    /// Whether nothing in such a trace is beyond what a set of tasks says: it has to be explained.
+    pub fn is_plain(self) -> bool {
+        self <= Deadline
+    }
+}
+
+/// How the traces of a feature ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many there were.
+    pub traces: u64,
+    /// A bound is below what the trace shows, or what is guaranteed was late.
+    pub broken: u64,
+    /// The set says what it does not explain.
+    pub unexplained: u64,
+    /// All that was asked is guaranteed.
+    pub guaranteed: u64,
+    /// No thread becomes a task, or the trace lacks something.
+    pub nothing: u64,
+}
+
+/// What a campaign found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// By feature.
+    pub tallies: BTreeMap<Feature, Tally>,
+    /// What is wrong, with the seed that shows it.
+    pub broken: Vec<String>,
+}
+
+/// So many traces, each feature in turn, from this seed on.
+pub fn campaign(traces: u64, seed: u64) -> Found {
+    let mut found = Found::default();
+    for number in 0..traces {
+        let feature = Feature::ALL[(number % Feature::ALL.len() as u64) as usize];
+        let seed = seed.wrapping_add(number);
+        let held = held(&trace(feature, seed));
+        let tally = found.tallies.entry(feature).or_default();
+        tally.traces += 1;
+        tally.broken += u64::from(!held.broken.is_empty());
+        tally.unexplained += u64::from(held.is_unexplained);
+        tally.guaranteed += u64::from(held.is_guaranteed);
+        tally.nothing += u64::from(held.is_nothing || held.is_untrusted);
+        found
+            .broken
+            .extend(held.broken.iter().map(|what| format!("{feature:?}, seed {seed}: {what}")));
+    }
+    found
+}
+
+/// A trace, and what it shows.
+pub struct Trace {
+    /// As tracefs has it.
+    pub text: String,
+    /// The longest response of each thread that the trace shows, by name.
+    pub longest: BTreeMap<String, Duration>,
+    /// The policies that are asked.
+    pub policies: Vec<&'static str>,
+}
+
+/// How a trace ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// What is broken.
+    pub broken: Vec<String>,
+    /// Whether the set says what it does not explain.
+    pub is_unexplained: bool,
+    /// Whether every policy guarantees every deadline.
+    pub is_guaranteed: bool,
+    /// Whether no thread became a task.
+    pub is_nothing: bool,
+    /// Whether the trace lacks something: the command exits with 6 then, and nothing is held against it.
+    pub is_untrusted: bool,
+}
+
+/// A text, and what it shows by the plainest reading: each thread from a wake-up to its next sleep. It is held against
+/// the policies by which its kernel schedules such threads.
+pub fn shown(text: &str) -> Trace {
+    let field = |line: &str, key: &str| -> Option<String> {
+        let (_, rest) = line.split_once(&format!(" {key}="))?;
+        rest.split_whitespace().next().map(str::to_owned)
+    };
+    let name = |line: &str, key: &str, next: &str| -> Option<String> {
+        let (_, rest) = line.split_once(&format!(" {key}="))?;
+        rest.split_once(&format!(" {next}=")).map(|(name, _)| name.to_owned())
+    };
+    let at = |line: &str| -> Option<i64> {
+        let word =
+            line.split_whitespace().find_map(|word| word.strip_suffix(':')?.split_once('.'))?;
+        let fraction = word.1.parse::<i64>().ok()? * 10i64.pow(9 - word.1.len() as u32);
+        Some(word.0.parse::<i64>().ok()? * 1_000_000_000 + fraction)
+    };
+    let mut awake: BTreeMap<String, i64> = BTreeMap::new();
+    let mut longest: BTreeMap<String, Duration> = BTreeMap::new();
+    for line in text.lines() {
+        let Some(at) = at(line) else { continue };
+        if line.contains(": sched_wak") {
+            awake.extend(
+                field(line, "pid").filter(|pid| !awake.contains_key(pid)).map(|pid| (pid, at)),
+            );
+        } else if let (Some(pid), Some(state)) =
+            (field(line, "prev_pid"), field(line, "prev_state"))
+            && matches!(state.as_str(), "S" | "X")
+            && let Some(since) = awake.remove(&pid)
+            && let Some(name) = name(line, "prev_comm", "prev_pid")
+        {
+            let longest = longest.entry(name).or_default();
+            *longest = (*longest).max(Duration::from_ns(at - since));
+        }
+    }
+    let policies = observe(text).map_or_else(|_| Vec::new(), |seen| inferred(&seen).policies);
+    Trace { text: text.to_owned(), longest, policies }
+}
+
+/// Makes a set of an observation as `layland trace infer` does.
+pub fn inferred(seen: &Observation) -> Inferred {
+    infer_held(seen, Wanted::RealTime, &Taking::default(), &|inferred| {
+        let shown = inferred.responses.iter().map(|&response| Shown { response });
+        let shown: TaskMap<Shown> = shown.collect::<Vec<Shown>>().into();
+        unexplained(registry(), &inferred.system, &shown, &inferred.policies)
+    })
+}
+
+/// Holds what is inferred of a trace against what it shows.
+pub fn held(trace: &Trace) -> Held {
+    let Ok(seen) = observe(&trace.text) else {
+        return Held { is_nothing: true, ..Held::default() };
+    };
+    let Inferred { system, chosen, .. } = inferred(&seen);
+    if system.tasks.is_empty() {
+        return Held { is_nothing: true, ..Held::default() };
+    }
+    let is_torn = chosen.tasks.iter().any(|task| seen.threads[task.thread].torn > 0);
+    if is_torn || seen.lost > 0 || seen.unknown_lines > 0 {
+        return Held { is_untrusted: true, ..Held::default() };
+    }
+    let is_unexplained = !system.unexplained().is_empty();
+    let mut held = Held { is_unexplained, is_guaranteed: true, ..Held::default() };
+    for &spec in &trace.policies {
+        let options = AssessOptions::default();
+        let found = assess(registry(), spec, &system, &options).expect("the policy exists");
+        held.is_guaranteed &= found.verdict == Verdict::Yes;
+        for (id, task) in system.tasks.iter() {
+            let Some(&longest) = trace.longest.get(task.name.as_str()) else { continue };
+            if let Some(Bound::Response { within, by, .. }) = found.bounds.get(id)
+                && *within < longest
+            {
+                held.broken.push(format!(
+                    "{spec}: `{task}` within {within} by {by}, and {longest} is seen"
+                ));
+            }
+            if found.verdict == Verdict::Yes && longest > task.deadline {
+                held.broken.push(format!("{spec}: `{task}` is never late, and {longest} is seen"));
+            }
+        }
+    }
+    held
+}
+
+/// Draws.
+struct Draw(Random);
+
+impl Draw {
+    fn below(&mut self, bound: i64) -> i64 {
+        self.0.below(bound.max(1) as u64) as i64
+    }
+    fn between(&mut self, least: i64, most: i64) -> i64 {
+        least + self.below(most - least + 1)
+    }
+    fn one_of(&mut self, of: &[i64]) -> i64 {
+        of[self.below(of.len() as i64) as usize]
+    }
+    /// Times are whole microseconds.
+    fn us(&mut self, least: i64, most: i64) -> i64 {
+        self.between(least / US, most / US) * US
+    }
+}
+
+const US: i64 = 1_000;
+const MS: i64 = 1_000_000;
+
+/// What is run.
+struct Plan {
+    cpus: usize,
+    threads: Vec<Thread>,
+    until: i64,
+    from: i64,
+    latency: i64,
+    policies: Vec<&'static str>,
+}
+
+/// The trace of a feature and a seed.
+pub fn trace(feature: Feature, seed: u64) -> Trace {
+    let mut draw = Draw(Random::of_task(seed, 0x07ace));
+    let mut plan = plan(feature, &mut draw);
+    match feature {
+        Mixed => {
+            for _ in 0..draw.between(2, 4) {
+                let other = Feature::ALL[draw.below(Feature::ALL.len() as i64 - 1) as usize];
+                // What changes the classes or the CPUs of all threads cannot be had beside others.
+                if !matches!(
+                    other,
+                    Global | Pinned | Deadline | CpuSet | ShortPinned | Constrained | Throttled
+                ) {
+                    change(other, &mut plan, &mut draw);
+                }
+            }
+        }
+        feature => change(feature, &mut plan, &mut draw),
+    }
+    let Plan { cpus, mut threads, until, from, latency, policies } = plan;
+    for thread in &mut threads {
+        thread.activations.sort_by_key(|activation| activation.at);
+    }
+    let mut wait = || if latency == 0 { 0 } else { draw.us(0, latency) };
+    let Ran { text, seen } = run(cpus, &threads, until, &mut wait);
+    let text = if from > 0 { cut(&text, from) } else { text };
+    let mut longest: BTreeMap<String, Duration> = BTreeMap::new();
+    // A trace lasts from its first event to its last one.
+    let times: Vec<i64> = text.lines().filter_map(time).collect();
+    let (first, last) = (times.first().copied().unwrap_or(0), times.last().copied().unwrap_or(0));
+    for Seen { thread, from: begin, end } in seen {
+        let took = end.unwrap_or(until).min(last) - begin.max(first);
+        let longest = longest.entry(threads[thread].name.clone()).or_default();
+        *longest = (*longest).max(Duration::from_ns(took.max(0)));
+    }
+    Trace { text, longest, policies }
+}
+
+/// When the event of a line was, from the beginning of the run on.
+fn time(line: &str) -> Option<i64> {
+    let word = line.split_whitespace().find_map(|word| word.strip_suffix(':')?.split_once('.'))?;
+    let (seconds, rest) = (word.0.parse::<i64>().ok()?, word.1.parse::<i64>().ok()?);
+    Some((seconds - 100) * 1_000_000_000 + rest)
+}
+
+/// Periodic threads of SCHED_FIFO with different priorities.
+fn plan(feature: Feature, draw: &mut Draw) -> Plan {
+    let cpus = match feature {
+        Global | Pinned => draw.between(2, 4) as usize,
+        CpuSet => 4,
+        ShortPinned => 2,
+        _ => 1,
+    };
+    let used = if feature == CpuSet { 2 } else { cpus };
+    let count = draw.between(2, 3 + used as i64) as usize;
+    let is_deadline = matches!(feature, Deadline | Constrained | Throttled);
+    let until = if feature == ShortPinned { 60 * MS } else { draw.between(300, 900) * MS };
+    let mut threads = Vec::new();
+    for number in 0..count {
+        let period = draw.one_of(&[5, 8, 10, 12, 20, 25, 40]) * MS;
+        let share = if is_deadline { 500 } else { 700 };
+        let wcet =
+            draw.us(100 * US, period / 1_000 * share * used as i64 / count as i64).min(period / 2);
+        let offset = draw.us(0, period);
+        let activations = (0..).map(|k| offset + k * period).take_while(|&at| at < until);
+        let activations =
+            activations.map(|at| Activation { at, acts: vec![Act::Run(wcet)] }).collect();
+        let cpu = draw.below(used as i64) as usize;
+        let is_pinned = matches!(feature, Pinned | ShortPinned);
+        threads.push(Thread {
+            name: format!("rt{number}"),
+            pid: 500 + number as u32,
+            priority: if is_deadline { -1 } else { 39 + 10 * number as i32 },
+            cpus: if is_pinned { vec![cpu] } else { (0..used).collect() },
+            activations,
+            server: is_deadline.then_some([wcet, period, period]),
+            ..Thread::default()
+        });
+    }
+    let policies = match feature {
+        _ if is_deadline => vec!["dl"],
+        Global | CpuSet => vec!["g-fp"],
+        _ => vec!["p-fp"],
+    };
+    Plan { cpus, threads, until, from: 0, latency: 0, policies }
+}
+
+/// How long a job needs the CPU, for a change.
+fn stretch(activation: &mut Activation, change: impl FnOnce(i64) -> i64) {
+    let first = activation.acts.iter_mut().find_map(|act| match act {
+        Act::Run(length) => Some(length),
+        Act::Sleep(_) | Act::Block(_) => None,
+    });
+    if let Some(length) = first {
+        *length = change(*length).max(US);
+    }
+}
+
+fn change(feature: Feature, plan: &mut Plan, draw: &mut Draw) {
+    let until = plan.until;
+    let all = plan.threads.len() as i64;
+    let chosen = draw.below(all) as usize;
+    let gap = |thread: &Thread| match thread.activations.as_slice() {
+        [first, second, ..] => (second.at - first.at).max(US),
+        [] | [_] => 10 * MS,
+    };
+    let period = gap(&plan.threads[chosen]);
+    match feature {
+        Offsets | Global | Pinned | Deadline | CpuSet | ShortPinned | Mixed => {}
+        Jitter => each(plan, |thread, own| {
+            let most = own / 100 * draw.between(5, 40);
+            thread.activations.iter_mut().for_each(|job| job.at += draw.us(0, most));
+        }),
+        SmallJitter => each(plan, |thread, own| {
+            thread.activations.iter_mut().for_each(|job| job.at += draw.us(0, own / 100));
+        }),
+        Rounding => each(plan, |thread, own| {
+            let shorter = own / 1_000 * draw.between(1, 12);
+            let less = |(k, job): (usize, &mut Activation)| job.at -= k as i64 * shorter / US * US;
+            thread.activations.iter_mut().enumerate().for_each(less);
+        }),
+        Sporadic => each(plan, |thread, own| {
+            let mut more = 0;
+            for job in &mut thread.activations {
+                job.at += more;
+                more += draw.us(0, own);
+            }
+        }),
+        Bursts => {
+            let thread = &mut plan.threads[chosen];
+            let count = draw.between(2, 3);
+            thread.activations.iter_mut().for_each(|job| stretch(job, |length| length / count));
+            let more = thread.activations.clone();
+            for job in more {
+                for k in 1..count {
+                    let at = job.at + k * draw.us(0, period / 10);
+                    thread.activations.push(Activation { at, acts: job.acts.clone() });
+                }
+            }
+        }
+        Varying => each(plan, |thread, _| {
+            for job in &mut thread.activations {
+                stretch(job, |length| draw.us(length / 3, length));
+            }
+        }),
+        CutStart => plan.from = draw.us(US, until / 3),
+        Ordinary => {
+            for (number, name) in ["kworker/0:1", "web"].into_iter().enumerate() {
+                let mut at = 0;
+                let mut activations = Vec::new();
+                while at < until {
+                    activations.push(Activation { at, acts: vec![Act::Run(draw.us(US, 2 * MS))] });
+                    at += draw.us(MS, 9 * MS);
+                }
+                let cpus = (0..plan.cpus).collect();
+                let pid = 900 + number as u32;
+                let name = name.to_owned();
+                plan.threads.push(Thread {
+                    name,
+                    pid,
+                    priority: 120,
+                    cpus,
+                    activations,
+                    ..Thread::default()
+                });
+            }
+        }
+        Overrun => {
+            let jobs = &mut plan.threads[chosen].activations;
+            let at = draw.below(jobs.len() as i64) as usize;
+            let times = draw.between(12, 25);
+            stretch(&mut jobs[at], |length| (length * times / 10).max(period * times / 10));
+        }
+        Double | RareBurst => {
+            let jobs = &mut plan.threads[chosen].activations;
+            let count = if feature == Double { 1 } else { draw.between(3, 8) };
+            let at = draw.below(jobs.len() as i64) as usize;
+            for _ in 0..count {
+                let job =
+                    Activation { at: jobs[at].at + draw.us(0, period / 2), ..jobs[at].clone() };
+                jobs.push(job);
+            }
+        }
+        Late => {
+            let jobs = &mut plan.threads[chosen].activations;
+            let at = draw.below(jobs.len() as i64) as usize;
+            jobs[at].at += draw.us(period / 5, period - US);
+        }
+        Drift => {
+            let mut later = 0;
+            for job in &mut plan.threads[chosen].activations {
+                job.at += later;
+                later += draw.us(0, period / 20);
+            }
+        }
+        Suspension | Disk => {
+            let long = draw.us(10 * US, period / 5);
+            let varies = draw.below(3) == 0;
+            for job in &mut plan.threads[chosen].activations {
+                let Some(&Act::Run(length)) = job.acts.first() else { continue };
+                let first = (length / 5 * draw.between(1, 4)).max(US);
+                let pause = if varies { draw.us(5 * US, long) } else { long };
+                let pause = if feature == Disk { Act::Block(pause) } else { Act::Sleep(pause) };
+                job.acts = vec![Act::Run(first), pause, Act::Run((length - first).max(US))];
+            }
+        }
+        Latency => plan.latency = draw.us(5 * US, 300 * US),
+        Interrupts | Migration => {
+            let is_interrupt = feature == Interrupts;
+            let own = if is_interrupt { draw.one_of(&[3, 7, 10]) * MS } else { 37 * MS };
+            let wcet =
+                if is_interrupt { draw.us(100 * US, own / 5) } else { draw.us(5 * US, 300 * US) };
+            let offset = draw.us(0, own);
+            let at = (0..).map(|k| offset + k * own).take_while(|&at| at < until);
+            let activations = at.map(|at| Activation { at, acts: vec![Act::Run(wcet)] }).collect();
+            let (name, priority) =
+                if is_interrupt { ("irq/24-eth0", 25) } else { ("migration/0", 0) };
+            let (name, cpus) = (name.to_owned(), vec![0]);
+            plan.threads.push(Thread {
+                name,
+                pid: 20,
+                priority,
+                cpus,
+                activations,
+                ..Thread::default()
+            });
+        }
+        FewJobs => {
+            let activations = (0..draw.between(1, 2)).map(|_| Activation {
+                at: draw.us(0, until),
+                acts: vec![Act::Run(draw.us(MS, 12 * MS))],
+            });
+            let (name, activations) = ("rare".to_owned(), activations.collect());
+            let cpus = (0..plan.cpus).collect();
+            plan.threads.push(Thread {
+                name,
+                pid: 700,
+                priority: 9,
+                cpus,
+                activations,
+                ..Thread::default()
+            });
+        }
+        Born | Dies | LongFirst => {
+            let long = draw.us(2 * MS, 15 * MS);
+            let thread = &mut plan.threads[chosen];
+            let begin = draw.us(0, until / 2);
+            match feature {
+                Born => {
+                    thread.is_born = true;
+                    thread.activations.retain(|job| job.at >= begin);
+                }
+                Dies => {
+                    thread.dies = true;
+                    thread.activations.retain(|job| job.at < begin.max(4 * period));
+                }
+                _ => {}
+            }
+            let job = match feature {
+                Dies => thread.activations.last_mut(),
+                _ => thread.activations.first_mut(),
+            };
+            job.into_iter().for_each(|job| stretch(job, |length| length + long));
+            if feature == LongFirst {
+                plan.from =
+                    plan.threads[chosen].activations.first().map_or(0, |job| job.at + 10 * US);
+            }
+        }
+        Pending => {
+            let thread = &mut plan.threads[chosen];
+            if let Some(job) = thread.activations.last_mut() {
+                stretch(job, |length| length + 40 * MS);
+            }
+        }
+        ClassChange | PriorityChange | Inheritance => {
+            let (from, length) = (draw.us(0, until / 2), draw.us(5 * MS, until / 3));
+            let change = match feature {
+                ClassChange => Lent { from, to: from + length, priority: 9, shown: 9 },
+                _ => Lent { from, to: from + length / 2, priority: 29, shown: 29 },
+            };
+            let which = if feature == ClassChange { chosen } else { all as usize - 1 };
+            let thread = &mut plan.threads[which];
+            if feature == ClassChange {
+                thread.priority = 120;
+            }
+            thread.lent.push(change);
+        }
+        FairServer => {
+            let activations = (0..until / (10 * MS))
+                .map(|k| Activation { at: k * 10 * MS, acts: vec![Act::Run(draw.us(MS, 4 * MS))] });
+            let activations = activations.collect();
+            let from = draw.us(0, until / 2);
+            let lent = Lent { from, to: from + 30 * MS, priority: -2, shown: 120 };
+            let (name, lent) = ("batch".to_owned(), vec![lent]);
+            let cpus = (0..plan.cpus).collect();
+            plan.threads.push(Thread {
+                name,
+                pid: 800,
+                priority: 120,
+                cpus,
+                activations,
+                lent,
+                ..Thread::default()
+            });
+        }
+        Constrained => each(plan, |thread, own| {
+            if let Some([runtime, deadline, _]) = &mut thread.server {
+                *deadline = (own / 4 * draw.between(1, 3)).max(*runtime);
+            }
+        }),
+        Throttled => {
+            let thread = &mut plan.threads[chosen];
+            if let Some([runtime, ..]) = &mut thread.server {
+                *runtime = (*runtime / 10 * draw.between(5, 9)).max(10 * US);
+            }
+        }
+    }
+}
+
+fn each(plan: &mut Plan, mut change: impl FnMut(&mut Thread, i64)) {
+    for thread in &mut plan.threads {
+        let own = match thread.activations.as_slice() {
+            [first, second, ..] => (second.at - first.at).max(US),
+            [] | [_] => 10 * MS,
+        };
+        change(thread, own);
+    }
+}
