@@ -3,7 +3,8 @@
 //!
 //! How exactly: up to the longest latency that the run measured of itself (from an expiry to the
 //! manager, from a decision to a thread) and a millisecond, because that is by how much the machine was
-//! behind the decisions.
+//! behind the decisions. Where a kernel does not record when a thread began, the longest interval that is known of it
+//! comes on top.
 
 #[expect(dead_code, reason = "this test runs in its own way")]
 mod common;
@@ -108,11 +109,15 @@ fn recorded(system: &System, spec: &str) -> Option<(Outcome, Import)> {
         "{spec}: {:?}",
         import.remarks
     );
-    assert!(!import.is_inferred && import.remarks.is_empty(), "{spec}: {:?}", import.remarks);
+    // A kernel may record no switch from some threads (`doctor` names them): that is all that may be remarked.
+    let remarks = usize::from(!import.unrecorded.is_empty());
+    assert!(!import.is_inferred && import.remarks.len() == remarks, "{spec}: {:?}", import.remarks);
     Some((outcome, import))
 }
 
-fn latency(outcome: &Outcome) -> Duration {
+/// By how much the machine was behind the decisions, with how long it is not known when a thread began.
+fn latency(outcome: &Outcome, import: &Import) -> Duration {
+    let unknown = import.unrecorded.iter().map(|one| one.by - one.after).max();
     let measured = &outcome.measured;
     let all = [
         &measured.release,
@@ -123,7 +128,8 @@ fn latency(outcome: &Outcome) -> Duration {
         &measured.dispatch,
         &measured.enact,
     ];
-    Duration::from_ns(all.into_iter().map(|times| times.max()).max().unwrap_or(0)) + SLACK
+    let most = all.into_iter().map(|times| times.max()).max().unwrap_or(0);
+    Duration::from_ns(most) + unknown.unwrap_or(Duration::ZERO) + SLACK
 }
 
 /// What each CPU was given, in order.
@@ -150,7 +156,7 @@ fn in_some_attempt(spec: &str, once: impl Fn() + std::panic::RefUnwindSafe) {
 fn agree_once(cpus: usize, spec: &str) {
     let system = system(cpus);
     let Some((outcome, import)) = recorded(&system, spec) else { return };
-    let latency = latency(&outcome);
+    let latency = latency(&outcome, &import);
 
     // The engine's decisions are those that the kernel's trace holds.
     let decided = given(outcome.log.records.iter().filter_map(|record| match record.entry {
@@ -279,7 +285,7 @@ fn shifts_once(spec: &str) {
     let loaded = read("shifting.toml", demo.text.as_bytes(), Format::Toml, &Host::default());
     let system = stretched(&loaded.unwrap().system, &Rate::whole(4)).unwrap();
     let Some((outcome, import)) = recorded(&system, spec) else { return };
-    let latency = latency(&outcome);
+    let latency = latency(&outcome, &import);
     let decided = shifts_decided(&outcome);
     assert!(decided.len() >= 5, "{spec}: {decided:?}");
     for shift in &decided {

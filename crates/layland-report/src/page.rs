@@ -190,8 +190,8 @@ fn render(report: &Report) -> String {
             names => data.names.clone(),
             packed => packed.into_iter().map(Value::from_safe_string).collect::<Vec<_>>(),
             data => Value::from_safe_string(script_json(&data)),
-            styles => inline.styles.iter().map(safe).collect::<Vec<_>>(),
-            scripts => inline.scripts.iter().map(safe).collect::<Vec<_>>(),
+            styles => inline.styles.iter().map(|style| safe(style)).collect::<Vec<_>>(),
+            scripts => inline.scripts.iter().map(|script| safe(script)).collect::<Vec<_>>(),
             charts,
             uplot_licence => include_str!("../assets/vendor/uPlot-LICENSE"),
         },
@@ -239,8 +239,8 @@ fn hashes(texts: &[String]) -> String {
     texts.iter().map(hash).collect::<Vec<_>>().join(" ")
 }
 
-fn safe(text: &String) -> Value {
-    Value::from_safe_string(text.clone())
+fn safe(text: &str) -> Value {
+    Value::from_safe_string(text.to_owned())
 }
 
 /// The labels, with a name for every task and every level that occurs, and every CPU.

@@ -135,7 +135,7 @@ fn priorities_follow_who_comes() {
         ]
     };
     let mut slow = started(&arguments("slow", "10ms/200ms"));
-    let mut fast = started(&arguments("fast", "1ms/20ms"));
+    let fast = started(&arguments("fast", "1ms/20ms"));
     let priority = |name: &str| {
         let members = members();
         let found = members.iter().find(|member| member["name"] == name);
@@ -143,8 +143,8 @@ fn priorities_follow_who_comes() {
     };
     assert_eq!((priority("fast"), priority("slow")), (90, 89));
     signal(fast.id(), "TERM");
-    fast.wait().unwrap();
-    assert_eq!(priority("slow"), 90);
+    let ended = fast.wait_with_output().unwrap();
+    assert_eq!(priority("slow"), 90, "{ended:?}");
     signal(slow.id(), "TERM");
     slow.wait().unwrap();
     assert_clean();

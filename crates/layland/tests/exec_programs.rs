@@ -243,6 +243,13 @@ fn a_report_counts_budgets_that_were_used_up() {
     let used_up = marks.filter(|mark| mark["kind"] == "budget_exhausted").count();
     assert!(used_up >= 1, "{seen}");
     assert!(text(&fs::read(page).unwrap()).contains("its budget was used up"));
+    // At least three periods, of which all but the last are late by arrivals.
+    let said = text(&ran.stderr);
+    let row = said.lines().find(|line| line.contains(" busy ")).unwrap_or_default();
+    let figures: Vec<u32> = row.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [jobs, late, exhausted] = figures[..] else { panic!("{said}") };
+    assert!(jobs >= 3 && late >= 1 && late < jobs, "{said}");
+    assert_eq!(exhausted as usize, used_up, "{said}");
     let nowhere = output(&["exec", "--dl", "8ms/40ms", "-o", "nowhere/x.html", "--", "true"]);
     assert_eq!(nowhere.status.code(), Some(5), "{nowhere:?}");
     assert_clean();

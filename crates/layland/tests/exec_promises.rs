@@ -331,3 +331,24 @@ fn admitted_is_said_when_the_time_is_reserved() {
     program.wait().unwrap();
     assert_clean();
 }
+
+#[test]
+fn a_thread_that_yields_is_named() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    // It waits for the clock by yielding, as a spinning mutex does.
+    let script = "import os, time\n\
+        end = time.monotonic() + 4\n\
+        while time.monotonic() < end: os.sched_yield()\n";
+    let ran = output(&["exec", "--dl", "5ms/50ms", "--", "python3", "-c", script]);
+    let said = text(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+    assert_eq!(said.matches("it calls sched_yield").count(), 1, "{said}");
+    // One that uses up its budget does not.
+    let script = script.replace("os.sched_yield()", "pass");
+    let ran = output(&["exec", "--dl", "5ms/50ms", "--", "python3", "-c", &script]);
+    assert!(!text(&ran.stderr).contains("sched_yield"), "{ran:?}");
+    assert_clean();
+}

@@ -8,11 +8,18 @@ mod exec;
 
 use exec::*;
 use std::fs;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 fn class_of(pid: u32) -> String {
     let said = Command::new("chrt").args(["-a", "-p", &pid.to_string()]).output().unwrap();
     text(&said.stdout)
+}
+
+/// A program that wakes up so often, in seconds: the kernel moves a thread that sleeps to its partition when it does.
+fn sleeper(often: &str) -> Child {
+    let own = format!("--pid={}", std::process::id());
+    let mut tail = Command::new("tail");
+    tail.args(["---disable-inotify", &own, "-s", often, "-f", "/dev/null"]).spawn().unwrap()
 }
 
 #[test]
@@ -21,7 +28,7 @@ fn a_thread_has_one_holder() {
     if !can_reserve() {
         return;
     }
-    let mut program = Command::new("sleep").arg("120").spawn().unwrap();
+    let mut program = sleeper("0.05");
     let pid = program.id().to_string();
     let before = class_of(program.id());
     let policies = if can_part() { &["dl", "p-edf", "p-dm"][..] } else { &["dl", "p-dm"] };
@@ -33,7 +40,7 @@ fn a_thread_has_one_holder() {
         assert_ne!(with_first, before);
         for second in policies {
             // By the process, by the name of the thread, and only as a question.
-            for more in [&["-q"][..], &["--thread", "sleep"], &["--dry-run"]] {
+            for more in [&["-q"][..], &["--thread", "tail"], &["--dry-run"]] {
                 let arguments = ["exec", "--dl", "2ms/100ms", "-p", second, "--pid", &pid];
                 let mut command = layland(&[&arguments[..], more].concat());
                 let by_name = more[0] == "--thread";
@@ -312,7 +319,7 @@ fn the_kernel_counts_nothing_that_was_given_back() {
     }
     // A thread that sleeps for longer than its period is nothing that the kernel waits for: given another class by
     // somebody else, it stays in the sum of the kernels that there are.
-    let mut program = Command::new("sleep").arg("120").spawn().unwrap();
+    let mut program = sleeper("1");
     let pid = program.id().to_string();
     let policies = if can_part() { &["dl", "p-edf"][..] } else { &["dl"] };
     for policy in policies {

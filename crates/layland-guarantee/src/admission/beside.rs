@@ -180,7 +180,7 @@ pub fn keeps_priorities(
     tasks: &[Leveled<'_>],
     loads: &[Load],
     kept: &[Kept],
-) -> Result<(), Shortfall> {
+) -> Result<(), Box<Shortfall>> {
     let own: Vec<Part> = tasks.iter().map(|one| Part::of_task(one.task)).collect();
     let of_loads = |is_it: &dyn Fn(&Load) -> bool| -> Vec<Part> {
         loads.iter().filter(|load| is_it(load)).map(Part::of_load).collect()
@@ -212,7 +212,7 @@ pub fn keeps_priorities(
     }
     // What is stopped is late by its own demand, whoever comes above it.
     if let Some(stopped) = stopped {
-        return Err(stopped);
+        return Err(stopped.into());
     }
     if above.is_empty() {
         return Ok(());
@@ -230,10 +230,11 @@ pub fn keeps_priorities(
             let only_server = loads.is_empty();
             let task = one.task.name.clone();
             let beside = above.iter().map(|load| load.name.clone()).collect();
-            return Err(match why {
+            let shortfall = match why {
                 Some(why) if only_server => why,
                 Some(_) | None => Shortfall::Beside { task, allowed, beside },
-            });
+            };
+            return Err(shortfall.into());
         }
     }
     Ok(())
@@ -248,18 +249,18 @@ pub fn leaves_room<'a>(
     cpus: &CpuSet,
     tasks: impl Iterator<Item = &'a Reservation>,
     kept: &[Kept],
-) -> Result<LeavesRoom, Shortfall> {
+) -> Result<LeavesRoom, Box<Shortfall>> {
     let parts: Vec<Part> = tasks.map(Part::of_task).collect();
     let mut room = LeavesRoom::Always;
     for one in kept {
         let Some((_, shortfall)) = server_beside(&parts, cpus, one) else { continue };
         if cpus.len() < 2 {
-            return Err(shortfall);
+            return Err(shortfall.into());
         }
         // One alone may keep a CPU from ordinary threads, wherever it runs.
         if let Some((_, of_one)) = parts.iter().find_map(|part| server_beside(&[*part], cpus, one))
         {
-            return Err(of_one);
+            return Err(of_one.into());
         }
         room = LeavesRoom::OnEachAlone;
     }
@@ -335,7 +336,7 @@ mod tests {
         // At most 900 ms of any 950 ms: it has nothing to do.
         assert_eq!(keeps(&[task("one", (9_000, 10_000))]), Ok(()));
         let refused = keeps(&[task("one", (9_700, 10_000))]).unwrap_err();
-        assert!(matches!(refused, Shortfall::FairServer { .. }), "{refused}");
+        assert!(matches!(*refused, Shortfall::FairServer { .. }), "{refused}");
         assert!(refused.to_string().contains("get 50 ms of every 1 s"), "{refused}");
         // Long jobs have time for what it takes: 50 ms in each of three periods, and once more.
         let long = |deadline| {

@@ -220,7 +220,8 @@ fn only_a_thread_that_let_another_cpu_pass_is_tied_to_its_own() {
         assert_eq!((tied(&seen, "first"), tied(&seen, "second")), (0, 10), "{priority}");
         let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
         let task = |name: &str| inferred.system.tasks.values().find(|task| task.name == name);
-        assert!(task("second").unwrap().affinity.is_some());
+        // If no real-time thread uses the CPU that it let pass, all of them may be kept from that.
+        assert_eq!(task("second").unwrap().affinity.is_some(), priority == 29, "{priority}");
         assert!(task("first").unwrap().affinity.is_none());
     }
     // It has one that is as important, or a thread that may have anything but its time there.
@@ -500,7 +501,9 @@ proptest! {
         let exact = Taking { tolerance: layland_model::Rate::ZERO, ..Taking::default() };
         let taking = if is_exact { exact } else { Taking::default() };
         let found = fitted(&at, &taking);
-        prop_assert!(allows(&at, found), "{found:?} of {at:?}");
+        // The start of a program is left out.
+        let start = steady(&thread(&at).jobs).map_or(0, |(start, _)| start);
+        prop_assert!(allows(&at[start..], found), "{found:?} of {at:?} from {start} on");
     }
 }
 

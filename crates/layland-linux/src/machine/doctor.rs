@@ -235,7 +235,9 @@ fn deadline() -> Finding {
     let limit = Facts::read().limit_thousandths as f64 / 1000.0;
     match answer {
         Some(Ok(())) => {
-            let detail = format!("works; at most {limit:.2} of each CPU can be reserved");
+            let detail = format!(
+                "works; at most {limit:.2} of each CPU can be reserved; sched_yield gives the rest of a budget away"
+            );
             Finding::new(name, State::Ok, detail)
         }
         Some(Err((error, affinity))) => match error.raw_os_error() {

@@ -53,7 +53,7 @@ fn what_the_kernel_does_with_equal_threads_is_guaranteed_and_not_condemned() {
     let check = ["check", name(&set), "-p", "p-fp", "--bounds", "--no-margin"];
     let (code, text, _) = said(&run(&check));
     // The trace shows 3 ms for both, and they might come together.
-    assert!(code == 0 && text.matches("4 ms").count() == 2, "{text}");
+    assert!(code == 0 && text.matches(" 4 ms │").count() == 2, "{text}");
     assert!(text.contains("RTA-FIFO") && text.contains(words), "{text}");
 
     let checked =

@@ -6,9 +6,41 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What is admitted is admitted on the whole machine.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
+pub(crate) fn alone() -> Alone {
     static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    Alone { _guard: ALONE.lock().unwrap_or_else(PoisonError::into_inner) }
+}
+
+/// Nobody else of this program admits anything. What a test leaves that fails ends with it, or the next ones would find
+/// a machine that is not free, and fail for that.
+pub(crate) struct Alone {
+    _guard: MutexGuard<'static, ()>,
+}
+
+impl Drop for Alone {
+    #[expect(clippy::disallowed_methods, reason = "a test of processes waits for them")]
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            return;
+        }
+        let own = |member: &serde_json::Value| {
+            let pid = member["pid"].as_u64()? as u32;
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?;
+            (parent == std::process::id().to_string()).then_some(pid)
+        };
+        // What it waits for may come late, but nothing here may fail once more.
+        for _ in 0..200 {
+            let left: Vec<u32> = members().iter().filter_map(own).collect();
+            if left.is_empty() {
+                return;
+            }
+            for pid in left {
+                let _ = Command::new("kill").arg(pid.to_string()).status();
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
 }
 
 pub(crate) fn layland(arguments: &[&str]) -> Command {

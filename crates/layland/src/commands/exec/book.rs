@@ -505,13 +505,15 @@ impl Book {
             wanted.extend(threads);
         }
         wanted.sort_unstable();
+        // One that is refused is told, and the others have their order.
+        let mut refused = None;
         for (priority, thread) in wanted {
-            set_priority(thread, priority).map_err(|error| {
+            if let Err(error) = set_priority(thread, priority) {
                 let what = format!("failed to give thread {thread} another priority: {error}");
-                Failure::refused(what)
-            })?;
+                refused.get_or_insert(Failure::refused(what));
+            }
         }
-        Ok(())
+        refused.map_or(Ok(()), Err)
     }
 
     fn policy_of(&self, cpus: &CpuSet) -> String {
@@ -575,7 +577,7 @@ impl Region {
     ) -> Result<Entering, NotGranted> {
         let options = AdmitOptions { suggest, ..options() };
         let mut first = None;
-        let mut missing: Option<Shortfall> = None;
+        let mut missing: Option<Box<Shortfall>> = None;
         for way in self.ways(terms, free, asked) {
             let mut asked = asked.clone();
             loop {
@@ -618,7 +620,7 @@ impl Region {
             return Err(first.unwrap_or_else(nothing));
         };
         let mut refused =
-            Refused { shortfalls: vec![shortfall], suggestions: Vec::new(), leaving: Vec::new() };
+            Refused { shortfalls: vec![*shortfall], suggestions: Vec::new(), leaving: Vec::new() };
         if suggest == Suggest::WhatFits {
             let fits = |us: i64| {
                 let smaller = Reservation { runtime: Service::from_us(us), ..asked.clone() };

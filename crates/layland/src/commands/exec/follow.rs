@@ -8,7 +8,7 @@ use super::args::{Engine, ExecArgs, Policy};
 use super::book::{Book, Granted, Machine, NotGranted, Terms, explain};
 use super::groups::Groups;
 use super::list;
-use super::promise::Promise;
+use super::promise::{Promise, Sign};
 use super::seen::{About, Seen};
 use super::strangers::Strangers;
 use super::watch::{LATER_MS, SOON_MS, watch};
@@ -385,9 +385,26 @@ impl Follower<'_> {
         let mut reasons = self.promise.changed(&held);
         for (thread, slot, given) in &held {
             let of = &self.slots[*slot].reservation;
-            let Some(waited) = self.promise.waits_too_long(thread, of) else { continue };
+            let Some(sign) = self.promise.sign(thread, of) else { continue };
             let Thread { name, tid, .. } = thread;
             let is_reserved = given.as_ref().is_some_and(|given| given.period_ns > 0);
+            let waited = match sign {
+                Sign::Late(waited) => waited,
+                Sign::Yields if is_reserved && self.promise.is_first_yield(thread) => {
+                    terminal::warn(
+                        &format!(
+                            "thread `{name}` ({}) never sleeps and leaves a part of its budget: it calls sched_yield",
+                            tid.0
+                        ),
+                        Some(
+                            "under SCHED_DEADLINE that gives the rest of the budget away until the next period: right \
+                             at the end of a periodic job, and late anywhere else",
+                        ),
+                    );
+                    continue;
+                }
+                Sign::Yields => continue,
+            };
             let is_short = is_reserved && of.deadline < of.period;
             if is_short && self.promise.may_begin_anew(thread) && self.reserving.begin_anew(thread)
             {
@@ -418,8 +435,9 @@ impl Follower<'_> {
             }
         }
         let name = self.name.clone();
-        let is_new = |reason| self.promise.withdraw(&name, reason);
-        if reasons.into_iter().map(is_new).fold(false, |any, new| any || new) {
+        let before = self.promise.broken().len();
+        reasons.into_iter().for_each(|reason| self.promise.withdraw(&name, reason));
+        if self.promise.broken().len() > before {
             let withdrawn = self.promise.broken().to_vec();
             let _ = self.reserving.update(|member| member.withdrawn = withdrawn);
         }
@@ -749,16 +767,28 @@ impl Follower<'_> {
         }
         let owner = self.reserving.id().to_owned();
         let left = self.reserving.give_back();
-        if let Ok(admitting) = admitting()
-            && let Ok((mut book, _)) = Book::read(&admitting)
-        {
-            book.leave(&owner, |_| true);
-            let _ = book.write(&admitting);
-            let _ = book.reorder(&admitting);
-            return [left, self.reserving.end()].concat();
-        }
+        // Nobody else is admitted until the entry is gone, too.
+        let _admitting = match leave_book(&owner) {
+            Ok(admitting) => Some(admitting),
+            Err(failure) => {
+                let kept = "those who stay keep the priorities that they had beside";
+                terminal::warn(&format!("{kept} {}", self.name), None);
+                terminal::complain(&failure.message);
+                None
+            }
+        };
         [left, self.reserving.end()].concat()
     }
+}
+
+/// What an owner had is free, and those who stay are in their order.
+fn leave_book(owner: &str) -> Result<Admitting, Failure> {
+    let admitting = admitting()?;
+    let (mut book, _) = Book::read(&admitting)?;
+    book.leave(owner, |_| true);
+    book.write(&admitting)?;
+    book.reorder(&admitting)?;
+    Ok(admitting)
 }
 
 fn reserved(slot: &Slot) -> Reserved {

@@ -10,7 +10,7 @@ use layland_linux::exec::{
     Given, Rival, Thread, Tid, Waits, foreign_deadline, monotonic_ns, processor_time, rivals,
 };
 use layland_model::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How often.
 const INTERVAL_NS: i64 = 1_000_000_000;
@@ -26,6 +26,8 @@ pub(super) struct Promise {
     used: BTreeMap<(i32, u64), (Duration, i64)>,
     /// How each thread that has something had got the processor when it was looked at last.
     waits: BTreeMap<i32, (Waits, i64)>,
+    /// Threads that were seen to yield.
+    yields: BTreeSet<i32>,
     /// How often the reservation of each thread was set anew.
     anew: BTreeMap<i32, u32>,
     /// What each thread was given.
@@ -42,6 +44,7 @@ impl Promise {
             known: None,
             used: BTreeMap::new(),
             waits: BTreeMap::new(),
+            yields: BTreeSet::new(),
             anew: BTreeMap::new(),
             given: BTreeMap::new(),
             broken: Vec::new(),
@@ -136,17 +139,17 @@ impl Promise {
         held.iter().filter_map(of).collect()
     }
 
-    /// How long the jobs of a thread waited on average since the last look, if that is so long that they were late. One
-    /// that uses up its budget waits by its own fault.
-    pub(super) fn waits_too_long(&mut self, thread: &Thread, of: &Reservation) -> Option<Duration> {
+    /// What the waits of a thread since the last look are a sign of, if of anything.
+    pub(super) fn sign(&mut self, thread: &Thread, of: &Reservation) -> Option<Sign> {
         let at = monotonic_ns();
         let now = Waits::of(thread.tid)?;
         let (before, then) = self.waits.insert(thread.tid.0, (now, at))?;
-        let most = match of.guarantee {
-            Guarantee::Deadlines => of.deadline,
-            Guarantee::Tardiness(most) => of.deadline + most,
-        };
-        too_long(before, now, Duration::from_ns(at - then), most, of)
+        sign(before, now, Duration::from_ns(at - then), of)
+    }
+
+    /// Whether it is the first time that a thread is seen to yield.
+    pub(super) fn is_first_yield(&mut self, thread: &Thread) -> bool {
+        self.yields.insert(thread.tid.0)
     }
 
     /// Whether the reservation of a thread may be set anew once more.
@@ -158,39 +161,51 @@ impl Promise {
         *tries <= TRIES
     }
 
-    /// Withdraws the promise aloud: whether this reason is a new one.
-    pub(super) fn withdraw(&mut self, name: &str, reason: String) -> bool {
+    /// Withdraws the promise aloud, once for each reason.
+    pub(super) fn withdraw(&mut self, name: &str, reason: String) {
         if self.broken.contains(&reason) {
-            return false;
+            return;
         }
         terminal::warn(
             &format!("what was promised to {name} no longer holds: {reason}"),
             Some("it goes on with what it has; layland exec --list shows all"),
         );
         self.broken.push(reason);
-        true
     }
 }
 
-/// See [`Promise::waits_too_long`].
-fn too_long(
-    before: Waits,
-    now: Waits,
-    within: Duration,
-    most: Duration,
-    of: &Reservation,
-) -> Option<Duration> {
+/// How a thread with a reservation waits where it should not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// Its jobs waited for so long on average that they were late.
+    Late(Duration),
+    /// It never slept, and left a part of its budget: under SCHED_DEADLINE, `sched_yield` is what does that.
+    Yields,
+}
+
+/// See [`Promise::sign`]. A thread that uses up its budget waits by its own fault.
+fn sign(before: Waits, now: Waits, within: Duration, of: &Reservation) -> Option<Sign> {
     let times = now.times - before.times;
     let (ran, waited) = (now.ran - before.ran, now.waited - before.waited);
     // A wait that is not over is not counted yet: of one job nothing is said.
-    if times < 2 || ran + waited <= Duration::from_ns(most.ns().saturating_mul(times)) {
+    if times < 2 {
         return None;
     }
     // Of the first and of the last period, a part may be outside.
     let whole = (i128::from(within.ns()) - 2 * i128::from(of.period.ns())).max(0);
     let reserved = i128::from(of.runtime.ns()) * whole;
     let used = i128::from(ran.ns()) * i128::from(of.period.ns());
-    (used < reserved).then(|| Duration::from_ns(waited.ns() / times))
+    let most = match of.guarantee {
+        Guarantee::Deadlines => of.deadline,
+        Guarantee::Tardiness(most) => of.deadline + most,
+    };
+    let is_late = ran + waited > Duration::from_ns(most.ns().saturating_mul(times));
+    if used < reserved && is_late {
+        return Some(Sign::Late(Duration::from_ns(waited.ns() / times)));
+    }
+    // What is enforced by the tick may be a little less than what is reserved.
+    let never_slept = i128::from((ran + waited).ns()) >= whole;
+    (never_slept && 10 * used < 9 * reserved).then_some(Sign::Yields)
 }
 
 #[cfg(test)]
@@ -199,19 +214,25 @@ mod tests {
     use layland_model::Service;
 
     #[test]
-    fn jobs_that_wait_too_long_are_told_from_budgets_that_are_used_up() {
+    fn waits_tell_late_jobs_from_budgets_that_are_used_up_or_given_away() {
         let ms = Duration::from_ms;
         let waits = |ran, waited, times| Waits { ran: ms(ran), waited: ms(waited), times };
         let mut of = Reservation::implicit("a", Service::from_ms(5), ms(10));
         of.deadline = ms(6);
-        let late = |before, now| too_long(before, now, ms(1_000), of.deadline, &of);
+        let seen = |before, now| sign(before, now, ms(1_000), &of);
         let start = waits(1_000, 70, 300);
         // A hundred jobs of 4 ms that are throttled for 3 ms each, and that are not.
-        assert_eq!(late(start, waits(1_400, 370, 400)), Some(ms(3)));
-        assert_eq!(late(start, waits(1_400, 170, 400)), None);
+        assert_eq!(seen(start, waits(1_400, 370, 400)), Some(Sign::Late(ms(3))));
+        assert_eq!(seen(start, waits(1_400, 170, 400)), None);
         // It wants more than it has reserved, or has slept all the time.
-        assert_eq!(late(start, waits(1_500, 570, 400)), None);
-        assert_eq!(late(start, start), None);
-        assert_eq!(late(start, waits(1_001, 570, 301)), None);
+        assert_eq!(seen(start, waits(1_500, 570, 400)), None);
+        assert_eq!(seen(start, start), None);
+        assert_eq!(seen(start, waits(1_001, 570, 301)), None);
+        // It gives 4 of 5 ms away in each period, which ends with its deadline.
+        of.deadline = ms(10);
+        let seen = |before, now| sign(before, now, ms(1_000), &of);
+        assert_eq!(seen(start, waits(1_100, 970, 400)), Some(Sign::Yields));
+        assert_eq!(seen(start, waits(1_100, 570, 400)), None);
+        assert_eq!(seen(start, waits(1_490, 570, 400)), None);
     }
 }

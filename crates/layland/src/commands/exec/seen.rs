@@ -4,13 +4,14 @@ use crate::ui::exit::Failure;
 use crate::ui::files::LARGEST_TRACE;
 use crate::ui::output::Output;
 use crate::ui::recorded::{Recorded, summary};
+use crate::ui::table::{self, Style};
 use crate::ui::terminal;
 use layland_interchange::kernel::{self, ReadOptions, Threads};
 use layland_linux::exec::Reserving;
 use layland_linux::tracefs::{Instance, TracefsError};
-use layland_model::{Index, System, Task, TaskId, counted};
+use layland_model::{Duration, Index, System, Task, TaskId, counted};
 use layland_report::{Line, Severity};
-use layland_trace::{MarkKind, Scratch, Spool};
+use layland_trace::{MarkKind, Scratch, Spool, Trace};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -110,14 +111,35 @@ impl Seen {
         let import = kernel::read(&String::from_utf8_lossy(&bytes), &options)
             .map_err(|error| Failure::refused(format!("the kernel's trace: {error}")))?;
         let mut lines: Vec<Line> = Vec::new();
+        let mut rows = Vec::new();
         for (of, task) in system.tasks.iter() {
             let is_it = |kind: &MarkKind| matches!(kind, MarkKind::BudgetExhausted(job, _) if job.task == of);
-            let count = import.trace.marks.iter().filter(|mark| is_it(&mark.kind)).count();
-            if count > 0 {
-                let times = counted(count, "time");
+            let used_up = import.trace.marks.iter().filter(|mark| is_it(&mark.kind)).count();
+            let Arrived { jobs, late } = Arrived::of(&import.trace, of, task.period);
+            rows.push([
+                task.name.to_string(),
+                jobs.to_string(),
+                late.to_string(),
+                used_up.to_string(),
+            ]);
+            if used_up > 0 {
+                let times = counted(used_up, "time");
                 let text = format!("{}: its budget was used up {times}.", task.name);
                 lines.push(Line::new(Severity::Note, text));
             }
+            if late > 0 {
+                let text = format!(
+                    "{}: {late} of {} late; one that lasts for several periods counts as so many.",
+                    task.name,
+                    counted(jobs, "job")
+                );
+                lines.push(Line::new(Severity::Warning, text));
+            }
+        }
+        if !about.is_quiet {
+            let style = Style { ascii: false, colours: terminal::talk_colours() };
+            let heads = ["reservation", "jobs", "late", "budget used up"];
+            terminal::talk(&table::plain(heads, rows.into_iter(), style));
         }
         let inferred = "The response times are inferred: a job is what a thread does between a wake-up and its next \
                         sleep.";
@@ -144,6 +166,36 @@ impl Seen {
     }
 }
 
+/// The jobs of a thread by the periods in which they arrive: one that lasts into the next periods is theirs, too, since
+/// a program that has fallen behind does the work of several in one go.
+struct Arrived {
+    jobs: u64,
+    late: u64,
+}
+
+impl Arrived {
+    fn of(trace: &Trace, task: TaskId, period: Duration) -> Arrived {
+        let mut all = Arrived { jobs: 0, late: 0 };
+        for record in trace.jobs.iter().filter(|record| record.job.id.task == task) {
+            let job = &record.job;
+            let took = record.end.map_or(trace.over, |(at, _)| at) - job.arrival;
+            let (jobs, late) = arrived(took, job.deadline - job.arrival, period);
+            (all.jobs, all.late) = (all.jobs + jobs, all.late + late);
+        }
+        all
+    }
+}
+
+/// How many jobs arrive within the length of one, and how many of these are late when it ends.
+fn arrived(took: Duration, deadline: Duration, period: Duration) -> (u64, u64) {
+    let of = |length: Duration| {
+        let (length, period) =
+            (length.ns().max(0).unsigned_abs(), period.ns().max(1).unsigned_abs());
+        length.div_ceil(period)
+    };
+    (of(took).max(1), of(took - deadline))
+}
+
 /// What the files are about.
 pub(super) struct About<'a> {
     pub(super) name: &'a str,
@@ -154,4 +206,28 @@ pub(super) struct About<'a> {
     /// The reservations.
     pub(super) tasks: Vec<Task>,
     pub(super) is_quiet: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_lasts_for_several_periods_is_late_in_each_of_them() {
+        let of = |took, deadline| {
+            let ms = Duration::from_ms;
+            arrived(ms(took), ms(deadline), ms(10))
+        };
+        assert_eq!(of(0, 10), (1, 0));
+        assert_eq!(of(10, 10), (1, 0));
+        // The second one has its deadline at 20 ms.
+        assert_eq!(of(11, 10), (2, 1));
+        assert_eq!(of(20, 10), (2, 1));
+        assert_eq!(of(21, 10), (3, 2));
+        assert_eq!(of(9, 8), (1, 1));
+        assert_eq!(of(18, 8), (2, 1));
+        assert_eq!(of(19, 8), (2, 2));
+        // Deadlines beyond the period.
+        assert_eq!(of(25, 20), (3, 1));
+    }
 }

@@ -88,7 +88,7 @@ impl Strangers {
         policy: Policy,
         held: &[Holding],
         cpus: &CpuSet,
-    ) -> Result<LeavesRoom, Shortfall> {
+    ) -> Result<LeavesRoom, Box<Shortfall>> {
         let here: Vec<&Holding> =
             held.iter().filter(|holding| !holding.cpus.is_disjoint(cpus)).collect();
         let key = |holding: &Holding| {
