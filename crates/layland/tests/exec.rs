@@ -1,5 +1,7 @@
 //! `layland exec` with programs of a shell: what the kernel says of their threads, who is refused, and that nothing is
 //! left of it, however it ends.
+//!
+//! Long because each thing that a program does to its threads has its own test.
 #![cfg(target_os = "linux")]
 
 mod common;

@@ -169,6 +169,15 @@ pub(super) fn merged(jobs: &[SeenJob], parts: &Arrivals) -> Option<Merged> {
         if whole < FEWEST_MERGED || whole + 1 < groups.len() {
             continue;
         }
+        // Whatever does not sleep for longer between jobs than within them has no such jobs.
+        let sleep =
+            |at: usize| jobs[at - 1].end.map_or(Duration::ZERO, |end| jobs[at].arrival - end);
+        let (between, within): (Vec<usize>, Vec<usize>) =
+            (before + 1..jobs.len()).partition(|at| (at - before) % each == 0);
+        let shortest = between.into_iter().map(sleep).min();
+        if within.into_iter().map(sleep).max() >= shortest {
+            continue;
+        }
         let merged: Vec<SeenJob> = groups.iter().map(|group| one(group, each)).collect();
         let Some(found) = arrivals(&merged) else { continue };
         let Pattern::Periodic { period, jitter, empty: 0, .. } = found.pattern else { continue };

@@ -78,11 +78,15 @@ fn simultaneous_events_have_an_order() {
     assert_eq!(of_server[..4], [(1, 2, 0), (2, 3, 0), (6, 8, 0), (11, 12, 0)]);
 }
 
-/// A server that uses nothing keeps nobody waiting; without servers the policies are `p-rm`.
+/// A server that uses nothing keeps nobody waiting; without servers the policies are `p-rm`, packed by load.
 #[test]
 fn without_budgets_they_are_partitioned_fixed_priorities() {
     on_random(200, 150, systems(1..3, 6, 20..103, Deadlines::Arbitrary), |system| {
-        for (spec, plain) in [("ss", "p-rm"), ("ds:order=dm", "p-dm"), ("ps", "p-rm")] {
+        for (spec, plain) in [
+            ("ss", "p-rm:accept=load"),
+            ("ds:order=dm", "p-dm:accept=load"),
+            ("ps", "p-rm:accept=load"),
+        ] {
             let (Ok(ours), Ok(theirs)) =
                 (registry().build(spec, &system), registry().build(plain, &system))
             else {

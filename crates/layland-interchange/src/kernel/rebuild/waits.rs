@@ -34,7 +34,11 @@ impl Holders {
                 holders.by_cpu.entry(run.cpu).or_default().push(held);
             }
         }
-        holders.by_cpu.values_mut().for_each(|held| held.sort_by_key(|held| held.start));
+        // A run without length, as at the beginning of a trace, comes before what follows it in the same instant.
+        holders
+            .by_cpu
+            .values_mut()
+            .for_each(|held| held.sort_by_key(|held| (held.start, held.end)));
         holders
     }
 

@@ -354,7 +354,8 @@ impl Follower<'_> {
         }
     }
 
-    /// Says what was admitted, as soon as the kernel has taken it: a thread that sleeps may get its class when it wakes.
+    /// Says what was admitted, as soon as the kernel has taken it: a thread that sleeps may get its class when it wakes
+    /// up.
     fn say_admitted(&mut self) {
         let waiting: BTreeMap<usize, Thread> = self.reserving.waiting().into_iter().collect();
         let (later, now): (Vec<_>, Vec<_>) =
