@@ -1,6 +1,6 @@
 //! Sets that are inferred from traces of a kernel, held against what happened there.
 //!
-//! A small kernel of its own ([`kernel`]) runs threads with one feature at a time, or several together, and writes a
+//! A small kernel of its own (`kernel.rs`) runs threads with one feature at a time, or several together, and writes a
 //! trace. What is inferred of it must explain it: no bound may be below a response that the trace shows, and nothing
 //! that is guaranteed may have been late. A set that says itself what it does not explain promises nothing.
 //!
