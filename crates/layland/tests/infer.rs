@@ -172,6 +172,90 @@ fn what_a_set_does_not_explain_ends_every_promise() {
     assert!(out.contains("inferred from a trace of 299 ms"), "{out}");
 }
 
+/// Two threads of SCHED_DEADLINE on one CPU, of 4 ms in every 20 ms and in every 10 ms. The first has its deadline
+/// after 6 ms, and comes first where both arrive.
+fn constrained() -> String {
+    let mut text = String::from("# tracer: nop\n");
+    let (idle, a, b) = ("swapper/0:0:120", "a:11:-1", "b:12:-1");
+    let of = |side: &str, thread: &str| {
+        let words: Vec<&str> = thread.split(':').collect();
+        format!("{side}_comm={} {side}_pid={} {side}_prio={}", words[0], words[1], words[2])
+    };
+    for k in 0..40i64 {
+        let mut line = |us: i64, who: &str, event: &str| {
+            let at = 5_000_000 + k * 10_000 + us;
+            let (seconds, rest) = (at / 1_000_000, at % 1_000_000);
+            let _ = writeln!(text, "{who} [000] d..2. {seconds}.{rest:06}: {event}");
+        };
+        let switch = |prev: &str, state: &str, next: &str| {
+            let (prev, next) = (of("prev", prev), of("next", next));
+            format!("sched_switch: {prev} prev_state={state} ==> {next}")
+        };
+        let wakes = |name: &str, pid: u32| {
+            format!("sched_waking: comm={name} pid={pid} prio=-1 target_cpu=000")
+        };
+        line(0, "<idle>-0", &wakes("b", 12));
+        if k % 2 == 0 {
+            line(0, "<idle>-0", &wakes("a", 11));
+            line(0, "<idle>-0", &switch(idle, "R", a));
+            line(4_000, "a-11", &switch(a, "S", b));
+            line(8_000, "b-12", &switch(b, "S", idle));
+        } else {
+            line(0, "<idle>-0", &switch(idle, "R", b));
+            line(4_000, "b-12", &switch(b, "S", idle));
+        }
+    }
+    text
+}
+
+#[test]
+fn what_is_reserved_is_told_by_a_set() {
+    let folder = folder("infer-reserved");
+    let files = ["run.txt", "seen.toml", "reserved.toml"].map(|file| folder.join(file));
+    let [trace, seen, reserved] = files.each_ref().map(|path| name(path));
+    std::fs::write(trace, constrained()).expect("the folder can be written");
+    let of = |a: &str, b: &str| {
+        let set = format!(
+            "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"first\"\nthread = \"a|c\"\n{a}\
+             [[task]]\nname = \"b\"\n{b}"
+        );
+        std::fs::write(reserved, set).expect("it can be written");
+        let infer = ["trace", "infer", trace, "--deadline-of", reserved, "-o", seen];
+        let (exit, _, err) = said(&run(&infer));
+        assert_eq!(exit, 0, "{err}");
+        let text = std::fs::read_to_string(seen).expect("it was written");
+        (text, said(&run(&["check", seen, "-p", "dl,p-edf", "--bounds"])))
+    };
+    let (text, (exit, out, _)) = of(
+        "period = \"20ms\"\nwcet = \"4.5ms\"\ndeadline = \"6ms\"\n",
+        "period = \"10ms\"\nwcet = \"4ms\"\nbudget = \"4.2ms\"\n",
+    );
+    let words = "# SCHED_DEADLINE: 4.5 ms of every 20 ms are reserved, within 6 ms.";
+    assert!(
+        text.contains(words) && text.contains("deadline = \"6ms\" # as it is reserved"),
+        "{text}"
+    );
+    assert!(text.contains("budget = \"4.5ms\"") && text.contains("budget = \"4.2ms\""), "{text}");
+    // The densities are above 1, and QPA decides what EDF does on one CPU.
+    assert!(exit == 0 && out.contains("│ dl       yes          QPA"), "{out}");
+    // A thread that wakes up more often than its server has its period.
+    let (text, _) =
+        of("period = \"20ms\"\nwcet = \"4.5ms\"\n", "period = \"20ms\"\nwcet = \"8ms\"\n");
+    assert!(
+        text.contains("name = \"b\"\nperiod = \"20ms\"") && text.contains("jitter = "),
+        "{text}"
+    );
+    let (_, out, _) = said(&run(&["trace", "infer", trace, "--deadline-of", reserved, "--json"]));
+    let document: Value = serde_json::from_str(&out).expect("it is JSON");
+    let of_b = &document["tasks"][1]["seen"]["reserved"];
+    assert_eq!(of_b["runtime_ns"], 8_000_000, "{document}");
+    // Nobody says anything of it.
+    let (_, out, _) = said(&run(&["trace", "infer", trace]));
+    assert!(
+        out.contains("events do not tell its runtime, deadline and period; --deadline-of does.")
+    );
+}
+
 #[test]
 fn what_is_wrong_is_told_once_and_with_its_line() {
     let folder = folder("infer-errors");

@@ -2,7 +2,7 @@
 
 use super::arrivals::{Arrivals, Merged, Pattern, ahead, arrivals, few, merged, steady};
 use super::nominal::{Nominal, nominal};
-use super::observation::{Observation, SeenJob, Stretch, Thread};
+use super::observation::{Class, Observation, Reserved, SeenJob, Stretch, Thread};
 use layland_model::{CpuSet, Duration, Rate, Service, TIME_LIMIT};
 
 /// How execution times and periods are taken from what was seen.
@@ -83,8 +83,10 @@ pub struct Estimate {
     pub lost: Duration,
     /// The priority that is taken, as the kernel counts.
     pub priority: Option<i32>,
-    /// The least relative deadline that the trace tells.
+    /// The relative deadline that is reserved, or the least that the trace tells.
     pub deadline: Option<Duration>,
+    /// What is reserved under SCHED_DEADLINE, where that is known.
+    pub reserved: Option<Reserved>,
     /// How long jobs executed.
     pub execution: Execution,
     /// The WCET that is taken.
@@ -285,6 +287,16 @@ fn of_jobs(
     let Fitted { period, nominal, jitter, in_wcet } =
         fitted(&arrivals, jobs, taking, is_measured || !of.is_marked);
     let latency = jobs.iter().map(|job| job.delay).max().unwrap_or(Duration::ZERO);
+    // A server has its budget once in its own period, however often the thread wakes up.
+    let reserved = of.reserved.filter(|_| of.class() == Class::Deadline);
+    let is_as_long =
+        |of: Duration| Rate::new((of - period).ns(), of.ns().max(1)) <= taking.tolerance;
+    let (period, nominal, jitter) = match reserved.map(|reserved| reserved.period) {
+        Some(longer) if longer > period && !is_as_long(longer) => {
+            (longer, None, ahead(jobs, longer) + latency)
+        }
+        Some(_) | None => (period, nominal, jitter),
+    };
     let longest_cut = if taking.quantile == EVERY { cut(of, jobs) } else { Service::ZERO };
     let wcet = match &suspensions {
         Suspensions::Steps(stretches) => stretches.iter().map(|stretch| stretch.executed).sum(),
@@ -312,7 +324,8 @@ fn of_jobs(
         (Sureness::Likely, Suspensions::Counted { .. }) => Sureness::Guess,
         (sureness, _) => sureness,
     };
-    let deadline = jobs.iter().filter_map(|job| job.deadline).min();
+    let deadline = reserved.map(|reserved| reserved.deadline);
+    let deadline = deadline.or_else(|| jobs.iter().filter_map(|job| job.deadline).min());
     let lost = jobs.iter().map(|job| job.lost).max().unwrap_or(Duration::ZERO);
     Ok(Estimate {
         thread,
@@ -325,6 +338,7 @@ fn of_jobs(
         lost,
         priority: of.priority(),
         deadline,
+        reserved,
         execution,
         wcet,
         suspensions,

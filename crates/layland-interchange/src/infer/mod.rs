@@ -73,7 +73,7 @@ pub use estimate::{
 pub use held::infer_held;
 pub use nominal::{Nominal, nominal};
 pub use observation::{
-    Class, Observation, Partial, SeenJob, Stretch, Taken, Thread, Waker, of_trace,
+    Class, Observation, Partial, Reserved, SeenJob, Stretch, Taken, Thread, Waker, of_trace,
 };
 pub use words::{TaskWords, Words};
 

@@ -115,6 +115,19 @@ pub struct Thread {
     pub partial: Vec<Partial>,
     /// Since when it waits for a CPU that it does not get in the trace.
     pub waits_since: Option<Time>,
+    /// What it has reserved under SCHED_DEADLINE, if anybody says so: no event does.
+    pub reserved: Option<Reserved>,
+}
+
+/// What a thread of SCHED_DEADLINE has reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserved {
+    /// Processor time in each period.
+    pub runtime: Service,
+    /// The relative deadline.
+    pub deadline: Duration,
+    /// The period.
+    pub period: Duration,
 }
 
 /// A job that is no measure of others.

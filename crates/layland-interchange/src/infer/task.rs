@@ -59,6 +59,12 @@ fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
     let mut task = Task::implicit(name, estimate.wcet, estimate.period);
     task.deadline = estimate.deadline.unwrap_or(estimate.period);
     task.jitter = estimate.jitter;
+    task.budget = estimate.reserved.map(|reserved| {
+        let [.., longest] = estimate.execution.quantiles;
+        // What the machine takes to begin a job is part of its WCET here, and takes nothing from the budget there.
+        let is_within = longest <= reserved.runtime;
+        if is_within { reserved.runtime.max(estimate.wcet) } else { reserved.runtime }
+    });
     task.affinity = estimate.affinity.clone();
     if let Suspensions::Steps(stretches) = &estimate.suspensions {
         let steps = stretches.iter().flat_map(|stretch| {

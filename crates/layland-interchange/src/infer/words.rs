@@ -4,7 +4,7 @@ use super::arrivals::Pattern;
 use super::chains::Chain;
 use super::choose::Chosen;
 use super::estimate::{EVERY, Estimate, Execution, StartUp, Suspensions, Taking};
-use super::observation::{Class, Observation, Thread};
+use super::observation::{Class, Observation, Reserved, Thread};
 use super::task::{begin, used};
 use layland_model::{Duration, Rate, System, counted};
 use std::collections::BTreeMap;
@@ -185,7 +185,11 @@ fn of_task(
         words.above.push(format!("Seen on {cpus} {}.", thread.cpus));
     }
     if estimate.deadline.is_some() {
-        words.keys.insert("deadline", "the shortest that the trace tells".to_owned());
+        let which = match estimate.reserved {
+            Some(_) => "as it is reserved",
+            None => "the shortest that the trace tells",
+        };
+        words.keys.insert("deadline", which.to_owned());
     }
     priority(thread, estimate.priority, &mut words);
     words
@@ -312,9 +316,13 @@ fn wcet(execution: &Execution, taking: &Taking) -> String {
 fn priority(thread: &Thread, taken: Option<i32>, words: &mut TaskWords) {
     let class = match Class::of(taken) {
         Class::Deadline => {
-            words.above.push(
-                "SCHED_DEADLINE: events do not tell its runtime, deadline and period.".to_owned(),
-            );
+            words.above.push(match thread.reserved {
+                Some(Reserved { runtime, deadline, period }) => format!(
+                    "SCHED_DEADLINE: {runtime:#} of every {period:#} are reserved, within {deadline:#}."
+                ),
+                None => "SCHED_DEADLINE: events do not tell its runtime, deadline and period; --deadline-of does."
+                    .to_owned(),
+            });
             "SCHED_DEADLINE".to_owned()
         }
         Class::RealTime { priority } => format!("SCHED_FIFO or SCHED_RR {priority}"),

@@ -245,6 +245,11 @@ pub(crate) struct InferArgs {
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = AffinityArg::Pinned)]
     #[arg(help_heading = "How they are taken")]
     pub affinity: AffinityArg,
+    /// A task set that says what threads of SCHED_DEADLINE have reserved: the budget (or WCET), deadline and period of
+    /// the task whose `thread`, or name, matches the name of the thread. No event tells them. With --live the kernel is
+    /// asked
+    #[arg(long, value_name = "SET", help_heading = "How they are taken")]
+    pub deadline_of: Option<String>,
     /// Write the task set to this file, and print a summary; without it the set is printed
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,

@@ -9,11 +9,12 @@ use layland_analysis::EXPLAIN;
 use layland_config::{Comments, TaskComments, to_toml_with};
 use layland_guarantee::{Shown, unexplained};
 use layland_interchange::infer::{
-    Affinity, Chain, Choice, Class, Estimate, Inferred, More, Observation, Pattern, StartUp,
-    Suspensions, Taking, Thread, Wanted, infer_held, of_trace,
+    Affinity, Chain, Choice, Class, Estimate, Inferred, More, Observation, Pattern, Reserved,
+    StartUp, Suspensions, Taking, Thread, Wanted, infer_held, of_trace,
 };
 use layland_interchange::{kernel, st_trace};
-use layland_model::{Duration, Rate, Task, TaskMap, counted};
+use layland_linux::exec::{Given, Tid};
+use layland_model::{Duration, Rate, Service, Task, TaskMap, counted};
 use layland_policy::Registry;
 use serde_json::{Value, json};
 
@@ -24,7 +25,7 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
         );
     }
     let pattern = load::pattern(args.comm.as_deref())?;
-    let (name, seen) = match (&args.file, args.live) {
+    let (name, mut seen) = match (&args.file, args.live) {
         (Some(file), _) => (file.as_str(), observe(file)?),
         (None, length) => {
             let text = record::live(length.unwrap_or(Duration::from_secs(5)))?;
@@ -32,6 +33,7 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
             (name, kernel::observe(&text).map_err(|error| load::unread(name, &error))?)
         }
     };
+    reserve(&mut seen, args)?;
     let taking = Taking {
         quantile: args.wcet,
         margin: args.margin.clone(),
@@ -77,6 +79,44 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
         terminal::result(&text)?;
     }
     Ok(exit)
+}
+
+/// What the threads of SCHED_DEADLINE have reserved, as far as a set or the kernel says so.
+fn reserve(seen: &mut Observation, args: &InferArgs) -> Result<(), Failure> {
+    let mut known = Vec::new();
+    if let Some(file) = &args.deadline_of {
+        for task in load::named_set(file)?.system.tasks.values() {
+            let pattern = task.thread.as_deref().unwrap_or(&task.name);
+            let whole = regex::Regex::new(&format!("^(?:{pattern})$")).ok();
+            // A name need not be an expression.
+            let is_it = move |name: &str, own: &str| {
+                name == own || whole.as_ref().is_some_and(|whole| whole.is_match(name))
+            };
+            let runtime = task.budget.unwrap_or(task.own_wcet());
+            let reserved = Reserved { runtime, deadline: task.deadline, period: task.period };
+            known.push((task.name.clone(), is_it, reserved));
+        }
+    }
+    let threads = seen.threads.iter_mut().filter(|thread| thread.class() == Class::Deadline);
+    for thread in threads {
+        let named = known.iter().find(|(own, is_it, _)| is_it(&thread.name, own));
+        thread.reserved = named.map(|&(.., reserved)| reserved);
+        if let (None, Some(pid), true) = (thread.reserved, thread.pid, args.live.is_some()) {
+            thread.reserved = of_kernel(pid);
+        }
+    }
+    Ok(())
+}
+
+/// What the kernel says of a thread that is there.
+fn of_kernel(pid: u32) -> Option<Reserved> {
+    let given = Given::of(Tid(i32::try_from(pid).ok()?)).ok()?;
+    let ns = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    (given.period_ns > 0).then(|| Reserved {
+        runtime: Service::from_ns(ns(given.runtime_ns)),
+        deadline: Duration::from_ns(ns(given.deadline_ns)),
+        period: Duration::from_ns(ns(given.period_ns)),
+    })
 }
 
 fn observe(name: &str) -> Result<Observation, Failure> {
@@ -374,6 +414,11 @@ fn of_task(seen: &Observation, task: &Task, estimate: &Estimate, remarks: &[Stri
             })),
             "suspending_jobs": thread.jobs.iter().filter(|job| !job.stretches.is_empty()).count(),
             "waits_with_a_free_cpu": thread.tied,
+            "reserved": estimate.reserved.map(|reserved| json!({
+                "runtime_ns": reserved.runtime.ns(),
+                "deadline_ns": reserved.deadline.ns(),
+                "period_ns": reserved.period.ns(),
+            })),
             "latency_ns": estimate.latency.ns(),
             "lost_ns": estimate.lost.ns(),
             "late_and_run_on": run_on,
