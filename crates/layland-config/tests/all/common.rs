@@ -326,6 +326,7 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
             let tasks: Tasks = tasks.collect();
             let chains = chains(&tasks);
             let first = tasks.values().next().map_or(0, |task| task.jitter.ns() + task.offset.ns());
+            let first = first.min(TIME_LIMIT);
             let names = tasks.values().map(|task| format!("\"{}\" took long", task.name));
             let observed = match first % 4 {
                 0 => None,

@@ -85,8 +85,7 @@ export async function open(file) {
   const patience = Number(process.env.PATIENCE ?? 120000);
   while ((await evaluate("document.documentElement.dataset.ready").catch(() => null)) !== "yes") {
     if (Date.now() - began > patience) throw new Error("the page is not ready: " + (await evaluate("document.getElementById('loading')?.textContent")) + errors.join());
-    // What was refused is told later, and that of the form by another process.
-    for (let round = 0; round < 200 && new Set(refused).size < 6; round += 1) await new Promise((done) => setTimeout(done, 25));
+    await new Promise((done) => setTimeout(done, 50));
   }
   return Date.now() - began;
 }
