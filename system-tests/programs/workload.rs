@@ -16,6 +16,7 @@
 //!   workload gains SOCKET CPU PROGRAM      has a child admitted, which becomes this program and works; prints what the daemon
 //!                                          says within five seconds
 //!   workload as USER CMD..                 becomes the program, as a user with this number
+//!   workload fifo|rr PRIORITY CMD..        becomes the program, with this priority of SCHED_FIFO or SCHED_RR
 //!   workload activate SOCKET CMD..         waits for a client at a socket, and becomes a program that is given it, as a
 //!                                          service manager does
 //! ```
@@ -54,6 +55,8 @@ struct Timespec {
 
 const CLOCK_THREAD_CPUTIME_ID: c_int = 3;
 
+const SCHED_FIFO: c_int = 1;
+const SCHED_RR: c_int = 2;
 const SCHED_EXT: c_int = 7;
 /// The first socket that a service is given.
 const GIVEN: c_int = 3;
@@ -62,6 +65,13 @@ fn become_a_stranger() {
     // Safety: the priority is there as long as the call lasts.
     let result = unsafe { sched_setscheduler(0, SCHED_EXT, &0) };
     assert_eq!(result, 0, "SCHED_EXT is refused");
+}
+
+fn become_real_time(class: c_int, priority: &str) {
+    let priority: c_int = priority.parse().expect("a number");
+    // Safety: the priority is there as long as the call lasts.
+    let result = unsafe { sched_setscheduler(0, class, &priority) };
+    assert_eq!(result, 0, "the class is refused");
 }
 
 fn activate(path: &str, program: &str, arguments: &[String]) -> ! {
@@ -264,6 +274,12 @@ fn main() {
         let user = user.parse().expect("a number");
         let error = Command::new(program).args(arguments).uid(user).gid(user).exec();
         panic!("{program}: {error}");
+    }
+    if let [class, priority, program, arguments @ ..] = words.as_slice()
+        && let "fifo" | "rr" = class.as_str()
+    {
+        become_real_time(if class == "fifo" { SCHED_FIFO } else { SCHED_RR }, priority);
+        panic!("{program}: {}", Command::new(program).args(arguments).exec());
     }
     if let [what, path, program, arguments @ ..] = words.as_slice()
         && what == "activate"

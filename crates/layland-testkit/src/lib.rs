@@ -24,6 +24,7 @@
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
 //! - [`preempted`]: jobs that end while they are being preempted;
 //! - [`programs`]: programs that come and go at random;
+//! - `promises` (on Linux): what `layland exec` promises, on the kernel at hand;
 //! - [`served`]: servers of fixed priority one time unit at a time;
 //! - [`ticks`]: a simulator that moves one time unit at a time;
 //! - [`traces`]: traces that lie, and whether the checker finds it;
@@ -60,6 +61,8 @@ pub mod observed;
 pub mod optimal;
 pub mod preempted;
 pub mod programs;
+#[cfg(target_os = "linux")]
+pub mod promises;
 pub mod served;
 pub mod split;
 pub mod strategies;

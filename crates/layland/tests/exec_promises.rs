@@ -7,6 +7,7 @@ mod common;
 mod exec;
 
 use exec::*;
+use layland_testkit::promises::Campaign;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -350,5 +351,24 @@ fn a_thread_that_yields_is_named() {
     let script = script.replace("os.sched_yield()", "pass");
     let ran = output(&["exec", "--dl", "5ms/50ms", "--", "python3", "-c", &script]);
     assert!(!text(&ran.stderr).contains("sched_yield"), "{ran:?}");
+    assert_clean();
+}
+
+/// In short; the campaign `promises` of the test kit is the long form.
+#[test]
+fn no_promise_is_broken_in_silence() {
+    let _alone = alone();
+    if !can_reserve() || !can_part() || !can_fifo() {
+        return;
+    }
+    let mut campaign = Campaign::new(env!("CARGO_BIN_EXE_layland").as_ref(), 5);
+    for _ in 0..5 {
+        campaign.set().unwrap();
+    }
+    let found = campaign.found();
+    assert!(found.broken.is_empty(), "{:#?}", found.broken);
+    assert_eq!(found.rows.len(), 5);
+    let admitted: u64 = found.rows.values().map(|row| row.admitted).sum();
+    assert!(admitted >= 3, "{found:?}");
     assert_clean();
 }

@@ -12,6 +12,7 @@ mod doctor;
 mod ext;
 mod kernels;
 mod overheads;
+mod promises;
 
 use layland_system_tests::{
     Guest, Profile, carries_ext, past_the_harness, static_layland, static_workload,

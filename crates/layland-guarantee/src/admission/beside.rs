@@ -3,7 +3,7 @@
 //! alone.
 //!
 //! A thread of another program is a [`Load`]: in each window of length `t > 0` it takes at most
-//! `ceil(t / P) Q + X`. The kernel keeps time from real-time threads in two ways ([`Kept`]):
+//! `ceil(t / P) Q + X`, and where several such bounds are known, the least of them. The kernel keeps time from real-time threads in two ways ([`Kept`]):
 //!
 //! - *Throttling* stops threads of SCHED_FIFO when they have had `Q` of a period `P`. It never acts if they execute at
 //!   most `Q` in any window of length `P`.
@@ -34,14 +34,23 @@ use layland_model::{CpuSet, Duration, Service};
 pub struct Load {
     /// What it is, for people.
     pub name: String,
+    /// What it uses at most.
+    pub usage: Usage,
+    /// Another bound on that, over shorter periods.
+    pub in_short: Option<Usage>,
+    /// Whether it is throttled as threads of SCHED_FIFO are.
+    pub is_throttled: bool,
+}
+
+/// A bound on what a load uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
     /// Processor time in each period.
     pub runtime: Service,
     /// The period.
     pub period: Duration,
     /// Processor time that may come once beside that.
     pub extra: Service,
-    /// Whether it is throttled as threads of SCHED_FIFO are.
-    pub is_throttled: bool,
 }
 
 /// What the kernel keeps from the real-time threads of each CPU.
@@ -77,26 +86,47 @@ pub struct Leveled<'a> {
 /// As much of a task or a load as matters here, in nanoseconds.
 #[derive(Clone, Copy)]
 struct Part {
+    bound: Curve,
+    other: Option<Curve>,
+}
+
+/// At most `ceil(t / period) runtime + extra`.
+#[derive(Clone, Copy)]
+struct Curve {
     runtime: i128,
     period: i128,
     extra: i128,
 }
 
+impl Curve {
+    fn of(usage: &Usage) -> Curve {
+        let (runtime, period) = (usage.runtime.ns().into(), usage.period.ns().max(1).into());
+        Curve { runtime, period, extra: usage.extra.ns().into() }
+    }
+
+    fn arrives(&self, window: i128) -> i128 {
+        (window + self.period - 1) / self.period * self.runtime + self.extra
+    }
+}
+
 impl Part {
     fn of_task(task: &Reservation) -> Part {
-        let (runtime, period) = (task.runtime.ns(), task.period.ns().max(1));
-        Part { runtime: runtime.into(), period: period.into(), extra: 0 }
+        let (runtime, period, extra) = (task.runtime, task.period, Service::ZERO);
+        Part { bound: Curve::of(&Usage { runtime, period, extra }), other: None }
     }
 
     fn of_load(load: &Load) -> Part {
-        let (runtime, period) = (load.runtime.ns(), load.period.ns().max(1));
-        let extra = load.extra.ns().into();
-        Part { runtime: runtime.into(), period: period.into(), extra }
+        Part { bound: Curve::of(&load.usage), other: load.in_short.as_ref().map(Curve::of) }
     }
 
     /// What may arrive in a window of this length, which is not empty.
     fn arrives(&self, window: i128) -> i128 {
-        (window + self.period - 1) / self.period * self.runtime + self.extra
+        let other = self.other.map_or(i128::MAX, |other| other.arrives(window));
+        self.bound.arrives(window).min(other)
+    }
+
+    fn curves(&self) -> impl Iterator<Item = Curve> {
+        [Some(self.bound), self.other].into_iter().flatten()
     }
 }
 
@@ -105,9 +135,9 @@ fn executed(parts: &[Part], window: i128) -> i128 {
     /// As many windows are tried of each part: each gives a bound.
     const TRIED: i128 = 64;
     let bound = |u: i128| window - u + parts.iter().map(|part| part.arrives(u)).sum::<i128>();
-    let multiples = parts.iter().flat_map(|part| {
-        let last = window / part.period;
-        ((last - TRIED).max(1)..=last).map(|jobs| jobs * part.period)
+    let multiples = parts.iter().flat_map(Part::curves).flat_map(|curve| {
+        let last = window / curve.period;
+        ((last - TRIED).max(1)..=last).map(move |jobs| jobs * curve.period)
     });
     // In an empty window nothing arrives, and all of the CPU may be used.
     let first = if parts.is_empty() { 0 } else { window };
@@ -123,8 +153,9 @@ fn duration(ns: i128) -> Duration {
 fn response(own: Part, above: &[Part], limit: i128) -> Option<i128> {
     /// As many steps towards a fixed point, and as many jobs of one busy window.
     const STEPS: usize = 100_000;
+    let own = own.bound;
     let mut worst = 0;
-    let mut window = own.runtime + above.iter().map(|part| part.runtime + part.extra).sum::<i128>();
+    let mut window = own.runtime + above.iter().map(|part| part.arrives(1)).sum::<i128>();
     let mut steps = 0;
     for job in 0.. {
         loop {
@@ -156,9 +187,12 @@ fn server_beside(parts: &[Part], cpus: &CpuSet, kept: &Kept) -> Option<(Load, Sh
     (demand > limit).then(|| {
         let load = Load {
             name: "the fair server of the kernel".to_owned(),
-            runtime: Service::from_ns(runtime.ns()),
-            period: *period,
-            extra: Service::from_ns(runtime.ns()),
+            usage: Usage {
+                runtime: Service::from_ns(runtime.ns()),
+                period: *period,
+                extra: Service::from_ns(runtime.ns()),
+            },
+            in_short: None,
             is_throttled: false,
         };
         let (window, limit, demand) = (duration(window), duration(limit), duration(demand));
@@ -350,11 +384,15 @@ mod tests {
 
     #[test]
     fn threads_of_others_are_loads() {
+        let usage = |runtime: i64, period: i64, extra: i64| Usage {
+            runtime: Service::from_us(runtime),
+            period: MS * period,
+            extra: Service::from_us(extra),
+        };
         let load = |runtime: i64, extra: i64| Load {
             name: "other (7, SCHED_FIFO 97)".to_owned(),
-            runtime: Service::from_us(runtime),
-            period: MS * 20,
-            extra: Service::from_us(extra),
+            usage: usage(runtime, 20, extra),
+            in_short: None,
             is_throttled: true,
         };
         let mut own = task("own", (5_000, 10_000));
@@ -371,6 +409,16 @@ mod tests {
         assert_eq!(keeps(&own, load(5_000, 1)), Ok(()));
         // One that would never let anybody run is no endless search.
         assert!(keeps(&own, load(20_000, 0)).is_err());
+        // A tenth of a second at once is too much, and the same of every 20 ms is not.
+        own.guarantee = Guarantee::Deadlines;
+        let long = Load { usage: usage(100_000, 1_000, 100_000), ..load(0, 0) };
+        assert!(keeps(&own, long.clone()).is_err());
+        let in_short = Some(usage(2_000, 20, 2_000));
+        assert_eq!(keeps(&own, Load { in_short, ..long.clone() }), Ok(()));
+        // Together they bound more than each alone: 104 ms of 1 s are within a limit of 105 ms with neither.
+        let parts = [Part::of_load(&Load { in_short, ..long.clone() })];
+        let executed = |parts: &[Part]| executed(parts, 1_000_000_000);
+        assert!(executed(&parts) <= executed(&[Part::of_load(&long)]).min(200_000_000));
     }
 
     #[test]
@@ -452,9 +500,8 @@ mod tests {
                 .collect();
             let window = 1 + random.below(40) as usize;
             let bound = |&(runtime, period): &(u64, u64)| Part {
-                runtime: runtime.into(),
-                period: period.into(),
-                extra: 0,
+                bound: Curve { runtime: runtime.into(), period: period.into(), extra: 0 },
+                other: None,
             };
             let bounds: Vec<Part> = parts.iter().map(bound).collect();
             let (most, seen) =

@@ -110,7 +110,7 @@ mod suggestions;
 #[cfg(test)]
 mod tests;
 
-pub use beside::{Kept, LeavesRoom, Leveled, Load, keeps_priorities, leaves_room};
+pub use beside::{Kept, LeavesRoom, Leveled, Load, Usage, keeps_priorities, leaves_room};
 pub use refusal::{Refused, Shortfall, Suggestion};
 pub use register::{Admitted, Guarantee, Holding, How, Left, Overruns, Reservation};
 

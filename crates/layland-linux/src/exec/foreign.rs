@@ -81,20 +81,48 @@ pub fn rivals(members: &[Member], lowest: i32) -> Vec<Rival> {
     processes::all().flat_map(numbers).filter_map(of).collect()
 }
 
-/// Watches threads for so long: what each has used, and within which time. One that has ended has used nothing.
-pub fn watch(rivals: Vec<Rival>, length: Duration) -> Vec<(Rival, Duration, Duration)> {
+/// What a thread was seen to use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// The thread.
+    pub rival: Rival,
+    /// All of it.
+    pub whole: Duration,
+    /// For so long it was watched.
+    pub within: Duration,
+    /// The most from one look to the next, with the tick that the kernel may be behind in its account.
+    pub most: Duration,
+    /// The longest time from one look to the next.
+    pub between: Duration,
+}
+
+/// Watches threads for so long, and looks at them several times meanwhile. One that has ended uses nothing.
+pub fn watch(rivals: Vec<Rival>, length: Duration) -> Vec<Used> {
+    const LOOKS: i64 = 20;
     let start = sys::monotonic_ns();
-    let used = |rival: &Rival| processes::processor_time(rival.thread.tid.0);
-    let before: Vec<Option<Duration>> = rivals.iter().map(used).collect();
-    sys::sleep_until(start + length.ns());
-    let within = |now: i64| Duration::from_ns(now - start);
-    let since = |(rival, before): (Rival, Option<Duration>)| {
-        let now = used(&rival).unwrap_or_default();
-        let used = (now - before.unwrap_or_default()).max(Duration::ZERO);
-        let within = within(sys::monotonic_ns());
-        (rival, used, within)
+    let now = |rival: &Rival| processes::processor_time(rival.thread.tid.0);
+    let mut last: Vec<(Option<Duration>, i64)> =
+        rivals.iter().map(|rival| (now(rival), sys::monotonic_ns())).collect();
+    let first = last.clone();
+    let mut most = vec![(Duration::ZERO, Duration::ZERO); rivals.len()];
+    for look in 1..=LOOKS {
+        sys::sleep_until(start + length.ns() / LOOKS * look);
+        for ((rival, last), most) in rivals.iter().zip(&mut last).zip(&mut most) {
+            let (before, then) = std::mem::replace(last, (now(rival), sys::monotonic_ns()));
+            let used = last.0.zip(before).map_or(Duration::ZERO, |(now, before)| now - before);
+            let between = Duration::from_ns(last.1 - then);
+            *most = (most.0.max(used), most.1.max(between));
+        }
+    }
+    let tick = Duration::from_ns(sys::tick_ns());
+    let all = rivals.into_iter().zip(first).zip(last.into_iter().zip(most));
+    let seen = |((rival, (before, begun)), ((now, at), (most, between)))| {
+        let whole: Duration =
+            Option::zip(now, before).map_or(Duration::ZERO, |(now, before)| now - before);
+        let most = if whole > Duration::ZERO { most + tick } else { Duration::ZERO };
+        Used { rival, whole, within: Duration::from_ns(at - begun), most, between }
     };
-    rivals.into_iter().zip(before).map(since).collect()
+    all.map(seen).collect()
 }
 
 /// Gives a thread of class `SCHED_FIFO` another priority, as the order of all that are admitted asks for. A thread that

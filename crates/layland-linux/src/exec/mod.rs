@@ -25,7 +25,7 @@ mod signals;
 mod socket;
 
 pub use crate::kernel::sys::{Reservation, Tid, monotonic_ns};
-pub use foreign::{Rival, foreign_deadline, rivals, set_priority, watch};
+pub use foreign::{Rival, Used, foreign_deadline, rivals, set_priority, watch};
 pub use group::Group;
 pub use processes::{
     Owner, Process, Thread, Waits, busy_times, descendants, processor_time, thread, threads_of,

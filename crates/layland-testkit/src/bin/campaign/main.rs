@@ -15,6 +15,7 @@ mod messages;
 mod mixed;
 mod observed;
 mod optimal;
+mod promises;
 mod soak;
 mod tightness;
 mod traces;
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 /// Its name, what it asks, and what runs it with its arguments.
 type Campaign = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
-const CAMPAIGNS: [Campaign; 15] = [
+const CAMPAIGNS: [Campaign; 16] = [
     ("admission", "does an admitted task ever miss a deadline?", admission::run),
     ("affinity-decisions", "do affinities decide as their paper does?", affinity_decisions::run),
     ("bounds", "are bounds ever exceeded?", bounds::run),
@@ -37,6 +38,7 @@ const CAMPAIGNS: [Campaign; 15] = [
     ("mixed", "does what a mixed-criticality analysis accepts survive?", mixed::run),
     ("observed", "does a set that was inferred explain its trace?", observed::run),
     ("optimal", "do optimal policies ever miss a deadline?", optimal::run),
+    ("promises", "does exec keep what it promises on this kernel?", promises::run),
     ("soak", "does memory stay flat while programs come and go?", soak::run),
     ("tightness", "how tight are the tests?", tightness::run),
     ("traces", "does the checker believe traces that lie?", traces::run),

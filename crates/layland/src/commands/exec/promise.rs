@@ -117,7 +117,7 @@ impl Promise {
         used.insert(key, (total, at));
         let &(before, then) = self.used.get(&key)?;
         let within = Duration::from_ns(at - then);
-        Some(Watched { rival, used: total - before, within })
+        Some(Watched { rival, used: total - before, within, in_short: None })
     }
 
     /// Threads whose class, reservation or CPUs somebody has changed. A priority may change with who comes.

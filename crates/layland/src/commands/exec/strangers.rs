@@ -4,10 +4,10 @@
 use super::args::Policy;
 use super::foreign::Foreign;
 use layland_guarantee::admission::{
-    Holding, Kept, LeavesRoom, Leveled, Load, Shortfall, keeps_priorities, leaves_room,
+    Holding, Kept, LeavesRoom, Leveled, Load, Shortfall, Usage, keeps_priorities, leaves_room,
 };
 use layland_linux::Member;
-use layland_linux::exec::{Rival, foreign_deadline, rivals, watch};
+use layland_linux::exec::{Rival, Used, foreign_deadline, rivals, watch};
 use layland_model::{CpuId, CpuSet, Duration, Index, Service};
 use std::collections::BTreeSet;
 
@@ -23,6 +23,8 @@ pub(crate) struct Watched {
     pub(crate) rival: Rival,
     pub(crate) used: Duration,
     pub(crate) within: Duration,
+    /// The most from one look to the next, and the longest time between two, where it was looked at several times.
+    pub(crate) in_short: Option<(Duration, Duration)>,
 }
 
 /// Threads that nobody has admitted, and what the kernel keeps.
@@ -49,7 +51,10 @@ impl Strangers {
         }
         let found = rivals(members, lowest(count));
         let rivals = if found.is_empty() { Vec::new() } else { watch(found, WATCHED) };
-        let watched = |(rival, used, within)| Watched { rival, used, within };
+        let watched = |of: Used| {
+            let Used { rival, whole: used, within, most, between } = of;
+            Watched { rival, used, within, in_short: Some((most, between)) }
+        };
         Strangers { deadline, rivals: rivals.into_iter().map(watched).collect(), kept }
     }
 
@@ -60,19 +65,21 @@ impl Strangers {
         let deadline = self.deadline.iter().filter(|(_, _, cpus)| has(cpus));
         let deadline = deadline.map(|(thread, reservation, _)| Load {
             name: format!("{} ({}, SCHED_DEADLINE)", thread.name, thread.tid.0),
-            runtime: Service::from_ns(reservation.runtime.ns()),
-            period: reservation.period,
-            extra: Service::from_ns(reservation.runtime.ns().saturating_mul(2)),
+            usage: Usage {
+                runtime: Service::from_ns(reservation.runtime.ns()),
+                period: reservation.period,
+                extra: Service::from_ns(reservation.runtime.ns().saturating_mul(2)),
+            },
+            in_short: None,
             is_throttled: false,
         });
-        // All that was seen at once, at the worst time.
+        // All that was seen at once, at the worst time: of the whole watch, and from one look to the next.
         let rivals =
             self.rivals.iter().filter(|it| has(&it.rival.cpus) && it.used > Duration::ZERO);
         let rivals = rivals.map(|watched| Load {
             name: watched.to_string(),
-            runtime: Service::from_ns(watched.used.ns()),
-            period: watched.within,
-            extra: Service::from_ns(watched.used.ns()),
+            usage: twice(watched.used, watched.within),
+            in_short: watched.in_short.map(|(most, between)| twice(most, between)),
             is_throttled: true,
         });
         deadline.chain(rivals).collect()
@@ -140,6 +147,12 @@ impl Strangers {
     }
 }
 
+/// So much in every window of a length that was seen: wherever that begins, it meets two of those.
+fn twice(used: Duration, period: Duration) -> Usage {
+    let runtime = Service::from_ns(used.ns());
+    Usage { runtime, period, extra: runtime }
+}
+
 /// The lowest priority of SCHED_FIFO that one of so many threads may have.
 pub(crate) fn lowest(count: usize) -> i32 {
     (HIGHEST - i32::try_from(count).unwrap_or(HIGHEST) + 1).max(1)
@@ -147,7 +160,7 @@ pub(crate) fn lowest(count: usize) -> i32 {
 
 impl std::fmt::Display for Watched {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Watched { rival: Rival { thread, class, priority, .. }, used, within } = self;
+        let Watched { rival: Rival { thread, class, priority, .. }, used, within, .. } = self;
         let rounded = |time: &Duration| Duration::from_us(time.ns() / 1000);
         let (used, within) = (rounded(used), Duration::from_ms(within.ns() / 1_000_000));
         let name = layland_model::visible(&thread.name);
