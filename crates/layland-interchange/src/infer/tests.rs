@@ -566,3 +566,41 @@ fn what_the_trace_shows_and_no_set_explains_is_kept() {
     });
     assert_eq!((system.platform.cpu_count(), system.unexplained().len()), (1, 0));
 }
+
+/// A thread that nobody wakes up has the CPU after 3 ms, for 1 ms: until then another one had it, of this priority.
+fn never_woken(priority: i32) -> Thread {
+    let mut text = String::new();
+    let mut line = |us: i64, who: &str, event: &str| {
+        let (seconds, rest) = ((5_000_000 + us) / 1_000_000, (5_000_000 + us) % 1_000_000);
+        text += &format!("{who} [000] d..2. {seconds}.{rest:06}: {event}\n");
+    };
+    let switch = |(a, p, x): (&str, u32, i32), (b, q, y): (&str, u32, i32)| {
+        format!(
+            "sched_switch: prev_comm={a} prev_pid={p} prev_prio={x} prev_state=S ==> \
+             next_comm={b} next_pid={q} next_prio={y}"
+        )
+    };
+    let wakes = |comm: &str, pid: u32| format!("sched_waking: comm={comm} pid={pid} prio=59");
+    let (idle, other, own) = (("swapper/0", 0, 120), ("other", 5, priority), ("own", 6, 59));
+    line(0, "other-5", &wakes("third", 9));
+    line(3_000, "other-5", &switch(other, own));
+    line(4_000, "own-6", &switch(own, idle));
+    for k in 1..20i64 {
+        line(k * 10_000, "<idle>-0", &wakes("own", 6));
+        line(k * 10_000, "<idle>-0", &switch(idle, own));
+        line(k * 10_000 + 1_000, "own-6", &switch(own, idle));
+    }
+    let seen = observe(&text).unwrap();
+    seen.threads.into_iter().find(|thread| thread.name == "own").unwrap()
+}
+
+#[test]
+fn a_job_that_began_before_the_trace_has_waited_for_who_had_its_cpu() {
+    let arrival = |thread: &Thread| thread.partial[0].job.arrival;
+    assert_eq!(arrival(&never_woken(39)), Time::ZERO);
+    assert_eq!(arrival(&never_woken(59)), Time::ZERO);
+    // It would not have waited for these.
+    for priority in [69, 120] {
+        assert_eq!(arrival(&never_woken(priority)), Time::from_ms(3), "{priority}");
+    }
+}

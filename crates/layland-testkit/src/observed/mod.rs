@@ -136,6 +136,8 @@ pub struct Found {
     pub tallies: BTreeMap<Feature, Tally>,
     /// What is wrong, with the seed that shows it.
     pub broken: Vec<String>,
+    /// The features and seeds of such traces.
+    pub seeds: Vec<(Feature, u64)>,
 }
 
 /// So many traces, each feature in turn, from this seed on.
@@ -151,6 +153,9 @@ pub fn campaign(traces: u64, seed: u64) -> Found {
         tally.unexplained += u64::from(held.is_unexplained);
         tally.guaranteed += u64::from(held.is_guaranteed);
         tally.nothing += u64::from(held.is_nothing || held.is_untrusted);
+        if !held.broken.is_empty() {
+            found.seeds.push((feature, seed));
+        }
         found
             .broken
             .extend(held.broken.iter().map(|what| format!("{feature:?}, seed {seed}: {what}")));

@@ -158,6 +158,11 @@ fn jobs(
         let mut job = job(&span, life, (is_marked, task.index()), holders, clock);
         if !span.is_begin_seen || span.arrival < clock.origin {
             thread.beheaded += 1;
+            // One that was never seen to wake up may have waited for as long as others kept it from its CPU.
+            let first = life.runs.iter().find(|run| run.start == span.from && !is_marked);
+            if let (false, Some(run)) = (span.is_begin_seen, first) {
+                job.arrival = clock.clamped(holders.busy_since(task.index(), run.cpu, run.start));
+            }
             job.arrival = job.arrival.max(Time::ZERO);
             thread.partial.push(Partial { job, is_cut: true });
         } else if is_born || is_dying {

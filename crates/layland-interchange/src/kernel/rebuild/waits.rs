@@ -109,6 +109,22 @@ impl Holders {
         left.max(0)
     }
 
+    /// Since when threads that are as important as this one have had a CPU, up to an instant.
+    pub(super) fn busy_since(&self, thread: usize, cpu: u32, to: i64) -> i64 {
+        let held = self.by_cpu.get(&cpu).map_or(&[][..], Vec::as_slice);
+        let own = self.usual[thread];
+        let mut since = to;
+        for held in held[..held.partition_point(|held| held.start < to)].iter().rev() {
+            let is_as_important =
+                self.usual[held.thread].zip(own).is_some_and(|(it, own)| it <= own);
+            if held.end < since || !is_as_important {
+                break;
+            }
+            since = since.min(held.start);
+        }
+        since
+    }
+
     /// Who had CPUs for which others waited, in the order of those who waited.
     pub(super) fn taken(self) -> Vec<Taken> {
         self.taken.into_values().collect()

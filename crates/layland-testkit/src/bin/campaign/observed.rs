@@ -1,8 +1,8 @@
 //! Does a set that was inferred explain its trace? `cargo run --release -p layland-testkit -- observed [TRACES]
 //! [SEED]`, 10,000 traces by default. Prints how the traces of each feature ended, and fails if a bound is below what
-//! a trace shows, or a guarantee above it.
+//! a trace shows, or a guarantee above it; such traces are kept below the folder of temporary files.
 use crate::amount_and_seed;
-use layland_testkit::observed::{Tally, campaign};
+use layland_testkit::observed::{Tally, campaign, trace};
 use std::process::ExitCode;
 
 pub(crate) fn run(words: &[String]) -> ExitCode {
@@ -24,6 +24,16 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         println!(
             "{name:<16} {traces:>8} {broken:>8} {unexplained:>12} {guaranteed:>11} {nothing:>8}"
         );
+    }
+    let kept = std::env::temp_dir().join("layland-observed");
+    for (feature, seed) in found.seeds.iter().take(20) {
+        let file = kept.join(format!("{feature:?}-{seed}.txt"));
+        let written = std::fs::create_dir_all(&kept)
+            .and_then(|()| std::fs::write(&file, trace(*feature, *seed).text));
+        match written {
+            Ok(()) => println!("wrote {}", file.display()),
+            Err(error) => eprintln!("{}: {error}", file.display()),
+        }
     }
     for broken in found.broken.iter().take(20) {
         println!("{broken}");
