@@ -68,12 +68,30 @@ pub fn remove(path: &CStr) -> io::Result<()> {
         libc::rmdir(path.as_ptr()) == 0 || libc::access(path.as_ptr(), libc::F_OK) != 0
     };
     // Safety: the path ends with a zero.
-    if unsafe { libc::unlink(path.as_ptr()) } == 0 || is_gone() {
+    if unsafe { libc::unlink(path.as_ptr()) } == 0 {
+        return Ok(());
+    }
+    dissolve(path);
+    if is_gone() {
         return Ok(());
     }
     // The kernel keeps a cpuset with threads (EBUSY), and a child may live longer than the program that started it.
     vacate(path);
     if is_gone() { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Ends the root domain of a cpuset, if it is one of its own. The kernel would do so some time after the removal of the
+/// folder, and would then forget what threads have reserved that began meanwhile and have ended: their sum becomes
+/// negative, and everybody is refused.
+fn dissolve(path: &CStr) {
+    let mut own = [0; LONGEST_PATH];
+    let ends: [(&CStr, &[u8]); 2] =
+        [(c"cpuset.sched_load_balance", b"0"), (c"cpuset.cpus.partition", b"member")];
+    for (file, value) in ends {
+        if let Some(file) = joined(path.to_bytes(), file, &mut own) {
+            let _ = set(file, value);
+        }
+    }
 }
 
 /// The files of a control group that list what can be moved: threads of version 1, processes, and threads of a
