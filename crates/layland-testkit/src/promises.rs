@@ -278,8 +278,8 @@ impl Campaign {
         Process::start(&mut command)
     }
 
-    /// One set: drawn, asked for, watched. Where a promise is broken, all of it is done once more: what is late again is
-    /// late by the set, and what is not by something else that the machine did.
+    /// One set: drawn, asked for, watched. Where a promise is broken, all of it is done once more: what is late again
+    /// is late by the set, and what is not by something else that the machine did.
     ///
     /// # Errors
     /// If a process cannot be started, or does not end.

@@ -3,7 +3,8 @@
 //! alone.
 //!
 //! A thread of another program is a [`Load`]: in each window of length `t > 0` it takes at most
-//! `ceil(t / P) Q + X`, and where several such bounds are known, the least of them. The kernel keeps time from real-time threads in two ways ([`Kept`]):
+//! `ceil(t / P) Q + X`, and where several such bounds are known, the least of them. The kernel keeps time from
+//! real-time threads in two ways ([`Kept`]):
 //!
 //! - *Throttling* stops threads of SCHED_FIFO when they have had `Q` of a period `P`. It never acts if they execute at
 //!   most `Q` in any window of length `P`.
@@ -24,6 +25,8 @@
 //! A job of a task waits for every task of its level and above, and for all loads ([`response`]): the least fixed point
 //! of the usual equation, for each job of the busy window, so that deadlines may be later than periods. It is an upper
 //! bound whatever the order within a level: sufficient, and not exact.
+//!
+//! Long because the rules and the tests that hold them to simulated windows belong together.
 
 use super::refusal::Shortfall;
 use super::register::{Guarantee, Reservation};
