@@ -516,13 +516,11 @@ impl Reserving {
         held.anew.is_some()
     }
 
-    /// Goes on with what [begins anew](Self::begin_anew); to be called often. Says which threads have their reservation
-    /// again.
+    /// Goes on with what [begins anew](Self::begin_anew); to be called often.
     ///
     /// # Errors
     /// If the kernel refuses what it had granted before. The thread is ordinary then.
-    pub fn continue_anew(&mut self) -> Result<Vec<Thread>, (Thread, ReservingError)> {
-        let mut back = Vec::new();
+    pub fn continue_anew(&mut self) -> Result<(), (Thread, ReservingError)> {
         for held in self.held.values_mut() {
             let (Some(step), Some(reservation)) = (held.anew, held.reservation) else { continue };
             let tid = held.thread.tid;
@@ -538,7 +536,6 @@ impl Reserving {
                 Anew::Return(from) if now < from => continue,
                 Anew::Return(_) => {
                     held.anew = None;
-                    back.push(held.thread.clone());
                     set_deadline(tid, reservation)
                 }
             };
@@ -548,7 +545,7 @@ impl Reserving {
                 return Err((thread, ReservingError::Thread { thread: tid.0, what, error }));
             }
         }
-        Ok(back)
+        Ok(())
     }
 
     /// Whether the reservation of a thread begins anew just now.

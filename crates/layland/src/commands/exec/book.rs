@@ -10,7 +10,7 @@
 use super::args::{Engine, Policy};
 use super::foreign::take_part;
 use super::strangers::{HIGHEST, Strangers};
-use crate::ui::exit::Failure;
+use crate::ui::exit::{Failure, Message};
 use layland_guarantee::Effort;
 use layland_guarantee::admission::{
     Admission, AdmissionError, AdmitOptions, Admitted, Ask, Grant, Guarantee, Holding, How, Kept,
@@ -382,9 +382,9 @@ impl Book {
                 let mut admitted = region.admitted(terms, way);
                 let taken =
                     take_part(&mut admitted, terms.engine, &strangers.deadline, &first.task);
-                if taken.is_err() {
-                    continue;
-                }
+                taken.map_err(|failure| match failure.message {
+                    Message::Plain(text, _) | Message::Drawn(text) => text,
+                })?;
                 let options = AdmitOptions { suggest: Suggest::Nothing, ..options() };
                 let nothing = CpuSet::new();
                 let asked = admit(terms.registry, &admitted, now(), &Ask::Lose(&nothing), &options);
@@ -552,8 +552,7 @@ impl Book {
 /// The sets of CPUs that are used.
 fn places(held: &[Holding]) -> Vec<CpuSet> {
     let mut places: Vec<CpuSet> = Vec::new();
-    for holding in held.iter().filter(|holding| !places.contains(&holding.cpus)).collect::<Vec<_>>()
-    {
+    for holding in held {
         if !places.contains(&holding.cpus) {
             places.push(holding.cpus.clone());
         }
