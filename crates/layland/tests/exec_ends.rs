@@ -141,6 +141,35 @@ fn orphans_are_buried() {
     assert_clean();
 }
 
+/// Whatever `docker exec` starts is in a process group and a session of whoever called it, which have no number inside.
+#[test]
+fn signals_come_to_a_container_whose_group_is_outside() {
+    let _alone = alone();
+    if !can_reserve() {
+        return;
+    }
+    let contained = |program: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["-pf", "--mount-proc", "--kill-child", env!("CARGO_BIN_EXE_layland")]);
+        command.args(["exec", "-q", "--dl", "1ms/100ms", "--name", "inside", "--"]).args(program);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+    };
+    let tried = contained(&["true"]).map(code_of);
+    if !matches!(tried, Ok(Some(0))) {
+        return common::skipped("unshare, for a PID namespace");
+    }
+    for name in ["TERM", "INT", "HUP"] {
+        let child = contained(&["sleep", "60"]).unwrap();
+        wait_until("it is admitted", || members().len() == 1);
+        let above = child.id();
+        let inside = fs::read_to_string(format!("/proc/{above}/task/{above}/children")).unwrap();
+        signal(inside.trim().parse().unwrap(), name);
+        let code = code_of(child);
+        assert!(code.is_some_and(|code| code > 128), "{name}: {code:?}");
+    }
+    assert_clean();
+}
+
 #[test]
 fn whoever_stops_it_stops_a_program_of_any_group() {
     let _alone = alone();

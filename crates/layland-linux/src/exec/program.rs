@@ -3,7 +3,7 @@
 use super::signals::{Signal, Signals};
 use crate::kernel::sys::{self, Tid};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, WaitOptions, WaitStatus, getpgid, getpgrp, getsid, wait, waitpid};
+use rustix::process::{Pid, WaitOptions, WaitStatus, wait, waitpid};
 use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -154,9 +154,15 @@ impl Program {
     /// foreground, which `timeout`, `setsid` and shells with job control leave; and when it hangs up, `SIGHUP` to the
     /// leader of the session alone.
     fn has_heard(&self, signal: Signal) -> bool {
-        let is_leader = getsid(None) == Ok(rustix::process::getpid());
+        // Plain numbers: what was started into a PID namespace, as by `docker exec`, has a group and a session from
+        // outside. The kernel calls them 0, which no `Pid` can be. No program can enter another group from outside,
+        // so that two zeros are one group.
+        // Safety: these look up numbers, and touch no memory.
+        let (own_group, its_group, session) =
+            unsafe { (libc::getpgrp(), libc::getpgid(self.pid.as_raw_pid()), libc::getsid(0)) };
+        let is_leader = session == rustix::process::getpid().as_raw_pid();
         let is_hangup = signal.number == libc::SIGHUP;
-        let is_in_group = getpgid(Some(self.pid)) == Ok(getpgrp());
+        let is_in_group = its_group == own_group;
         signal.is_of_terminal && is_in_group && !(is_hangup && is_leader)
     }
 
