@@ -255,6 +255,31 @@ fn a_report_counts_budgets_that_were_used_up() {
     assert_clean();
 }
 
+/// The kernel's trace numbers threads as outside: a recording from inside would be of nobody.
+#[test]
+fn a_container_with_numbers_of_its_own_records_nothing() {
+    let _alone = alone();
+    if !can_reserve() || !can_trace() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-contained");
+    fs::create_dir_all(&folder).unwrap();
+    let page = folder.join("x.html");
+    let contained = |options: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["-pf", "--mount-proc", env!("CARGO_BIN_EXE_layland"), "exec", "-q"]);
+        command.args(["--dl", "1ms/100ms"]).args(options).args(["--", "true"]).output()
+    };
+    if !contained(&[]).is_ok_and(|ran| ran.status.success()) {
+        return common::skipped("unshare, for a PID namespace");
+    }
+    let ran = contained(&["-o", page.to_str().unwrap()]).unwrap();
+    assert_eq!(ran.status.code(), Some(5), "{ran:?}");
+    assert!(text(&ran.stderr).contains("docker run --pid=host"), "{ran:?}");
+    assert!(!page.exists());
+    assert_clean();
+}
+
 /// How latencies compare, no test says.
 #[test]
 fn the_script_compares_classes() {

@@ -18,12 +18,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const EVENTS: [&str; 4] =
     ["sched_switch", "sched_waking", "sched_wakeup_new", "sched_migrate_task"];
 
+/// The PID namespace that the kernel starts with: `PROC_PID_INIT_INO`.
+const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
+
 /// Why nothing can be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum TracefsError {
     /// There is no tracefs.
     #[error("tracefs is not mounted")]
     NotMounted,
+    /// This process is in a PID namespace, so that the threads that it knows have other numbers in a recording.
+    #[error("tracefs numbers threads as outside, and this is a container with numbers of its own")]
+    OtherNumbers,
     /// A file or folder of it could not be used.
     #[error("failed to {what} {}: {error}", path.display())]
     Io {
@@ -42,6 +48,10 @@ impl TracefsError {
         match self {
             TracefsError::NotMounted => {
                 "as root: mount -t tracefs tracefs /sys/kernel/tracing".to_owned()
+            }
+            TracefsError::OtherNumbers => {
+                "record outside, or start the container with the PID namespace of the host, as `docker run --pid=host`"
+                    .to_owned()
             }
             TracefsError::Io { error, .. } if error.kind() == ErrorKind::PermissionDenied => {
                 "tracefs belongs to root: run it as root, e.g. with sudo".to_owned()
@@ -84,9 +94,13 @@ impl Instance {
     /// should this process die.
     ///
     /// # Errors
-    /// If tracefs is not mounted, or not ours to use.
+    /// If tracefs is not mounted, or not ours to use, or numbers threads otherwise than we do.
     pub fn start(buffer_kb: Option<u32>, changes: &mut Changes) -> Result<Instance, TracefsError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        // 0 is unknown.
+        if ![0, FIRST_NAMESPACE].contains(&register::own_namespace()) {
+            return Err(TracefsError::OtherNumbers);
+        }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}trace-{number}", changes.prefix());
         let path = root()?.join("instances").join(name);

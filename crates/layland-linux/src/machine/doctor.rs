@@ -425,7 +425,9 @@ fn tracing() -> Finding {
         },
         Err(error) => {
             let state = match &error {
-                tracefs::TracefsError::NotMounted => State::Missing,
+                tracefs::TracefsError::NotMounted | tracefs::TracefsError::OtherNumbers => {
+                    State::Missing
+                }
                 tracefs::TracefsError::Io { error, .. } => refused(error),
             };
             let help = error.help();
