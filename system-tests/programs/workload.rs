@@ -6,6 +6,10 @@
 //!   workload periodic WORK PERIOD JOBS BUDGET
 //!                                          WORK, PERIOD and BUDGET in microseconds; prints how many jobs were late, of how
 //!                                          many it would be no wonder, how late, and what one took
+//!   workload arm SECONDS                   two threads of SCHED_FIFO that share a mutex with priority inheritance: `control`
+//!                                          works for 4 ms in every 40 ms with priority 80, `planner` for 20 ms in every
+//!                                          160 ms with priority 40; half of either is under the mutex
+//!   workload log FILE PERIOD               writes a line into the file in every so many milliseconds, for ever
 //!   workload stranger MILLISECONDS         a hog of class SCHED_EXT that nobody has admitted
 //!   workload crowd SOCKET CPU COUNT MILLISECONDS
 //!                                          has COUNT threads of its own admitted by the daemon, 100 us in 10 ms on this
@@ -45,6 +49,11 @@ unsafe extern "C" {
     fn dup2(old: c_int, new: c_int) -> c_int;
     fn gettid() -> c_int;
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
+    fn pthread_mutexattr_init(attributes: *mut c_int) -> c_int;
+    fn pthread_mutexattr_setprotocol(attributes: *mut c_int, protocol: c_int) -> c_int;
+    fn pthread_mutex_init(mutex: *mut [u64; 8], attributes: *const c_int) -> c_int;
+    fn pthread_mutex_lock(mutex: *mut [u64; 8]) -> c_int;
+    fn pthread_mutex_unlock(mutex: *mut [u64; 8]) -> c_int;
 }
 
 #[repr(C)]
@@ -54,6 +63,8 @@ struct Timespec {
 }
 
 const CLOCK_THREAD_CPUTIME_ID: c_int = 3;
+
+const PTHREAD_PRIO_INHERIT: c_int = 1;
 
 const SCHED_FIFO: c_int = 1;
 const SCHED_RR: c_int = 2;
@@ -156,6 +167,73 @@ fn periodic(work: Duration, period: Duration, jobs: u32, budget: Duration, cost:
     }
     let [worst, most] = [worst, most].map(|time| time.as_micros());
     println!("late {late} of {jobs}, {over} over, worst {worst} us, used up to {most} us");
+}
+
+/// A mutex of the C library with priority inheritance, which that of Rust has not. It is never freed.
+#[derive(Clone, Copy)]
+struct Shared(*mut [u64; 8]);
+
+// Safety: a mutex is for several threads.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    fn new() -> Shared {
+        let mutex = Box::into_raw(Box::new([0; 8]));
+        let mut attributes: c_int = 0;
+        // Safety: both are large enough, and there as long as anybody uses them.
+        let results = unsafe {
+            [
+                pthread_mutexattr_init(&mut attributes),
+                pthread_mutexattr_setprotocol(&mut attributes, PTHREAD_PRIO_INHERIT),
+                pthread_mutex_init(mutex, &attributes),
+            ]
+        };
+        assert_eq!(results, [0; 3], "there is no such mutex");
+        Shared(mutex)
+    }
+
+    fn hold(self, section: impl FnOnce()) {
+        // Safety: it was initialized, and is never freed.
+        unsafe { pthread_mutex_lock(self.0) };
+        section();
+        // Safety: this thread has it.
+        unsafe { pthread_mutex_unlock(self.0) };
+    }
+}
+
+/// A controller and a planner.
+fn arm(length: Duration, cost: Duration) {
+    let shared = Shared::new();
+    let ms = Duration::from_millis;
+    let begin = Instant::now() + ms(100);
+    let threads = [("control", "80", ms(4), ms(40)), ("planner", "40", ms(20), ms(160))];
+    let threads = threads.map(|(name, priority, work, period)| {
+        let life = move || {
+            become_real_time(SCHED_FIFO, priority);
+            let half = || (0..work.as_nanos() / cost.as_nanos() / 2).for_each(|_| chunk());
+            let mut release = begin;
+            while release < begin + length {
+                thread::sleep(release.saturating_duration_since(Instant::now()));
+                half();
+                shared.hold(half);
+                release += period;
+            }
+        };
+        thread::Builder::new().name(name.to_owned()).spawn(life).expect("a thread")
+    });
+    for thread in threads {
+        thread.join().expect("it ends");
+    }
+}
+
+fn log(path: &str, period: Duration) {
+    let mut file = std::fs::OpenOptions::new().write(true).open(path).expect("a file");
+    loop {
+        let line = [b'x'; 63];
+        let written = file.write_all(&line).and_then(|()| file.write_all(b"\n"));
+        written.expect("there is room");
+        thread::sleep(period);
+    }
 }
 
 /// The threads of this process but the first, and what each has got of a CPU.
@@ -288,6 +366,8 @@ fn main() {
     }
     let cost = cost();
     match words.first().map(String::as_str) {
+        Some("arm") => arm(Duration::from_secs(number(1)), cost),
+        Some("log") => log(&words[1], Duration::from_millis(number(2))),
         Some("hog") => hog(Duration::from_millis(number(1)), cost),
         Some("crowd") => {
             let [socket, cpu] = [1, 2].map(|place| words.get(place).map_or("", String::as_str));

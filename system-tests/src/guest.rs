@@ -155,6 +155,24 @@ impl Guest {
         files: &[(&str, &str)],
         commands: &[(&str, &str)],
     ) -> io::Result<Booted> {
+        self.boot_with(kernel, cpus, "", layland, files, commands)
+    }
+
+    /// The same, with these words for the kernel besides. The machine has a second serial port, `ttyS1`, which leads
+    /// nowhere.
+    ///
+    /// # Errors
+    ///
+    /// What the host could not do.
+    pub fn boot_with(
+        &self,
+        kernel: &Kernel,
+        cpus: u32,
+        words: &str,
+        layland: &[u8],
+        files: &[(&str, &str)],
+        commands: &[(&str, &str)],
+    ) -> io::Result<Booted> {
         // Tests boot at the same time, as threads of one process or as several processes.
         static BOOTS: AtomicU32 = AtomicU32::new(0);
         let (own, boot) = (std::process::id(), BOOTS.fetch_add(1, Ordering::Relaxed));
@@ -177,11 +195,12 @@ impl Guest {
             .args(["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"])
             .args(["-display", "none", "-no-reboot", "-serial"])
             .arg(format!("file:{}", console.display()))
+            .args(["-serial", "null"])
             .arg("-kernel")
             .arg(&kernel.image)
             .arg("-initrd")
             .arg(&image)
-            .args(["-append", &command_line(cpus)])
+            .args(["-append", &format!("{} {words}", command_line(cpus))])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()?;

@@ -91,7 +91,10 @@ impl Process {
         let Some(stdout) = &mut self.0.stdout else { return Ok(()) };
         let mut byte = [0];
         while byte != *b"\n" {
-            stdout.read_exact(&mut byte)?;
+            if stdout.read(&mut byte)? == 0 {
+                let (code, _, said) = self.end()?;
+                return Err(io::Error::other(format!("a loop ended with {code:?}: {said}")));
+            }
         }
         Ok(())
     }
@@ -173,6 +176,8 @@ pub struct Found {
     pub rows: BTreeMap<&'static str, Row>,
     /// The most that the machine took from a job of a thread of the highest priority of SCHED_FIFO.
     pub machine: Duration,
+    /// How many strangers of SCHED_DEADLINE the kernel refused, for what was reserved.
+    pub kept_out: u64,
     /// Promises that were broken and not withdrawn.
     pub broken: Vec<String>,
     /// Those that were broken once, and kept when the same was done again.
@@ -239,7 +244,8 @@ impl Campaign {
         Ok(())
     }
 
-    fn stranger(python: &str, class: &str, work: i64) -> io::Result<Process> {
+    /// None where the kernel itself has no room for it.
+    fn stranger(python: &str, class: &str, work: i64) -> io::Result<Option<Process>> {
         let (runtime, period) = ((work + 500) * 1_000, 20_000_000);
         let (runtime, period) = (runtime.to_string(), i64::to_string(&period));
         let words = match class {
@@ -252,8 +258,12 @@ impl Campaign {
         };
         let mut stranger =
             Process::start(&mut looping(python, &words, [work, 20_000, 20_000], 600, false))?;
-        stranger.is_ready()?;
-        Ok(stranger)
+        match stranger.is_ready() {
+            Ok(()) => Ok(Some(stranger)),
+            // What is reserved leaves less than the stranger asks for.
+            Err(error) if error.to_string().contains("Device or resource busy") => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Asks for a task under a policy, for a loop that waits.
@@ -314,7 +324,7 @@ impl Campaign {
         }
         self.control()?;
         if let Stranger::Before(class) = stranger {
-            others.push(Self::stranger(&self.python, class, 2_000)?);
+            others.extend(Self::stranger(&self.python, class, 2_000)?);
         }
         let mut running = Vec::new();
         for (number, &task) in tasks.iter().enumerate() {
@@ -340,7 +350,9 @@ impl Campaign {
             running.push((task, child, exec));
         }
         if let Stranger::After(class) = stranger {
-            others.push(Self::stranger(&self.python, class, 8_000)?);
+            let stranger = Self::stranger(&self.python, class, 8_000)?;
+            self.found.kept_out += u64::from(stranger.is_none());
+            others.extend(stranger);
         }
         let mut ended = Vec::new();
         for (task, mut child, mut exec) in running {

@@ -255,6 +255,31 @@ fn a_report_counts_budgets_that_were_used_up() {
     assert_clean();
 }
 
+#[test]
+fn jobs_are_counted_without_a_file_to_be_written() {
+    let _alone = alone();
+    if !can_reserve() || !has("python3", "python3") || !can_trace() {
+        return;
+    }
+    // Fifty jobs; a second after the first reservation they begin to be counted.
+    let script = "import time\nnext = time.monotonic()\nfor job in range(50):\n  \
+        end = time.thread_time() + 0.005\n  \
+        while time.thread_time() < end: pass\n  \
+        next += 0.05\n  \
+        time.sleep(max(0, next - time.monotonic()))\n";
+    let ran =
+        output(&["exec", "--dl", "20ms/50ms", "--name", "loop", "--", "python3", "-c", script]);
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+    let said = text(&ran.stderr);
+    let row = said.lines().find(|line| line.contains(" loop ")).unwrap_or_default();
+    let figures: Vec<u32> = row.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [jobs, late, _] = figures[..] else { panic!("{said}") };
+    assert!((15..=35).contains(&jobs) && late < jobs, "{said}");
+    let quiet = output(&["exec", "-q", "--dl", "20ms/50ms", "--", "sleep", "1.5"]);
+    assert_eq!(text(&quiet.stderr), "");
+    assert_clean();
+}
+
 /// The kernel's trace numbers threads as outside: a recording from inside would be of nobody.
 #[test]
 fn a_container_with_numbers_of_its_own_records_nothing() {

@@ -332,8 +332,9 @@ fn judge_faults(kernel: &Kernel, booted: &Booted) {
     let hotplug = document(booted.ran("hotplug"));
     assert_eq!(hotplug["broken_rules"], Value::Array(Vec::new()), "{label}: {hotplug:#}");
     assert!(of("hotplug").0.is_some_and(|code| code < 2), "{label}: {hotplug:#}");
-    // Whoever takes more than its budget is throttled, and late with most of its jobs, and nobody else is. An emulated
-    // processor pauses where the machine below it is busy, once for 137 ms: of the others a job in four may be late.
+    // Whoever takes more than its budget is throttled, and late with most of its jobs, and nobody else is. The emulator
+    // executes one CPU at a time, and the others pause meanwhile, once for 137 ms: of the others a job in four may be
+    // late.
     let overrun = document(booted.ran("overrun"));
     assert_eq!(overrun["broken_rules"], Value::Array(Vec::new()), "{label}: {overrun:#}");
     for task in overrun["summary"]["tasks"].as_array().expect("there are tasks") {

@@ -13,6 +13,7 @@ mod ext;
 mod kernels;
 mod overheads;
 mod promises;
+mod walk;
 
 use layland_system_tests::{
     Guest, Profile, carries_ext, past_the_harness, static_layland, static_workload,

@@ -3,7 +3,7 @@
 use super::arrivals::Pattern;
 use super::choose::Chosen;
 use super::estimate::{Estimate, Suspensions};
-use super::observation::{Observation, Thread};
+use super::observation::{Observation, Thread, is_of_kernel};
 use layland_model::{Behaviour, CpuId, CpuSet, Duration, Index, Separation, Step, Task};
 use std::collections::BTreeSet;
 
@@ -57,7 +57,12 @@ pub(super) fn begin(chosen: &Chosen) -> Option<i64> {
 
 fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
     let mut task = Task::implicit(name, estimate.wcet, estimate.period);
-    task.deadline = estimate.deadline.unwrap_or(estimate.period);
+    task.deadline = estimate.deadline.unwrap_or_else(|| match is_of_kernel(&task.name) {
+        // Nobody asks whether a thread of the kernel is in time. It often comes in bursts, for which a deadline at the
+        // end of the period would be a wrong no; this one still says whether it keeps up.
+        true => estimate.period + estimate.jitter,
+        false => estimate.period,
+    });
     task.jitter = estimate.jitter;
     task.budget = estimate.reserved.map(|reserved| {
         let [.., longest] = estimate.execution.quantiles;

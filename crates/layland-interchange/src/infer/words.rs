@@ -4,7 +4,7 @@ use super::arrivals::Pattern;
 use super::chains::Chain;
 use super::choose::Chosen;
 use super::estimate::{EVERY, Estimate, Execution, StartUp, Suspensions, Taking};
-use super::observation::{Class, Observation, Reserved, Thread};
+use super::observation::{Class, Observation, Reserved, Thread, is_of_kernel};
 use super::task::{begin, used};
 use layland_model::{Duration, Rate, System, counted};
 use std::collections::BTreeMap;
@@ -189,6 +189,9 @@ fn of_task(
             Some(_) => "as it is reserved",
             None => "the shortest that the trace tells",
         };
+        words.keys.insert("deadline", which.to_owned());
+    } else if is_of_kernel(&thread.name) && estimate.jitter > Duration::ZERO {
+        let which = "a thread of the kernel has none: as far as its arrivals may be late";
         words.keys.insert("deadline", which.to_owned());
     }
     priority(thread, estimate.priority, &mut words);

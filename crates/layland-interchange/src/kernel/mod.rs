@@ -35,6 +35,7 @@
 //!
 //! Without a task set nothing is known about deadlines; they are [`NO_DEADLINE`] then.
 
+mod count;
 mod import;
 mod line;
 mod marker;
@@ -44,6 +45,7 @@ mod tests;
 mod threads;
 mod write;
 
+pub use count::{Counted, JobCounter};
 pub use import::{
     Begins, COMM_BYTES, Decision, Import, NO_DEADLINE, ReadError, ReadOptions, Threads, Unrecorded,
     Wake, comm,

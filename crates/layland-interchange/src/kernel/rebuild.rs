@@ -13,6 +13,7 @@ mod tied;
 mod waits;
 mod words;
 
+pub(super) use lives::{RACE_NS, is_throttled};
 pub(super) use observe::observe;
 
 use self::lives::{Known, Life, Lives, lives, marked_jobs};

@@ -29,6 +29,7 @@ pub use foreign::{Rival, Used, foreign_deadline, rivals, set_priority, watch};
 pub use group::Group;
 pub use processes::{
     Owner, Process, Thread, Waits, busy_times, descendants, processor_time, thread, threads_of,
+    threads_of_kernel,
 };
 pub use program::{Ambient, Ended, Program};
 pub use reserve::{

@@ -190,6 +190,12 @@ pub(super) fn is_asleep(thread: Tid) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('S'))
 }
 
+/// The threads of the kernel, as `irq/131-eth0`.
+pub fn threads_of_kernel() -> Vec<Thread> {
+    let of_kernel = all().filter(|process| is_of_kernel(process.0));
+    of_kernel.filter_map(|process| thread_of(process, process.0)).collect()
+}
+
 /// Whether a thread is one of the kernel.
 pub(super) fn is_of_kernel(thread: i32) -> bool {
     const PF_KTHREAD: u64 = 0x0020_0000;

@@ -146,6 +146,12 @@ impl Instance {
         OpenOptions::new().write(true).open(&path).map_err(failed("open", &path))
     }
 
+    /// From now on records only what happens to these threads, and what they do. A kernel that cannot, records all.
+    pub fn keep_only(&mut self, threads: &[u32]) {
+        let list: Vec<String> = threads.iter().map(u32::to_string).collect();
+        let _ = fs::write(self.path.join("set_event_pid"), list.join(" "));
+    }
+
     /// Takes what was recorded since the last call out of the buffer, as text.
     ///
     /// # Errors

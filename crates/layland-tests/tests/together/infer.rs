@@ -3,14 +3,17 @@
 
 use layland_config::{Comments, Format, Host, TaskComments, read, to_toml_with};
 use layland_interchange::infer::{Inferred, Pattern, Taking, Wanted, infer, of_trace};
-use layland_interchange::kernel::observe;
-use layland_model::{Duration, ExecutionModel, Index, Rate, Service, System, Task, Time};
+use layland_interchange::kernel::{
+    Counted, JobCounter, ReadOptions, Threads, observe, read as read_trace,
+};
+use layland_model::{Duration, ExecutionModel, Index, Rate, Service, System, Task, TaskId, Time};
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::kernel_text::{TextOptions, jobs_of, kernel_text};
-use layland_testkit::observed::{Feature, Held, campaign, held, shown};
+use layland_testkit::observed::{Feature, Held, campaign, held, shown, trace};
 use layland_testkit::registry;
-use layland_trace::{JobRecord, Labels, Trace};
+use layland_trace::{JobRecord, Labels, Mark, MarkKind, Trace};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 /// So long is a run; the longest period fits fifty times.
 const UNTIL: Time = Time::from_ms(1_500);
@@ -236,6 +239,74 @@ fn no_set_promises_less_than_its_trace_shows() {
     let plain = Feature::ALL.iter().filter(|feature| feature.is_plain());
     let guaranteed: u64 = plain.map(|feature| found.tallies[feature].guaranteed).sum();
     assert!(guaranteed > 30, "{guaranteed} sets are guaranteed");
+}
+
+/// What the last event of a thread makes of it: `woken`, `runs` or `left`.
+fn state_at_end(text: &str, pid: u32) -> Option<&'static str> {
+    let names = |line: &str, key: &str| line.contains(&format!(" {key}={pid} "));
+    text.lines().rev().find_map(|line| match line {
+        line if names(line, "next_pid") => Some("runs"),
+        line if names(line, "prev_pid") => Some("left"),
+        line if line.contains("sched_wak") && names(line, "pid") => Some("woken"),
+        _ => None,
+    })
+}
+
+/// Jobs are counted piece by piece as they are rebuilt from a whole trace, but for what was begun before it.
+#[test]
+fn what_is_counted_as_a_trace_grows_is_what_the_whole_shows() {
+    let (mut jobs, mut budgets, mut unfinished) = (0, 0, 0);
+    for seed in 0..216 {
+        let feature = Feature::ALL[seed as usize % Feature::ALL.len()];
+        let text = trace(feature, seed).text;
+        let Ok(seen) = observe(&text) else { continue };
+        let pids: Vec<u32> = seen.threads.iter().filter_map(|thread| thread.pid).collect();
+        let task =
+            |pid| Task::implicit(format!("{pid}"), Service::from_ms(1), Duration::from_ms(9));
+        let system = System::new(8, pids.iter().map(task).collect());
+        let of = pids.iter().enumerate().map(|(index, &pid)| (pid, TaskId::from_index(index)));
+        let of: BTreeMap<u32, TaskId> = of.collect();
+        let threads = Threads::Known(&system, &of);
+        let whole = read_trace(&text, &ReadOptions { threads, ..ReadOptions::default() });
+        let Ok(whole) = whole else { continue };
+
+        let mut counter = JobCounter::default();
+        pids.iter().for_each(|&pid| counter.follow(pid));
+        let mut counted = Vec::new();
+        for piece in text.as_bytes().chunks(1_000 + 97 * seed as usize) {
+            counted.extend(counter.read(std::str::from_utf8(piece).expect("names are plain")));
+        }
+        counted.extend(counter.finish());
+
+        for (&pid, &task) in &of {
+            let mut of_task: Vec<&JobRecord> =
+                whole.trace.jobs.iter().filter(|record| record.job.id.task == task).collect();
+            of_task.sort_by_key(|record| record.job.id);
+            unfinished += of_task.iter().filter(|record| record.end.is_none()).count();
+            let over = whole.trace.over;
+            let response =
+                |record: &&JobRecord| record.end.map_or(over, |(at, _)| at) - record.job.arrival;
+            let rebuilt: Vec<Duration> = of_task.iter().map(response).collect();
+            let responses = counted.iter().filter_map(|counted| match counted {
+                Counted::Job { thread, response } => (*thread == pid).then_some(*response),
+                Counted::BudgetUsedUp { .. } => None,
+            });
+            let responses: Vec<Duration> = responses.collect();
+            // The first one may have begun before the trace, and of the last one nothing may be seen but its wake-up.
+            let waits = state_at_end(&text, pid) == Some("woken");
+            let ran = &responses[..responses.len() - usize::from(waits)];
+            let missing = rebuilt.len().saturating_sub(ran.len());
+            assert!(missing <= 1, "{feature:?} {seed} {pid}: {responses:?} of {rebuilt:?}");
+            assert_eq!(ran, &rebuilt[missing..], "{feature:?} {seed} {pid}");
+            jobs += responses.len();
+        }
+        let is_mark = |mark: &&Mark| matches!(mark.kind, MarkKind::BudgetExhausted(..));
+        let marked = whole.trace.marks.iter().filter(is_mark).count();
+        let used_up = counted.iter().filter(|one| matches!(one, Counted::BudgetUsedUp { .. }));
+        assert_eq!(used_up.count(), marked, "{feature:?} {seed}");
+        budgets += marked;
+    }
+    assert!(jobs > 5_000 && budgets > 50 && unfinished > 20, "{jobs} {budgets} {unfinished}");
 }
 
 /// Traces that once gave sets with bounds below what they show: each is as small as it can be.

@@ -109,7 +109,7 @@ pub(super) struct Known {
 
 /// A thread that is about to sleep can be woken by another CPU before it has left its own: the wake-up is of the sleep
 /// that begins within this time.
-const RACE_NS: i64 = 50_000;
+pub(in super::super) const RACE_NS: i64 = 50_000;
 
 /// The thread of a CPU that has nothing to do.
 pub(super) const IDLE: u32 = 0;
@@ -324,7 +324,7 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
 /// Whether a thread of `SCHED_DEADLINE` loses its CPU because it has no runtime left, or has given it up by a yield.
 ///
 /// It could go on, and somebody of a lower class follows. Only the threads that stop a CPU are above it.
-pub(super) fn is_throttled(prev: Thread, left: Left, next: Thread) -> bool {
+pub(in super::super) fn is_throttled(prev: Thread, left: Left, next: Thread) -> bool {
     let is_below = next.priority.is_some_and(|priority| priority >= 0);
     let stops = next.comm.starts_with("migration/") || next.comm.starts_with("stopper/");
     prev.priority == Some(-1) && left == Left::Runnable && is_below && !stops

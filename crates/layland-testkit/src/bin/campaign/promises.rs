@@ -41,6 +41,7 @@ pub(crate) fn run(words: &[String]) -> std::process::ExitCode {
         );
     }
     println!("the machine itself takes up to {:?}", found.machine);
+    println!("strangers that the kernel refused: {}", found.kept_out);
     found.disturbed.iter().for_each(|once| println!("once, and not again: {once}"));
     found.broken.iter().for_each(|broken| println!("BROKEN: {broken}"));
     if found.broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

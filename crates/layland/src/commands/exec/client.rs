@@ -99,7 +99,7 @@ pub(super) fn run(args: &ExecArgs) -> Outcome {
     let what = follow::what(args);
     // The kernel's buffer is a change of the machine, which a guardian takes back if we die.
     let mut recording = Reserving::begin(&format!("layland exec {what}"))?;
-    client.seen = Seen::begin(&args.output, &mut recording)?;
+    client.seen = Some(Seen::begin(&args.output, &mut recording)?);
     let ended = client.carry_out(&signals);
     let mut seen = client.seen.take();
     if let Some(seen) = &mut seen {
@@ -268,8 +268,9 @@ impl Client<'_> {
             terminal::talk(&table::plain(["thread", "the kernel says"], [row].into_iter(), style));
         }
         if let Some(seen) = &mut self.seen {
-            seen.has_slot(thread.tid.0, self.reserved.len());
-            let Reservation { runtime, deadline, period, .. } = self.wishes[wish].reservation;
+            let reservation = &self.wishes[wish].reservation;
+            seen.has_slot(thread.tid.0, self.reserved.len(), reservation);
+            let Reservation { runtime, deadline, period, .. } = *reservation;
             let task = Task::implicit(admitted.name.clone(), runtime, period);
             self.reserved.push(Task { deadline, ..task });
         }

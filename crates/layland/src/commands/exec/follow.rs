@@ -69,7 +69,7 @@ struct Follower<'a> {
     /// Why the only thread that is meant gets nothing.
     refused_for_good: Option<Failure>,
     has_left: bool,
-    /// Records what is to be written at the end.
+    /// Records what is told and written at the end.
     seen: Option<Seen>,
     groups: Groups,
 }
@@ -104,7 +104,10 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
     if args.dry_run {
         return follower.tell_dry_run();
     }
-    follower.seen = Seen::begin(&args.output, &mut follower.reserving)?;
+    // Of what nobody reads nothing is recorded.
+    if !args.quiet || !args.output.is_empty() {
+        follower.seen = Some(Seen::begin(&args.output, &mut follower.reserving)?);
+    }
     let ended = match (args.pid, args.command.is_empty()) {
         (Some(pid), _) => follower.join(Some(pid), &signals),
         (None, true) => follower.join(None, &signals),
@@ -572,6 +575,7 @@ impl Follower<'_> {
     /// Gives what is free to threads that are meant and have nothing yet.
     fn look(&mut self, threads: impl Iterator<Item = Thread>, main: Option<i32>) {
         if let Some(seen) = &mut self.seen {
+            seen.begin_to_count(&mut self.reserving);
             seen.drain();
         }
         if self.has_left {
@@ -717,7 +721,7 @@ impl Follower<'_> {
         let given = self.reserving.give(thread, index, class, &place)?;
         (slot.has_thread, slot.was_given) = (true, true);
         if let Some(seen) = &mut self.seen {
-            seen.has_slot(thread.tid.0, index);
+            seen.has_slot(thread.tid.0, index, &slot.reservation);
         }
         Ok(given)
     }

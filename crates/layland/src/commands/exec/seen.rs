@@ -1,4 +1,5 @@
-//! What the kernel's trace says of the threads with reservations, for the files of `--output`.
+//! What the kernel's trace says of the threads with reservations: at the end, how many jobs they had and how many were
+//! late, and the files of `--output`.
 
 use crate::ui::exit::Failure;
 use crate::ui::files::LARGEST_TRACE;
@@ -6,12 +7,13 @@ use crate::ui::output::Output;
 use crate::ui::recorded::{Recorded, summary};
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
-use layland_interchange::kernel::{self, ReadOptions, Threads};
-use layland_linux::exec::Reserving;
+use layland_guarantee::admission::Reservation;
+use layland_interchange::kernel::{self, Counted, JobCounter, ReadOptions, Threads};
+use layland_linux::exec::{Reserving, monotonic_ns};
 use layland_linux::tracefs::{Instance, TracefsError};
 use layland_model::{Duration, Index, System, Task, TaskId, counted};
 use layland_report::{Line, Severity};
-use layland_trace::{MarkKind, Scratch, Spool, Trace};
+use layland_trace::{Scratch, Spool};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,24 +21,56 @@ use std::path::{Path, PathBuf};
 /// So much of a trace waits in memory, and the rest in a file.
 const ROOM: usize = 16 << 20;
 
-/// A recording of the kernel's trace, from the start of the program to its end.
+/// When there are no files to be written, so long after the first reservation the jobs begin to be counted: a program
+/// that loads does nothing periodic yet, and one that is soon over need not wait for the kernel to set up a recording,
+/// and to end it.
+const COUNTED_AFTER_NS: i64 = 1_000_000_000;
+
+/// A recording of the kernel's trace: for files, from the start of the program to its end.
 pub(super) struct Seen {
     outputs: Vec<Output>,
-    /// Until the recording ends.
+    /// While it is recorded.
     instance: Option<Instance>,
-    text: Counted,
-    /// The slot of each thread that has had one.
-    threads: BTreeMap<u32, TaskId>,
+    /// When it is to begin, if it has not.
+    begins_ns: Option<i64>,
+    /// Whether there are threads that are not recorded yet.
+    has_more: bool,
+    /// All of it, where files are made of it.
+    text: Option<Whole>,
+    counter: JobCounter,
+    /// Each thread that has had a reservation.
+    threads: BTreeMap<u32, Thread>,
+    lost: u64,
+    /// Why nothing is recorded.
+    refused: Option<TracefsError>,
+}
+
+/// What is counted of a thread.
+#[derive(Clone, Copy)]
+struct Thread {
+    slot: usize,
+    deadline: Duration,
+    period: Duration,
+    figures: Figures,
+}
+
+/// A job that lasts into the next periods counts in each of them, since a program that has fallen behind does the work
+/// of several in one go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Figures {
+    jobs: u64,
+    late: u64,
+    used_up: u64,
 }
 
 /// The trace so far, up to the limit of what can be read.
-struct Counted {
+struct Whole {
     spool: Spool,
     length: u64,
     is_cut: bool,
 }
 
-impl Write for Counted {
+impl Write for Whole {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Cut at the end of a line: half an event would be a damaged one.
         let room = usize::try_from(LARGEST_TRACE - self.length).unwrap_or(usize::MAX);
@@ -60,70 +94,168 @@ impl Write for Counted {
 }
 
 impl Seen {
-    /// Starts to record, if there are files to be written.
-    pub(super) fn begin(
-        paths: &[PathBuf],
-        reserving: &mut Reserving,
-    ) -> Result<Option<Seen>, Failure> {
+    /// Starts to record at once if there are files to be written.
+    pub(super) fn begin(paths: &[PathBuf], reserving: &mut Reserving) -> Result<Seen, Failure> {
         let outputs = Output::all(paths, &[])?;
-        let Some(first) = outputs.first() else { return Ok(None) };
-        let folder = first.path.parent().unwrap_or(Path::new("")).to_owned();
+        let folder = outputs.first().map(|first| first.path.parent().unwrap_or(Path::new("")));
+        let text = folder.map(|folder| Whole {
+            spool: Scratch::in_folder(folder, ROOM).spool(),
+            length: 0,
+            is_cut: false,
+        });
         let refused = |error: TracefsError| Failure::refused(error.to_string()).help(error.help());
-        let instance = Some(reserving.record().map_err(refused)?);
-        let spool = Scratch::in_folder(&folder, ROOM).spool();
-        let text = Counted { spool, length: 0, is_cut: false };
-        Ok(Some(Seen { outputs, instance, text, threads: BTreeMap::new() }))
+        let instance = text.is_some().then(|| reserving.record().map_err(refused)).transpose()?;
+        Ok(Seen {
+            outputs,
+            instance,
+            begins_ns: None,
+            has_more: false,
+            text,
+            counter: JobCounter::default(),
+            threads: BTreeMap::new(),
+            lost: 0,
+            refused: None,
+        })
     }
 
     /// A thread has got the reservation of a slot.
-    pub(super) fn has_slot(&mut self, thread: i32, slot: usize) {
-        self.threads.insert(thread.unsigned_abs(), TaskId::from_index(slot));
+    pub(super) fn has_slot(&mut self, thread: i32, slot: usize, of: &Reservation) {
+        let (tid, figures) = (thread.unsigned_abs(), Figures::default());
+        let Reservation { deadline, period, .. } = *of;
+        if self.text.is_none() && self.threads.is_empty() {
+            self.begins_ns = Some(monotonic_ns() + COUNTED_AFTER_NS);
+        }
+        self.threads.entry(tid).or_insert(Thread { slot, deadline, period, figures });
+        self.counter.follow(tid);
+        self.has_more = self.text.is_none();
+    }
+
+    /// Begins to record when it is time to.
+    pub(super) fn begin_to_count(&mut self, reserving: &mut Reserving) {
+        if self.begins_ns.is_none_or(|at| at > monotonic_ns()) {
+            return;
+        }
+        self.begins_ns = None;
+        match reserving.record() {
+            Ok(instance) => self.instance = Some(instance),
+            Err(error) => self.refused = Some(error),
+        }
     }
 
     /// Takes what was recorded out of the kernel's buffer.
     pub(super) fn drain(&mut self) {
-        let Some(instance) = &mut self.instance else { return };
-        if let Err(error) = instance.drain(&mut self.text) {
-            terminal::warn(&format!("failed to read the kernel's trace: {error}"), None);
-            self.instance = None;
+        let Some(mut instance) = self.instance.take() else { return };
+        if std::mem::take(&mut self.has_more) {
+            // The kernel takes some 50 ms for it: once for all that have come since the last time.
+            let all: Vec<u32> = self.threads.keys().copied().collect();
+            instance.keep_only(&all);
+        }
+        let mut bytes = Vec::new();
+        let drained = instance.drain(&mut bytes).and_then(|()| self.take(&bytes));
+        match drained {
+            Ok(()) => self.instance = Some(instance),
+            Err(error) => {
+                terminal::warn(&format!("failed to read the kernel's trace: {error}"), None);
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let counted = self.counter.read(&String::from_utf8_lossy(bytes));
+        self.count(counted);
+        self.text.as_mut().map_or(Ok(()), |text| text.write_all(bytes))
+    }
+
+    fn count(&mut self, all: Vec<Counted>) {
+        for counted in all {
+            let (Counted::Job { thread, .. } | Counted::BudgetUsedUp { thread }) = counted;
+            let Some(Thread { deadline, period, figures, .. }) = self.threads.get_mut(&thread)
+            else {
+                continue;
+            };
+            match counted {
+                Counted::Job { response, .. } => figures.add(response, *deadline, *period),
+                Counted::BudgetUsedUp { .. } => figures.used_up += 1,
+            }
         }
     }
 
     /// Ends the recording, before the kernel's buffer is given back.
     pub(super) fn end(&mut self) {
         let Some(instance) = self.instance.take() else { return };
-        if let Err(error) = instance.finish(&mut self.text) {
+        let mut bytes = Vec::new();
+        let ended = instance.finish(&mut bytes).and_then(|lost| {
+            self.lost = lost;
+            self.take(&bytes)
+        });
+        if let Err(error) = ended {
             terminal::warn(&format!("failed to read the kernel's trace: {error}"), None);
+        }
+        let rest = self.counter.finish();
+        self.count(rest);
+    }
+
+    /// What is counted of a slot, over all threads that have had it.
+    fn figures(&self, slot: usize) -> Figures {
+        let of_slot = self.threads.values().filter(|thread| thread.slot == slot);
+        of_slot.fold(Figures::default(), |all, Thread { figures, .. }| Figures {
+            jobs: all.jobs + figures.jobs,
+            late: all.late + figures.late,
+            used_up: all.used_up + figures.used_up,
+        })
+    }
+
+    /// Says how it went.
+    fn tell(&self, about: &About<'_>) {
+        if let Some(error) = &self.refused {
+            let help = error.help();
+            terminal::talk(&format!("the jobs were not counted: {error} ({help})"));
+            return;
+        }
+        let figures = |(slot, task): (usize, &Task)| (task.name.to_string(), self.figures(slot));
+        let of: Vec<(String, Figures)> = about.tasks.iter().enumerate().map(figures).collect();
+        // A program that was over at once has had no job.
+        if of.iter().all(|(_, figures)| *figures == Figures::default()) {
+            return;
+        }
+        let style = Style { ascii: false, colours: terminal::talk_colours() };
+        let heads = ["reservation", "jobs", "late", "budget used up"];
+        let rows = of.into_iter().map(|(name, Figures { jobs, late, used_up })| {
+            [name, jobs.to_string(), late.to_string(), used_up.to_string()]
+        });
+        terminal::talk(&table::plain(heads, rows, style));
+        if self.lost > 0 {
+            let lost = counted(usize::try_from(self.lost).unwrap_or(usize::MAX), "event");
+            terminal::warn(&format!("there were more: the kernel has dropped {lost}"), None);
         }
     }
 
-    /// Writes the files.
-    pub(super) fn write(self, about: &About<'_>) -> Result<(), Failure> {
-        let Seen { outputs, text: Counted { spool, is_cut, .. }, threads, .. } = self;
+    /// Says how it went, and writes the files.
+    pub(super) fn write(mut self, about: &About<'_>) -> Result<(), Failure> {
+        if !about.is_quiet {
+            self.tell(about);
+        }
+        let Some(Whole { spool, is_cut, .. }) = self.text.take() else { return Ok(()) };
         let mut bytes = Vec::new();
         let read = spool.read_again().and_then(|mut text| text.read_to_end(&mut bytes));
         read.map_err(|error| {
             Failure::refused(format!("failed to read what was recorded: {error}"))
         })?;
         let system = System::new(about.cpus, about.tasks.clone());
-        let threads = Threads::Known(&system, &threads);
+        let tasks = self.threads.iter();
+        let tasks: BTreeMap<u32, TaskId> =
+            tasks.map(|(&tid, thread)| (tid, TaskId::from_index(thread.slot))).collect();
+        let threads = Threads::Known(&system, &tasks);
         let options = ReadOptions { threads, ..ReadOptions::default() };
         let import = kernel::read(&String::from_utf8_lossy(&bytes), &options)
             .map_err(|error| Failure::refused(format!("the kernel's trace: {error}")))?;
         let mut lines: Vec<Line> = Vec::new();
-        let mut rows = Vec::new();
         for (of, task) in system.tasks.iter() {
-            let is_it = |kind: &MarkKind| matches!(kind, MarkKind::BudgetExhausted(job, _) if job.task == of);
-            let used_up = import.trace.marks.iter().filter(|mark| is_it(&mark.kind)).count();
-            let Arrived { jobs, late } = Arrived::of(&import.trace, of, task.period);
-            rows.push([
-                task.name.to_string(),
-                jobs.to_string(),
-                late.to_string(),
-                used_up.to_string(),
-            ]);
+            let Figures { jobs, late, used_up } = self.figures(of.index());
+            let many =
+                |count: u64, what| counted(usize::try_from(count).unwrap_or(usize::MAX), what);
             if used_up > 0 {
-                let times = counted(used_up, "time");
+                let times = many(used_up, "time");
                 let text = format!("{}: its budget was used up {times}.", task.name);
                 lines.push(Line::new(Severity::Note, text));
             }
@@ -131,15 +263,10 @@ impl Seen {
                 let text = format!(
                     "{}: {late} of {} late; one that lasts for several periods counts as so many.",
                     task.name,
-                    counted(jobs, "job")
+                    many(jobs, "job")
                 );
                 lines.push(Line::new(Severity::Warning, text));
             }
-        }
-        if !about.is_quiet {
-            let style = Style { ascii: false, colours: terminal::talk_colours() };
-            let heads = ["reservation", "jobs", "late", "budget used up"];
-            terminal::talk(&table::plain(heads, rows.into_iter(), style));
         }
         let inferred = "The response times are inferred: a job is what a thread does between a wake-up and its next \
                         sleep.";
@@ -162,38 +289,21 @@ impl Seen {
             window: None,
             ascii: false,
         };
-        outputs.iter().try_for_each(|output| recorded.write(output, about.is_quiet))
+        self.outputs.iter().try_for_each(|output| recorded.write(output, about.is_quiet))
     }
 }
 
-/// The jobs of a thread by the periods in which they arrive: one that lasts into the next periods is theirs, too, since
-/// a program that has fallen behind does the work of several in one go.
-struct Arrived {
-    jobs: u64,
-    late: u64,
-}
-
-impl Arrived {
-    fn of(trace: &Trace, task: TaskId, period: Duration) -> Arrived {
-        let mut all = Arrived { jobs: 0, late: 0 };
-        for record in trace.jobs.iter().filter(|record| record.job.id.task == task) {
-            let job = &record.job;
-            let took = record.end.map_or(trace.over, |(at, _)| at) - job.arrival;
-            let (jobs, late) = arrived(took, job.deadline - job.arrival, period);
-            (all.jobs, all.late) = (all.jobs + jobs, all.late + late);
-        }
-        all
+impl Figures {
+    /// A job took so long: how many have arrived within that, and how many of these are late when it ends.
+    fn add(&mut self, took: Duration, deadline: Duration, period: Duration) {
+        let of = |length: Duration| {
+            let (length, period) =
+                (length.ns().max(0).unsigned_abs(), period.ns().max(1).unsigned_abs());
+            length.div_ceil(period)
+        };
+        self.jobs += of(took).max(1);
+        self.late += of(took - deadline);
     }
-}
-
-/// How many jobs arrive within the length of one, and how many of these are late when it ends.
-fn arrived(took: Duration, deadline: Duration, period: Duration) -> (u64, u64) {
-    let of = |length: Duration| {
-        let (length, period) =
-            (length.ns().max(0).unsigned_abs(), period.ns().max(1).unsigned_abs());
-        length.div_ceil(period)
-    };
-    (of(took).max(1), of(took - deadline))
 }
 
 /// What the files are about.
@@ -216,7 +326,9 @@ mod tests {
     fn a_job_that_lasts_for_several_periods_is_late_in_each_of_them() {
         let of = |took, deadline| {
             let ms = Duration::from_ms;
-            arrived(ms(took), ms(deadline), ms(10))
+            let mut figures = Figures::default();
+            figures.add(ms(took), ms(deadline), ms(10));
+            (figures.jobs, figures.late)
         };
         assert_eq!(of(0, 10), (1, 0));
         assert_eq!(of(10, 10), (1, 0));

@@ -2,11 +2,12 @@
 
 use super::args::{ExecArgs, Policy};
 use super::groups::Groups;
+use super::list;
 use crate::ui::exit::Failure;
 use crate::ui::input::{self, SetArgs};
 use crate::ui::{sense, terminal};
 use layland_guarantee::admission::{Guarantee, Reservation};
-use layland_linux::exec::Thread;
+use layland_linux::exec::{Given, Thread, threads_of_kernel};
 use layland_model::{Behaviour, CpuSet, TaskId};
 use regex::Regex;
 
@@ -108,8 +109,14 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
     }
     let refused =
         |task: TaskId, reason: String| Err(Failure::input(set.located(reason, Some(task))));
+    let of_kernel = threads_of_kernel();
     let mut wishes = Vec::new();
     for (id, task) in set.system.tasks.iter() {
+        let wanted = task.thread.as_deref().unwrap_or(&task.name);
+        if let Some(thread) = of_kernel.iter().find(|thread| thread.name == wanted) {
+            tell_of_kernel(thread);
+            continue;
+        }
         let (name, pattern) = (&task.name, task.thread.as_deref().unwrap_or(&task.name));
         let threads = match (threads(pattern), &task.thread) {
             (Ok(threads), Some(_)) => threads,
@@ -150,7 +157,25 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
         }
         wishes.push(Wish { name: name.to_string(), reservation, threads, is_for_each: false });
     }
+    if wishes.is_empty() {
+        let refused = "no task of the set is a thread of a program";
+        return Err(Failure::usage(refused).help("name one whose threads are to have reservations"));
+    }
     Ok(wishes)
+}
+
+/// A set that is inferred from a trace names interrupt threads, too. What the machine needs is not ours to change.
+fn tell_of_kernel(thread: &Thread) {
+    let now = Given::of(thread.tid).map_or_else(|_| String::new(), |given| list::said(&given));
+    terminal::warn(
+        &format!(
+            "`{}` is a thread of the kernel ({now}): it gets no reservation, and counts as it is seen to act",
+            thread.name
+        ),
+        Some(
+            "chrt -f -p PRIORITY NUMBER changes its priority, where it is to come before the program",
+        ),
+    );
 }
 
 /// The CPUs of the machine that a task names, or the command line for all of them.

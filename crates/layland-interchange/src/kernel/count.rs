@@ -1,0 +1,170 @@
+//! The jobs of threads, counted as a trace grows: [`JobCounter`].
+//!
+//! What a job is, [`read`](super::read) says for traces without marks: from a wake-up to the next interruptible sleep,
+//! with suspensions in state `D` inside. Nothing is kept of a job that is over, so that a trace may go on for weeks.
+//! The tests hold both to each other.
+
+use super::line::{EventKind, Left, lines};
+use super::rebuild::{RACE_NS, is_throttled};
+use layland_model::Duration;
+use std::collections::BTreeMap;
+
+/// Events of one CPU may come later than those of another one, by less than this.
+const HELD_BACK_NS: i64 = 10_000_000;
+
+/// Counts the jobs of some threads in pieces of a trace.
+///
+/// ```
+/// use layland_interchange::kernel::{Counted, JobCounter};
+/// let mut counter = JobCounter::default();
+/// counter.follow(7);
+/// let piece = "\
+/// <idle>-0   [000] d.h3. 5.000100: sched_waking: comm=control pid=7 prio=39 target_cpu=000
+/// <idle>-0   [000] d..2. 5.000102: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=control next_pid=7 next_prio=39
+/// control-7  [000] d..2. 5.001102: sched_switch: prev_comm=control prev_pid=7 prev_prio=39 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+/// ";
+/// let mut jobs = counter.read(piece);
+/// jobs.extend(counter.finish());
+/// let [Counted::Job { thread: 7, response }] = jobs[..] else { panic!("{jobs:?}") };
+/// assert_eq!(response.ns(), 1_002_000);
+/// ```
+#[derive(Debug, Default)]
+pub struct JobCounter {
+    threads: BTreeMap<u32, State>,
+    /// The events that an earlier one may still follow.
+    held_back: Vec<Event>,
+    last: i64,
+    /// The begin of a line.
+    rest: String,
+}
+
+/// What [`JobCounter`] finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// A job is over, or the trace is.
+    Job {
+        /// Its thread.
+        thread: u32,
+        /// From its wake-up on.
+        response: Duration,
+    },
+    /// A budget of `SCHED_DEADLINE` was used up, or given up by a yield.
+    BudgetUsedUp {
+        /// The thread.
+        thread: u32,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    at: i64,
+    cpu: u32,
+    thread: u32,
+    step: Step,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// It is woken, by something on the CPU of the event.
+    Woken,
+    Runs,
+    Leaves {
+        left: Left,
+        is_throttled: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// When its job began; none while it sleeps, and as long as nobody has seen it wake up.
+    since: Option<i64>,
+    on: Option<u32>,
+    /// When another CPU woke it up while it was still on its own.
+    early: Option<i64>,
+}
+
+impl JobCounter {
+    /// Counts the jobs of this thread, too, from its next wake-up on.
+    pub fn follow(&mut self, thread: u32) {
+        self.threads.entry(thread).or_default();
+    }
+
+    /// Takes the next piece of the trace.
+    pub fn read(&mut self, piece: &str) -> Vec<Counted> {
+        self.rest.push_str(piece);
+        let whole = self.rest.rfind('\n').map_or(0, |end| end + 1);
+        let begun = self.rest.split_off(whole);
+        let text = std::mem::replace(&mut self.rest, begun);
+        self.take(&text);
+        self.count(self.last - HELD_BACK_NS)
+    }
+
+    /// The trace is over: what is begun counts as long as it has lasted.
+    pub fn finish(&mut self) -> Vec<Counted> {
+        let rest = std::mem::take(&mut self.rest);
+        self.take(&rest);
+        let mut counted = self.count(i64::MAX);
+        let over = self.last;
+        counted.extend(self.threads.iter_mut().filter_map(|(&thread, state)| {
+            let since = state.since.take()?;
+            Some(Counted::Job { thread, response: Duration::from_ns(over - since) })
+        }));
+        counted
+    }
+
+    fn take(&mut self, text: &str) {
+        // A piece without events is none.
+        let Ok(lines) = lines(text) else { return };
+        for event in &lines.events {
+            let (at, cpu) = (event.at, event.cpu);
+            self.last = self.last.max(at);
+            let mut adds = |thread: u32, step: Step| {
+                if self.threads.contains_key(&thread) {
+                    self.held_back.push(Event { at, cpu, thread, step });
+                }
+            };
+            match &event.kind {
+                EventKind::Switch { prev, left, next } => {
+                    let is_throttled = is_throttled(*prev, *left, *next);
+                    adds(prev.pid, Step::Leaves { left: *left, is_throttled });
+                    adds(next.pid, Step::Runs);
+                }
+                EventKind::Wake { thread, .. } => adds(thread.pid, Step::Woken),
+                EventKind::Migrate { .. } | EventKind::Mark(_) | EventKind::Other => {}
+            }
+        }
+    }
+
+    /// Counts what happened up to a time.
+    fn count(&mut self, until: i64) -> Vec<Counted> {
+        self.held_back.sort_by_key(|event| event.at);
+        let sure = self.held_back.partition_point(|event| event.at <= until);
+        let mut counted = Vec::new();
+        for Event { at, cpu, thread, step } in self.held_back.drain(..sure) {
+            let Some(state) = self.threads.get_mut(&thread) else { continue };
+            match step {
+                Step::Woken => match state.on {
+                    None => drop(state.since.get_or_insert(at)),
+                    // What wakes it on its own CPU finds it there, and it goes on.
+                    Some(on) if on == cpu => {}
+                    Some(_) => state.early = Some(at),
+                },
+                Step::Runs => state.on = Some(cpu),
+                Step::Leaves { left, is_throttled } => {
+                    state.on = None;
+                    let early = state.early.take();
+                    if is_throttled {
+                        counted.push(Counted::BudgetUsedUp { thread });
+                    }
+                    if matches!(left, Left::Sleeping | Left::Dead) {
+                        let response =
+                            state.since.take().map(|since| Duration::from_ns(at - since));
+                        counted.extend(response.map(|response| Counted::Job { thread, response }));
+                        state.since = early.filter(|&early| at - early <= RACE_NS);
+                    }
+                }
+            }
+        }
+        counted
+    }
+}
