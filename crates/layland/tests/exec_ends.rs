@@ -150,7 +150,8 @@ fn signals_come_to_a_container_whose_group_is_outside() {
     }
     let contained = |program: &[&str]| {
         let mut command = Command::new("unshare");
-        command.args(["-pf", "--mount-proc", "--kill-child", env!("CARGO_BIN_EXE_layland")]);
+        command.args(["-pf", "--mount-proc", "--kill-child"]);
+        command.args(["env", "--default-signal=INT,HUP,QUIT", env!("CARGO_BIN_EXE_layland")]);
         command.args(["exec", "-q", "--dl", "1ms/100ms", "--name", "inside", "--"]).args(program);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
     };

@@ -275,6 +275,19 @@ fn jobs_are_counted_without_a_file_to_be_written() {
     let figures: Vec<u32> = row.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [jobs, late, _] = figures[..] else { panic!("{said}") };
     assert!((15..=35).contains(&jobs) && late < jobs, "{said}");
+    // Whoever leaves while it is recorded leaves nothing, and is told how it went when the program ends.
+    let mut child = started(&["exec", "--dl", "20ms/50ms", "--name", "left", "--", "sleep", "60"]);
+    let is_recorded = || {
+        let folder = layland_linux::tracefs::root().expect("it is there").join("instances");
+        let instances = fs::read_dir(folder).into_iter().flatten().flatten();
+        instances.filter(|at| at.file_name().to_string_lossy().starts_with("layland-")).count() > 0
+    };
+    wait_until("it is recorded", is_recorded);
+    assert_eq!(output(&["exec", "--leave", "left"]).status.code(), Some(0));
+    wait_until("it has left", || members().is_empty() && left().is_empty());
+    assert!(!is_recorded());
+    child.kill().unwrap();
+    child.wait().unwrap();
     let quiet = output(&["exec", "-q", "--dl", "20ms/50ms", "--", "sleep", "1.5"]);
     assert_eq!(text(&quiet.stderr), "");
     assert_clean();

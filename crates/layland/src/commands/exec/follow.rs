@@ -586,6 +586,10 @@ impl Follower<'_> {
             if !self.args.quiet {
                 terminal::talk(&format!("{} gives back what it has reserved", self.name));
             }
+            // A recording that somebody reads cannot be removed.
+            if let Some(seen) = &mut self.seen {
+                seen.end();
+            }
             self.leave();
             return;
         }

@@ -182,6 +182,7 @@ impl Seen {
 
     /// Ends the recording, before the kernel's buffer is given back.
     pub(super) fn end(&mut self) {
+        self.begins_ns = None;
         let Some(instance) = self.instance.take() else { return };
         let mut bytes = Vec::new();
         let ended = instance.finish(&mut bytes).and_then(|lost| {
