@@ -1,6 +1,7 @@
 //! What affinities are to policies: which keep them, which refuse them and why, and what they cost.
 
-use crate::{Asked, AssessOptions, verdict};
+use crate::options::AssessOptions;
+use crate::verdict::{Asked, verdict};
 use layland_analysis::Verdict;
 use layland_model::System;
 use layland_policy::{Registry, Text};

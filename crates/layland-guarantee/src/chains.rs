@@ -4,7 +4,7 @@
 //! time they are those of the chain alone, and hold if every job ends before it writes: which a response bound has to
 //! say. No bound is made of what is known of mixed-criticality runs, because there it covers some of the jobs alone.
 
-use crate::{Assessment, Bound};
+use crate::assessment::{Assessment, Bound};
 use layland_analysis::TestKind;
 use layland_analysis::chains::{
     ChainAnalysis, Unbounded, davare, implicit_bound, in_time, let_bound, let_exact,

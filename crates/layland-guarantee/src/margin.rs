@@ -1,63 +1,18 @@
 //! The distance to the limit: by which factor all WCETs could grow, or would have to shrink.
 
+use crate::assessment::{Margin, Stop, UNIT};
 use crate::kept::{Kept, between, late_first};
 use crate::memo::Memo;
+use crate::options::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
 use crate::placed::placed;
-use crate::{Asked, AssessOptions, BoundsBy, Effort, Findings, More, Wanted, verdict};
+use crate::verdict::{Asked, verdict};
 use layland_analysis::{Reason, Verdict};
 use layland_model::{
-    CpuSet, JobOrder, Preemption, Rate, ScheduleRule, Service, Step, System, TIME_LIMIT, TaskId,
+    CpuSet, JobOrder, Preemption, Rate, ScheduleRule, Service, Step, System, TIME_LIMIT,
 };
 use layland_policy::{BuildError, Registry};
 use std::borrow::Cow;
 use std::sync::Arc;
-
-/// The factors are multiples of a thousandth.
-const UNIT: i64 = 1000;
-
-/// By which factor all WCETs can be multiplied so that every deadline is still guaranteed: this one is accepted, and
-/// the next larger one is not. What the policy has decided before the start stays as it is: CPUs, priorities, pieces,
-/// servers (`kept.rs` has all of it).
-///
-/// Sufficient tests need not be monotone, so that a factor beyond may be accepted again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Margin {
-    /// The factor, in thousandths.
-    pub thousandths: i64,
-    /// The obstacle to the next larger factor; none if no factor is accepted.
-    pub stopped_by: Option<Stop>,
-    /// A larger factor, in thousandths, if one is accepted where the policy decides anew by the larger WCETs: with
-    /// tasks on other CPUs, for example. What runs is then another system.
-    pub decided_anew: Option<i64>,
-}
-
-/// The obstacle to a further growth of WCETs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stop {
-    /// The task that is no longer guaranteed, as far as the test says.
-    pub task: Option<TaskId>,
-    /// The CPUs on which that is; none if the test does not tell CPUs apart.
-    pub cpus: Option<CpuSet>,
-    /// The test that accepts the factor, and not the next one.
-    pub test: Option<&'static str>,
-    /// Its reason against the next one: a sentence without a full stop.
-    pub reason: String,
-}
-
-impl Margin {
-    /// The factor.
-    pub fn factor(&self) -> Rate {
-        Rate::new(self.thousandths, UNIT)
-    }
-    /// The speed that CPUs need, all WCETs as they are; none if no factor is accepted.
-    pub fn speed(&self) -> Option<Rate> {
-        (self.thousandths > 0).then(|| Rate::new(UNIT, self.thousandths))
-    }
-    /// [`decided_anew`](Self::decided_anew) as a number.
-    pub fn factor_anew(&self) -> Option<Rate> {
-        self.decided_anew.map(|thousandths| Rate::new(thousandths, UNIT))
-    }
-}
 
 /// The margin of a policy that takes the system and has this verdict on it. None if what is needed
 /// is beyond the range of times.
@@ -135,7 +90,7 @@ fn stop(
 ) -> Stop {
     let wanted = Wanted { findings: Findings::All, bounds: BoundsBy::Nobody, more: More::Nothing };
     let tests = by.map_or_else(|| options.tests.clone(), |by| vec![by.to_owned()]);
-    let options = AssessOptions { tests, wanted, effort: options.effort };
+    let options = AssessOptions { tests, wanted, ..options.clone() };
     let found = verdict(policy, Cow::Owned(next.clone()), &options, Some(kept));
     if let Some(refusal) = found.refused {
         let cpus = None;

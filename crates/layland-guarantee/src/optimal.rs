@@ -49,8 +49,8 @@ mod tests {
     fn overheads_are_named_and_guarantee_nothing() {
         let registry = Registry::standard();
         for spec in ["run", "qps"] {
-            let found =
-                assess(&registry, spec, &with_overheads(6_000), &AssessOptions::default()).unwrap();
+            let found = assess(&registry, spec, &with_overheads(6_000), &AssessOptions::by_tests())
+                .unwrap();
             assert_eq!(found.verdict, Verdict::Unknown, "{:?}", found.reasons);
             // 10 once, and 10 + 5 for each of k_RUN = ceil(4 / 2) preemptions.
             let tasks = found.inflation.unwrap();
@@ -64,8 +64,8 @@ mod tests {
                 said.starts_with("with overheads of 40us per job (k_RUN = 2, k_QPS = 1"),
                 "{said}"
             );
-            let full =
-                assess(&registry, spec, &with_overheads(6_660), &AssessOptions::default()).unwrap();
+            let full = assess(&registry, spec, &with_overheads(6_660), &AssessOptions::by_tests())
+                .unwrap();
             assert!(full.inflation.is_none() && full.verdict == Verdict::Unknown);
             let said = full.reasons.last().unwrap();
             assert!(said.contains("the CPUs cannot do all"), "{said}");

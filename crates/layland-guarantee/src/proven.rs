@@ -1,7 +1,7 @@
 //! What proves the answer about a policy: the system that was analysed in its place, and the proof of the test that
 //! decided.
 
-use crate::Seen;
+use crate::seen::Seen;
 use layland_analysis::{Finding, Proof, SchedulabilityTest, Verdict};
 use layland_model::{AdaptiveOrder, Algorithm, Protection, System};
 

@@ -4,7 +4,9 @@
 //! response that was seen, and no deadline that is guaranteed was missed. Where that does not hold the set leaves
 //! something out, whatever it is, and what analyses say of it is not true of the threads.
 
-use crate::{AssessOptions, Bound, BoundsBy, Effort, Findings, More, Wanted, assess};
+use crate::assess::assess;
+use crate::assessment::Bound;
+use crate::options::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
 use layland_analysis::Verdict;
 use layland_model::{Duration, Rate, System, TaskId, TaskMap};
 use layland_policy::Registry;
@@ -40,7 +42,7 @@ pub fn unexplained(
     policies: &[&str],
 ) -> Vec<String> {
     let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, more: More::Nothing };
-    let options = AssessOptions { tests: Vec::new(), wanted, effort: Effort::Quick };
+    let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::default() };
     let mut sentences = Vec::new();
     let mut named: Vec<TaskId> = Vec::new();
     let mut refused: Option<&&str> = None;

@@ -1,7 +1,7 @@
 //! What several policies of one system share does not change what is said of each.
 
 use layland_analysis::Verdict;
-use layland_guarantee::{AssessOptions, Assessment, Assessor, assess};
+use layland_guarantee::{AssessOptions, Assessment, Assessor, Effort, assess};
 use layland_model::{Criticality, Duration, Levels, OnMiss, Service, System, Task};
 use layland_policy::Registry;
 
@@ -72,7 +72,7 @@ fn what_may_be_skipped_in_time_is_not_guaranteed() {
     let registry = Registry::standard();
     for policy in ["p-fp", "g-fp", "p-edf", "g-edf"] {
         let verdict = |way, deadline| {
-            let options = AssessOptions::with_margin();
+            let options = AssessOptions { effort: Effort::Tests, ..AssessOptions::with_margin() };
             let found = assess(&registry, policy, &system(way, deadline), &options);
             let found = found.expect("it is in the registry");
             (found.verdict, found.margin.map(|margin| margin.thousandths))
@@ -81,7 +81,7 @@ fn what_may_be_skipped_in_time_is_not_guaranteed() {
         assert_eq!(verdict(OnMiss::Skip, 10), (Verdict::Unknown, Some(0)), "{policy}");
     }
     // With deadlines within periods, only what is late makes others be skipped.
-    let found = assess(&registry, "p-edf", &system(OnMiss::Skip, 5), &AssessOptions::default());
+    let found = assess(&registry, "p-edf", &system(OnMiss::Skip, 5), &AssessOptions::by_tests());
     assert_eq!(found.expect("it is in the registry").verdict, Verdict::Yes);
 }
 
@@ -99,7 +99,7 @@ fn servers_are_no_jobs_where_releases_have_jitter() {
     let system = System::new(2, vec![task("t0", 4, 2), task("t1", 10, 1)]);
     let registry = Registry::standard();
     let verdict = |spec: &str, system: &System| {
-        assess(&registry, spec, system, &AssessOptions::default())
+        assess(&registry, spec, system, &AssessOptions::by_tests())
             .expect("the policy takes it")
             .verdict
     };

@@ -1,7 +1,7 @@
 //! What is guaranteed where jobs lock and suspend themselves.
 
 use layland_analysis::Verdict;
-use layland_guarantee::{AssessOptions, Assessment, Bound, assess, scaled};
+use layland_guarantee::{AssessOptions, Assessment, Bound, Effort, assess, scaled};
 use layland_model::{
     CpuId, CpuSet, Duration, Resource, ResourceId, Service, Step, System, Task, TaskId,
 };
@@ -51,7 +51,8 @@ fn chained(deadline: i64) -> System {
 }
 
 fn assessed(policy: &str, system: &System) -> Assessment {
-    assess(&Registry::standard(), policy, system, &AssessOptions::with_margin()).unwrap()
+    let options = AssessOptions { effort: Effort::Tests, ..AssessOptions::with_margin() };
+    assess(&Registry::standard(), policy, system, &options).unwrap()
 }
 
 fn response(found: &Assessment, task: u32) -> Option<Duration> {

@@ -10,7 +10,7 @@ fn task(name: &str, wcet: i64, period: i64) -> Task {
 }
 
 fn found(spec: &str, system: &System) -> Assessment {
-    assess(&Registry::standard(), spec, system, &AssessOptions::default()).unwrap()
+    assess(&Registry::standard(), spec, system, &AssessOptions::by_tests()).unwrap()
 }
 
 fn verdict(spec: &str, system: &System) -> (Verdict, Option<&'static str>) {

@@ -128,7 +128,7 @@ fn measure_as_seen(
             return Ok(Some(row));
         }
         Measured::Guarantee(spec) => {
-            let options = layland_guarantee::AssessOptions::default();
+            let options = layland_guarantee::AssessOptions::by_tests();
             match layland_guarantee::assess(conditions.registry, spec, system, &options) {
                 Ok(found) => {
                     let is_guaranteed = found.verdict == Verdict::Yes;
@@ -222,7 +222,7 @@ fn put_responses(
     (registry, spec): (&Registry, &str),
 ) {
     let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, more: More::Nothing };
-    let options = AssessOptions { wanted, ..AssessOptions::default() };
+    let options = AssessOptions { wanted, ..AssessOptions::by_tests() };
     let Ok(found) = layland_guarantee::assess(registry, spec, system, &options) else { return };
     let shares: Vec<f64> = found
         .bounds

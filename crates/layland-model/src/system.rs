@@ -181,6 +181,15 @@ impl System {
         sum
     }
 
+    /// How many jobs arrive up to a time, if they arrive as often as they may.
+    pub fn arrivals(&self, end: Time) -> i128 {
+        let of = |task: &Task| {
+            let length = i128::from((end - (Time::ZERO + task.offset)).ns().max(0));
+            length / i128::from(task.period.ns().max(1)) + 1
+        };
+        self.tasks.values().map(of).sum()
+    }
+
     /// The least common multiple of the periods, if there are tasks and it is below [`TIME_LIMIT`].
     pub fn hyperperiod(&self) -> Option<Duration> {
         let mut hyperperiod = 1i64;

@@ -77,6 +77,40 @@ fn every_bundled_set_is_inspected_simulated_and_checked() {
     }
 }
 
+/// A page is told what a program in Rust is told, also where no test decides.
+#[test]
+fn a_page_is_told_what_the_library_says() {
+    let registry = layland_policy::Registry::standard();
+    let (mut by_runs, mut by_states) = (0, 0);
+    for number in 0..60i64 {
+        let [a, b, c] = [2, 3, 5].map(|modulus| number % modulus + 1);
+        let text = format!(
+            "layland = 1\nplatform.cpus = 2\n[[task]]\nname = \"a\"\nwcet = \"{a}ns\"\nperiod = \"4ns\"\n\
+             [[task]]\nname = \"b\"\nwcet = \"{b}ns\"\nperiod = \"5ns\"\ndeadline = \"4ns\"\n\
+             [[task]]\nname = \"c\"\nwcet = \"{c}ns\"\nperiod = \"6ns\"\n"
+        );
+        let specs = ["g-edf", "g-rm", "edzl"];
+        let found = ok(&json!({ "ask": "check", "set": text, "policies": specs }));
+        let document: Value =
+            serde_json::from_str(found["json"].as_str().expect("a text")).expect("it is JSON");
+        let (format, host) = (layland_config::Format::Toml, layland_config::Host::default());
+        let read = layland_config::read("set", text.as_bytes(), format, &host);
+        let system = read.expect("it is a set").system;
+        let all = document["policies"].as_array().expect("a list");
+        for spec in specs {
+            let policy = all.iter().find(|policy| policy["policy"] == spec).expect("it was asked");
+            let options = layland::prelude::AssessOptions::default();
+            let known = layland::prelude::assess(&registry, spec, &system, &options);
+            let known = known.expect("it is in the registry");
+            assert_eq!(policy["decided_by"], json!(known.decided_by), "{text}");
+            assert_eq!(policy["reasons"], json!(known.reasons), "{text}");
+            by_runs += u32::from(known.decided_by == Some("WITNESS"));
+            by_states += u32::from(known.decided_by == Some("STATES"));
+        }
+    }
+    assert!(by_runs > 3 && by_states > 3, "{by_runs} by runs, {by_states} by states");
+}
+
 /// The page and the pieces are one report.
 #[test]
 fn pieces_are_those_of_the_page() {

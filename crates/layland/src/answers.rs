@@ -8,7 +8,7 @@ use crate::commands::explain::structure;
 use crate::commands::{check, generate, policies, simulate};
 use crate::ui::exit::{Exit, Failure, Message};
 use crate::ui::input::{self, Set, SetArgs};
-use crate::ui::{formats, jobs, sense};
+use crate::ui::{formats, sense};
 use clap::{Args, Parser};
 use layland_config::{Format, Problem, Report, RtAppPolicy};
 use layland_guarantee::BoundsBy;
@@ -167,7 +167,7 @@ pub fn usual_end(system: &System) -> Time {
 
 /// How many jobs arrive up to some time, about: what a schedule takes that is in memory as a whole.
 pub fn arrivals(system: &System, end: Time) -> i128 {
-    jobs::arrivals(system, end)
+    system.arrivals(end)
 }
 
 /// A task set with what its file says beside the system: names and places are those of the command.

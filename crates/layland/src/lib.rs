@@ -11,7 +11,8 @@
 //! let system = System::new(2, tasks);
 //! let registry = Registry::standard();
 //!
-//! // Can it be guaranteed? By every test that is known for the policy.
+//! // Can it be guaranteed? By every test that is known for the policy; where none decides, by a run that misses, or a
+//! // search of all states: what `layland check` says.
 //! let answer = assess(&registry, "g-edf", &system, &AssessOptions::default())?;
 //! assert_eq!((answer.verdict, answer.decided_by), (Verdict::Yes, Some("GFB")));
 //!

@@ -114,7 +114,7 @@ pub use beside::{Kept, LeavesRoom, Leveled, Load, Usage, keeps_priorities, leave
 pub use refusal::{Refused, Shortfall, Suggestion};
 pub use register::{Admitted, Guarantee, Holding, How, Left, Overruns, Reservation};
 
-use crate::Effort;
+use crate::options::Effort;
 use layland_model::{Algorithm, CpuSet, Invalid, Platform, Rate, Time};
 use layland_policy::{BuildError, Registry};
 use rules::{Case, Fit, Placing, Shown, Theory, system_of};

@@ -5,7 +5,10 @@
 use super::refusal::Shortfall;
 use super::register::{Admitted, Guarantee, Holding, How, Overruns, Reservation};
 use super::{AdmissionError, Rule};
-use crate::{AssessOptions, Assessment, Bound, BoundsBy, Effort, Findings, Wanted, assess, views};
+use crate::assess::assess;
+use crate::assessment::{Assessment, Bound};
+use crate::options::{AssessOptions, BoundsBy, Effort, Findings, Wanted};
+use crate::views;
 use layland_analysis::Verdict;
 use layland_model::{
     Algorithm, Behaviour, CpuSet, Duration, Form, Order, Platform, Rate, Separation, System,
@@ -435,7 +438,8 @@ impl Case<'_> {
         let by_bounds = promised.map(|it| it.task.guarantee).any(|it| it != Guarantee::Deadlines);
         let ask = |findings, bounds| {
             let wanted = Wanted { findings, bounds, ..Wanted::default() };
-            let options = AssessOptions { wanted, effort: self.effort, ..AssessOptions::default() };
+            let effort = self.effort.without_runs();
+            let options = AssessOptions { wanted, effort, ..AssessOptions::default() };
             assess(self.registry, &self.theory.spec, &system, &options)
                 .map_err(|error| vec![Shortfall::Policy { reason: error.to_string() }])
         };

@@ -270,7 +270,7 @@ impl Draw {
             keeping,
             tells_quiet: self.chance(5),
             tells_releases: self.chance(4) && strays.is_empty(),
-            effort: if self.chance(1) { Effort::Thorough } else { Effort::Quick },
+            effort: if self.chance(1) { Effort::Tests } else { Effort::Quick },
             guarantee,
             overruns: self.overruns,
         };

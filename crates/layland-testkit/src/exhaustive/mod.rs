@@ -71,7 +71,7 @@ pub fn judge(spec: &str, system: &System, any_weak: bool, shorter: bool) -> Opti
     let policy = registry().build(spec, system).ok()?;
     let model = Model::new(system, &*policy, any_weak)?;
     let found =
-        assess(registry(), spec, system, &AssessOptions::default()).expect("the policy exists");
+        assess(registry(), spec, system, &AssessOptions::by_tests()).expect("the policy exists");
     if shorter && model.has_laxity() {
         // Laxity is that of the WCET, and a state knows what is left of the job.
         return None;

@@ -62,7 +62,7 @@ fn checked(
 ) {
     let options = AssessOptions {
         tests: tests.iter().map(|&test| test.to_owned()).collect(),
-        ..AssessOptions::default()
+        ..AssessOptions::by_tests()
     };
     let Ok(found) = assess(crate::registry(), spec, system, &options) else {
         return differences.push(format!("there is no {spec}"));

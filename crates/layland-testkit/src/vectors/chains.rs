@@ -78,7 +78,7 @@ fn found(vector: &Value) -> Result<Value, String> {
         Communication::Implicit => {
             let (registry, spec) = (crate::registry(), "p-fp");
             let error = |error: &dyn std::fmt::Display| error.to_string();
-            let assessed = assess(registry, spec, &system, &AssessOptions::default());
+            let assessed = assess(registry, spec, &system, &AssessOptions::by_tests());
             let assessed = assessed.map_err(|e| error(&e))?;
             let responses: TaskMap<Option<Duration>> = (assessed.bounds.values())
                 .map(|bound| match bound {

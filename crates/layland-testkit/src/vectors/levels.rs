@@ -108,7 +108,7 @@ fn one_cpu(vector: &Value, tasks: &[Levelled]) -> Read<()> {
 
 /// Holds what is said of a policy against what is known: nothing but *yes* if all are in time, and no bound below.
 fn said(system: &System, spec: &str, in_time: bool, least: Option<&[Option<i64>]>) -> Read<()> {
-    let found = assess(crate::registry(), spec, system, &AssessOptions::default());
+    let found = assess(crate::registry(), spec, system, &AssessOptions::by_tests());
     let found = found.map_err(|error| error.to_string())?;
     if (found.verdict == Answer::Yes) != in_time {
         return Err(format!(

@@ -107,7 +107,7 @@ fn first_difference(vector: &Value) -> Result<Option<String>, String> {
     }
     of_server.sort_unstable();
     of_tasks.sort_unstable();
-    let assessed = assess(crate::registry(), spec, &system, &AssessOptions::default())
+    let assessed = assess(crate::registry(), spec, &system, &AssessOptions::by_tests())
         .map_err(|error| error.to_string())?;
     let bounds = system.tasks.iter().skip(1).map(|(id, task)| match &assessed.bounds[id] {
         Bound::Response { within, .. } if *within <= task.deadline => json!(within.ns()),

@@ -116,7 +116,7 @@ fn behind_admission(system: &System, spec: &str, until: Time) -> Seen {
         keeping: Keeping::Careful,
         tells_quiet: true,
         tells_releases: false,
-        effort: Effort::Thorough,
+        effort: Effort::Tests,
         guarantee: Guarantee::Deadlines,
         overruns: Overruns::Possible,
     };

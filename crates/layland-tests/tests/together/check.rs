@@ -38,7 +38,7 @@ fn agrees(
     (sporadic, seed): (u8, u64),
 ) -> Result<bool, TestCaseError> {
     let found =
-        assess(registry(), spec, system, &AssessOptions::default()).expect("the policy exists");
+        assess(registry(), spec, system, &AssessOptions::by_tests()).expect("the policy exists");
     if found.refused.is_some() {
         prop_assert!(registry().build(spec, system).is_err());
         return Ok(false);
@@ -53,7 +53,7 @@ fn agrees(
         }
         // Pfair is in time only for jobs that are released at the beginnings of slots.
         if matches!(spec, "pd2" | "er-pd2")
-            && assess(registry(), spec, &system, &AssessOptions::default())
+            && assess(registry(), spec, &system, &AssessOptions::by_tests())
                 .is_ok_and(|found| found.verdict != Verdict::Yes)
         {
             continue;
@@ -294,7 +294,7 @@ fn fixed_priorities_are_packed_by_the_test_that_judges() {
             for fit in ["ffd", "wfd", "bf"] {
                 let verdict = |accept: &str| {
                     let spec = format!("{policy}:fit={fit}:accept={accept}");
-                    let options = AssessOptions::default();
+                    let options = AssessOptions::by_tests();
                     assess(registry(), &spec, &system, &options).expect("it exists").verdict
                 };
                 let (by_load, by_test) = (verdict("load"), verdict("test"));
@@ -318,7 +318,7 @@ fn a_long_task_is_left_alone_where_a_short_one_would_make_it_late() {
     };
     let system = System::new(2, vec![task("x", 2, 10), task("y", 2, 10), task("z", 9, 12)]);
     let verdict = |spec: &str| {
-        assess(registry(), spec, &system, &AssessOptions::default()).expect("it exists").verdict
+        assess(registry(), spec, &system, &AssessOptions::by_tests()).expect("it exists").verdict
     };
     assert_eq!(verdict("p-rm"), Verdict::Yes);
     assert_eq!(verdict("p-dm"), Verdict::Yes);
@@ -346,7 +346,7 @@ fn no_response_of_a_covered_job_is_longer_than_its_bound() {
         for index in 0..1_500 {
             let mut random = Random::new(13, index, Aspect::Criticalities);
             let system = draw_set(&mut random);
-            let found = assess(registry(), spec, &system, &AssessOptions::default()).unwrap();
+            let found = assess(registry(), spec, &system, &AssessOptions::by_tests()).unwrap();
             if found.refused.is_some() {
                 continue;
             }
@@ -487,7 +487,7 @@ fn threads_keep_what_is_said_of_them() {
         let mut any = false;
         for ((spec, _), yes) in SPECS.iter().zip(&yes) {
             any |= agrees(&system, spec, 1_200, (sporadic, seed))?;
-            let found = assess(registry(), spec, &system, &AssessOptions::default())
+            let found = assess(registry(), spec, &system, &AssessOptions::by_tests())
                 .expect("the policy exists");
             if found.verdict != Verdict::Yes {
                 continue;

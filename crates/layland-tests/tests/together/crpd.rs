@@ -434,7 +434,7 @@ fn a_yes_counts_reloads() {
         }
         for info in registry() {
             let spec = &info.name;
-            let Ok(found) = assess(registry(), spec, &system, &AssessOptions::default()) else {
+            let Ok(found) = assess(registry(), spec, &system, &AssessOptions::by_tests()) else {
                 continue;
             };
             let is_bounded = |bound: &Bound| !matches!(bound, Bound::Unknown);
@@ -479,7 +479,7 @@ fn other_overheads_are_counted_beside_reloads() {
         (costs.tick, costs.tick_period) = (ns(20), Duration::from_ns(333));
         costs.block_reload_time = ns(60) + Duration::from_ns(1);
         for (spec, _) in POLICIES {
-            let found = assess(registry(), spec, &system, &AssessOptions::default()).unwrap();
+            let found = assess(registry(), spec, &system, &AssessOptions::by_tests()).unwrap();
             if found.verdict != Verdict::Yes || !system.has_reloads() {
                 continue;
             }

@@ -170,7 +170,7 @@ fn the_second_message_is_late() {
         .filter_map(|record| Some((record.completion()? - record.job.arrival).ns() / 1_000))
         .collect();
     assert_eq!(responses, [3_000, 3_500]);
-    let found = assess(registry(), "p-dm", &system, &AssessOptions::default()).unwrap();
+    let found = assess(registry(), "p-dm", &system, &AssessOptions::by_tests()).unwrap();
     assert_eq!((found.verdict, found.decided_by), (Verdict::No, Some("NP-RTA-DM")));
     let responses = fixed_priority::RESPONSES_DM.run(&system).unwrap();
     let of = |task: u32| responses[TaskId(task)].as_ref().map(|bound| bound.response.ns());
@@ -403,7 +403,7 @@ fn what_is_guaranteed_holds_in_adversarial_runs() {
         }
         let mut any = false;
         for spec in specs {
-            let found = assess(registry(), spec, &system, &AssessOptions::default())
+            let found = assess(registry(), spec, &system, &AssessOptions::by_tests())
                 .expect("the policy exists");
             if found.refused.is_some() {
                 continue;

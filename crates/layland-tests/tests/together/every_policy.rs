@@ -292,7 +292,7 @@ fn nothing_is_promised_to_jobs_that_are_blocked_for_long() {
         periodic().prop_map(light).prop_map(constrained),
     ];
     let wanted = Wanted { findings: Findings::Verdict, bounds: BoundsBy::All, more: More::Nothing };
-    let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::default() };
+    let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::by_tests() };
     let counts = |by: &str| {
         let of_it = catalogue::RESPONSES.iter().filter(|analysis| analysis.name == by);
         of_it.flat_map(|analysis| analysis.assumptions).any(|it| *it == Assumption::BlockingKept)

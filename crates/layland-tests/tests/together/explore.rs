@@ -83,7 +83,7 @@ fn what_is_guaranteed_is_guaranteed_for_every_exploration() {
         let system = system(&mut random, number);
         for info in registry() {
             let spec = info.name.as_ref();
-            let found = assess(registry(), spec, &system, &AssessOptions::default())
+            let found = assess(registry(), spec, &system, &AssessOptions::by_tests())
                 .expect("the policy exists");
             if found.refused.is_some() {
                 continue;
@@ -159,7 +159,7 @@ fn with_late_threads(deadline_of_short: i64) -> System {
 
 /// Counts the bounds on responses and tardiness that explorations keep; one that is exceeded fails the test.
 fn holds_what_is_said(system: &System, spec: &str, seeds: std::ops::Range<u64>) -> u64 {
-    let found = assess(registry(), spec, system, &AssessOptions::default()).expect("it exists");
+    let found = assess(registry(), spec, system, &AssessOptions::by_tests()).expect("it exists");
     if found.refused.is_some() {
         return 0;
     }

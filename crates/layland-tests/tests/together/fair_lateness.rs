@@ -227,6 +227,6 @@ fn clusters_of_one_cpu_are_analysed_as_edf() {
     let single = |cpu| CpuSet::single(CpuId(cpu));
     set.platform.clusters = vec![single(0), single(1)];
     set.tasks[TaskId(2)].cluster = 1;
-    let found = assess(registry(), "c-fl", &set, &AssessOptions::default()).unwrap();
+    let found = assess(registry(), "c-fl", &set, &AssessOptions::by_tests()).unwrap();
     assert_eq!(found.verdict, Verdict::Yes);
 }

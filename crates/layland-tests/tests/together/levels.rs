@@ -293,7 +293,7 @@ fn a_job_that_suspends_itself_queues_anew() {
             &Registry::standard(),
             "p-fp:fit=given:tie=any",
             &system,
-            &AssessOptions::default(),
+            &AssessOptions::by_tests(),
         )
         .unwrap();
         for (id, bound) in found.bounds.iter() {
@@ -324,7 +324,7 @@ fn a_yes_is_never_followed_by_a_miss_in_any_order() {
         ] {
             let spec = format!("{name}:tie={tie}");
             let registry = Registry::standard();
-            let found = assess(&registry, &spec, &system, &AssessOptions::default()).unwrap();
+            let found = assess(&registry, &spec, &system, &AssessOptions::by_tests()).unwrap();
             if found.verdict != Verdict::Yes {
                 continue;
             }

@@ -63,7 +63,7 @@ fn what_an_unsound_analysis_accepts_is_broken() {
 fn no_policy_keeps_what_no_scheduler_can() {
     let wanted =
         Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
-    let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::default() };
+    let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::by_tests() };
     let (mut refuted, mut kept) = (0, 0);
     for index in 0..3_000 {
         let mut random = Random::new(11, index, Aspect::Criticalities);

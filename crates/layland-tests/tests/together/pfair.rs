@@ -176,7 +176,7 @@ fn releases_anywhere_cost_no_deadline() {
         }
         for (name, _) in POLICIES {
             let spec = format!("{name}:quantum={quantum}ns:releases=anywhere");
-            let assess = layland_guarantee::AssessOptions::default();
+            let assess = layland_guarantee::AssessOptions::by_tests();
             let found = layland_guarantee::assess(registry(), &spec, &system, &assess).unwrap();
             if found.verdict != layland_analysis::Verdict::Yes {
                 continue;

@@ -32,7 +32,7 @@ fn run(system: &System, spec: &str, until: Time) -> Trace {
 }
 
 fn verdict(spec: &str, system: &System) -> (Verdict, String) {
-    let found = assess(registry(), spec, system, &AssessOptions::default()).unwrap();
+    let found = assess(registry(), spec, system, &AssessOptions::by_tests()).unwrap();
     (found.verdict, found.reasons.join("\n"))
 }
 
@@ -120,7 +120,7 @@ fn a_soft_reservation_and_theorems_about_hard_ones() {
     assert_eq!(verdict, Verdict::Unknown);
     assert!(reasons.contains("beyond their budgets"), "{reasons}");
     let bounds = |spec: &str, system: &System| {
-        let found = assess(registry(), spec, system, &AssessOptions::default()).unwrap();
+        let found = assess(registry(), spec, system, &AssessOptions::by_tests()).unwrap();
         found.bounds.values().filter(|bound| **bound != layland_guarantee::Bound::Unknown).count()
     };
     // The tardiness bound of Tang et al. 2021 is about budgets at unit price and CPUs at full speed.

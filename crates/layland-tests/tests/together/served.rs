@@ -95,7 +95,7 @@ fn without_budgets_they_are_partitioned_fixed_priorities() {
             let options = SimOptions::until(HORIZON);
             prop_assert_eq!(run(&system, ours, &options), run(&system, theirs, &options));
             let [ours, theirs] = [spec, plain].map(|spec| {
-                assess(registry(), spec, &system, &AssessOptions::default()).expect("it exists")
+                assess(registry(), spec, &system, &AssessOptions::by_tests()).expect("it exists")
             });
             prop_assert_eq!(ours.verdict, theirs.verdict, "{}", spec);
         }
@@ -180,7 +180,7 @@ fn what_is_guaranteed_beside_servers_holds() {
         let system = with_servers(system, &draws);
         let mut any = false;
         for (spec, _) in POLICIES {
-            let found = assess(registry(), spec, &system, &AssessOptions::default())
+            let found = assess(registry(), spec, &system, &AssessOptions::by_tests())
                 .expect("the policy exists");
             if found.refused.is_some() {
                 continue;

@@ -184,7 +184,7 @@ fn accepted_sets_are_never_late() {
             if order == SplitOrder::Utilization {
                 assert_eq!(test_of(splitting).run(&system).unwrap(), finding, "{spec}");
             }
-            let found = assess(registry(), &spec, &system, &AssessOptions::default()).unwrap();
+            let found = assess(registry(), &spec, &system, &AssessOptions::by_tests()).unwrap();
             assert_eq!(found.verdict == Verdict::Yes, finding.verdict == Verdict::Yes, "{spec}");
             let built = registry().build(&spec, &system);
             assert_eq!(finding.verdict == Verdict::Yes, built.is_ok(), "{spec}: {system:#?}");
@@ -371,7 +371,7 @@ fn every_order_is_guaranteed_by_the_test_of_its_splitting() {
     let task = |name, c, t| Task::implicit(name, Service::from_ns(c), Duration::from_ns(t));
     let system = System::new(2, vec![task("a", 12, 20), task("b", 6, 10), task("c", 6, 10)]);
     let told = |spec: &str| {
-        let found = assess(registry(), spec, &system, &AssessOptions::default()).unwrap();
+        let found = assess(registry(), spec, &system, &AssessOptions::by_tests()).unwrap();
         (found.verdict, found.decided_by, found.reasons[0].clone())
     };
     let yes = |by, why: &str| (Verdict::Yes, Some(by), why.to_owned());
@@ -379,7 +379,7 @@ fn every_order_is_guaranteed_by_the_test_of_its_splitting() {
     let of_a = "`a` is split: 4ns on CPU 0, 8ns on CPU 1";
     assert_eq!(told("cd:order=ip"), yes("CD", of_a));
     assert_eq!(told("cd:order=id:split=fail-worst"), yes("CD-WORST", of_a));
-    let found = assess(registry(), "edf-wm:order=id", &six_tenths(), &AssessOptions::default());
+    let found = assess(registry(), "edf-wm:order=id", &six_tenths(), &AssessOptions::by_tests());
     assert_eq!(found.unwrap().decided_by, Some("EDF-WM"));
     // What it assumes is asked for every order.
     let mut changing = system.clone();
@@ -387,7 +387,7 @@ fn every_order_is_guaranteed_by_the_test_of_its_splitting() {
         at: Time::from_ns(5),
         kind: layland_model::RequestKind::Leave(TaskId(0)),
     }];
-    let found = assess(registry(), "cd:order=ip", &changing, &AssessOptions::default()).unwrap();
+    let found = assess(registry(), "cd:order=ip", &changing, &AssessOptions::by_tests()).unwrap();
     assert_eq!(found.verdict, Verdict::Unknown, "{:?}", found.reasons);
 }
 

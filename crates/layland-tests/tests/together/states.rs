@@ -1,7 +1,7 @@
 //! The search for a release pattern that misses, held against its slow twin, which knows no part of the system, no
 //! pruning and no jump over time, and against the simulator.
 
-use layland_guarantee::states::{Explored, Outcome, explore};
+use layland_guarantee::search::states::{Explored, Outcome, explore};
 use layland_model::{Duration, Service, System, Task};
 use layland_testkit::exhaustive::{self, Arrival, Model, draw, replay};
 use layland_testkit::registry;
@@ -33,7 +33,7 @@ fn compare(spec: &str, sets: u64, affinities: bool) -> (usize, usize) {
                 meets += 1;
             }
             (Outcome::Misses { arrivals, .. }, exhaustive::Outcome::Misses { .. }) => {
-                let arrival = |arrival: &layland_guarantee::states::Arrival| Arrival {
+                let arrival = |arrival: &layland_guarantee::search::states::Arrival| Arrival {
                     at: arrival.at.ns(),
                     task: arrival.task.0 as usize,
                     work: system.tasks[arrival.task].own_wcet().ns(),

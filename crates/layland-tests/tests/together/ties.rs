@@ -97,7 +97,7 @@ fn a_bound_is_exact_where_the_own_rule_of_ties_reaches_it() {
         |name: &str, wcet| Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(10));
     let system = System::new(1, vec![task("a", 7), task("b", 1)]);
     let kinds = |spec: &str| -> Vec<TestKind> {
-        let found = assess(registry(), spec, &system, &AssessOptions::default()).unwrap();
+        let found = assess(registry(), spec, &system, &AssessOptions::by_tests()).unwrap();
         let kind = |bound: &Bound| match bound {
             Bound::Response { within, kind, .. } => {
                 assert_eq!(*within, Duration::from_ns(8), "{spec}");

@@ -66,7 +66,7 @@ fn edf_us_with_a_half_misses_at_its_printed_bound() {
     assert_eq!(class("fpedf", &set).len(), 1);
     assert!(!late("fpedf", &set));
     let assessed = |spec: &str| {
-        assess(registry(), spec, &set, &AssessOptions::default()).map(|found| found.verdict)
+        assess(registry(), spec, &set, &AssessOptions::by_tests()).map(|found| found.verdict)
     };
     assert_eq!(assessed("fpedf"), Ok(Verdict::Yes));
     assert_ne!(assessed("edf-us:zeta=1/2"), Ok(Verdict::Yes));
@@ -85,7 +85,7 @@ fn rm_us_has_no_bound_on_one_cpu() {
 fn more_tasks_than_cpus_can_come_first() {
     let set = system(2, &[(2, 3), (2, 3), (2, 3)]);
     assert_eq!(class("edf-us:zeta=1/2", &set), [0, 1, 2]);
-    let assessed = assess(registry(), "edf-us:zeta=1/2", &set, &AssessOptions::default()).unwrap();
+    let assessed = assess(registry(), "edf-us:zeta=1/2", &set, &AssessOptions::by_tests()).unwrap();
     assert_ne!(assessed.verdict, Verdict::Yes);
 }
 
@@ -239,7 +239,7 @@ fn what_is_left_to_the_others_is_enough() {
         ];
         on_random(1_200, 100, (inputs, any::<u8>(), any::<u64>()), |(set, sporadic, seed)| {
             let set = with_random_ranks(&set, seed);
-            let found = match assess(registry(), policy, &set, &AssessOptions::default()) {
+            let found = match assess(registry(), policy, &set, &AssessOptions::by_tests()) {
                 Ok(found) if found.verdict == Verdict::Yes => found,
                 Ok(_) | Err(_) => return Ok(false),
             };
@@ -263,7 +263,7 @@ fn the_bounds_follow_from_what_is_left() {
         let utilization: Rate = set.tasks.values().map(Task::utilization).sum();
         let says = |spec: &str, test: &str| {
             let options =
-                AssessOptions { tests: vec![test.to_owned()], ..AssessOptions::default() };
+                AssessOptions { tests: vec![test.to_owned()], ..AssessOptions::by_tests() };
             assess(registry(), spec, &set, &options).is_ok_and(|it| it.verdict == Verdict::Yes)
         };
         if top::above(&set, &Rate::new(1, 2)).len() < m && utilization <= Rate::new(m as i64 + 1, 2)

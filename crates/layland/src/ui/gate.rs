@@ -37,7 +37,7 @@ pub(crate) type Bounds = Vec<Option<Guaranteed>>;
 /// No job takes longer than this, counted from its arrival.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guaranteed {
-    within: Duration,
+    pub within: Duration,
     deadline: Duration,
 }
 

@@ -14,7 +14,6 @@ pub(crate) mod formats;
 pub(crate) mod gate;
 pub(crate) mod input;
 pub(crate) mod interrupt;
-pub(crate) mod jobs;
 pub(crate) mod names;
 pub(crate) mod output;
 pub(crate) mod playground;

@@ -4,7 +4,7 @@
 //! time, so that the tests that search, and the search for a run that misses, wait until `--effort` asks for them.
 
 use super::args::CheckArgs;
-use super::checked::{Asked, Checked, Jobs, check};
+use super::checked::{Asked, Checked, check};
 use super::reserved::IN_GENERAL;
 use super::{Cited, certificate, json, text};
 use crate::ui::batch::{self, Go};
@@ -42,15 +42,13 @@ pub(super) fn run(
         options: AssessOptions {
             tests: args.test.clone(),
             wanted: wanted(args),
-            effort: match args.effort.is_none() && !args.all && !are_few {
-                true => Effort::Quick,
-                false => Effort::Thorough,
+            effort: match (args.effort, are_few) {
+                (Some(jobs), _) => Effort::Jobs(jobs),
+                (None, true) => Effort::Usual { most: EFFORT },
+                (None, false) if args.all => Effort::Tests,
+                (None, false) => Effort::Quick,
             },
-        },
-        jobs: match (args.effort, are_few) {
-            (Some(jobs), _) => Jobs::Asked(jobs),
-            (None, true) => Jobs::Usual { most: EFFORT },
-            (None, false) => Jobs::Asked(0),
+            tick: args.tick,
         },
         whatever: args.json || args.certificate.is_some(),
     };

@@ -2,8 +2,8 @@
 //! (`tools/verify_certificate.py`). `docs/certificates.md` has the format, and what each proof means.
 
 use super::checked::Checked;
-use super::witness::{self, Witness};
 use layland_analysis::{Comparison, Evidence, Part, Proof, Quantity, Reason, Subject, Verdict};
+use layland_guarantee::search::{self, Witness};
 use layland_guarantee::{Analysed, Assessment};
 use layland_model::{
     Algorithm, Behaviour, CpuSet, Duration, Form, Index, Rate, System, Task, TaskId,
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
     let system = &checked.set.system;
     let answers = checked.policies.iter().map(|policy| {
-        let proof = match checked.witnesses.get(&policy.spec) {
+        let proof = match policy.witness.as_deref() {
             Some(found) => of_witness(registry, policy, found, system),
             None => of_policy(policy, system),
         };
@@ -102,7 +102,7 @@ fn known_options(registry: &Registry, policy: &Assessment) -> Result<(), String>
             Err("the verifier knows the bound for threads that begin where the policy places them"
                 .to_owned())
         }
-        witness::NAME if options.text("tie").is_some_and(|tie| tie != "rank") => {
+        search::WITNESS if options.text("tie").is_some_and(|tie| tie != "rank") => {
             Err("the verifier simulates equal deadlines by rank alone".to_owned())
         }
         _ => Ok(()),
@@ -112,10 +112,10 @@ fn known_options(registry: &Registry, policy: &Assessment) -> Result<(), String>
 fn of_policy(policy: &Assessment, system: &System) -> Result<Value, String> {
     match (&policy.refused, &policy.proven) {
         (Some(_), _) => Err("the policy refuses the set".to_owned()),
-        (None, _) if policy.decided_by == Some(witness::STATES) => {
+        (None, _) if policy.decided_by == Some(search::STATES) => {
             Err("every state was looked at, and there is no shorter proof".to_owned())
         }
-        (None, _) if policy.decided_by == Some(witness::CYCLE) => {
+        (None, _) if policy.decided_by == Some(search::CYCLE) => {
             Err("the schedule was followed to its recurrence, and there is no shorter proof"
                 .to_owned())
         }

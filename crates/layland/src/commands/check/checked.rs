@@ -2,13 +2,12 @@
 
 use super::args::CheckArgs;
 use super::reserved::{Assessors, Reserved, Way, for_verdicts};
-use super::ticks;
-use super::witness::{self, Decisions, Found, Search, Witness};
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
-use layland_analysis::{PAIRS, Subject, TestKind, Verdict, pairs};
+use layland_analysis::{PAIRS, Subject, Verdict, pairs};
+use layland_guarantee::search::Witness;
 use layland_guarantee::{
-    Affinities, AssessOptions, Assessment, Bound, ChainBound, Said, affinities, chain_bounds,
+    Affinities, AssessOptions, Assessment, ChainBound, Said, affinities, chain_bounds, on_ticks,
 };
 use layland_model::{Algorithm, Form, Order, System};
 use layland_policy::{PolicyOptions, Registry};
@@ -26,8 +25,6 @@ pub(super) struct Checked {
     pub policies: Vec<Assessment>,
     /// The policies that are not made for such a set, with the reason; only if none was asked for.
     pub out_of_place: Vec<(String, String)>,
-    /// The run that misses, of each policy that was found to miss by one.
-    pub witnesses: BTreeMap<String, Witness>,
     /// What was left out because the set is too large for it, if no policy was asked for.
     pub left_out: Option<LeftOut>,
     /// Which policies keep the affinities, if there are some and no policy was asked for.
@@ -42,6 +39,13 @@ impl Checked {
     pub(super) fn system(&self, spec: &str) -> &System {
         let reserved = self.reserved.as_ref().and_then(|reserved| reserved.under(spec));
         reserved.unwrap_or(&self.set.system)
+    }
+
+    /// The run that misses, of each policy that was found to miss by one.
+    pub(super) fn witnesses(&self) -> BTreeMap<&str, &Witness> {
+        let found = self.policies.iter();
+        let missing = found.filter_map(|found| Some((&*found.spec, found.witness.as_deref()?)));
+        missing.collect()
     }
 
     /// The policies without an assessment, with the reason.
@@ -95,8 +99,6 @@ impl LeftOut {
 pub(super) struct Asked<'a> {
     pub args: &'a CheckArgs,
     pub options: AssessOptions,
-    /// How many jobs and states the search may look at.
-    pub jobs: Jobs,
     /// Whether to show what does not depend on the policy.
     pub whatever: bool,
 }
@@ -118,29 +120,9 @@ fn chains(
     policies.iter().filter_map(of).collect()
 }
 
-/// How many jobs are simulated in search of one that is late, and states looked at.
-#[derive(Clone, Copy)]
-pub(super) enum Jobs {
-    /// As many as the user says.
-    Asked(u64),
-    /// As many as are worth it for the set, and at most so many.
-    Usual { most: u64 },
-}
-
-impl Jobs {
-    /// For this set. A job costs more where there are many tasks: a second or two must do for all policies of an
-    /// ordinary set.
-    fn of(self, system: &System) -> u64 {
-        match self {
-            Jobs::Asked(jobs) => jobs,
-            Jobs::Usual { most } => (50_000 / system.tasks.len().max(1) as u64).clamp(1, most),
-        }
-    }
-}
-
 /// Holds every policy that was asked for against the analyses.
 pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked {
-    let &Asked { args, ref options, jobs, whatever } = asked;
+    let &Asked { args, ref options, whatever } = asked;
     let left_out = LeftOut::of(registry, args, &set.system, options.wanted.more.has_margin());
     let is_left_out =
         |name: &String| left_out.as_ref().is_some_and(|left_out| left_out.policies.contains(name));
@@ -155,33 +137,22 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
     let mut options = options.clone();
     if left_out.is_some() {
         options.wanted.more = options.wanted.more.without_margin();
+        if args.effort.is_none() {
+            options.effort = options.effort.without_runs();
+        }
     }
     let mut reserved = args.margin.as_ref().map(|margin| Reserved::of(&set.system, margin));
     let verdicts = for_verdicts(&options);
     let assessors = Assessors::new(registry, &set.system, reserved.as_ref(), &options, &verdicts);
-    let effort = jobs.of(&set.system);
-    let is_searched = left_out.is_none() || args.effort.is_some();
     let assessed = asked.par_iter().map(|spec| {
-        let Way { assessor, system, of } = assessors.of(spec);
-        let mut found = assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string()))?;
-        if let Some(tick) = args.tick {
-            ticks::only(&mut found, system, tick);
-        }
-        // What is searched are runs of a set that is not what was seen.
-        let is_open = found.verdict == Verdict::Unknown
-            && found.refused.is_none()
-            && system.unexplained().is_empty();
-        let witness = match is_searched && is_open && args.test.is_empty() && effort > 0 {
-            true => search(registry, args, &mut found, system, effort),
-            false => None,
-        };
-        Ok((located(found, &set), witness, of))
+        let Way { assessor, of, .. } = assessors.of(spec);
+        let found = assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string()))?;
+        Ok((located(found, &set), of))
     });
     let (mut policies, mut out_of_place) = (Vec::new(), Vec::new());
-    let (mut witnesses, mut by) = (BTreeMap::new(), BTreeMap::new());
+    let mut by = BTreeMap::new();
     for result in assessed.collect::<Vec<_>>() {
-        let result = result.map(|(found, witness, of)| {
-            witnesses.extend(witness.map(|witness| (found.spec.clone(), witness)));
+        let result = result.map(|(found, of)| {
             by.extend(of.map(|of| (found.spec.clone(), of)));
             found
         });
@@ -219,7 +190,7 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
         }
     }
     if let Some(tick) = args.tick {
-        ticks::only_of_all(&mut whatever, &set.system, tick);
+        on_ticks(&mut whatever, &set.system, tick);
     }
     let chains = chains(registry, &policies, &assessors);
     let exit = exit(&policies, &whatever, !args.policy.is_empty());
@@ -227,53 +198,7 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
     // Of those that are shown.
     by.retain(|spec, _| policies.iter().any(|found| found.spec == *spec));
     reserved.iter_mut().for_each(|reserved| reserved.by = std::mem::take(&mut by));
-    Checked {
-        set,
-        reserved,
-        whatever,
-        policies,
-        out_of_place,
-        witnesses,
-        left_out,
-        affinities,
-        chains,
-        exit,
-    }
-}
-
-/// How many jobs are simulated in search of one that is late, at most, if the user does not say.
-pub(super) const EFFORT: u64 = 20_000;
-
-/// Searches for a run that misses where no test decides, or for the proof that there is none, and writes down what that
-/// says of the policy.
-fn search(
-    registry: &Registry,
-    args: &CheckArgs,
-    found: &mut Assessment,
-    system: &System,
-    effort: u64,
-) -> Option<Witness> {
-    let decisions = Decisions::of(effort);
-    let search = Search { registry, spec: &found.spec, system, effort, decisions, tick: args.tick };
-    match search.run() {
-        Found::Misses(witness) => {
-            (found.verdict, found.decided_by) = (Verdict::No, Some(witness::NAME));
-            found.reasons = vec![witness.describe(system)];
-            return Some(*witness);
-        }
-        Found::Meets(responses, why, by) => {
-            (found.verdict, found.decided_by) = (Verdict::Yes, Some(by));
-            found.reasons = vec![why];
-            // By how much WCETs could grow was asked of the tests, which are silent.
-            found.margin = None;
-            for (bound, &within) in found.bounds.values_mut().zip(responses.values()) {
-                let (kind, per_level) = (TestKind::Exact, Vec::new());
-                *bound = Bound::Response { within, by, kind, per_level };
-            }
-        }
-        Found::Nothing(told) => found.reasons.extend(told),
-    }
-    None
+    Checked { set, reserved, whatever, policies, out_of_place, left_out, affinities, chains, exit }
 }
 
 /// Why a policy refuses the set, with the place of the task that it names.

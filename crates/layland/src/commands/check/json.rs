@@ -7,10 +7,10 @@ use super::chains;
 use super::checked::Checked;
 use super::reserved::Reserved;
 use super::text;
-use super::witness::Witness as Run;
 use crate::ui::exit::Exit;
 use layland_analysis::{Finding, Verdict};
 use layland_engine::reserves::{LEAST_MARGIN, Margin as RunMargin, Reserves};
+use layland_guarantee::search::Witness as Run;
 use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::{Service, System, TaskId};
 use layland_policy::Text;
@@ -231,7 +231,7 @@ impl<'a> Document<'a> {
                     reserved: (checked.reserved.as_ref())
                         .map(|reserved| ReservedBy::of(reserved, &policy.spec)),
                     chains: chains::of(checked, &policy.spec),
-                    witness: (checked.witnesses.get(&policy.spec)).map(|run| witness(run, system)),
+                    witness: policy.witness.as_deref().map(|run| witness(run, system)),
                     ..Policy::of(policy, checked.system(&policy.spec))
                 })
                 .collect(),

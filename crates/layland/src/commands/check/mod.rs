@@ -7,6 +7,8 @@ mod blocking;
 mod certificate;
 mod chains;
 mod checked;
+#[cfg(test)]
+mod doors;
 mod json;
 mod kernel;
 #[cfg(test)]
@@ -15,18 +17,17 @@ mod report;
 mod reserved;
 mod short;
 mod text;
-mod ticks;
-mod witness;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{Set, Sets};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
 use crate::ui::{files, names, terminal, threads};
-use checked::{Asked, Checked, Jobs, check};
+use checked::{Asked, Checked, check};
 use layland_analysis::chains::ChainAnalysis;
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
-use layland_guarantee::{AssessOptions, Bound, BoundsBy, Effort, Findings, More, Wanted, states};
+use layland_guarantee::search::{CYCLE, STATES, states};
+use layland_guarantee::{AssessOptions, Bound, BoundsBy, Effort, Findings, More, Wanted};
 use layland_model::Algorithm;
 use layland_policy::Registry;
 use std::collections::BTreeMap;
@@ -35,10 +36,6 @@ use std::path::Path;
 pub(crate) use args::CheckArgs;
 #[cfg(feature = "command")]
 pub(crate) use args::EXAMPLES;
-pub(crate) use witness::{
-    CYCLE, CYCLE_TITLE, NAME as WITNESS, STATES, STATES_TITLE, TITLE as WITNESS_TITLE,
-};
-
 pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     args.policy = names::all(registry, &args.policy)?;
     let args = &*args;
@@ -109,10 +106,10 @@ fn examined(
     let options = AssessOptions {
         tests: args.test.clone(),
         wanted: Wanted { findings, bounds, more },
-        effort: Effort::Thorough,
+        effort: args.effort.map_or(Effort::default(), Effort::Jobs),
+        tick: args.tick,
     };
-    let jobs = args.effort.map_or(Jobs::Usual { most: checked::EFFORT }, Jobs::Asked);
-    let asked = Asked { args, options, jobs, whatever: true };
+    let asked = Asked { args, options, whatever: true };
     threads::on(args.threads, || check(registry, &asked, set))
 }
 

@@ -1,11 +1,11 @@
 //! `layland check -o FILE.html`: all policies side by side in one report.
 
 use super::checked::Checked;
-use super::{chains, text, witness};
+use super::{chains, text};
 use crate::ui::playground;
 use layland_analysis::{Subject, TestKind, Verdict};
 use layland_config::to_toml;
-use layland_guarantee::{Assessment, Bound, Said, states};
+use layland_guarantee::{Assessment, Bound, Said, search};
 use layland_model::{Duration, Rate, System};
 use layland_policy::Registry;
 use layland_report::playground::Start;
@@ -44,13 +44,13 @@ pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
         report.lines.push(Line::new(Severity::Note, line));
     }
     report.guarantees = Some(guarantees);
-    let runs = checked.witnesses.iter().filter_map(|(spec, witness)| {
+    let runs = checked.witnesses().into_iter().filter_map(|(spec, witness)| {
         let from = witness.shown_from();
         let built = registry.build(spec, checked.system(spec)).ok()?;
         let trace = witness.trace(built, from)?;
         let note = format!("a run that misses: {}", witness.describe(system));
         let shown = Some((from, witness.over));
-        Some(Run { shown, note: Some(note), ..Run::new(spec.clone(), trace) })
+        Some(Run { shown, note: Some(note), ..Run::new(spec, trace) })
     });
     report.runs = runs.collect();
     report.tables.extend(chains::report(checked));
@@ -113,16 +113,15 @@ fn answer(verdict: Verdict) -> Answer {
 fn guarantee(policy: &Assessment, checked: &Checked) -> Guarantee {
     let system = checked.system(&policy.spec);
     let mut tests: Vec<TestResult> = policy.said.iter().map(|said| test(said, system)).collect();
-    tests.extend(checked.witnesses.get(&policy.spec).map(|witness| TestResult {
-        name: witness::NAME.to_owned(),
-        title: witness::TITLE.to_owned(),
+    tests.extend(policy.witness.as_deref().map(|witness| TestResult {
+        name: search::WITNESS.to_owned(),
+        title: search::WITNESS_TITLE.to_owned(),
         kind: TestKind::Necessary.name().to_owned(),
         answer: Answer::No,
         reasons: vec![witness.describe(system)],
         sources: Vec::new(),
     }));
-    let searches =
-        [(witness::STATES, witness::STATES_TITLE), (witness::CYCLE, witness::CYCLE_TITLE)];
+    let searches = [(search::STATES, search::STATES_TITLE), (search::CYCLE, search::CYCLE_TITLE)];
     for (name, title) in searches.into_iter().filter(|(name, _)| policy.decided_by == Some(*name)) {
         tests.push(TestResult {
             name: name.to_owned(),
@@ -130,7 +129,10 @@ fn guarantee(policy: &Assessment, checked: &Checked) -> Guarantee {
             kind: TestKind::Exact.name().to_owned(),
             answer: Answer::Yes,
             reasons: policy.reasons.clone(),
-            sources: states::CITATIONS.iter().map(|citation| citation.text.to_owned()).collect(),
+            sources: search::states::CITATIONS
+                .iter()
+                .map(|citation| citation.text.to_owned())
+                .collect(),
         });
     }
     let decided_by =

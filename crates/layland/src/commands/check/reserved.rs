@@ -178,7 +178,8 @@ struct Larger<'a> {
 pub(super) fn for_verdicts(options: &AssessOptions) -> AssessOptions {
     let wanted =
         Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
-    AssessOptions { wanted, ..options.clone() }
+    let effort = options.effort.without_runs();
+    AssessOptions { wanted, effort, tick: None, ..options.clone() }
 }
 
 /// Whom to ask about a policy.

@@ -206,7 +206,7 @@ fn charts(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let longest = system.tasks.values().map(|task| task.period.max(task.deadline)).max();
     let span = longest.unwrap_or_default().ns().saturating_mul(3);
     let mut text = String::new();
-    for (spec, witness) in &checked.witnesses {
+    for (spec, witness) in checked.witnesses() {
         let end = witness.over.max(Time::from_ns(1));
         let (from, to) = chart::window(span, end, Some(witness.record.job.deadline));
         let Ok(policy) = registry.build(spec, checked.system(spec)) else { continue };

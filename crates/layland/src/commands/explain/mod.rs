@@ -5,7 +5,6 @@ mod codes;
 mod named;
 pub(crate) mod structure;
 
-use crate::commands::check::{CYCLE, CYCLE_TITLE, STATES, STATES_TITLE, WITNESS, WITNESS_TITLE};
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::input::{self, SetArgs};
 use crate::ui::{files, terminal};
@@ -13,7 +12,9 @@ use clap::Args;
 use codes::{ERRORS, EXITS};
 use layland_analysis::chains::ChainAnalysis;
 use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overheads};
-use layland_guarantee::states;
+use layland_guarantee::search::{
+    CYCLE, CYCLE_TITLE, STATES, STATES_TITLE, WITNESS, WITNESS_TITLE, states,
+};
 use layland_model::Algorithm;
 use layland_policy::{Registry, Values};
 use serde_json::{Value, json};

@@ -32,7 +32,7 @@ pub(super) fn promise(
     let bounds = gate::bounds(&args.fail_on, registry, spec, reserved, &how)?;
     let wanted =
         Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
-    let options = AssessOptions { tests: Vec::new(), wanted, effort: Effort::Quick };
+    let options = AssessOptions { wanted, effort: Effort::Quick, ..AssessOptions::default() };
     let verdict = |system: &System| assess(registry, spec, system, &options).map(|it| it.verdict);
     let is_larger = reserved.tasks != asked.tasks;
     if !is_larger || verdict(asked).ok() != Some(Verdict::Yes) {

@@ -4,7 +4,6 @@
 use super::args::SimArgs;
 use crate::ui::exit::Failure;
 use crate::ui::input::Set;
-use crate::ui::jobs::arrivals;
 use crate::ui::progress::{Bar, Lines};
 use layland_checker::check;
 use layland_model::{Duration, System, Time};
@@ -92,7 +91,7 @@ impl<'a> Comparison<'a> {
             && !matches!(horizon, Horizon::Recurrence { .. })
             && let Some(end) = end(&set.system, horizon)
         {
-            fits(arrivals(&set.system, end), end)?;
+            fits(set.system.arrivals(end), end)?;
         }
         let policies = simulate_all(asked, specs, set, horizon)?;
         let cut = interrupt.load(Ordering::SeqCst);
@@ -245,7 +244,7 @@ fn simulate_one(
         .map_err(cannot_start)?
         .without_policy();
     if args.check && !outcome.interrupted {
-        fits(arrivals(&system, outcome.end), outcome.end)?;
+        fits(system.arrivals(outcome.end), outcome.end)?;
     }
     let chains = match system.chains.is_empty() {
         true => Vec::new(),

@@ -13,14 +13,14 @@ const EACH: u64 = 256;
 
 /// How many decisions the runs of a search may still take together.
 #[derive(Clone, Debug)]
-pub(in crate::commands::check) struct Decisions {
+pub(super) struct Decisions {
     left: Arc<AtomicU64>,
     all: u64,
 }
 
 impl Decisions {
     /// For so many jobs.
-    pub(in crate::commands::check) fn of(effort: u64) -> Decisions {
+    pub(super) fn of(effort: u64) -> Decisions {
         let all = effort.saturating_mul(EACH);
         Decisions { left: Arc::new(AtomicU64::new(all)), all }
     }

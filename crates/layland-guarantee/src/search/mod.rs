@@ -19,33 +19,40 @@
 mod cycle;
 mod limited;
 mod phases;
+pub mod states;
 #[cfg(test)]
 mod tests;
+mod witness;
 
-use crate::ui::jobs::arrivals;
-use layland_analysis::may_become_ready_together;
-use layland_guarantee::states::{self, Arrival, Explored, Outcome};
+use crate::assessment::{Assessment, Bound};
+use crate::options::AssessOptions;
+use layland_analysis::{TestKind, Verdict, may_become_ready_together};
 use layland_model::{
     Algorithm, Behaviour, CurveArrivals, Duration, ExecutionModel, Service, System, Task, TaskMap,
     Time, counted,
 };
-use layland_policy::{Policy, Registry};
+use layland_policy::Registry;
 use layland_sim::{Horizon, SimOptions, simulate};
-use layland_trace::{Job, JobEnd, JobRecord, Recorder, Trace, Window};
-pub(super) use limited::Decisions;
+use layland_trace::{Job, JobEnd, JobRecord, Recorder};
+use limited::Decisions;
+use states::{Arrival, Explored, Outcome};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+pub use witness::{Origin, Witness};
 
-/// The name of what decides.
-pub(crate) const NAME: &str = "WITNESS";
-pub(crate) const TITLE: &str = "a run in which the policy misses a deadline";
+/// The name of a run that misses, as what decides a verdict.
+pub const WITNESS: &str = "WITNESS";
+/// What that is.
+pub const WITNESS_TITLE: &str = "a run in which the policy misses a deadline";
 /// The name of the proof that there is none.
-pub(crate) const STATES: &str = "STATES";
-pub(crate) const STATES_TITLE: &str = "every state that sporadic tasks can reach, on ticks";
+pub const STATES: &str = "STATES";
+/// What that is.
+pub const STATES_TITLE: &str = "every state that sporadic tasks can reach, on ticks";
 
 /// The name of a schedule that is followed to its recurrence.
-pub(crate) const CYCLE: &str = "CYCLE";
-pub(crate) const CYCLE_TITLE: &str =
+pub const CYCLE: &str = "CYCLE";
+/// What that is.
+pub const CYCLE_TITLE: &str =
     "the schedule of periodic tasks with these offsets, up to its recurrence";
 
 /// So many runs are drawn.
@@ -53,119 +60,9 @@ const DRAWN: u64 = 4;
 /// In slots a job takes so many times as long: each is a decision.
 const SLOTS: u64 = 64;
 
-/// Where a run comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    Densest,
-    /// From this seed.
-    Drawn(u64),
-    /// The search of all states.
-    States,
-    /// First arrivals that were searched for.
-    Phases,
-}
-
-impl Origin {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Origin::Densest => "densest",
-            Origin::Drawn(_) => "drawn",
-            Origin::States => "states",
-            Origin::Phases => "phases",
-        }
-    }
-
-    pub(super) fn seed(self) -> Option<u64> {
-        match self {
-            Origin::Drawn(seed) => Some(seed),
-            Origin::Densest | Origin::States | Origin::Phases => None,
-        }
-    }
-}
-
-/// A run with a job that misses its deadline.
-#[derive(Clone, Debug)]
-pub(super) struct Witness {
-    pub record: JobRecord,
-    pub origin: Origin,
-    /// The set with the releases of the run.
-    pub run: System,
-    /// When the run was over.
-    pub over: Time,
-}
-
-impl Witness {
-    /// In a sentence without a full stop.
-    pub(super) fn describe(&self, system: &System) -> String {
-        let Job { id, arrival, deadline, .. } = self.record.job;
-        let run = match self.origin {
-            Origin::Densest => "in the densest run".to_owned(),
-            Origin::Drawn(seed) => format!("in a run that is drawn from seed {seed}"),
-            Origin::States => "in a run that a search of all states finds".to_owned(),
-            Origin::Phases => {
-                let first = self.run.tasks.values().map(|task| format!("{:#}", task.offset));
-                let mut first: Vec<String> = first.collect();
-                match (first.len(), first.pop()) {
-                    (2..=8, Some(last)) => {
-                        let first = first.join(", ");
-                        format!("in the periodic run with the offsets {first} and {last},")
-                    }
-                    _ => "in a periodic run with offsets that were searched for".to_owned(),
-                }
-            }
-        };
-        let end = match self.record.end {
-            Some((at, JobEnd::Completed)) => format!("completes at {at:#}"),
-            Some((at, JobEnd::Aborted | JobEnd::Left)) => format!("is given up at {at:#}"),
-            None => format!("is pending at {:#}", self.over),
-        };
-        let name = &system.tasks[id.task].name;
-        // People count from 1, as charts do.
-        let number = id.seq.saturating_add(1);
-        format!(
-            "{run} job {number} of `{name}` arrives at {arrival:#}, is due at {deadline:#}, and {end}"
-        )
-    }
-
-    /// From when on a report shows the run, which can be long before it misses.
-    pub(super) fn shown_from(&self) -> Time {
-        let longest = self.run.tasks.values().map(|task| task.period.max(task.deadline)).max();
-        let before = longest.unwrap_or_default().checked_mul(10).unwrap_or(Duration::MAX);
-        Time::ZERO.max(self.record.job.deadline - before)
-    }
-
-    /// The schedule from some time on.
-    pub(super) fn trace(&self, policy: Box<dyn Policy>, from: Time) -> Option<Trace> {
-        let mut window = Window::new(from, self.over);
-        simulate(&self.run, policy, &mut window, &self.options()).ok()?;
-        Some(window.trace)
-    }
-
-    /// The jobs of the run, as far as it went.
-    pub(super) fn jobs(&self, policy: Box<dyn Policy>) -> Option<Vec<Job>> {
-        let mut released = Released::default();
-        simulate(&self.run, policy, &mut released, &self.options()).ok()?;
-        released.0.sort_by_key(|job| (job.arrival, job.id.task, job.id.seq));
-        Some(released.0)
-    }
-
-    fn options(&self) -> SimOptions<'static> {
-        SimOptions { seed: self.origin.seed().unwrap_or(0), ..SimOptions::until(self.over) }
-    }
-}
-
-#[derive(Default)]
-struct Released(Vec<Job>);
-
-impl Recorder for Released {
-    fn released(&mut self, job: &Job) {
-        self.0.push(*job);
-    }
-}
-
 /// What a search found.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+enum Found {
     Misses(Box<Witness>),
     /// No job is late: the longest responses, why that holds, and what shows it.
     Meets(TaskMap<Duration>, String, &'static str),
@@ -174,7 +71,7 @@ pub(super) enum Found {
 }
 
 /// What is searched.
-pub(super) struct Search<'a> {
+struct Search<'a> {
     pub registry: &'a Registry,
     pub spec: &'a str,
     pub system: &'a System,
@@ -187,7 +84,7 @@ pub(super) struct Search<'a> {
 }
 
 impl Search<'_> {
-    pub(super) fn run(&self) -> Found {
+    fn run(&self) -> Found {
         match self.looked() {
             Found::Nothing(told) => Found::Nothing(self.decisions.ended().or(told)),
             found @ (Found::Misses(_) | Found::Meets(..)) => found,
@@ -363,6 +260,46 @@ impl Search<'_> {
     }
 }
 
+/// Searches for a run that misses where no test decides, or for the proof that there is none, and writes down what that
+/// says of the policy.
+pub(crate) fn decide(
+    registry: &Registry,
+    options: &AssessOptions,
+    system: &System,
+    found: &mut Assessment,
+) {
+    // Who names tests asks nobody else. What is searched are runs of a set that is not what was seen.
+    let is_open = found.verdict == Verdict::Unknown
+        && found.refused.is_none()
+        && system.unexplained().is_empty()
+        && options.tests.is_empty();
+    let effort = options.effort.jobs(system);
+    if !is_open || effort == 0 {
+        return;
+    }
+    let decisions = Decisions::of(effort);
+    let tick = options.tick;
+    let search = Search { registry, spec: &found.spec, system, effort, decisions, tick };
+    match search.run() {
+        Found::Misses(witness) => {
+            (found.verdict, found.decided_by) = (Verdict::No, Some(WITNESS));
+            found.reasons = vec![witness.describe(system)];
+            found.witness = Some(witness);
+        }
+        Found::Meets(responses, why, by) => {
+            (found.verdict, found.decided_by) = (Verdict::Yes, Some(by));
+            found.reasons = vec![why];
+            // By how much WCETs could grow was asked of the tests, which are silent.
+            found.margin = None;
+            for (bound, &within) in found.bounds.values_mut().zip(responses.values()) {
+                let (kind, per_level) = (TestKind::Exact, Vec::new());
+                *bound = Bound::Response { within, by, kind, per_level };
+            }
+        }
+        Found::Nothing(told) => found.reasons.extend(told),
+    }
+}
+
 /// Whether jobs may come at any distance from those of other tasks, as far as the set says.
 fn releases_are_free(system: &System) -> bool {
     let is_free = |task: &Task| {
@@ -427,7 +364,7 @@ fn with_arrivals(system: &System, arrivals: &[Arrival], origin: Duration) -> (Sy
 /// Until when at most so many jobs arrive, beside the first of each task.
 fn until(system: &System, jobs: u64) -> Time {
     let most = i128::from(jobs) + system.tasks.len() as i128;
-    let is_short = |end: i64| arrivals(system, Time::from_ns(end)) <= most;
+    let is_short = |end: i64| system.arrivals(Time::from_ns(end)) <= most;
     let mut end = 1i64;
     while is_short(end * 2) && end < i64::MAX / 8 {
         end *= 2;

@@ -4,12 +4,12 @@
 //! need jobs between ticks, such as one that comes a nanosecond after a job has begun that nobody preempts. It is
 //! unknown, until a run on ticks is found that misses.
 
+use crate::assessment::{Assessment, Bound, Said};
 use layland_analysis::{Subject, TestKind, Verdict, catalogue};
-use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::{Duration, System};
 
 /// Takes back what does not hold of jobs that arrive at ticks.
-pub(super) fn only(found: &mut Assessment, system: &System, tick: Duration) {
+pub(crate) fn only(found: &mut Assessment, system: &System, tick: Duration) {
     for bound in found.bounds.values_mut() {
         if let Bound::Response { kind, .. } = bound {
             *kind = TestKind::Sufficient;
@@ -39,7 +39,7 @@ pub(super) fn only(found: &mut Assessment, system: &System, tick: Duration) {
 }
 
 /// Takes back refutations of every scheduler, every partition or all priorities that do not hold either.
-pub(super) fn only_of_all(whatever: &mut Vec<Said>, system: &System, tick: Duration) {
+pub fn only_of_all(whatever: &mut Vec<Said>, system: &System, tick: Duration) {
     let is_no =
         |said: &Said| (*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::No);
     whatever.retain(|said| !is_no(said) || has_dense_run(system, tick));

@@ -8,7 +8,6 @@
 //! Chance is drawn from a fixed seed: the same set gives the same run.
 
 use super::{FirstLate, Origin, Search, Witness, densest};
-use crate::ui::jobs::arrivals;
 use layland_gen::{Aspect, Random};
 use layland_model::{Duration, Index, Rate, Service, System, TaskId, Time};
 use layland_trace::{Both, Job, JobEnd, Recorder};
@@ -26,7 +25,7 @@ pub(super) fn search(search: &Search<'_>) -> Option<Witness> {
     let origin = search.origin();
     // Until after the victim is due: what it delays may be late as well.
     let end = Time::ZERO.saturating_add(origin).saturating_add(longest.checked_mul(4)?);
-    let per_run = u64::try_from(arrivals(&run, end)).ok()?.max(1);
+    let per_run = u64::try_from(run.arrivals(end)).ok()?.max(1);
     let mut victims: Vec<TaskId> = run.tasks.ids().collect();
     victims.sort_by_key(|&task| {
         let task = &run.tasks[task];

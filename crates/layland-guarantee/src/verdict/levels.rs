@@ -1,0 +1,53 @@
+//! Tasks of one priority: which algorithm a policy is then.
+
+use layland_model::{Algorithm, Form, InLevel, JobOrder, Order, ScheduleRule, System};
+use layland_policy::Registry;
+
+/// The algorithm of a policy with this rule: where some tasks share a priority and ranks do not decide, that of levels.
+/// What has steps locks nothing then.
+pub fn in_its_levels(rule: &ScheduleRule, algorithm: Algorithm) -> Algorithm {
+    match (in_level_of(rule), algorithm) {
+        (Some(in_level), Algorithm::Ordered(form, _) | Algorithm::Levels(form, _)) => {
+            Algorithm::Levels(form, in_level)
+        }
+        (Some(in_level), Algorithm::Locking(..)) => Algorithm::Levels(Form::Partitioned, in_level),
+        // No two tasks share one.
+        (None, Algorithm::Levels(form, _)) => Algorithm::Ordered(form, Order::Given),
+        (_, algorithm) => algorithm,
+    }
+}
+
+/// What decides between jobs of tasks of one priority under a policy, if some share one and ranks do not.
+pub fn in_level(registry: &Registry, spec: &str, system: &System) -> Option<InLevel> {
+    let (info, options) = registry.parse(spec).ok()?;
+    in_level_of(&info.build(system, &options.for_its_rule()).ok()?.rule())
+}
+
+/// What decides between jobs of one number, if ranks do not.
+fn in_level_of(rule: &ScheduleRule) -> Option<InLevel> {
+    let order = match rule {
+        ScheduleRule::HighestFirst { order, .. }
+        | ScheduleRule::Deferred { order, .. }
+        | ScheduleRule::Served { order, .. }
+        | ScheduleRule::Weak { order }
+        | ScheduleRule::Strong { order } => order,
+        ScheduleRule::Locking(rule) => &rule.order,
+        ScheduleRule::None
+        | ScheduleRule::LeastLaxity { .. }
+        | ScheduleRule::Optimal { .. }
+        | ScheduleRule::Pfair { .. }
+        | ScheduleRule::Shares { .. }
+        | ScheduleRule::Allotted { .. }
+        | ScheduleRule::Split { .. }
+        | ScheduleRule::MixedCriticality { .. } => return None,
+    };
+    match order {
+        JobOrder::Levels { in_level, .. } => Some(*in_level),
+        JobOrder::Deadline
+        | JobOrder::DeadlineThenRunning
+        | JobOrder::Points(_)
+        | JobOrder::ZeroLaxity
+        | JobOrder::Fixed(_)
+        | JobOrder::TopFirst { .. } => None,
+    }
+}

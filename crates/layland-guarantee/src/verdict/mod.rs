@@ -1,0 +1,89 @@
+//! What the tests say of one policy on one system: a *plan* says what is analysed, the tests are *asked*, the
+//! assessment *listens*, and each task gets its smallest *bound*.
+
+mod admission;
+mod ask;
+mod bounds;
+mod levels;
+mod listen;
+mod plan;
+
+pub use levels::{in_its_levels, in_level};
+pub(crate) use listen::{SKIPS_IN_TIME, may_skip_in_time};
+pub(crate) use plan::Asked;
+
+use crate::assessment::{Assessment, Bound};
+use crate::kept::Kept;
+use crate::optimal;
+use crate::options::{AssessOptions, BoundsBy};
+use crate::proven::Proven;
+use ask::ask;
+use bounds::bounds;
+use layland_analysis::Verdict;
+use layland_model::{ScheduleRule, System, TaskMap};
+use plan::Plan;
+use std::borrow::Cow;
+
+/// [`assess`] of the system as it is, without a margin; where something is kept, with what was decided for other WCETs.
+pub(crate) fn verdict<'a>(
+    asked: &Asked<'_, 'a>,
+    system: Cow<'a, System>,
+    options: &AssessOptions,
+    kept: Option<&Kept<'_>>,
+) -> Assessment {
+    let system = &system;
+    let mut found = Assessment {
+        spec: asked.spec.to_owned(),
+        verdict: Verdict::Unknown,
+        decided_by: None,
+        reasons: Vec::new(),
+        refused: None,
+        said: Vec::new(),
+        bounds: TaskMap::default(),
+        inflation: None,
+        margin: None,
+        proven: None,
+        without_affinities: None,
+        witness: None,
+    };
+    let Some(plan) = Plan::of(asked, system, kept, &mut found) else { return found };
+    if options.wanted.more.has_proof() {
+        found.proven = Some(Proven::open(&plan.views[0]));
+    }
+    ask(&plan, asked, system, options, kept, &mut found);
+    let wants_bounds = options.wanted.bounds != BoundsBy::Nobody;
+    if wants_bounds && !plan.is_turned_away {
+        found.bounds =
+            bounds(plan.algorithm, &plan.views, (system, plan.counts_reloads), &found, options);
+    }
+    if found.verdict == Verdict::Unknown {
+        found.reasons.extend(plan.nothing_more.map(str::to_owned));
+    }
+    if found.verdict == Verdict::Unknown {
+        let bounded = wants_bounds && found.bounds.values().all(|bound| *bound != Bound::Unknown);
+        if bounded && found.reasons.is_empty() {
+            found
+                .reasons
+                .push("no test says that deadlines are met; tardiness is bounded".to_owned());
+        }
+    }
+    let is_optimal = matches!(plan.rule, ScheduleRule::Optimal { .. });
+    if is_optimal && !system.platform.overheads.without_reloads().is_zero() {
+        match optimal::inflated(system, &asked.options) {
+            Ok((tasks, sentence)) => {
+                found.inflation = Some(tasks);
+                found.reasons.push(sentence);
+            }
+            Err(reason) => found.reasons.push(reason),
+        }
+    }
+    if plan.is_uncovered && found.verdict == Verdict::Unknown {
+        let why =
+            "no sound analysis accepts the tasks with the parameters that the policy runs with";
+        found.reasons.push(why.to_owned());
+    }
+    if found.reasons.is_empty() {
+        found.reasons.push("no test applies".to_owned());
+    }
+    found
+}

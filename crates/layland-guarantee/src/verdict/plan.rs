@@ -1,0 +1,323 @@
+//! What is analysed of a policy on a system: what the policy makes of the system, in as many views as there are
+//! analyses for, and what of the answers is about its runs.
+
+use super::admission::{admission, asks_for_admission};
+use super::levels::in_its_levels;
+use crate::about::{About, Places};
+use crate::assessment::{Assessment, Bound};
+use crate::kept::Kept;
+use crate::memo::{Known, Memo};
+use crate::placed::placed_anew;
+use crate::seen::Seen;
+use crate::views::{self, Answers, View, algorithms};
+use layland_analysis::overheads::{Inflated, inflate_placed};
+use layland_analysis::{Finding, Subject, Verdict, catalogue};
+use layland_model::{Algorithm, Form, JobOrder, Piece, ScheduleRule, SplitOrder, System, TaskMap};
+use layland_policy::{PolicyInfo, PolicyOptions};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The policy that is asked about.
+pub(crate) struct Asked<'s, 'a> {
+    pub(crate) spec: &'s str,
+    pub(crate) info: &'s PolicyInfo,
+    pub(crate) options: PolicyOptions,
+    pub(crate) memo: &'s Memo<'a>,
+}
+
+/// What is analysed.
+pub(super) struct Plan<'a> {
+    pub(super) rule: ScheduleRule,
+    pub(super) algorithm: Algorithm,
+    /// The first one is what the policy makes of the system.
+    pub(super) views: Vec<Seen<'a>>,
+    /// The system as it is.
+    pub(super) known: Arc<Known<'a>>,
+    pub(super) is_turned_away: bool,
+    /// Why there is nothing to analyse but what is said of the algorithm itself.
+    pub(super) nothing_more: Option<&'static str>,
+    /// The policy runs with parameters that no sound analysis accepts.
+    pub(super) is_uncovered: bool,
+    /// Some jobs need not meet their deadlines.
+    pub(super) is_covered_alone: bool,
+    pub(super) counts_reloads: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// None if the policy refuses the system, or nothing can be said of it; the assessment says why.
+    pub(super) fn of(
+        asked: &Asked<'_, 'a>,
+        system: &Cow<'a, System>,
+        kept: Option<&Kept<'_>>,
+        found: &mut Assessment,
+    ) -> Option<Plan<'a>> {
+        let rule = match kept {
+            Some(kept) => kept.rule_for(asked.info, system),
+            None => {
+                let built = asked.info.build(system, &asked.options.for_its_rule());
+                built.map(|policy| policy.rule())
+            }
+        };
+        let rule = match rule {
+            Ok(rule) => rule,
+            Err(refusal) => {
+                found.verdict = Verdict::No;
+                found.reasons.push(format!("the policy refuses the set: {refusal}"));
+                found.refused = Some(refusal);
+                return None;
+            }
+        };
+        // Whatever a test would say is of jobs that are not those of the trace.
+        if !system.unexplained().is_empty() {
+            found.bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
+            found
+                .reasons
+                .extend(system.unexplained().iter().map(|what| format!("{UNEXPLAINED}: {what}")));
+            return None;
+        }
+        let placed = placed_anew(system, &rule).map_or_else(|| system.clone(), Cow::Owned);
+        let inflated = inflated(&rule, &placed, system, found);
+        let algorithm = algorithm_of(&rule, asked);
+        let is_another_theory =
+            is_of_threads(algorithm) && views::is_another_theory(system, &asked.options);
+        let theory = match is_another_theory || is_in_slots(algorithm) {
+            true => Vec::new(),
+            false => algorithms(algorithm, &placed),
+        };
+        // Who comes first, and when jobs count as due, was decided by the WCETs without what is added.
+        let has_other_classes =
+            matches!(algorithm, Algorithm::TopFirst(_) | Algorithm::FairLateness)
+                && inflated.is_some();
+        let is_other =
+            kept.is_some_and(|kept| !kept.is_of_the_algorithm(asked.info, &asked.options, system));
+        let theory = if has_other_classes || is_other { Vec::new() } else { theory };
+        let analysed = match inflated {
+            Some(Inflated { system, tasks }) => {
+                found.inflation = Some(tasks);
+                Cow::Owned(system)
+            }
+            None => placed,
+        };
+        let top_first = views::of_top_class(&analysed, &rule);
+        let pieces = views::of_pieces(&analysed, &rule);
+        let servers = views::of_servers(&analysed, algorithm, &rule);
+        let mut views = vec![match views::with_regions(&analysed, &rule) {
+            Some(regions) => View { algorithms: theory, ..regions },
+            None => View::plain(theory, analysed),
+        }];
+        views.extend(top_first);
+        views.extend(pieces);
+        views.extend(servers);
+        // Why there is nothing to analyse but what is said of the algorithm itself.
+        let has_servers = views.iter().any(|view| view.answers == Answers::None);
+        let mut nothing_more = has_servers.then_some(
+            "when the jobs of servers end, nobody promises; bounds are of the tasks beside them",
+        );
+        let is_admitted = |finding: &Finding| finding.verdict != Verdict::No;
+        let is_turned_away = asks_for_admission(algorithm, &asked.options)
+            && !admission(algorithm, system, &asked.options).as_ref().is_ok_and(is_admitted);
+        if is_turned_away {
+            nothing_more = Some("admission control turns threads away");
+        } else if is_of_threads(algorithm) {
+            match views::of_threads(algorithm, system, &asked.options) {
+                Ok(more) => views.extend(more),
+                Err(why) => nothing_more = Some(why),
+            }
+        } else if is_in_slots(algorithm) {
+            match views::in_slots(algorithm, system, &asked.options) {
+                Ok(view) => views.push(view),
+                Err(why) => nothing_more = Some(why),
+            }
+        }
+        let mut views: Vec<Seen<'_>> =
+            views.into_iter().map(|view| Seen::of(view, asked.memo)).collect();
+        views[0].has_ties_by_rank = has_ties_by_rank(&rule);
+        let views = views;
+        let known = asked.memo.of(system.clone());
+        let is_uncovered = is_uncovered(&rule, system);
+        // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
+        let is_covered_alone = system.levels.is_mixed()
+            && catalogue::TESTS.iter().any(|test| match test.subject {
+                Subject::Covered(covered) => covered.contains(&algorithm),
+                Subject::Algorithms(_)
+                | Subject::Unsound(..)
+                | Subject::SomeScheduler
+                | Subject::SomePartition
+                | Subject::SomePartitionUnder(_)
+                | Subject::SomePriorities
+                | Subject::Admission(_) => false,
+            });
+        // The tests for caches count preemptions by jobs that come first: budgets that end, and jobs that move, are
+        // more.
+        let counts_reloads = system.has_reloads()
+            && matches!(
+                (&rule, algorithm),
+                (ScheduleRule::HighestFirst { .. }, Algorithm::Ordered(..))
+            );
+        Some(Plan {
+            rule,
+            algorithm,
+            views,
+            known,
+            is_turned_away,
+            nothing_more,
+            is_uncovered,
+            is_covered_alone,
+            counts_reloads,
+        })
+    }
+}
+
+/// What the policy makes of the system, with overheads in the WCETs; none where there are none, or nobody counts them.
+fn inflated(
+    rule: &ScheduleRule,
+    placed: &System,
+    system: &System,
+    found: &mut Assessment,
+) -> Option<Inflated> {
+    match (rule, system.platform.overheads.without_reloads().is_zero()) {
+        // Its jobs preempt when they run out of laxity, too, which it finds by their WCETs without what is added.
+        (ScheduleRule::HighestFirst { order: JobOrder::ZeroLaxity, .. }, false) => {
+            found.reasons.push("no analysis of EDZL counts overheads".to_owned());
+            None
+        }
+        (ScheduleRule::HighestFirst { .. }, false) if system.has_followers() => {
+            found
+                .reasons
+                .push("no analysis of tasks that follow others counts overheads".to_owned());
+            None
+        }
+        (ScheduleRule::HighestFirst { .. }, false) => match inflate_placed(placed, system) {
+            Ok(inflated) => Some(inflated),
+            Err(refusal) => {
+                found.reasons.push(format!("overheads: {refusal}"));
+                None
+            }
+        },
+        (ScheduleRule::HighestFirst { .. }, true)
+        | (
+            ScheduleRule::LeastLaxity { .. }
+            | ScheduleRule::Deferred { .. }
+            | ScheduleRule::Served { .. }
+            | ScheduleRule::Locking(_)
+            | ScheduleRule::Weak { .. }
+            | ScheduleRule::Strong { .. }
+            | ScheduleRule::Optimal { .. }
+            | ScheduleRule::Pfair { .. }
+            | ScheduleRule::Shares { .. }
+            | ScheduleRule::Allotted { .. }
+            | ScheduleRule::Split { .. }
+            | ScheduleRule::MixedCriticality { .. }
+            | ScheduleRule::None,
+            _,
+        ) => None,
+    }
+}
+
+/// The algorithm by which the policy schedules such a system.
+fn algorithm_of(rule: &ScheduleRule, asked: &Asked<'_, '_>) -> Algorithm {
+    match (rule, in_its_levels(rule, asked.info.algorithm(&asked.options))) {
+        // The tasks ask for regions.
+        (ScheduleRule::Deferred { .. }, Algorithm::Ordered(form, order)) => {
+            Algorithm::Deferred(form, order)
+        }
+        // The tasks have steps; or there is nothing to lock.
+        (ScheduleRule::Locking(rule), Algorithm::Ordered(Form::Partitioned, order)) => {
+            Algorithm::Locking(order, rule.protocol)
+        }
+        (ScheduleRule::HighestFirst { .. }, Algorithm::Locking(order, _)) => {
+            Algorithm::Ordered(Form::Partitioned, order)
+        }
+        (_, algorithm) => algorithm,
+    }
+}
+
+/// Whether a policy runs with parameters (an order, instants, lists) that no sound analysis accepts.
+fn is_uncovered(rule: &ScheduleRule, system: &System) -> bool {
+    match rule {
+        ScheduleRule::MixedCriticality { guaranteed, .. } => {
+            *guaranteed != system.platform.all_cpus()
+        }
+        ScheduleRule::HighestFirst { .. }
+        | ScheduleRule::Deferred { .. }
+        | ScheduleRule::Served { .. }
+        | ScheduleRule::Locking(_)
+        | ScheduleRule::LeastLaxity { .. }
+        | ScheduleRule::Weak { .. }
+        | ScheduleRule::Strong { .. }
+        | ScheduleRule::Optimal { .. }
+        | ScheduleRule::Pfair { .. }
+        | ScheduleRule::Shares { .. }
+        | ScheduleRule::Allotted { .. }
+        | ScheduleRule::Split { .. }
+        | ScheduleRule::None => false,
+    }
+}
+
+/// Whether the jobs that a rule has as equals, being due at once, go by rank. Threads with servers, tasks that come
+/// first and pieces have rules of their own, and so has EDF where the running job goes on.
+fn has_ties_by_rank(rule: &ScheduleRule) -> bool {
+    match rule {
+        ScheduleRule::HighestFirst { order, .. } | ScheduleRule::Deferred { order, .. } => {
+            *order == JobOrder::Deadline
+        }
+        ScheduleRule::Served { .. }
+        | ScheduleRule::Locking(_)
+        | ScheduleRule::LeastLaxity { .. }
+        | ScheduleRule::Weak { .. }
+        | ScheduleRule::Strong { .. }
+        | ScheduleRule::Optimal { .. }
+        | ScheduleRule::Pfair { .. }
+        | ScheduleRule::Shares { .. }
+        | ScheduleRule::Allotted { .. }
+        | ScheduleRule::Split { .. }
+        | ScheduleRule::MixedCriticality { .. }
+        | ScheduleRule::None => false,
+    }
+}
+
+const UNEXPLAINED: &str = "the trace shows what the set does not explain";
+
+pub(super) fn is_of_threads(algorithm: Algorithm) -> bool {
+    match algorithm {
+        Algorithm::SchedDeadline
+        | Algorithm::SemiPartitionedDeadline
+        | Algorithm::AdaptivePartitioning => true,
+        Algorithm::Ordered(..)
+        | Algorithm::Deferred(..)
+        | Algorithm::Levels(..)
+        | Algorithm::Served(..)
+        | Algorithm::Locking(..)
+        | Algorithm::Edzl
+        | Algorithm::FairLateness
+        | Algorithm::TopFirst(_)
+        | Algorithm::Federated
+        | Algorithm::Run
+        | Algorithm::Qps
+        | Algorithm::Pd2
+        | Algorithm::ErPd2
+        | Algorithm::DpWrap
+        | Algorithm::LreTl
+        | Algorithm::UEdf
+        | Algorithm::Split(..)
+        | Algorithm::MixedCriticality(_)
+        | Algorithm::Other => false,
+    }
+}
+
+/// The tests that are about the default order, of a policy that splits tasks as they assume, in any order.
+pub(super) fn of_split(algorithm: Algorithm) -> Places {
+    let Algorithm::Split(splitting, _) = algorithm else { return Places::default() };
+    About::of(&[Algorithm::Split(splitting, SplitOrder::default())]).tests
+}
+
+/// The pieces of tasks, if the rule has some.
+pub(super) fn pieces_of(rule: &ScheduleRule) -> Option<&TaskMap<Vec<Piece>>> {
+    let ScheduleRule::Split { pieces } = rule else { return None };
+    Some(pieces)
+}
+
+/// Whether jobs run in whole slots.
+fn is_in_slots(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::Pd2 | Algorithm::ErPd2)
+}
