@@ -8,9 +8,7 @@
 //! Whoever runs a set and whoever says beforehand what that run guarantees ask [`Reserves`], so that a promise is
 //! about what is run. Jobs execute as they did: the margin is for what the machine takes.
 
-use layland_model::{
-    Behaviour, Duration, ExecutionModel, Rate, ScheduleRule, Service, System, Task,
-};
+use layland_model::{Behaviour, Duration, ExecutionModel, Rate, Service, System, Task};
 use layland_policy::{Policy, Schedules};
 use std::borrow::Cow;
 
@@ -67,28 +65,12 @@ pub enum Reserves {
 impl Reserves {
     /// What a policy counts.
     pub fn of(policy: &dyn Policy) -> Reserves {
-        match (policy.needs().schedules, policy.rule()) {
-            (Schedules::Threads, _) => Reserves::Budgets,
-            (
-                Schedules::ReadyJobs | Schedules::ArrivingJobs,
-                ScheduleRule::Optimal { .. }
-                | ScheduleRule::Pfair { .. }
-                | ScheduleRule::Shares { .. }
-                | ScheduleRule::Allotted { .. }
-                | ScheduleRule::Split { .. }
-                | ScheduleRule::MixedCriticality { .. },
-            ) => Reserves::Wcets,
-            (
-                Schedules::ReadyJobs | Schedules::ArrivingJobs,
-                ScheduleRule::HighestFirst { .. }
-                | ScheduleRule::Deferred { .. }
-                | ScheduleRule::Served { .. }
-                | ScheduleRule::Locking(_)
-                | ScheduleRule::LeastLaxity { .. }
-                | ScheduleRule::Weak { .. }
-                | ScheduleRule::Strong { .. }
-                | ScheduleRule::None,
-            ) => Reserves::AsSaid,
+        match policy.needs().schedules {
+            Schedules::Threads => Reserves::Budgets,
+            Schedules::ReadyJobs | Schedules::ArrivingJobs => {
+                let plans = policy.rule().plans_with_wcets();
+                if plans { Reserves::Wcets } else { Reserves::AsSaid }
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 //! What a policy makes of a system before it starts: which CPUs serve which tasks.
 
-use layland_model::rule::Locking;
 use layland_model::{CpuSet, Group, ScheduleRule, System, TaskId};
 use std::borrow::Cow;
 
@@ -13,22 +12,11 @@ pub fn placed(system: &System, rule: &ScheduleRule) -> System {
 
 /// [`placed`], if that is another system.
 pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System> {
-    let groups = match rule {
-        ScheduleRule::HighestFirst { groups, .. }
-        | ScheduleRule::Deferred { groups, .. }
-        | ScheduleRule::Served { groups, .. }
-        | ScheduleRule::Locking(Locking { groups, .. })
-        | ScheduleRule::LeastLaxity { groups, .. }
-        | ScheduleRule::MixedCriticality { groups, .. } => Cow::Borrowed(groups),
-        ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => Cow::Owned(disjoint(system)?),
-        ScheduleRule::Optimal { .. }
-        | ScheduleRule::Pfair { .. }
-        | ScheduleRule::Shares { .. }
-        | ScheduleRule::Allotted { .. }
-        | ScheduleRule::Split { .. }
-        | ScheduleRule::None => {
-            return None;
-        }
+    let groups = match rule.groups() {
+        Some(_) if rule.is_optimal() => return None,
+        Some(groups) => Cow::Borrowed(groups),
+        None if rule.has_affinities() => Cow::Owned(disjoint(system)?),
+        None => return None,
     };
     let clusters = &system.platform.clusters;
     let is_there = |(cluster, group): (usize, &Group)| {

@@ -46,33 +46,10 @@ impl Proven {
         let as_given = || Analysed { system: system.clone(), tells: "" };
         let analysed = seen.map_or_else(as_given, Analysed::of);
         // A response time per level is one under the priorities that the analysis finds.
-        let has_other_order = match algorithm {
-            Algorithm::MixedCriticality(Protection::Adaptive(order)) => {
-                order != AdaptiveOrder::AmcRt
-            }
-            Algorithm::Ordered(..)
-            | Algorithm::Deferred(..)
-            | Algorithm::Levels(..)
-            | Algorithm::Served(..)
-            | Algorithm::Locking(..)
-            | Algorithm::Edzl
-            | Algorithm::FairLateness
-            | Algorithm::TopFirst(_)
-            | Algorithm::Federated
-            | Algorithm::SchedDeadline
-            | Algorithm::SemiPartitionedDeadline
-            | Algorithm::AdaptivePartitioning
-            | Algorithm::Run
-            | Algorithm::Qps
-            | Algorithm::Pd2
-            | Algorithm::ErPd2
-            | Algorithm::DpWrap
-            | Algorithm::LreTl
-            | Algorithm::UEdf
-            | Algorithm::Split(..)
-            | Algorithm::MixedCriticality(_)
-            | Algorithm::Other => false,
-        };
+        let has_other_order = matches!(
+            algorithm,
+            Algorithm::MixedCriticality(Protection::Adaptive(order)) if order != AdaptiveOrder::AmcRt
+        );
         let has_classes = matches!(algorithm, Algorithm::TopFirst(_));
         let may_be_split = matches!(algorithm, Algorithm::Split(..));
         let proof = if finding.verdict == Verdict::Yes && may_be_split {

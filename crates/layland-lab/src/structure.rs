@@ -39,39 +39,19 @@ pub(crate) fn structure(
     system: &System,
 ) -> Result<Option<Structure>, String> {
     let (info, options) = registry.parse(spec).map_err(|error| error.to_string())?;
-    let levels = match info.algorithm(&options) {
-        Algorithm::Run => {
-            let (_, tree) = run::tree(system, &options).map_err(|error| error.to_string())?;
-            let trees = tree.subsystems.iter().map(|subsystem| subsystem.reductions + 1);
-            trees.chain(std::iter::repeat_n(1, tree.unused_processors)).collect()
-        }
-        Algorithm::Qps => {
-            let (_, sets) = qps::sets(system, &options).map_err(|error| error.to_string())?;
-            let levels = |cpus: &Vec<usize>| {
-                1 + cpus.iter().map(|&cpu| sets.level(cpu)).max().unwrap_or_default()
-            };
-            sets.clusters().iter().map(levels).collect()
-        }
-        Algorithm::Ordered(..)
-        | Algorithm::Deferred(..)
-        | Algorithm::Levels(..)
-        | Algorithm::Served(..)
-        | Algorithm::Locking(..)
-        | Algorithm::Edzl
-        | Algorithm::FairLateness
-        | Algorithm::TopFirst(_)
-        | Algorithm::Federated
-        | Algorithm::SchedDeadline
-        | Algorithm::SemiPartitionedDeadline
-        | Algorithm::AdaptivePartitioning
-        | Algorithm::Pd2
-        | Algorithm::ErPd2
-        | Algorithm::DpWrap
-        | Algorithm::LreTl
-        | Algorithm::UEdf
-        | Algorithm::Split(..)
-        | Algorithm::MixedCriticality(_)
-        | Algorithm::Other => return Ok(None),
+    let algorithm = info.algorithm(&options);
+    let levels = if algorithm == Algorithm::Run {
+        let (_, tree) = run::tree(system, &options).map_err(|error| error.to_string())?;
+        let trees = tree.subsystems.iter().map(|subsystem| subsystem.reductions + 1);
+        trees.chain(std::iter::repeat_n(1, tree.unused_processors)).collect()
+    } else if algorithm == Algorithm::Qps {
+        let (_, sets) = qps::sets(system, &options).map_err(|error| error.to_string())?;
+        let levels = |cpus: &Vec<usize>| {
+            1 + cpus.iter().map(|&cpu| sets.level(cpu)).max().unwrap_or_default()
+        };
+        sets.clusters().iter().map(levels).collect()
+    } else {
+        return Ok(None);
     };
     Ok(Some(Structure { levels }))
 }

@@ -94,15 +94,8 @@ fn two_cpus() -> System {
 /// PD2 are as long as all times allow: each begins late by a latency of the machine, which is a tenth of a short one.
 fn slack(spec: &str, system: &System) -> Option<Margin> {
     let rule = Registry::standard().build(spec, system).unwrap().rule();
-    match rule {
-        ScheduleRule::Pfair { .. } => Some(Margin::Fraction(Rate::new(1, 4))),
-        ScheduleRule::Optimal { .. }
-        | ScheduleRule::Shares { .. }
-        | ScheduleRule::Allotted { .. }
-        | ScheduleRule::Split { .. }
-        | ScheduleRule::MixedCriticality { .. } => Some(Margin::Fraction(Rate::new(1, 10))),
-        _ => None,
-    }
+    let part = if matches!(rule, ScheduleRule::Pfair { .. }) { 4 } else { 10 };
+    rule.plans_with_wcets().then(|| Margin::Fraction(Rate::new(1, part)))
 }
 
 /// Twice what the CPU can do: each late job is given up at its deadline, or its successors are skipped, and the

@@ -167,6 +167,76 @@ pub enum Algorithm {
     Other,
 }
 
+/// What treats several algorithms alike asks for.
+enum Nature {
+    /// An order alone decides who runs.
+    Ordered(Form, Order),
+    /// Threads with budgets are scheduled, as the kernel does, and not jobs.
+    Threads,
+    /// Jobs run in whole slots.
+    Slots,
+    /// Budgets are whole on a grid of the periods and offsets that the set has.
+    Grid,
+    /// Another one.
+    OfItsOwn,
+}
+
+impl Algorithm {
+    /// A new algorithm is classified here, and nowhere else.
+    const fn nature(self) -> Nature {
+        match self {
+            Algorithm::Ordered(form, order) => Nature::Ordered(form, order),
+            Algorithm::Levels(form, _) => Nature::Ordered(form, Order::Given),
+            Algorithm::SchedDeadline
+            | Algorithm::SemiPartitionedDeadline
+            | Algorithm::AdaptivePartitioning => Nature::Threads,
+            Algorithm::Pd2 | Algorithm::ErPd2 => Nature::Slots,
+            Algorithm::Run
+            | Algorithm::Qps
+            | Algorithm::DpWrap
+            | Algorithm::LreTl
+            | Algorithm::UEdf => Nature::Grid,
+            Algorithm::Deferred(..)
+            | Algorithm::Served(..)
+            | Algorithm::Locking(..)
+            | Algorithm::Edzl
+            | Algorithm::FairLateness
+            | Algorithm::TopFirst(_)
+            | Algorithm::Federated
+            | Algorithm::Split(..)
+            | Algorithm::MixedCriticality(_)
+            | Algorithm::Other => Nature::OfItsOwn,
+        }
+    }
+
+    /// Whether threads with budgets are scheduled, as the kernel does, and not jobs.
+    pub const fn schedules_threads(self) -> bool {
+        matches!(self.nature(), Nature::Threads)
+    }
+
+    /// Whether jobs run in whole slots.
+    pub const fn in_slots(self) -> bool {
+        matches!(self.nature(), Nature::Slots)
+    }
+
+    /// Whether budgets are whole on a grid of the periods and offsets that the set has.
+    pub const fn is_on_a_grid(self) -> bool {
+        matches!(self.nature(), Nature::Grid)
+    }
+
+    /// The CPUs for which jobs compete, and the order of jobs, where these alone decide who runs.
+    pub const fn ordered(self) -> Option<(Form, Order)> {
+        if let Nature::Ordered(form, order) = self.nature() { Some((form, order)) } else { None }
+    }
+}
+
+impl Form {
+    /// Whether tasks have affinities.
+    pub const fn has_affinities(self) -> bool {
+        matches!(self, Form::Weak | Form::Strong | Form::Hierarchical)
+    }
+}
+
 /// Which tasks come first, and in which order the others do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TopClass {

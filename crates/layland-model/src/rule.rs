@@ -172,6 +172,72 @@ pub enum ScheduleRule {
     },
 }
 
+/// What a rule is, for whoever treats several alike: a new one is classified here, and nowhere else.
+impl ScheduleRule {
+    /// The groups of CPUs with the tasks that they serve; none where the rule has none.
+    pub fn groups(&self) -> Option<&[Group]> {
+        match self {
+            ScheduleRule::HighestFirst { groups, .. }
+            | ScheduleRule::Deferred { groups, .. }
+            | ScheduleRule::Served { groups, .. }
+            | ScheduleRule::Locking(Locking { groups, .. })
+            | ScheduleRule::LeastLaxity { groups, .. }
+            | ScheduleRule::Optimal { groups }
+            | ScheduleRule::Pfair { groups, .. }
+            | ScheduleRule::Shares { groups, .. }
+            | ScheduleRule::Allotted { groups, .. }
+            | ScheduleRule::MixedCriticality { groups, .. } => Some(groups),
+            ScheduleRule::None
+            | ScheduleRule::Split { .. }
+            | ScheduleRule::Weak { .. }
+            | ScheduleRule::Strong { .. } => None,
+        }
+    }
+
+    /// The order of ready jobs, where one decides.
+    pub fn order(&self) -> Option<&JobOrder> {
+        match self {
+            ScheduleRule::HighestFirst { order, .. }
+            | ScheduleRule::Deferred { order, .. }
+            | ScheduleRule::Served { order, .. }
+            | ScheduleRule::Locking(Locking { order, .. })
+            | ScheduleRule::Weak { order }
+            | ScheduleRule::Strong { order } => Some(order),
+            ScheduleRule::None
+            | ScheduleRule::LeastLaxity { .. }
+            | ScheduleRule::Optimal { .. }
+            | ScheduleRule::Pfair { .. }
+            | ScheduleRule::Shares { .. }
+            | ScheduleRule::Allotted { .. }
+            | ScheduleRule::Split { .. }
+            | ScheduleRule::MixedCriticality { .. } => None,
+        }
+    }
+
+    /// Whether no job is late if its groups have room for it: what an order of jobs does not give.
+    pub const fn is_optimal(&self) -> bool {
+        matches!(
+            self,
+            ScheduleRule::Optimal { .. }
+                | ScheduleRule::Pfair { .. }
+                | ScheduleRule::Shares { .. }
+                | ScheduleRule::Allotted { .. }
+        )
+    }
+
+    /// Whether the policy plans with WCETs before the start, or watches them: what it promises is lost where jobs need
+    /// more, or the machine is not ideal.
+    pub const fn plans_with_wcets(&self) -> bool {
+        self.is_optimal()
+            || matches!(self, ScheduleRule::Split { .. } | ScheduleRule::MixedCriticality { .. })
+    }
+
+    /// Whether affinities say which CPUs a job may use.
+    pub const fn has_affinities(&self) -> bool {
+        matches!(self, ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. })
+    }
+}
+
 /// Which job runs on each CPU, and who gets a lock, under a protocol.
 ///
 /// A job is *ready* if it is released, not over, does not suspend itself, and does not wait for a lock. Where no more

@@ -51,34 +51,17 @@ pub struct Explored {
 /// ```
 pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
     let drawn = || with_random_ranks(system, seed);
-    let (built_from, simulated) = match algorithm {
+    let is_dealt = matches!(
+        algorithm,
         Algorithm::Ordered(
             Form::Global | Form::Weak | Form::Strong | Form::Hierarchical,
-            Order::Deadline,
+            Order::Deadline
         )
-        | Algorithm::SchedDeadline
-        | Algorithm::SemiPartitionedDeadline
-        | Algorithm::AdaptivePartitioning => (drawn(), drawn()),
-        Algorithm::Ordered(Form::Partitioned | Form::Clustered, Order::Deadline)
-        | Algorithm::Ordered(_, Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given)
-        | Algorithm::Deferred(..)
-        | Algorithm::Levels(..)
-        | Algorithm::Served(..)
-        | Algorithm::Locking(..)
-        | Algorithm::Edzl
-        | Algorithm::FairLateness
-        | Algorithm::TopFirst(_)
-        | Algorithm::Federated
-        | Algorithm::Run
-        | Algorithm::Qps
-        | Algorithm::Pd2
-        | Algorithm::ErPd2
-        | Algorithm::DpWrap
-        | Algorithm::LreTl
-        | Algorithm::UEdf
-        | Algorithm::Split(..)
-        | Algorithm::MixedCriticality(_)
-        | Algorithm::Other => (system.clone(), system.clone()),
+    );
+    let (built_from, simulated) = if is_dealt || algorithm.schedules_threads() {
+        (drawn(), drawn())
+    } else {
+        (system.clone(), system.clone())
     };
     Explored { built_from, simulated }
 }

@@ -99,34 +99,11 @@ impl Theory {
             }
         };
         let has_ideal_cpus = platform.is_unit_speed() && platform.overheads.is_zero();
-        let is_edf = match algorithm {
-            Algorithm::Ordered(_, order) => order == Order::Deadline,
-            Algorithm::Levels(..) => false,
-            Algorithm::SchedDeadline
-            | Algorithm::SemiPartitionedDeadline
-            | Algorithm::AdaptivePartitioning => {
-                !views::is_another_theory(&System::new(1, Vec::new()), &options)
-            }
-            // Its tests rest on global EDF, which the sum of densities is about; but they count jobs that keep to
-            // their WCETs alone.
-            Algorithm::Deferred(..)
-            | Algorithm::Served(..)
-            | Algorithm::Locking(..)
-            | Algorithm::Edzl
-            | Algorithm::FairLateness
-            | Algorithm::TopFirst(_)
-            | Algorithm::Federated
-            | Algorithm::Run
-            | Algorithm::Qps
-            | Algorithm::Pd2
-            | Algorithm::ErPd2
-            | Algorithm::DpWrap
-            | Algorithm::LreTl
-            | Algorithm::UEdf
-            | Algorithm::Split(..)
-            | Algorithm::MixedCriticality(_)
-            | Algorithm::Other => false,
-        };
+        // The tests of EDZL rest on global EDF, which the sum of densities is about; but they count jobs that keep to
+        // their WCETs alone.
+        let is_edf = algorithm.ordered().is_some_and(|(_, order)| order == Order::Deadline)
+            || algorithm.schedules_threads()
+                && !views::is_another_theory(&System::new(1, Vec::new()), &options);
         let spec = match placing {
             Placing::OneCpu(_) => given(spec),
             Placing::Clusters | Placing::Affinities | Placing::ClusterOrCpu => spec.to_owned(),
@@ -137,30 +114,7 @@ impl Theory {
 
     /// Whether threads with budgets are scheduled, so that nobody suffers from a task that needs too much.
     pub(super) fn isolates(&self) -> bool {
-        match self.algorithm {
-            Algorithm::SchedDeadline
-            | Algorithm::SemiPartitionedDeadline
-            | Algorithm::AdaptivePartitioning => true,
-            Algorithm::Ordered(..)
-            | Algorithm::Deferred(..)
-            | Algorithm::Levels(..)
-            | Algorithm::Served(..)
-            | Algorithm::Locking(..)
-            | Algorithm::Edzl
-            | Algorithm::FairLateness
-            | Algorithm::TopFirst(_)
-            | Algorithm::Federated
-            | Algorithm::Run
-            | Algorithm::Qps
-            | Algorithm::Pd2
-            | Algorithm::ErPd2
-            | Algorithm::DpWrap
-            | Algorithm::LreTl
-            | Algorithm::UEdf
-            | Algorithm::Split(..)
-            | Algorithm::MixedCriticality(_)
-            | Algorithm::Other => false,
-        }
+        self.algorithm.schedules_threads()
     }
 
     /// Where departures change what the policy does with those that stay, past all quiet instants.
@@ -178,40 +132,14 @@ impl Theory {
 
     /// Whether every job of `new` could be one of `old`, so that tests about `old` are about `new`.
     fn covers(&self, old: &Reservation, new: &Reservation) -> bool {
-        let by_period = self.algorithm_order() == Some(Order::RateMonotonic);
+        let order = self.algorithm.ordered().map(|(_, order)| order);
+        let by_period = order == Some(Order::RateMonotonic);
         let period = if by_period { new.period == old.period } else { new.period >= old.period };
         period
             && new.runtime <= old.runtime
             && new.deadline == old.deadline
             && (new.priority, new.rank) == (old.priority, old.rank)
             && new.guarantee == old.guarantee
-    }
-
-    fn algorithm_order(&self) -> Option<Order> {
-        match self.algorithm {
-            Algorithm::Ordered(_, order) => Some(order),
-            Algorithm::Levels(..) => Some(Order::Given),
-            Algorithm::Deferred(..)
-            | Algorithm::Served(..)
-            | Algorithm::Locking(..)
-            | Algorithm::Edzl
-            | Algorithm::FairLateness
-            | Algorithm::TopFirst(_)
-            | Algorithm::Federated
-            | Algorithm::SchedDeadline
-            | Algorithm::SemiPartitionedDeadline
-            | Algorithm::AdaptivePartitioning
-            | Algorithm::Run
-            | Algorithm::Qps
-            | Algorithm::Pd2
-            | Algorithm::ErPd2
-            | Algorithm::DpWrap
-            | Algorithm::LreTl
-            | Algorithm::UEdf
-            | Algorithm::Split(..)
-            | Algorithm::MixedCriticality(_)
-            | Algorithm::Other => None,
-        }
     }
 }
 

@@ -88,23 +88,8 @@ fn is_predictable(system: &System, rule: &ScheduleRule) -> bool {
         // Where a job queues depends on when the one before it has ended.
         JobOrder::ZeroLaxity | JobOrder::DeadlineThenRunning | JobOrder::Levels { .. } => false,
     };
-    let is_by_jobs = match rule {
-        ScheduleRule::HighestFirst { order, .. } => has_fixed_priorities(order),
-        ScheduleRule::None
-        | ScheduleRule::Deferred { .. }
-        | ScheduleRule::Served { .. }
-        | ScheduleRule::Locking(_)
-        | ScheduleRule::Weak { .. }
-        | ScheduleRule::Strong { .. }
-        | ScheduleRule::LeastLaxity { .. }
-        | ScheduleRule::Optimal { .. }
-        | ScheduleRule::Pfair { .. }
-        | ScheduleRule::Shares { .. }
-        | ScheduleRule::Allotted { .. }
-        | ScheduleRule::Split { .. }
-        | ScheduleRule::MixedCriticality { .. } => false,
-    };
-    is_by_jobs
+    let ScheduleRule::HighestFirst { order, .. } = rule else { return false };
+    has_fixed_priorities(order)
         && !system.has_followers()
         && system.platform.overheads.is_zero()
         && system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE)

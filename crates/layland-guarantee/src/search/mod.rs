@@ -93,7 +93,8 @@ impl Search<'_> {
 
     fn looked(&self) -> Found {
         let Search { system, .. } = *self;
-        let in_slots = self.is_in_slots();
+        let algorithm = self.algorithm();
+        let in_slots = algorithm.is_some_and(Algorithm::in_slots);
         let effort = if in_slots { self.effort / SLOTS } else { self.effort };
         if system.levels.is_mixed() || effort == 0 {
             return Found::Nothing(None);
@@ -115,7 +116,7 @@ impl Search<'_> {
         }
         // Offsets of any nanosecond are no fair question to a policy that expects jobs at the beginnings of slots, or
         // whose budgets are whole on a grid of the offsets that the set has.
-        if in_slots || self.is_on_a_grid() {
+        if in_slots || algorithm.is_some_and(Algorithm::is_on_a_grid) {
             return Found::Nothing(None);
         }
         if !releases_are_free(system) {
@@ -129,23 +130,6 @@ impl Search<'_> {
                 Some(witness) => Found::Misses(Box::new(witness)),
                 None => Found::Nothing(told),
             },
-        }
-    }
-
-    fn is_in_slots(&self) -> bool {
-        matches!(self.algorithm(), Some(Algorithm::Pd2 | Algorithm::ErPd2))
-    }
-
-    fn is_on_a_grid(&self) -> bool {
-        match self.algorithm() {
-            Some(
-                Algorithm::Run
-                | Algorithm::Qps
-                | Algorithm::DpWrap
-                | Algorithm::LreTl
-                | Algorithm::UEdf,
-            ) => true,
-            Some(_) | None => false,
         }
     }
 

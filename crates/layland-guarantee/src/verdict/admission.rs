@@ -7,30 +7,9 @@ use layland_policy::PolicyOptions;
 
 /// Whether a thread has to be admitted.
 pub(super) fn asks_for_admission(algorithm: Algorithm, options: &PolicyOptions) -> bool {
-    match algorithm {
-        Algorithm::SchedDeadline => options.switch("ac", false).unwrap_or(true),
-        Algorithm::SemiPartitionedDeadline => options.switch("ac", true).unwrap_or(true),
-        Algorithm::Ordered(..)
-        | Algorithm::Deferred(..)
-        | Algorithm::Levels(..)
-        | Algorithm::Served(..)
-        | Algorithm::Locking(..)
-        | Algorithm::Edzl
-        | Algorithm::FairLateness
-        | Algorithm::TopFirst(_)
-        | Algorithm::Federated
-        | Algorithm::AdaptivePartitioning
-        | Algorithm::Run
-        | Algorithm::Qps
-        | Algorithm::Pd2
-        | Algorithm::ErPd2
-        | Algorithm::DpWrap
-        | Algorithm::LreTl
-        | Algorithm::UEdf
-        | Algorithm::Split(..)
-        | Algorithm::MixedCriticality(_)
-        | Algorithm::Other => false,
-    }
+    let usually = algorithm == Algorithm::SemiPartitionedDeadline;
+    let has_control = usually || algorithm == Algorithm::SchedDeadline;
+    has_control && options.switch("ac", usually).unwrap_or(true)
 }
 
 /// Whether admission control adds up the speeds of CPUs: Linux since 5.9.

@@ -1,6 +1,5 @@
 //! The smallest bound of each task.
 
-use super::plan::is_of_threads;
 use crate::about::is_of_caches;
 use crate::assessment::{Assessment, Bound};
 use crate::options::AssessOptions;
@@ -21,7 +20,7 @@ pub(super) fn bounds(
     // The job of a thread that never blocks is a budget: it counts from a period before its deadline.
     let sooner = |id: TaskId| {
         let task = &system.tasks[id];
-        let is_hog = is_of_threads(algorithm) && task.behaviour == Behaviour::Hog;
+        let is_hog = algorithm.schedules_threads() && task.behaviour == Behaviour::Hog;
         if is_hog { task.period - task.deadline } else { Duration::ZERO }
     };
     let mut bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());

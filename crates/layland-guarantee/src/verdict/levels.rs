@@ -25,29 +25,6 @@ pub fn in_level(registry: &Registry, spec: &str, system: &System) -> Option<InLe
 
 /// What decides between jobs of one number, if ranks do not.
 fn in_level_of(rule: &ScheduleRule) -> Option<InLevel> {
-    let order = match rule {
-        ScheduleRule::HighestFirst { order, .. }
-        | ScheduleRule::Deferred { order, .. }
-        | ScheduleRule::Served { order, .. }
-        | ScheduleRule::Weak { order }
-        | ScheduleRule::Strong { order } => order,
-        ScheduleRule::Locking(rule) => &rule.order,
-        ScheduleRule::None
-        | ScheduleRule::LeastLaxity { .. }
-        | ScheduleRule::Optimal { .. }
-        | ScheduleRule::Pfair { .. }
-        | ScheduleRule::Shares { .. }
-        | ScheduleRule::Allotted { .. }
-        | ScheduleRule::Split { .. }
-        | ScheduleRule::MixedCriticality { .. } => return None,
-    };
-    match order {
-        JobOrder::Levels { in_level, .. } => Some(*in_level),
-        JobOrder::Deadline
-        | JobOrder::DeadlineThenRunning
-        | JobOrder::Points(_)
-        | JobOrder::ZeroLaxity
-        | JobOrder::Fixed(_)
-        | JobOrder::TopFirst { .. } => None,
-    }
+    let JobOrder::Levels { in_level, .. } = rule.order()? else { return None };
+    Some(*in_level)
 }

@@ -79,8 +79,8 @@ impl<'a> Plan<'a> {
         let inflated = inflated(&rule, &placed, system, found);
         let algorithm = algorithm_of(&rule, asked);
         let is_another_theory =
-            is_of_threads(algorithm) && views::is_another_theory(system, &asked.options);
-        let theory = match is_another_theory || is_in_slots(algorithm) {
+            algorithm.schedules_threads() && views::is_another_theory(system, &asked.options);
+        let theory = match is_another_theory || algorithm.in_slots() {
             true => Vec::new(),
             false => algorithms(algorithm, &placed),
         };
@@ -118,12 +118,12 @@ impl<'a> Plan<'a> {
             && !admission(algorithm, system, &asked.options).as_ref().is_ok_and(is_admitted);
         if is_turned_away {
             nothing_more = Some("admission control turns threads away");
-        } else if is_of_threads(algorithm) {
+        } else if algorithm.schedules_threads() {
             match views::of_threads(algorithm, system, &asked.options) {
                 Ok(more) => views.extend(more),
                 Err(why) => nothing_more = Some(why),
             }
-        } else if is_in_slots(algorithm) {
+        } else if algorithm.in_slots() {
             match views::in_slots(algorithm, system, &asked.options) {
                 Ok(view) => views.push(view),
                 Err(why) => nothing_more = Some(why),
@@ -175,43 +175,22 @@ fn inflated(
     system: &System,
     found: &mut Assessment,
 ) -> Option<Inflated> {
-    match (rule, system.platform.overheads.without_reloads().is_zero()) {
-        // Its jobs preempt when they run out of laxity, too, which it finds by their WCETs without what is added.
-        (ScheduleRule::HighestFirst { order: JobOrder::ZeroLaxity, .. }, false) => {
-            found.reasons.push("no analysis of EDZL counts overheads".to_owned());
-            None
-        }
-        (ScheduleRule::HighestFirst { .. }, false) if system.has_followers() => {
-            found
-                .reasons
-                .push("no analysis of tasks that follow others counts overheads".to_owned());
-            None
-        }
-        (ScheduleRule::HighestFirst { .. }, false) => match inflate_placed(placed, system) {
-            Ok(inflated) => Some(inflated),
-            Err(refusal) => {
-                found.reasons.push(format!("overheads: {refusal}"));
-                None
-            }
-        },
-        (ScheduleRule::HighestFirst { .. }, true)
-        | (
-            ScheduleRule::LeastLaxity { .. }
-            | ScheduleRule::Deferred { .. }
-            | ScheduleRule::Served { .. }
-            | ScheduleRule::Locking(_)
-            | ScheduleRule::Weak { .. }
-            | ScheduleRule::Strong { .. }
-            | ScheduleRule::Optimal { .. }
-            | ScheduleRule::Pfair { .. }
-            | ScheduleRule::Shares { .. }
-            | ScheduleRule::Allotted { .. }
-            | ScheduleRule::Split { .. }
-            | ScheduleRule::MixedCriticality { .. }
-            | ScheduleRule::None,
-            _,
-        ) => None,
+    let ScheduleRule::HighestFirst { order, .. } = rule else { return None };
+    if system.platform.overheads.without_reloads().is_zero() {
+        return None;
     }
+    // Its jobs preempt when they run out of laxity, too, which it finds by their WCETs without what is added.
+    if *order == JobOrder::ZeroLaxity {
+        found.reasons.push("no analysis of EDZL counts overheads".to_owned());
+        return None;
+    }
+    if system.has_followers() {
+        found.reasons.push("no analysis of tasks that follow others counts overheads".to_owned());
+        return None;
+    }
+    inflate_placed(placed, system)
+        .map_err(|refusal| found.reasons.push(format!("overheads: {refusal}")))
+        .ok()
 }
 
 /// The algorithm by which the policy schedules such a system.
@@ -234,76 +213,21 @@ fn algorithm_of(rule: &ScheduleRule, asked: &Asked<'_, '_>) -> Algorithm {
 
 /// Whether a policy runs with parameters (an order, instants, lists) that no sound analysis accepts.
 fn is_uncovered(rule: &ScheduleRule, system: &System) -> bool {
-    match rule {
-        ScheduleRule::MixedCriticality { guaranteed, .. } => {
-            *guaranteed != system.platform.all_cpus()
-        }
-        ScheduleRule::HighestFirst { .. }
-        | ScheduleRule::Deferred { .. }
-        | ScheduleRule::Served { .. }
-        | ScheduleRule::Locking(_)
-        | ScheduleRule::LeastLaxity { .. }
-        | ScheduleRule::Weak { .. }
-        | ScheduleRule::Strong { .. }
-        | ScheduleRule::Optimal { .. }
-        | ScheduleRule::Pfair { .. }
-        | ScheduleRule::Shares { .. }
-        | ScheduleRule::Allotted { .. }
-        | ScheduleRule::Split { .. }
-        | ScheduleRule::None => false,
-    }
+    let ScheduleRule::MixedCriticality { guaranteed, .. } = rule else { return false };
+    *guaranteed != system.platform.all_cpus()
 }
 
 /// Whether the jobs that a rule has as equals, being due at once, go by rank. Threads with servers, tasks that come
 /// first and pieces have rules of their own, and so has EDF where the running job goes on.
 fn has_ties_by_rank(rule: &ScheduleRule) -> bool {
-    match rule {
-        ScheduleRule::HighestFirst { order, .. } | ScheduleRule::Deferred { order, .. } => {
-            *order == JobOrder::Deadline
-        }
-        ScheduleRule::Served { .. }
-        | ScheduleRule::Locking(_)
-        | ScheduleRule::LeastLaxity { .. }
-        | ScheduleRule::Weak { .. }
-        | ScheduleRule::Strong { .. }
-        | ScheduleRule::Optimal { .. }
-        | ScheduleRule::Pfair { .. }
-        | ScheduleRule::Shares { .. }
-        | ScheduleRule::Allotted { .. }
-        | ScheduleRule::Split { .. }
-        | ScheduleRule::MixedCriticality { .. }
-        | ScheduleRule::None => false,
-    }
+    matches!(
+        rule,
+        ScheduleRule::HighestFirst { order: JobOrder::Deadline, .. }
+            | ScheduleRule::Deferred { order: JobOrder::Deadline, .. }
+    )
 }
 
 const UNEXPLAINED: &str = "the trace shows what the set does not explain";
-
-pub(super) fn is_of_threads(algorithm: Algorithm) -> bool {
-    match algorithm {
-        Algorithm::SchedDeadline
-        | Algorithm::SemiPartitionedDeadline
-        | Algorithm::AdaptivePartitioning => true,
-        Algorithm::Ordered(..)
-        | Algorithm::Deferred(..)
-        | Algorithm::Levels(..)
-        | Algorithm::Served(..)
-        | Algorithm::Locking(..)
-        | Algorithm::Edzl
-        | Algorithm::FairLateness
-        | Algorithm::TopFirst(_)
-        | Algorithm::Federated
-        | Algorithm::Run
-        | Algorithm::Qps
-        | Algorithm::Pd2
-        | Algorithm::ErPd2
-        | Algorithm::DpWrap
-        | Algorithm::LreTl
-        | Algorithm::UEdf
-        | Algorithm::Split(..)
-        | Algorithm::MixedCriticality(_)
-        | Algorithm::Other => false,
-    }
-}
 
 /// The tests that are about the default order, of a policy that splits tasks as they assume, in any order.
 pub(super) fn of_split(algorithm: Algorithm) -> Places {
@@ -315,9 +239,4 @@ pub(super) fn of_split(algorithm: Algorithm) -> Places {
 pub(super) fn pieces_of(rule: &ScheduleRule) -> Option<&TaskMap<Vec<Piece>>> {
     let ScheduleRule::Split { pieces } = rule else { return None };
     Some(pieces)
-}
-
-/// Whether jobs run in whole slots.
-fn is_in_slots(algorithm: Algorithm) -> bool {
-    matches!(algorithm, Algorithm::Pd2 | Algorithm::ErPd2)
 }

@@ -113,13 +113,7 @@ pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
     let mut found = Vec::new();
     // What only an ideal machine can keep is not asked of a real one: that it never is late.
     let mut real = system.clone();
-    if let ScheduleRule::Optimal { .. }
-    | ScheduleRule::Pfair { .. }
-    | ScheduleRule::Shares { .. }
-    | ScheduleRule::Allotted { .. }
-    | ScheduleRule::Split { .. }
-    | ScheduleRule::MixedCriticality { .. } = rule
-    {
+    if rule.plans_with_wcets() {
         real.platform.overheads.scheduling = Duration::from_ns(1);
     }
     for (view, rule) in views {

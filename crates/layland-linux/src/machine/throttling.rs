@@ -5,7 +5,6 @@
 //! | before 6.12, or with `RT_GROUP_SCHED` | *throttling*: the real-time threads of a CPU that have had `sched_rt_runtime_us` within `sched_rt_period_us` are stopped for the rest of the period |
 //! | since 6.12 | the *fair server*: where ordinary threads wait for a CPU, they get 50 ms of every second of it, whatever the priority of the real-time threads |
 
-use layland_model::rule::Locking;
 use layland_model::{CpuId, Duration, Group, Rate, RateSum, ScheduleRule, System, TaskId};
 use std::fs;
 
@@ -137,24 +136,8 @@ fn of_groups(
 
 /// The groups of CPUs of which is known which tasks they run: all of the platform for all tasks, if no other.
 fn groups(system: &System, rule: &ScheduleRule) -> Vec<Group> {
-    match rule {
-        ScheduleRule::HighestFirst { groups, .. }
-        | ScheduleRule::Deferred { groups, .. }
-        | ScheduleRule::Served { groups, .. }
-        | ScheduleRule::Locking(Locking { groups, .. })
-        | ScheduleRule::LeastLaxity { groups, .. }
-        | ScheduleRule::Optimal { groups }
-        | ScheduleRule::Pfair { groups, .. }
-        | ScheduleRule::Shares { groups, .. }
-        | ScheduleRule::Allotted { groups, .. }
-        | ScheduleRule::MixedCriticality { groups, .. } => groups.clone(),
-        ScheduleRule::None
-        | ScheduleRule::Split { .. }
-        | ScheduleRule::Weak { .. }
-        | ScheduleRule::Strong { .. } => {
-            vec![Group { cpus: system.platform.all_cpus(), tasks: system.tasks.ids().collect() }]
-        }
-    }
+    let all = || Group { cpus: system.platform.all_cpus(), tasks: system.tasks.ids().collect() };
+    rule.groups().map_or_else(|| vec![all()], <[Group]>::to_vec)
 }
 
 /// What must be expected of a run, in words: CPUs that are to be busy for more of their time than the kernel lets

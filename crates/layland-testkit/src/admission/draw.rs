@@ -62,30 +62,7 @@ impl Draw {
     }
 
     fn has_servers(&self) -> bool {
-        match self.algorithm {
-            Algorithm::SchedDeadline
-            | Algorithm::SemiPartitionedDeadline
-            | Algorithm::AdaptivePartitioning => true,
-            Algorithm::Ordered(..)
-            | Algorithm::Deferred(..)
-            | Algorithm::Levels(..)
-            | Algorithm::Served(..)
-            | Algorithm::Locking(..)
-            | Algorithm::Edzl
-            | Algorithm::FairLateness
-            | Algorithm::TopFirst(_)
-            | Algorithm::Federated
-            | Algorithm::Run
-            | Algorithm::Qps
-            | Algorithm::Pd2
-            | Algorithm::ErPd2
-            | Algorithm::DpWrap
-            | Algorithm::LreTl
-            | Algorithm::UEdf
-            | Algorithm::Split(..)
-            | Algorithm::MixedCriticality(_)
-            | Algorithm::Other => false,
-        }
+        self.algorithm.schedules_threads()
     }
 
     fn platform(&mut self) -> Platform {
@@ -160,20 +137,7 @@ impl Draw {
                 1 => Some(cluster.clone()),
                 _ => None,
             },
-            Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
-            | Algorithm::Deferred(..)
-            | Algorithm::Levels(..)
-            | Algorithm::Served(..)
-            | Algorithm::Locking(..)
-            | Algorithm::Run
-            | Algorithm::Qps
-            | Algorithm::Pd2
-            | Algorithm::ErPd2
-            | Algorithm::DpWrap
-            | Algorithm::LreTl
-            | Algorithm::UEdf
-            | Algorithm::Split(..)
-            | Algorithm::MixedCriticality(_) => match self.random.below(4) {
+            _ => match self.random.below(4) {
                 0 => single(self),
                 1 | 2 => Some(some(self)),
                 _ => None,

@@ -56,23 +56,13 @@ impl Model {
     pub fn new(system: &System, policy: &dyn Policy, any_weak: bool) -> Option<Model> {
         let rule = policy.rule();
         let placed = layland_guarantee::placed(system, &rule);
-        let (order, is_weak) = match &rule {
-            ScheduleRule::HighestFirst { order, .. } | ScheduleRule::Strong { order } => {
-                (order, false)
-            }
-            ScheduleRule::Weak { order } => (order, true),
-            ScheduleRule::None
-            | ScheduleRule::LeastLaxity { .. }
-            | ScheduleRule::Deferred { .. }
-            | ScheduleRule::Served { .. }
-            | ScheduleRule::Locking(_)
-            | ScheduleRule::Optimal { .. }
-            | ScheduleRule::Pfair { .. }
-            | ScheduleRule::Shares { .. }
-            | ScheduleRule::Allotted { .. }
-            | ScheduleRule::Split { .. }
-            | ScheduleRule::MixedCriticality { .. } => return None,
+        let (ScheduleRule::HighestFirst { order, .. }
+        | ScheduleRule::Strong { order }
+        | ScheduleRule::Weak { order }) = &rule
+        else {
+            return None;
         };
+        let is_weak = matches!(rule, ScheduleRule::Weak { .. });
         let fixed = |task: TaskId| match order {
             JobOrder::Deadline | JobOrder::Points(_) | JobOrder::ZeroLaxity => Some(None),
             JobOrder::Fixed(keys) => Some(Some(keys[task])),

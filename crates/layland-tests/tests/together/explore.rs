@@ -6,7 +6,6 @@
 use layland_analysis::Verdict;
 use layland_gen::Random;
 use layland_guarantee::{AssessOptions, Bound, assess};
-use layland_model::rule::Locking;
 use layland_model::{
     Algorithm, CpuSet, Duration, Form, Order, Overheads, Rate, ScheduleRule, Service, System, Task,
     TaskId,
@@ -51,22 +50,7 @@ fn system(random: &mut Random, number: u64) -> System {
 
 /// Who is on which CPUs.
 fn who(rule: &ScheduleRule) -> Vec<(CpuSet, Vec<TaskId>)> {
-    let groups = match rule {
-        ScheduleRule::HighestFirst { groups, .. }
-        | ScheduleRule::Deferred { groups, .. }
-        | ScheduleRule::Served { groups, .. }
-        | ScheduleRule::Locking(Locking { groups, .. })
-        | ScheduleRule::LeastLaxity { groups, .. }
-        | ScheduleRule::Optimal { groups }
-        | ScheduleRule::Pfair { groups, .. }
-        | ScheduleRule::Shares { groups, .. }
-        | ScheduleRule::Allotted { groups, .. }
-        | ScheduleRule::MixedCriticality { groups, .. } => groups.as_slice(),
-        ScheduleRule::None
-        | ScheduleRule::Split { .. }
-        | ScheduleRule::Weak { .. }
-        | ScheduleRule::Strong { .. } => &[],
-    };
+    let groups = rule.groups().unwrap_or_default();
     let sorted = |tasks: &[TaskId]| {
         let mut tasks = tasks.to_vec();
         tasks.sort_unstable();

@@ -2,8 +2,7 @@
 
 use layland_engine::programs::{Programs, Visit};
 use layland_model::{
-    Duration, JobId, JobOrder, Request, RequestKind, ScheduleRule, Service, System, Task, TaskId,
-    Time,
+    Duration, JobId, JobOrder, Request, RequestKind, Service, System, Task, TaskId, Time,
 };
 use layland_policy::{Policy, Refusal, Registry};
 use layland_sim::{Horizon, SimError, SimOptions, simulate_with};
@@ -104,19 +103,8 @@ fn run(name: &str, seed: u64) -> Churn {
     // What a policy decided before the start, it decided for the tasks that it was built with.
     let gives_cpus = name == "federated";
     let takes_nobody = gives_cpus
-        || matches!(
-            rule,
-            ScheduleRule::Optimal { .. }
-                | ScheduleRule::Pfair { .. }
-                | ScheduleRule::Shares { .. }
-                | ScheduleRule::Allotted { .. }
-                | ScheduleRule::Split { .. }
-                | ScheduleRule::MixedCriticality { .. }
-                | ScheduleRule::HighestFirst {
-                    order: JobOrder::TopFirst { .. } | JobOrder::Points(_),
-                    ..
-                }
-        );
+        || rule.plans_with_wcets()
+        || matches!(rule.order(), Some(JobOrder::TopFirst { .. } | JobOrder::Points(_)));
     let Churn { asked, refused, .. } = programs.churn;
     assert!(asked > 50, "{context}: {asked}");
     assert_eq!(takes_nobody, refused == asked, "{context}: {refused} of {asked} were refused");

@@ -125,20 +125,9 @@ impl Model {
         tick: Duration,
     ) -> Result<Model, String> {
         let is_strong = matches!(rule, ScheduleRule::Strong { .. });
-        let order = match rule {
-            ScheduleRule::HighestFirst { order, .. } | ScheduleRule::Strong { order } => order,
-            ScheduleRule::Weak { .. }
-            | ScheduleRule::LeastLaxity { .. }
-            | ScheduleRule::Deferred { .. }
-            | ScheduleRule::Served { .. }
-            | ScheduleRule::Locking(_)
-            | ScheduleRule::None
-            | ScheduleRule::Optimal { .. }
-            | ScheduleRule::Pfair { .. }
-            | ScheduleRule::Shares { .. }
-            | ScheduleRule::Allotted { .. }
-            | ScheduleRule::Split { .. }
-            | ScheduleRule::MixedCriticality { .. } => unreachable!("such a rule has no parts"),
+        let (ScheduleRule::HighestFirst { order, .. } | ScheduleRule::Strong { order }) = rule
+        else {
+            unreachable!("such a rule has no parts")
         };
         if part.tasks.len() > TASKS {
             return Err(format!("more than {TASKS} tasks share CPUs"));

@@ -5,9 +5,7 @@ use super::checked::Checked;
 use layland_analysis::{Comparison, Evidence, Part, Proof, Quantity, Reason, Subject, Verdict};
 use layland_guarantee::search::{self, Witness};
 use layland_guarantee::{Analysed, Assessment};
-use layland_model::{
-    Algorithm, Behaviour, CpuSet, Duration, Form, Index, Rate, System, Task, TaskId,
-};
+use layland_model::{Algorithm, Behaviour, CpuSet, Duration, Index, Rate, System, Task, TaskId};
 use layland_policy::Registry;
 use layland_trace::Job;
 use serde_json::{Value, json};
@@ -140,9 +138,9 @@ fn of_witness(
         info.build(system, &options.for_its_rule()).map_err(|refusal| refusal.to_string())?;
     let algorithm = layland_guarantee::in_its_levels(&rule.rule(), info.algorithm(&options));
     let known = match algorithm {
-        Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _) => true,
+        Algorithm::Ordered(form, _) if !form.has_affinities() => true,
         // Where affinities are equal or disjoint these are clusters.
-        Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _) => {
+        Algorithm::Ordered(..) => {
             let placed = policy.proven.as_ref().map(|proven| &proven.analysed.system);
             placed.is_some_and(|placed| {
                 let clusters = &placed.platform.clusters;
@@ -151,27 +149,7 @@ fn of_witness(
                 placed.tasks.iter().all(whole)
             })
         }
-        Algorithm::Levels(..)
-        | Algorithm::Deferred(..)
-        | Algorithm::Served(..)
-        | Algorithm::Locking(..)
-        | Algorithm::Edzl
-        | Algorithm::FairLateness
-        | Algorithm::TopFirst(_)
-        | Algorithm::Federated
-        | Algorithm::SchedDeadline
-        | Algorithm::SemiPartitionedDeadline
-        | Algorithm::AdaptivePartitioning
-        | Algorithm::Run
-        | Algorithm::Qps
-        | Algorithm::Pd2
-        | Algorithm::ErPd2
-        | Algorithm::DpWrap
-        | Algorithm::LreTl
-        | Algorithm::UEdf
-        | Algorithm::Split(..)
-        | Algorithm::MixedCriticality(_)
-        | Algorithm::Other => false,
+        _ => false,
     };
     if !known {
         return Err("the verifier does not simulate this policy".to_owned());

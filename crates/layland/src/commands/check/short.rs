@@ -4,7 +4,7 @@ use super::args::CheckArgs;
 use super::checked::Checked;
 use layland_analysis::Verdict;
 use layland_guarantee::{Assessment, has_affinities};
-use layland_model::{Algorithm, Form, System};
+use layland_model::{Algorithm, System, Task};
 use layland_policy::Registry;
 use std::cmp::Reverse;
 
@@ -71,32 +71,11 @@ fn margin(policy: &Assessment) -> i64 {
 /// Whether a policy is for sets with affinities, criticalities, budgets, steps or graphs, and this one has none.
 fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
     let Ok((info, options)) = registry.parse(spec) else { return false };
-    match info.algorithm(&options) {
-        Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
-        | Algorithm::Levels(Form::Weak | Form::Strong | Form::Hierarchical, _) => {
-            !has_affinities(system)
-        }
-        Algorithm::MixedCriticality(_) => system.levels.count() < 2,
-        Algorithm::Served(..) => system.tasks.values().all(|task| task.budget.is_none()),
-        Algorithm::Federated => !system.has_followers(),
-        Algorithm::Locking(..) => system.tasks.values().all(|task| task.steps.is_none()),
-        Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _)
-        | Algorithm::Levels(Form::Global | Form::Clustered | Form::Partitioned, _)
-        | Algorithm::Deferred(..)
-        | Algorithm::Edzl
-        | Algorithm::FairLateness
-        | Algorithm::TopFirst(_)
-        | Algorithm::SchedDeadline
-        | Algorithm::SemiPartitionedDeadline
-        | Algorithm::AdaptivePartitioning
-        | Algorithm::Run
-        | Algorithm::Qps
-        | Algorithm::Pd2
-        | Algorithm::ErPd2
-        | Algorithm::DpWrap
-        | Algorithm::LreTl
-        | Algorithm::UEdf
-        | Algorithm::Split(..)
-        | Algorithm::Other => false,
-    }
+    let algorithm = info.algorithm(&options);
+    let none_has = |is_it: fn(&Task) -> bool| system.tasks.values().all(|task| !is_it(task));
+    algorithm.ordered().is_some_and(|(form, _)| form.has_affinities()) && !has_affinities(system)
+        || matches!(algorithm, Algorithm::MixedCriticality(_)) && system.levels.count() < 2
+        || matches!(algorithm, Algorithm::Served(..)) && none_has(|task| task.budget.is_some())
+        || matches!(algorithm, Algorithm::Locking(..)) && none_has(|task| task.steps.is_some())
+        || algorithm == Algorithm::Federated && !system.has_followers()
 }

@@ -56,37 +56,17 @@ pub(crate) fn structure(
     spec: &str,
 ) -> Result<Forest, Failure> {
     let (info, options) = registry.parse(spec).map_err(|error| names::unknown(&error))?;
-    let forest = match info.algorithm(&options) {
-        Algorithm::Run => of_run(system, &options),
-        Algorithm::Qps => of_qps(system, &options),
-        algorithm @ Algorithm::Split(..) => {
-            info.build(system, &options).map(|policy| of_pieces(system, algorithm, &policy.rule()))
-        }
-        Algorithm::Ordered(..)
-        | Algorithm::Deferred(..)
-        | Algorithm::Levels(..)
-        | Algorithm::Served(..)
-        | Algorithm::Locking(..)
-        | Algorithm::Edzl
-        | Algorithm::FairLateness
-        | Algorithm::TopFirst(_)
-        | Algorithm::Federated
-        | Algorithm::SchedDeadline
-        | Algorithm::SemiPartitionedDeadline
-        | Algorithm::AdaptivePartitioning
-        | Algorithm::Pd2
-        | Algorithm::ErPd2
-        | Algorithm::DpWrap
-        | Algorithm::LreTl
-        | Algorithm::UEdf
-        | Algorithm::MixedCriticality(_)
-        | Algorithm::Other => {
-            return Err(Failure::usage(format!(
-                "{} makes nothing of a set that could be drawn",
-                info.name
-            ))
-            .help("policies with a structure are run, qps, cd and edf-wm"));
-        }
+    let algorithm = info.algorithm(&options);
+    let forest = if algorithm == Algorithm::Run {
+        of_run(system, &options)
+    } else if algorithm == Algorithm::Qps {
+        of_qps(system, &options)
+    } else if matches!(algorithm, Algorithm::Split(..)) {
+        info.build(system, &options).map(|policy| of_pieces(system, algorithm, &policy.rule()))
+    } else {
+        let why = format!("{} makes nothing of a set that could be drawn", info.name);
+        let help = "policies with a structure are run, qps, cd and edf-wm";
+        return Err(Failure::usage(why).help(help));
     };
     forest.map_err(|refusal| Failure::no(format!("{} refuses the set: {refusal}", info.name)))
 }

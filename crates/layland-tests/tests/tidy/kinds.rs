@@ -1,0 +1,52 @@
+//! Kinds say themselves what they are. Whoever treats several algorithms or rules alike asks a method of
+//! [`Algorithm`](layland_model::Algorithm) or [`ScheduleRule`](layland_model::ScheduleRule); a list of nearly all of
+//! them anywhere else is one that a new policy has to find and to extend.
+
+use super::{assert_none, files_below};
+
+/// Where each kind is an answer of its own, and the compiler is to ask about a new one.
+const MOST: usize = 6;
+
+/// So many lines in a row that each begin with a variant are a list of nearly all.
+const NEARLY_ALL: usize = 6;
+
+/// How many lists a text has, and the lines in which they begin.
+fn lists(text: &str, kind: &str) -> Vec<usize> {
+    let (mut begins, mut length) = (Vec::new(), 0);
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim_start().trim_start_matches("| ");
+        length = if line.starts_with(kind) { length + 1 } else { 0 };
+        if length == NEARLY_ALL {
+            begins.push(at + 2 - NEARLY_ALL);
+        }
+    }
+    begins
+}
+
+#[test]
+fn kinds_are_classified_where_they_are_defined() {
+    let mut found = Vec::new();
+    for file in files_below("crates") {
+        let is_their_own = ["crates/layland-model/", "crates/layland-checker/"]
+            .iter()
+            .any(|own| file.path.starts_with(own));
+        if is_their_own || !file.has_ending("rs") {
+            continue;
+        }
+        for kind in ["Algorithm::", "ScheduleRule::"] {
+            let lists = lists(&file.text, kind).into_iter();
+            found.extend(lists.map(|line| format!("{}:{line}", file.path)));
+        }
+    }
+    assert!(!found.is_empty(), "lists are not recognized any more");
+    let more = if found.len() > MOST { &found[..] } else { &[] };
+    assert_none(more, &format!("more than {MOST} lists of nearly all algorithms or rules"));
+}
+
+#[test]
+fn lists_are_recognized() {
+    let text = |count: usize| "        | Algorithm::Edzl\n".repeat(count);
+    assert_eq!(lists(&text(NEARLY_ALL), "Algorithm::"), [1]);
+    assert_eq!(lists(&text(NEARLY_ALL - 1), "Algorithm::"), [0; 0]);
+    assert_eq!(lists(&format!("{0}x\n{0}", text(4)), "Algorithm::"), [0; 0]);
+}
