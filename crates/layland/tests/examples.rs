@@ -17,7 +17,7 @@ fn example(name: &str) -> String {
 fn a_set_is_checked_simulated_and_drawn() {
     let text = example("simulate_and_check");
     for line in [
-        "g-edf: guaranteed: unknown (by no test)",
+        "g-edf: guaranteed: no (by WITNESS)",
         "g-edf: 2 of 35 jobs missed their deadlines",
         "p-edf:fit=ffd: guaranteed: yes (by QPA)",
         "p-edf:fit=ffd: 0 of 35 jobs missed their deadlines",

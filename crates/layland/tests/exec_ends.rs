@@ -8,6 +8,7 @@ mod exec;
 
 use exec::*;
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// The code with which an `exec` ends, or `None` if it does not within some seconds. Then it is killed.
@@ -24,12 +25,25 @@ fn code_of(mut child: Child) -> Option<i32> {
     None
 }
 
-fn start(policy: &str, program: &[&str]) -> Child {
+fn asked(policy: &str, program: &[&str]) -> Command {
     // Enough for Python, which takes some 50 ms of processor time to start, to be done long before our patience ends.
     let arguments = ["exec", "-q", "--dl", "20ms/100ms", "-p", policy, "--"];
     let mut command = layland(&[&arguments[..], program].concat());
-    // Nobody reads what it says.
-    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn start(policy: &str, program: &[&str]) -> Child {
+    asked(policy, program).spawn().unwrap()
+}
+
+/// The code with which one ends, and what it has said.
+fn end_of(policy: &str, program: &[&str]) -> (Option<i32>, String) {
+    // A file: what the program leaves behind would keep a pipe open.
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-ends.txt");
+    let file = fs::File::create(&path).unwrap();
+    let code = code_of(asked(policy, program).stderr(file).spawn().unwrap());
+    (code, fs::read_to_string(&path).unwrap())
 }
 
 fn has(program: &str) -> bool {
@@ -84,7 +98,8 @@ fn every_end_is_seen() {
     let few = if can_part() { 4 } else { 0 };
     for (policy, count) in [("dl", programs.len()), ("p-dm", programs.len()), ("p-edf", few)] {
         for (program, code) in programs.into_iter().take(count) {
-            assert_eq!(code_of(start(policy, program)), Some(code), "{program:?} under {policy}");
+            let (found, said) = end_of(policy, program);
+            assert_eq!(found, Some(code), "{program:?} under {policy}: {said}");
         }
     }
     assert_clean();

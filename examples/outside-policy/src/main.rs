@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     if std::env::args_os().len() > 1 {
         return layland::main_with(&registry);
     }
-    match every_use() {
+    match every_use(&registry) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn every_use() -> Result<(), Box<dyn Error>> {
+fn every_use(registry: &Registry) -> Result<(), Box<dyn Error>> {
     let [on, off] = ["outside-edf", "outside-edf:preempt=off"];
     let folder = std::env::temp_dir().join(format!("outside-policy-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -36,13 +36,19 @@ fn every_use() -> Result<(), Box<dyn Error>> {
     simulated(off, 1)?;
     println!("simulated: deadlines are met with preemption, and missed without");
 
-    // Analyses of global EDF are about the policy, as long as it is global EDF.
-    let found = layland("check", &["-p", on], &SET, &[0])?;
-    expect(&found.text, "QPA")?;
-    // No analysis is about it without preemption; a run that misses is a no all the same.
-    layland("check", &["-p", off, "--effort", "0"], &SET, &[4])?;
-    let found = layland("check", &["-p", off], &SET, &[1])?;
-    expect(&found.text, "WITNESS")?;
+    // Analyses of global EDF are about the policy, as long as it is global EDF. None is about it without preemption; a
+    // run that misses is a no all the same.
+    let task = |name, wcet, period| {
+        Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
+    };
+    let system = System::new(1, vec![task("long", 6, 20), task("short", 1, 3)]);
+    for (spec, verdict, by) in [(on, Verdict::Yes, "QPA"), (off, Verdict::No, "WITNESS")] {
+        let found = assess(registry, spec, &system, &AssessOptions::default())?;
+        if (found.verdict, found.decided_by) != (verdict, Some(by)) {
+            return Err(format!("{spec}: {:?}", found.reasons).into());
+        }
+    }
+    layland("check", &["-p", off], &SET, &[1])?;
     println!("checked: guaranteed with preemption, and a run that misses without");
 
     expect(&layland("explain", &["GFB"], &[], &[0])?.text, policy::NAME)?;
