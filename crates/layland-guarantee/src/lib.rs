@@ -64,5 +64,5 @@ pub use placed::placed;
 pub use proven::{Analysed, Proven};
 pub use shown::{Shown, unexplained};
 pub use stated::Stated;
-pub use ticks::only_of_all as on_ticks;
+pub use ticks::on_ticks;
 pub use verdict::{in_its_levels, in_level};

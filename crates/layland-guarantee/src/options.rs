@@ -135,7 +135,8 @@ impl Effort {
     pub(crate) fn jobs(self, system: &System) -> u64 {
         match self {
             Effort::Quick | Effort::Tests => 0,
-            Effort::Usual { most } => (50_000 / system.tasks.len().max(1) as u64).clamp(1, most),
+            // `most` may be 0, so that this is no `clamp`.
+            Effort::Usual { most } => (50_000 / system.tasks.len().max(1) as u64).max(1).min(most),
             Effort::Jobs(jobs) => jobs,
         }
     }

@@ -39,7 +39,7 @@ pub(crate) fn only(found: &mut Assessment, system: &System, tick: Duration) {
 }
 
 /// Takes back refutations of every scheduler, every partition or all priorities that do not hold either.
-pub fn only_of_all(whatever: &mut Vec<Said>, system: &System, tick: Duration) {
+pub fn on_ticks(whatever: &mut Vec<Said>, system: &System, tick: Duration) {
     let is_no =
         |said: &Said| (*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::No);
     whatever.retain(|said| !is_no(said) || has_dense_run(system, tick));

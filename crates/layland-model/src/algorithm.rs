@@ -167,7 +167,7 @@ pub enum Algorithm {
     Other,
 }
 
-/// What treats several algorithms alike asks for.
+/// What algorithms have in common, for whoever treats several alike.
 enum Nature {
     /// An order alone decides who runs.
     Ordered(Form, Order),

@@ -189,7 +189,7 @@ fn fits(py: Python<'_>, system: &layland_model::System, horizon: Horizon) -> PyR
         // When the state recurs is only known afterwards.
         Horizon::Recurrence { .. } => None,
     };
-    let jobs = end.map_or(0, |end| layland::answers::arrivals(system, end));
+    let jobs = end.map_or(0, |end| system.arrivals(end));
     if jobs <= MOST_JOBS {
         return Ok(());
     }

@@ -165,11 +165,6 @@ pub fn usual_end(system: &System) -> Time {
     simulate::usual_end(system)
 }
 
-/// How many jobs arrive up to some time, about: what a schedule takes that is in memory as a whole.
-pub fn arrivals(system: &System, end: Time) -> i128 {
-    system.arrivals(end)
-}
-
 /// A task set with what its file says beside the system: names and places are those of the command.
 pub struct Opened {
     set: Set,

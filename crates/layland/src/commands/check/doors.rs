@@ -131,7 +131,8 @@ fn less_effort_says_less_and_nothing_else() {
                 assess(&registry, spec, &system, &options).expect("it exists").verdict
             };
             let usual = of(Effort::default());
-            for less in [Effort::Quick, Effort::Tests, Effort::Jobs(0), Effort::Jobs(10)] {
+            let none = Effort::Usual { most: 0 };
+            for less in [Effort::Quick, Effort::Tests, none, Effort::Jobs(0), Effort::Jobs(10)] {
                 let verdict = of(less);
                 assert!(verdict == usual || verdict == Verdict::Unknown, "set {seed}, {spec}");
                 silent += u32::from(verdict != usual);
