@@ -1,9 +1,10 @@
 //! What overheads do to RUN and QPS: the accounting of Compagnin et al., which guarantees nothing.
 
-use layland_analysis::optimal::overhead::{Costs, Heuristic, inflate};
+use layland_analysis::optimal::overhead::{Costs, inflate};
 use layland_analysis::overheads::Inflation;
 use layland_model::{Rate, System, TaskMap};
 use layland_policy::PolicyOptions;
+use layland_policy::fair::packing_heuristic;
 
 /// What each task of a system with overheads grows by, and a sentence about it. That the set still fits
 /// is no guarantee: how often jobs are preempted is an average for RUN, and a rule of thumb for QPS.
@@ -11,7 +12,7 @@ pub(crate) fn inflated(
     system: &System,
     options: &PolicyOptions,
 ) -> Result<(TaskMap<Inflation>, String), String> {
-    let fit = options.text("fit").and_then(|fit| fit.parse().ok()).unwrap_or(Heuristic::Ffd);
+    let fit = packing_heuristic(options).map_err(|refusal| refusal.to_string())?;
     let costs = Costs::from(&system.platform.overheads);
     let inflated =
         inflate(system, &costs, fit).map_err(|refusal| format!("overheads: {refusal}"))?;

@@ -108,6 +108,9 @@ use layland_model::{
     TaskId,
 };
 use layland_policy::PolicyOptions;
+use layland_policy::deadline::KernelOptions;
+use layland_policy::deadline::accounts::Lend;
+use layland_policy::deadline::price::Arith;
 use layland_policy::fair::pd2;
 use std::borrow::Cow;
 
@@ -329,13 +332,8 @@ const WCETS_EARLIER: &str = "the WCETs count, which are below the budgets, and d
 
 /// Whether the options make threads something else than the theory of their policy is about: they reclaim, their
 /// budgets do not end, or CPUs change their speeds.
-pub(crate) fn is_another_theory(system: &System, options: &PolicyOptions) -> bool {
-    let on = |name: &str| options.switch(name, false).unwrap_or(true);
-    on("grub_pa") || reclaims(system, options) || options.text("exhaust") == Some("postpone")
-}
-
-fn reclaims(system: &System, options: &PolicyOptions) -> bool {
-    options.switch("grub", false).unwrap_or(true) && system.tasks.values().any(|task| task.reclaim)
+pub(crate) fn is_another_theory(system: &System, options: &KernelOptions) -> bool {
+    options.scales_speeds || options.reclaims_in(system) || options.postpones
 }
 
 /// What the threads of CPUs that lend to each other have reserved.
@@ -356,21 +354,20 @@ impl Lender {
 
 /// Why nothing is known of threads that reclaim here, if so. A cluster of several CPUs has to lend what belongs to its
 /// threads: each CPU its own where all are tied, all of them together where all may migrate.
-fn lends_too_much(system: &System, options: &PolicyOptions) -> Option<&'static str> {
-    let lend = options.text("lend").unwrap_or("domain");
+fn lends_too_much(system: &System, lend: Lend) -> Option<&'static str> {
     let of_cluster = |(index, cluster): (usize, &CpuSet)| {
         let mut own = system.tasks.iter().filter(|(_, task)| task.cluster == index).peekable();
         own.peek()?;
         let migrate = own.all(|(id, _)| system.allowed_cpus(id) == *cluster);
         match (cluster.len(), migrate, lend) {
-            (1, _, _) | (_, true, "parallel") | (_, false, "cpu") => None,
-            (_, false, "parallel") => Some(
+            (1, _, _) | (_, true, Lend::Parallel) | (_, false, Lend::Cpu) => None,
+            (_, false, Lend::Parallel) => Some(
                 "with lend=parallel CPUs lend to each other, and threads that are tied to one cannot follow",
             ),
-            (_, true, "cpu") => Some(
+            (_, true, Lend::Cpu) => Some(
                 "with lend=cpu a CPU lends what its own threads leave, and here threads migrate: say lend=parallel",
             ),
-            (_, _, _) => Some(
+            (_, _, Lend::Domain) => Some(
                 "threads reclaim on CPUs that share a cluster: what is reserved on all of them is lent on each \
                         (demo:reclaim-defect)",
             ),
@@ -379,22 +376,18 @@ fn lends_too_much(system: &System, options: &PolicyOptions) -> Option<&'static s
     system.platform.clusters.iter().enumerate().find_map(of_cluster)
 }
 
-/// What can be analysed where threads reclaim: the clusters of `placed` lend to nobody else. `is_admitted` by
-/// admission control.
+/// The system that is analysed where threads reclaim: the clusters of `placed` lend to no other cluster.
 fn of_reclaiming(
     placed: &System,
     budgets: &System,
-    options: &PolicyOptions,
-    is_admitted: bool,
+    options: &KernelOptions,
 ) -> Result<System, &'static str> {
-    if options.text("arith") == Some("kernel") {
+    if options.arith == Arith::Kernel {
         return Err(
             "with the kernel's arithmetic threads that reclaim pay less than they should, by roundings",
         );
     }
-    let given = |name: &str| options.text(name).and_then(|text| text.parse::<Rate>().ok());
-    let limit = || given("limit").unwrap_or_else(|| Rate::new(19, 20)).min(Rate::ONE);
-    let umax = given("umax").unwrap_or_else(|| if is_admitted { limit() } else { Rate::ONE });
+    let umax = &options.umax;
     let none = Lender { threads: 0, total: RateSum::default(), widest: Rate::ZERO };
     let mut lenders = vec![none; placed.platform.clusters.len()];
     for task in budgets.tasks.values() {
@@ -408,7 +401,7 @@ fn of_reclaiming(
     for (lender, cluster) in lenders.iter().zip(&placed.platform.clusters) {
         let m = cluster.len() as i64;
         let keeps = &Rate::whole(m - 1) * &lender.widest;
-        let all = &(&Rate::whole(m) * &umax) - &keeps;
+        let all = &(&Rate::whole(m) * umax) - &keeps;
         if !lender.total.fits(&Rate::ZERO, &all) {
             return Err(match m {
                 1 => "threads reclaim, and reserve more of a CPU than they may reclaim (umax)",
@@ -428,8 +421,8 @@ fn of_reclaiming(
             return Err("threads reclaim on several CPUs, and a job may need more than its budget");
         }
         let (more, needed) = match m {
-            1 => (&(&Rate::ONE / &umax) - &Rate::ONE, 1),
-            _ => ((&Rate::whole(m) * &(&Rate::ONE - &umax)).min(Rate::whole(m - 1)), 2 * m),
+            1 => (&(&Rate::ONE / umax) - &Rate::ONE, 1),
+            _ => ((&Rate::whole(m) * &(&Rate::ONE - umax)).min(Rate::whole(m - 1)), 2 * m),
         };
         let spare = Rate::whole((budget - longest.min(budget)).ns());
         let room = &spare + &(&more * &Rate::whole(budget.ns()));
@@ -447,15 +440,14 @@ fn of_reclaiming(
 pub(crate) fn of_threads(
     algorithm: Algorithm,
     system: &System,
-    options: &PolicyOptions,
+    options: &KernelOptions,
 ) -> Result<Vec<View<'static>>, &'static str> {
-    let on = |name: &str| options.switch(name, false).unwrap_or(true);
-    if on("grub_pa") {
+    if options.scales_speeds {
         return Err(
             "with grub_pa the CPUs change their speeds, which no test covers (Defect 2 of Tang et al. 2021)",
         );
     }
-    if options.text("exhaust") == Some("postpone") {
+    if options.postpones {
         return Err(
             "with exhaust=postpone threads go on beyond their budgets, which no test covers",
         );
@@ -483,13 +475,11 @@ pub(crate) fn of_threads(
     }
     let algorithms = algorithms(Algorithm::Ordered(Form::Clustered, Order::Deadline), &placed);
     let budgets = with_budgets(&placed);
-    if reclaims(system, options) {
-        if let Some(reason) = lends_too_much(system, options) {
+    if options.reclaims_in(system) {
+        if let Some(reason) = lends_too_much(system, options.lend) {
             return Err(reason);
         }
-        let admitted = algorithm == Algorithm::SemiPartitionedDeadline;
-        let is_admitted = options.switch("ac", admitted).unwrap_or(true);
-        let system = Cow::Owned(of_reclaiming(&placed, &budgets, options, is_admitted)?);
+        let system = Cow::Owned(of_reclaiming(&placed, &budgets, options)?);
         let (answers, bounds) = (Answers::Yes, Bounds::None);
         return Ok(vec![View { algorithms, system, answers, bounds, tells: RECLAIMING }]);
     }
@@ -505,7 +495,7 @@ pub(crate) fn of_threads(
     match (bypasses, above) {
         (false, _) => {
             let exact = !above && one_cpu_each;
-            let bounds = match on("lag_reset") {
+            let bounds = match options.resets_lag {
                 true => Bounds::InTime,
                 false if exact => Bounds::All,
                 false => Bounds::Above,

@@ -16,6 +16,7 @@ pub mod semi_partitioned;
 pub mod server;
 mod sorted;
 
+pub use options::KernelOptions;
 pub use runqueues::{Threads, Tie};
 
 use crate::info::{OptionInfo, PolicyInfo, Values};

@@ -36,6 +36,7 @@
 use crate::highest_first::Ties;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
 use crate::levels;
+use crate::options::never_preempts;
 use crate::queue::Queue;
 use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
 use crate::{Refusal, State};
@@ -54,11 +55,6 @@ pub(crate) fn option() -> OptionInfo {
     )
 }
 
-/// Whether no job is to be preempted.
-pub(crate) fn is_asked(options: &PolicyOptions) -> Result<bool, Refusal> {
-    options.switch("nonpreemptive", false)
-}
-
 /// The jobs of the highest priorities run, with the regions of their tasks. None if the system has no regions, and the
 /// options do not ask for them.
 pub(crate) fn grouped(
@@ -69,7 +65,7 @@ pub(crate) fn grouped(
     options: &PolicyOptions,
     ties: Ties,
 ) -> Result<Option<Grouped<Deferred>>, SystemRefusal> {
-    let never = is_asked(options)?;
+    let never = never_preempts(options)?;
     if !never && system.tasks.values().all(|task| task.preemption.is_anywhere()) {
         return Ok(None);
     }

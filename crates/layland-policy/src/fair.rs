@@ -24,7 +24,7 @@ pub mod qps;
 pub mod run;
 pub mod u_edf;
 
-pub use preparation::Prepared;
+pub use preparation::{Prepared, has_explicit_packing, packing_heuristic};
 
 use self::preparation::{IMPLICIT, OVERLOAD, PERIODIC, SPORADIC};
 use crate::info::{OptionInfo, PolicyInfo, Values};

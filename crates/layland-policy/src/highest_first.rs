@@ -40,7 +40,11 @@ impl Ties {
         )
     }
 
-    pub(crate) fn of(options: &PolicyOptions) -> Result<Ties, Refusal> {
+    /// Reads the option `tie` of policies for deadlines.
+    ///
+    /// # Errors
+    /// If it is neither `rank` nor `running`.
+    pub fn of(options: &PolicyOptions) -> Result<Ties, Refusal> {
         let values = [("rank", Ties::Rank), ("running", Ties::Running)];
         Ok(options.one_of("tie", &values)?.unwrap_or_default())
     }

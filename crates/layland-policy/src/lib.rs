@@ -69,6 +69,7 @@ mod info;
 pub mod least_laxity;
 mod levels;
 pub mod locking;
+mod options;
 pub mod ordered;
 mod policy;
 mod queue;
@@ -84,6 +85,7 @@ pub mod top_first;
 pub use highest_first::{HighestFirst, Ties};
 pub use info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 pub use layland_model::Note;
+pub use options::{Fit, cluster_size, never_preempts};
 pub use policy::{
     Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Progress, RequestId, Schedules,
     Speeds, StepEvent, TimerId,

@@ -45,8 +45,8 @@ mod plan;
 use self::job::{Doing, Held, Job};
 use self::keys::Key;
 use self::plan::{Plan, Scheme};
-use crate::deferred;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
+use crate::options::never_preempts;
 use crate::shell::{Refusals, fixed_answer};
 use crate::{Action, Count, Event, Needs, Policy, Refusal, State, StepEvent};
 use layland_model::{
@@ -97,7 +97,7 @@ pub(crate) fn locking(
     if system.tasks.values().all(|task| task.steps.is_none()) {
         return Ok(None);
     }
-    if deferred::is_asked(options)? {
+    if never_preempts(options)? {
         let reason =
             format!("{name}:nonpreemptive knows no `steps`: leave out the option, or the steps");
         return Err(Refusal::not_permitted(reason).into());

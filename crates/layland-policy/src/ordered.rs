@@ -13,6 +13,7 @@ use crate::highest_first::{HighestFirst, Ties};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal};
 use crate::levels;
 use crate::locking;
+use crate::options::never_preempts;
 use crate::shell::groups::{self, ONE_CLUSTER, PACKED, PRIORITIES, WHOLE_CLUSTER};
 use crate::shell::{Grouped, Scope};
 use layland_model::{Algorithm, Citation, Form, Order, Protocol, System};
@@ -123,7 +124,7 @@ fn info(
                 None => Box::new(build(order, system, options)?),
             })
         };
-    let with_regions = move |options: &PolicyOptions| match deferred::is_asked(options) {
+    let with_regions = move |options: &PolicyOptions| match never_preempts(options) {
         Ok(true) => Algorithm::Deferred(form, order),
         Ok(false) | Err(_) if form == Form::Partitioned && options.text("locks").is_some() => {
             let protocol = locking::protocol(order, options).unwrap_or(Protocol::Plain);

@@ -116,8 +116,9 @@ pub use register::{Admitted, Guarantee, Holding, How, Left, Overruns, Reservatio
 
 use crate::options::Effort;
 use layland_model::{Algorithm, CpuSet, Invalid, Platform, Rate, Time};
+use layland_offline::Heuristic;
 use layland_policy::{BuildError, Registry};
-use rules::{Case, Fit, Placing, Shown, Theory, system_of};
+use rules::{Case, Placing, Shown, Theory, system_of};
 use std::cmp::Reverse;
 
 /// What is asked for.
@@ -375,9 +376,9 @@ impl Desk<'_> {
                     here.map(|holding| holding.task.density()).sum()
                 };
                 match fit {
-                    Fit::First => {}
-                    Fit::Best => cpus.sort_by_cached_key(|cpu| Reverse(load(cpu))),
-                    Fit::Worst => cpus.sort_by_cached_key(load),
+                    Heuristic::Bf => cpus.sort_by_cached_key(|cpu| Reverse(load(cpu))),
+                    Heuristic::Wf => cpus.sort_by_cached_key(load),
+                    _ => {}
                 }
                 cpus
             }

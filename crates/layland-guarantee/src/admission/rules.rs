@@ -14,7 +14,9 @@ use layland_model::{
     Algorithm, Behaviour, CpuSet, Duration, Form, Order, Platform, Rate, Separation, System,
     TIME_LIMIT, Task, Time,
 };
-use layland_policy::{PolicyOptions, Registry};
+use layland_offline::Heuristic;
+use layland_policy::deadline::KernelOptions;
+use layland_policy::{Fit, PolicyOptions, Registry, cluster_size};
 
 /// Where a policy lets tasks run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,21 +24,11 @@ pub(super) enum Placing {
     /// On all CPUs of a cluster.
     Clusters,
     /// On one CPU.
-    OneCpu(Fit),
+    OneCpu(Heuristic),
     /// On the CPUs that they name, in a cluster.
     Affinities,
     /// On all CPUs of a cluster, or on one.
     ClusterOrCpu,
-}
-
-/// Which CPU that has room is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
-    First,
-    /// The fullest.
-    Best,
-    /// The emptiest.
-    Worst,
 }
 
 /// What is known of a policy that admits tasks at run time.
@@ -60,12 +52,18 @@ impl Theory {
         let (info, options) = registry.parse(spec)?;
         let algorithm = info.algorithm(&options);
         let nobody = || AdmissionError::TakesNobody { policy: info.name.to_string() };
-        let tied_only = options.switch("ac", false).unwrap_or(true);
+        let threads = match algorithm.schedules_threads() {
+            true => Some(KernelOptions::of(algorithm, &options).map_err(|_| nobody())?),
+            false => None,
+        };
+        let tied_only = threads.as_ref().is_some_and(|options| options.limit.is_some());
         let placing = match algorithm {
             Algorithm::Ordered(Form::Partitioned, _) | Algorithm::Levels(Form::Partitioned, _) => {
                 Placing::OneCpu(fit(&options))
             }
-            Algorithm::Ordered(Form::Clustered, _) if options.text("size").is_some() => {
+            Algorithm::Ordered(Form::Clustered, _)
+                if !matches!(cluster_size(&options), Ok(None)) =>
+            {
                 return Err(AdmissionError::OwnClusters { policy: info.name.to_string() });
             }
             Algorithm::Ordered(Form::Global | Form::Clustered, _)
@@ -102,8 +100,9 @@ impl Theory {
         // The tests of EDZL rest on global EDF, which the sum of densities is about; but they count jobs that keep to
         // their WCETs alone.
         let is_edf = algorithm.ordered().is_some_and(|(_, order)| order == Order::Deadline)
-            || algorithm.schedules_threads()
-                && !views::is_another_theory(&System::new(1, Vec::new()), &options);
+            || threads.is_some_and(|options| {
+                !views::is_another_theory(&System::new(1, Vec::new()), &options)
+            });
         let spec = match placing {
             Placing::OneCpu(_) => given(spec),
             Placing::Clusters | Placing::Affinities | Placing::ClusterOrCpu => spec.to_owned(),
@@ -153,11 +152,12 @@ fn given(spec: &str) -> String {
     format!("{given}:fit=given")
 }
 
-fn fit(options: &PolicyOptions) -> Fit {
-    match options.text("fit") {
-        Some("bf" | "bfd") => Fit::Best,
-        Some("wf" | "wfd") => Fit::Worst,
-        Some(_) | None => Fit::First,
+/// The heuristic that chooses the CPU of a task that joins. Tasks come one by one, so that sizes order nothing.
+fn fit(options: &PolicyOptions) -> Heuristic {
+    match Fit::of(options).ok().flatten().and_then(Fit::heuristic) {
+        Some(Heuristic::Bf | Heuristic::Bfd) => Heuristic::Bf,
+        Some(Heuristic::Wf | Heuristic::Wfd) => Heuristic::Wf,
+        Some(_) | None => Heuristic::Ff,
     }
 }
 

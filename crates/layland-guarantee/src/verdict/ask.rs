@@ -1,7 +1,7 @@
 //! The tests that are about a policy are asked in turn, until one decides.
 
 use super::admission::admission;
-use super::plan::{Asked, Plan, of_split, pieces_of};
+use super::plan::{Plan, of_split, pieces_of};
 use crate::about::{ABOUT_SOME_SCHEDULER, ADMISSIONS, OF_CACHES, Places};
 use crate::assessment::Assessment;
 use crate::kept::Kept;
@@ -18,7 +18,6 @@ use std::sync::{Arc, LazyLock};
 /// Asks, and lets the assessment listen.
 pub(super) fn ask(
     plan: &Plan<'_>,
-    asked: &Asked<'_, '_>,
     system: &System,
     options: &AssessOptions,
     kept: Option<&Kept<'_>>,
@@ -75,7 +74,8 @@ pub(super) fn ask(
             Subject::Admission(about)
                 if about.contains(&plan.algorithm) && options.has(test.name) =>
             {
-                Arc::new(Stated::new(admission(plan.algorithm, system, &asked.options)))
+                let Some(threads) = &plan.threads else { continue };
+                Arc::new(Stated::new(admission(plan.algorithm, system, threads)))
             }
             Subject::SomeScheduler
             | Subject::Algorithms(_)

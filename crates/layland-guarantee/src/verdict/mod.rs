@@ -50,7 +50,7 @@ pub(crate) fn verdict<'a>(
     if options.wanted.more.has_proof() {
         found.proven = Some(Proven::open(&plan.views[0]));
     }
-    ask(&plan, asked, system, options, kept, &mut found);
+    ask(&plan, system, options, kept, &mut found);
     let wants_bounds = options.wanted.bounds != BoundsBy::Nobody;
     if wants_bounds && !plan.is_turned_away {
         found.bounds =

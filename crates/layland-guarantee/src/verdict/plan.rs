@@ -1,7 +1,7 @@
 //! What is analysed of a policy on a system: what the policy makes of the system, in as many views as there are
 //! analyses for, and what of the answers is about its runs.
 
-use super::admission::{admission, asks_for_admission};
+use super::admission::admission;
 use super::levels::in_its_levels;
 use crate::about::{About, Places};
 use crate::assessment::{Assessment, Bound};
@@ -13,6 +13,7 @@ use crate::views::{self, Answers, View, algorithms};
 use layland_analysis::overheads::{Inflated, inflate_placed};
 use layland_analysis::{Finding, Subject, Verdict, catalogue};
 use layland_model::{Algorithm, Form, JobOrder, Piece, ScheduleRule, SplitOrder, System, TaskMap};
+use layland_policy::deadline::KernelOptions;
 use layland_policy::{PolicyInfo, PolicyOptions};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ pub(crate) struct Asked<'s, 'a> {
 pub(super) struct Plan<'a> {
     pub(super) rule: ScheduleRule,
     pub(super) algorithm: Algorithm,
+    /// The options of a policy that schedules threads.
+    pub(super) threads: Option<KernelOptions>,
     /// The first one is what the policy makes of the system.
     pub(super) views: Vec<Seen<'a>>,
     /// The system as it is.
@@ -78,8 +81,18 @@ impl<'a> Plan<'a> {
         let placed = placed_anew(system, &rule).map_or_else(|| system.clone(), Cow::Owned);
         let inflated = inflated(&rule, &placed, system, found);
         let algorithm = algorithm_of(&rule, asked);
+        let threads = match algorithm.schedules_threads() {
+            true => match KernelOptions::of(algorithm, &asked.options) {
+                Ok(options) => Some(options),
+                Err(refusal) => {
+                    found.reasons.push(format!("no analysis knows these options: {refusal}"));
+                    return None;
+                }
+            },
+            false => None,
+        };
         let is_another_theory =
-            algorithm.schedules_threads() && views::is_another_theory(system, &asked.options);
+            threads.as_ref().is_some_and(|options| views::is_another_theory(system, options));
         let theory = match is_another_theory || algorithm.in_slots() {
             true => Vec::new(),
             false => algorithms(algorithm, &placed),
@@ -114,12 +127,14 @@ impl<'a> Plan<'a> {
             "when the jobs of servers end, nobody promises; bounds are of the tasks beside them",
         );
         let is_admitted = |finding: &Finding| finding.verdict != Verdict::No;
-        let is_turned_away = asks_for_admission(algorithm, &asked.options)
-            && !admission(algorithm, system, &asked.options).as_ref().is_ok_and(is_admitted);
+        let is_turned_away = threads.as_ref().is_some_and(|options| {
+            options.limit.is_some()
+                && !admission(algorithm, system, options).as_ref().is_ok_and(is_admitted)
+        });
         if is_turned_away {
             nothing_more = Some("admission control turns threads away");
-        } else if algorithm.schedules_threads() {
-            match views::of_threads(algorithm, system, &asked.options) {
+        } else if let Some(options) = &threads {
+            match views::of_threads(algorithm, system, options) {
                 Ok(more) => views.extend(more),
                 Err(why) => nothing_more = Some(why),
             }
@@ -157,6 +172,7 @@ impl<'a> Plan<'a> {
         Some(Plan {
             rule,
             algorithm,
+            threads,
             views,
             known,
             is_turned_away,

@@ -13,11 +13,11 @@
 //! Ties go to the lowest CPU, as in the paper's loops. Several clusters are handled each on its own.
 
 use crate::Refusal;
-use crate::deadline::options::run_queues;
+use crate::deadline::options::{KernelOptions, run_queues};
 use crate::deadline::parameters::check_reservation;
 use crate::deadline::runqueues::{Renewal, Rules, RunQueues, Threads};
 use crate::info::{PolicyOptions, SystemRefusal};
-use layland_model::{Change, CpuId, CpuSet, MoveReason, System, TaskId, Time};
+use layland_model::{Algorithm, Change, CpuId, CpuSet, MoveReason, System, TaskId, Time};
 
 /// Adaptively partitioned EDF.
 ///
@@ -37,7 +37,8 @@ pub(super) fn build(
     if !system.platform.is_unit_speed() {
         return Err(Refusal::invalid(format!("{name} needs CPUs of unit speed")).into());
     }
-    let mut rq = run_queues(system, options)?;
+    let stated = KernelOptions::of(Algorithm::AdaptivePartitioning, options)?;
+    let mut rq = run_queues(system, &stated)?;
     rq.keep_load();
     Ok((rq, ApEdf { fallback: options.switch("fallback", true)? }))
 }

@@ -17,6 +17,15 @@ pub(crate) fn limit() -> OptionInfo {
     )
 }
 
+/// The bandwidth per CPU that admission control grants.
+pub(super) fn limit_of(options: &PolicyOptions) -> Result<Rate, Refusal> {
+    let Some(text) = options.text("limit") else { return Ok(Rate::new(19, 20)) };
+    let limit: Option<Rate> = text.parse().ok();
+    limit
+        .filter(|limit| *limit > Rate::ZERO)
+        .ok_or_else(|| Refusal::invalid(format!("limit=`{text}` is not a bandwidth, as 19/20 is")))
+}
+
 /// See the file header.
 #[derive(Clone, Debug)]
 pub(crate) struct Admission {
@@ -29,35 +38,17 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    pub(crate) fn new(
-        rq: &RunQueues,
-        options: &PolicyOptions,
-        on: bool,
-        per_cpu: bool,
-    ) -> Result<Admission, Refusal> {
-        let limit = match options.text("limit") {
-            None => Rate::new(19, 20),
-            Some(text) => {
-                text.parse().ok().filter(|limit| *limit > Rate::ZERO).ok_or_else(|| {
-                    Refusal::invalid(format!("limit=`{text}` is not a bandwidth, as 19/20 is"))
-                })?
-            }
-        };
-        Ok(Admission {
-            limit: options.switch("ac", on)?.then_some(limit),
+    pub(crate) fn new(rq: &RunQueues, limit: Option<Rate>, per_cpu: bool) -> Admission {
+        Admission {
+            limit,
             per_cpu,
             clusters: vec![RateSum::default(); rq.clusters.len()],
             partitioned: CpuMap::filled(RateSum::default(), rq.curr.len()),
-        })
+        }
     }
 
     pub(crate) fn is_on(&self) -> bool {
         self.limit.is_some()
-    }
-
-    /// The limit per CPU, while admission control is on.
-    pub(crate) fn limit(&self) -> Option<&Rate> {
-        self.limit.as_ref()
     }
 
     fn cluster_fits(&self, rq: &RunQueues, cluster: usize, u: &Rate) -> Result<(), Refusal> {

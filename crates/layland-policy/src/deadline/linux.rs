@@ -36,26 +36,27 @@
 
 use super::admission::Admission;
 use super::kernel::{AffinityEarly, AffinityTardy, Kernel, SetattrTardy};
-use super::options::{keep_accounts, run_queues};
+use super::options::{KernelOptions, keep_accounts, run_queues};
 use super::parameters::check_reservation;
 use super::runqueues::{Renewal, Rules, RunQueues, Threads};
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
-use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
+use layland_model::{Algorithm, Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
 
 /// SCHED_DEADLINE as it is in Linux.
 ///
 /// # Errors
 /// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
 pub fn dl(system: &System, options: &PolicyOptions) -> Result<Threads<Linux>, SystemRefusal> {
-    let mut rq = run_queues(system, options)?;
+    let stated = KernelOptions::of(Algorithm::SchedDeadline, options)?;
+    let mut rq = run_queues(system, &stated)?;
     let kernel = Kernel::of(options)?;
     if kernel.capacity {
         rq.know_speeds();
     }
-    let rules = Linux { admission: Admission::new(&rq, options, false, false)?, kernel };
-    keep_accounts(&mut rq, system, options, rules.admission.limit())?;
-    Ok(Threads::new(rq, rules))
+    keep_accounts(&mut rq, system, &stated)?;
+    let admission = Admission::new(&rq, stated.limit, false);
+    Ok(Threads::new(rq, Linux { admission, kernel }))
 }
 
 /// The rules of **DL**: see the file header.

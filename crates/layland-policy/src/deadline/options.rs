@@ -1,12 +1,14 @@
 //! The options that every policy with per-CPU run queues has, and the run queues that they make.
 
 use super::accounts::{Accounts, Lend};
+use super::admission::limit_of;
+use super::kernel::Kernel;
 use super::parameters::check_parameters;
 use super::price::Arith;
 use super::runqueues::{RunQueues, Tie};
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
-use layland_model::{Rate, System, TaskId};
+use layland_model::{Algorithm, CpuId, Rate, System, TaskId};
 
 pub(crate) const QUEUE_TIES: &str = "equal deadlines in a queue are decided by the option `tie`; between queues a thread is moved only for an earlier one";
 
@@ -72,34 +74,93 @@ pub(crate) fn umax() -> OptionInfo {
     )
 }
 
-/// Accounts of the bandwidth in use, where reclaiming or speeds need them. `limit` is that of admission control.
+/// The options of a policy with per-CPU run queues, with the defaults of that policy for those that are not given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelOptions {
+    /// The limit per CPU of admission control (`limit`); `None` while it is off (`ac=off`).
+    pub limit: Option<Rate>,
+    /// The value of `limit`, also while admission control is off.
+    pub stated_limit: Rate,
+    /// True if admission control adds up the speeds of CPUs, as Linux does since 5.9 (`capacity`).
+    pub adds_up_capacities: bool,
+    /// The order of equal deadlines in a queue (`tie`).
+    pub tie: Tie,
+    /// The run queues that the tasks are in at first (`start`).
+    pub start: Option<Vec<CpuId>>,
+    /// True if a server that is replenished with its deadline still in the past starts anew (`lag_reset`).
+    pub resets_lag: bool,
+    /// True if a thread goes on with its next deadline when its budget is used up (`exhaust=postpone`).
+    pub postpones: bool,
+    /// True if threads whose tasks say `reclaim` do reclaim (`grub`).
+    pub reclaims: bool,
+    /// The share of a CPU that threads may reclaim (`umax`), at most 1.
+    pub umax: Rate,
+    /// The bandwidth that a CPU lends to threads that reclaim (`lend`).
+    pub lend: Lend,
+    /// The arithmetic of budgets and bandwidths (`arith`).
+    pub arith: Arith,
+    /// True if CPUs run at the speed that their active threads need (`grub_pa`).
+    pub scales_speeds: bool,
+}
+
+impl KernelOptions {
+    /// Reads the options of a policy that implements this algorithm. Admission control is on by default in DL-SP alone.
+    ///
+    /// # Errors
+    /// If a value is not one that its option takes.
+    pub fn of(algorithm: Algorithm, options: &PolicyOptions) -> Result<KernelOptions, Refusal> {
+        let is_on_by_default = algorithm == Algorithm::SemiPartitionedDeadline;
+        let stated_limit = limit_of(options)?;
+        let limit = options.switch("ac", is_on_by_default)?.then(|| stated_limit.clone());
+        let umax = match options.text("umax") {
+            None => limit.clone().unwrap_or(Rate::ONE).min(Rate::ONE),
+            Some(text) => {
+                let umax: Option<Rate> = text.parse().ok();
+                let umax = umax.filter(|umax| *umax > Rate::ZERO && *umax <= Rate::ONE);
+                umax.ok_or_else(|| {
+                    Refusal::invalid(format!("umax=`{text}` is not a share of a CPU, as 19/20 is"))
+                })?
+            }
+        };
+        let exhaust = [("throttle", false), ("postpone", true)];
+        let ties = [("running", Tie::Running), ("rank", Tie::Rank), ("fifo", Tie::Fifo)];
+        Ok(KernelOptions {
+            limit,
+            stated_limit,
+            adds_up_capacities: Kernel::of(options)?.capacity,
+            tie: options.one_of("tie", &ties)?.unwrap_or(Tie::Running),
+            start: options.cpus("start")?,
+            resets_lag: options.switch("lag_reset", false)?,
+            postpones: options.one_of("exhaust", &exhaust)?.unwrap_or(false),
+            reclaims: options.switch("grub", false)?,
+            umax,
+            lend: Lend::of(options)?,
+            arith: Arith::of(options)?,
+            scales_speeds: options.switch("grub_pa", false)?,
+        })
+    }
+
+    /// Returns true if a thread of this system reclaims.
+    pub fn reclaims_in(&self, system: &System) -> bool {
+        self.reclaims && system.tasks.values().any(|task| task.reclaim)
+    }
+}
+
+/// Accounts of the bandwidth in use, where reclaiming or speeds need them.
 pub(crate) fn keep_accounts(
     rq: &mut RunQueues,
     system: &System,
-    options: &PolicyOptions,
-    limit: Option<&Rate>,
+    options: &KernelOptions,
 ) -> Result<(), Refusal> {
-    let exhaust = [("throttle", false), ("postpone", true)];
-    rq.postpones = options.one_of("exhaust", &exhaust)?.unwrap_or(false);
-    rq.count_in(Arith::of(options)?);
-    let reclaims = options.switch("grub", false)?;
-    let umax = match options.text("umax") {
-        None => limit.cloned().unwrap_or(Rate::ONE).min(Rate::ONE),
-        Some(text) => {
-            let parsed = text.parse().ok().filter(|umax| *umax > Rate::ZERO && *umax <= Rate::ONE);
-            parsed.ok_or_else(|| {
-                Refusal::invalid(format!("umax=`{text}` is not a share of a CPU, as 19/20 is"))
-            })?
-        }
-    };
-    let slows = options.switch("grub_pa", false)?;
-    if slows {
+    rq.postpones = options.postpones;
+    rq.count_in(options.arith);
+    if options.scales_speeds {
         rq.scale_speeds(system)?;
     }
-    if slows || reclaims {
+    if options.scales_speeds || options.reclaims {
         let cpus = system.platform.cpu_count();
-        let accounts = Accounts::new(rq.arith(), &umax, cpus, &rq.usable);
-        rq.keep_accounts(accounts.lending(Lend::of(options)?), reclaims);
+        let accounts = Accounts::new(rq.arith(), &options.umax, cpus, &rq.usable);
+        rq.keep_accounts(accounts.lending(options.lend), options.reclaims);
     }
     Ok(())
 }
@@ -107,20 +168,19 @@ pub(crate) fn keep_accounts(
 /// The run queues of a system with these options.
 pub(crate) fn run_queues(
     system: &System,
-    options: &PolicyOptions,
+    options: &KernelOptions,
 ) -> Result<RunQueues, SystemRefusal> {
     let check = |(id, task)| check_parameters(task).map_err(|refusal| refusal.about(id));
     system.tasks.iter().try_for_each(check)?;
-    let ties = [("running", Tie::Running), ("rank", Tie::Rank), ("fifo", Tie::Fifo)];
-    let tie = options.one_of("tie", &ties)?.unwrap_or(Tie::Running);
-    let mut rq = RunQueues::new(system, tie, options.switch("lag_reset", false)?);
-    if let Some(cpus) = options.cpus("start")? {
-        let list = options.text("start").unwrap_or_default();
+    let mut rq = RunQueues::new(system, options.tie, options.resets_lag);
+    if let Some(cpus) = &options.start {
         for (at, thread) in rq.threads.values_mut().enumerate() {
             let cpu = cpus.get(at).copied().filter(|&cpu| thread.mask.contains(cpu));
             thread.cpu = cpu.ok_or_else(|| {
                 let task = TaskId(at as u32);
                 let name = &system.tasks[task].name;
+                let list: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+                let list = list.join("+");
                 let reason = format!("start=`{list}` has no CPU that task `{name}` may use");
                 Refusal::invalid(reason).about(task)
             })?;

@@ -16,11 +16,11 @@
 
 use super::admission::Admission;
 use super::linux::{self, OwnThread};
-use super::options::{keep_accounts, run_queues};
+use super::options::{KernelOptions, keep_accounts, run_queues};
 use super::runqueues::{Rules, RunQueues, Threads};
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
-use layland_model::{Change, CpuId, CpuSet, System, TaskId};
+use layland_model::{Algorithm, Change, CpuId, CpuSet, System, TaskId};
 
 /// SCHED_DEADLINE with the patch for semi-partitioned systems.
 ///
@@ -30,9 +30,10 @@ pub fn dl_sp(
     system: &System,
     options: &PolicyOptions,
 ) -> Result<Threads<SemiPartitioned>, SystemRefusal> {
-    let mut rq = run_queues(system, options)?;
-    let admission = Admission::new(&rq, options, true, true)?;
-    keep_accounts(&mut rq, system, options, admission.limit())?;
+    let options = KernelOptions::of(Algorithm::SemiPartitionedDeadline, options)?;
+    let mut rq = run_queues(system, &options)?;
+    keep_accounts(&mut rq, system, &options)?;
+    let admission = Admission::new(&rq, options.limit, true);
     Ok(Threads::new(rq, SemiPartitioned { admission }))
 }
 

@@ -187,6 +187,19 @@ fn bins(options: &PolicyOptions, name: &str) -> Result<Option<Vec<Vec<usize>>>, 
     round.iter().map(bin).collect::<Result<_, _>>().map(Some)
 }
 
+/// The heuristic by which RUN and QPS pack tasks into servers.
+///
+/// # Errors
+/// If `fit` is not a heuristic.
+pub fn packing_heuristic(options: &PolicyOptions) -> Result<Heuristic, Refusal> {
+    Ok(heuristic(options, "fit")?.unwrap_or(Heuristic::Ffd))
+}
+
+/// Returns true if the options list the packing of tasks or of dual servers.
+pub fn has_explicit_packing(options: &PolicyOptions) -> bool {
+    ["packing", "duals"].iter().any(|name| options.text(name).is_some())
+}
+
 fn heuristic(options: &PolicyOptions, name: &str) -> Result<Option<Heuristic>, Refusal> {
     let parse =
         |text: &str| text.parse().map_err(|error| Refusal::invalid(format!("{name}: {error}")));
@@ -195,7 +208,7 @@ fn heuristic(options: &PolicyOptions, name: &str) -> Result<Option<Heuristic>, R
 
 /// How RUN makes its tree.
 pub(super) fn reduction_rules(options: &PolicyOptions) -> Result<ReductionRules, Refusal> {
-    let fit = heuristic(options, "fit")?.unwrap_or(Heuristic::Ffd);
+    let fit = packing_heuristic(options)?;
     let packing = bins(options, "packing")?;
     let dual_packing = bins(options, "duals")?;
     let fills = [("largest", Fill::Largest), ("order", Fill::Order)];
@@ -216,7 +229,7 @@ pub(super) fn quasi_rule(options: &PolicyOptions) -> Result<QuasiRule, Refusal> 
                 .map_err(|error| Refusal::invalid(format!("packing: {error}")))?;
             Ok(QuasiRule::Explicit(rounds))
         }
-        None => Ok(QuasiRule::Fit(heuristic(options, "fit")?.unwrap_or(Heuristic::Ffd))),
+        None => Ok(QuasiRule::Fit(packing_heuristic(options)?)),
     }
 }
 

@@ -57,6 +57,7 @@ mod modes;
 use super::parts::{NONE, Parts, policy_of_parts};
 use super::preparation::{Prepared, Releases, by_task, prepare, quasi_rule, refusal};
 use crate::Count;
+use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
 use clients::{Client, ClientKind};
 use hierarchy::{Hierarchy, Major, Set};
@@ -72,6 +73,17 @@ pub enum MasterRule {
     Stay,
     /// The one with the earliest deadline, at every event (Compagnin et al., Algorithm 1).
     Edf,
+}
+
+impl MasterRule {
+    /// Reads the option `master`.
+    ///
+    /// # Errors
+    /// If it is neither `stay` nor `edf`.
+    pub fn of(options: &PolicyOptions) -> Result<MasterRule, Refusal> {
+        let rules = [("stay", MasterRule::Stay), ("edf", MasterRule::Edf)];
+        Ok(options.one_of("master", &rules)?.unwrap_or_default())
+    }
 }
 
 /// What happened so far, over all hierarchies.
@@ -108,8 +120,7 @@ pub fn sets(system: &System, options: &PolicyOptions) -> Result<(Prepared, Sets)
 /// # Errors
 /// As [`sets`].
 pub fn qps(system: &System, options: &PolicyOptions) -> Result<Qps, SystemRefusal> {
-    let rules = [("stay", MasterRule::Stay), ("edf", MasterRule::Edf)];
-    let rule = options.one_of("master", &rules)?.unwrap_or_default();
+    let rule = MasterRule::of(options)?;
     let (Prepared { order, grid, .. }, sets) = sets(system, options)?;
     let mut places = vec![(0, 0); order.len()];
     let mut parts = Vec::new();

@@ -2,7 +2,9 @@
 //! start.
 
 use crate::Refusal;
+use crate::highest_first::Ties;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
+use crate::options::{Fit, cluster_size, never_preempts};
 use layland_model::{
     Behaviour, CpuId, CpuSet, Criticality, Duration, Index, Order, Rate, RateSum, Service, System,
     Task, TaskId,
@@ -97,7 +99,7 @@ pub(crate) fn clustered(
     system: &System,
     options: &PolicyOptions,
 ) -> Result<Groups, SystemRefusal> {
-    match options.number("size")? {
+    match cluster_size(options)? {
         None => clusters_of_platform(name, system),
         Some(size) => clusters_of_size(name, system, size, options),
     }
@@ -208,9 +210,9 @@ fn placed_by_test(
     let is_wanted = options.one_of("accept", &words)?.unwrap_or(true);
     let is_of_tasks = order != Order::Deadline && has_exact_responses(system);
     // Regions, locks and ties of another kind make other response times.
-    let is_plain = !options.switch("nonpreemptive", false)?
+    let is_plain = !never_preempts(options)?
         && options.text("locks").is_none()
-        && options.text("tie").is_none_or(|tie| tie == "rank");
+        && Ties::of(options) == Ok(Ties::Rank);
     let missing =
         order == Order::Given && system.tasks.values().any(|task| task.priority.is_none());
     if !is_wanted || !is_of_tasks || !is_plain || missing {
@@ -331,9 +333,10 @@ pub(crate) fn given(
         allowed.lowest().filter(|_| allowed.len() == 1)
     };
     let all_given = system.tasks.ids().all(|id| only_cpu(id).is_some());
-    let fit = options.text("fit");
-    if fit != Some("given") && (fit.is_some() || !all_given) {
-        return Ok(None);
+    match Fit::of(options)? {
+        Some(Fit::By(_)) => return Ok(None),
+        None if !all_given => return Ok(None),
+        None | Some(Fit::Given) => {}
     }
     let mut groups = empty(system);
     for (id, task) in system.tasks.iter() {
@@ -350,16 +353,13 @@ pub(crate) fn given(
     Ok(Some(groups))
 }
 
+/// The heuristic of a policy that cannot take the CPUs that affinities give.
 pub(crate) fn heuristic(options: &PolicyOptions) -> Result<Option<Heuristic>, Refusal> {
-    let parse = |text: &str| {
-        text.parse().map_err(|_| {
-            let known = Heuristic::ALL.map(|heuristic| heuristic.to_string()).join(", ");
-            Refusal::invalid(format!(
-                "fit=`{text}` is not a packing heuristic: use one of {known}, given"
-            ))
-        })
-    };
-    options.text("fit").map(parse).transpose()
+    match Fit::of(options)? {
+        Some(Fit::Given) => Err(Refusal::invalid("fit=`given` is not a packing heuristic")),
+        Some(Fit::By(heuristic)) => Ok(Some(heuristic)),
+        None => Ok(None),
+    }
 }
 
 fn no_packing(heuristic: Heuristic, unplaced: &impl std::fmt::Display) -> Refusal {

@@ -9,6 +9,7 @@ use layland_model::{
     Algorithm, Behaviour, Change, CpuId, CpuSet, Duration, ExecutionModel, Form, Platform, Rate,
     Request, RequestKind, Separation, Service, System, Task, TaskId, Time,
 };
+use layland_policy::deadline::KernelOptions;
 
 /// What happens in one simulation.
 #[derive(Clone, Debug)]
@@ -38,7 +39,8 @@ impl Sequence {
         let (info, options) = registry().parse(spec).expect("it is a policy");
         let algorithm = info.algorithm(&options);
         let random = Random::of_task(seed, u64::MAX - 3);
-        let admits_whole = options.switch("ac", false).unwrap_or(true);
+        let admits_whole =
+            KernelOptions::of(algorithm, &options).is_ok_and(|options| options.limit.is_some());
         let overruns = Overruns::Possible;
         Draw { algorithm, random, admits_whole, overruns }.sequence(spec, seed, keeping)
     }

@@ -64,9 +64,8 @@ impl SlowQps {
     /// If QPS refuses it.
     pub fn new(system: &System, options: &PolicyOptions) -> SlowQps {
         let (prepared, sets) = sets(system, options).expect("QPS accepts the system");
-        let edf = options.text("master") == Some("edf");
         SlowQps {
-            rule: if edf { MasterRule::Edf } else { MasterRule::Stay },
+            rule: MasterRule::of(options).expect("QPS accepts the options"),
             sets,
             grid: prepared.grid,
             order: prepared.order,

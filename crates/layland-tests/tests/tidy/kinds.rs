@@ -3,6 +3,7 @@
 //! them anywhere else is one that a new policy has to find and to extend.
 
 use super::{assert_none, files_below};
+use regex::Regex;
 
 /// Where each kind is an answer of its own, and the compiler is to ask about a new one.
 const MOST: usize = 6;
@@ -49,4 +50,27 @@ fn lists_are_recognized() {
     assert_eq!(lists(&text(NEARLY_ALL), "Algorithm::"), [1]);
     assert_eq!(lists(&text(NEARLY_ALL - 1), "Algorithm::"), [0; 0]);
     assert_eq!(lists(&format!("{0}x\n{0}", text(4)), "Algorithm::"), [0; 0]);
+}
+
+/// Policies read their options into types. Other crates ask for these types: a name that is read in two places has two
+/// defaults sooner or later.
+#[test]
+fn options_are_read_where_policies_are() {
+    let read = Regex::new(r#"options\.(text|switch|one_of|number|rate|duration|cpus)\("#)
+        .expect("a valid expression");
+    let mut found = Vec::new();
+    let mut own = 0;
+    for file in files_below("crates").iter().filter(|file| file.has_ending("rs")) {
+        for (at, line) in file.text.lines().enumerate() {
+            if !read.is_match(line) {
+                continue;
+            }
+            match file.path.starts_with("crates/layland-policy/") {
+                true => own += 1,
+                false => found.push(format!("{}:{}", file.path, at + 1)),
+            }
+        }
+    }
+    assert!(own > 20, "reading options is not recognized any more");
+    assert_none(&found, "options of policies that are read by name outside `layland-policy`");
 }

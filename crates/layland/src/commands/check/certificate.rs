@@ -6,7 +6,10 @@ use layland_analysis::{Comparison, Evidence, Part, Proof, Quantity, Reason, Subj
 use layland_guarantee::search::{self, Witness};
 use layland_guarantee::{Analysed, Assessment};
 use layland_model::{Algorithm, Behaviour, CpuSet, Duration, Index, Rate, System, Task, TaskId};
-use layland_policy::Registry;
+use layland_offline::Heuristic;
+use layland_policy::deadline::KernelOptions;
+use layland_policy::fair::has_explicit_packing;
+use layland_policy::{Fit, Registry, Ties, never_preempts};
 use layland_trace::Job;
 use serde_json::{Value, json};
 
@@ -83,24 +86,36 @@ fn known_options(registry: &Registry, policy: &Assessment) -> Result<(), String>
     if policy.verdict == Verdict::No && matches!(test, "CAPACITY" | "AFFINITY") {
         return Ok(());
     }
-    let (_, options) = registry.parse(&policy.spec).map_err(|error| error.to_string())?;
-    if options.switch("nonpreemptive", false).unwrap_or(true) {
+    let (info, options) = registry.parse(&policy.spec).map_err(|error| error.to_string())?;
+    if never_preempts(&options) != Ok(false) {
         return Err("the verifier does not know non-preemptive regions".to_owned());
     }
-    if options.text("packing").is_some() || options.text("duals").is_some() {
+    if has_explicit_packing(&options) {
         return Err("the verifier does not know what is packed by hand".to_owned());
     }
-    let is_decreasing = |fit: &str| matches!(fit, "ff" | "ffd" | "bf" | "bfd" | "wfd");
+    // The bound is that of Lopez et al. for these.
+    let is_known = match Fit::of(&options).map(|fit| fit.map(Fit::heuristic)) {
+        Ok(None) => true,
+        Ok(Some(Some(heuristic))) => {
+            use Heuristic::{Bf, Bfd, Ff, Ffd, Wfd};
+            matches!(heuristic, Ff | Ffd | Bf | Bfd | Wfd)
+        }
+        Ok(Some(None)) | Err(_) => false,
+    };
+    let begins_elsewhere = || {
+        let threads = KernelOptions::of(info.algorithm(&options), &options);
+        threads.map_or(true, |threads| threads.start.is_some())
+    };
     match test {
-        "LOPEZ" if !options.text("fit").is_none_or(is_decreasing) => {
+        "LOPEZ" if !is_known => {
             Err("the verifier knows the bound for first fit, best fit and decreasing sizes"
                 .to_owned())
         }
-        "LOPEZ-ADAPTIVE" if options.text("start").is_some() => {
+        "LOPEZ-ADAPTIVE" if begins_elsewhere() => {
             Err("the verifier knows the bound for threads that begin where the policy places them"
                 .to_owned())
         }
-        search::WITNESS if options.text("tie").is_some_and(|tie| tie != "rank") => {
+        search::WITNESS if Ties::of(&options) != Ok(Ties::Rank) => {
             Err("the verifier simulates equal deadlines by rank alone".to_owned())
         }
         _ => Ok(()),

@@ -13,7 +13,8 @@ use crate::ui::{chart, interrupt, report, terminal};
 use layland_linux::deadline::{DeadlineOptions, Facts, Plan, Ran, run as run_plan};
 use layland_linux::{Changes, Machine};
 use layland_model::{Algorithm, Change, Duration, JobId, RequestKind, System, counted};
-use layland_policy::Registry;
+use layland_policy::deadline::KernelOptions;
+use layland_policy::{Registry, SystemRefusal};
 use layland_report::{Line, Severity};
 use layland_trace::inversion::{Inversion, inversions, tardiness};
 use layland_trace::{Labels, Statistics, Summary};
@@ -122,9 +123,9 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
     let policy = info.build(system, &options).map_err(|refusal| cannot(refusal.into()))?;
     let (margin, deadline) = (args.margin.as_ref(), &args.deadline);
     let plan = if info.algorithm(&options) == Algorithm::SchedDeadline {
-        let on = |name: &str| options.switch(name, false).unwrap_or(false);
-        let reclaims = on("grub") && system.tasks.values().any(|task| task.reclaim);
-        if reclaims || options.text("exhaust") == Some("postpone") {
+        let stated = KernelOptions::of(Algorithm::SchedDeadline, &options)
+            .map_err(|refusal| cannot(SystemRefusal::from(refusal).into()))?;
+        if stated.reclaims_in(system) || stated.postpones {
             // Its endless threads yield before their budgets end, and so would have nothing to reclaim for.
             let reason =
                 "the engine `deadline` starts no thread that reclaims or goes on beyond its budget";
