@@ -161,10 +161,10 @@ impl Program {
     /// foreground process group, which `timeout`, `setsid` and shells with job control leave. When
     /// it hangs up, it sends `SIGHUP` only to the leader of the session.
     fn has_heard(&self, signal: Signal) -> bool {
-        // Plain numbers instead of `Pid`: a process started into a PID namespace, as by `docker
-        // exec`, has a group and a session from outside. The kernel reports them as 0, which a
-        // `Pid` cannot represent. A program cannot enter another outside group, so two zeros mean
-        // the same group. Safety: these calls look up numbers and touch no memory.
+        // Plain numbers instead of `Pid`: a process started into a PID namespace, as by `docker exec`, has a
+        // group and a session from outside. The kernel reports them as 0, which a `Pid` cannot represent.
+        // A program cannot enter another outside group, so two zeros mean the same group.
+        // Safety: these calls look up numbers and touch no memory.
         let (own_group, its_group, session) =
             unsafe { (libc::getpgrp(), libc::getpgid(self.pid.as_raw_pid()), libc::getsid(0)) };
         let is_leader = session == rustix::process::getpid().as_raw_pid();

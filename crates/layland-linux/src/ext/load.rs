@@ -208,8 +208,8 @@ fn live(system: &System, hosts: &[usize], board: &Arc<Board>, markers: Option<&A
         });
         match thread {
             Ok(thread) => threads.push(thread),
-            // The parent notices that a thread is missing. Safety: ends this process at once,
-            // without running any code of the parent.
+            // The parent notices that a thread is missing.
+            // Safety: ends this process at once, without running any code of the parent.
             Err(_) => unsafe { libc::_exit(1) },
         }
     }

@@ -21,7 +21,7 @@ pub struct Recorder<W> {
 impl<W: Write + Send + 'static> Recorder<W> {
     /// Starts the thread.
     ///
-    /// Returns an error if the thread cannot start.
+    /// # Errors
     /// Returns an error if the thread cannot be started.
     pub fn start(mut instance: Instance, mut out: W) -> io::Result<Recorder<W>> {
         let is_over = Arc::new(AtomicBool::new(false));

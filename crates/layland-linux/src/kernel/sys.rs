@@ -404,7 +404,8 @@ pub fn start_of(pid: u32) -> Option<u64> {
 
 /// Returns true if the calling thread is `SCHED_DEADLINE`.
 pub fn is_deadline() -> bool {
-    // musl's `sched_getscheduler` refuses, too. Safety: the call takes only numbers.
+    // musl's `sched_getscheduler` refuses, too.
+    // Safety: the call takes only numbers.
     let class = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
     class & !libc::c_long::from(libc::SCHED_RESET_ON_FORK)
         == libc::c_long::from(libc::SCHED_DEADLINE)
