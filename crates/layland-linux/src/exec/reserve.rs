@@ -123,7 +123,7 @@ impl Given {
     /// Reads the present parameters of a thread.
     ///
     /// # Errors
-    /// If there is no such thread.
+    /// Returns an error if there is no such thread.
     pub fn of(thread: Tid) -> io::Result<Given> {
         const RECLAIM: u64 = 2;
         let now = sys::attributes(thread)?;
@@ -303,7 +303,7 @@ impl Reserving {
     /// Writes an admitted member into the register, while `admitting` holds the admission lock.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn enter(&mut self, admitting: &Admitting, member: Member) -> Result<(), ChangeError> {
         let Some(changes) = &mut self.changes else { return Ok(()) };
         self.membership = Some(Membership::enter(admitting, changes, member)?);
@@ -319,7 +319,7 @@ impl Reserving {
     /// grows.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn update(&mut self, change: impl FnOnce(&mut Member)) -> io::Result<()> {
         let Some(membership) = &mut self.membership else { return Ok(()) };
         change(&mut membership.member);
@@ -594,7 +594,7 @@ impl Reserving {
     /// Appends a reservation to the member. Returns its position.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn add(&mut self, reserved: Reserved) -> io::Result<usize> {
         self.update(|member| member.reserved.push(reserved))?;
         Ok(self.member().map_or(0, |member| member.reserved.len().saturating_sub(1)))

@@ -121,8 +121,8 @@ impl Carrying {
     /// for a system with these CPUs and no tasks.
     ///
     /// # Errors
-    /// If the policy does not limit each thread by a budget, another scheduler is loaded, or the
-    /// kernel rejects the mechanism.
+    /// Returns an error if the policy does not limit each thread by a budget, another scheduler is
+    /// loaded, or the kernel rejects the mechanism.
     pub fn start(policy: Box<dyn Policy>, options: CarryOptions) -> Result<Carrying, RunError> {
         let needs = policy.needs();
         if needs.schedules != Schedules::Threads || needs.speeds != Speeds::Fixed {
@@ -301,7 +301,7 @@ impl Carrying {
     /// others become ordinary.
     ///
     /// # Errors
-    /// If the policy required something unsupported.
+    /// Returns an error if the policy required something unsupported.
     pub fn end(mut self) -> Result<Carried, RunError> {
         match self.stop() {
             Some(Ok(carried)) => carried,

@@ -48,8 +48,9 @@ pub struct ExtOptions<'a> {
 /// Arrivals and execution times are the same as those of [`run()`](crate::run()) on `SCHED_FIFO`.
 ///
 /// # Errors
-/// If the kernel rejects the mechanism, refuses real-time priorities or a thread, or has another
-/// scheduler; or if the system or the policy requires a feature that real threads do not have.
+/// Returns an error if the kernel rejects the mechanism, refuses real-time priorities or a thread,
+/// or has another scheduler; or if the system or the policy requires a feature that real threads do
+/// not have.
 pub fn run(
     system: &System,
     policy: Box<dyn Policy>,

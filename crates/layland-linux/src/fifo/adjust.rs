@@ -54,7 +54,8 @@ struct Stage {
 /// `most`.
 ///
 /// # Errors
-/// If the kernel refuses real-time priorities or threads, or for more than [`MOST_MOVED`] threads.
+/// Returns an error if the kernel refuses real-time priorities or threads, or for more than
+/// [`MOST_MOVED`] threads.
 pub fn adjustments(cpu: usize, most: usize, rounds: u32) -> Result<Vec<Adjustment>, RunError> {
     if most > MOST_MOVED {
         let reason = format!("{most} threads are too many to move at once: at most {MOST_MOVED}");

@@ -36,7 +36,7 @@ impl Hosts {
     /// Chooses among the usable CPUs, which are in ascending order.
     ///
     /// # Errors
-    /// If there are too few usable CPUs.
+    /// Returns an error if there are too few usable CPUs.
     ///
     /// ```
     /// use layland_linux::{Hosts, ManagerPlace};
@@ -70,7 +70,7 @@ impl Hosts {
     /// returns a remark if the choice would have been different without the other runs.
     ///
     /// # Errors
-    /// If there are too few usable CPUs.
+    /// Returns an error if there are too few usable CPUs.
     pub fn claim(
         changes: &mut Changes,
         cpus: usize,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// same.
 ///
 /// # Errors
-/// If an execution time becomes too long to be represented.
+/// Returns an error if an execution time becomes too long to be represented.
 pub fn with_overrun(system: &System, task: TaskId, factor: &Rate) -> Result<System, RunError> {
     let mut system = system.clone();
     let levels = system.tasks[task].wcet.clone();
@@ -52,7 +52,7 @@ pub fn with_overrun(system: &System, task: TaskId, factor: &Rate) -> Result<Syst
 /// ```
 ///
 /// # Errors
-/// If a time becomes too long to be represented.
+/// Returns an error if a time becomes too long to be represented.
 pub fn stretched(system: &System, factor: &Rate) -> Result<System, RunError> {
     let work = |work: &mut Service| {
         if *work > Service::ZERO {

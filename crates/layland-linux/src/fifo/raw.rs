@@ -53,7 +53,7 @@ struct Stage {
 /// Measures the bare mechanism on one CPU of the machine, with the manager on another or the same.
 ///
 /// # Errors
-/// If the kernel refuses real-time priorities or threads.
+/// Returns an error if the kernel refuses real-time priorities or threads.
 pub fn measure(
     cpu: usize,
     manager_cpu: usize,
@@ -182,7 +182,7 @@ fn direct(
 /// Returns the lengths of the interruptions and the distances between them.
 ///
 /// # Errors
-/// If the kernel refuses a real-time priority.
+/// Returns an error if the kernel refuses a real-time priority.
 pub fn interruptions(cpu: usize) -> Result<(Distribution, Distribution), RunError> {
     const LENGTH_NS: i64 = 300_000_000;
     /// Longer than any reading of the clock.

@@ -98,8 +98,8 @@ pub fn supports(system: &System, policy: &dyn Policy) -> Result<(), RunError> {
 /// that the simulator draws from the same seed.
 ///
 /// # Errors
-/// If the kernel refuses real-time priorities or a thread, or the system or the policy requires a
-/// feature that real threads do not have.
+/// Returns an error if the kernel refuses real-time priorities or a thread, or the system or the
+/// policy requires a feature that real threads do not have.
 pub fn run(
     system: &System,
     policy: Box<dyn Policy>,

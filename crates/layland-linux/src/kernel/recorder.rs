@@ -41,7 +41,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
     /// Ends the recording. Returns the number of lost events.
     ///
     /// # Errors
-    /// If reading or writing failed.
+    /// Returns an error if reading or writing failed.
     pub fn finish(self) -> io::Result<(W, u64)> {
         self.is_over.store(true, Ordering::Release);
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the recorder panicked")))

@@ -119,7 +119,7 @@ const SHORTEST_RUNTIME_NS: u64 = 1024;
 /// changed. Allocates nothing.
 ///
 /// # Errors
-/// If there is no such thread, or the kernel refuses.
+/// Returns an error if there is no such thread, or the kernel refuses.
 pub fn empty_reservation(thread: Tid) -> io::Result<()> {
     let now = attributes(thread)?;
     if now.sched_policy != libc::SCHED_DEADLINE as u32 {

@@ -70,7 +70,7 @@ fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TracefsE
 /// Returns the mount point of tracefs.
 ///
 /// # Errors
-/// If tracefs is not mounted.
+/// Returns an error if tracefs is not mounted.
 pub fn root() -> Result<PathBuf, TracefsError> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mounted = mounts.lines().find_map(|line| {
@@ -95,7 +95,8 @@ impl Instance {
     /// machine, which the guardian reverts if this process dies.
     ///
     /// # Errors
-    /// If tracefs is not mounted, not accessible, or numbers threads differently from this process.
+    /// Returns an error if tracefs is not mounted, not accessible, or numbers threads differently
+    /// from this process.
     pub fn start(buffer_kb: Option<u32>, changes: &mut Changes) -> Result<Instance, TracefsError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         // Namespace 0 stands for unknown.
@@ -141,7 +142,7 @@ impl Instance {
     /// Opens the file for marks, which takes one mark per call.
     ///
     /// # Errors
-    /// If the file cannot be opened.
+    /// Returns an error if the file cannot be opened.
     pub fn markers(&self) -> Result<File, TracefsError> {
         let path = self.path.join("trace_marker");
         OpenOptions::new().write(true).open(&path).map_err(failed("open", &path))
@@ -157,7 +158,7 @@ impl Instance {
     /// Moves the records since the last call from the buffer to `out`, as text.
     ///
     /// # Errors
-    /// If reading or writing fails.
+    /// Returns an error if reading or writing fails.
     pub fn drain(&mut self, out: &mut impl Write) -> io::Result<()> {
         let mut bytes = vec![0; 1 << 16];
         loop {
@@ -175,7 +176,7 @@ impl Instance {
     /// format of [`read`](layland_interchange::kernel::read). Returns the number of lost events.
     ///
     /// # Errors
-    /// If reading or writing fails.
+    /// Returns an error if reading or writing fails.
     pub fn finish(mut self, out: &mut impl Write) -> io::Result<u64> {
         fs::write(self.path.join("tracing_on"), "0")?;
         self.drain(out)?;

@@ -117,7 +117,7 @@ impl LogFile {
     /// Writes a log. The writer should be buffered.
     ///
     /// # Errors
-    /// If writing fails.
+    /// Returns an error if writing fails.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let header = Header {
             layland: VERSION.into(),

@@ -38,7 +38,7 @@ impl Program {
     /// when its server is. Its stream releases no jobs, because its thread does.
     ///
     /// # Errors
-    /// If the list of CPUs is invalid.
+    /// Returns an error if the list of CPUs is invalid.
     pub fn task(&self) -> Result<Task, String> {
         let mut task = Task::implicit(self.name.clone(), self.runtime, self.period);
         task.deadline = self.deadline;

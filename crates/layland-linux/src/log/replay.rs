@@ -44,8 +44,8 @@ pub struct Impossible {
 /// Sends the events of the log to the policy, which must be fresh, and compares its decisions.
 ///
 /// # Errors
-/// If an engine cannot have sent an event: it concerns a task or a CPU that does not exist, or a
-/// job that is not ready. The policy does not receive this event.
+/// Returns an error if an engine cannot have sent an event: it concerns a task or a CPU that does
+/// not exist, or a job that is not ready. The policy does not receive this event.
 pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Result<Replayed, Impossible> {
     let mut replayed = Replayed { events: 0, decisions: 0, divergence: None };
     let mut contract = Contract::new(system, policy.needs());

@@ -267,7 +267,7 @@ impl Register {
     /// files.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub(crate) fn bury(&self, id: &str) -> io::Result<()> {
         let path = |prefix: &str| self.folder().join(format!("{prefix}{id}"));
         let entry = path(ADMITTED);
@@ -297,7 +297,7 @@ impl Register {
     /// Removes such a file; if it is a list of threads, restores them first.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub(crate) fn bury_orphan(&self, path: &Path) -> io::Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = register::c_path(path)?;
@@ -336,7 +336,7 @@ impl Admitting {
     /// Writes notes for the next admission. They are removed with the last member.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn remember(&self, text: &str) -> io::Result<()> {
         // Write and rename, because a process that dies in between must not leave half of the
         // notes.
@@ -362,7 +362,7 @@ impl Membership {
     /// are restored and its entry is removed.
     ///
     /// # Errors
-    /// If the files cannot be written, or the guardian does not answer.
+    /// Returns an error if the files cannot be written, or the guardian does not answer.
     pub fn enter(
         admitting: &Admitting,
         changes: &mut Changes,
@@ -402,7 +402,7 @@ impl Membership {
     /// Writes the present content.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn write(&mut self) -> io::Result<()> {
         // Write it with one call, because others read it without a lock.
         let text = serde_json::to_string(&self.member).map_err(io::Error::other)? + "\n";
@@ -414,7 +414,7 @@ impl Membership {
     /// Records the thread that has the reservation at `index`, or that none has it.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub(crate) fn claim(&mut self, index: usize, thread: Option<(Tid, u64)>) -> io::Result<()> {
         if let Some(reserved) = self.member.reserved.get_mut(index) {
             reserved.thread = thread.map(|(tid, _)| tid.0);

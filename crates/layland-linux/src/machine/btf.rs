@@ -157,7 +157,7 @@ impl Btf {
     /// Reads the running kernel's BTF.
     ///
     /// # Errors
-    /// If it cannot be read, or is not BTF.
+    /// Returns an error if it cannot be read, or is not BTF.
     pub fn of_the_kernel() -> Result<Btf, std::io::Error> {
         let bytes = std::fs::read(OF_THE_KERNEL)?;
         Btf::parse(bytes).map_err(std::io::Error::other)
@@ -166,7 +166,7 @@ impl Btf {
     /// Indexes all descriptions.
     ///
     /// # Errors
-    /// If these bytes are not BTF.
+    /// Returns an error if these bytes are not BTF.
     pub fn parse(bytes: Vec<u8>) -> Result<Btf, BtfError> {
         let magic = bytes.first_chunk().map(|two| u16::from_ne_bytes(*two));
         if magic != Some(MAGIC) || bytes.len() < HEADER {

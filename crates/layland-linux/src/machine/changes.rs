@@ -204,7 +204,7 @@ impl Changes {
     /// reservations end with the run, and the kernel counts them for up to one period longer.
     ///
     /// # Errors
-    /// If the guardian does not answer.
+    /// Returns an error if the guardian does not answer.
     pub(crate) fn pause_before(&mut self, period: Duration) -> io::Result<()> {
         self.guardian.remember(&Undo::Pause(period))
     }
@@ -212,7 +212,7 @@ impl Changes {
     /// Creates a folder that belongs to this run alone.
     ///
     /// # Errors
-    /// If the guardian does not answer, or the kernel refuses.
+    /// Returns an error if the guardian does not answer, or the kernel refuses.
     pub fn make(&mut self, path: &Path) -> io::Result<()> {
         self.guardian.remember(&Undo::Remove(path.to_owned()))?;
         self.made.push(Change::Folder(path.to_owned()));

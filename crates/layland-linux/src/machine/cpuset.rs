@@ -201,7 +201,7 @@ impl Cpusets {
     /// Moves a thread into a domain, by its position in the list.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn attach(&self, domain: usize, thread: Tid) -> Result<(), CpusetError> {
         let Some(path) = self.domains.get(domain) else { return Err(CpusetError::NotMounted) };
         let file = path.join(if self.is_v1 { "tasks" } else { "cgroup.threads" });
@@ -250,7 +250,7 @@ impl Partition {
     /// Moves a thread (in version 1) or its process (in version 2) into the partition.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn attach(&self, thread: Tid) -> Result<(), CpusetError> {
         let file = self.path.join(members(self.is_v1));
         fs::write(&file, thread.0.to_string()).map_err(failed("write", &file))
@@ -392,7 +392,7 @@ fn list(cpus: &[usize]) -> String {
 /// Creates a cpuset and removes it again. Returns the version of the hierarchy.
 ///
 /// # Errors
-/// If the kernel refuses.
+/// Returns an error if the kernel refuses.
 pub(crate) fn try_cpuset(changes: &mut Changes) -> Result<u32, CpusetError> {
     let (root, is_v1) = root()?;
     let path = root.join(format!("{}trial", changes.prefix()));

@@ -141,7 +141,7 @@ pub fn of_unknown_runs(register: &Register) -> Vec<PathBuf> {
 /// Reverts one leftover, unless a run uses it by now.
 ///
 /// # Errors
-/// If the kernel refuses.
+/// Returns an error if the kernel refuses.
 pub fn heal(register: &Register, leftover: &Leftover) -> io::Result<()> {
     match leftover {
         Leftover::Folder(path) => undo::remove(path),
