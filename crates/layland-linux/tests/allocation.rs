@@ -1,5 +1,5 @@
 //! Once a run has begun, the manager does not allocate. The allocations of its policy are counted
-//! where it could be tempted: when it recomputes priorities of jobs.
+//! where they are most likely: when it recomputes priorities of jobs.
 
 mod common;
 

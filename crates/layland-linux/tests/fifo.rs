@@ -77,12 +77,12 @@ fn runs_in_time(spec: &str, system: &System, duration: Duration) {
     skipped(&format!("a machine that leaves {spec} its CPUs for {duration}"));
 }
 
-/// One CPU with utilization 0.6.
+/// Returns one CPU with tasks of utilization 0.6.
 fn one_cpu() -> System {
     System::new(1, vec![task("a", 4, 20), task("b", 10, 50), task("c", 20, 100)])
 }
 
-/// Two CPUs with migrations, and utilization 0.8 in total.
+/// Returns two CPUs with tasks that migrate, of utilization 0.8 in total.
 fn two_cpus() -> System {
     System::new(
         2,

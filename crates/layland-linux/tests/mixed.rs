@@ -96,8 +96,8 @@ fn missed(trace: &Trace, system: &System, high: bool) -> usize {
     trace.jobs.iter().filter(counts).count()
 }
 
-/// Returns the length of the run. `MIXED_MS=60000 cargo test -p layland-linux --test mixed --
-/// --nocapture` makes it longer.
+/// Returns the length of the run. To make it longer:
+/// `MIXED_MS=60000 cargo test -p layland-linux --test mixed -- --nocapture`.
 fn duration() -> Duration {
     let given = std::env::var("MIXED_MS").ok().and_then(|text| text.parse().ok());
     Duration::from_ms(given.unwrap_or(1200))

@@ -21,7 +21,7 @@ const UNEXPLAINED: usize = 3;
 /// The number of attempts for a run that the machine disturbs.
 const ATTEMPTS: usize = 12;
 
-/// Two to four tasks on one CPU, with a utilization of 0.5 to 0.9.
+/// Returns two to four tasks on one CPU, with a utilization of 0.5 to 0.9.
 fn set(number: u64) -> System {
     let mut random = Random::of_task(29, number);
     let periods = [10, 20, 40, 80];

@@ -22,7 +22,6 @@
 //!    execution.
 //! 4. A deadline longer than the period is reserved as the period, because the kernel accepts no
 //!    longer one.
-//! 4. A deadline longer than the period is reserved as the period: the kernel has no other.
 
 mod plan;
 mod run;

@@ -7,9 +7,9 @@
 //! | a hog whose reservation is its period | execute for ever; a job ends whenever the thread has executed another reservation |
 //! | any other hog | execute 95 % of the reservation, then `sched_yield`, so that a job ends by itself and not with a tick |
 //!
-//! The deadlines of a hog's jobs are those of a server that is never restarted: job `k` is due `k +
-//! 1` periods after the first release. They stay the same if a kernel gives a server a later
-//! deadline because of a request of its thread.
+//! The deadlines of a hog's jobs are those of a server that is never restarted: job `k` is due
+//! after `k + 1` periods from the first release. They stay the same if a kernel gives a server a
+//! later deadline because of a request of its thread.
 
 use super::Plan;
 use super::run::Shared;

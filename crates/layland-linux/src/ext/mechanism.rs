@@ -45,7 +45,8 @@ fn refused(what: &str, error: &dyn std::fmt::Display) -> RunError {
 
 /// The mechanism, which schedules from [`Mechanism::attach`] until it is dropped.
 pub(super) struct Mechanism {
-    // Before `object`: dropping the link first returns its threads to the kernel.
+    // Declared before `object`, because fields drop in this order: dropping the link first returns
+    // its threads to the kernel.
     link: Option<Link>,
     ring: RingBuffer<'static>,
     ring_fd: OwnedFd,
@@ -215,7 +216,7 @@ impl Names {
     /// `SCHED_EXT`.
     pub fn name(&self, thread: BorrowedFd<'_>, index: usize) -> io::Result<()> {
         let (key, value) = (thread.as_raw_fd(), index as u32 + 1);
-        // Safety: key and value have the sizes of the map's, and live as long as the call.
+        // Safety: key and value have the sizes that the map requires, and live as long as the call.
         let result = unsafe {
             libbpf_sys::bpf_map_update_elem(
                 self.0.as_raw_fd(),

@@ -5,10 +5,10 @@ use super::threads::Thread;
 use crate::manager::overheads::Distribution;
 use layland_model::{CpuId, Index, TaskId, TaskMap};
 
-/// The number of guesses, and of CPU changes, that are kept until the next decision.
+/// The largest number of guesses, and of CPU changes, that are kept until the next decision.
 const ROOM: usize = 1024;
 
-/// An action of a CPU by itself: it took a thread.
+/// An autonomous action of a CPU: it took a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Guess {
     pub cpu: CpuId,

@@ -1,5 +1,4 @@
-//! The actions that CPUs may take by themselves: look-ahead answers become entries of the
-//! mechanism's tables.
+//! The autonomous actions of CPUs: look-ahead answers become entries of the mechanism's tables.
 
 use super::shared::NO_BUDGET;
 use super::threads::Threads;

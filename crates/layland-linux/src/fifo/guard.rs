@@ -4,8 +4,8 @@
 //!    thread. If the manager is not awake [`GRACE_NS`] after its planned time, or the run lasts too
 //!    long, the watchdog makes every thread of the run ordinary and ends the run. If the kernel has
 //!    no bandwidth left, it is a `SCHED_FIFO` thread of the highest priority instead. If every CPU
-//!    but the manager's is promised to other members, it has that priority on the manager's CPU,
-//!    and the manager a lower one.
+//!    but the manager's is promised to others, it has that priority on the manager's CPU, and the
+//!    manager a lower one.
 //! 2. A *guardian* process (see `guardian.rs`).
 //! 3. `RLIMIT_RTTIME`: the kernel ends the process if one of its real-time threads runs without
 //!    blocking for longer than the longest possible run.

@@ -7,8 +7,8 @@
 //! | continue a job | tie its waiting thread to the CPU, if it was elsewhere; raise it |
 //! | suspend a job whose CPU is to idle | park its thread (see `worker.rs`) |
 //!
-//! News are the reports of workers, which ring a bell. A report is identified by the generation of
-//! its job.
+//! The news consists of the reports of workers, which ring a bell. A report is identified by the
+//! generation of its job.
 
 use crate::RunError;
 use crate::fifo::worker::{NO_JOB, Post, Shared, park_signal};

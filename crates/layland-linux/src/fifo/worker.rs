@@ -195,7 +195,6 @@ fn execute(
     }
     loop {
         let used = sys::own_cpu_ns() - start_cpu;
-        // The store of `done_gate` comes last, because it publishes the words before it.
         if used >= demand {
             post.done_ns.store(sys::monotonic_ns(), Ordering::Relaxed);
             if let Some(markers) = markers {
@@ -203,6 +202,7 @@ fn execute(
                 markers.complete(JobId { task, seq });
             }
             post.done_used_ns.store(used, Ordering::Relaxed);
+            // Last, because this store publishes the report in the words before it.
             post.done_gate.store(gate, Ordering::Release);
             shared.ring();
             return;

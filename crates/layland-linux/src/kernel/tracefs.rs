@@ -208,12 +208,13 @@ impl Drop for Instance {
     }
 }
 
-/// Returns the instances of runs that have ended, and those whose runs are unknown.
+/// Returns the instances of runs that have ended, and those of runs whose state is unknown.
 pub(crate) fn left(register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
     root().map(|root| left_in(&root.join("instances"), register)).unwrap_or_default()
 }
 
-/// Returns the folders that are named after runs that have ended, and those whose runs are unknown.
+/// Returns the folders that are named after runs that have ended, and after runs whose state is
+/// unknown.
 pub(crate) fn left_in(folder: &Path, register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut gone, mut unknown) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -1,6 +1,6 @@
 //! The contract of [`Policy`](layland_policy::Policy), checked before each event of a log is
-//! replayed: is an engine able to send the policy this event? A policy may rely on the contract, so
-//! a damaged log must not reach it.
+//! replayed: an engine must be able to send the policy this event. A policy may rely on the
+//! contract, so a damaged log must not reach it.
 //!
 //! The check follows the decisions of the policy as an engine does: the ready jobs, the job of each
 //! CPU, and the timers. It does not check the order of the events of one instant.

@@ -1,5 +1,5 @@
 //! The times of pushes and forced throttles in a run: the costs that Tang, Anderson and Abeni 2021,
-//! Section 6, measure of their kernel, measured of the dispatcher.
+//! Section 6, measure for their kernel, measured here for the dispatcher.
 //!
 //! | paper | here |
 //! |---|---|

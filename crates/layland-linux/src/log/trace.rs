@@ -113,7 +113,8 @@ pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
     let early: BTreeSet<JobId> = log.records.iter().filter_map(got_before).collect();
     let views = [(View::Measured, &ScheduleRule::None), (View::Decided, rule)];
     let mut found = Vec::new();
-    // A real machine cannot promise to be never late, as an ideal one can, so allow an overhead.
+    // Only an ideal machine is never late. The checker takes a machine with an overhead for a real
+    // one.
     let mut real = system.clone();
     if rule.plans_with_wcets() {
         real.platform.overheads.scheduling = Duration::from_ns(1);

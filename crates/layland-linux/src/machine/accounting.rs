@@ -6,9 +6,9 @@
 //! 1. If another thread changes the class of a sleeping `SCHED_DEADLINE` thread after its zero-lag
 //!    time, the thread's bandwidth stays in the sum for ever. [`sys::empty_reservation`] precedes
 //!    every such change of this crate.
-//! 2. After a write to the limit or to a cpuset, the kernel counts anew, without threads that have
-//!    just ended. It subtracts these all the same when their zero-lag time comes. The sum may then
-//!    be negative, and the kernel admits no reservation any more. This crate waits for that time
+//! 2. After a write to the limit or to a cpuset, the kernel recounts, without threads that have
+//!    just ended. It still subtracts these when their zero-lag time comes. The sum may then be
+//!    negative, and the kernel admits no reservation any more. This crate waits for that time
 //!    before it writes either.
 
 use crate::kernel::sys;
@@ -121,8 +121,7 @@ fn judge(accounts: &[Account], reserved: &[Has], servers: usize) -> Standing {
         // Root domains have no names, but the CPUs of a root domain have the same sum.
         let size = accounts.iter().filter(|account| account.total == total).count();
         let most = SERVER * i64::try_from(size * servers).unwrap_or(1);
-        // Each of the kernel's servers is either counted as a whole, or was forgotten at a new
-        // count.
+        // Each of the kernel's servers is either counted as a whole, or was forgotten at a recount.
         let rest = total - own;
         let is_right = (0..=most).contains(&rest) && rest % SERVER == 0;
         standing = match (is_right, standing) {
@@ -137,7 +136,7 @@ fn judge(accounts: &[Account], reserved: &[Has], servers: usize) -> Standing {
     standing
 }
 
-/// Returns advice to make the kernel count anew.
+/// Returns advice to make the kernel recount.
 pub(crate) fn way_out(standing: &Standing) -> &'static str {
     match standing {
         Standing::Negative(..) => {

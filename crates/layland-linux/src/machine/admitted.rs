@@ -375,8 +375,8 @@ impl Membership {
             // Hold the register: a file without its lock looks like that of a dead member, and a
             // list without an entry looks like an orphan.
             let hold = changes.hold()?;
-            // The guardian reverts the last first: it restores the threads before it removes their
-            // entry.
+            // The guardian reverts the last change first: it restores the threads before it removes
+            // their entry.
             changes.share_file("admission", &admitting.register.state(), &hold)?;
             changes.remember(&Undo::Remove(path(ADMITTED)))?;
             changes.remember(&Undo::Remove(path(LEAVE)))?;

@@ -98,7 +98,7 @@ pub fn is_v1() -> Option<bool> {
     root().ok().map(|(_, is_v1)| is_v1)
 }
 
-/// Returns the cpusets of runs that have ended, and those whose runs are unknown.
+/// Returns the cpusets of runs that have ended, and those of runs whose state is unknown.
 pub(crate) fn left(register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut gone, mut unknown) =
         root().map(|(root, _)| left_in(&root, register)).unwrap_or_default();

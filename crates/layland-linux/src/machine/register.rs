@@ -12,8 +12,8 @@
 //!
 //! The kernel releases the locks of a process that dies, for any reason and in any PID namespace,
 //! so `/proc` is not needed to find the runs that are alive. A file without its lock is a leftover
-//! of a run that was killed together with its guardian. The next user of the setting, or `layland
-//! doctor --clean`, restores the value in the file.
+//! of a run that was killed together with its guardian. The next user of the setting restores the
+//! value in the file, or `layland doctor --clean` does.
 
 use super::undo::{self, Hold};
 use crate::kernel::files::{self, Lock};

@@ -126,8 +126,8 @@ pub(crate) trait Carrier {
     fn is_unnoticed(&self, task: TaskId) -> bool;
     /// Returns true if the job on a CPU was stopped because its budget is exhausted.
     fn is_used_up(&self, cpu: CpuId) -> bool;
-    /// Returns the next CPU of the machine or thread of another program that has come, gone or
-    /// woken.
+    /// Returns the next arrival, departure or wake-up of a thread of another program, or the next
+    /// CPU of the machine that came or went.
     fn visit(&mut self) -> Option<Visit>;
 
     // Actions on threads.
@@ -139,8 +139,8 @@ pub(crate) trait Carrier {
     /// Takes the CPU from the thread that has it; its job keeps its place. Returns the time at
     /// which the thread had left the CPU, if the CPU has acted before.
     fn lower(&mut self, task: TaskId, measured: &mut Measured) -> Option<i64>;
-    /// Gives the CPU, which no other thread has to leave any more, to a thread without a CPU whose
-    /// job is not done. Releases the job to the thread if necessary. Returns the time since which
+    /// Gives a CPU to a thread that has none and whose job is not done. No other thread may have
+    /// the CPU any more. Releases the job to the thread if necessary. Returns the time since which
     /// the thread has been there, if the CPU has acted before.
     fn raise(&mut self, task: TaskId, cpu: CpuId, measured: &mut Measured) -> Option<There>;
     /// Sets the remaining budget of the job on a CPU, if it has one. A carrier need not enforce it.
@@ -162,7 +162,7 @@ pub(crate) trait Carrier {
     /// Forgets the program of this task, which has left. Its number may be reused.
     fn left(&mut self, task: TaskId);
 
-    // Actions of CPUs by themselves.
+    // Autonomous actions of CPUs.
 
     /// Returns true if CPUs can act before the manager has decided.
     fn acts_ahead(&self) -> bool;

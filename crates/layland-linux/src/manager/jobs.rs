@@ -26,7 +26,7 @@ struct Report {
 }
 
 impl<C: Carrier> Manager<'_, C> {
-    /// Reports the execution times of jobs that lost their CPUs to the policy, before it decides
+    /// Reports to the policy the execution times of jobs that lost their CPUs, before it decides
     /// again. A job that was given another CPU at once has executed more meanwhile.
     pub(super) fn tell_lost(&mut self) {
         while let Some((job, used)) = self.lost.pop() {
@@ -37,7 +37,7 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// Reports the execution time of the job on a CPU to the policy.
+    /// Reports to the policy the execution time of the job on a CPU.
     pub(super) fn tell_progress(&mut self, cpu: CpuId) {
         if let Some(id) = self.cpus[cpu].task
             && self.ledger.tasks[id].is_ready(self.job(id))
@@ -105,7 +105,7 @@ impl<C: Carrier> Manager<'_, C> {
         self.note(Entry::Done { job, end, used: Service::from_ns(used) });
     }
 
-    /// Reports jobs that have ended without a CPU to the policy.
+    /// Reports to the policy the jobs that have ended without a CPU.
     pub(super) fn tell_over(&mut self) {
         for index in 0..self.over.len() {
             let id = self.over[index];
@@ -137,7 +137,7 @@ impl<C: Carrier> Manager<'_, C> {
         Report { job: task.job.id, end, used }
     }
 
-    /// Reports the total execution time of a job to the policy, if the policy accounts for it.
+    /// Reports to the policy the total execution time of a job, if the policy accounts for it.
     fn tell_total(&mut self, job: JobId, used: i64) {
         if self.ledger.schedules == Schedules::Threads || self.ledger.progress == Progress::Measured
         {
@@ -145,8 +145,8 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// Checks the budget of the job on a CPU, which may be exhausted by now, or for which the CPU
-    /// stopped it.
+    /// Checks the budget of the job on a CPU: it may be exhausted by now, or the CPU has stopped
+    /// the job because it is.
     pub(super) fn check_budget(&mut self, cpu: CpuId, id: TaskId, is_stopped: bool) {
         let now = self.ledger.now;
         let job = self.job(id);

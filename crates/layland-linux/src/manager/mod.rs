@@ -30,7 +30,7 @@
 //! actions of CPUs as events, and its own decisions take precedence.
 //!
 //! Nothing else here allocates once the run has begun, except for requests of the system. The
-//! policy may allocate.
+//! allocations of the policy itself are not covered.
 
 pub(crate) mod carrier;
 mod enact;

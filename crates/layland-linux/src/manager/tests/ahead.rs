@@ -35,8 +35,8 @@ fn run(
     (finished, threads.counts())
 }
 
-/// Returns a system of the other tests. Jobs that are aborted are aborted before the next one
-/// arrives, which begins by itself.
+/// Returns a system of the other tests. A job is aborted, if at all, before the next one arrives,
+/// which begins by itself.
 fn draw_early(index: u64) -> System {
     let mut system = draw(index);
     for task in system.tasks.values_mut().filter(|task| task.on_miss == OnMiss::Abort) {
@@ -45,9 +45,9 @@ fn draw_early(index: u64) -> System {
     system
 }
 
-/// CPUs may act by themselves: still the rule of the policy holds in the schedule that it made, no
-/// CPU and no thread is in use twice, and a replay decides the same. The kernel's own assertions
-/// hold as well.
+/// Even if CPUs act by themselves, the rule of the policy holds in the schedule that it made, no
+/// CPU and no thread is in use twice, and a replay decides the same. The kernel checks assertions
+/// of its own.
 #[test]
 fn every_policy_runs_on_cpus_that_act_ahead() {
     let registry = Registry::standard();

@@ -81,9 +81,9 @@ fn run(system: &System, policy: Box<dyn Policy>, seed: u64) -> Finished {
 /// since `Run`; on a machine that is late, execution times are shorter.
 const RULE_OF_PROGRESS: &[&str] = &["edzl"];
 
-/// Anything may happen while the manager works: still no thread is given a CPU that another has,
-/// the policy's rule holds in the schedule that it made, a replay decides the same, and the end of
-/// a job that ended while it was being preempted is reported.
+/// Regardless of what happens while the manager works, no thread is given a CPU that another thread
+/// has, the policy's rule holds in the schedule that it made, a replay decides the same, and the
+/// end of a job that ended while it was being preempted is reported.
 #[test]
 fn every_policy_runs_on_a_machine_that_is_late() {
     let registry = Registry::standard();

@@ -35,7 +35,7 @@ struct State {
     granted: CpuMap<Option<Grant>>,
     guessed: CpuMap<bool>,
     news: u32,
-    /// The actions of CPUs by themselves since the last decision.
+    /// The autonomous actions of CPUs since the last decision.
     guesses: Vec<(CpuId, TaskId)>,
     epoch: u32,
     is_offered: bool,
@@ -43,7 +43,7 @@ struct State {
     counts: Counts,
 }
 
-/// The actions of CPUs by themselves, and their outcomes.
+/// The autonomous actions of CPUs, and their outcomes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub right: u64,
