@@ -47,6 +47,7 @@ impl Facts {
             Some(0) => 0,
             Some(_) | None => 50,
         };
+        // A runtime of -1 means that admission control is off.
         let limit_thousandths =
             if runtime < 0 { 1000 } else { (runtime * 1000 / period - fair).max(0) };
         Facts { tick: Duration::from_ns(sys::tick_ns()), has_hrtick, limit_thousandths }

@@ -90,6 +90,8 @@ impl Program {
         let pid = match unsafe { libc::fork() } {
             -1 => return Err(io::Error::last_os_error()),
             0 => {
+                // The child must not keep its copy: the read end would never see that the gate is
+                // closed.
                 drop(gate);
                 sys::name_thread(&name);
                 become_program(&pointers, &waits, &answers, (signals, ambient), parent)
@@ -161,9 +163,10 @@ impl Program {
     /// foreground process group, which `timeout`, `setsid` and shells with job control leave. When
     /// it hangs up, it sends `SIGHUP` only to the leader of the session.
     fn has_heard(&self, signal: Signal) -> bool {
-        // Plain numbers instead of `Pid`: a process started into a PID namespace, as by `docker exec`, has a
-        // group and a session from outside. The kernel reports them as 0, which a `Pid` cannot represent.
-        // A program cannot enter another outside group, so two zeros mean the same group.
+        // Plain numbers instead of `Pid`: a process started into a PID namespace, as by `docker
+        // exec`, has a group and a session from outside. The kernel reports them as 0, which a
+        // `Pid` cannot represent. A program cannot enter another outside group, so two zeros mean
+        // the same group.
         // Safety: these calls look up numbers and touch no memory.
         let (own_group, its_group, session) =
             unsafe { (libc::getpgrp(), libc::getpgid(self.pid.as_raw_pid()), libc::getsid(0)) };

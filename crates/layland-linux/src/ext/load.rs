@@ -315,6 +315,7 @@ fn execute(
     if is_told {
         mark(Markers::complete);
     }
+    // Last, because this store publishes the end of the job.
     post.done_gate.store(generation, Ordering::Release);
 }
 

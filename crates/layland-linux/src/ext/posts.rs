@@ -132,6 +132,7 @@ impl Work for Posts<'_> {
         let next_demand = job.next.and_then(|next| next.demand).unwrap_or(UNKNOWN);
         post.next_demand.store(next_demand, Ordering::Relaxed);
         post.next_ns.store(job.next.map_or(BY_GATE, |next| next.at_ns), Ordering::Relaxed);
+        // Last, because this store publishes the words before it.
         post.gate.store(thread.gate, Ordering::Release);
         if kernel.is_awake.load(Ordering::Acquire) == 0 {
             sys::wake_shared(&post.gate);

@@ -30,6 +30,7 @@ impl<W: Work> Threads<'_, W> {
             to.thread1.store(next.task.index() as u32 + 1, Ordering::Relaxed);
             to.wake.store(wake, Ordering::Relaxed);
             to.budget.store(budget(entry.budget), Ordering::Relaxed);
+            // Last, because this store publishes the entry.
             to.epoch.store(self.epoch, Ordering::Release);
         }
         for id in self.threads.borrow().ids() {

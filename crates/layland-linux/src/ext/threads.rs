@@ -465,10 +465,12 @@ impl<W: Work> Carrier for Threads<'_, W> {
                 continue;
             }
             self.figures.adjusted += u64::from(is_there && self.guessed[cpu]);
+            // At least 1, because no CPU runs a thread with budget 0.
             let budget = left.map_or(NO_BUDGET, |left| left.max(1) as u64);
             order.thread1.store(id.index() as u32 + 1, Ordering::Relaxed);
             order.wake.store(wake, Ordering::Relaxed);
             order.budget.store(budget, Ordering::Relaxed);
+            // Last, because this store publishes the order.
             order.is_set.store(1, Ordering::Release);
             is_changed = true;
         }

@@ -241,6 +241,7 @@ impl Carrier for Threads<'_> {
             thread.gate = thread.gate.wrapping_add(1);
             post.demand.store(thread.demand, Ordering::Relaxed);
             post.seq.store(thread.seq, Ordering::Relaxed);
+            // Last, because this store publishes the demand and the number of the job.
             post.gate.store(thread.gate, Ordering::Release);
             sys::wake(&post.gate);
         }

@@ -285,6 +285,7 @@ impl<'a> Contract<'a> {
         let by_time =
             self.needs.schedules == Schedules::Threads && self.system.platform.is_unit_speed();
         let budget = budget.filter(|_| by_time).map(Service::at_unit_speed);
+        // A damaged log may have any budget, so the sum must not overflow.
         budget.map_or(Time::NEVER, |budget| self.now.saturating_add(budget))
     }
 

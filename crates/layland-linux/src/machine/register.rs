@@ -245,6 +245,7 @@ impl Register {
             // Open it for reading only, because it may belong to another user.
             let Ok(file) = open(&path) else { continue };
             // A lock for reading conflicts only with the lock of the run itself.
+            // If the state of the lock is unknown, the run counts as alive.
             if files::is_held(&file, Lock::Shared).unwrap_or(true) != alive {
                 continue;
             }

@@ -59,6 +59,7 @@ impl Throttling {
         let has_server = version >= (6, 12);
         let mut found = Vec::new();
         if let Some((runtime, period)) = runtime
+            // A runtime of -1 means that there is no limit.
             && (0..period).contains(&runtime)
             && (!has_server || has_groups)
         {

@@ -117,6 +117,7 @@ pub(crate) fn release(file: &CStr, own: Option<&File>, _hold: &Hold) -> io::Resu
         },
     };
     let Some(open) = own.or(opened.as_ref()) else { return Ok(Released::Restored) };
+    // A lock of this open file description itself does not count, only those of other users.
     if files::is_held(open, Lock::Exclusive)? {
         return Ok(Released::StillUsed);
     }

@@ -249,6 +249,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
     pub fn run_with_carrier(mut self) -> (Finished, C) {
         rounds::begin(&mut self);
         let log_full = loop {
+            // Read the news before the reports, so that later news ends the wait below.
             let heard = self.carrier.news();
             let woke = self.carrier.clock_ns();
             self.carrier.expect_awake_by(woke);
