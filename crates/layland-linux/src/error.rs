@@ -1,18 +1,18 @@
-//! Why a run cannot be, or cannot be believed.
+//! The reasons why a run is not possible.
 
 use crate::machine::changes::ChangeError;
 
-/// Why a run did not take place.
+/// The reason why a run did not take place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// The kernel does not let us.
+    /// The kernel refused a system call.
     #[error("{what}: {error}")]
     Refused {
-        /// What was asked for.
+        /// The operation that was refused.
         what: String,
-        /// What the kernel said.
+        /// The error that the kernel returned.
         error: String,
-        /// What is needed.
+        /// The privilege or setting that the operation requires.
         help: String,
     },
     /// The machine has too few CPUs for the platform.
@@ -24,21 +24,21 @@ pub enum RunError {
         platform: usize,
         /// CPUs that this process may use.
         usable: usize,
-        /// Whether it works with the manager on one of them.
+        /// True if the run is possible with the manager on one of the platform's CPUs.
         can_share: bool,
     },
-    /// Nothing can be changed on the machine, or other runs have its CPUs.
+    /// The machine cannot be changed, or other runs hold its CPUs.
     #[error("{what}")]
     Changes {
-        /// Why.
+        /// The message of the underlying error.
         what: String,
-        /// What to do about it.
+        /// Advice for the user.
         help: String,
     },
-    /// The system or its policy needs what real threads do not have.
+    /// The system or its policy requires a feature that real threads do not have.
     #[error("{reason}")]
     Unsupported {
-        /// What, and why not.
+        /// The feature, and why it is not supported.
         reason: String,
     },
 }
@@ -57,7 +57,7 @@ impl RunError {
         RunError::Unsupported { reason: reason.into() }
     }
 
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> String {
         match self {
             RunError::Refused { help, .. } | RunError::Changes { help, .. } => help.clone(),

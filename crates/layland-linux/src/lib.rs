@@ -1,10 +1,10 @@
 //! Layland's engines for Linux: the policies that the simulator drives, on real threads.
 //!
-//! [`run()`] is the `SCHED_FIFO` dispatcher: a manager thread turns timers, processor clocks and reports
-//! of jobs into the events of a [`Policy`](layland_policy::Policy), and enacts its actions by
-//! priorities, affinities and parking. It decides nothing. What happened is a [`Log`], from which a
-//! [`Trace`](layland_trace::Trace) is made ([`Outcome::trace`]) and which can be replayed into a fresh
-//! policy ([`replay()`]).
+//! [`run()`] is the `SCHED_FIFO` dispatcher: a manager thread turns timers, processor clocks and
+//! reports of jobs into the events of a [`Policy`](layland_policy::Policy), and enacts its actions
+//! by priorities, affinities and parking. The manager makes no scheduling decision of its own. A
+//! run is recorded in a [`Log`], which can be turned into a [`Trace`](layland_trace::Trace)
+//! ([`Outcome::trace`]) and replayed into a fresh policy ([`replay()`]).
 //!
 //! ```text
 //!   manager/    a policy drives threads, whatever carries them     deadline/   threads under SCHED_DEADLINE
@@ -15,13 +15,13 @@
 //!   kernel/     system calls, tracefs, marks in the kernel's trace
 //! ```
 //!
-//! [`deadline`] is the kernel's own `SCHED_DEADLINE`, [`tracefs`] records what the kernel's
-//! scheduler does, [`doctor`] tries what works on a machine, and [`Changes`] takes back what a run changed,
-//! however it ends.
+//! [`deadline`] runs threads under the kernel's own `SCHED_DEADLINE`, [`tracefs`] records what the
+//! kernel's scheduler does, [`doctor`] tests which features work on a machine, and [`Changes`]
+//! reverts what a run changed, however the run ends.
 //!
-//! Needs Linux, and the right to real-time priorities (`CAP_SYS_NICE` or `rtprio`).
+//! Requires Linux and the right to real-time priorities (`CAP_SYS_NICE` or `rtprio`).
 #![cfg(target_os = "linux")]
-// A new event, action or record breaks every match here, until somebody has decided what it means.
+// Every new event, action or record breaks each match here until its author decides what it means.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 pub mod deadline;
@@ -62,15 +62,15 @@ pub use machine::throttling::{Throttling, foresee, way_out};
 pub use machine::{Machine, doctor};
 pub use manager::overheads::{Distribution, Figures, Measured};
 
-/// The CPUs of the machine that this process may use, ascending.
+/// Returns the CPUs of the machine that this process may use, in ascending order.
 ///
 /// # Errors
-/// If the kernel does not say.
+/// Returns an error if the kernel does not report them.
 pub fn usable_cpus() -> std::io::Result<Vec<usize>> {
     kernel::sys::allowed_cpus()
 }
 
-/// `CLOCK_MONOTONIC`, in nanoseconds.
+/// Returns the time of `CLOCK_MONOTONIC` in nanoseconds.
 pub fn now_ns() -> i64 {
     kernel::sys::monotonic_ns()
 }

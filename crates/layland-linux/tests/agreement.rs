@@ -1,10 +1,10 @@
-//! Four views of one run agree: the kernel's trace, the engine's own log, what the policy promises,
-//! and a simulation of the same set.
+//! Four views of one run agree: the kernel's trace, the engine's own log, the guarantees of the
+//! policy, and a simulation of the same set.
 //!
-//! How exactly: up to the longest latency that the run measured of itself (from an expiry to the
-//! manager, from a decision to a thread) and a millisecond, because that is by how much the machine was
-//! behind the decisions. Where a kernel does not record when a thread began, the longest interval that is known of it
-//! comes on top.
+//! The tolerance is the longest latency that the run measured itself (from an expiry to the
+//! manager, from a decision to a thread) plus a millisecond, because the machine lagged behind the
+//! decisions by that much. If a kernel does not record when a thread began, the longest interval of
+//! this uncertainty is added.
 
 #[expect(dead_code, reason = "this test runs in its own way")]
 mod common;
@@ -24,16 +24,17 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::Arc;
 
-/// So often a comparison may be disturbed.
+/// The number of times that a comparison may be disturbed.
 const ATTEMPTS: usize = 10;
 
 const LENGTH: Duration = Duration::from_ms(480);
-/// Beyond what the manager measures: switches of the kernel, and the resolution of its trace.
+/// A tolerance for what the manager does not measure: switches of the kernel, and the resolution of
+/// its trace.
 const SLACK: Duration = Duration::from_ms(1);
-/// A machine that is later than this does not show an order of events that are 3 ms apart.
+/// A machine with a greater lag does not show the order of events that are 3 ms apart.
 const MOST: Duration = Duration::from_ms(3);
 
-/// Mounts tracefs for as long as it lives, if nobody else has.
+/// Mounts tracefs for as long as it lives, unless it is mounted already.
 struct Mounted(bool);
 
 const PLACE: &str = "/sys/kernel/tracing";
@@ -56,7 +57,7 @@ impl Drop for Mounted {
     }
 }
 
-/// Tasks whose events are at least 3 ms apart, or do not matter to each other.
+/// Returns tasks whose events are at least 3 ms apart, or do not affect each other.
 fn system(cpus: usize) -> System {
     let mut tasks = vec![task("short", 4, 20), task("long", 20, 60)];
     tasks[1].offset = Duration::from_ms(7);
@@ -68,7 +69,8 @@ fn system(cpus: usize) -> System {
     System::new(cpus, tasks)
 }
 
-/// A run with the kernel's trace of it; none, said aloud, where the machine does not let us.
+/// Returns a run with the kernel's trace of it; `None`, with a message, if the machine does not
+/// permit it.
 fn recorded(system: &System, spec: &str) -> Option<(Outcome, Import)> {
     let Some(_mounted) = Mounted::make() else {
         skipped("root, for tracefs");
@@ -109,13 +111,15 @@ fn recorded(system: &System, spec: &str) -> Option<(Outcome, Import)> {
         "{spec}: {:?}",
         import.remarks
     );
-    // A kernel may record no switch from some threads (`doctor` names them): that is all that may be remarked.
+    // A kernel may record no switch from some threads (`doctor` names them). Only that remark is
+    // permitted.
     let remarks = usize::from(!import.unrecorded.is_empty());
     assert!(!import.is_inferred && import.remarks.len() == remarks, "{spec}: {:?}", import.remarks);
     Some((outcome, import))
 }
 
-/// By how much the machine was behind the decisions, with how long it is not known when a thread began.
+/// Returns the lag of the machine behind the decisions, including the uncertainty about the starts
+/// of threads.
 fn latency(outcome: &Outcome, import: &Import) -> Duration {
     let unknown = import.unrecorded.iter().map(|one| one.by - one.after).max();
     let measured = &outcome.measured;
@@ -132,15 +136,16 @@ fn latency(outcome: &Outcome, import: &Import) -> Duration {
     Duration::from_ns(most) + unknown.unwrap_or(Duration::ZERO) + SLACK
 }
 
-/// What each CPU was given, in order.
+/// Returns the jobs that each CPU was given, in order.
 fn given(of: impl Iterator<Item = (CpuId, JobId)>) -> BTreeMap<CpuId, Vec<JobId>> {
     let mut given: BTreeMap<CpuId, Vec<JobId>> = BTreeMap::new();
     of.for_each(|(cpu, job)| given.entry(cpu).or_default().push(job));
     given
 }
 
-/// What a test says holds in one of some runs: what else the machine serves meanwhile, and the
-/// machine that it may be a part of, take time from a running job that only the kernel's trace shows.
+/// Checks that a test passes in at least one of several runs. Other work of the machine, and the
+/// machine that it may be a part of, take time from a running job that only the kernel's trace
+/// shows.
 #[expect(clippy::print_stdout, reason = "a disturbed attempt is said")]
 fn in_some_attempt(spec: &str, once: impl Fn() + std::panic::RefUnwindSafe) {
     let _alone = alone();
@@ -158,7 +163,7 @@ fn agree_once(cpus: usize, spec: &str) {
     let Some((outcome, import)) = recorded(&system, spec) else { return };
     let latency = latency(&outcome, &import);
 
-    // The engine's decisions are those that the kernel's trace holds.
+    // The engine's decisions match those in the kernel's trace.
     let decided = given(outcome.log.records.iter().filter_map(|record| match record.entry {
         Entry::On { cpu, job, .. } => Some((cpu, job)),
         _ => None,
@@ -167,7 +172,7 @@ fn agree_once(cpus: usize, spec: &str) {
     assert_eq!(given(marked), decided, "{spec}");
     assert!(decided.values().map(Vec::len).sum::<usize>() > 30, "{spec}");
 
-    // The jobs are the same, with their true dates, and end when their threads say so.
+    // The jobs are the same, with their true dates, and end when their threads report it.
     let own = outcome.trace(&system, layland_linux::trace::View::Measured);
     let ended = |trace: &Trace| -> BTreeMap<JobId, _> {
         let ended = trace.jobs.iter().filter_map(|record| match record.end {
@@ -187,7 +192,7 @@ fn agree_once(cpus: usize, spec: &str) {
         assert!(apart <= latency, "{spec} {id:?}: {apart} apart, and {latency} is the latency");
     }
 
-    // The kernel did what the policy promises.
+    // The kernel kept the guarantees of the policy.
     let rule = Registry::standard().build(spec, &system).unwrap().rule();
     let until = import.until.expect("the run has marked its end");
     let heard_until = Some(until - latency);
@@ -195,7 +200,7 @@ fn agree_once(cpus: usize, spec: &str) {
     let report = check_with(&import.trace, &system, &rule, 20, &evidence);
     assert!(report.is_clean(), "{spec}, latency {latency}: {report}");
 
-    // And what a simulation said.
+    // The kernel's trace also matches a simulation.
     if latency > MOST {
         skipped(&format!("a machine that is never late by {latency} to compare {spec} in time"));
         return;
@@ -212,7 +217,7 @@ fn agree_once(cpus: usize, spec: &str) {
     simulate(&system, policy, &mut simulated, &options).unwrap();
     let comparison = diff(&simulated, &import.trace, latency);
     if let Some(Difference { reason: Reason::Execution { .. }, .. }) = comparison.first {
-        // The job asked for as much as in the simulation; the machine served something else meanwhile.
+        // The job demanded as much as in the simulation, but the machine did other work meanwhile.
         skipped(&format!("a machine that does not take time from a running job to compare {spec}"));
         return;
     }
@@ -234,7 +239,8 @@ fn global_edf_agrees() {
     in_some_attempt("g-edf", || agree_once(2, "g-edf"));
 }
 
-/// A running job that a decision moved to another CPU, and the job that the same decision put in its place.
+/// A running job that a decision moved to another CPU, and the job that the same decision put in
+/// its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shift {
     job: JobId,
@@ -243,10 +249,10 @@ struct Shift {
     instead: JobId,
 }
 
-/// The shifts of a run: nothing else happened to the job, and its place was taken at once.
+/// Returns the shifts of a run: the job moved in one step, and its place was taken at once.
 fn shifts_decided(outcome: &Outcome) -> Vec<Shift> {
     let mut shifts = Vec::new();
-    // What runs, and what ran before the decision whose actions are read.
+    // The present jobs, and those before the decision whose actions are read.
     let (mut on, mut before): (BTreeMap<CpuId, JobId>, BTreeMap<CpuId, JobId>) = Default::default();
     for records in
         outcome.log.records.chunk_by(|_, next| !matches!(next.entry, Entry::Decide { .. }))
@@ -264,7 +270,7 @@ fn shifts_decided(outcome: &Outcome) -> Vec<Shift> {
                 _ => {}
             }
         }
-        // Completions that follow only remove jobs.
+        // The completions that follow only remove jobs.
         for (&to, &job) in &on {
             let from = before.iter().find(|&(&cpu, &other)| other == job && cpu != to);
             if let Some((&from, _)) = from
@@ -277,9 +283,9 @@ fn shifts_decided(outcome: &Outcome) -> Vec<Shift> {
     shifts
 }
 
-/// Strong and hierarchical scheduling move a running job to another CPU, so that a job that is tied to the
-/// first one can run there: that is one decision, and the kernel's own trace shows it. Two CPUs are
-/// enough, with the manager on one of them.
+/// Strong and hierarchical scheduling move a running job to another CPU, so that a job that is tied
+/// to the first one can run there. That is one decision, and the kernel's own trace shows it. Two
+/// CPUs suffice, with the manager on one of them.
 fn shifts_once(spec: &str) {
     let demo = demo("shifting").unwrap();
     let loaded = read("shifting.toml", demo.text.as_bytes(), Format::Toml, &Host::default());
@@ -296,7 +302,7 @@ fn shifts_once(spec: &str) {
             segments
         };
         let near = |at: Time, other: Time| (at - other).max(other - at) <= latency;
-        // The kernel let it go on where the decision says, and the other one in its place.
+        // The kernel continued the job where the decision says, and the other one in its place.
         let left = of(shift.job).windows(2).find_map(|pair| {
             let moved = (pair[0].cpu, pair[1].cpu) == (shift.from, shift.to);
             (moved && near(pair[0].end, pair[1].start)).then_some(pair[0].end)
@@ -307,7 +313,7 @@ fn shifts_once(spec: &str) {
             .any(|segment| segment.cpu == shift.from && near(segment.start, left));
         assert!(taken, "{spec}, latency {latency}: {shift:?}");
     }
-    // Weak scheduling leaves it where it is.
+    // Weak scheduling leaves the job where it is.
     let weak = spec.replace("hpa", "weak").replace("strong", "weak");
     if let Some((outcome, _)) = recorded(&system, &weak) {
         assert_eq!(shifts_decided(&outcome), [], "{weak}");

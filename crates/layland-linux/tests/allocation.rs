@@ -1,5 +1,5 @@
-//! Once a run has begun, the manager does not allocate. What its policy does is counted where it could be tempted:
-//! when it recomputes priorities of jobs.
+//! Once a run has begun, the manager does not allocate. The allocations of its policy are counted
+//! where they are most likely: when it recomputes priorities of jobs.
 
 mod common;
 
@@ -15,27 +15,27 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
-    /// Whether allocations of this thread count now.
+    /// True while allocations of this thread count.
     static COUNTS: Cell<bool> = const { Cell::new(false) };
 }
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
 struct Counting;
 
-// Safety: everything is passed on to the allocator of the system.
+// Safety: every call is passed on to the allocator of the system.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // Safety: the caller keeps the promises of `alloc`.
+        // Safety: the caller upholds the contract of `alloc`.
         unsafe { SystemAllocator.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // Safety: the caller keeps the promises of `dealloc`.
+        // Safety: the caller upholds the contract of `dealloc`.
         unsafe { SystemAllocator.dealloc(pointer, layout) }
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // Safety: the caller keeps the promises of `realloc`.
+        // Safety: the caller upholds the contract of `realloc`.
         unsafe { SystemAllocator.realloc(pointer, layout, size) }
     }
 }
@@ -49,7 +49,8 @@ fn count() {
     }
 }
 
-/// Counts what its thread allocates outside of it, from the first event on and for some time.
+/// Counts the allocations of its thread outside of the policy, from the first event until this
+/// time.
 #[derive(Clone)]
 struct Watched(Box<dyn Policy>, Time);
 
@@ -78,7 +79,7 @@ impl Policy for Watched {
     }
 }
 
-/// Counts what a policy allocates in its decisions, from some time on.
+/// Counts the allocations of a policy in its decisions, from this time on.
 #[derive(Clone)]
 struct Inside(Box<dyn Policy>, Time);
 
@@ -105,7 +106,8 @@ impl Policy for Inside {
     }
 }
 
-/// The short task preempts the others again and again, and each time what is left gets new priorities.
+/// The short task preempts the others repeatedly, and each time the remaining work gets new
+/// priorities.
 #[test]
 fn job_priorities_are_recomputed_without_allocating() {
     let _alone = alone();
@@ -118,7 +120,7 @@ fn job_priorities_are_recomputed_without_allocating() {
     system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
     for spec in ["ocbp", "ocbp:releases=together", "ocbp:lists=ija"] {
         ALLOCATIONS.store(0, Ordering::Relaxed);
-        // By then every queue has had its longest.
+        // By then every queue has had its greatest length.
         let policy = Registry::standard().build(spec, &system).unwrap();
         let policy = Inside(policy, Time::from_ms(1200));
         let mut trace = Trace::default();
@@ -133,7 +135,7 @@ fn job_priorities_are_recomputed_without_allocating() {
 fn the_manager_does_not_allocate() {
     let _alone = alone();
     let system = System::new(1, vec![task("a", 1, 10), task("b", 4, 20), task("c", 10, 50)]);
-    // The last decisions before the end are not counted: making the result may allocate.
+    // The last decisions before the end do not count, because building the result may allocate.
     let until = Time::from_ms(350);
     for spec in ["p-edf", "g-rm", "dl", "a2pedf"] {
         ALLOCATIONS.store(0, Ordering::Relaxed);
@@ -144,7 +146,7 @@ fn the_manager_does_not_allocate() {
         assert!(outcome.decisions > 50, "{spec}: {}", outcome.decisions);
         assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), 0, "{spec}");
     }
-    // The counter counts.
+    // The counter itself works.
     COUNTS.set(true);
     drop(std::hint::black_box(vec![0u8; 10]));
     COUNTS.set(false);

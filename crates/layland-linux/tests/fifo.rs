@@ -1,10 +1,10 @@
 //! The SCHED_FIFO engine on real threads.
 //!
-//! What is asserted holds on a loaded machine, too: the checker's rules, replay, what was asked for.
-//! Deadlines may be missed where the machine pauses, or is kept from its CPUs, for longer than a task has
-//! slack, and nowhere else.
+//! The assertions also hold on a loaded machine: the checker's rules, replay, and the requested
+//! settings. Deadlines may be missed only if the machine pauses, or is kept from its CPUs, for
+//! longer than a task has slack.
 //!
-//! Long because what is true of every run is here once, for policies of every kind.
+//! Long because the properties of every run are here once, for policies of every kind.
 
 mod common;
 
@@ -21,15 +21,15 @@ use layland_model::{
 use layland_policy::{AfterJob, Count, Needs, Policy, Registry, Schedules};
 use layland_trace::{JobEnd, Trace};
 
-/// So often a run is tried that the machine disturbs.
+/// The number of attempts for a run that the machine disturbs.
 const ATTEMPTS: usize = 20;
-/// How long after a deadline or an end the manager may hear of it.
+/// The maximum delay until the manager notices a deadline or an end.
 const MANAGER: Duration = Duration::from_ms(5);
-/// So many runs may miss deadlines while nothing that is measured tells why.
+/// The number of runs that may miss deadlines without a measurement that explains it.
 const UNEXPLAINED: usize = 5;
 
-/// Whatever the machine did, these hold: the trace can be true, the policy kept its promise in the
-/// schedule that it made, and a fresh copy decides the same.
+/// Asserts the properties that hold on any machine: the trace is consistent, the schedule that the
+/// policy made keeps its rule, and a fresh copy decides the same.
 fn assert_sound(spec: &str, system: &System, rule: &ScheduleRule, outcome: &Outcome) -> Trace {
     assert!(outcome.doubts.is_empty(), "{spec}: {:?}", outcome.doubts);
     let violations = verify(&outcome.log, system, rule);
@@ -46,8 +46,8 @@ fn missed(trace: &Trace) -> usize {
     trace.jobs.iter().filter(|job| job.missed(trace.over)).count()
 }
 
-/// Runs a set with slack under a policy: sound every time, and without a miss once the machine leaves it
-/// alone.
+/// Runs a set with slack under a policy. Every run must be sound, and one that the machine does not
+/// disturb must not miss a deadline.
 #[expect(clippy::print_stdout, reason = "the figures help to understand a failure")]
 fn runs_in_time(spec: &str, system: &System, duration: Duration) {
     let mut unexplained = 0;
@@ -77,12 +77,12 @@ fn runs_in_time(spec: &str, system: &System, duration: Duration) {
     skipped(&format!("a machine that leaves {spec} its CPUs for {duration}"));
 }
 
-/// One CPU, utilization 0.6.
+/// Returns one CPU with tasks of utilization 0.6.
 fn one_cpu() -> System {
     System::new(1, vec![task("a", 4, 20), task("b", 10, 50), task("c", 20, 100)])
 }
 
-/// Two CPUs that migrate, utilization 0.8 in all.
+/// Returns two CPUs with tasks that migrate, of utilization 0.8 in total.
 fn two_cpus() -> System {
     System::new(
         2,
@@ -90,16 +90,17 @@ fn two_cpus() -> System {
     )
 }
 
-/// What a policy needs besides the WCETs, where what it reserves is used up at the deadline and not before. Slots of
-/// PD2 are as long as all times allow: each begins late by a latency of the machine, which is a tenth of a short one.
+/// Returns the margin that a policy requires beyond the WCETs if its reservations end exactly at
+/// the deadline. Slots of PD2 are as long as all times allow. Each begins late by a latency of the
+/// machine, which is a tenth of a short slot.
 fn slack(spec: &str, system: &System) -> Option<Margin> {
     let rule = Registry::standard().build(spec, system).unwrap().rule();
     let part = if matches!(rule, ScheduleRule::Pfair { .. }) { 4 } else { 10 };
     rule.plans_with_wcets().then(|| Margin::Fraction(Rate::new(1, part)))
 }
 
-/// Twice what the CPU can do: each late job is given up at its deadline, or its successors are skipped, and the
-/// thread truly stops, since the other one finds the CPU free.
+/// The load is twice the capacity of the CPU. Each late job is aborted at its deadline, or its
+/// successors are skipped. The thread truly stops, because the other one finds the CPU free.
 #[test]
 fn late_jobs_are_given_up_or_skipped() {
     let _alone = alone();
@@ -124,7 +125,8 @@ fn late_jobs_are_given_up_or_skipped() {
         let completed = trace.jobs.iter().filter_map(|record| Some((record, record.completion()?)));
         match on_miss {
             OnMiss::Abort => {
-                // Each at its deadline or, where the manager came late, after it; nothing runs beyond.
+                // Each ends at its deadline or, if the manager came late, after it; no job runs
+                // beyond.
                 for record in &given_up {
                     let (at, _) = record.end.unwrap();
                     assert!(at >= record.job.deadline, "{spec}: {record:?}");
@@ -132,7 +134,8 @@ fn late_jobs_are_given_up_or_skipped() {
             }
             OnMiss::Skip => {
                 assert!(given_up.iter().all(|record| record.executed == Service::ZERO), "{spec}");
-                // No job waits for its predecessor: each that runs comes after the last one that ran.
+                // No job waits for its predecessor: each job that runs comes after the last one
+                // that ran.
                 let mut ended = [Time::ZERO; 2];
                 for (record, at) in completed {
                     let last = &mut ended[record.job.id.task.index()];
@@ -184,13 +187,13 @@ fn policies_migrate_on_a_quiet_machine() {
     }
 }
 
-/// Two CPUs that no partition can use: three tasks of 11/20.
+/// Returns two CPUs with a set that cannot be partitioned: three tasks of 11/20.
 fn not_partitioned() -> System {
     System::new(2, vec![task("a", 11, 20), task("b", 22, 40), task("c", 33, 60)])
 }
 
-/// RUN and QPS where they must share CPUs: servers, dual or master, run their budgets to the end, windows
-/// and intervals follow each other for the whole run. PD2 in slots of a millisecond.
+/// RUN and QPS must share CPUs here: servers, dual or master, run their budgets to the end, and
+/// windows and intervals follow each other for the whole run. PD2 has slots of a millisecond.
 #[test]
 fn optimal_policies_meet_deadlines_on_a_quiet_machine() {
     let _alone = alone();
@@ -210,7 +213,8 @@ fn optimal_policies_meet_deadlines_on_a_quiet_machine() {
     }
 }
 
-/// Jobs of 12 ms get 4 ms of every 20, so that two periods pass; before a task that would be late otherwise.
+/// Jobs of 12 ms get 4 ms of every 20, so that two periods pass. The other task would otherwise be
+/// late.
 #[test]
 fn servers_keep_to_their_budgets_on_a_quiet_machine() {
     let _alone = alone();
@@ -231,7 +235,7 @@ fn servers_keep_to_their_budgets_on_a_quiet_machine() {
     }
 }
 
-/// Two of the tasks are whole; the jobs of the third one move from CPU to CPU when a piece is used up.
+/// Two of the tasks are whole; the jobs of the third one change CPUs when a piece is used up.
 #[test]
 fn pieces_of_split_tasks_follow_each_other_on_a_quiet_machine() {
     let _alone = alone();
@@ -245,14 +249,14 @@ fn pieces_of_split_tasks_follow_each_other_on_a_quiet_machine() {
     }
 }
 
-/// `c` has begun when `a` comes, at 20 ms, and goes on to its end.
+/// `c` has begun when `a` arrives, at 20 ms, and continues to its end.
 #[test]
 fn jobs_are_not_preempted_on_a_quiet_machine() {
     let _alone = alone();
     let duration = Duration::from_ms(400);
     let ms = Duration::from_ms;
     let segments = [4, 12, 4].map(Service::from_ms);
-    // How long the jobs of `a` wait at 20, 220 and so on, when `c` has run for 10 ms.
+    // The waiting times of the jobs of `a` at 20, 220 and so on, when `c` has run for 10 ms.
     let cases = [
         ("p-edf:nonpreemptive", Preemption::Anywhere, 10),
         ("p-rm:nonpreemptive", Preemption::Anywhere, 10),
@@ -324,7 +328,8 @@ fn threads_that_never_block_are_cut_by_their_budgets() {
         let rule = policy.rule();
         let Some(outcome) = try_run(&system, policy, Duration::from_ms(600)) else { return };
         let trace = assert_sound(spec, &system, &rule, &outcome);
-        // A hog gets its share of a CPU that would idle otherwise, and no more: its thread is parked.
+        // A hog gets its share of a CPU that would otherwise idle, and no more: its thread is
+        // parked.
         let got: i64 = (trace.jobs.iter())
             .filter(|job| job.job.id.task == TaskId(0))
             .map(|job| job.executed.ns())
@@ -359,7 +364,7 @@ fn requests_change_a_running_system() {
 fn a_log_survives_its_file() {
     let _alone = alone();
     let mut system = with_margin(&two_cpus(), &Margin::default());
-    // Refused by admission control: a reason to keep.
+    // Admission control refuses this request, so the log has a reason.
     system.requests = vec![Request {
         at: Time::from_ms(50),
         kind: RequestKind::Reconfigure(
@@ -387,7 +392,7 @@ fn a_log_survives_its_file() {
         assert_eq!(read.log.records.len(), outcome.log.records.len());
         let mut fresh = Registry::standard().build(spec, &system).unwrap();
         assert_eq!(replay(&read.log, &system, &mut *fresh).unwrap().divergence, None, "{spec}");
-        // Another policy decides otherwise somewhere: the comparison can fail.
+        // Another policy decides otherwise somewhere, so the comparison can fail.
         let mut other = Registry::standard().build("p-rm:fit=wf", &system).unwrap();
         assert!(replay(&read.log, &system, &mut *other).unwrap().divergence.is_some(), "{spec}");
     }
@@ -424,8 +429,8 @@ fn what_real_threads_cannot_do_is_refused() {
     assert!(supports(&system, &*plain).is_err());
 }
 
-/// Grants each job a budget of its WCET, and gives it up when that is used up. One CPU, first come
-/// first served: as little policy as shows budgets.
+/// Grants each job a budget of its WCET, and aborts the job when the budget is exhausted. It serves
+/// one CPU in order of arrival: a minimal policy with budgets.
 #[derive(Clone, Default)]
 struct Enforcer {
     queue: std::collections::VecDeque<layland_model::JobId>,
@@ -500,14 +505,14 @@ fn overruns_are_noticed_by_the_clock_of_the_thread() {
         let overran = job.job.id.task == TaskId(1);
         assert_eq!(job.completion().is_none(), overran, "{job:?}");
         if overran {
-            // Never early; how late depends on the machine.
+            // Never early; the lateness depends on the machine.
             assert!(job.executed + Service::from_us(2) >= budget[1], "{job:?}");
         }
     }
     assert!(trace.jobs.iter().any(|job| job.completion().is_none() && job.end.is_some()));
 }
 
-/// One rule of the engine for all worlds: a thread that yields does so when it is late, too.
+/// All engines share one rule: a thread that yields also does so when it is late.
 #[test]
 fn late_jobs_yield_on_threads_as_in_the_simulator() {
     let _alone = alone();

@@ -1,4 +1,4 @@
-//! A run whose policy is broken does not take the machine with it.
+//! A run with a broken policy does not affect the rest of the machine.
 
 mod common;
 
@@ -8,7 +8,7 @@ use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What a broken policy does after a tenth of a second.
+/// The fault of a broken policy after a tenth of a second.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// Takes a second for one decision.
@@ -17,12 +17,12 @@ enum Fault {
     Panics,
 }
 
-/// First come, first served, until it breaks.
+/// A first-come, first-served policy, until it breaks.
 #[derive(Clone)]
 struct Broken {
     fault: Fault,
     queue: Vec<layland_model::JobId>,
-    /// The scheduling class of the manager while it hangs, plus 1; 0 if that is not known.
+    /// The scheduling class of the manager while it hangs, plus 1; 0 if it is unknown.
     class: Arc<AtomicU32>,
     broke: bool,
 }
@@ -32,7 +32,7 @@ fn monotonic_ns() -> i64 {
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// The scheduling class of the calling thread.
+/// Returns the scheduling class of the calling thread.
 fn class() -> u32 {
     let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
     let policy = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(38));
@@ -64,7 +64,7 @@ impl Policy for Broken {
         if now > Time::from_ms(100) && !self.broke {
             self.broke = true;
             assert!(self.fault != Fault::Panics, "a test of a panic");
-            // A loop that ends by itself, in case nobody ends it.
+            // The loop ends by itself, in case the watchdog does not stop it.
             let mut clock = monotonic_ns();
             let until = clock + 1_200_000_000;
             while clock < until {
@@ -94,7 +94,7 @@ fn broken(fault: Fault) -> (Broken, Arc<AtomicU32>) {
     (Broken { fault, queue: Vec::new(), class: own, broke: false }, class)
 }
 
-/// The threads of runs that there are.
+/// Returns the number of threads of runs.
 fn threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());

@@ -1,4 +1,5 @@
-//! What a run changed is taken back however it ends, and runs that overlap do not take back what others use.
+//! The changes of a run are reverted however it ends, and overlapping runs do not revert changes
+//! that others use.
 
 use layland_linux::doctor::{Leftover, heal, left_behind};
 use layland_linux::{ChangeError, Changes, Register};
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 const CHILD: &str = "LAYLAND_GUARDIAN_TEST";
-/// What a run does: it changes the knob, makes a folder of this name, and waits; or it looks what is left.
+/// The action of a child: it changes the knob, creates a folder of this name, and waits; or it
+/// looks for leftovers.
 const MODE: &str = "LAYLAND_GUARDIAN_TEST_MODE";
 
 fn register(folder: &Path) -> Register {
@@ -21,7 +23,7 @@ fn begin(folder: &Path) -> Changes {
         .expect("it can be forked")
 }
 
-/// Not a test of its own: what another process does.
+/// The program of a child process; not a test of its own.
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
@@ -40,7 +42,7 @@ fn child() {
         assert_eq!(changes.end(), []);
         assert!(!is_alive(own[0]), "the guardian that was stopped is killed");
         println!("\nready 0");
-        // The harness would write to a pipe that nobody reads.
+        // The harness would write to a pipe without a reader.
         std::process::exit(0);
     }
     println!("\nready 0");
@@ -51,7 +53,7 @@ fn start(folder: &Path, mode: &str) -> (Child, usize) {
     started(Command::new(std::env::current_exe().expect("it has a name")), folder, mode)
 }
 
-/// The process when it is ready, and the number that it says.
+/// Returns the process when it is ready, and the number that it prints.
 fn started(mut command: Command, folder: &Path, mode: &str) -> (Child, usize) {
     let mut child = command
         .args(["--exact", "child", "--nocapture"])
@@ -77,7 +79,7 @@ fn eventually(what: &str, is_so: impl Fn() -> bool) {
     panic!("not within 30 s: {what}");
 }
 
-/// What follows the name of a process in its `stat`.
+/// Returns the fields after the name of a process in its `stat`.
 fn stat(pid: u32) -> Vec<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
@@ -88,7 +90,7 @@ fn is_alive(pid: u32) -> bool {
     stat(pid).first().is_some_and(|state| state != "Z")
 }
 
-/// The guardians that are children of a process.
+/// Returns the guardians that are children of a process.
 fn guardians(pid: u32) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").expect("there is /proc").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -106,7 +108,7 @@ fn kill(mut child: Child, name: &str) {
     child.wait().expect("it ends");
 }
 
-/// An empty folder with a knob.
+/// Returns an empty folder with a knob.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("guardian-{name}"));
     let _ = std::fs::remove_dir_all(&folder);
@@ -179,7 +181,7 @@ fn a_guardian_that_is_stopped_hangs_nobody() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// A run that is killed together with its guardian.
+/// Kills a run together with its guardian. Returns the run's number.
 fn left(folder: &Path) -> u32 {
     let (child, _) = start(folder, "made");
     let pid = child.id();
@@ -209,7 +211,7 @@ fn a_note_about_a_folder_that_was_never_made_is_healed() {
     let folder = folder("note");
     let register = register(&folder);
     let note = register.folder().join("setting-cpuset");
-    // Killed before the folder was made, and before the note was written.
+    // The run was killed before the folder was created, or before the note was written.
     for text in [format!("R{}\n", folder.join("never").display()), String::new()] {
         std::fs::write(&note, text).unwrap();
         let found = left_behind(&register);
@@ -229,7 +231,7 @@ fn what_is_left_is_restored_by_the_next_run_that_uses_it() {
     changes.change("knob", &folder.join("knob"), "changed").unwrap();
     assert_eq!(changes.end(), []);
     assert_eq!(knob(&folder), "as it was");
-    // Unless somebody has set it meanwhile: then that is what was before.
+    // If a user has set it meanwhile, that value counts as the former one.
     std::fs::remove_dir(folder.join("made")).unwrap();
     left(&folder);
     std::fs::write(folder.join("knob"), "by hand").unwrap();
@@ -268,7 +270,7 @@ fn a_run_of_another_pid_namespace_is_alive() {
     let is_able = Command::new("unshare").args(["-p", "-f", "--mount-proc", "true"]).status();
     if !is_able.is_ok_and(|status| status.success()) {
         kill(child, "-KILL");
-        // Past the test harness: `.ci/run` counts these lines.
+        // Write directly to standard error: `.ci/run` counts these lines.
         let _ = std::io::stderr().write_all(b"skipped: needs root, for a PID namespace\n");
         return;
     }
@@ -309,7 +311,7 @@ fn a_cpu_has_one_run() {
         remark.starts_with("it runs on CPU 5 of the host, because another run has"),
         "{remark}"
     );
-    // Too few even without other runs is another matter.
+    // If the CPUs do not suffice even without other runs, the error is different.
     assert_eq!(claim(&mut second, 3).unwrap_err().to_string(), "too few");
     drop(first);
     assert_eq!(claim(&mut second, 2).unwrap().0, [2, 5]);

@@ -1,4 +1,4 @@
-//! The compiled mechanism of the engine `ext` is that of the sources beside it.
+//! The compiled mechanism of the engine `ext` matches the sources beside it.
 
 #[path = "common/skipped.rs"]
 mod skipped;
@@ -23,7 +23,7 @@ fn the_object_is_of_these_sources() {
     assert_eq!(said.lines().filter(|line| line.ends_with(": OK")).count(), 5, "{said}");
 }
 
-/// The headers of libbpf, as the crate has them that the engine is built with.
+/// Returns the headers of libbpf in the crate with which the engine is built.
 fn headers() -> PathBuf {
     let metadata = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["metadata", "--format-version", "1", "--all-features", "--locked"])
@@ -53,6 +53,6 @@ fn the_object_is_what_the_compiler_makes() {
     let said = String::from_utf8_lossy(&compiled.stderr);
     assert!(compiled.status.success(), "{said}");
     let kept = std::fs::read(folder().join("mechanism.bpf.o")).expect("the object is there");
-    // The same bytes behave in the same way.
+    // Equal bytes behave in the same way.
     assert!(std::fs::read(made).expect("it was compiled") == kept, "compile it anew (compile.sh)");
 }

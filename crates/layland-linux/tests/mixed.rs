@@ -1,8 +1,8 @@
-//! Mixed-criticality mechanisms on real threads: tasks that overrun, and a machine that must really stop
-//! what is dropped.
+//! Mixed-criticality mechanisms on real threads: tasks that overrun, and a machine that must really
+//! stop dropped jobs.
 //!
-//! As in `fifo.rs`, what the policy decided is held to its rule whatever the machine did. Deadlines count only in
-//! runs in which nothing else took the CPU from a job for long.
+//! As in `fifo.rs`, the decisions of the policy must satisfy its rule on any machine. Deadlines
+//! count only in runs in which nothing else took the CPU from a job for long.
 
 mod common;
 
@@ -16,10 +16,10 @@ use layland_policy::Registry;
 use layland_trace::{JobEnd, Trace};
 
 const ATTEMPTS: usize = 8;
-/// So many runs may not show it while nothing that is measured tells why.
+/// The number of runs that may fail without a measurement that explains it.
 const UNEXPLAINED: usize = 3;
 
-/// What a mechanism grants is a little more than what jobs ask for: the switches to them are charged, too.
+/// Adds a margin to the demands of jobs, because the switches to them are charged, too.
 fn with_margin(system: &System) -> System {
     with_slack(system, &Margin::default())
 }
@@ -35,7 +35,8 @@ fn demo(name: &str) -> System {
     with_margin(&read.unwrap().system)
 }
 
-/// Runs, and holds the log to what must hold on any machine. With the trace, how the machine was in the way.
+/// Runs, and checks the log for the properties that hold on any machine. Returns the trace, and a
+/// description of the machine's disturbance if there was one.
 fn sound(spec: &str, system: &System, duration: Duration) -> Option<(Trace, Option<String>)> {
     let policy = Registry::standard().build(spec, system).unwrap();
     let rule = policy.rule();
@@ -50,7 +51,8 @@ fn sound(spec: &str, system: &System, duration: Duration) -> Option<(Trace, Opti
     Some((outcome.trace(system, View::Measured), outcome.pause(system)))
 }
 
-/// Whether something took the CPU from a job, or held up the run, for longer than it has slack.
+/// Returns true if a disturbance took the CPU from a job, or delayed the run, for longer than its
+/// slack.
 #[expect(clippy::print_stdout, reason = "what does not count is said")]
 fn held_up(spec: &str, trace: &Trace, pause: Option<&String>) -> bool {
     if let Some(pause) = pause {
@@ -65,7 +67,8 @@ fn held_up(spec: &str, trace: &Trace, pause: Option<&String>) -> bool {
     held_up
 }
 
-/// Repeats a run until it counts; whether what is asked of it holds then. Otherwise says what was missing.
+/// Repeats a run until it counts. Returns true if `asked` holds then; otherwise prints what was
+/// missing.
 fn holds(spec: &str, system: &System, duration: Duration, asked: impl Fn(&Trace) -> bool) -> bool {
     let mut unexplained = 0;
     for _ in 0..ATTEMPTS {
@@ -84,7 +87,7 @@ fn holds(spec: &str, system: &System, duration: Duration, asked: impl Fn(&Trace)
     true
 }
 
-/// How many jobs of at least this criticality, or below it, were late or given up.
+/// Returns the number of jobs of high criticality, or of the lowest one, that were late or aborted.
 fn missed(trace: &Trace, system: &System, high: bool) -> usize {
     let counts = |record: &&layland_trace::JobRecord| {
         let level = system.tasks[record.job.id.task].criticality;
@@ -93,13 +96,14 @@ fn missed(trace: &Trace, system: &System, high: bool) -> usize {
     trace.jobs.iter().filter(counts).count()
 }
 
-/// How long the bundled set runs: `MIXED_MS=60000 cargo test -p layland-linux --test mixed -- --nocapture` for longer.
+/// Returns the length of the run. To make it longer:
+/// `MIXED_MS=60000 cargo test -p layland-linux --test mixed -- --nocapture`.
 fn duration() -> Duration {
     let given = std::env::var("MIXED_MS").ok().and_then(|text| text.parse().ok());
     Duration::from_ms(given.unwrap_or(1200))
 }
 
-/// Brake and steer overrun in every job, and only audio and video pay.
+/// Brake and steer overrun in every job, and only audio and video suffer.
 #[test]
 fn high_criticality_keeps_its_deadlines_and_low_pays() {
     let _alone = alone();
@@ -115,8 +119,8 @@ fn high_criticality_keeps_its_deadlines_and_low_pays() {
     }
 }
 
-/// `hang` would run for ever: at its bound it is cut off, and truly stops, since `idle` (nothing else is ready)
-/// finds the CPU free. What it has got is its bound and not much more.
+/// `hang` would run for ever: it is stopped at its bound, and truly stops, because `idle` (nothing
+/// else is ready) finds the CPU free. Its execution time is its bound and not much more.
 #[test]
 fn a_job_that_never_ends_is_stopped_at_its_bound() {
     let _alone = alone();
@@ -138,7 +142,7 @@ fn a_job_that_never_ends_is_stopped_at_its_bound() {
             let mut got: Vec<i64> = given_up.map(|record| record.executed.ns()).collect();
             got.sort_unstable();
             let typical = got.get(got.len() / 2).copied().unwrap_or(0);
-            // Its bound, with the margin, and what it takes to notice.
+            // The bound with the margin, and the delay until its exhaustion is noticed.
             let is_bound = (5_200_000..5_900_000).contains(&typical);
             missed(trace, &system, true) == 0 && got.len() >= 10 && is_bound
         });
@@ -146,7 +150,7 @@ fn a_job_that_never_ends_is_stopped_at_its_bound() {
     }
 }
 
-/// Jobs that arrive behind a pending one: period transformation gives up the old one for the new one.
+/// Jobs arrive behind a pending one: period transformation aborts the old one for the new one.
 #[test]
 fn arrivals_behind_a_pending_job_are_seen() {
     let _alone = alone();

@@ -1,4 +1,4 @@
-//! The answers of the kernel to SCHED_DEADLINE that depend on the thread that asks.
+//! The kernel's answers to SCHED_DEADLINE requests, which depend on the calling thread.
 
 #[path = "common/said.rs"]
 mod common;
@@ -11,7 +11,7 @@ use layland_model::{Duration, Service, System, Task};
 use layland_policy::Registry;
 use std::process::Command;
 
-/// A task of a tenth of each of two CPUs, under global EDF on the whole machine.
+/// Runs two tasks, each a tenth of a CPU, on two CPUs under global EDF on the whole machine.
 fn ask() -> Result<(), RunError> {
     let task = |name| Task::implicit(name, Service::from_ms(10), Duration::from_ms(100));
     let system = System::new(2, ["a", "b"].map(task).to_vec());
@@ -43,7 +43,7 @@ fn an_affinity_that_is_too_small_is_told_from_a_missing_capability() {
         Err(RunError::NotPermitted) => return skipped::skipped("CAP_SYS_NICE"),
         Err(error) => return skipped::skipped(&format!("SCHED_DEADLINE: {error}")),
     }
-    // A thread of its own gives up a CPU, and what it starts has no more than it.
+    // A separate thread drops a CPU, and its children inherit its affinity.
     let narrow = std::thread::spawn(|| {
         let own = std::fs::read_link("/proc/thread-self").expect("there is /proc");
         let tid = own.file_name().expect("it ends with the thread").to_owned();

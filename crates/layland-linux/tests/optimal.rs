@@ -1,7 +1,7 @@
 //! RUN, QPS and U-EDF on real threads meet the deadlines that EDF meets on the same machine.
 //!
-//! What they plan, they plan to the nanosecond, and threads get less: each switch, each interrupt and the manager
-//! itself take some of it. The sets have one CPU, where EDF is optimal, too.
+//! Their plans are exact to the nanosecond, but threads get less: each switch, each interrupt and
+//! the manager itself take some time. The sets have one CPU, where EDF is optimal, too.
 
 mod common;
 
@@ -12,15 +12,16 @@ use layland_linux::{Margin, Outcome, replay, with_slack};
 use layland_model::{Duration, System};
 use layland_policy::Registry;
 
-/// So many sets are tried.
+/// The number of sets.
 const SETS: u64 = 20;
-/// So often a policy may miss deadlines of one set while EDF, just before, missed none and nothing that is measured
-/// tells why. The machine may be part of another one, which does not tell everything that it takes.
+/// The number of runs per policy that may miss deadlines, although EDF, just before, missed none of
+/// the same set, and no measurement explains it. The machine may be a part of another one, which
+/// does not report all the time that it takes.
 const UNEXPLAINED: usize = 3;
-/// So often a run is tried that the machine disturbs.
+/// The number of attempts for a run that the machine disturbs.
 const ATTEMPTS: usize = 12;
 
-/// Two to four tasks on one CPU, with a utilization of 0.5 to 0.9.
+/// Returns two to four tasks on one CPU, with a utilization of 0.5 to 0.9.
 fn set(number: u64) -> System {
     let mut random = Random::of_task(29, number);
     let periods = [10, 20, 40, 80];

@@ -1,5 +1,6 @@
-//! Runs in which tasks come and go, one after the other for a long time: nothing leaks and nothing is
-//! left behind. Two rounds of each policy by default; `LAYLAND_SOAK_SECONDS=3600` is the long one.
+//! Long sequences of runs in which tasks come and go: they must leak nothing and leave nothing
+//! behind. By default there are two rounds of each policy; `LAYLAND_SOAK_SECONDS=3600` makes it
+//! long.
 
 mod common;
 
@@ -11,10 +12,10 @@ use layland_policy::Registry;
 
 const RUN: Duration = Duration::from_secs(6);
 const TASKS: u32 = 24;
-/// How much more memory may be resident later on: about what the log of one run takes, twice.
+/// The permitted growth of resident memory: about twice the size of one run's log.
 const GROWTH_KIB: i64 = 16 << 10;
 
-/// A generator (splitmix64), so that a failure can be repeated.
+/// A generator (splitmix64), so that a failure is repeatable.
 struct Random(u64);
 
 impl Random {
@@ -27,7 +28,7 @@ impl Random {
     }
 }
 
-/// About a third of the tasks is there at any time; together they use a quarter of a CPU.
+/// About a third of the tasks are present at any time; together they use a quarter of a CPU.
 fn system(random: &mut Random) -> System {
     let mut tasks = Vec::new();
     let mut requests = Vec::new();
@@ -48,7 +49,7 @@ fn system(random: &mut Random) -> System {
     system
 }
 
-/// Threads, open files and child processes of this process.
+/// Returns the threads, open files and child processes of this process.
 fn held() -> (usize, usize, String) {
     let count = |path: &str| std::fs::read_dir(path).map_or(0, Iterator::count);
     let own = std::process::id();
@@ -57,7 +58,7 @@ fn held() -> (usize, usize, String) {
     (count("/proc/self/task"), count("/proc/self/fd"), children)
 }
 
-/// Resident memory, in KiB.
+/// Returns the resident memory in KiB.
 fn resident() -> i64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -89,7 +90,7 @@ fn nothing_leaks() {
         drop(outcome);
         let now = held();
         assert_eq!(&now, before.get_or_insert_with(|| now.clone()), "round {round}");
-        // The allocator keeps what it was given; by the middle it has had what it needs.
+        // The allocator keeps the memory that it has; by the middle of the test it has enough.
         let memory = resident();
         if now_ns() < middle {
             settled = settled.max(memory);

@@ -1,24 +1,27 @@
 //! The kernel's SCHED_DEADLINE as an engine: real threads, scheduled by Linux itself.
 //!
-//! Only what the kernel can express runs here: earliest deadline first in disjoint groups of CPUs, that
-//! is, global, clustered and partitioned EDF ([`Plan`]). Each group is a root domain of its own (a cpuset
-//! partition, unless it is the whole machine), each task a thread with a reservation of its WCET plus a
-//! margin. The threads enter SCHED_DEADLINE before their first release, never change their parameters or
-//! affinity afterwards (unless requests say so), and sleep by absolute times of their own release clock.
+//! Only what the kernel can express runs here: earliest deadline first in disjoint groups of CPUs,
+//! that is, global, clustered and partitioned EDF ([`Plan`]). Each group is a root domain of its
+//! own (a cpuset partition, unless it is the whole machine). Each task is a thread with a
+//! reservation of its WCET plus a margin. The threads enter SCHED_DEADLINE before their first
+//! release, never change their parameters or affinity afterwards (unless requests say so), and
+//! sleep until absolute times of their own release clock.
 //!
-//! Or it is the kernel as it is ([`Plan::of_kernel`]): threads with any affinities, hogs, and requests
-//! that are carried out by system calls, in one root domain and without admission control, which is off
-//! during the run and on again however it ends. That is where the defects that Tang, Anderson and Abeni
-//! (2021) describe can be seen.
+//! Alternatively, the engine uses the kernel as it is ([`Plan::of_kernel`]): threads with any
+//! affinities, hogs, and requests that are carried out by system calls, in one root domain.
+//! Admission control is off during the run and is switched on again however the run ends. This mode
+//! shows the defects that Tang, Anderson and Abeni (2021) describe.
 //!
-//! What to know when reading its results:
+//! Notes on its results:
 //!
-//! 1. The kernel promises bounded tardiness in groups of several CPUs, not met deadlines.
-//! 2. Without precise budgets (`HRTICK_DL`) a budget is enforced by the tick: a job may overrun by up to
-//!    a tick, and pays by a longer pause.
-//! 3. Segments are what the threads themselves see: each job reads the clocks all the time, and a pause
-//!    longer than 50 us between two readings ends a segment. A pause that is shorter counts as execution.
-//! 4. A deadline longer than the period is reserved as the period: the kernel has no other.
+//! 1. In groups of several CPUs, the kernel promises bounded tardiness, not met deadlines.
+//! 2. Without precise budgets (`HRTICK_DL`), the tick enforces budgets: a job may overrun by up to
+//!    one tick, and its next pause is longer in return.
+//! 3. The threads themselves observe the segments: each job reads the clocks continuously, and a
+//!    pause longer than 50 us between two readings ends a segment. A shorter pause counts as
+//!    execution.
+//! 4. A deadline longer than the period is reserved as the period, because the kernel accepts no
+//!    longer one.
 
 mod plan;
 mod run;

@@ -1,4 +1,4 @@
-//! Which reservations and root domains a set needs, and whether the kernel would accept them.
+//! The reservations and root domains that a set needs, and whether the kernel would accept them.
 
 use crate::kernel::sys;
 use crate::machine::register::Register;
@@ -10,22 +10,23 @@ use layland_model::{
 };
 use std::borrow::Cow;
 
-/// What the limit of real-time threads is called among shared settings.
+/// The name of the real-time limit among shared settings.
 pub(super) const ADMISSION_SETTING: &str = "sched_rt_runtime_us";
 
-/// What the kernel does with budgets, as far as it can be read.
+/// The kernel's enforcement and limit of budgets, as far as they can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The length of a tick.
     pub tick: Duration,
-    /// Whether budgets are enforced precisely instead of by the tick; `None` if that cannot be read.
+    /// True if budgets are enforced precisely instead of by the tick; `None` if that is unknown.
     pub has_hrtick: Option<bool>,
     /// The share of each CPU that may be reserved, in thousandths.
     pub limit_thousandths: i64,
 }
 
 impl Facts {
-    /// Those of this machine. What cannot be read is taken for the worse.
+    /// Reads the facts of this machine. A value that cannot be read counts as its worse
+    /// alternative.
     pub fn read() -> Facts {
         let number = |path: &str| {
             std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<i64>().ok())
@@ -34,8 +35,9 @@ impl Facts {
         let has_hrtick =
             features.map(|text| text.split_whitespace().any(|word| word == "HRTICK_DL"));
         let period = number("/proc/sys/kernel/sched_rt_period_us").unwrap_or(1_000_000).max(1);
-        // A run that has switched it off will have it on again when it ends, and the kernel refuses that if
-        // more is reserved by then.
+        // A run that switched admission control off will switch it on again when it ends. The
+        // kernel refuses that if more than the earlier limit is reserved by then, so the earlier
+        // limit counts here.
         let before = Register::open().ok().and_then(|register| register.before(ADMISSION_SETTING));
         let runtime = before.and_then(|text| text.trim().parse().ok());
         let runtime = runtime.or_else(|| number("/proc/sys/kernel/sched_rt_runtime_us"));
@@ -45,12 +47,13 @@ impl Facts {
             Some(0) => 0,
             Some(_) | None => 50,
         };
+        // A runtime of -1 means that admission control is off.
         let limit_thousandths =
             if runtime < 0 { 1000 } else { (runtime * 1000 / period - fair).max(0) };
         Facts { tick: Duration::from_ns(sys::tick_ns()), has_hrtick, limit_thousandths }
     }
 
-    /// How late the end of a budget is noticed.
+    /// Returns the longest delay until the kernel notices that a budget is exhausted.
     pub fn granularity(&self) -> Duration {
         if self.has_hrtick == Some(true) { Duration::ZERO } else { self.tick }
     }
@@ -67,7 +70,7 @@ pub struct Domain {
     pub tasks: Vec<TaskId>,
 }
 
-/// Each CPU with the tasks that are whole on it.
+/// Returns each CPU with the tasks that run entirely on it.
 fn unsplit(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<Vec<Group>, Refusal> {
     if let Some((id, own)) = pieces.iter().find(|(_, own)| own.len() > 1) {
         return Err(Refusal::Split { task: system.tasks[id].name.to_string(), count: own.len() });
@@ -81,44 +84,45 @@ fn unsplit(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<Vec<Group>, 
     Ok(system.platform.cpus().map(group).collect())
 }
 
-/// What to set up.
+/// The reservations and domains to set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// By task.
+    /// The reservation of each task.
     pub reservations: TaskMap<Reservation>,
-    /// Those with tasks.
+    /// The root domains that have tasks.
     pub domains: Vec<Domain>,
-    /// For the kernel as it is, without root domains: where each task may run, whatever that is.
+    /// The CPUs that each task may use, if the kernel is used as it is, without root domains.
     /// Admission control is off then.
     pub affinities: Option<TaskMap<CpuSet>>,
     /// The clusters that requests may name.
     pub clusters: Vec<CpuSet>,
-    /// By task: how much later than the set says it is released first, so that ties are settled.
+    /// By task: the delay of its first release after its offset, so that ties are settled.
     pub settle: TaskMap<Duration>,
-    /// Whether a task asks for itself, when it runs; otherwise the engine asks at the instant.
+    /// True if a task issues its own requests while it runs; otherwise the engine issues them on
+    /// time.
     pub asks_itself: bool,
-    /// How long threads sleep in SCHED_DEADLINE before time 0, at least.
+    /// The minimum time that threads sleep in SCHED_DEADLINE before time 0.
     pub lead: Duration,
-    /// What the user should know.
+    /// Warnings for the user.
     pub caveats: Vec<String>,
 }
 
-/// Why the kernel cannot run it.
+/// The reason why the kernel cannot run a set.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named in the message of each kind")]
 pub enum Refusal {
-    /// Another order than deadlines, or no groups.
+    /// The policy does not order jobs by deadlines, or has no groups.
     #[error(
         "SCHED_DEADLINE cannot express this policy: it is earliest deadline first in disjoint groups of CPUs, and nothing else"
     )]
     NotEdf,
-    /// A task in pieces on several CPUs.
+    /// A task is split onto several CPUs.
     #[error(
         "task `{task}` is split onto {count} CPUs: a SCHED_DEADLINE thread has one reservation and one root domain, \
          and can change neither within a job"
     )]
     Split { task: String, count: usize },
-    /// A task that may not use every CPU of its group.
+    /// A task may not use every CPU of its group.
     #[error(
         "task `{task}` may only use {allowed:#} of its group {group}: a SCHED_DEADLINE thread needs the whole root domain"
     )]
@@ -131,28 +135,28 @@ pub enum Refusal {
     /// A request that no system call carries out.
     #[error("{request}: this engine changes tasks only")]
     Request { request: String },
-    /// A speed other than 1.
+    /// A CPU has a speed other than 1.
     #[error("the platform has CPUs of different speeds, which real ones are not")]
     Speeds,
-    /// An execution time that a tick is too coarse for.
+    /// An execution time is too short for enforcement by the tick.
     #[error(
         "task `{task}` executes {wcet}, less than two ticks of {tick}, and budgets are enforced by the tick on this kernel"
     )]
     ShorterThanTicks { task: String, wcet: Duration, tick: Duration },
-    /// The margin does not fit.
+    /// The margin does not fit before the deadline.
     #[error(
         "task `{task}` needs {runtime} (execution time and margin), more than its deadline of {deadline}"
     )]
     NoRoom { task: String, runtime: Duration, deadline: Duration },
-    /// A task that gives up or skips jobs.
+    /// A task aborts or skips late jobs.
     #[error(
         "task `{task}` does not let late jobs run on, and the kernel neither gives up nor skips jobs"
     )]
     OnMiss { task: String },
-    /// A period the kernel does not take.
+    /// The kernel does not accept the reservation of a task.
     #[error("task `{task}`: {broken}")]
     Rule { task: String, broken: Broken },
-    /// More than may be reserved.
+    /// A domain asks for more than may be reserved.
     #[error(
         "{cpus:#} would be asked for a load of {sum:.3}, and at most {limit:.3} may be reserved"
     )]
@@ -160,7 +164,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The name of the task because of which it is refused, if it is one.
+    /// Returns the name of the task that caused the refusal, if there is one.
     pub fn task(&self) -> Option<&str> {
         match self {
             Refusal::Split { task, .. }
@@ -177,7 +181,7 @@ impl Refusal {
         }
     }
 
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> &'static str {
         match self {
             Refusal::NotEdf
@@ -202,11 +206,12 @@ impl Refusal {
 }
 
 impl Plan {
-    /// What a set needs under a policy that promises this. The margin is added to each WCET, a fraction of any size
-    /// as it is; by default it is 5 % of it, at least [`Facts::granularity`].
+    /// Computes what a set needs under a policy that promises `rule`. The margin is added to each
+    /// WCET. By default it is 5 % of the WCET, at least [`Facts::granularity`], as far as the
+    /// deadline allows. An explicit fraction has no minimum.
     ///
     /// # Errors
-    /// If the kernel cannot express or would not accept it.
+    /// Returns an error if the kernel cannot express or would not accept the set.
     pub fn new(
         system: &System,
         rule: &ScheduleRule,
@@ -214,7 +219,7 @@ impl Plan {
         margin: Option<&Margin>,
         is_forced: bool,
     ) -> Result<Plan, Refusal> {
-        // The kernel breaks ties in its own way.
+        // Both orders are accepted, because the kernel breaks ties in its own way.
         let groups = if let ScheduleRule::HighestFirst {
             groups,
             order: JobOrder::Deadline | JobOrder::DeadlineThenRunning,
@@ -281,13 +286,14 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What a set needs on the kernel as it is: any affinities, hogs, requests; no admission control.
-    /// Tasks that are tied to one CPU are released a fortieth of the shortest period later than others
-    /// of the same offset, or as much later as is said, as those are who would win the tie. Hogs get
-    /// their reservation, the other tasks a margin besides.
+    /// Computes what a set needs on the kernel as it is: any affinities, hogs, requests; no
+    /// admission control. A task tied to one CPU would win a tie against a task of the same offset
+    /// that is not tied. It is therefore released later than its offset by `settle`, or by default
+    /// by a fortieth of the shortest period. Hogs get exactly their reservation, other tasks a
+    /// margin in addition.
     ///
     /// # Errors
-    /// If the kernel cannot express it.
+    /// Returns an error if the kernel cannot express the set.
     pub fn of_kernel(
         system: &System,
         facts: &Facts,
@@ -361,7 +367,7 @@ impl Plan {
         Ok(Plan { reservations, domains, affinities, clusters, settle, asks_itself, lead, caveats })
     }
 
-    /// The system in which the budgets of threads are what is reserved.
+    /// Returns the system with the budget of each task set to the runtime that is reserved for it.
     pub fn reserved(&self, system: &System) -> System {
         let mut system = system.clone();
         for (id, reservation) in self.reservations.iter() {
@@ -370,7 +376,7 @@ impl Plan {
         system
     }
 
-    /// The kernel's own test, domain by domain: the sum of `runtime / period`.
+    /// Applies the kernel's own test to a domain: the sum of `runtime / period`.
     fn admit(&self, domain: &Domain, facts: &Facts) -> Result<(), Refusal> {
         let rate = |id: &TaskId| {
             let Reservation { runtime, period, .. } = self.reservations[*id];
@@ -389,7 +395,7 @@ impl Plan {
         })
     }
 
-    /// The sum of `runtime / period` in a domain, to be printed.
+    /// Returns the sum of `runtime / period` in a domain, for display.
     pub fn load(&self, domain: &Domain) -> f64 {
         let share = |id: &TaskId| {
             let Reservation { runtime, period, .. } = self.reservations[*id];
@@ -398,7 +404,7 @@ impl Plan {
         domain.tasks.iter().map(share).sum()
     }
 
-    /// In which domain a task is.
+    /// Returns the position of the domain that contains a task.
     pub fn domain_of(&self, task: TaskId) -> Option<usize> {
         self.domains.iter().position(|domain| domain.tasks.contains(&task))
     }
@@ -427,7 +433,7 @@ fn reservation(
     }
     let usual = Duration::from_ns(wcet.ns() / 20).max(facts.granularity());
     let deadline = task.deadline.min(period);
-    // A margin that nobody asked for takes what room there is.
+    // A default margin shrinks to the available time; an explicit one that does not fit is refused.
     let runtime = match margin {
         Some(Margin::Time(margin)) => wcet + *margin,
         Some(Margin::Fraction(fraction)) => {

@@ -1,4 +1,4 @@
-//! A run from beginning to end: root domains or no admission control, threads, what came out.
+//! A run from beginning to end: root domains or no admission control, threads, results.
 
 use super::plan::ADMISSION_SETTING;
 use super::thread::{OwnRequest, Seen, Worker, answer, carry_out};
@@ -20,36 +20,36 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// Between the last thread's entry into SCHED_DEADLINE and time 0.
+/// The time between the last thread's entry into SCHED_DEADLINE and time 0.
 const LEAD_NS: i64 = 50_000_000;
 
-/// How to run.
+/// The options of a run.
 #[derive(Clone)]
 pub struct DeadlineOptions<'a> {
-    /// Up to when jobs arrive; those that are pending then are cut off.
+    /// The end of arrivals; jobs that are pending then are cut off.
     pub until: Duration,
     /// Seeds the streams from which execution times are drawn, as in a simulation.
     pub seed: u64,
     /// The machine's CPU for each CPU of the platform.
     pub cpus: &'a [usize],
-    /// Where to write marks.
+    /// The destination of marks.
     pub markers: Option<Arc<Markers>>,
     /// Ends the run early.
     pub interrupt: Option<&'a AtomicBool>,
 }
 
-/// What came out of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// What the threads saw.
+    /// The jobs, segments and answers that the threads observed.
     pub trace: Trace,
-    /// How many budget overruns the kernel reported.
+    /// The number of budget overruns that the kernel reported.
     pub overruns: u64,
-    /// What took CPUs from the run, by name.
+    /// The causes that took CPUs from the run, by name.
     pub disturbance: Disturbance,
 }
 
-/// Why a run did not start.
+/// The reason why a run did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A thread cannot be started.
@@ -57,16 +57,16 @@ pub enum RunError {
     Thread {
         /// The task.
         task: String,
-        /// Why.
+        /// The error of the system call.
         error: io::Error,
     },
-    /// A root domain cannot be made.
+    /// A root domain cannot be created.
     #[error(transparent)]
     Cpuset(#[from] CpusetError),
-    /// No capability.
+    /// The process lacks `CAP_SYS_NICE`.
     #[error("SCHED_DEADLINE needs CAP_SYS_NICE; no rlimit and no rtkit can grant it")]
     NotPermitted,
-    /// The affinity of a thread.
+    /// The affinity of a thread is smaller than its root domain.
     #[error("task `{task}`: its affinity {affinity:?} is smaller than its root domain")]
     Affinity {
         /// The task.
@@ -74,7 +74,7 @@ pub enum RunError {
         /// The CPUs that its thread may use.
         affinity: Vec<usize>,
     },
-    /// Admission control.
+    /// Admission control refused a reservation.
     #[error(
         "task `{task}`: the kernel's admission control refused {runtime} every {period} (EBUSY): \
          this set reserves {sum:.3} on {cpus} CPUs of this root domain, and somebody else has \
@@ -83,41 +83,43 @@ pub enum RunError {
     Busy {
         /// The task.
         task: String,
-        /// What it asked for.
+        /// The runtime that it asked for.
         runtime: Duration,
-        /// And how often.
+        /// The period of the reservation.
         period: Duration,
-        /// What the whole domain asks for.
+        /// The load that the whole domain asks for.
         sum: f64,
-        /// How many CPUs it has.
+        /// The number of CPUs of the domain.
         cpus: usize,
-        /// What may be reserved in it.
+        /// The load that may be reserved in the domain.
         limit: f64,
     },
     /// Admission control cannot be switched off.
     #[error("failed to switch off admission control, in {ADMISSION}: {0}")]
     Admission(io::Error),
-    /// Another answer of the kernel.
+    /// The kernel returned another error.
     #[error("task `{task}`: the kernel refused SCHED_DEADLINE: {error}")]
     Refused {
         /// The task.
         task: String,
-        /// Its answer.
+        /// The error that the kernel returned.
         error: io::Error,
     },
 }
 
 impl Ran {
-    /// Why a verdict of missed deadlines says more about this machine than about the kernel's scheduler, if it does.
+    /// Returns the reason, if any, why missed deadlines say more about this machine than about the
+    /// kernel's scheduler.
     pub fn excuse(&self, system: &System) -> Option<String> {
         let slack = least_slack(system)?;
-        // Pauses of its own threads are what the kernel's scheduler does: only what others took is told.
+        // The kernel's scheduler causes the pauses of the run's own threads, so only the CPU time
+        // that other threads took counts.
         disturbance::excuse(Duration::ZERO, &self.disturbance, None, slack)
     }
 }
 
 impl RunError {
-    /// The name of the task whose thread could not be set up, if it is about one.
+    /// Returns the name of the task whose thread could not be set up, if the error concerns one.
     pub fn task(&self) -> Option<&str> {
         match self {
             RunError::Thread { task, .. }
@@ -128,7 +130,7 @@ impl RunError {
         }
     }
 
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> String {
         match self {
             RunError::Thread { error, .. } => no_process(error),
@@ -148,28 +150,28 @@ impl RunError {
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 pub(super) struct Shared {
-    /// Time 0, or 0 while it is not known.
+    /// Time 0 in `CLOCK_MONOTONIC` nanoseconds, or 0 while it is unknown.
     pub epoch: AtomicI64,
-    /// How many threads have asked to enter SCHED_DEADLINE.
+    /// The number of threads that have tried to enter SCHED_DEADLINE.
     ready: AtomicU32,
-    /// The run is given up.
+    /// True if the run is over or has been cancelled.
     pub stop: AtomicBool,
     pub until: i64,
     pub markers: Option<Arc<Markers>>,
-    /// By task: it has left.
+    /// By task: true if it has left.
     pub left: Vec<AtomicBool>,
     /// By task: the kernel id of its thread.
     threads: Vec<AtomicI32>,
-    /// Parameters that a task has got, and that its thread has not taken yet.
+    /// Parameter changes that the threads of the tasks have not applied yet.
     pub changes: Mutex<Vec<(TaskId, Change)>>,
 }
 
 /// Runs a set on the kernel's scheduler.
 ///
 /// # Errors
-/// If the kernel refuses; everything is taken back then.
+/// Returns an error if the kernel refuses; all changes are reverted then.
 pub fn run(
     system: &System,
     plan: &Plan,
@@ -180,17 +182,17 @@ pub fn run(
     let machine = |cpu: CpuId| options.cpus.get(cpu.index()).copied().unwrap_or(cpu.index());
     let domains: Vec<Vec<usize>> =
         plan.domains.iter().map(|domain| domain.cpus.iter().map(machine).collect()).collect();
-    // The whole machine is a root domain already.
+    // A domain of all CPUs needs no cpuset, because the whole machine is a root domain already.
     let is_whole = domains.len() == 1 && domains[0].len() == online().max(1);
     let is_free = plan.affinities.is_some();
     if is_free {
-        // Until the changes are taken back.
+        // The setting stays until the changes are reverted.
         changes
             .change(ADMISSION_SETTING, Path::new(ADMISSION), "-1")
             .map_err(RunError::Admission)?;
     }
     let cpusets = if is_whole || is_free { None } else { Some(Cpusets::make(&domains, changes)?) };
-    // Threads that have ended are in the kernel's sum until their zero-lag time, at most for a period more.
+    // The kernel counts a thread that has ended until its zero-lag time, at most one period longer.
     let periods = plan.reservations.values().map(|reservation| reservation.period);
     let longest = periods.max().unwrap_or_default();
     let has_changed = is_free || cpusets.is_some();
@@ -281,7 +283,8 @@ pub fn run(
     shared.stop.store(true, Ordering::SeqCst);
     let mut trace = Trace { over, interrupted: is_interrupted, ..Trace::default() };
     for thread in threads {
-        // A thread that panicked has said so.
+        // The message of a panicking thread is already printed, so its results are skipped
+        // silently.
         let Ok(seen) = thread.join() else { continue };
         trace.jobs.extend(seen.jobs);
         trace.segments.extend(seen.segments);
@@ -307,7 +310,7 @@ pub fn run(
     if let Some((id, failed)) = failure {
         return Err(explain(system, &plan, limit_per_cpu, id, failed));
     }
-    // What a thread did after the end of the run is no part of it.
+    // The trace ends with the run; what a thread did afterwards is dropped.
     trace.segments.retain_mut(|segment| {
         segment.end = segment.end.min(over);
         segment.start < segment.end
@@ -320,7 +323,7 @@ pub fn run(
     Ok(Ran { trace, overruns: sys::overruns() - overruns, disturbance })
 }
 
-/// Puts everything in order, and gives each job the work that its segments supply.
+/// Sorts the trace and computes the execution of each job from its segments.
 fn settle(trace: &mut Trace) {
     trace.segments.sort_by_key(|segment| (segment.end, segment.cpu));
     let mut supplied: std::collections::BTreeMap<JobId, Service> = Default::default();
@@ -341,17 +344,17 @@ fn online() -> usize {
     text.trim().parse::<layland_model::CpuSet>().map_or(0, |cpus| cpus.len())
 }
 
-/// Why a thread could not enter.
+/// The reason why a thread could not enter SCHED_DEADLINE.
 enum Failed {
     Cpuset(CpusetError),
     Kernel(io::Error, Vec<usize>),
 }
 
-/// Where a thread is to run.
+/// The CPUs on which a thread runs.
 struct Place<'a> {
     cpusets: Option<&'a Cpusets>,
     domain: Option<usize>,
-    /// Without root domains: the CPUs of the machine.
+    /// The CPUs of the machine, if there are no root domains.
     affinity: Option<Vec<usize>>,
 }
 
@@ -364,7 +367,7 @@ fn enter(reservation: Reservation, place: Place<'_>) -> Result<(), Failed> {
     let Some(affinity) = place.affinity else {
         return sys::set_deadline(own, reservation, true).map_err(failed);
     };
-    // It begins on the first of its CPUs.
+    // The thread begins on the first of its CPUs.
     let first = affinity.first().copied();
     sys::set_affinity(own, first).map_err(failed)?;
     sys::set_deadline(own, reservation, true).map_err(failed)?;
@@ -375,7 +378,7 @@ fn enter(reservation: Reservation, place: Place<'_>) -> Result<(), Failed> {
 /// The limit of real-time threads; -1 switches admission control off.
 const ADMISSION: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
-/// What a thread asks for by itself.
+/// Returns the requests that the thread of a task issues itself.
 fn own_requests(system: &System, plan: &Plan, id: TaskId) -> VecDeque<OwnRequest> {
     let of_task = |kind: &RequestKind| match kind {
         RequestKind::Reconfigure(task, _) => *task == id,
@@ -393,7 +396,7 @@ fn own_requests(system: &System, plan: &Plan, id: TaskId) -> VecDeque<OwnRequest
     .collect()
 }
 
-/// A thread that carries out the other requests at their times.
+/// Starts a thread that carries out the other requests at their times.
 fn controller(
     system: &System,
     plan: &Arc<Plan>,
@@ -422,7 +425,7 @@ fn controller(
     let body = move || {
         let period = Duration::from_ms(1);
         let urgent = Reservation { runtime: Duration::from_us(500), deadline: period, period };
-        // Without it, requests come when a CPU is free.
+        // If the kernel refuses, requests are carried out only when a CPU is free.
         let _ = sys::set_deadline(Tid::own(), urgent, false);
         let mut answers = Vec::new();
         for (at, task, kind, words) in due {
@@ -440,7 +443,7 @@ fn controller(
     std::thread::Builder::new().name("layland-asks".to_owned()).spawn(body).ok()
 }
 
-/// Tells the kernel's answers apart.
+/// Maps an error of the kernel to the matching [`RunError`].
 fn explain(system: &System, plan: &Plan, limit: f64, id: TaskId, failed: Failed) -> RunError {
     let task = system.tasks[id].name.to_string();
     let (error, affinity) = match failed {

@@ -3,13 +3,13 @@
 //! | behaviour | its jobs |
 //! |---|---|
 //! | periodic, sporadic, listed, self-suspending | sleep until the release, execute |
-//! | yields | the same, then `sched_yield`: the rest of the budget is given up |
-//! | a hog whose reservation is its period | execute for ever; a job is over whenever the thread has executed another reservation |
+//! | yields | the same, then `sched_yield`, which discards the rest of the budget |
+//! | a hog whose reservation is its period | execute for ever; a job ends whenever the thread has executed another reservation |
 //! | any other hog | execute 95 % of the reservation, then `sched_yield`, so that a job ends by itself and not with a tick |
 //!
-//! The dates of a hog's jobs are those of a server that nobody starts anew: job `k` is due `k + 1`
-//! periods after the first release. A kernel that gives a server a later deadline because its thread
-//! asked for something does not change them.
+//! The deadlines of a hog's jobs are those of a server that is never restarted: job `k` is due
+//! after `k + 1` periods from the first release. They stay the same if a kernel gives a server a
+//! later deadline because of a request of its thread.
 
 use super::Plan;
 use super::run::Shared;
@@ -23,14 +23,14 @@ use layland_trace::{Answer, Errno, Job, JobEnd, JobRecord, Segment};
 use std::io;
 use std::sync::atomic::Ordering;
 
-/// A pause between two readings of the clock that is longer ends a segment.
+/// A longer pause between two readings of the clock ends a segment.
 const PAUSE_NS: i64 = 50_000;
-/// How often a sleeping thread looks whether the run is over.
+/// The interval at which a sleeping thread checks whether the run is over.
 const LOOK_NS: i64 = 100_000_000;
-/// Of its reservation a hog uses so many percent.
+/// The percentage of its reservation that a hog uses.
 const USED_PERCENT: i64 = 95;
 
-/// What a thread saw.
+/// The jobs, segments and answers that a thread observed.
 #[derive(Default)]
 pub struct Seen {
     pub jobs: Vec<JobRecord>,
@@ -38,7 +38,7 @@ pub struct Seen {
     pub answers: Vec<Answer>,
 }
 
-/// What a thread asks for by itself, when it runs at or after the time.
+/// A request that a thread issues itself, when it runs at or after the time.
 pub struct OwnRequest {
     pub at: Time,
     pub kind: RequestKind,
@@ -53,14 +53,14 @@ pub struct Worker<'a> {
     pub plan: &'a Plan,
     /// The machine's CPU for each CPU of the platform.
     pub cpus: &'a [usize],
-    /// In the order of their times.
+    /// In ascending order of their times.
     pub requests: std::collections::VecDeque<OwnRequest>,
-    /// No earlier request: before, the deadline of its server has not passed.
+    /// No request before this time, because the deadline of the thread's server has not passed.
     pub not_before: Time,
     pub seen: Seen,
 }
 
-/// Carries out a request about a task, whose thread this is.
+/// Carries out a request about the task of `thread`.
 pub fn carry_out(
     shared: &Shared,
     plan: &Plan,
@@ -91,14 +91,14 @@ pub fn carry_out(
             changes.push((*task, change.clone()));
             Ok(())
         }
-        // Plans with other requests are refused.
+        // A plan with other requests is refused.
         RequestKind::SetClusterCpus { .. }
         | RequestKind::CpuOnline(_)
         | RequestKind::CpuOffline(_) => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 
-/// What the kernel said to a request.
+/// Builds the record of the kernel's answer to a request.
 pub fn answer(at: Time, request: String, result: &io::Result<()>) -> Answer {
     let errno = |error: &io::Error| match error.raw_os_error() {
         Some(libc::EBUSY) => Errno::Busy,
@@ -115,7 +115,7 @@ pub fn answer(at: Time, request: String, result: &io::Result<()>) -> Answer {
 }
 
 impl Worker<'_> {
-    /// The life of the thread, from the moment at which time 0 is known.
+    /// Runs the thread from the moment at which time 0 is known.
     pub fn work(&mut self) {
         let epoch = loop {
             if self.shared.stop.load(Ordering::SeqCst) {
@@ -189,7 +189,8 @@ impl Worker<'_> {
             let task = self.stream.task();
             let (reservation, period) = (task.reservation().at_unit_speed(), task.period);
             let spins = reservation >= period;
-            // The clock of the kernel's budgets is not ours to the nanosecond.
+            // The clock of the kernel's budgets differs from ours by some nanoseconds, so a job may
+            // begin early.
             let release = nominal.min(Time::from_ns(sys::monotonic_ns() - epoch));
             let id = JobId { task: self.id, seq };
             let job = Job { id, arrival: release, release, deadline: nominal + period };
@@ -223,8 +224,8 @@ impl Worker<'_> {
         self.seen.jobs.push(JobRecord { job, end, executed: Service::ZERO });
     }
 
-    /// Sleeps until a time of the run, and looks up now and then; but not shortly before, so that the
-    /// server of the thread starts anew with the release.
+    /// Sleeps until a time of the run and checks regularly whether the run is over. There is no
+    /// check shortly before `until`, so that the server of the thread starts anew with the release.
     fn sleep(&self, epoch: i64, until: Time) {
         let until = epoch + until.ns();
         let quiet = until - 2 * self.stream.task().period.ns() - LOOK_NS;
@@ -236,7 +237,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Goes on with the parameters that the thread has got meanwhile.
+    /// Applies the parameter changes that arrived for this thread.
     fn take_changes(&mut self) {
         let mut changes =
             self.shared.changes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -247,7 +248,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Asks for what is due, if anything.
+    /// Issues the first request that is due, if any.
     fn ask(&mut self, now: Time) {
         if self.requests.front().is_none_or(|first| now < first.at.max(self.not_before)) {
             return;
@@ -255,11 +256,13 @@ impl Worker<'_> {
         let Some(request) = self.requests.pop_front() else { return };
         let result = carry_out(self.shared, self.plan, self.cpus, Tid::own(), &request.kind);
         self.seen.answers.push(answer(now, request.words, &result));
-        // Its server may have been started anew; its deadline is a period from now then.
+        // The request may have restarted the thread's server, whose deadline is a period from now
+        // then.
         self.not_before = now + self.stream.task().period;
     }
 
-    /// Spins until the thread's clock says so; when that was, if it came to it.
+    /// Spins until the thread's processor clock reaches `target`. Returns the time, unless the run
+    /// ends first.
     fn execute(&mut self, id: JobId, target: i64, epoch: i64) -> Option<Time> {
         let mut last = sys::monotonic_ns();
         let mut cpu = sys::cpu();

@@ -1,5 +1,5 @@
-//! Threads that this process does not look after: who has a reservation besides, and another priority for a thread of
-//! another member.
+//! Threads that this process does not manage: foreign reservations, rivals of real-time classes,
+//! and the priority of another member's thread.
 
 use super::processes::{self, Thread};
 use crate::kernel::sys::{self, Reservation, Tid};
@@ -7,22 +7,23 @@ use crate::machine::admitted::Member;
 use layland_model::Duration;
 use std::io;
 
-/// The threads with reservations of `SCHED_DEADLINE` that no member has, and the CPUs that each may use: they have a
-/// share of the CPUs, too.
+/// Returns the threads with `SCHED_DEADLINE` reservations that belong to no member, and the CPUs
+/// that each may use. They use a share of the CPUs, too.
 pub fn foreign_deadline(members: &[Member]) -> Vec<(Thread, Reservation, Vec<usize>)> {
     let known: Vec<i32> =
         members.iter().flat_map(|member| &member.reserved).filter_map(|of| of.thread).collect();
     let mut found = Vec::new();
     let numbers = |process| processes::numbers_of_threads(process).map(move |of| (process, of));
     for (process, number) in processes::all().flat_map(numbers) {
-        // Most threads of a machine are others: they are asked for their class alone.
+        // Most threads of a machine are not reserved, so read only the class of each first.
         let Ok(now) = sys::attributes(Tid(number)) else { continue };
         let is_deadline = now.sched_policy as i32 == libc::SCHED_DEADLINE;
         if !is_deadline || known.contains(&number) {
             continue;
         }
         let Some(thread) = processes::thread_of(process, number) else { continue };
-        // The kernel's own threads that set frequencies have the class, and count nothing.
+        // The kernel's frequency-setting threads have the class, but their bandwidth does not
+        // count.
         if thread.name.starts_with("sugov:") {
             continue;
         }
@@ -52,8 +53,9 @@ pub struct Rival {
     pub cpus: Vec<usize>,
 }
 
-/// The threads of these classes that no member has, with a priority of at least `lowest`. But for those by which the
-/// kernel stops a CPU to move a thread: they work for some microseconds, on behalf of whoever asks for that.
+/// Returns the threads of these classes that no member has, with a priority of at least `lowest`.
+/// The kernel's stopper threads, which stop a CPU to move a thread, are left out: they run for some
+/// microseconds, on behalf of the thread that requests the move.
 pub fn rivals(members: &[Member], lowest: i32) -> Vec<Rival> {
     let known: Vec<i32> =
         members.iter().flat_map(|member| &member.reserved).filter_map(|of| of.thread).collect();
@@ -81,22 +83,24 @@ pub fn rivals(members: &[Member], lowest: i32) -> Vec<Rival> {
     processes::all().flat_map(numbers).filter_map(of).collect()
 }
 
-/// What a thread was seen to use.
+/// The processor time that a thread was observed to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Used {
     /// The thread.
     pub rival: Rival,
-    /// All of it.
+    /// The processor time over the whole observation.
     pub whole: Duration,
-    /// For so long it was watched.
+    /// The length of the observation.
     pub within: Duration,
-    /// The most from one look to the next, with the tick that the kernel may be behind in its account.
+    /// The largest use between two consecutive readings, plus the tick by which the kernel's
+    /// account may lag.
     pub most: Duration,
-    /// The longest time from one look to the next.
+    /// The longest time between two consecutive readings.
     pub between: Duration,
 }
 
-/// Watches threads for so long, and looks at them several times meanwhile. One that has ended uses nothing.
+/// Observes threads for `length` and reads their processor times regularly. A thread that has ended
+/// uses nothing.
 pub fn watch(rivals: Vec<Rival>, length: Duration) -> Vec<Used> {
     const LOOKS: i64 = 20;
     let start = sys::monotonic_ns();
@@ -125,11 +129,11 @@ pub fn watch(rivals: Vec<Rival>, length: Duration) -> Vec<Used> {
     all.map(seen).collect()
 }
 
-/// Gives a thread of class `SCHED_FIFO` another priority, as the order of all that are admitted asks for. A thread that
-/// has ended is none of our business any more.
+/// Sets the priority of a `SCHED_FIFO` thread, as the order of all admitted threads requires. A
+/// thread that has ended is ignored.
 ///
 /// # Errors
-/// If the kernel refuses.
+/// Returns an error if the kernel refuses.
 pub fn set_priority(thread: i32, priority: i32) -> io::Result<()> {
     let now = match sys::attributes(Tid(thread)) {
         Ok(now) => now,

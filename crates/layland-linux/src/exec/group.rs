@@ -6,18 +6,18 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A control group, and what is below it.
+/// A control group with its descendants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     folder: PathBuf,
 }
 
 impl Group {
-    /// The group of this name: its path below the place where control groups are mounted, as `/proc/PID/cgroup` and
-    /// `systemctl status` tell it.
+    /// Finds the group of this name: its path below a mount point of control groups, as
+    /// `/proc/PID/cgroup` and `systemctl status` print it.
     ///
     /// # Errors
-    /// If there is no such group, in any hierarchy.
+    /// Returns an error if no hierarchy has such a group.
     pub fn find(name: &str) -> io::Result<Group> {
         let mounts = fs::read_to_string("/proc/self/mounts")?;
         Group::below(mount_points(&mounts), name)
@@ -33,13 +33,13 @@ impl Group {
         }
     }
 
-    /// Its processes, ascending; none if it has gone.
+    /// Returns the processes of the group, in ascending order; none if the group has been removed.
     pub fn processes(&self) -> BTreeSet<Process> {
         let mut found = BTreeSet::new();
         let mut left = vec![self.folder.clone()];
         while let Some(folder) = left.pop() {
             let Some(list) = list(&folder) else { continue };
-            // A threaded group does not list its processes, but the group above that has them does.
+            // A threaded group does not list its processes, but the domain group above it does.
             let text = fs::read_to_string(list).unwrap_or_default();
             found.extend(text.lines().filter_map(|line| line.parse().ok()).map(Process));
             let below = fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -53,12 +53,12 @@ impl Group {
     }
 }
 
-/// The file that lists the processes of a group.
+/// Returns the file that lists the processes of a group.
 fn list(folder: &Path) -> Option<PathBuf> {
     Some(folder.join("cgroup.procs")).filter(|list| list.is_file())
 }
 
-/// Where hierarchies of control groups are mounted, that of version 2 first.
+/// Returns the mount points of control-group hierarchies, those of version 2 first.
 fn mount_points(mounts: &str) -> impl Iterator<Item = PathBuf> {
     let of = |kind: &'static str| {
         mounts.lines().filter_map(move |line| {

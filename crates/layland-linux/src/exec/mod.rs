@@ -1,5 +1,5 @@
-//! Programs that exist, with reservations: they are started or joined, their threads are given a class of the kernel,
-//! and get back what they were in the end.
+//! Existing programs with reservations: they are started or joined, their threads receive a class
+//! of the kernel, and at the end the threads return to their former state.
 //!
 //! ```text
 //!   program.rs      starts a program, which waits until it has what it asked for
@@ -12,8 +12,8 @@
 //!   reserve.rs      gives a thread a class and a place, and reads back what the kernel made of it
 //! ```
 //!
-//! Nothing here decides who is admitted: that is for analyses, and what they have admitted is in the register
-//! ([`Member`](crate::Member)).
+//! Nothing here makes admission decisions: analyses do, and the register lists the members that
+//! they have admitted ([`Member`](crate::Member)).
 
 mod foreign;
 mod group;

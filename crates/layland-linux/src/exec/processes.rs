@@ -1,4 +1,4 @@
-//! Which threads there are, as `/proc` says.
+//! The threads of the machine, as `/proc` lists them.
 
 use crate::kernel::sys::Tid;
 use crate::machine::threads;
@@ -13,29 +13,30 @@ pub struct Process(pub i32);
 /// A thread of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// Its number.
+    /// Its kernel id.
     pub tid: Tid,
-    /// When it started: with the number, its name for ever.
+    /// Its start time. Start time and number together identify the thread for ever.
     pub started: u64,
     /// Its process.
     pub process: Process,
-    /// What it is called.
+    /// Its name.
     pub name: String,
 }
 
 impl Thread {
-    /// Whether it is the first one of its process.
+    /// Returns true if it is the first thread of its process.
     pub fn is_main(&self) -> bool {
         self.tid.0 == self.process.0
     }
 
-    /// Whether it is still there.
+    /// Returns true if it has not ended.
     pub fn is_alive(&self) -> bool {
         threads::start_of(self.tid) == Some(self.started)
     }
 }
 
-/// The threads of a process, in the order of their numbers; none if there is no such process.
+/// Returns the threads of a process in the order of their numbers; none if there is no such
+/// process.
 pub fn threads_of(process: Process) -> Vec<Thread> {
     let numbers = numbers_of_threads(process);
     let mut found: Vec<Thread> = numbers.filter_map(|number| thread_of(process, number)).collect();
@@ -43,61 +44,62 @@ pub fn threads_of(process: Process) -> Vec<Thread> {
     found
 }
 
-/// The numbers of the threads of a process, in any order: to read more of each costs three times as much.
+/// Returns the numbers of the threads of a process, in any order. Reading more costs three times as
+/// much.
 pub(super) fn numbers_of_threads(process: Process) -> impl Iterator<Item = i32> {
     numbers(&format!("/proc/{}/task", process.0))
 }
 
-/// A thread of a process, by its number.
+/// Returns a thread of a process, by its number.
 pub(super) fn thread_of(process: Process, number: i32) -> Option<Thread> {
     let path = format!("/proc/{}/task/{number}/comm", process.0);
     let name = fs::read_to_string(path).ok()?;
-    // A thread gives itself its name.
+    // A thread chooses its own name, so the name may contain invisible characters.
     let name = visible(name.trim_end_matches('\n')).into_owned();
     let (tid, started) = (Tid(number), threads::start_of(Tid(number))?);
     Some(Thread { tid, started, process, name })
 }
 
-/// A thread by its number, whatever process it is of.
+/// Returns a thread by its number, in any process.
 pub fn thread(number: i32) -> Option<Thread> {
-    // `/proc` has every thread, and lists the first ones of processes alone.
+    // `/proc` has an entry for every thread, but lists only the first ones of processes.
     let status = fs::read_to_string(format!("/proc/{number}/status")).ok()?;
     let process = field(&status, "Tgid:")?.first().copied()?;
     thread_of(Process(i32::try_from(process).ok()?), number)
 }
 
-/// Whose a thread is.
+/// The users of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The user who has started it.
+    /// The user who started it.
     pub real: u32,
     /// The user whose rights it has.
     pub effective: u32,
-    /// The user whose rights it may take.
+    /// The user whose rights it may assume.
     pub saved: u32,
 }
 
 impl Owner {
-    /// As the status of a thread has it.
+    /// Parses the status of a thread.
     pub(super) fn read(status: &str) -> Option<Owner> {
         let ids = field(status, "Uid:")?;
         Some(Owner { real: *ids.first()?, effective: *ids.get(1)?, saved: *ids.get(2)? })
     }
 
-    /// Whether all of it is this user.
+    /// Returns true if all three are this user.
     pub fn is(&self, user: u32) -> bool {
         [self.real, self.effective, self.saved] == [user; 3]
     }
 }
 
-/// The numbers of a line of `/proc/PID/status`.
+/// Parses the numbers of a line of `/proc/PID/status`.
 pub(super) fn field(status: &str, name: &str) -> Option<Vec<u32>> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_ascii_whitespace().map(|word| word.parse().ok()).collect()
 }
 
-/// A process and all that it has started, as far as they are still its children; those who lost their parent belong to
-/// the next one above that adopts them.
+/// Returns a process and all that it has started, as far as they are still its descendants. The
+/// children of a process that has ended belong to the ancestor that adopts them.
 pub fn descendants(of: Process) -> Vec<Process> {
     let mut found = vec![of];
     let mut parents = None;
@@ -116,7 +118,7 @@ pub fn descendants(of: Process) -> Vec<Process> {
     found
 }
 
-/// The children of a process; `None` where the kernel does not list them.
+/// Returns the children of a process; `None` if the kernel does not list children.
 fn children(process: Process) -> Option<Vec<Process>> {
     let mut found = Vec::new();
     for thread in numbers(&format!("/proc/{}/task", process.0)) {
@@ -126,7 +128,7 @@ fn children(process: Process) -> Option<Vec<Process>> {
                 let numbers = text.split_ascii_whitespace().filter_map(|word| word.parse().ok());
                 found.extend(numbers.map(Process));
             }
-            // The thread may be gone, or the kernel has no such list.
+            // Either the thread has ended, or the kernel has no such list.
             Err(_)
                 if fs::metadata(format!("/proc/self/task/{}/children", Tid::own().0)).is_err() =>
             {
@@ -138,7 +140,7 @@ fn children(process: Process) -> Option<Vec<Process>> {
     Some(found)
 }
 
-/// The parent of each process.
+/// Returns the parent of each process.
 fn all_parents() -> BTreeMap<i32, i32> {
     let parent = |process: i32| {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
@@ -147,31 +149,32 @@ fn all_parents() -> BTreeMap<i32, i32> {
     numbers("/proc").filter_map(|process| Some((process, parent(process)?))).collect()
 }
 
-/// Every process of this PID namespace.
+/// Returns every process of this PID namespace.
 pub(super) fn all() -> impl Iterator<Item = Process> {
     numbers("/proc").map(Process)
 }
 
-/// The processor time that a thread of whatever process has used; `None` if there is no such thread.
+/// Returns the processor time that a thread of any process has used; `None` if there is no such
+/// thread.
 pub fn processor_time(thread: i32) -> Option<Duration> {
     let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
     let ns = text.split_ascii_whitespace().next()?.parse().ok()?;
     Some(Duration::from_ns(ns))
 }
 
-/// How a thread has got the processor so far, in the kernel's account.
+/// The times that a thread has run and waited so far, by the kernel's account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waits {
-    /// For how long it ran.
+    /// The time during which it ran.
     pub ran: Duration,
-    /// For how long it was ready and did not run.
+    /// The time during which it was ready and did not run.
     pub waited: Duration,
-    /// How often it began to run.
+    /// The number of times that it began to run.
     pub times: i64,
 }
 
 impl Waits {
-    /// Those of a thread; `None` if there is no such thread.
+    /// Reads the account of a thread; `None` if there is no such thread.
     pub fn of(thread: Tid) -> Option<Waits> {
         Waits::read(&fs::read_to_string(format!("/proc/{}/schedstat", thread.0)).ok()?)
     }
@@ -184,28 +187,29 @@ impl Waits {
     }
 }
 
-/// Whether a thread sleeps now, as far as that can be said of now.
+/// Returns true if a thread is asleep. It may wake up at any time.
 pub(super) fn is_asleep(thread: Tid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", thread.0)).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('S'))
 }
 
-/// The threads of the kernel, as `irq/131-eth0`.
+/// Returns the threads of the kernel, such as `irq/131-eth0`.
 pub fn threads_of_kernel() -> Vec<Thread> {
     let of_kernel = all().filter(|process| is_of_kernel(process.0));
     of_kernel.filter_map(|process| thread_of(process, process.0)).collect()
 }
 
-/// Whether a thread is one of the kernel.
+/// Returns true if a thread belongs to the kernel.
 pub(super) fn is_of_kernel(thread: i32) -> bool {
     const PF_KTHREAD: u64 = 0x0020_0000;
     let stat = fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
-    // State, parent, group, session, terminal, its group, flags: the name before may have anything in it.
+    // The fields are state, parent, group, session, terminal, its group, flags. The name before
+    // them may contain any character, also `)`.
     let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().nth(6));
     flags.and_then(|flags| flags.parse::<u64>().ok()).is_some_and(|flags| flags & PF_KTHREAD != 0)
 }
 
-/// For how long each CPU has been busy since the start of the machine, in steps of 10 ms.
+/// Returns the time for which each CPU has been busy since boot, in steps of 10 ms.
 pub fn busy_times() -> Vec<(usize, Duration)> {
     busy_times_in(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }
@@ -214,7 +218,7 @@ fn busy_times_in(statistics: &str) -> Vec<(usize, Duration)> {
     // cpuN user nice system idle iowait irq softirq ..: in units of USER_HZ, always 100 here.
     const TICK: Duration = Duration::from_ms(10);
     let of_line = |line: &str| {
-        // The first line has the sum of all, and no number behind the word.
+        // The first line, which has no number after `cpu`, is the sum of all.
         let numbered = line.strip_prefix("cpu").filter(|rest| !rest.starts_with(' '))?;
         let mut fields = numbered.split_ascii_whitespace();
         let cpu: usize = fields.next()?.parse().ok()?;
@@ -241,7 +245,8 @@ mod tests {
         let times = [(0, Duration::from_ms(770)), (12, Duration::from_ms(10))];
         assert_eq!(busy_times_in(statistics), times);
         let own = Tid::own().0;
-        // The kernel brings it up to date at ticks and switches, and a new thread may have seen none.
+        // The kernel updates the account at ticks and switches, and a new thread may have seen
+        // none.
         while processor_time(own).unwrap() == Duration::ZERO {
             std::thread::yield_now();
         }
@@ -273,7 +278,7 @@ mod tests {
         assert!(descendants(own).contains(&of_child));
         assert!(all_parents().get(&of_child.0) == Some(&own.0));
         let is_sleep = |thread: &Thread| thread.name == "sleep" && thread.is_main();
-        // It has the name of this program until it has become another one.
+        // The child keeps the name of this program until it executes another one.
         while !threads_of(of_child).iter().all(is_sleep) {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! A program that waits, before its first instruction, until it has what it asked for.
+//! A program that waits, before its first instruction, until it has its reservation.
 
 use super::signals::{Signal, Signals};
 use crate::kernel::sys::{self, Tid};
@@ -9,21 +9,23 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
-/// What the child is told: to become the program, or to wait on.
+/// A byte that the child receives: become the program, or keep waiting.
 const START: u8 = 1;
-/// See [`START`].
+/// The byte to keep waiting; see [`START`].
 const WAKE: u8 = 2;
 
-/// What becomes of `CAP_SYS_NICE`, if it came to us as an ambient capability and so would go on to the program.
+/// The fate of `CAP_SYS_NICE`, if this process has it as an ambient capability, which programs
+/// inherit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ambient {
-    /// It was for us alone: with it, a program could take any class and priority, beside all that is admitted.
+    /// The program does not inherit it. With it, the program could take any class and priority,
+    /// despite admission control.
     Dropped,
-    /// The program gets it, too.
+    /// The program inherits it.
     Kept,
 }
 
-/// How a program ended.
+/// The way in which a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// By itself, with this code.
@@ -33,7 +35,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// What shells make of it.
+    /// Returns the exit code by the convention of shells.
     pub fn code(self) -> u8 {
         match self {
             Ended::Code(code) => code,
@@ -42,25 +44,27 @@ impl Ended {
     }
 }
 
-/// A program, our child.
+/// A program that is a child of this process.
 #[derive(Debug)]
 pub struct Program {
     pid: Pid,
     name: String,
-    /// Closed without a word, it ends the child that waits.
+    /// If it is closed without a byte, the waiting child exits.
     gate: Option<OwnedFd>,
-    /// Why it could not become the program.
+    /// Carries the error if the child fails to become the program.
     answer: OwnedFd,
-    /// Signals that came before it was the program, which gets them when it is.
+    /// Signals that arrived before the child became the program. They are delivered afterwards.
     early: Vec<Signal>,
     ended: Option<Ended>,
 }
 
 impl Program {
-    /// Forks a child that becomes the program when it is told to. It ends with `SIGTERM` if this process dies.
+    /// Forks a child that becomes the program on [`start`](Self::start). The child receives
+    /// `SIGTERM` if this process dies.
     ///
     /// # Errors
-    /// If the command is empty or has a zero in it, or the kernel refuses a pipe or a process.
+    /// Returns an error if the command is empty or contains a zero byte, or the kernel refuses a
+    /// pipe or a process.
     pub fn hold(
         command: &[impl AsRef<OsStr>],
         signals: &Signals,
@@ -72,19 +76,22 @@ impl Program {
         let mut pointers: Vec<*const libc::c_char> =
             words.iter().map(|word| word.as_ptr()).collect();
         pointers.push(std::ptr::null());
-        // What it is called until it is the program, so that whoever looks for its first thread by name finds it.
+        // The name of the child until it is the program, so that a search for its first thread by
+        // name succeeds.
         let file = words.first().map_or(&[][..], |word| word.to_bytes());
         let file = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         let name = String::from_utf8_lossy(file).into_owned();
         let (waits, gate) = pipe_with(PipeFlags::CLOEXEC)?;
         let (answer, answers) = pipe_with(PipeFlags::CLOEXEC)?;
         let parent = std::process::id();
-        // All who were started and lost their parent come to us, so that they can be found.
+        // Orphans among the descendants become children of this process, so that they can be found.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         // Safety: the child calls only what is safe after a fork, and never returns.
         let pid = match unsafe { libc::fork() } {
             -1 => return Err(io::Error::last_os_error()),
             0 => {
+                // The child must not keep its copy: the read end would never see that the gate is
+                // closed.
                 drop(gate);
                 sys::name_thread(&name);
                 become_program(&pointers, &waits, &answers, (signals, ambient), parent)
@@ -96,27 +103,28 @@ impl Program {
         Ok(Program { pid, name, gate: Some(gate), answer, early: Vec::new(), ended: None })
     }
 
-    /// What it is called, before it is the program and mostly then, too.
+    /// Returns the name of the child before it is the program, and usually afterwards.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its process, and its first thread.
+    /// Returns the id of its process and first thread.
     pub fn tid(&self) -> Tid {
         Tid(self.pid.as_raw_nonzero().get())
     }
 
-    /// Wakes it for a moment, so that the kernel sees it on CPUs that it was moved to.
+    /// Wakes the child for a moment, so that the kernel notices it on the CPUs that it was moved
+    /// to.
     pub fn wake(&self) {
         if let Some(gate) = &self.gate {
             let _ = rustix::io::write(gate, &[WAKE]);
         }
     }
 
-    /// Lets it become the program.
+    /// Lets the child become the program.
     ///
     /// # Errors
-    /// If there is no such program, or it must not be executed.
+    /// Returns an error if there is no such program, or it must not be executed.
     pub fn start(&mut self) -> io::Result<()> {
         let Some(gate) = self.gate.take() else { return Ok(()) };
         rustix::io::write(&gate, &[START])?;
@@ -132,8 +140,8 @@ impl Program {
         }
     }
 
-    /// Passes a signal on, unless the kernel has sent it to the program as well. What waits to become the program gets
-    /// it when it has.
+    /// Passes a signal on, unless the kernel has sent it to the program as well. Before the child
+    /// is the program, the signal is kept for later.
     pub fn pass_on(&mut self, signal: Signal) {
         if self.gate.is_some() {
             self.early.push(signal);
@@ -145,19 +153,21 @@ impl Program {
         let Some(number) = rustix::process::Signal::from_named_raw(signal.number) else { return };
         let _ = rustix::process::kill_process(self.pid, number);
         if signal.is_of_terminal && number == rustix::process::Signal::HUP {
-            // The kernel lets whoever it hangs up go on as well, so that one that is stopped can end.
+            // The kernel sends `SIGCONT` along with a hangup, too, so that a stopped process can
+            // end.
             let _ = rustix::process::kill_process(self.pid, rustix::process::Signal::CONT);
         }
     }
 
-    /// Whether a signal has come to the program without us. The terminal sends Ctrl-C to the process group in the
-    /// foreground, which `timeout`, `setsid` and shells with job control leave; and when it hangs up, `SIGHUP` to the
-    /// leader of the session alone.
+    /// Returns true if the program has received a signal directly. The terminal sends Ctrl-C to the
+    /// foreground process group, which `timeout`, `setsid` and shells with job control leave. When
+    /// it hangs up, it sends `SIGHUP` only to the leader of the session.
     fn has_heard(&self, signal: Signal) -> bool {
-        // Plain numbers: what was started into a PID namespace, as by `docker exec`, has a group and a session from
-        // outside. The kernel calls them 0, which no `Pid` can be. No program can enter another group from outside,
-        // so that two zeros are one group.
-        // Safety: these look up numbers, and touch no memory.
+        // Plain numbers instead of `Pid`: a process started into a PID namespace, as by `docker
+        // exec`, has a group and a session from outside. The kernel reports them as 0, which a
+        // `Pid` cannot represent. A program cannot enter another outside group, so two zeros mean
+        // the same group.
+        // Safety: these calls look up numbers and touch no memory.
         let (own_group, its_group, session) =
             unsafe { (libc::getpgrp(), libc::getpgid(self.pid.as_raw_pid()), libc::getsid(0)) };
         let is_leader = session == rustix::process::getpid().as_raw_pid();
@@ -166,9 +176,10 @@ impl Program {
         signal.is_of_terminal && is_in_group && !(is_hangup && is_leader)
     }
 
-    /// Buries every child that has ended, and says how the program did, if it has.
+    /// Reaps every child that has ended. Returns how the program ended, if it has.
     pub fn ended(&mut self) -> Option<Ended> {
-        // Any child: `waitpid(None, ..)` is about those of our own process group, which a program may leave.
+        // Wait for any child: `waitpid(None, ..)` only covers the own process group, which a
+        // program may leave.
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if pid == self.pid {
                 self.ended = Some(ended(status));
@@ -193,7 +204,7 @@ impl Drop for Program {
     }
 }
 
-/// The life of the child.
+/// Runs in the child: waits, then becomes the program or exits.
 fn become_program(
     words: &[*const libc::c_char],
     waits: &OwnedFd,
@@ -201,7 +212,8 @@ fn become_program(
     (signals, ambient): (&Signals, Ambient),
     parent: u32,
 ) -> ! {
-    // Safety: `words` ends with a null, as its texts end with zeros, and all of them live as long as the child.
+    // Safety: `words` ends with a null pointer, each string ends with a zero, and all of them live
+    // as long as the child.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
         let is_orphan = libc::getppid() != parent as i32;
@@ -215,7 +227,7 @@ fn become_program(
         signals.restore_in_child();
         if ambient == Ambient::Dropped {
             const LOWER: libc::c_int = libc::PR_CAP_AMBIENT_LOWER;
-            // Refused before Linux 4.3, which has no such capabilities.
+            // Linux before 4.3 refuses this, but it has no ambient capabilities either.
             libc::prctl(libc::PR_CAP_AMBIENT, LOWER, libc::c_ulong::from(sys::CAP_SYS_NICE), 0, 0);
         }
         libc::execvp(words[0], words.as_ptr());

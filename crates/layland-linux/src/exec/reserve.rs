@@ -1,6 +1,7 @@
-//! Gives threads a class and a place, reads back what the kernel made of it, and takes everything back.
+//! Gives threads a class and a place, reads back what the kernel made of it, and reverts
+//! everything.
 //!
-//! Long because what is given and how it is taken back belong together.
+//! Long because the changes and their reversal belong together.
 
 use super::processes::{Process, Thread, is_asleep};
 use crate::kernel::sys::{self, Reservation, Tid};
@@ -17,18 +18,19 @@ use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-/// For how long a guardian watches: longer than any machine runs.
+/// The time for which a guardian watches: longer than any machine runs.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// Why a thread cannot have `SCHED_DEADLINE` in spite of all rights.
+/// The advice if a thread cannot have `SCHED_DEADLINE` although the rights suffice.
 const WHOLE_DOMAIN: &str = "SCHED_DEADLINE needs a thread that may use every CPU of its root domain: start it without \
                             taskset, and name CPUs with --cpus";
 
-/// Whether a thread like the calling one, with the class that a policy gives it, can have that at all: rights, the CPUs
-/// that it may use, and whether the kernel admits anything. `joined` is the thread that is to have it, if it is there.
+/// Checks whether a thread like the calling one may have the class that a policy gives it: the
+/// rights, the CPUs that it may use, and the kernel's admission control. `joined` is the thread
+/// that is to have the class, if it exists already.
 ///
 /// # Errors
-/// What is missing, and what to do about it.
+/// Returns the obstacle, with advice for the user.
 pub fn can_have(
     class: Class,
     is_anywhere: bool,
@@ -45,11 +47,12 @@ pub fn can_have(
             None => Ok(()),
         },
         Class::Deadline(_) if Missing::for_deadline().is_some() => Err(not_permitted()),
-        // In a partition it may use what that has.
+        // In a partition, the thread may use all CPUs of the partition.
         Class::Deadline(_) if !is_anywhere => Ok(()),
         Class::Deadline(_) => match joined {
             None => try_deadline().map_err(refused),
-            // Where it is elsewhere, its root domain may be another one.
+            // A thread in another cpuset may have another root domain, where this check says
+            // nothing.
             Some(thread) if is_beside_us(thread) && !may_use_as_much(thread) => {
                 Err(not_permitted())
             }
@@ -58,13 +61,14 @@ pub fn can_have(
     }
 }
 
-/// Whether a thread is in our cpuset, in which the kernel lets threads like us have `SCHED_DEADLINE`.
+/// Returns true if a thread is in our cpuset, and the kernel grants this process `SCHED_DEADLINE`
+/// there.
 fn is_beside_us(thread: &Thread) -> bool {
     let home = |tid| cpuset::home_of(tid).ok();
     home(thread.tid) == home(Tid::own()) && try_deadline().is_ok()
 }
 
-/// Whether a thread may use every CPU that we may.
+/// Returns true if a thread may use every CPU that this process may use.
 fn may_use_as_much(thread: &Thread) -> bool {
     let (Ok(own), Ok(its)) = (sys::affinity_of(Tid::own()), sys::affinity_of(thread.tid)) else {
         return true;
@@ -72,29 +76,29 @@ fn may_use_as_much(thread: &Thread) -> bool {
     (0..rustix::thread::CpuSet::MAX_CPU).all(|cpu| its.is_set(cpu) || !own.is_set(cpu))
 }
 
-/// The class of the kernel that a thread gets.
+/// The kernel's scheduling class that a thread receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// `SCHED_DEADLINE` with this reservation.
     Deadline(Reservation),
     /// `SCHED_FIFO` with this priority.
     Fifo(i32),
-    /// `SCHED_EXT`, for a scheduler that knows the thread. What the thread starts is ordinary.
+    /// `SCHED_EXT`, for a scheduler that knows the thread. Its children run in the ordinary class.
     Ext,
 }
 
 /// Where a thread may run, in CPUs of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Where it may run anyway.
+    /// On the CPUs that it may use already.
     Anywhere,
-    /// On these CPUs, which others may use as well.
+    /// On these CPUs, which other threads may use as well.
     Tied(Vec<usize>),
-    /// On these CPUs, as a root domain of their own.
+    /// On these CPUs, which are a root domain of their own.
     Partition(Vec<usize>),
 }
 
-/// What the kernel says of a thread.
+/// The scheduling parameters of a thread, as the kernel reports them.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Given {
     /// `SCHED_DEADLINE`, `SCHED_FIFO`, ..
@@ -109,17 +113,17 @@ pub struct Given {
     pub priority: u32,
     /// The CPUs that it may use, as in `0-1,3`.
     pub cpus: String,
-    /// Whether what it starts is ordinary.
+    /// True if its children run in the ordinary class.
     pub resets_on_fork: bool,
-    /// Whether it uses time that others have reserved and leave.
+    /// True if it uses time that other threads have reserved and do not need.
     pub reclaims: bool,
 }
 
 impl Given {
-    /// What it is now.
+    /// Reads the present parameters of a thread.
     ///
     /// # Errors
-    /// If there is no such thread.
+    /// Returns an error if there is no such thread.
     pub fn of(thread: Tid) -> io::Result<Given> {
         const RECLAIM: u64 = 2;
         let now = sys::attributes(thread)?;
@@ -149,39 +153,39 @@ impl Given {
     }
 }
 
-/// Why a thread does not get what was admitted.
+/// The reason why a thread does not get the reservation that was admitted.
 #[derive(Debug, thiserror::Error)]
 pub enum ReservingError {
-    /// What everything is taken back with is missing.
+    /// The register or the guardian, which revert the changes, is not available.
     #[error(transparent)]
     Changes(#[from] ChangeError),
-    /// There is no root domain for it.
+    /// A root domain cannot be created for it.
     #[error(transparent)]
     Cpuset(#[from] CpusetError),
-    /// Somebody has the thread already.
+    /// Another member holds the thread already.
     #[error("thread `{name}` ({thread}) has a reservation already: that of {holder}")]
     Held {
-        /// Which one.
+        /// The kernel id of the thread.
         thread: i32,
-        /// What it is called.
+        /// Its name.
         name: String,
-        /// Who has it.
+        /// The member that holds it.
         holder: Box<Holder>,
     },
     /// The kernel refuses.
     #[error("thread {thread}: the kernel refuses {what}: {error}")]
     Thread {
-        /// Which one.
+        /// The kernel id of the thread.
         thread: i32,
-        /// What it was to get.
+        /// The class or setting that it was to get.
         what: &'static str,
-        /// What the kernel says.
+        /// The error that the kernel returned.
         error: io::Error,
     },
 }
 
 impl ReservingError {
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> String {
         let error = match self {
             ReservingError::Changes(error) => return error.help(),
@@ -208,7 +212,7 @@ impl ReservingError {
         text.to_owned()
     }
 
-    /// Whether the thread has ended, so that nothing is lost.
+    /// Returns true if the thread has ended, so that nothing is lost.
     pub fn is_gone(&self) -> bool {
         match self {
             ReservingError::Thread { error, .. } => error.raw_os_error() == Some(libc::ESRCH),
@@ -222,11 +226,12 @@ impl ReservingError {
     }
 }
 
-/// Who has a thread already, under whatever policy, on whatever CPUs and in whatever register: nobody else may be let
-/// in for it. [`Reserving::give`] asks this, too, so that of two who ask at once one gets it.
+/// Returns an error if a member holds the thread already, under any policy, on any CPUs and in any
+/// register. Callers must not admit another member for it then. [`Reserving::give`] repeats the
+/// check, so that only one of two concurrent callers gets the thread.
 ///
 /// # Errors
-/// If it has a holder, or there is no register to be looked at.
+/// Returns an error if the thread has a holder, or the register cannot be opened.
 pub fn has_no_holder(thread: &Thread) -> Result<(), ReservingError> {
     let register = Register::open().map_err(ChangeError::Register)?;
     is_free(&register, thread, None)
@@ -242,39 +247,39 @@ fn is_free(register: &Register, thread: &Thread, but: Option<&str>) -> Result<()
     }
 }
 
-/// What the kernel lets be reserved.
+/// The limits of what the kernel lets threads reserve.
 pub use crate::deadline::Facts as Limits;
 
-/// A thread that was given something.
+/// A thread with a class or a place that this process has set.
 #[derive(Debug)]
 struct Held {
     thread: Thread,
-    /// Which reservation of the member.
+    /// The position of its reservation in the member.
     index: usize,
-    /// The class that it gets when it has run in its partition.
+    /// The class that it gets once it has run in its partition.
     later: Option<Class>,
-    /// What it has reserved, if it has.
+    /// Its reservation, if it has one.
     reservation: Option<Reservation>,
-    /// How its reservation is set anew, if it is.
+    /// The next step if its reservation is being restarted.
     anew: Option<Anew>,
 }
 
-/// How a reservation begins anew: see [`Reserving::begin_anew`].
+/// The steps that restart a reservation: see [`Reserving::begin_anew`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Anew {
-    /// It is to be given up for a while, when its thread sleeps.
+    /// Drop the reservation for a while, as soon as the thread sleeps.
     Leave,
-    /// It comes back when its thread sleeps, and this instant is past.
+    /// Set the reservation again when the thread sleeps and this instant has passed.
     Return(i64),
 }
 
-/// Threads with reservations. Dropping it gives them back what they were.
+/// Threads with reservations. Dropping the value restores their former classes and places.
 #[derive(Debug)]
 pub struct Reserving {
     membership: Option<Membership>,
     partitions: Vec<(Vec<usize>, Partition)>,
     held: BTreeMap<i32, Held>,
-    /// Threads that have ended, which nobody has asked for yet.
+    /// Threads that have ended and that [`Reserving::ended`] has not reported yet.
     gone: Vec<(Thread, usize)>,
     changes: Option<Changes>,
 }
@@ -283,7 +288,7 @@ impl Reserving {
     /// Enters this process into the register of the machine, and starts a guardian.
     ///
     /// # Errors
-    /// If there can be no register or no guardian. Nothing is changed then.
+    /// Returns an error if the register or the guardian is not available. Nothing has changed then.
     pub fn begin(what: &str) -> Result<Reserving, ChangeError> {
         let changes = Changes::begin(what, FOR_EVER)?;
         Ok(Reserving {
@@ -295,70 +300,74 @@ impl Reserving {
         })
     }
 
-    /// What was admitted, under the hold of the admission, becomes known to others.
+    /// Writes an admitted member into the register, while `admitting` holds the admission lock.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn enter(&mut self, admitting: &Admitting, member: Member) -> Result<(), ChangeError> {
         let Some(changes) = &mut self.changes else { return Ok(()) };
         self.membership = Some(Membership::enter(admitting, changes, member)?);
         Ok(())
     }
 
-    /// What the register says of it.
+    /// Returns the entry of this process in the register.
     pub fn member(&self) -> Option<&Member> {
         self.membership.as_ref().map(|membership| &membership.member)
     }
 
-    /// Says something else, under the hold of the admission if it is more than before.
+    /// Changes the entry in the register. The caller must hold the admission lock if the entry
+    /// grows.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn update(&mut self, change: impl FnOnce(&mut Member)) -> io::Result<()> {
         let Some(membership) = &mut self.membership else { return Ok(()) };
         change(&mut membership.member);
         membership.write()
     }
 
-    /// What it is called in the register.
+    /// Returns the id of this process in the register.
     pub fn id(&self) -> &str {
         self.changes.as_ref().map_or("", Changes::id)
     }
 
-    /// Starts to record the kernel's trace, as long as this lives.
+    /// Starts to record the kernel's trace, for as long as this value lives.
     ///
     /// # Errors
-    /// If tracefs is not mounted, or not ours to use.
+    /// Returns an error if tracefs is not mounted or not accessible.
     pub fn record(&mut self) -> Result<Instance, TracefsError> {
         let changes = self.changes.as_mut().ok_or(TracefsError::NotMounted)?;
         Instance::start(None, changes)
     }
 
-    /// The process that takes everything back should this one die: a child, and no part of the program.
+    /// Returns the process that reverts everything if this one dies. It is a child of this process,
+    /// but not part of the program.
     pub fn guardian(&self) -> Option<Process> {
         self.changes.as_ref().map(|changes| Process(changes.guardian()))
     }
 
-    /// Whether root domains can be made: a cpuset is made, and removed again.
+    /// Checks that root domains can be created: creates a cpuset and removes it again.
     ///
     /// # Errors
-    /// If the kernel refuses, or there are no cpusets.
+    /// Returns an error if the kernel refuses, or there are no cpusets.
     pub fn can_part(&mut self) -> Result<(), ReservingError> {
         let Some(changes) = &mut self.changes else { return Ok(()) };
         Ok(cpuset::try_cpuset(changes).map(|_| ())?)
     }
 
-    /// Whether somebody wants the reservations to be given back.
+    /// Returns true if the register asks this process to give up its reservations.
     pub fn shall_leave(&self) -> bool {
         self.membership.as_ref().is_some_and(Membership::shall_leave)
     }
 
-    /// Gives a thread a class and a place: the reservation at `index` of the member. `None` if it has its place, and
-    /// gets the class [later](Self::settle): the kernel asks on which CPU a thread was last, and one that sleeps is
-    /// moved to its partition when it wakes.
+    /// Gives a thread a class and a place: the reservation at `index` of the member. Returns `None`
+    /// if the thread has its place and gets the class [later](Self::settle). The kernel checks the
+    /// CPU on which a thread last ran, and a sleeping thread moves to its partition only when it
+    /// wakes.
     ///
     /// # Errors
-    /// If somebody has the thread already, or the kernel refuses. The thread is what it was then.
+    /// Returns an error if another member holds the thread, or the kernel refuses. The thread is in
+    /// its former state then.
     pub fn give(
         &mut self,
         thread: &Thread,
@@ -366,7 +375,7 @@ impl Reserving {
         class: Class,
         place: &Place,
     ) -> Result<Option<Given>, ReservingError> {
-        // One that had this number has ended.
+        // The thread that had this number before has ended.
         if self.held.get(&thread.tid.0).is_some_and(|held| held.thread != *thread) {
             self.forget_ended();
         }
@@ -380,7 +389,8 @@ impl Reserving {
         given
     }
 
-    /// The thread is ours, if it is nobody's: what it was before could not be given back by two.
+    /// Claims the thread, unless another member holds it. Two members could not both restore its
+    /// former state.
     fn claim(&mut self, thread: &Thread, index: usize) -> Result<(), ReservingError> {
         let (Some(membership), Some(changes)) = (&mut self.membership, &self.changes) else {
             let error = io::Error::other("nothing was admitted");
@@ -394,8 +404,9 @@ impl Reserving {
             let claimed = membership.claim(index, Some((thread.tid, thread.started)));
             claimed.map_err(ChangeError::Register)?;
         }
-        // Other users have registers of their own, of which this hold says nothing. Of two who come at once, at least
-        // one sees what the other has written.
+        // Other users have registers of their own, which this lock does not cover. The claim is
+        // therefore written before this check: of two concurrent callers, at least one sees the
+        // other's claim.
         let free = is_free(register, thread, Some(changes.id()));
         if free.is_err() {
             let _ = membership.claim(index, None);
@@ -436,7 +447,7 @@ impl Reserving {
         let partitions = &self.partitions;
         let given = || -> Result<Option<Given>, ReservingError> {
             if let Some(partition) = partition {
-                // It would take its reservation with it, and may have come with one.
+                // Moving the thread would move its reservation, too; and it may have come with one.
                 partitions[partition].1.attach(tid)?;
             }
             if let Place::Tied(cpus) = place {
@@ -467,10 +478,11 @@ impl Reserving {
         }
     }
 
-    /// Gives threads the class for which they had to come to their CPUs first. Says which have it now.
+    /// Gives the threads that have reached their CPUs the class that they wait for. Returns those
+    /// that have it now.
     ///
     /// # Errors
-    /// If the kernel refuses one. It is what it was then.
+    /// Returns an error if the kernel refuses one of them. That thread is in its former state then.
     pub fn settle(&mut self) -> Result<Vec<(Thread, Given)>, (Thread, ReservingError)> {
         let mut settled = Vec::new();
         let waiting: Vec<i32> = self
@@ -500,12 +512,14 @@ impl Reserving {
         Ok(settled)
     }
 
-    /// Lets the reservation of a thread begin anew, in phase with its wake-ups: whether that is about to be done.
+    /// Restarts the reservation of a thread in phase with its wake-ups. Returns true if a restart
+    /// is pending.
     ///
-    /// The kernel throttles a thread that wakes up between its deadline and the end of its period, to the end of that
-    /// period. So a reservation whose deadline comes earlier than its period, and that begins in the middle of a job,
-    /// has a wrong phase for ever. What the kernel remembers of it is past when the thread has had another class for a
-    /// period; then the next wake-up begins a period. Both are done while the thread sleeps.
+    /// If a thread wakes up between its deadline and the end of its period, the kernel throttles it
+    /// until the end of that period. A reservation whose deadline comes before the end of its
+    /// period, and that begins in the middle of a job, therefore keeps a wrong phase for ever. The
+    /// kernel forgets the phase once the thread has had another class for a period; the next
+    /// wake-up then begins a period. Both changes of class happen while the thread sleeps.
     pub fn begin_anew(&mut self, thread: &Thread) -> bool {
         let held = self.held.get_mut(&thread.tid.0).filter(|held| held.thread == *thread);
         let Some(held) = held.filter(|held| held.later.is_none()) else { return false };
@@ -516,10 +530,11 @@ impl Reserving {
         held.anew.is_some()
     }
 
-    /// Goes on with what [begins anew](Self::begin_anew); to be called often.
+    /// Continues the [restarts](Self::begin_anew) that are pending; to be called often.
     ///
     /// # Errors
-    /// If the kernel refuses what it had granted before. The thread is ordinary then.
+    /// Returns an error if the kernel refuses a reservation that it had granted before. The thread
+    /// is in the ordinary class then.
     pub fn continue_anew(&mut self) -> Result<(), (Thread, ReservingError)> {
         for held in self.held.values_mut() {
             let (Some(step), Some(reservation)) = (held.anew, held.reservation) else { continue };
@@ -548,23 +563,23 @@ impl Reserving {
         Ok(())
     }
 
-    /// Whether the reservation of a thread begins anew just now.
+    /// Returns true if the restart of a thread's reservation is pending.
     pub fn begins_anew(&self, thread: &Thread) -> bool {
         self.held.get(&thread.tid.0).is_some_and(|held| held.anew.is_some())
     }
 
-    /// The threads that wait for their class, by the position of their reservations.
+    /// Returns the threads that wait for their class, each with the position of its reservation.
     pub fn waiting(&self) -> Vec<(usize, Thread)> {
         let waiting = self.held.values().filter(|held| held.later.is_some());
         waiting.map(|held| (held.index, held.thread.clone())).collect()
     }
 
-    /// Whether a thread waits for its class.
+    /// Returns true if a thread waits for its class.
     pub fn is_unsettled(&self) -> bool {
         self.held.values().any(|held| held.later.is_some())
     }
 
-    /// Gives a thread back what it was.
+    /// Restores the former state of a thread.
     fn restore(&mut self, tid: i32) {
         let (Some(held), Some(membership)) = (self.held.remove(&tid), &mut self.membership) else {
             return;
@@ -576,17 +591,17 @@ impl Reserving {
         let _ = membership.claim(held.index, None);
     }
 
-    /// Reserves something more; the last of what is reserved.
+    /// Appends a reservation to the member. Returns its position.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn add(&mut self, reserved: Reserved) -> io::Result<usize> {
         self.update(|member| member.reserved.push(reserved))?;
         Ok(self.member().map_or(0, |member| member.reserved.len().saturating_sub(1)))
     }
 
-    /// Gives up what is reserved at `index`: its thread, if it has one, is given back what it was. Those behind it move
-    /// up.
+    /// Removes the reservation at `index` and restores its thread, if it has one. The reservations
+    /// behind it move up.
     pub fn remove(&mut self, index: usize) {
         let held = self.held.iter().find(|(_, held)| held.index == index).map(|(&tid, _)| tid);
         if let Some(tid) = held {
@@ -602,7 +617,8 @@ impl Reserving {
         });
     }
 
-    /// The position of the partition with these CPUs, which is joined first if need be.
+    /// Returns the position of the partition with these CPUs. Joins the partition first if
+    /// necessary.
     fn partition(&mut self, cpus: &[usize]) -> Result<usize, ReservingError> {
         if let Some(found) = self.partitions.iter().position(|(of, _)| of == cpus) {
             return Ok(found);
@@ -610,14 +626,15 @@ impl Reserving {
         let Some(changes) = &mut self.changes else { return Ok(0) };
         let partition = Partition::join(cpus, changes)?;
         if let Some(membership) = &self.membership {
-            // A cpuset with threads cannot be removed: they are restored before.
+            // A cpuset with threads cannot be removed, so the guardian must know the threads to
+            // restore first.
             membership.tell_threads(changes).map_err(ChangeError::Register)?;
         }
         self.partitions.push((cpus.to_vec(), partition));
         Ok(self.partitions.len() - 1)
     }
 
-    /// Forgets threads that have ended, and says whose reservation is free.
+    /// Forgets threads that have ended. Returns them with the positions of their free reservations.
     pub fn ended(&mut self) -> Vec<(Thread, usize)> {
         self.forget_ended();
         std::mem::take(&mut self.gone)
@@ -638,14 +655,15 @@ impl Reserving {
         }
     }
 
-    /// The threads that are held, with what the kernel says of each now.
+    /// Returns the threads that this process holds, with the kernel's present parameters of each.
     pub fn held(&self) -> Vec<(Thread, usize, Option<Given>)> {
         let held = self.held.values();
         held.map(|held| (held.thread.clone(), held.index, Given::of(held.thread.tid).ok()))
             .collect()
     }
 
-    /// Gives every thread back what it was. Says what the kernel refused to take back.
+    /// Restores the former state of every thread. Returns the changes that the kernel refused to
+    /// revert.
     pub fn give_back(&mut self) -> Vec<NotTakenBack> {
         let mut failed = Vec::new();
         let (Some(membership), Some(changes)) = (&mut self.membership, &mut self.changes) else {
@@ -657,15 +675,15 @@ impl Reserving {
                 let path = format!("/proc/{tid}").into();
                 failed.push(NotTakenBack { path, error: error.to_string() });
             } else {
-                // Whoever asks from now on may have it.
+                // From here on, other members may claim the thread.
                 membership.changed.forget(Tid(tid));
             }
             let _ = membership.claim(held.index, None);
         }
         if !self.partitions.is_empty() {
-            // Linux 6.18 forgets all bandwidth when it makes root domains anew, and still subtracts that of threads
-            // whose zero-lag time comes later. The sum is below zero then, and whoever asks for less is refused
-            // (EBUSY).
+            // When Linux 6.18 rebuilds root domains, it forgets all bandwidth, but still subtracts
+            // that of threads whose zero-lag time comes later. The sum is then negative, and even a
+            // smaller request is refused (EBUSY). So wait until all zero-lag times have passed.
             let periods = membership.member.reserved.iter().map(|reserved| reserved.period_ns);
             sys::sleep_until(sys::monotonic_ns() + periods.max().unwrap_or(0));
         }
@@ -675,7 +693,8 @@ impl Reserving {
         failed
     }
 
-    /// Gives every thread back what it was, and leaves the register. Says what the kernel refused to take back.
+    /// Restores the former state of every thread and leaves the register. Returns the changes that
+    /// the kernel refused to revert.
     pub fn end(&mut self) -> Vec<NotTakenBack> {
         let mut failed = self.give_back();
         if let Some(membership) = self.membership.take() {
@@ -716,7 +735,8 @@ fn enter(thread: Tid, class: Class) -> io::Result<()> {
     }
 }
 
-/// Enters `SCHED_EXT` anew, also from that class: a scheduler hears of those that enter it alone.
+/// Enters `SCHED_EXT` anew, even from that class, because the kernel notifies a scheduler only of
+/// threads that enter it.
 fn set_ext(thread: Tid) -> io::Result<()> {
     let now = sys::attributes(thread)?;
     if now.sched_policy == sys::SCHED_EXT {
@@ -728,13 +748,13 @@ fn set_ext(thread: Tid) -> io::Result<()> {
     sys::set_ext(thread, now.sched_nice, true)
 }
 
-/// Whether the kernel may still see a thread on a CPU of another root domain.
+/// Returns true if the kernel may still see the thread on a CPU of another root domain.
 fn is_elsewhere(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EPERM) && sys::has_capability(sys::CAP_SYS_NICE)
 }
 
-/// Enters `SCHED_DEADLINE`. The kernel counts what somebody else had until its zero-lag time: it is asked again for a
-/// period.
+/// Enters `SCHED_DEADLINE`. The kernel counts the bandwidth of other threads until their zero-lag
+/// times, so a refusal is retried for a period, at least for a second.
 fn set_deadline(thread: Tid, reservation: Reservation) -> io::Result<()> {
     let until = sys::monotonic_ns() + reservation.period.ns().max(1_000_000_000);
     loop {

@@ -1,4 +1,4 @@
-//! What a thread may, and what this process keeps of what it may itself.
+//! The rights of a thread, and the rights that this process keeps for itself.
 
 use super::processes::{Owner, field};
 use rustix::thread::{
@@ -7,7 +7,7 @@ use rustix::thread::{
 };
 use std::{fs, io};
 
-/// Whose a thread is, and what it may.
+/// The users, groups and capabilities of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights {
     /// Its users.
@@ -17,7 +17,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Those of a thread; `None` if there is no such thread.
+    /// Reads the rights of a thread; `None` if there is no such thread.
     pub fn of(thread: i32) -> Option<Rights> {
         Rights::read(&fs::read_to_string(format!("/proc/{thread}/status")).ok()?)
     }
@@ -31,8 +31,8 @@ impl Rights {
         })
     }
 
-    /// Whether somebody with these may what somebody with the others may not, as a program that has become another one
-    /// whose file gives it a user, a group or capabilities.
+    /// Returns true if these rights include one that `others` do not. An example is a program that
+    /// has executed a file that grants a user, a group or capabilities.
     pub fn exceed(&self, others: &Rights) -> bool {
         self.owner != others.owner
             || self.groups.iter().any(|group| !others.groups.contains(group))
@@ -40,9 +40,10 @@ impl Rights {
     }
 }
 
-/// What the owner of a scheduler keeps: classes and CPUs of threads (`CAP_SYS_NICE`), memory that stays
-/// (`CAP_IPC_LOCK`), the mechanism in BPF (`CAP_BPF`, `CAP_PERFMON`), in which PID namespace a process of somebody else
-/// is (`CAP_SYS_PTRACE`), and what users have reserved in registers of their own (`CAP_DAC_READ_SEARCH`).
+/// The capabilities that the owner of a scheduler keeps: classes and CPUs of threads
+/// (`CAP_SYS_NICE`), locked memory (`CAP_IPC_LOCK`), the mechanism in BPF (`CAP_BPF`,
+/// `CAP_PERFMON`), the PID namespace of another user's process (`CAP_SYS_PTRACE`), and the
+/// registers of other users (`CAP_DAC_READ_SEARCH`).
 const KEPT: CapabilitySet = CapabilitySet::SYS_NICE
     .union(CapabilitySet::IPC_LOCK)
     .union(CapabilitySet::BPF)
@@ -50,16 +51,17 @@ const KEPT: CapabilitySet = CapabilitySet::SYS_NICE
     .union(CapabilitySet::SYS_PTRACE)
     .union(CapabilitySet::DAC_READ_SEARCH);
 
-/// Gives up for good what the owner of a scheduler does not need: in this thread, which is to be the only one, and in
-/// all that it starts.
+/// Permanently drops the capabilities that the owner of a scheduler does not need, in this thread
+/// and in all that it starts. The process must have no other thread.
 ///
 /// # Errors
-/// If the kernel refuses.
+/// Returns an error if the kernel refuses.
 pub fn keep_what_a_scheduler_needs() -> io::Result<()> {
     for number in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << number);
         if !KEPT.contains(one) {
-            // One that the kernel does not know, or that we may not: then it could not be had either.
+            // This fails for a capability that is unknown or may not be dropped, which cannot be
+            // gained either.
             let _ = remove_capability_from_bounding_set(one);
         }
     }
@@ -73,7 +75,7 @@ pub fn keep_what_a_scheduler_needs() -> io::Result<()> {
             inheritable: CapabilitySet::empty(),
         },
     )?;
-    // Safety: takes numbers alone.
+    // Safety: the call takes only numbers.
     match unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

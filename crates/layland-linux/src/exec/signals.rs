@@ -1,10 +1,11 @@
-//! Signals, waited for: nothing runs at any point of the program.
+//! Signals that the program waits for; no handler interrupts it.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is waited for. Those of the terminal and of whoever stops a service are passed on to the program.
+/// The signals that are waited for. Those from the terminal or a service manager are passed on to
+/// the program.
 const AWAITED: [i32; 7] = [
     libc::SIGCHLD,
     libc::SIGINT,
@@ -15,42 +16,43 @@ const AWAITED: [i32; 7] = [
     libc::SIGUSR2,
 ];
 
-/// A signal that came.
+/// A signal that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
     /// Its number.
     pub number: i32,
-    /// Whether the kernel sent it itself, as it does for Ctrl-C to the process group in the foreground.
+    /// True if the kernel sent it, as it does for Ctrl-C to the foreground process group.
     pub is_of_terminal: bool,
 }
 
 impl Signal {
-    /// Whether a child changed its state.
+    /// Returns true if it reports a change of a child's state.
     pub fn is_of_child(self) -> bool {
         self.number == libc::SIGCHLD
     }
 
-    /// Whether it asks to end.
+    /// Returns true if it requests termination.
     pub fn asks_to_end(self) -> bool {
         matches!(self.number, libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT)
     }
 }
 
-/// What a program that is started is to find as we have found it: what becomes of these signals.
+/// The signals whose disposition a started program inherits as this process found it.
 const KEPT: [i32; 2] = [libc::SIGPIPE, libc::SIGCHLD];
 
-/// What [`KEPT`] were before `main`: the runtime of Rust ignores `SIGPIPE` before anything of ours runs.
+/// True for each signal of [`KEPT`] that was ignored before `main`. The runtime of Rust ignores
+/// `SIGPIPE` before `main` runs, so this must be recorded earlier.
 static IGNORED_AT_START: [AtomicBool; KEPT.len()] = [const { AtomicBool::new(false) }; KEPT.len()];
 
 /// The loader calls it before the runtime of Rust starts.
 #[used]
-// Safety: the section is a list of functions that take what `main` takes, or nothing.
+// Safety: the section is a list of functions that take the arguments of `main`, or none.
 #[unsafe(link_section = ".init_array")]
 static AT_START: extern "C" fn() = note_ignored;
 
 extern "C" fn note_ignored() {
     for (number, ignored) in KEPT.into_iter().zip(&IGNORED_AT_START) {
-        // Safety: zero is a valid action, and it is valid for writing.
+        // Safety: zero is a valid action, and `now` is valid for writing.
         let handler = unsafe {
             let mut now: libc::sigaction = std::mem::zeroed();
             libc::sigaction(number, std::ptr::null(), &raw mut now);
@@ -60,19 +62,20 @@ extern "C" fn note_ignored() {
     }
 }
 
-/// The signals of this process wait until they are asked for, as long as this lives.
+/// Blocks the signals of this process while it lives, so that they stay pending until they are
+/// read.
 #[derive(Debug)]
 pub struct Signals {
     awaited: libc::sigset_t,
-    /// The mask that was there, which the program gets.
+    /// The former signal mask, which the program inherits.
     before: libc::sigset_t,
 }
 
 impl Signals {
-    /// From now on.
+    /// Blocks the signals from now on.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn block() -> io::Result<Signals> {
         // Safety: both are valid for writing; every other bit pattern is a set as well.
         let (awaited, before) = unsafe {
@@ -82,7 +85,8 @@ impl Signals {
             for number in AWAITED {
                 libc::sigaddset(&raw mut awaited, number);
             }
-            // The kernel buries the children of whoever ignores it, and says nothing of how they have ended.
+            // If a process ignores `SIGCHLD`, the kernel reaps its children and does not report how
+            // they ended.
             libc::signal(libc::SIGCHLD, libc::SIG_DFL);
             match libc::pthread_sigmask(libc::SIG_BLOCK, &raw const awaited, &raw mut before) {
                 0 => (awaited, before),
@@ -92,14 +96,14 @@ impl Signals {
         Ok(Signals { awaited, before })
     }
 
-    /// The next signal, if one comes within this time.
+    /// Returns the next signal, if one arrives within this time.
     #[must_use = "a signal that is dropped is lost: it comes once"]
     pub fn wait(&self, milliseconds: u32) -> Option<Signal> {
         let time = libc::timespec {
             tv_sec: i64::from(milliseconds / 1000),
             tv_nsec: i64::from(milliseconds % 1000) * 1_000_000,
         };
-        // Safety: zero is a valid siginfo, and all three outlive the call.
+        // Safety: zero is a valid `siginfo`, and all three values outlive the call.
         let (number, code) = unsafe {
             let mut info: libc::siginfo_t = std::mem::zeroed();
             let number =
@@ -109,12 +113,13 @@ impl Signals {
         (number > 0).then_some(Signal { number, is_of_terminal: code == libc::SI_KERNEL })
     }
 
-    /// A descriptor that becomes readable when one has come, which is then [asked for](Self::wait).
+    /// Returns a descriptor that becomes readable when a signal is pending, which
+    /// [`wait`](Self::wait) then returns.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn bell(&self) -> io::Result<OwnedFd> {
-        // Safety: the set is whole, and the descriptor that comes is new.
+        // Safety: the set is initialized, and the returned descriptor is new.
         unsafe {
             match libc::signalfd(-1, &raw const self.awaited, libc::SFD_CLOEXEC) {
                 -1 => Err(io::Error::last_os_error()),
@@ -123,9 +128,10 @@ impl Signals {
         }
     }
 
-    /// In a child, before it becomes a program: signals are as they were before this was made. Allocates nothing.
+    /// Restores the signals in a child to what they were before `block`, before it becomes a
+    /// program. Allocates nothing.
     pub(super) fn restore_in_child(&self) {
-        // Safety: the set is whole, and these actions run nothing of ours.
+        // Safety: the set is initialized, and these actions run no code of this process.
         unsafe {
             for (number, ignored) in KEPT.into_iter().zip(&IGNORED_AT_START) {
                 let is_ignored = ignored.load(Ordering::Relaxed);
@@ -138,7 +144,7 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // Safety: the set is whole.
+        // Safety: the set is initialized.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut());
         }

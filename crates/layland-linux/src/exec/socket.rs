@@ -1,4 +1,5 @@
-//! A socket on which programs ask, and who asks: the kernel says, and nobody can claim to be another.
+//! A socket for requests of programs. The kernel identifies the peer, so that no program can pose
+//! as another one.
 
 use super::processes::Process;
 use crate::kernel::sys::Tid;
@@ -12,45 +13,48 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// The first socket that a service is given when it is started by one.
+/// The descriptor of the first socket that a service manager passes to a service.
 const FIRST_INHERITED: i32 = 3;
 
-/// Where programs knock.
+/// A socket on which programs connect.
 #[derive(Debug)]
 pub struct Door {
     listener: UnixListener,
-    /// Removed in the end, if we have made it.
+    /// The path to remove at the end, if this process created the socket.
     made: Option<PathBuf>,
 }
 
 impl Door {
-    /// The socket that this process was started with, if it was by one (`LISTEN_PID` and `LISTEN_FDS`, which the caller
-    /// has read).
+    /// Returns the socket that this process inherited from a service manager, if there is one. The
+    /// caller has read `listen_pid` and `listen_fds` from `LISTEN_PID` and `LISTEN_FDS`.
     ///
     /// # Errors
-    /// If it was given something else.
+    /// Returns an error if the descriptor is not a listening socket.
     pub fn inherited(listen_pid: &str, listen_fds: &str) -> io::Result<Option<Door>> {
         if listen_pid.parse() != Ok(std::process::id()) || listen_fds.parse() != Ok(1u32) {
             return Ok(None);
         }
-        // Safety: of this descriptor the one who started us says that it is ours, and nobody else uses it.
+        // Safety: `LISTEN_PID` and `LISTEN_FDS` say that this descriptor is ours; nothing else uses
+        // it.
         let listener = unsafe { UnixListener::from_raw_fd(FIRST_INHERITED) };
-        // Somebody else's descriptor is no socket with a name.
+        // Fails if the descriptor is not a socket with a name.
         listener.local_addr()?;
         listener.set_nonblocking(true)?;
         rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::CLOEXEC)?;
         Ok(Some(Door { listener, made: None }))
     }
 
-    /// Makes a socket at a path, on which everybody may ask.
+    /// Creates a socket at a path, on which every user may ask.
     ///
     /// # Errors
-    /// If somebody listens there already, there is something that is no socket, or it cannot be made.
+    /// Returns an error if another process listens there already, the path is not a socket, or the
+    /// socket cannot be created.
     pub fn open(path: &Path) -> io::Result<Door> {
         if UnixStream::connect(path).is_ok() {
             return Err(ErrorKind::AddrInUse.into());
         }
-        // A socket on which nobody listens is what a daemon that was killed has left. Nothing else is ours to remove.
+        // A socket without a listener is left over from a daemon that was killed. Nothing else is
+        // removed.
         match fs::symlink_metadata(path) {
             Ok(found) if found.file_type().is_socket() => fs::remove_file(path)?,
             Ok(_) => return Err(ErrorKind::AlreadyExists.into()),
@@ -64,7 +68,7 @@ impl Door {
         Ok(door)
     }
 
-    /// Who knocks, if somebody does.
+    /// Accepts the next connection, if there is one.
     pub fn next(&self) -> Option<Peer> {
         let (stream, _) = self.listener.accept().ok()?;
         Peer::of(stream).ok()
@@ -85,30 +89,30 @@ impl Drop for Door {
     }
 }
 
-/// A program that asks, in lines.
+/// A program that sends requests, in lines.
 #[derive(Debug)]
 pub struct Peer {
     stream: UnixStream,
-    /// Its process, when it connected, and when that started: 0 if it has gone since, and its number may be another
-    /// one's.
+    /// Its process when it connected.
     pub process: Process,
-    /// See [`Peer::process`].
+    /// When that process started. It is 0 if the process has ended since, because another process
+    /// may have its number.
     pub started: u64,
     /// Its user.
     pub uid: u32,
     said: Vec<u8>,
-    /// Nothing more will come.
+    /// True if no more bytes will arrive.
     is_over: bool,
 }
 
-/// What a peer has said.
+/// The next input of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// A line.
     Line(String),
-    /// Nothing that is a whole line.
+    /// No complete line yet.
     Nothing,
-    /// It has gone, or says what no line is.
+    /// The peer has disconnected, or sent something that is not a line.
     Gone,
 }
 
@@ -122,16 +126,16 @@ impl Peer {
         Ok(Peer { stream, process, started, uid: found.uid, said: Vec::new(), is_over: false })
     }
 
-    /// Whether it is of another PID namespace, as in a container: its threads have other numbers here. So it is
-    /// taken to be if it has gone.
+    /// Returns true if the peer is in another PID namespace, as in a container: its threads have
+    /// other numbers here. A peer that has ended counts as such.
     pub fn is_elsewhere(&self) -> bool {
         self.started == 0
             || threads::start_of(Tid(self.process.0)) != Some(self.started)
             || register::namespace_of(self.process.0) != Some(register::own_namespace())
     }
 
-    /// Takes in what it has said, until there is more than a line of `most` bytes: whatever it says besides waits in
-    /// the kernel, and at its expense.
+    /// Reads input until there is more than a line of `most` bytes. Any further input waits in the
+    /// kernel, at the expense of the peer.
     pub fn listen(&mut self, most: usize) {
         let mut part = [0; 1024];
         while self.said.len() <= most && !self.is_over {
@@ -145,12 +149,12 @@ impl Peer {
         }
     }
 
-    /// Whether [`line`](Self::line) has something to give.
+    /// Returns true if [`line`](Self::line) has a result other than [`Said::Nothing`].
     pub fn has_spoken(&self, most: usize) -> bool {
         self.is_over || self.said.len() > most || self.said.contains(&b'\n')
     }
 
-    /// The next line of what was [taken in](Self::listen).
+    /// Returns the next line of the input that [`listen`](Self::listen) read.
     pub fn line(&mut self, most: usize) -> Said {
         match self.said.iter().position(|&byte| byte == b'\n') {
             Some(end) if end <= most => {
@@ -163,24 +167,24 @@ impl Peer {
         }
     }
 
-    /// The next line, of `most` bytes.
+    /// Reads input and returns the next line, of at most `most` bytes.
     pub fn hear(&mut self, most: usize) -> Said {
         self.listen(most);
         self.line(most)
     }
 
-    /// Says a line. One that does not listen is not waited for: whether it was said.
+    /// Sends a line without waiting for a slow peer. Returns true if the whole line was sent.
     pub fn say(&mut self, line: &str) -> bool {
         let text = format!("{line}\n");
-        // A whole one fits, or the peer has left many unread.
+        // A whole line fits, unless the peer has left many unread.
         matches!(self.stream.write(text.as_bytes()), Ok(length) if length == text.len())
     }
 }
 
-/// What the kernel says of a socket.
+/// Reads a socket option from the kernel.
 fn option_of<T>(stream: &UnixStream, option: i32, found: &mut T) -> io::Result<()> {
     let mut length = size_of::<T>() as libc::socklen_t;
-    // Safety: both are as large as said, and live as long as the call.
+    // Safety: both have the stated sizes and live as long as the call.
     let result = unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),
@@ -193,8 +197,8 @@ fn option_of<T>(stream: &UnixStream, option: i32, found: &mut T) -> io::Result<(
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// When the process at the other end started, if it is there. From Linux 6.5 on the kernel keeps a descriptor of it,
-/// which tells whether what was read under its number was about it.
+/// Returns when the process at the other end started, if it still exists. From Linux 6.5 on the
+/// kernel keeps a descriptor of that process, which shows whether its number still refers to it.
 fn started(stream: &UnixStream, process: Process) -> Option<u64> {
     const SO_PEERPIDFD: i32 = 77;
     let mut number = -1;
@@ -202,9 +206,9 @@ fn started(stream: &UnixStream, process: Process) -> Option<u64> {
     let started = threads::start_of(Tid(process.0))?;
     match kept {
         Ok(()) => {
-            // Safety: it is new, and nobody else has it.
+            // Safety: the descriptor is new and has no other owner.
             let kept = unsafe { OwnedFd::from_raw_fd(number) };
-            // It becomes readable when its process has ended.
+            // The descriptor becomes readable when its process has ended.
             (!is_ready(&[kept.as_fd()], Some(0))[0]).then_some(started)
         }
         Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Some(started),
@@ -218,7 +222,7 @@ impl AsFd for Peer {
     }
 }
 
-/// Asks at such a door.
+/// The client of a [`Door`].
 #[derive(Debug)]
 pub struct Asker {
     stream: UnixStream,
@@ -226,27 +230,27 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Knocks.
+    /// Connects to a socket.
     ///
     /// # Errors
-    /// If nobody listens there, or this user may not ask.
+    /// Returns an error if no process listens there, or this user may not connect.
     pub fn knock(path: &Path) -> io::Result<Asker> {
         Ok(Asker { stream: UnixStream::connect(path)?, said: Vec::new() })
     }
 
-    /// Says a line.
+    /// Sends a line.
     ///
     /// # Errors
-    /// If nobody hears it.
+    /// Returns an error if the other side has gone.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
         self.stream.set_nonblocking(false)?;
         self.stream.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// The next line, if one comes within this time; an error if nobody is there any more.
+    /// Returns the next line, if one arrives within this time.
     ///
     /// # Errors
-    /// If the other side has gone.
+    /// Returns an error if the other side has gone.
     pub fn hear(&mut self, milliseconds: u32) -> io::Result<Option<String>> {
         self.stream.set_nonblocking(true)?;
         let mut part = [0; 4096];
@@ -274,7 +278,7 @@ impl Asker {
     }
 }
 
-/// Waits until one of these can be read, or for this time: which can.
+/// Waits until one of these is readable, or for this time. Returns true for each that is readable.
 pub fn is_ready(of: &[BorrowedFd<'_>], milliseconds: Option<u32>) -> Vec<bool> {
     let mut fds: Vec<PollFd<'_>> =
         of.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
@@ -318,7 +322,7 @@ mod tests {
         assert_eq!(asker.hear(1).expect("it lives"), None);
         drop(peer);
         assert!(asker.hear(5_000).is_err());
-        // One place has one door.
+        // A second socket cannot be opened at the same path.
         assert_eq!(Door::open(&path).map(|_| ()).map_err(|e| e.kind()), Err(ErrorKind::AddrInUse));
         drop(door);
         assert!(!path.exists());
@@ -335,7 +339,8 @@ mod tests {
         let mut peer = next(&door);
         assert_eq!(peer.hear(64), Said::Nothing);
         drop(asker);
-        // A process that another test is about to start still has what it was forked with.
+        // A process that another test is starting may still hold the forked descriptor for a
+        // moment.
         assert!(is_ready(&[peer.as_fd()], Some(5_000))[0]);
         assert_eq!(peer.hear(64), Said::Gone);
     }
@@ -354,7 +359,7 @@ mod tests {
             }
             assert!(!peer.has_spoken(64));
         }
-        // More than a line is taken in when that is wanted.
+        // At most one buffer beyond the limit is read.
         asker.say(&vec!["y"; 5_000].join("\n")).expect("it is heard");
         peer.listen(64);
         assert!(peer.said.len() <= 64 + 1024);
@@ -373,7 +378,7 @@ mod tests {
             assert!(path.symlink_metadata().is_ok());
         }
         assert_eq!(fs::read_to_string(&file).ok().as_deref(), Some("precious"));
-        // What a daemon has left that was killed.
+        // A socket left over from a daemon that was killed.
         drop(UnixListener::bind(&socket).expect("it can be made"));
         assert!(socket.exists() && Door::open(&socket).is_ok());
         fs::remove_dir_all(&folder).expect("it is ours");

@@ -1,8 +1,10 @@
-//! The mechanism and its manager for threads of other programs, from the first thread to the last: a [`Carrying`].
+//! The mechanism and its manager for threads of other programs, from the first thread to the last:
+//! a [`Carrying`].
 //!
-//! Threads come in three steps, so that nobody is of class `SCHED_EXT` whom the manager does not know: the policy lets
-//! the thread in ([`Carrying::enter`]), the mechanism is told which thread that is, and then whoever asked gives the
-//! thread its class. It leaves by losing the class, or by ending; the kernel says so, and the policy hears of it.
+//! A thread enters in three steps, so that the manager knows every thread of class `SCHED_EXT`. The
+//! policy admits the thread ([`Carrying::enter`]), the mechanism receives its identity, and then
+//! the caller gives the thread its class. A thread leaves by losing the class, or by ending; the
+//! kernel reports this to the mechanism, and the manager passes it on to the policy.
 
 use super::mechanism::{Mechanism, Names};
 use super::programs::{Asked, Desk, Programs, Told};
@@ -30,69 +32,72 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-/// How long the manager may take to answer whether a thread may enter.
+/// The time that the manager may take to answer whether a thread may enter.
 const PATIENCE_NS: i64 = 2_000_000_000;
 const MANAGER_STACK: usize = 4 << 20;
 /// The priority of the manager, which shares its CPU with its watchdog.
 const BELOW_THE_WATCHDOG: i32 = sys::MANAGER - 1;
-/// The most threads at a time: some numbers are of those that are about to leave.
+/// The largest number of threads at a time. The other numbers are for threads that are about to
+/// leave.
 const MOST: usize = THREADS - 12;
 
-/// Why a thread is not let in.
+/// The reason why a thread is not admitted.
 #[derive(Debug, thiserror::Error)]
 pub enum EnterError {
     /// The policy refuses it.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// Nothing is carried any more, for this reason.
+    /// The scheduler has ended, for this reason.
     #[error("{0}")]
     Over(String),
-    /// There are too many.
+    /// The number of threads is at its maximum.
     #[error("the engine ext carries at most {MOST} threads")]
     Full,
-    /// The kernel does not take its name, as when it has ended.
+    /// The kernel cannot identify the thread, for example because it has ended.
     #[error("thread {thread}: {error}")]
     Thread {
-        /// Which.
+        /// The kernel id of the thread.
         thread: i32,
-        /// What the kernel says.
+        /// The error that the kernel returned.
         error: io::Error,
     },
 }
 
-/// A thread that was let in: its number, which another one may have later, and which of them it is.
+/// A thread that was admitted: its task number, which may be reused later, and a number that is
+/// not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {
     task: TaskId,
     number: u64,
 }
 
-/// How to carry threads.
+/// The options of a [`Carrying`].
 pub struct CarryOptions {
     /// The CPU of the machine that carries each CPU of the platform.
     pub hosts: Vec<usize>,
-    /// The CPU of the machine that the manager has.
+    /// The CPU of the machine on which the manager runs.
     pub manager: usize,
-    /// Room for so many records of a log, which ends when that is used; with none there is no log.
+    /// The capacity of the log, in records. The log ends when it is full; with 0 there is no log.
     pub log_records: usize,
 }
 
-/// What came out.
+/// The result of a [`Carrying`].
 #[derive(Debug)]
 pub struct Carried {
-    /// What happened, as far as there was room.
+    /// The log, as far as its capacity sufficed.
     pub log: Log,
-    /// What was counted.
+    /// The counters of the engine.
     pub figures: ExtFigures,
-    /// Why it ended by itself, if it did.
+    /// The reason why it ended by itself, if it did.
     pub over: Option<String>,
-    /// How many events the policy was told, and how many decisions it made.
+    /// The number of events that the policy received, and the number of decisions that it made.
     pub events: u64,
     /// See [`Carried::events`].
     pub decisions: u64,
 }
 
-/// See the file header. Dropping it takes the mechanism out.
+/// Threads of other programs under a policy; see the file header. Dropping it removes the
+/// mechanism.
 #[derive(Debug)]
 pub struct Carrying {
     desk: Arc<Desk>,
@@ -100,24 +105,24 @@ pub struct Carrying {
     names: Names,
     manager: Option<JoinHandle<Result<Carried, RunError>>>,
     watchdog: Option<Watchdog>,
-    /// Whether the watchdog has a priority that nothing of ours can keep from running.
+    /// True if the watchdog has a priority at which no thread of this process can starve it.
     is_watched: bool,
-    /// The threads that are in, and those that have left and were not asked for yet.
+    /// The threads that are admitted, and those that have left and not been reported yet.
     tickets: BTreeMap<TaskId, Ticket>,
     left: Vec<Ticket>,
     last: u64,
-    /// Where the thread that has started it may run otherwise.
+    /// The former affinity of the thread that started it.
     allowed: Vec<usize>,
     _awake: Awake,
 }
 
 impl Carrying {
-    /// Loads the mechanism and starts a manager with this policy, which was built for a system of these CPUs and no
-    /// task.
+    /// Loads the mechanism and starts a manager with this policy. The policy must have been built
+    /// for a system with these CPUs and no tasks.
     ///
     /// # Errors
-    /// If the policy bounds by no budget what a thread takes, another scheduler is loaded, or the kernel does not take
-    /// ours.
+    /// Returns an error if the policy does not limit each thread by a budget, another scheduler is
+    /// loaded, or the kernel rejects the mechanism.
     pub fn start(policy: Box<dyn Policy>, options: CarryOptions) -> Result<Carrying, RunError> {
         let needs = policy.needs();
         if needs.schedules != Schedules::Threads || needs.speeds != Speeds::Fixed {
@@ -134,7 +139,7 @@ impl Carrying {
         }
         let support = support();
         refuse(&support)?;
-        // A manager that polls leaves nothing of its CPU to anybody: the threads there would never run.
+        // A polling manager occupies its CPU entirely: threads there would never run.
         let polls = support.manager_polls();
         if polls && options.hosts.contains(&options.manager) {
             return Err(RunError::unsupported(
@@ -150,7 +155,8 @@ impl Carrying {
         let watchdog = Watchdog::start(&control, i64::MAX, Post::Beside(options.manager))
             .map_err(|error| no_thread(&error))?;
         let is_watched = watchdog.class() != WatchdogClass::Ordinary;
-        // An ordinary thread takes a CPU from any thread of ours, and the caller is one.
+        // An ordinary thread such as this one preempts threads of class `SCHED_EXT`, so it must
+        // leave their CPUs.
         let allowed = sys::allowed_cpus().unwrap_or_default();
         let is_taken =
             |cpu: &usize| options.hosts.contains(cpu) || polls && *cpu == options.manager;
@@ -193,22 +199,22 @@ impl Carrying {
         }
     }
 
-    /// Whether nothing of ours can keep the watchdog from running.
+    /// Returns true if no thread of this process can starve the watchdog.
     pub fn is_watched(&self) -> bool {
         self.is_watched
     }
 
-    /// Asks the policy whether a thread may enter, and tells the mechanism of it: from now on it may be given the class
-    /// `SCHED_EXT`.
+    /// Asks the policy to admit a thread and registers it with the mechanism. Afterwards the caller
+    /// may give the thread the class `SCHED_EXT`.
     ///
     /// # Errors
-    /// Why not.
+    /// Returns the reason for a refusal.
     pub fn enter(&mut self, program: &Program, thread: i32) -> Result<Ticket, EnterError> {
         if self.tickets.len() >= MOST {
             return Err(EnterError::Full);
         }
         let gone = |error: io::Error| EnterError::Thread { thread, error };
-        // PIDFD_THREAD: of a thread that is not the first of its process.
+        // `PIDFD_THREAD`: the thread need not be the first of its process.
         let of_thread = PidfdFlags::from_bits_retain(libc::O_EXCL as u32);
         let pid = Pid::from_raw(thread).ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
         let named = pidfd_open(pid, of_thread).map_err(|error| gone(error.into()))?;
@@ -243,7 +249,8 @@ impl Carrying {
         }
     }
 
-    /// Takes in what the manager has said, in its order: a number of a task may be given again at once.
+    /// Processes the messages of the manager in order, because it may reuse the number of a task at
+    /// once.
     fn hear(&mut self) -> Option<Result<Ticket, Refusal>> {
         let mut answer = None;
         for told in self.desk.hear() {
@@ -261,39 +268,40 @@ impl Carrying {
         answer
     }
 
-    /// A thread that was let in does not come: it could not be given its class.
+    /// Withdraws an admitted thread that could not be given its class.
     pub fn forget(&mut self, ticket: Ticket) {
         if self.tickets.get(&ticket.task) == Some(&ticket) {
             self.desk.ask(Asked::Leave(ticket.task));
         }
     }
 
-    /// The threads that have left since this was asked last, for whatever reason.
+    /// Returns the threads that have left since the last call, for any reason.
     pub fn left(&mut self) -> Vec<Ticket> {
         let late = self.hear();
         if let Some(Ok(ticket)) = late {
-            // Whoever asked has not waited for the answer.
+            // The caller of `enter` timed out before this answer.
             self.forget(ticket);
         }
         std::mem::take(&mut self.left)
     }
 
-    /// Becomes readable when a thread has left, or nothing is carried any more.
+    /// Returns a descriptor that becomes readable when a thread has left, or the scheduler has
+    /// ended.
     pub fn bell(&self) -> BorrowedFd<'_> {
         self.desk.answers()
     }
 
-    /// Why nothing is carried any more, if that is so.
+    /// Returns the reason why the scheduler has ended, if it has.
     pub fn over(&self) -> Option<String> {
         let is_over = self.manager.as_ref().is_none_or(JoinHandle::is_finished);
         is_over.then(|| "the scheduler has ended".to_owned())
     }
 
-    /// Takes the mechanism out. Every thread should have been given back what it was before; those that were not become
-    /// ordinary.
+    /// Removes the mechanism. The caller should have restored the former class of every thread; any
+    /// others become ordinary.
     ///
     /// # Errors
-    /// If the policy wanted what cannot be.
+    /// Returns an error if the policy required something unsupported.
     pub fn end(mut self) -> Result<Carried, RunError> {
         match self.stop() {
             Some(Ok(carried)) => carried,
@@ -320,7 +328,7 @@ impl Drop for Carrying {
     }
 }
 
-/// The life of the manager's thread.
+/// Runs the manager's thread.
 fn manage(
     policy: Box<dyn Policy>,
     options: &CarryOptions,
@@ -373,7 +381,7 @@ fn manage(
     let _ = ready.send(names);
     let (mut finished, threads) = manager.run_with_carrier();
     let _ = sys::set_ordinary(own);
-    // Its number may be another thread's soon.
+    // Another thread may get this number soon.
     control.manager.store(0, Ordering::Release);
     let Last { figures, over, cpu_changes: _ } = threads.end(&mut finished.measured);
     let Finished { log, events, decisions, unsupported, .. } = finished;

@@ -1,14 +1,16 @@
 //! The threads of a run, in a process of their own.
 //!
-//! Threads of a process that dies have to be scheduled to die, and a scheduler that the same process holds would go
-//! with it: so the threads live apart from the manager, and the kernel kills them when the manager is gone.
+//! The exiting threads of a dying process must still be scheduled, but a scheduler in the same
+//! process would die with it. So the threads live apart from the manager, and the kernel kills them
+//! when the manager is gone.
 //!
-//! A thread waits for its next job on the *gate*, a word that the manager counts up with each job: its *generation*.
-//! Where the manager knows when the next job is released, the wait ends then by itself, and the thread begins the
-//! generation after the one at the gate: the kernel can give it a CPU before the manager has been woken. Until the
-//! manager has said what that job asks for, its demand is the one that the manager expected, if it could.
+//! A thread waits for its next job on the *gate*, a word that the manager increments with each job:
+//! its *generation*. If the manager knows the release of the next job, the wait ends by itself at
+//! that time, and the thread begins the generation after the one at the gate. The kernel can thus
+//! give it a CPU before the manager wakes up. Until the manager has set the demand of that job, the
+//! job has the demand that the manager expected, if it could.
 //!
-//! A job that is given up stays where it is, and ends when its thread gets a CPU again.
+//! A job that is aborted keeps its place, and ends when its thread gets a CPU again.
 
 use crate::kernel::markers::Markers;
 use crate::kernel::sys::{self, Tid};
@@ -25,42 +27,42 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
-/// There is no job in this generation.
+/// The demand of a generation without a job.
 pub(super) const NO_JOB: i64 = -1;
-/// What a job asks for is not known yet.
+/// The demand of a job whose demand is not known yet.
 pub(super) const UNKNOWN: i64 = i64::MAX;
-/// The next job is not released by the clock.
+/// The release of a next job that the manager alone releases.
 pub(super) const BY_GATE: i64 = i64::MAX;
 const STACK: usize = 64 << 10;
-/// How long the threads may take to be there.
+/// The time that the threads may take to start.
 const PATIENCE_NS: i64 = 10_000_000_000;
 
-/// What the manager and one thread share. On cache lines of its own.
+/// The memory that the manager and one thread share, on cache lines of its own.
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub(super) struct Post {
     /// The kernel id of the thread; 0 until it runs.
     pub tid: AtomicI32,
     // Written by the manager.
-    /// The generation that was told.
+    /// The generation that the manager has released.
     pub gate: AtomicU32,
-    /// What its job asks for, in nanoseconds of processor time, and its number.
+    /// The demand of its job, in nanoseconds of processor time, and its number.
     pub demand: AtomicI64,
     pub seq: AtomicU64,
-    /// When the generation after it begins by itself, and what it is expected to ask for.
+    /// The time at which the next generation begins by itself, and its expected demand.
     pub next_ns: AtomicI64,
     pub next_demand: AtomicI64,
     // Written by the thread.
-    /// The generation that ended last, and when those of even and odd number did.
+    /// The generation that ended last, and the end times of the last even and odd generations.
     pub done_gate: AtomicU32,
     pub done_ns: [AtomicI64; 2],
 }
 
-/// What all share.
+/// The memory that all threads share.
 #[repr(C, align(128))]
 #[derive(Debug)]
 struct Common {
-    /// Not 0: everything ends.
+    /// Nonzero when everything ends.
     quit: AtomicU32,
 }
 
@@ -71,7 +73,7 @@ struct Board {
     posts: usize,
 }
 
-// Safety: all of it is atomic.
+// Safety: every field of the memory is atomic.
 unsafe impl Send for Board {}
 // Safety: as above.
 unsafe impl Sync for Board {}
@@ -81,7 +83,8 @@ impl Board {
         use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
         let length = size_of::<Common>() + posts * size_of::<Post>();
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // Safety: a new mapping at an address that the kernel chooses. It is full of zeros, which every field may be.
+        // Safety: a new mapping at an address that the kernel chooses. It is zeroed, and zero is
+        // valid for every field.
         let address =
             unsafe { mmap_anonymous(std::ptr::null_mut(), length, protection, MapFlags::SHARED) }?;
         let memory = NonNull::new(address.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
@@ -89,12 +92,12 @@ impl Board {
     }
 
     fn common(&self) -> &Common {
-        // Safety: mapped as long as the board lives.
+        // Safety: the mapping lives as long as the board.
         unsafe { self.memory.as_ref() }
     }
 
     fn posts(&self) -> &[Post] {
-        // Safety: as many posts follow, and `Common` keeps their alignment.
+        // Safety: `self.posts` posts follow, and `Common` has the alignment of a post.
         unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(1).cast(), self.posts) }
     }
 }
@@ -102,7 +105,7 @@ impl Board {
 impl Drop for Board {
     fn drop(&mut self) {
         let length = size_of::<Common>() + self.posts * size_of::<Post>();
-        // Safety: mapped by `new` with this length, and nobody has it any more.
+        // Safety: mapped by `new` with this length, and no reference is left.
         let _ = unsafe { rustix::mm::munmap(self.memory.as_ptr().cast(), length) };
     }
 }
@@ -116,8 +119,8 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Starts it, with a thread for each task; they wait for their first jobs when this returns. They are ordinary, and
-    /// may use these CPUs.
+    /// Starts the process with a thread for each task. On return, the threads wait for their first
+    /// jobs. They are in the ordinary class, and may use these CPUs.
     pub fn start(
         system: &System,
         hosts: &[usize],
@@ -135,7 +138,7 @@ impl Load {
                 Pid::from_raw(pid).ok_or_else(|| io::Error::other("a process without a number"))?
             }
         };
-        // Nobody but us can reap it, so that the number is still its own.
+        // Only this process can reap the child, so the number cannot be reused yet.
         let process = pidfd_open(pid, PidfdFlags::empty())?;
         let load = Load { board, pid, process };
         let until = sys::monotonic_ns() + PATIENCE_NS;
@@ -148,18 +151,18 @@ impl Load {
         Ok(load)
     }
 
-    /// What is shared with each thread, by task.
+    /// Returns the memory that is shared with each thread, by task.
     pub fn posts(&self) -> &[Post] {
         self.board.posts()
     }
 
-    /// Whether the process has ended.
+    /// Returns true if the process has ended.
     pub fn is_gone(&self) -> bool {
         let mut ended = [PollFd::new(&self.process, PollFlags::IN)];
         !matches!(poll(&mut ended, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(0))
     }
 
-    /// Lets every thread end, and makes it ordinary: one that nobody schedules could not.
+    /// Ends every thread, and makes it ordinary: a thread that no scheduler runs could not end.
     pub fn end(&self) {
         self.board.common().quit.store(1, Ordering::Release);
         for post in self.posts() {
@@ -188,9 +191,10 @@ impl Drop for Load {
     }
 }
 
-/// The life of the process.
+/// Runs the process of the threads.
 fn live(system: &System, hosts: &[usize], board: &Arc<Board>, markers: Option<&Arc<Markers>>) -> ! {
-    // No signal to the group of the run reaches it, and it does not outlive the thread that made it.
+    // The process leaves the process group, so that its signals miss it, and dies with the thread
+    // that forked it.
     let _ = rustix::process::setsid();
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     sys::name_thread("layland-load");
@@ -204,8 +208,8 @@ fn live(system: &System, hosts: &[usize], board: &Arc<Board>, markers: Option<&A
         });
         match thread {
             Ok(thread) => threads.push(thread),
-            // The parent sees that a thread is missing.
-            // Safety: ends this process at once, without running anything of the parent's.
+            // The parent notices that a thread is missing.
+            // Safety: ends this process at once, without running any code of the parent.
             Err(_) => unsafe { libc::_exit(1) },
         }
     }
@@ -217,14 +221,14 @@ fn live(system: &System, hosts: &[usize], board: &Arc<Board>, markers: Option<&A
     unsafe { libc::_exit(0) }
 }
 
-/// The life of a thread.
+/// Runs a thread.
 fn work(board: &Board, task: TaskId, markers: Option<&Arc<Markers>>) {
     let post = &board.posts()[task.index()];
     let quit = &board.common().quit;
     sys::precise_timers();
     post.tid.store(Tid::own().0, Ordering::Release);
     let mut done = 0;
-    // When the wait for the next generation has ended by itself, if it has.
+    // The release at which the wait for the next generation ended by itself, if it did.
     let mut begins = None;
     while quit.load(Ordering::Acquire) == 0 {
         let told = post.gate.load(Ordering::Acquire);
@@ -239,15 +243,18 @@ fn work(board: &Board, task: TaskId, markers: Option<&Arc<Markers>>) {
         let next = post.next_ns.load(Ordering::Acquire);
         if next != BY_GATE && begins == Some(next) {
             begins = None;
-            // From here on this generation is behind us: when the manager tells it, it has begun.
+            // This generation counts as handled from here on: when the manager releases it, it has
+            // begun already.
             done = told.wrapping_add(1);
             execute(post, done, false, task, markers);
-            // One that the manager tells meanwhile must not be taken for a new one, nor a later one be missed.
+            // If the manager releases it meanwhile, it must not count as a new one; and a later one
+            // must not be missed.
             wait_to_be_told(post, quit, done);
             continue;
         }
         if next == BY_GATE || sys::monotonic_ns() >= next {
-            // A job that is late begins when the manager has told it: others may come first.
+            // A late job begins only when the manager releases it, because other jobs may have
+            // precedence.
             sys::wait_while_shared(&post.gate, told, None);
             continue;
         }
@@ -257,7 +264,7 @@ fn work(board: &Board, task: TaskId, markers: Option<&Arc<Markers>>) {
     post.tid.store(0, Ordering::Release);
 }
 
-/// Waits until the gate has reached a generation that has begun by itself.
+/// Waits until the gate has reached a generation that began by itself.
 fn wait_to_be_told(post: &Post, quit: &AtomicU32, generation: u32) {
     loop {
         let told = post.gate.load(Ordering::Acquire);
@@ -268,7 +275,7 @@ fn wait_to_be_told(post: &Post, quit: &AtomicU32, generation: u32) {
     }
 }
 
-/// Executes the job of a generation, unless the manager gives it up.
+/// Executes the job of a generation, unless the manager aborts it.
 fn execute(
     post: &Post,
     generation: u32,
@@ -308,6 +315,7 @@ fn execute(
     if is_told {
         mark(Markers::complete);
     }
+    // Last, because this store publishes the end of the job.
     post.done_gate.store(generation, Ordering::Release);
 }
 
@@ -326,7 +334,7 @@ mod tests {
         }
     }
 
-    /// Tells a job as the manager does.
+    /// Releases a job as the manager does.
     fn tell(post: &Post, generation: u32, demand: i64, next: Option<(i64, i64)>) {
         let (next_ns, next_demand) = next.unwrap_or((BY_GATE, UNKNOWN));
         post.demand.store(demand, Ordering::Relaxed);
@@ -346,8 +354,8 @@ mod tests {
         let done_ns = |generation: usize| post.done_ns[generation % 2].load(Ordering::Relaxed);
 
         let begun = sys::monotonic_ns();
-        // Far away: a busy machine took more than 50 ms for a job of two, and where that is over when the job ends, the
-        // next one does not begin by itself.
+        // The next release is far away. A busy machine took more than 50 ms for a job of 2 ms, and
+        // a job whose release has passed when its predecessor ends does not begin by itself.
         let next = begun + 500 * MS;
         tell(post, 1, 2 * MS, Some((next, MS)));
         wait_for("the job that was told", || done() == 1);
@@ -355,20 +363,22 @@ mod tests {
         wait_for("the job that begins by itself", || done() == 2);
         assert!(done_ns(2) >= next + MS, "not before its release, and with what was expected");
 
-        // It is told afterwards, and is not executed twice; the one after that waits for the gate.
+        // The manager releases it afterwards, and it does not execute twice; the next one waits for
+        // the gate.
         let ended = done_ns(2);
         tell(post, 2, MS, None);
         sys::sleep_until(sys::monotonic_ns() + 20 * MS);
         assert_eq!((done(), done_ns(2)), (2, ended));
 
-        // One that is given up ends nowhere; the next one is not missed.
+        // An aborted job has no end, and the next one is not missed.
         tell(post, 3, UNKNOWN, None);
         sys::sleep_until(sys::monotonic_ns() + 5 * MS);
         tell(post, 3, NO_JOB, None);
         tell(post, 4, MS, None);
         wait_for("the job after one that was given up", || done() == 4);
 
-        // One whose release is over when its predecessor ends waits until it is told.
+        // A job whose release has passed when its predecessor ends waits until the manager releases
+        // it.
         tell(post, 5, 10 * MS, Some((sys::monotonic_ns() + 2 * MS, MS)));
         wait_for("a long job", || done() == 5);
         sys::sleep_until(sys::monotonic_ns() + 20 * MS);

@@ -1,7 +1,8 @@
-//! The mechanism in the kernel: loaded, attached, told what to do, and taken out again.
+//! The mechanism in the kernel: loading, attaching, ordering and detaching.
 //!
-//! The object was compiled from `mechanism/mechanism.bpf.c` (`mechanism/compile.sh`) and is kept beside it, so that a
-//! build needs no compiler for BPF; a test compiles it anew and compares. libbpf fits it to the running kernel.
+//! The object was compiled from `mechanism/mechanism.bpf.c` (`mechanism/compile.sh`) and is checked
+//! in beside it, so that a build needs no compiler for BPF; a test recompiles and compares it.
+//! libbpf adapts it to the running kernel.
 
 use super::shared::{Record, Settings, Shared, text};
 use crate::RunError;
@@ -16,10 +17,10 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 static OBJECT: &[u8] = include_bytes!("mechanism/mechanism.bpf.o");
-/// As many records as fit into the ring.
+/// The number of records that fit into the ring.
 const MOST_RECORDS: usize = (1 << 20) / 32;
 
-/// What libbpf has said last, for the error.
+/// The latest messages of libbpf, for the error.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
 fn hear(_level: PrintLevel, text: String) {
@@ -28,7 +29,7 @@ fn hear(_level: PrintLevel, text: String) {
     }
 }
 
-/// What went wrong, with what libbpf said about it.
+/// Builds an error with the latest messages of libbpf.
 fn refused(what: &str, error: &dyn std::fmt::Display) -> RunError {
     let said = SAID.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default();
     let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -44,7 +45,8 @@ fn refused(what: &str, error: &dyn std::fmt::Display) -> RunError {
 
 /// The mechanism, which schedules from [`Mechanism::attach`] until it is dropped.
 pub(super) struct Mechanism {
-    // Before the object: its threads are given back first.
+    // Declared before `object`, because fields drop in this order: dropping the link first returns
+    // its threads to the kernel.
     link: Option<Link>,
     ring: RingBuffer<'static>,
     ring_fd: OwnedFd,
@@ -56,18 +58,18 @@ pub(super) struct Mechanism {
     object: Object,
 }
 
-/// The records that the kernel and we see.
+/// The records that the kernel and this process share.
 struct Mapping(NonNull<Shared>);
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // Safety: mapped by `Mechanism::load` with this length, and used by nobody any more.
+        // Safety: mapped by `Mechanism::load` with this length, and no reference is left.
         let _ = unsafe { rustix::mm::munmap(self.0.as_ptr().cast(), size_of::<Shared>()) };
     }
 }
 
 impl Mechanism {
-    /// Loads it. Nothing is scheduled by it yet.
+    /// Loads the mechanism, which schedules no thread yet.
     pub fn load(settings: &Settings, is_rt: bool) -> Result<Mechanism, RunError> {
         libbpf_rs::set_print(Some((PrintLevel::Warn, hear)));
         let mut open = ObjectBuilder::default()
@@ -117,7 +119,7 @@ impl Mechanism {
             let mut builder = RingBufferBuilder::new();
             let take = move |bytes: &[u8]| {
                 if bytes.len() >= size_of::<Record>() {
-                    // Safety: a record is plain numbers, and there are enough bytes.
+                    // Safety: a record consists of plain numbers, and there are enough bytes.
                     let record = unsafe { bytes.as_ptr().cast::<Record>().read_unaligned() };
                     sink.borrow_mut().push(record);
                 }
@@ -143,7 +145,7 @@ impl Mechanism {
         Ok(Mechanism { link: None, ring, ring_fd, records, shared, commit, names, is_rt, object })
     }
 
-    /// From now on it schedules the threads of class `SCHED_EXT`.
+    /// Lets the mechanism schedule the threads of class `SCHED_EXT` from now on.
     pub fn attach(&mut self) -> Result<(), RunError> {
         let name = if self.is_rt { "layland_rt" } else { "layland" };
         let map = self.object.maps_mut().find(|map| map.name() == name);
@@ -156,40 +158,40 @@ impl Mechanism {
         Ok(())
     }
 
-    /// The records that both see.
+    /// Returns the records that both sides share.
     pub fn shared(&self) -> &Shared {
-        // Safety: mapped while `self` lives, and every field is atomic.
+        // Safety: the mapping lives as long as `self`, and every field is atomic.
         unsafe { self.shared.0.as_ref() }
     }
 
-    /// From now on a thread, named by a descriptor of it, is managed as this one.
+    /// Gives the thread with this descriptor an index, under which it is managed from now on.
     pub fn name(&self, thread: BorrowedFd<'_>, index: usize) -> io::Result<()> {
         self.names.name(thread, index)
     }
 
-    /// The names of threads, for another thread of ours.
+    /// Returns the table of thread indices, for another thread of this process.
     pub fn names(&self) -> io::Result<Names> {
         self.names.0.try_clone().map(Names)
     }
 
-    /// Carries out the orders; gives how many were stale.
+    /// Carries out the orders. Returns the number of stale ones.
     pub fn commit(&self) -> io::Result<u32> {
         call(&self.commit)
     }
 
-    /// Reads what was told; the records stay until they are read again.
+    /// Reads the new records. They stay available until the next call.
     pub fn drain(&self) -> std::cell::Ref<'_, Vec<Record>> {
         self.records.borrow_mut().clear();
         let _ = self.ring.consume_raw();
         self.records.borrow()
     }
 
-    /// Becomes readable when something is told that waits for an answer.
+    /// Returns a descriptor that becomes readable when a record awaits an answer.
     pub fn told(&self) -> BorrowedFd<'_> {
         self.ring_fd.as_fd()
     }
 
-    /// Why the kernel has ended it, if it has.
+    /// Returns the reason why the kernel has ended the mechanism, if it has.
     pub fn ended(&self) -> Option<String> {
         let shared = self.shared();
         if shared.exit_kind.load(Ordering::Acquire) == 0 {
@@ -199,21 +201,22 @@ impl Mechanism {
         Some(if message.is_empty() { reason } else { format!("{reason}: {message}") })
     }
 
-    /// Gives every thread back to the kernel's fair class.
+    /// Returns every thread to the kernel's fair class.
     pub fn detach(&mut self) {
         self.link = None;
     }
 }
 
-/// Which thread is managed as which.
+/// The map from threads to their indices.
 #[derive(Debug)]
 pub(super) struct Names(OwnedFd);
 
 impl Names {
-    /// From now on a thread, named by a descriptor of it, is managed as this one when it is of our class.
+    /// Gives the thread with this descriptor an index, which applies once the thread is in
+    /// `SCHED_EXT`.
     pub fn name(&self, thread: BorrowedFd<'_>, index: usize) -> io::Result<()> {
         let (key, value) = (thread.as_raw_fd(), index as u32 + 1);
-        // Safety: key and value are as large as the map says, and live as long as the call.
+        // Safety: key and value have the sizes that the map requires, and live as long as the call.
         let result = unsafe {
             libbpf_sys::bpf_map_update_elem(
                 self.0.as_raw_fd(),
@@ -226,13 +229,13 @@ impl Names {
     }
 }
 
-/// Runs a program of type `syscall`, and gives its answer.
+/// Runs a program of type `syscall` and returns its result.
 fn call(program: &OwnedFd) -> io::Result<u32> {
     let mut options = libbpf_sys::bpf_test_run_opts {
         sz: size_of::<libbpf_sys::bpf_test_run_opts>() as _,
         ..Default::default()
     };
-    // Safety: the descriptor is a program's, and the options live as long as the call.
+    // Safety: the descriptor belongs to a program, and the options live as long as the call.
     let result =
         unsafe { libbpf_sys::bpf_prog_test_run_opts(program.as_raw_fd(), &raw mut options) };
     if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(options.retval) }

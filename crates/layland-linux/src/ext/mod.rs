@@ -1,5 +1,5 @@
-//! Threads under sched_ext: policies decide in user space, and a mechanism in the kernel, which knows none, does what
-//! they have decided.
+//! Threads under sched_ext: policies decide in user space, and a mechanism in the kernel, which is
+//! independent of the policy, carries out their decisions.
 //!
 //! ```text
 //!   mechanism/     the mechanism: BPF, its own header of the kernel, the compiled object
@@ -11,15 +11,18 @@
 //!   carry.rs       the same for threads that come and go
 //! ```
 //!
-//! The manager is that of `SCHED_FIFO`: jobs, events, rounds, budgets, the log and its replay are the same. What the
-//! kernel adds are CPUs that act before the manager has been woken, by a table of what clones of the policy have
-//! answered; what it decides afterwards counts.
+//! The manager is that of `SCHED_FIFO`: jobs, events, rounds, budgets, the log and its replay are
+//! the same. In addition, CPUs in the kernel act before the manager wakes up, by a table of the
+//! answers of clones of the policy. The later decisions of the manager take precedence.
 //!
-//! Three nets lie below the manager. When it has not answered for 20 ms, the mechanism gives CPUs by earliest deadline;
-//! after a second it ends with an error, and the kernel makes every thread an ordinary one; and the kernel's own
-//! watchdog does that to a mechanism that runs nobody for 30 s. Each is told, and the run is not to be trusted then.
+//! Three safety nets back up the manager. If it has not answered for 20 ms, the mechanism assigns
+//! CPUs by earliest deadline. After a second the mechanism ends with an error, and the kernel moves
+//! every thread to the ordinary class. The kernel's own watchdog does the same if a ready thread
+//! does not run for 30 s. Each of these is reported, and the results of such a run are not
+//! reliable.
 //!
-//! Needs Linux 7.2, root, and a kernel whose type information is in order: `layland doctor` says so.
+//! Requires Linux 7.2, root, and a kernel with correct type information: `layland doctor` checks
+//! this.
 
 mod carry;
 mod load;
@@ -36,33 +39,34 @@ mod work;
 pub use carry::{Carried, CarryOptions, Carrying, EnterError, Ticket};
 pub use run::{ExtOptions, run};
 
-/// How long the manager may take to answer before the caretaker acts, and before everything ends.
+/// The time that the manager may take to answer before the caretaker acts, and before everything
+/// ends.
 const LATE_NS: u64 = 20_000_000;
 /// See [`LATE_NS`].
 const DEAD_NS: u64 = 1_000_000_000;
 
-/// What the engine `ext` counts.
+/// The counters of the engine `ext`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ExtFigures {
-    /// Times that a CPU acted by the table, as the policy decided then.
+    /// The number of times that a CPU acted by the table and the policy then decided the same.
     pub right: u64,
-    /// Times that it did not.
+    /// The number of times that the policy then decided otherwise.
     pub wrong: u64,
-    /// Of the times that it did, those in which the budget was another one than decided, and was corrected.
+    /// The number of right actions whose budget differed from the decision and was corrected.
     pub adjusted: u64,
-    /// Decisions that had to be carried out by a call into the kernel.
+    /// The number of decisions that required a call into the kernel.
     pub commits: u64,
-    /// Times that a CPU gave itself to the job after one that completed.
+    /// The number of times that a CPU took the next job by itself after one completed.
     pub followed: u64,
-    /// Times that a thread took a CPU when it woke.
+    /// The number of times that a thread took a CPU when it woke.
     pub woken: u64,
-    /// Orders about a job that had ended meanwhile; they did nothing.
+    /// The number of orders about a job that had ended meanwhile; they had no effect.
     pub stale: u64,
-    /// Times that a thread came back to the mechanism because it could not run at once: most often, because a thread of
-    /// a higher class had its CPU.
+    /// The number of times that a thread returned to the mechanism because it could not run at
+    /// once, in most cases because a thread of a higher class had its CPU.
     pub bounced: u64,
-    /// Decisions of the caretaker, because the manager was late.
+    /// The number of decisions that the caretaker made because the manager was late.
     pub by_caretaker: u64,
-    /// Records that did not reach the manager, because it did not read them in time.
+    /// The number of records that were lost because the manager did not read them in time.
     pub lost: u64,
 }

@@ -1,43 +1,45 @@
-//! What the mechanism has told, and what follows from it besides the events of the policy.
+//! The records of the mechanism, and their effects besides the events of the policy.
 
 use super::shared::{CPUS, Record, kind};
 use super::threads::Thread;
 use crate::manager::overheads::Distribution;
 use layland_model::{CpuId, Index, TaskId, TaskMap};
 
-/// As many guesses and CPUs that come or go are kept until the next decision.
+/// The largest number of guesses, and of CPU changes, that are kept until the next decision.
 const ROOM: usize = 1024;
 
-/// What a CPU did by itself: gave itself to a thread.
+/// An autonomous action of a CPU: it took a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Guess {
     pub cpu: CpuId,
     pub thread: usize,
 }
 
-/// What has been told, and not been dealt with.
+/// The news that the manager has received but not processed.
 #[derive(Debug)]
 pub(super) struct News {
     pub count: u32,
     pub guesses: Vec<Guess>,
     pub cpus: Vec<(CpuId, bool)>,
-    /// All of them, and when.
+    /// All changes of CPUs, with their times.
     pub cpu_changes: Vec<(i64, CpuId, bool)>,
-    /// How many threads have fallen asleep, and when the last one did on each CPU of the machine, until another runs.
+    /// The number of threads that have fallen asleep, and the time of the last sleep on each CPU of
+    /// the machine until another thread runs there.
     pub sleeps: u64,
     pub slept: [Option<i64>; CPUS],
-    /// From a wake-up to the CPU that it takes at once, and from the end of a job to the next one, which waits.
+    /// The latencies from a wake-up to a CPU that is taken at once, and from the end of a job to
+    /// the start of a waiting one.
     pub wake_to_run: Distribution,
     pub end_to_next: Distribution,
-    /// Why the run is over, if it is.
+    /// The reason why the run is over, if it is.
     pub over: Option<String>,
-    /// Threads that have left their class, where that does not end the run.
+    /// Threads that have left their class, unless that ends the run.
     pub left: Vec<usize>,
     leaving_ends: bool,
 }
 
 impl News {
-    /// Whether the run is over when a thread leaves its class.
+    /// Creates empty news. The run ends when a thread leaves its class if `leaving_ends` is true.
     pub fn new(leaving_ends: bool) -> News {
         News {
             count: 0,
@@ -54,7 +56,7 @@ impl News {
         }
     }
 
-    /// Takes in what was told; `cpu_of` is the CPU of the platform that one of the machine carries.
+    /// Processes a record; `cpu_of` maps a CPU of the machine to one of the platform.
     pub fn absorb(
         &mut self,
         record: &Record,
@@ -100,14 +102,15 @@ impl News {
                 self.over
                     .get_or_insert_with(|| "a thread of the run has left its class".to_owned());
             }
-            // The budget, and why it is gone, are in the shared records.
+            // The exhausted budget, and the reason for the end of the scheduler, are in the shared
+            // records.
             kind::USED_UP | kind::GONE => {}
             _ => {}
         }
         self.count = self.count.wrapping_add(1);
     }
 
-    /// A thread has come to a CPU.
+    /// Processes the arrival of a thread on a CPU.
     fn ran(&mut self, thread: &mut Thread, record: &Record, cpu: Option<CpuId>) {
         let at = record.at as i64;
         if thread.cpu == cpu && thread.raised_ns.is_some_and(|raised| raised <= at) {
@@ -117,11 +120,11 @@ impl News {
         let slept =
             usize::try_from(record.cpu).ok().and_then(|host| self.slept[host % CPUS].take());
         match (woke, slept) {
-            // Nothing has ended meanwhile, so that it took its CPU at once.
+            // No thread has fallen asleep meanwhile, so this thread took its CPU at once.
             (Some((woke, sleeps)), _) if sleeps == self.sleeps => {
                 self.wake_to_run.record(at - woke)
             }
-            // It waited when the job before it ended.
+            // This thread was already waiting when the previous job ended.
             (Some((woke, _)), Some(slept)) if woke < slept => self.end_to_next.record(at - slept),
             (None, Some(slept)) => self.end_to_next.record(at - slept),
             _ => {}

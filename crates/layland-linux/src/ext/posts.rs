@@ -1,4 +1,4 @@
-//! The threads of a load: their jobs are those of a set, which they are told by their posts.
+//! The threads of a load: their jobs are those of a set, and arrive through their posts.
 
 use super::load::{BY_GATE, Load, NO_JOB, UNKNOWN};
 use super::mechanism::Mechanism;
@@ -18,9 +18,9 @@ use std::sync::atomic::Ordering;
 /// See the file header.
 pub(super) struct Posts<'a>(pub &'a Load);
 
-/// The threads of a load, known to the mechanism from now on.
+/// Returns the threads of a load and registers them with the mechanism.
 pub(super) fn threads_of(load: &Load, mechanism: &Mechanism) -> Result<TaskMap<Thread>, RunError> {
-    // PIDFD_THREAD: of a thread that is not the first of its process.
+    // `PIDFD_THREAD`: the thread need not be the first of its process.
     let of_thread = PidfdFlags::from_bits_retain(libc::O_EXCL as u32);
     let mut threads = TaskMap::default();
     for (index, post) in load.posts().iter().enumerate() {
@@ -42,7 +42,7 @@ impl Posts<'_> {
         self.0.posts()[id.index()].done_ns[thread.gate as usize % 2].load(Ordering::Relaxed)
     }
 
-    /// Whether the thread, whose job has ended, has fallen asleep since.
+    /// Returns true if the thread has fallen asleep since its job ended.
     fn has_slept(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> bool {
         kernel.slept_at.load(Ordering::Acquire) as i64 >= self.done_ns(id, thread)
     }
@@ -81,11 +81,13 @@ impl Work for Posts<'_> {
     }
 
     fn wake_of(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> Option<u32> {
-        // First whether it is awake, then whether its job has ended: it says so before it sleeps. The other way round,
-        // it could say so and fall asleep in between, and its next job would be taken for this one.
+        // Read the state of the thread first, then the end of its job, because the thread reports
+        // the end before it sleeps. In the opposite order, it could report the end and fall asleep
+        // in between, and its next job would be mistaken for this one.
         let wakes = kernel.wakes.load(Ordering::Acquire);
         let is_awake = kernel.is_awake.load(Ordering::Acquire) != 0;
-        // One that has said so, and lost its CPU before it could sleep, needs a CPU for that.
+        // A thread that has reported the end, and lost its CPU before it could sleep, needs a CPU
+        // to sleep.
         if self.has_ended(id, thread) && (!is_awake || self.has_slept(id, thread, kernel)) {
             return None;
         }
@@ -96,8 +98,8 @@ impl Work for Posts<'_> {
         let end_ns = self.done_ns(id, thread);
         let asleep = kernel.slept_at.load(Ordering::Acquire) as i64;
         let all = (kernel.slept_ran.load(Ordering::Acquire) as i64 - thread.base).max(0);
-        // What it took to fall asleep is not the job's. It may have been without a CPU for some of that time, but has
-        // got what it asked for.
+        // The time from the end of the job to the sleep is not part of the job. The thread may have
+        // been without a CPU for some of that time, but the job has received its demand.
         let most_of_it = all - (asleep - end_ns).max(0);
         Report { end_ns, used: most_of_it.max(thread.demand.min(all)) }
     }
@@ -107,15 +109,16 @@ impl Work for Posts<'_> {
         post.next_demand.store(first.demand.unwrap_or(UNKNOWN), Ordering::Relaxed);
         post.next_ns.store(first.at_ns, Ordering::Release);
         kernel.relative.store(first.relative_ns.max(0) as u64, Ordering::Relaxed);
-        // It waits for the gate alone.
+        // The thread waits only for the gate.
         sys::wake_shared(&post.gate);
     }
 
     fn begin(&mut self, id: TaskId, job: &NewJob, thread: &mut Thread, kernel: &shared::Thread) {
         let post = &self.0.posts()[id.index()];
         thread.gate = thread.gate.wrapping_add(1);
-        // One that has woken by itself has got something of this job; one that has not slept since it was to give up
-        // its last job has got that for nothing.
+        // A thread that woke by itself may already have executed part of this job, so the account
+        // begins at its last sleep. If it has not slept since its last job was aborted, its time
+        // until now belongs to that job.
         let is_awake = kernel.is_awake.load(Ordering::Acquire) != 0;
         let wakes = kernel.wakes.load(Ordering::Acquire);
         thread.base = match thread.gave_up.take() {
@@ -129,6 +132,7 @@ impl Work for Posts<'_> {
         let next_demand = job.next.and_then(|next| next.demand).unwrap_or(UNKNOWN);
         post.next_demand.store(next_demand, Ordering::Relaxed);
         post.next_ns.store(job.next.map_or(BY_GATE, |next| next.at_ns), Ordering::Relaxed);
+        // Last, because this store publishes the words before it.
         post.gate.store(thread.gate, Ordering::Release);
         if kernel.is_awake.load(Ordering::Acquire) == 0 {
             sys::wake_shared(&post.gate);
@@ -137,7 +141,7 @@ impl Work for Posts<'_> {
 
     fn give_up(&mut self, id: TaskId, thread: &mut Thread, kernel: &shared::Thread) {
         let post = &self.0.posts()[id.index()];
-        // Wherever it is, it notices when it gets a CPU again.
+        // The thread notices the abort when it gets a CPU again.
         thread.gave_up = Some(kernel.wakes.load(Ordering::Acquire));
         post.demand.store(NO_JOB, Ordering::Relaxed);
         post.gate.store(thread.gate, Ordering::Release);

@@ -1,11 +1,12 @@
 //! Threads of other programs: a job lasts from a wake-up to the next sleep, and threads come and go.
 //!
-//! Whoever lets them in ([`Desk`]) talks to the manager by two lists, each under a lock that the manager only tries to
-//! take: it is a thread of the highest priority, and would wait for an ordinary one.
+//! The admitting side ([`Desk`]) exchanges messages with the manager by two queues, each under a
+//! lock. The manager only tries to take these locks: it has the highest priority, and must not wait
+//! for an ordinary thread.
 //!
-//! What a thread does is read from the records that the mechanism shares, and not from what it tells one by one, so
-//! that nothing is wrong for longer than a round where something was told and lost. Wake-ups that come and go before
-//! the manager has looked are one job.
+//! The state of a thread is read from the records that the mechanism shares, not from its single
+//! messages, so that a lost message has no effect beyond one round. Several wake-ups before the
+//! manager looks are one job.
 
 use super::shared::{self, THREADS};
 use super::threads::Thread;
@@ -22,25 +23,25 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What the manager is asked.
+/// A request to the manager.
 #[derive(Debug)]
 pub(super) enum Asked {
-    /// Whether a thread may enter, with its nice value.
+    /// Asks whether a thread may enter, with its nice value.
     Enter(Arc<Task>, Tid, i32),
-    /// A thread that was let in has not come.
+    /// Withdraws a thread that was admitted but did not come.
     Leave(TaskId),
 }
 
-/// What it says.
+/// A message from the manager.
 #[derive(Debug)]
 pub(super) enum Told {
-    /// Who asked first is let in, or not.
+    /// The answer to the oldest request to enter.
     Entered(Result<TaskId, Refusal>),
     /// A thread has left.
     Left(TaskId),
 }
 
-/// Where those who let threads in and the manager meet.
+/// The queues between the manager and the threads that admit others.
 #[derive(Debug)]
 pub(super) struct Desk {
     inbox: Mutex<VecDeque<Asked>>,
@@ -51,7 +52,7 @@ pub(super) struct Desk {
 }
 
 fn ring(bell: &OwnedFd) {
-    // It counts: the worst that can happen is that it was rung already.
+    // The counter of an eventfd: a failed write means that it is readable already.
     let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
 }
 
@@ -71,7 +72,7 @@ impl Desk {
         })
     }
 
-    /// Asks the manager.
+    /// Sends a request to the manager.
     pub fn ask(&self, what: Asked) {
         self.inbox.lock().unwrap_or_else(|broken| broken.into_inner()).push_back(what);
         self.wake();
@@ -83,18 +84,18 @@ impl Desk {
         ring(&self.bell);
     }
 
-    /// What the manager has said, in its order.
+    /// Returns the messages of the manager in order.
     pub fn hear(&self) -> VecDeque<Told> {
         silence(&self.answers);
         std::mem::take(&mut *self.outbox.lock().unwrap_or_else(|broken| broken.into_inner()))
     }
 
-    /// Becomes readable when it has said something.
+    /// Returns a descriptor that becomes readable when there is a message.
     pub fn answers(&self) -> BorrowedFd<'_> {
         self.answers.as_fd()
     }
 
-    /// Somebody shall look, although nothing was said.
+    /// Makes the descriptor of [`answers`](Self::answers) readable without a message.
     pub fn nudge(&self) {
         ring(&self.answers);
     }
@@ -104,12 +105,13 @@ impl Desk {
 pub(super) struct Programs {
     desk: Arc<Desk>,
     asked: VecDeque<Asked>,
-    /// The threads that have asked, and wait for the policy.
+    /// The threads that have asked to enter and wait for the policy.
     waiting: VecDeque<(Tid, i32)>,
     members: Vec<TaskId>,
-    /// What is still to be said.
+    /// The messages that are still to be sent.
     told: VecDeque<Told>,
-    /// The wake-ups that are about to become jobs, and what their threads had got by then.
+    /// The wake-ups that are about to become jobs, with the processor time of their threads at that
+    /// point.
     woken: TaskMap<(u32, i64)>,
 }
 
@@ -125,7 +127,7 @@ impl Programs {
         }
     }
 
-    /// Says what there is to say, or does so at the next opportunity.
+    /// Sends the pending messages, or keeps them for the next opportunity if the lock is taken.
     fn tell(&mut self) {
         if !self.told.is_empty()
             && let Ok(mut outbox) = self.desk.outbox.try_lock()
@@ -137,7 +139,8 @@ impl Programs {
     }
 }
 
-/// The wake-up since which a thread is awake, and what it had got by then; [`None`] if it is asleep.
+/// Returns the wake-up since which a thread is awake, and its processor time until then; [`None`]
+/// if it is asleep.
 fn awake(kernel: &shared::Thread) -> Option<(u32, i64)> {
     let is_awake = || kernel.is_awake.load(Ordering::Acquire) != 0;
     let wakes = kernel.wakes.load(Ordering::Acquire);
@@ -171,7 +174,7 @@ impl Work for Programs {
         silence(&self.desk.bell);
     }
 
-    /// It says nothing, and sleeps.
+    /// The thread sleeps without reporting the end of a job.
     fn has_ended(&self, _id: TaskId, _thread: &Thread) -> bool {
         false
     }
@@ -196,7 +199,7 @@ impl Work for Programs {
         (thread.gate, thread.base) = self.woken[id];
     }
 
-    /// Its thread goes on, as one that is to leave or whose class is no longer ours.
+    /// The thread continues, as it is about to leave or has left our class.
     fn give_up(&mut self, _id: TaskId, _thread: &mut Thread, _kernel: &shared::Thread) {}
 
     fn visit(
@@ -279,7 +282,7 @@ mod tests {
         Program { name: "a".to_owned(), runtime, deadline: period, period, cpus: None }
     }
 
-    /// Programs, and what the mechanism knows of two threads.
+    /// Returns a desk, its programs, and the mechanism's records of two threads.
     fn bench() -> (Arc<Desk>, Programs, TaskMap<Thread>, [shared::Thread; 2]) {
         let desk = Arc::new(Desk::new().unwrap());
         let programs = Programs::new(Arc::clone(&desk));
@@ -309,7 +312,7 @@ mod tests {
         let (desk, mut programs, mut threads, kernel) = bench();
         let (id, mut left) = (TaskId(0), Vec::new());
         let task = Arc::new(program().task().unwrap());
-        // Awake already, but nobody has let it in.
+        // The thread is awake already, but has not been admitted.
         wakes(&kernel[0], 5);
         desk.ask(Asked::Enter(Arc::clone(&task), Tid(7), 3));
         let visit = programs.visit(&mut left, &mut threads, &kernel);
@@ -325,7 +328,7 @@ mod tests {
         assert_eq!(programs.visit(&mut left, &mut threads, &kernel), None);
         assert!(!programs.is_done(id, &threads[id], &kernel[0]));
         assert_eq!(programs.wake_of(id, &threads[id], &kernel[0]), Some(1));
-        // It sleeps, and has woken again before anybody has looked.
+        // The thread sleeps and wakes again before the manager looks.
         sleeps(&kernel[0], 9, 4);
         wakes(&kernel[0], 12);
         assert!(programs.is_done(id, &threads[id], &kernel[0]));
@@ -337,7 +340,7 @@ mod tests {
         programs.begin(id, &JOB, &mut threads[id], &kernel[0]);
         sleeps(&kernel[0], 20, 9);
         assert_eq!(programs.report(id, &threads[id], &kernel[0]), Report { end_ns: 20, used: 5 });
-        // Whoever leaves leaves once, whoever says so.
+        // A thread leaves once, even if both sides report it.
         left.push(0);
         desk.ask(Asked::Leave(id));
         assert_eq!(programs.visit(&mut left, &mut threads, &kernel), Some(Visit::Leaves(id)));
@@ -352,7 +355,7 @@ mod tests {
         let (id, mut left) = (TaskId(0), vec![1]);
         let task = Arc::new(program().task().unwrap());
         desk.ask(Asked::Enter(Arc::clone(&task), Tid(7), 0));
-        // The other one was none of ours.
+        // The withdrawn task of the other message is unknown.
         let visit = programs.visit(&mut left, &mut threads, &kernel);
         assert_eq!(visit, Some(Visit::Enters(Arc::clone(&task))));
         let refusal = Refusal::busy("full");

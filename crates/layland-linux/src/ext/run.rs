@@ -1,4 +1,5 @@
-//! A run from beginning to end: the process of the threads, the mechanism, the manager, what came out.
+//! A run from beginning to end: the process of the threads, the mechanism, the manager, the
+//! results.
 
 use super::load::Load;
 use super::mechanism::Mechanism;
@@ -23,32 +24,33 @@ use layland_policy::Policy;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// From the attachment of the mechanism, which disturbs every CPU for a moment, to time zero.
+/// The time from attaching the mechanism, which disturbs every CPU for a moment, to time zero.
 const LEAD_NS: i64 = 400_000_000;
-/// How long loading it may take.
+/// The time that loading may take.
 const LOADING: Duration = Duration::from_secs(30);
-/// Until threads that were woken have gone to sleep again.
+/// The time until threads that were woken have fallen asleep again.
 const SETTLING_NS: i64 = 50_000_000;
 const MANAGER_STACK: usize = 4 << 20;
 
-/// How to run.
+/// The options of a run.
 pub struct ExtOptions<'a> {
-    /// As on `SCHED_FIFO`.
+    /// The options of a run on `SCHED_FIFO`, which apply here, too.
     pub fifo: FifoOptions<'a>,
-    /// Whether CPUs act by a table before the manager has decided.
+    /// True if CPUs act by a table before the manager has decided.
     pub looks_ahead: bool,
-    /// Whether the caretaker of the kernel acts at once: global EDF in the kernel, to compare latencies with. What the
-    /// policy decides is carried out all the same, a moment later.
+    /// True if the caretaker of the kernel acts at once: global EDF in the kernel, as a reference
+    /// for latencies. The decisions of the policy are still carried out, a moment later.
     pub is_reference: bool,
 }
 
 /// Runs a valid system on real threads of class `SCHED_EXT`, under a policy that was built for it.
 ///
-/// As [`run()`](crate::run()) on `SCHED_FIFO`, with the same arrivals and execution times.
+/// Arrivals and execution times are the same as those of [`run()`](crate::run()) on `SCHED_FIFO`.
 ///
 /// # Errors
-/// If the kernel does not take the mechanism, refuses real-time priorities or a thread, has another scheduler, or the
-/// system or the policy needs what real threads do not have.
+/// Returns an error if the kernel rejects the mechanism, refuses real-time priorities or a thread,
+/// or has another scheduler; or if the system or the policy requires a feature that real threads do
+/// not have.
 pub fn run(
     system: &System,
     policy: Box<dyn Policy>,
@@ -95,7 +97,7 @@ pub fn run(
     result
 }
 
-/// What is in the way, before anything is changed.
+/// Returns an error if anything prevents a run, before anything is changed.
 pub(super) fn refuse(support: &ExtSupport) -> Result<(), RunError> {
     let Some(first) = support.obstacles.first() else { return Ok(()) };
     let all: Vec<String> = support.obstacles.iter().map(Obstacle::to_string).collect();
@@ -118,7 +120,7 @@ fn execute(
     let no_thread = |error: &std::io::Error| {
         RunError::refused("failed to start a thread", error, String::new())
     };
-    // Before any thread of ours is there, which a fork would not copy.
+    // Fork before this process starts threads, because a fork would not copy them.
     let load = Load::start(system, fifo.hosts.of.as_slice(), fifo.markers.as_ref())
         .map_err(|error| no_thread(&error))?;
     let log = log_for(system, fifo, &mut remarks);
@@ -131,7 +133,7 @@ fn execute(
     let watchdog =
         Watchdog::start(&control, until, Post::Anywhere).map_err(|error| no_thread(&error))?;
     let class = watchdog.class();
-    // A fair thread takes a CPU from any thread of ours.
+    // The fair class preempts `SCHED_EXT`, so this ordinary thread leaves the CPUs of the load.
     let allowed = sys::allowed_cpus().unwrap_or_default();
     let _ = sys::pin(Tid::own(), fifo.hosts.manager);
     let ended = std::thread::scope(|scope| {
@@ -183,7 +185,7 @@ fn execute(
     Ok(outcome)
 }
 
-/// A CPU that came or went, as if the set had asked for it.
+/// Represents a CPU that came or went as a request of the set.
 fn request(epoch_ns: i64, (at_ns, cpu, online): (i64, CpuId, bool)) -> Request {
     let at = Time::from_ns((at_ns - epoch_ns).max(0));
     Request {
@@ -192,14 +194,14 @@ fn request(epoch_ns: i64, (at_ns, cpu, online): (i64, CpuId, bool)) -> Request {
     }
 }
 
-/// How the manager's thread ended.
+/// The result of the manager's thread.
 struct Ended {
     finished: Finished,
     last: Last,
     epoch_ns: i64,
 }
 
-/// The life of the manager's thread.
+/// Runs the manager's thread.
 fn manage(
     system: &System,
     policy: Box<dyn Policy>,
@@ -255,7 +257,7 @@ fn manage(
     control.awake_by_ns.store(sys::monotonic_ns() + LEAD_NS, Ordering::Release);
     let (mut finished, threads) = manager.run_with_carrier();
     let _ = sys::set_ordinary(own);
-    // Its number may be another thread's soon.
+    // Another thread may get this number soon.
     control.manager.store(0, Ordering::Release);
     let last = threads.end(&mut finished.measured);
     Ok(Ended { finished, last, epoch_ns })

@@ -1,18 +1,19 @@
-//! What the mechanism and the manager share: the records of `mechanism/shared.h`, field by field.
+//! The records that the mechanism and the manager share: those of `mechanism/shared.h`, field by
+//! field.
 //!
-//! Both sides write while the other reads, so that every field is an atomic one. The sizes are compared with those
-//! of the object when it is loaded.
+//! Both sides write while the other reads, so every field is atomic. The sizes are compared with
+//! those of the object when it is loaded.
 
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-/// CPUs of a machine that can be used, and threads of a run.
+/// The largest number of usable CPUs of a machine, and of threads of a run.
 pub(super) const CPUS: usize = 64;
 /// See [`CPUS`].
 pub(super) const THREADS: usize = 512;
-/// A budget that never ends.
+/// An unlimited budget.
 pub(super) const NO_BUDGET: u64 = u64::MAX;
 
-/// What a CPU is to run.
+/// The thread that a CPU runs.
 #[repr(C)]
 pub(super) struct Slot {
     pub thread1: AtomicU32,
@@ -20,7 +21,7 @@ pub(super) struct Slot {
     pub budget: AtomicU64,
 }
 
-/// What the manager wants a CPU to run from now on.
+/// The thread that the manager wants a CPU to run from now on.
 #[repr(C)]
 pub(super) struct Order {
     pub is_set: AtomicU32,
@@ -30,7 +31,7 @@ pub(super) struct Order {
     pub budget: AtomicU64,
 }
 
-/// What a CPU runs when its thread has gone to sleep, and how long.
+/// The thread that a CPU runs when its present one has fallen asleep, with its budget.
 #[repr(C)]
 pub(super) struct Successor {
     pub epoch: AtomicU32,
@@ -42,7 +43,7 @@ pub(super) struct Successor {
     pub budget: AtomicU64,
 }
 
-/// The CPU that a thread takes when it wakes, from whom, and how long.
+/// The CPU that a thread takes when it wakes, the thread that it preempts, and its budget.
 #[repr(C)]
 pub(super) struct Wake {
     pub epoch: AtomicU32,
@@ -52,7 +53,7 @@ pub(super) struct Wake {
     pub budget: AtomicU64,
 }
 
-/// What is known of a thread.
+/// The mechanism's record of a thread.
 #[repr(C)]
 pub(super) struct Thread {
     pub deadline: AtomicU64,
@@ -74,7 +75,7 @@ pub(super) struct Thread {
     pub slept_ran: AtomicU64,
 }
 
-/// Where a thread is: what it had got by `since`, and the CPU that it has been on from then, or -1.
+/// The location of a thread: its processor time until `since`, and its CPU from then on, or -1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     pub on: i32,
@@ -83,14 +84,14 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    /// How long it has been on a CPU by `now_ns`.
+    /// Returns the time that the thread has been on its CPU by `now_ns`.
     pub fn length(self, now_ns: i64) -> i64 {
         if self.on < 0 { 0 } else { (now_ns - self.since).max(0) }
     }
 }
 
 impl Thread {
-    /// Where it is.
+    /// Returns the location of the thread.
     pub fn stretch(&self) -> Stretch {
         let read = || Stretch {
             on: self.on.load(Ordering::Acquire),
@@ -98,7 +99,8 @@ impl Thread {
             ran: self.ran.load(Ordering::Acquire) as i64,
         };
         let mut stretch = read();
-        // It may change CPUs meanwhile; one that changes them all the time is where it was read last.
+        // The thread may change CPUs meanwhile. If it does so in each attempt, the last reading
+        // counts.
         for _ in 0..8 {
             let before = self.changes.load(Ordering::Acquire);
             stretch = read();
@@ -109,14 +111,14 @@ impl Thread {
         stretch
     }
 
-    /// What it has got by `now_ns`.
+    /// Returns the processor time of the thread until `now_ns`.
     pub fn ran(&self, now_ns: i64) -> i64 {
         let stretch = self.stretch();
         stretch.ran + stretch.length(now_ns)
     }
 }
 
-/// What the mechanism tells.
+/// A message from the mechanism.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Record {
@@ -140,7 +142,7 @@ pub(super) mod kind {
     pub(in super::super) const GONE: u32 = 9;
 }
 
-/// What the mechanism counts.
+/// The counters of the mechanism.
 #[repr(C)]
 pub(super) struct Counts {
     pub lost: AtomicU64,
@@ -151,7 +153,7 @@ pub(super) struct Counts {
     pub woken: AtomicU64,
 }
 
-/// All that both write.
+/// All records that both sides write.
 #[repr(C)]
 pub(super) struct Shared {
     pub slots: [Slot; CPUS],
@@ -167,7 +169,7 @@ pub(super) struct Shared {
     pub exit_message: [AtomicU8; 256],
 }
 
-/// Set before loading.
+/// The settings of the mechanism, which are fixed before it is loaded.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
@@ -179,7 +181,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Its bytes, as the mechanism reads them.
+    /// Returns the bytes in the layout that the mechanism reads.
     pub fn bytes(&self) -> [u8; size_of::<Settings>()] {
         let mut bytes = [0; size_of::<Settings>()];
         let parts = [
@@ -194,7 +196,7 @@ impl Settings {
     }
 }
 
-/// A text that ends with a zero.
+/// Converts a zero-terminated string.
 pub(super) fn text(bytes: &[AtomicU8]) -> String {
     let bytes: Vec<u8> = bytes.iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
@@ -214,7 +216,7 @@ mod tests {
             has_timers: 13,
             wakes_manager: 14,
         };
-        // Safety: it has no padding, as its size says.
+        // Safety: the size shows that there is no padding.
         let record: [u8; 32] = unsafe { std::mem::transmute(settings) };
         assert_eq!(settings.bytes(), record);
     }
@@ -229,7 +231,7 @@ mod tests {
         assert_eq!(thread.ran(1_700), 500);
         thread.on.store(3, Ordering::Relaxed);
         assert_eq!(thread.ran(1_700), 1_200);
-        // The clock was read before it came.
+        // The clock was read before the thread came to the CPU.
         assert_eq!(thread.ran(900), 500);
     }
 

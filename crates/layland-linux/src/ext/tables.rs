@@ -1,4 +1,4 @@
-//! What CPUs may do by themselves: the answers of a look ahead become entries of the mechanism's tables.
+//! The autonomous actions of CPUs: look-ahead answers become entries of the mechanism's tables.
 
 use super::shared::NO_BUDGET;
 use super::threads::Threads;
@@ -7,14 +7,16 @@ use layland_engine::ahead::Table;
 use layland_model::{Index, Service};
 use std::sync::atomic::Ordering;
 
-/// A budget that is granted, as the mechanism counts it. With nothing left no CPU would run the thread.
+/// Converts a budget to the mechanism's format. At least 1, because no CPU runs a thread with
+/// budget 0.
 fn budget(granted: Option<Service>) -> u64 {
     granted.map_or(NO_BUDGET, |granted| granted.ns().max(1) as u64)
 }
 
 impl<W: Work> Threads<'_, W> {
-    /// Writes what the table knows, and makes it valid at once. An entry is written once in an epoch, so that a CPU
-    /// that finds the same epoch before and after it has read an entry has read a whole one.
+    /// Writes the entries of `table` and makes them valid at once. Each entry is written at most
+    /// once per epoch. So a CPU that finds the same epoch before and after it reads an entry has
+    /// read it whole.
     pub(super) fn offer_table(&mut self, table: &Table) {
         self.epoch = self.epoch.wrapping_add(1).max(1);
         let shared = self.mechanism.shared();
@@ -28,6 +30,7 @@ impl<W: Work> Threads<'_, W> {
             to.thread1.store(next.task.index() as u32 + 1, Ordering::Relaxed);
             to.wake.store(wake, Ordering::Relaxed);
             to.budget.store(budget(entry.budget), Ordering::Relaxed);
+            // Last, because this store publishes the entry.
             to.epoch.store(self.epoch, Ordering::Release);
         }
         for id in self.threads.borrow().ids() {

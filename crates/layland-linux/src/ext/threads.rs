@@ -1,18 +1,19 @@
-//! Threads of class `SCHED_EXT`: how a decision is carried out by the mechanism.
+//! Threads of class `SCHED_EXT`: how the mechanism carries out decisions.
 //!
-//! | to | is done by |
+//! | action | implementation |
 //! |---|---|
-//! | start a job | telling it to its thread when it is released, which wakes the thread if it has not woken by itself; giving it a slot |
-//! | preempt a job, suspend it, let it go on | giving its slot to another, to nobody, or to it |
+//! | start a job | release it to its thread, which wakes the thread unless it woke by itself; give it a slot |
+//! | preempt a job, suspend it, let it continue | give its slot to another job, to none, or to it |
 //!
-//! A decision is one call into the kernel, which sees every slot that is to change ([`Carrier::settle`]): the slots are
-//! compared with what they should be, and what differs is ordered. So what the CPUs have done by themselves, be it by
-//! the table or by the caretaker, is right already or is put right here, and an order that was stale is given again.
+//! A decision is one call into the kernel, which changes all affected slots together
+//! ([`Carrier::settle`]). The slots are compared with their targets, and only the differences are
+//! ordered. So an action that a CPU took by itself, by the table or by the caretaker, is either
+//! right already or is corrected here, and a stale order is issued again.
 //!
-//! A thread whose job waits for long is not forgotten by the kernel: its watchdog would end the whole scheduler.
-//! [`Threads::keep`] tells it that the thread is looked after.
+//! The watchdog of the kernel would end the whole scheduler if the job of a thread waited too long.
+//! [`Threads::keep`] shows the watchdog that the thread is not forgotten.
 //!
-//! Long because a carrier is one trait, whose methods share what is kept of threads.
+//! Long because a carrier is one trait, whose methods share the state of the threads.
 
 use super::ExtFigures;
 use super::mechanism::Mechanism;
@@ -34,42 +35,42 @@ use rustix::time::Timespec;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::Ordering;
 
-/// The manager looks this often whether the run is to end.
+/// The interval at which the manager checks whether the run is to end.
 const LOOK_NS: i64 = 50_000_000;
-/// A thread that has waited for this long is shown to the watchdog of the kernel, which waits for 30 s.
+/// The wait after which a thread is shown to the watchdog of the kernel, which fires after 30 s.
 const KEEP_NS: i64 = 8_000_000_000;
 
-/// What is kept of a thread.
+/// The state of a thread.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
     pub tid: Tid,
-    /// Of a thread of a load, the generation of its job, or of the last one; of another program, the wake-up that its
-    /// job is.
+    /// For a thread of a load, the generation of its present or last job; for one of another
+    /// program, the wake-up that is its job.
     pub gate: u32,
-    /// Whether it has a job.
+    /// True if it has a job.
     pub has_job: bool,
-    /// Its job was given up in this wake-up, and it may not have noticed.
+    /// The wake-up in which its job was aborted; the thread may not have noticed yet.
     pub gave_up: Option<u32>,
-    /// What its job asks for.
+    /// The demand of its job.
     pub demand: i64,
-    /// What the thread had got when its job began.
+    /// The processor time of the thread when its job began.
     pub base: i64,
     /// The CPU that it has, or had last.
     pub cpu: Option<CpuId>,
     pub raised_ns: Option<i64>,
     migrated: bool,
-    /// When it came to the CPU that it was given, once it has.
+    /// The time at which it came to its present CPU, if it has.
     pub came: Option<i64>,
-    /// When it woke, and how many threads had fallen asleep by then: until it runs.
+    /// Until it runs: its wake-up time, and the number of threads that had fallen asleep by then.
     pub woke: Option<(i64, u64)>,
     kept_ns: i64,
-    /// Its nice value, and whether it has another one for now, by which the watchdog of the kernel sees it.
+    /// Its own nice value. Showing it to the kernel's watchdog changes the value for a while.
     pub nice: i32,
     is_shown: bool,
 }
 
 impl Thread {
-    /// Nothing is known of it but what it is called, and its nice value.
+    /// Creates the state of a thread that has no job yet.
     pub fn of(tid: Tid, nice: i32) -> Thread {
         Thread { tid, nice, ..Thread::default() }
     }
@@ -83,38 +84,39 @@ pub(super) struct Threads<'a, W> {
     /// The CPU of the machine that carries each CPU of the platform.
     pub(super) hosts: &'a CpuMap<usize>,
     pub(super) threads: RefCell<TaskMap<Thread>>,
-    /// Who is to run, with what, from the next settlement on; and what was granted there last.
+    /// The task and the budget of each CPU from the next settlement on, and the budget last granted
+    /// there.
     wanted: CpuMap<Option<TaskId>>,
     grants: CpuMap<Option<Grant>>,
     granted: CpuMap<Option<Grant>>,
-    /// In a settlement: whether the CPU gave itself to the thread that it is to run.
+    /// During a settlement: true if the CPU took the right thread by itself.
     guessed: CpuMap<bool>,
     news: RefCell<News>,
     pub(super) epoch: u32,
     pub(super) is_offered: Cell<bool>,
     looks_ahead: bool,
-    /// It is not woken, and looks for itself.
+    /// True if the manager polls instead of being woken.
     polls: bool,
     figures: ExtFigures,
 }
 
-/// What is known at the end.
+/// The results at the end of a run.
 pub(super) struct Last {
     pub figures: ExtFigures,
-    /// Why the run ended before its time, if it did.
+    /// The reason why the run ended early, if it did.
     pub over: Option<String>,
-    /// The CPUs that came or went: when, which, and whether it was there then.
+    /// The CPUs that came or went: the time, the CPU, and true if it came.
     pub cpu_changes: Vec<(i64, CpuId, bool)>,
 }
 
-/// How the threads are driven.
+/// The way in which the threads are driven.
 pub(super) struct How {
     pub looks_ahead: bool,
     pub polls: bool,
 }
 
 impl<'a, W: Work> Threads<'a, W> {
-    /// These threads, still ordinary.
+    /// Wraps threads that are still in the ordinary class.
     pub fn new(
         control: &'a Shared,
         work: W,
@@ -144,7 +146,7 @@ impl<'a, W: Work> Threads<'a, W> {
         }
     }
 
-    /// Hands the threads, which sleep, over to the mechanism.
+    /// Moves the threads, which sleep, to the class of the mechanism.
     pub fn hand_over(&self) -> Result<(), RunError> {
         for thread in self.threads.borrow().values() {
             sys::set_ext(thread.tid, 0, false).map_err(|error| {
@@ -156,7 +158,7 @@ impl<'a, W: Work> Threads<'a, W> {
         Ok(())
     }
 
-    /// Ends every job, gives the threads back, and takes the mechanism out.
+    /// Ends every job, returns the threads to the kernel, and removes the mechanism.
     pub fn end(self, measured: &mut Measured) -> Last {
         let cpu_changes = {
             let mut news = self.drain();
@@ -194,11 +196,11 @@ impl<'a, W: Work> Threads<'a, W> {
         self.hosts.iter().find(|&(_, &own)| own as i32 == host).map(|(cpu, _)| cpu)
     }
 
-    /// Reads what was told.
+    /// Reads the new records of the mechanism.
     fn drain(&self) -> std::cell::RefMut<'_, News> {
         let mut news = self.news.borrow_mut();
         let mut threads = self.threads.borrow_mut();
-        // What is told from here on waits for an answer again.
+        // Clear this before reading: any later record starts a new wait for an answer.
         self.mechanism.shared().asked_at.store(0, Ordering::SeqCst);
         for record in self.mechanism.drain().iter() {
             news.absorb(record, &mut threads, |host| self.cpu_of(host));
@@ -206,12 +208,14 @@ impl<'a, W: Work> Threads<'a, W> {
         news
     }
 
-    /// The wake-up that the job of a thread belongs to, unless the job has ended and the thread has fallen asleep.
+    /// Returns the wake-up that the job of a thread belongs to, unless the job has ended and the
+    /// thread has fallen asleep.
     pub(super) fn wake_of(&self, id: TaskId) -> Option<u32> {
         self.work.wake_of(id, &self.threads.borrow()[id], self.kernel(id))
     }
 
-    /// Shows threads that wait to the watchdog of the kernel, by a value that means nothing to us.
+    /// Shows waiting threads to the watchdog of the kernel, by changing a nice value that has no
+    /// effect.
     fn keep(&self, now: i64) {
         let mut threads = self.threads.borrow_mut();
         for index in 0..threads.len() {
@@ -234,7 +238,8 @@ impl<'a, W: Work> Threads<'a, W> {
         }
     }
 
-    /// What the job of a thread has got by `now`; `known` is what it had got when that was asked last.
+    /// Returns the processor time of a thread's job until `now`; `known` is the value of the last
+    /// reading.
     fn used_by(&self, id: TaskId, known: i64, now: i64) -> i64 {
         let thread = &self.threads.borrow()[id];
         if !thread.has_job {
@@ -243,7 +248,7 @@ impl<'a, W: Work> Threads<'a, W> {
         (self.kernel(id).ran(now) - thread.base).max(known)
     }
 
-    /// What the slot of a CPU leaves to the thread that has it by `now`, if that is limited.
+    /// Returns the budget that the slot of a CPU leaves to its thread at `now`, if it is limited.
     fn rest(&self, host: usize, id: TaskId, now: i64) -> Option<i64> {
         let budget = self.mechanism.shared().slots[host].budget.load(Ordering::Acquire);
         let stretch = self.kernel(id).stretch();
@@ -251,7 +256,7 @@ impl<'a, W: Work> Threads<'a, W> {
         (budget != NO_BUDGET).then(|| budget as i64 - so_far)
     }
 
-    /// Counts which of the CPUs that acted by themselves did what was decided then.
+    /// Counts the CPUs that acted by themselves, separately for those that matched the decision.
     fn judge_guesses(&mut self) {
         let news = self.news.get_mut();
         self.guessed.values_mut().for_each(|guessed| *guessed = false);
@@ -338,7 +343,7 @@ impl<W: Work> Carrier for Threads<'_, W> {
         let (raised, came) = (thread.raised_ns?, thread.came?);
         thread.raised_ns = None;
         Some(Noticed {
-            // It was there before it was told to, if the CPU has acted by itself.
+            // If the CPU acted by itself, the thread came before the order.
             latency_ns: (came - raised).max(0),
             migrated: thread.migrated,
             started_ns: (began != 0).then_some(began),
@@ -358,7 +363,7 @@ impl<W: Work> Carrier for Threads<'_, W> {
     }
 
     fn visit(&mut self) -> Option<Visit> {
-        // Whoever has left is known before its number is given to another one.
+        // Threads that have left are known before their numbers are reused.
         drop(self.drain());
         let news = self.news.get_mut();
         if !news.cpus.is_empty() {
@@ -405,7 +410,7 @@ impl<W: Work> Carrier for Threads<'_, W> {
         let kernel = self.kernel(id);
         let stretch = kernel.stretch();
         let is_there = stretch.on == self.hosts[cpu] as i32;
-        // It may not have come to it yet.
+        // The thread may not have reached the CPU yet.
         let came = self.threads.get_mut()[id].came;
         (!is_there && came.is_some_and(|came| came <= stretch.since)).then_some(stretch.since)
     }
@@ -460,21 +465,23 @@ impl<W: Work> Carrier for Threads<'_, W> {
                 continue;
             }
             self.figures.adjusted += u64::from(is_there && self.guessed[cpu]);
+            // At least 1, because no CPU runs a thread with budget 0.
             let budget = left.map_or(NO_BUDGET, |left| left.max(1) as u64);
             order.thread1.store(id.index() as u32 + 1, Ordering::Relaxed);
             order.wake.store(wake, Ordering::Relaxed);
             order.budget.store(budget, Ordering::Relaxed);
+            // Last, because this store publishes the order.
             order.is_set.store(1, Ordering::Release);
             is_changed = true;
         }
         if is_changed {
-            // An order that is stale is about a job that has ended, of which we hear next.
+            // A stale order concerns a job that has ended, and the next record reports that end.
             let _ = self.mechanism.commit();
             self.figures.commits += 1;
         }
     }
 
-    /// An empty slot suspends.
+    /// Nothing to do: an empty slot suspends.
     fn clear(&mut self, _cpu: CpuId, _measured: &mut Measured) -> bool {
         false
     }
@@ -517,8 +524,8 @@ impl<W: Work> Carrier for Threads<'_, W> {
     }
 }
 
-/// Whether what a slot leaves to its thread is what the thread may still get, as far as a clock tells. One that has
-/// nothing left was stopped, and is to go on.
+/// Returns true if the rest of a slot's budget equals the granted one, up to the precision of
+/// clocks. A thread with an exhausted slot has been stopped, and needs a new budget to continue.
 fn is_same(slot: Option<i64>, granted: Option<i64>) -> bool {
     match (slot, granted) {
         (None, None) => true,
@@ -528,8 +535,8 @@ fn is_same(slot: Option<i64>, granted: Option<i64>) -> bool {
 }
 
 impl<W: Work> Threads<'_, W> {
-    /// Whether what has the slot of a CPU, on which nobody is wanted, has to go: one whose job has ended falls asleep
-    /// there.
+    /// Returns true if the thread in the slot of a CPU must leave. If the CPU is to be idle, a
+    /// thread whose job has ended stays, so that it can fall asleep there.
     fn is_vacant(&self, cpu: CpuId, thread1: u32) -> bool {
         let id = TaskId::from_index(thread1 as usize - 1);
         self.wanted[cpu] != Some(id) || !self.work.has_ended(id, &self.threads.borrow()[id])

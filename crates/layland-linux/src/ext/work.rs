@@ -1,9 +1,9 @@
-//! [`Work`]: whose the threads are that the mechanism carries, and what a job of theirs is.
+//! [`Work`]: the origin of the threads that the mechanism carries, and the meaning of their jobs.
 //!
 //! | | threads of a load (`posts.rs`) | threads of other programs (`programs.rs`) |
 //! |---|---|---|
-//! | a job is | what the manager has told | what lies between a wake-up and a sleep |
-//! | it ends when | the thread says so, and sleeps | the thread sleeps |
+//! | a job is | the job that the manager releases | the time between a wake-up and a sleep |
+//! | it ends when | the thread reports the end, and sleeps | the thread sleeps |
 //! | threads | are those of the set, from beginning to end | come and go |
 
 use super::shared;
@@ -14,46 +14,48 @@ use layland_model::{Task, TaskId, TaskMap};
 use layland_policy::Refusal;
 use std::os::fd::BorrowedFd;
 
-/// See the file header. `kernel` is what the mechanism knows of a thread.
+/// The origin of threads; see the file header. `kernel` is the mechanism's record of a thread.
 pub(super) trait Work {
-    /// Whether the run is over when a thread leaves its class.
+    /// Returns true if the run is over when a thread leaves its class.
     fn leaving_ends(&self) -> bool;
-    /// Whether the process of the threads has died.
+    /// Returns true if the process of the threads has died.
     fn is_gone(&self) -> bool;
-    /// The run is over.
+    /// Ends the run.
     fn end(&self);
 
-    /// Counts what else than the mechanism has told something.
+    /// Returns the number of notifications from other sources than the mechanism.
     fn rung(&self) -> u32;
-    /// Becomes readable then.
+    /// Returns a descriptor that becomes readable on such a notification.
     fn bell(&self) -> Option<BorrowedFd<'_>>;
-    /// The bell was heard.
+    /// Resets the descriptor of [`bell`](Self::bell).
     fn heard(&self);
 
-    /// Whether the thread has ended its job, and may still be awake.
+    /// Returns true if the thread has ended its job. It may still be awake.
     fn has_ended(&self, id: TaskId, thread: &Thread) -> bool;
-    /// Whether it has, and has fallen asleep since: before that it needs its CPU.
+    /// Returns true if the thread has also fallen asleep since; until then it needs its CPU.
     fn is_done(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> bool;
-    /// The wake-up that the job belongs to, unless it has ended and the thread has fallen asleep.
+    /// Returns the wake-up that the job belongs to, unless it has ended and the thread has fallen
+    /// asleep.
     fn wake_of(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> Option<u32>;
-    /// What the thread says of a job that is done.
+    /// Returns the end and the execution time of a job that is done.
     fn report(&self, id: TaskId, thread: &Thread, kernel: &shared::Thread) -> Report;
 
-    /// The first job of a task is still to come.
+    /// Announces the first job of a task, which is still to come.
     fn expect(&self, id: TaskId, first: &NextJob, kernel: &shared::Thread);
-    /// The task has a new job.
+    /// Starts a new job of the task.
     fn begin(&mut self, id: TaskId, job: &NewJob, thread: &mut Thread, kernel: &shared::Thread);
-    /// The job is given up.
+    /// Aborts the job.
     fn give_up(&mut self, id: TaskId, thread: &mut Thread, kernel: &shared::Thread);
 
-    /// A thread of another program that has come, woken or gone; `left` are those that have left their class.
+    /// Returns a thread of another program that has come, woken or gone. `left` lists the threads
+    /// that have left their class.
     fn visit(
         &mut self,
         left: &mut Vec<usize>,
         threads: &mut TaskMap<Thread>,
         kernel: &[shared::Thread],
     ) -> Option<Visit>;
-    /// Who asked to enter last is this task, unless it was refused.
+    /// Answers the oldest request to enter: the thread becomes task `id`, unless it was refused.
     fn entered(
         &mut self,
         id: TaskId,
@@ -62,6 +64,6 @@ pub(super) trait Work {
         thread: &mut Thread,
         kernel: &shared::Thread,
     );
-    /// The thread has left.
+    /// Reports that the thread has left.
     fn left(&mut self, id: TaskId);
 }

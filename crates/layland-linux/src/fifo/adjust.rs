@@ -1,12 +1,12 @@
-//! What it takes to preempt a thread, to change the priorities of others, and to return: the parts of
-//! which every invocation of a manager consists.
+//! The costs of preempting a thread, changing the priorities of others, and returning: the parts of
+//! every invocation of a manager.
 //!
 //! Source: H.-M. Huang, C. Gill, C. Lu. Implementation and evaluation of mixed-criticality scheduling
 //! approaches for sporadic tasks. ACM TECS 13(4s), 2014, Section 5.3, Fig. 6.
 //!
 //! One thread spins on a CPU and publishes the clock; others are ready behind it. In every period a
-//! manager wakes up on that CPU, lowers or raises the others, one after the other, and sleeps again.
-//! Every thread rests for half of each period, so that the CPU is never taken by real-time threads alone.
+//! manager wakes up on that CPU, lowers or raises the others one after the other, and sleeps again.
+//! Every thread rests for half of each period, so that real-time threads never take the whole CPU.
 
 use crate::RunError;
 use crate::fifo::guard;
@@ -17,24 +17,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 
 const PERIOD_NS: i64 = 2_000_000;
-/// From the beginning of a period: until then the threads spin, at that time the manager comes.
+/// Offsets within a period: the threads spin until the first one, and the manager wakes at the
+/// second.
 const SPIN_NS: i64 = 1_000_000;
 const MANAGE_NS: i64 = 400_000;
-/// More threads than this are not moved at once.
+/// The largest number of threads that are moved at once.
 pub const MOST_MOVED: usize = 64;
 
-/// What an invocation takes that changes the priorities of so many threads.
+/// The cost of an invocation that changes the priorities of `threads` threads.
 #[derive(Clone, Debug, Default)]
 pub struct Adjustment {
-    /// How many threads.
+    /// The number of threads.
     pub threads: usize,
-    /// From the last instruction of the thread that is preempted to the first one of the manager.
+    /// The time from the last instruction of the preempted thread to the first one of the manager.
     pub preemption: Distribution,
-    /// The first change of a priority in an invocation.
+    /// The time of the first change of a priority in an invocation.
     pub first: Distribution,
-    /// Each further one.
+    /// The time of each further change.
     pub further: Distribution,
-    /// From the manager's last instruction to the next one of the preempted thread.
+    /// The time from the manager's last instruction to the next one of the preempted thread.
     pub back: Distribution,
 }
 
@@ -42,17 +43,19 @@ struct Stage {
     tids: Vec<AtomicI32>,
     /// The last clock reading of the spinning thread.
     seen_ns: AtomicI64,
-    /// The last clock reading of the manager, and what the spinning thread read first after it.
+    /// The last clock reading of the manager, and the spinning thread's first reading after it.
     left_ns: AtomicI64,
     back_ns: AtomicI64,
     start_ns: AtomicI64,
     quit: AtomicBool,
 }
 
-/// Measures on one CPU of the machine, so many invocations for each number of threads from 1 to `most`.
+/// Measures `rounds` invocations on one CPU of the machine, for each number of threads from 1 to
+/// `most`.
 ///
 /// # Errors
-/// If the kernel refuses real-time priorities or threads, or for more than [`MOST_MOVED`] threads.
+/// Returns an error if the kernel refuses real-time priorities or threads, or for more than
+/// [`MOST_MOVED`] threads.
 pub fn adjustments(cpu: usize, most: usize, rounds: u32) -> Result<Vec<Adjustment>, RunError> {
     if most > MOST_MOVED {
         let reason = format!("{most} threads are too many to move at once: at most {MOST_MOVED}");
@@ -94,7 +97,7 @@ fn adjust(cpu: usize, threads: usize, rounds: u32) -> Result<Adjustment, RunErro
     })
 }
 
-/// A thread: the first one is preempted, the others are moved.
+/// Runs a thread: the first one is preempted, the others change their priorities.
 fn spin(stage: &Stage, index: usize, until_ns: i64) {
     sys::precise_timers();
     stage.tids[index].store(Tid::own().0, Ordering::Release);
@@ -151,7 +154,7 @@ fn manage(stage: &Stage, cpu: usize, rounds: u32) -> std::io::Result<Adjustment>
         if left != 0 && stage.back_ns.load(Ordering::Acquire) > left {
             measured.back.record(stage.back_ns.load(Ordering::Acquire) - left);
         }
-        // Only if the thread was there to be preempted.
+        // The preemption counts only if the thread was running just before.
         if (due - PERIOD_NS / 10..=awake).contains(&seen) {
             measured.preemption.record(awake - seen);
         }

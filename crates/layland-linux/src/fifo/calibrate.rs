@@ -1,15 +1,16 @@
-//! What the simulator should charge for overheads, measured on this machine.
+//! Overheads for the simulator to charge, measured on this machine.
 //!
-//! | overhead | is measured as |
+//! | overhead | measured as |
 //! |---|---|
-//! | `release` | from the expiry of a release's timer to the manager's clock |
-//! | `scheduling` | the policy's decision and its enactment |
-//! | `context_switch` | from the decision to the first instruction, less the enactment, for a thread that stays on its CPU |
-//! | `migration` | how much longer that takes for a thread that comes from another CPU |
-//! | `interrupt` | how much longer that takes with the manager on another CPU |
+//! | `release` | the time from the expiry of a release's timer to the manager's clock |
+//! | `scheduling` | the time of the policy's decision and its enactment |
+//! | `context_switch` | the time from the decision to the first instruction, less the enactment, for a thread that stays on its CPU |
+//! | `migration` | the additional time of this for a thread that comes from another CPU |
+//! | `interrupt` | the additional time of this with the manager on another CPU |
 //! | `tick`, `tick_period` | length of, and distance between, the interruptions of a spinning thread of the highest class |
 //!
-//! Each is the same quantile of its distribution. What needs two CPUs is zero where there is one.
+//! Each is the same quantile of its distribution. On one CPU, overheads that need two CPUs are
+//! zero.
 
 use crate::fifo::hosts::{Hosts, ManagerPlace};
 use crate::fifo::outcome::Outcome;
@@ -23,7 +24,7 @@ use layland_policy::Registry;
 /// The engine and the bare mechanism in the same setting.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// Whether the manager is on the CPU of the jobs.
+    /// True if the manager is on the CPU of the jobs.
     pub shared: bool,
     /// The bare mechanism.
     pub raw: RawMechanism,
@@ -31,10 +32,10 @@ pub struct Comparison {
     pub engine: Measured,
 }
 
-/// What this machine takes.
+/// The overheads of this machine.
 #[derive(Clone, Debug)]
 pub struct Calibration {
-    /// To be charged by the simulator.
+    /// The overheads for the simulator to charge.
     pub overheads: Overheads,
     /// The engine and the bare mechanism, with the manager on the CPU of the jobs and elsewhere.
     pub comparisons: Vec<Comparison>,
@@ -46,12 +47,13 @@ fn task(name: &str, wcet_us: i64, period_us: i64) -> Task {
     Task::implicit(name, Service::from_us(wcet_us), Duration::from_us(period_us))
 }
 
-/// A short job preempts a long one every millisecond, as the bare mechanism does.
+/// Returns a system in which a short job preempts a long one every millisecond, as in the bare
+/// mechanism.
 fn preempting() -> System {
     System::new(1, vec![task("short", 200, 1_000), task("long", 30_000, 60_000)])
 }
 
-/// Three jobs on two CPUs: the last one migrates.
+/// Returns a system of three jobs on two CPUs; the last one migrates.
 fn migrating() -> System {
     System::new(2, vec![task("a", 2_000, 6_000), task("b", 2_000, 7_000), task("c", 6_000, 11_000)])
 }
@@ -63,10 +65,10 @@ fn engine(system: &System, hosts: Hosts, duration: Duration) -> Result<Outcome, 
     run(system, policy, &FifoOptions::new(duration, hosts))
 }
 
-/// Measures this machine on some of its CPUs, several times for as long as is said.
+/// Measures this machine on some of its CPUs. Each of several measurements takes `duration`.
 ///
 /// # Errors
-/// As [`run()`].
+/// Returns the errors of [`run()`].
 pub fn calibrate(
     cpus: Option<&[usize]>,
     duration: Duration,
@@ -108,7 +110,7 @@ pub fn calibrate(
         overheads.migration =
             time(two.migration.quantile(quantile) - two.switch.quantile(quantile));
     }
-    // Fewer than three are no tick.
+    // Fewer than three interruptions do not show a tick.
     if lengths.count() >= 3 {
         overheads.tick = time(lengths.quantile(quantile));
         overheads.tick_period = time(distances.quantile(0.5)).max(overheads.tick * 2);

@@ -1,15 +1,16 @@
-//! What keeps a run from harming the machine when the run itself is broken.
+//! Guards that keep a broken run from harming the machine.
 //!
 //! 1. A *watchdog* thread of class `SCHED_DEADLINE`, 0.5 ms every 10 ms, above every `SCHED_FIFO`
-//!    thread. When the manager is not awake [`GRACE_NS`] after it meant to be, or the run goes on for
-//!    too long, the watchdog makes every thread of the run ordinary and ends the run. Where the kernel
-//!    has no bandwidth to give it is a `SCHED_FIFO` thread of the highest priority instead. Where every CPU but the
-//!    manager's is promised to others it has that priority on the manager's CPU, and the manager a lower one.
+//!    thread. If the manager is not awake [`GRACE_NS`] after its planned time, or the run lasts too
+//!    long, the watchdog makes every thread of the run ordinary and ends the run. If the kernel has
+//!    no bandwidth left, it is a `SCHED_FIFO` thread of the highest priority instead. If every CPU
+//!    but the manager's is promised to others, it has that priority on the manager's CPU, and the
+//!    manager a lower one.
 //! 2. A *guardian* process (see `guardian.rs`).
-//! 3. `RLIMIT_RTTIME`: the kernel ends the process when one of its real-time threads runs without
-//!    blocking for longer than the whole run may take.
+//! 3. `RLIMIT_RTTIME`: the kernel ends the process if one of its real-time threads runs without
+//!    blocking for longer than the longest possible run.
 //!
-//! Throttling of real-time threads is left as the machine has it.
+//! The machine's setting for the throttling of real-time threads stays unchanged.
 
 use crate::fifo::worker::Shared;
 use crate::kernel::sys;
@@ -18,29 +19,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread::JoinHandle;
 
-/// How late the manager may be.
+/// The delay after which the manager counts as late.
 pub const GRACE_NS: i64 = 200_000_000;
 const PERIOD: Duration = Duration::from_ms(10);
 const RESERVATION: sys::Reservation =
     sys::Reservation { runtime: Duration::from_us(500), deadline: PERIOD, period: PERIOD };
 
-/// The class that the watchdog got.
+/// The class that the watchdog has received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchdogClass {
-    /// `SCHED_DEADLINE`: nothing of ours can keep it from running.
+    /// `SCHED_DEADLINE`: no thread of this process can starve it.
     Deadline,
-    /// `SCHED_FIFO` 99: a thread of the same priority can.
+    /// `SCHED_FIFO` 99: a thread of the same priority can starve it.
     Fifo,
-    /// No real-time class at all.
+    /// Not a real-time class.
     Ordinary,
 }
 
-/// Where a watchdog runs.
+/// The CPUs on which a watchdog runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Post {
     /// On every CPU, with a reservation.
     Anywhere,
-    /// On the CPU of its manager, above that: a reservation cannot be kept to one CPU.
+    /// On the CPU of its manager, at a higher priority: a reservation cannot be tied to one CPU.
     #[cfg(feature = "ext")]
     Beside(usize),
 }
@@ -53,7 +54,7 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches a run that may go on until this time (monotonic).
+    /// Starts to watch a run that may last until this time (monotonic).
     pub fn start(shared: &Arc<Shared>, until_ns: i64, post: Post) -> std::io::Result<Watchdog> {
         let leave = Arc::new(AtomicBool::new(false));
         let class = Arc::new(AtomicU8::new(0));
@@ -93,7 +94,7 @@ fn watch(shared: &Shared, leave: &AtomicBool, class: &AtomicU8, until_ns: i64, p
         Post::Anywhere => sys::set_deadline(own, RESERVATION, false).is_ok(),
         #[cfg(feature = "ext")]
         Post::Beside(cpu) => {
-            // Without it the watchdog is where the manager may be as well.
+            // If this fails, the watchdog runs on the CPUs of its creator.
             let _ = sys::pin(own, cpu);
             false
         }
@@ -111,7 +112,7 @@ fn watch(shared: &Shared, leave: &AtomicBool, class: &AtomicU8, until_ns: i64, p
         let now = sys::monotonic_ns();
         let awake_by = shared.awake_by_ns.load(Ordering::Relaxed);
         if now > awake_by.saturating_add(GRACE_NS) || now > until_ns {
-            // After a pause of the whole machine the manager is about to run: look once more.
+            // After a pause of the whole machine, the manager is about to run: check once more.
             sys::sleep_until(now + PERIOD.ns());
             next = sys::monotonic_ns();
             if shared.awake_by_ns.load(Ordering::Relaxed) != awake_by && next <= until_ns {

@@ -1,29 +1,29 @@
-//! Which CPUs of the machine carry the CPUs of the platform, and where the manager runs.
+//! The CPUs of the machine that carry the CPUs of the platform, and the CPU of the manager.
 //!
 //! | platform | manager | why |
 //! |---|---|---|
-//! | one CPU | on the same CPU | no message has to cross CPUs: the shortest latencies |
-//! | several CPUs | on a CPU of its own | the others take no timers; it tells them by changing priorities |
+//! | one CPU | on the same CPU | no message between CPUs, so latencies are shortest |
+//! | several CPUs | on a CPU of its own | the others handle no timers; it directs them by priorities |
 //!
 //! The last CPUs that the process may use are taken first, because the first one serves most
-//! interrupts; the manager gets the one before them.
+//! interrupts. The manager gets the CPU before them.
 
 use crate::RunError;
 use crate::machine::changes::Changes;
 use layland_model::{CpuId, CpuMap, Index};
 
-/// Where the manager runs.
+/// The place of the manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagerPlace {
-    /// As the table above says.
+    /// By the table of `fifo/hosts.rs`: shared for one CPU, dedicated for several.
     Auto,
     /// On the CPU that carries the platform's first one.
     Shared,
-    /// On a CPU that carries nothing else.
+    /// On a CPU that carries no CPU of the platform.
     Dedicated,
 }
 
-/// Who runs where.
+/// The assignment of the platform's CPUs and the manager to CPUs of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hosts {
     /// The CPU of the machine that carries each CPU of the platform.
@@ -33,10 +33,10 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Chooses among the CPUs that may be used, ascending.
+    /// Chooses among the usable CPUs, which are in ascending order.
     ///
     /// # Errors
-    /// If there are too few.
+    /// Returns an error if there are too few usable CPUs.
     ///
     /// ```
     /// use layland_linux::{Hosts, ManagerPlace};
@@ -66,11 +66,11 @@ impl Hosts {
         Ok(Hosts { of, manager })
     }
 
-    /// The same among the CPUs that no other run has, which are this run's then. Gives a remark, too, if others
-    /// would have been chosen without the other runs.
+    /// Chooses among the CPUs that no other run uses, and claims the chosen ones for this run. Also
+    /// returns a remark if the choice would have been different without the other runs.
     ///
     /// # Errors
-    /// If there are too few.
+    /// Returns an error if there are too few usable CPUs.
     pub fn claim(
         changes: &mut Changes,
         cpus: usize,
@@ -84,12 +84,12 @@ impl Hosts {
         })
     }
 
-    /// The CPU of the platform on which the manager runs, too.
+    /// Returns the CPU of the platform that the manager shares, if any.
     pub fn shared(&self) -> Option<CpuId> {
         self.of.iter().find(|&(_, &host)| host == self.manager).map(|(cpu, _)| cpu)
     }
 
-    /// The CPUs of the machine that the run uses, ascending.
+    /// Returns the CPUs of the machine that the run uses, in ascending order.
     pub(crate) fn all(&self) -> Vec<usize> {
         let mut all: Vec<usize> = self.of.values().copied().collect();
         all.push(self.manager);

@@ -1,4 +1,5 @@
-//! The `SCHED_FIFO` dispatcher: a manager thread drives a policy, and the threads of the tasks do what it decides.
+//! The `SCHED_FIFO` dispatcher: a manager thread drives a policy, and the threads of the tasks
+//! carry out its decisions.
 //!
 //! ```text
 //!   run        threads, manager and guards from beginning to end
@@ -8,8 +9,8 @@
 //!   guard      ends a run that has got out of hand
 //! ```
 //!
-//! `prepare` and `adjust` change a set before a run, `hosts` says which CPU of the machine each CPU is, and
-//! `calibrate` and `raw` measure what the dispatcher costs.
+//! `prepare` changes a set before a run, `hosts` maps the CPUs of the platform to those of the
+//! machine, and `adjust`, `calibrate` and `raw` measure the costs of the dispatcher.
 
 pub mod adjust;
 pub mod calibrate;

@@ -1,4 +1,4 @@
-//! What came out of a run, and whether it can be believed.
+//! The outcome of a run, and the reasons to doubt it.
 
 use crate::fifo::guard::WatchdogClass;
 use crate::log::{Log, trace};
@@ -8,42 +8,44 @@ use crate::manager::overheads::Measured;
 use layland_model::{CpuId, Duration, Index, Request, System, Time};
 use layland_trace::Trace;
 
-/// What came out of a run.
+/// The outcome of a run.
 pub struct Outcome {
-    /// Everything that happened.
+    /// The record of everything that happened.
     pub log: Log,
-    /// What the run measured of itself.
+    /// The overheads that the run measured itself.
     pub measured: Measured,
-    /// When it ended.
+    /// The time at which it ended.
     pub end: Time,
-    /// Whether that was before its time was over.
+    /// True if it ended early.
     pub interrupted: bool,
-    /// How many events the policy was told.
+    /// The number of events that the policy received.
     pub events: u64,
-    /// How many decisions it made.
+    /// The number of decisions that the policy made.
     pub decisions: u64,
     /// The CPU of the platform that the manager shared.
     pub manager: Option<CpuId>,
-    /// What took CPUs from the run, by name.
+    /// The causes that took CPUs from the run, by name.
     pub disturbance: Disturbance,
-    /// What the kernel keeps from real-time threads.
+    /// The kernel's limits on the processor time of real-time threads.
     pub throttling: Vec<Throttling>,
-    /// Why the figures are not to be believed; empty if they are.
+    /// The reasons to doubt the figures; empty if they are reliable.
     pub doubts: Vec<String>,
-    /// What was not as it should be, but does no harm to the figures.
+    /// Irregularities that do not affect the figures.
     pub remarks: Vec<String>,
     /// The class of the watchdog.
     pub watchdog: WatchdogClass,
-    /// The CPUs of the machine that came or went, as if the set had asked for it. Only the engine `ext` can tell.
+    /// The CPUs of the machine that came or went, as requests of the set. Only the engine `ext`
+    /// detects them.
     pub cpu_changes: Vec<Request>,
-    /// What the engine `ext` counts besides.
+    /// The additional counters of the engine `ext`.
     #[cfg(feature = "ext")]
     pub ext: Option<crate::ext::ExtFigures>,
 }
 
 impl Outcome {
-    /// Why a verdict of missed deadlines says more about this machine than about the policy, if it
-    /// does: the machine paused, or was kept from its CPUs, for longer than the least slack of a task.
+    /// Returns the reason, if any, why missed deadlines say more about this machine than about the
+    /// policy: the machine paused, or was kept from its CPUs, for longer than the least slack of a
+    /// task.
     pub fn pause(&self, system: &System) -> Option<String> {
         let latencies = [
             &self.measured.release,
@@ -54,8 +56,9 @@ impl Outcome {
         ];
         let late = latencies.into_iter().map(|times| times.max()).max().unwrap_or(0);
         let trace = self.trace(system, trace::View::Measured);
-        // A job that had its CPU, and did not get the time: what the manager on another CPU cannot see. What the
-        // manager itself takes, where it shares the CPU, is no disturbance; twice its mean is taken for it.
+        // Consider jobs that had a CPU but not the time, which a manager on another CPU cannot see.
+        // On a CPU that the manager shares, its own time is not a disturbance. Twice its mean
+        // serves as an estimate.
         let invocation = self.measured.invocation.figures();
         let own = invocation.map_or(0.0, |own| own.mean_ns * own.count as f64);
         let share = 2.0 * own / self.end.ns().max(1) as f64;
@@ -74,7 +77,8 @@ impl Outcome {
         disturbance::excuse(pause, &self.disturbance, throttled.as_deref(), slack)
     }
 
-    /// The system that ran: with the CPUs of the machine that came or went, which its set cannot know.
+    /// Returns the system as run, including CPUs of the machine that came or went, which the set
+    /// cannot know.
     pub fn system(&self, system: &System) -> System {
         let mut system = system.clone();
         system.requests.extend(self.cpu_changes.iter().cloned());
@@ -82,13 +86,13 @@ impl Outcome {
         system
     }
 
-    /// The run as a trace.
+    /// Returns the run as a trace.
     pub fn trace(&self, system: &System, view: trace::View) -> Trace {
         trace::trace(&self.log, system, view)
     }
 }
 
-/// For how long a CPU was busy within some window of this length, at most.
+/// Returns the longest time that a CPU was busy within a window of this length.
 fn busiest(trace: &Trace, cpus: usize, window: Duration) -> Duration {
     let of_cpu = |index: usize| {
         let cpu = CpuId::from_index(index);

@@ -1,4 +1,4 @@
-//! What is changed of a system before it runs on real threads.
+//! Changes to a system before it runs on real threads.
 
 use crate::RunError;
 use layland_engine::reserves::times;
@@ -8,10 +8,11 @@ use layland_model::{
 };
 use std::sync::Arc;
 
-/// Makes the jobs of a task execute this many times as long, while everybody believes its WCET.
+/// Multiplies the execution times of a task by `factor`. Its WCET, which the policy sees, stays the
+/// same.
 ///
 /// # Errors
-/// If an execution time becomes too long to be counted.
+/// Returns an error if an execution time becomes too long to be represented.
 pub fn with_overrun(system: &System, task: TaskId, factor: &Rate) -> Result<System, RunError> {
     let mut system = system.clone();
     let levels = system.tasks[task].wcet.clone();
@@ -38,8 +39,8 @@ pub fn with_overrun(system: &System, task: TaskId, factor: &Rate) -> Result<Syst
     Ok(system)
 }
 
-/// Multiplies every time of a set, its requests included, by a positive factor. What the machine
-/// spends stays: it is as fast as before.
+/// Multiplies every time of a set, including its requests, by a positive factor. The overheads of
+/// the machine stay the same, because it is as fast as before.
 ///
 /// ```
 /// use layland_linux::stretched;
@@ -51,7 +52,7 @@ pub fn with_overrun(system: &System, task: TaskId, factor: &Rate) -> Result<Syst
 /// ```
 ///
 /// # Errors
-/// If a time becomes too long to be counted.
+/// Returns an error if a time becomes too long to be represented.
 pub fn stretched(system: &System, factor: &Rate) -> Result<System, RunError> {
     let work = |work: &mut Service| {
         if *work > Service::ZERO {
@@ -135,8 +136,8 @@ pub fn stretched(system: &System, factor: &Rate) -> Result<System, RunError> {
     }
 }
 
-/// The least time that a task has besides its execution, of those that have any: what a pause of the
-/// machine must not exceed.
+/// Returns the least positive difference between a task's deadline and its WCET. A pause of the
+/// machine must not exceed it.
 pub(crate) fn least_slack(system: &System) -> Option<Duration> {
     let slack = |task: &layland_model::Task| task.deadline - task.own_wcet().at_unit_speed();
     system.tasks.values().map(slack).filter(|&slack| slack > Duration::ZERO).min()

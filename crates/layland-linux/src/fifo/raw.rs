@@ -1,10 +1,10 @@
-//! The bare mechanism that the engine is built of, measured by itself: one thread preempts another by
-//! a change of two priorities. What the engine needs more than this is the engine's own cost.
+//! The bare mechanism of the engine, measured by itself: one thread preempts another by a change of
+//! two priorities. Any additional time of the engine is its own cost.
 //!
-//! Two threads spin on one CPU. Every period, a manager sleeps to an absolute time, publishes whose
-//! turn it is, lowers one and raises the other. The one whose turn it is reads the clock in the first
-//! iteration of its loop after that. Both nap for a fifth of each period, so that the CPU is never
-//! taken by real-time threads alone.
+//! Two threads spin on one CPU. Every period, a manager sleeps until an absolute time, publishes
+//! the index of the next thread, lowers the other one and raises this one. The raised thread reads
+//! the clock in the first iteration of its loop after that. Both threads nap for a fifth of each
+//! period, so that real-time threads never take the whole CPU.
 
 use crate::RunError;
 use crate::fifo::guard;
@@ -22,16 +22,16 @@ const NAP_NS: std::ops::Range<i64> = 550_000..750_000;
 /// The longest measurement.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// What the bare mechanism takes.
+/// The latencies of the bare mechanism.
 #[derive(Clone, Debug, Default)]
 pub struct RawMechanism {
-    /// From the expiry of the timer to the manager's clock.
+    /// The time from the expiry of the timer to the manager's clock.
     pub timer: Distribution,
-    /// From the expiry of the timer to the first instruction of the thread that is raised.
+    /// The time from the expiry of the timer to the first instruction of the raised thread.
     pub dispatch: Distribution,
-    /// The two calls.
+    /// The time of the two calls.
     pub calls: Distribution,
-    /// Periods in which the thread did not come to run before the next one.
+    /// The number of periods in which the raised thread did not run before the next period.
     pub lost: u64,
 }
 
@@ -53,7 +53,7 @@ struct Stage {
 /// Measures the bare mechanism on one CPU of the machine, with the manager on another or the same.
 ///
 /// # Errors
-/// If the kernel refuses real-time priorities or threads.
+/// Returns an error if the kernel refuses real-time priorities or threads.
 pub fn measure(
     cpu: usize,
     manager_cpu: usize,
@@ -104,7 +104,7 @@ fn spin(stage: &Stage, index: u32, until_ns: i64) {
         let now = sys::monotonic_ns();
         if turn != seen && turn % 2 == index {
             seen = turn;
-            // Read again: the clock above may have been read before the turn changed.
+            // Read the clock again, because the first reading may precede the change of the turn.
             spinner.seen_ns.store(sys::monotonic_ns(), Ordering::Relaxed);
             spinner.seen.store(turn, Ordering::Release);
         }
@@ -162,7 +162,7 @@ fn direct(
         sys::set_fifo(Tid(tids[other]), WAIT)?;
         sys::set_fifo(Tid(tids[next]), RUN)?;
         measured.calls.record(sys::monotonic_ns() - awake);
-        // The one before has had a whole period: looking at it delays nobody now.
+        // The previous thread has had a whole period, so reading its result causes no delay now.
         if let Some((turn, due)) = before.replace((turn, due)) {
             let spinner = &stage.spinners[other];
             if spinner.seen.load(Ordering::Acquire) == turn {
@@ -178,11 +178,11 @@ fn direct(
     Ok(measured)
 }
 
-/// Measures what takes a CPU away from a thread of the highest class: the timer tick above all. Gives
-/// the lengths of the interruptions and the distances between them.
+/// Measures interruptions of a thread of the highest class, in particular by the timer tick.
+/// Returns the lengths of the interruptions and the distances between them.
 ///
 /// # Errors
-/// If the kernel refuses a real-time priority.
+/// Returns an error if the kernel refuses a real-time priority.
 pub fn interruptions(cpu: usize) -> Result<(Distribution, Distribution), RunError> {
     const LENGTH_NS: i64 = 300_000_000;
     /// Longer than any reading of the clock.

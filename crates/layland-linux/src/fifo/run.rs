@@ -1,4 +1,4 @@
-//! A run from beginning to end: threads, the manager, what came out.
+//! A run from beginning to end: threads, the manager, the results.
 
 use crate::RunError;
 use crate::fifo::guard::{Post, Watchdog, WatchdogClass};
@@ -23,48 +23,49 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The longest run.
 pub const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// How long after its end a run may still be there.
+/// The time for which a run may still exist after its end.
 pub(crate) const TAIL: Duration = Duration::from_secs(5);
-/// From the creation of the threads to time zero.
+/// The time from the creation of the threads to time zero.
 const LEAD_NS: i64 = 50_000_000;
 const WORKER_STACK: usize = 64 << 10;
 const MANAGER_STACK: usize = 1 << 20;
-/// Records of the log per job, at most, in the estimate of its size: a period that is transformed into
-/// dozens of slices has several for each.
+/// The largest number of records per job in the estimate of the log's size: a policy that divides a
+/// period into dozens of slices writes several for each slice.
 const RECORDS_PER_JOB: i64 = 256;
-/// What no run can exceed: a round of the manager takes about 10 us and writes about as many records.
+/// An upper bound for any run: a round of the manager takes about 10 us and writes about ten
+/// records.
 const RECORDS_PER_US: i64 = 1;
 const MOST_RECORDS: i64 = 16 << 20;
-/// A log that is larger is told of, in bytes.
+/// The size in bytes above which a remark reports the size of the log.
 const LARGE_LOG: usize = 256 << 20;
 
-/// How to run.
+/// The options of a run.
 pub struct FifoOptions<'a> {
-    /// For how long.
+    /// The length of the run.
     pub duration: Duration,
-    /// Seeds what the tasks draw.
+    /// The seed for the random choices of the tasks.
     pub seed: u64,
-    /// Who runs where.
+    /// The assignment of CPUs.
     pub hosts: Hosts,
-    /// Where to mark jobs and decisions in the kernel's trace.
+    /// The destination of marks of jobs and decisions in the kernel's trace.
     pub markers: Option<Arc<Markers>>,
-    /// Ends the run early, with what was recorded so far, when it becomes true.
+    /// Ends the run early when it becomes true; the outcome has the records so far.
     pub interrupt: Option<&'a AtomicBool>,
-    /// Room for this many records, instead of an estimate.
+    /// The capacity of the log in records, instead of an estimate.
     pub log_records: Option<usize>,
 }
 
 impl FifoOptions<'_> {
-    /// A plain run.
+    /// Returns the default options.
     pub fn new(duration: Duration, hosts: Hosts) -> FifoOptions<'static> {
         FifoOptions { duration, seed: 0, hosts, markers: None, interrupt: None, log_records: None }
     }
 }
 
-/// Whether real threads can run this system under this policy.
+/// Checks that real threads can run this system under this policy.
 ///
 /// # Errors
-/// Why not.
+/// Returns the reason if they cannot.
 pub fn supports(system: &System, policy: &dyn Policy) -> Result<(), RunError> {
     if policy.needs().speeds == Speeds::SetByPolicy {
         return Err(RunError::unsupported(
@@ -93,12 +94,12 @@ pub fn supports(system: &System, policy: &dyn Policy) -> Result<(), RunError> {
 
 /// Runs a valid system on real threads, under a policy that was built for it.
 ///
-/// Every thread spins for as long as its jobs ask for; arrivals and execution times are those that the
-/// simulator draws from the same seed.
+/// Every thread spins for the execution times of its jobs. Arrivals and execution times are those
+/// that the simulator draws from the same seed.
 ///
 /// # Errors
-/// If the kernel refuses real-time priorities or a thread, or the system or the policy needs what
-/// real threads do not have.
+/// Returns an error if the kernel refuses real-time priorities or a thread, or the system or the
+/// policy requires a feature that real threads do not have.
 pub fn run(
     system: &System,
     policy: Box<dyn Policy>,
@@ -141,7 +142,7 @@ pub fn run(
     result
 }
 
-/// Tries the highest priority on a thread that ends at once.
+/// Tries the highest priority on a short-lived thread.
 fn may_be_real_time() -> Result<(), RunError> {
     let tried = std::thread::Builder::new().spawn(|| sys::set_fifo(Tid::own(), sys::MANAGER));
     let tried = tried.map_err(|error| {
@@ -166,7 +167,7 @@ fn may_be_real_time() -> Result<(), RunError> {
     }
 }
 
-/// Whether a cpu cgroup (version 1) of this process has no real-time budget.
+/// Returns true if a cpu cgroup (version 1) of this process has no real-time budget.
 fn cgroup_without_budget() -> bool {
     let Ok(cgroups) = std::fs::read_to_string("/proc/self/cgroup") else { return false };
     let own = cgroups.lines().find_map(|line| {
@@ -178,8 +179,8 @@ fn cgroup_without_budget() -> bool {
     path.and_then(|path| std::fs::read_to_string(path).ok()).is_some_and(|text| text.trim() == "0")
 }
 
-/// Lets the kernel end this process if a real-time thread runs for longer than this without blocking.
-/// Gives what was in force.
+/// Makes the kernel end this process if a real-time thread runs for longer than `most` without
+/// blocking. Returns the previous limit.
 fn limit_real_time(most: Duration) -> Option<(u64, u64)> {
     let (now, hard) = sys::real_time_limit().ok()?;
     let wanted = (most.ns() / 1000) as u64;
@@ -203,7 +204,8 @@ impl Run<'_> {
             RunError::refused("failed to start a thread", error, no_process(error))
         };
         std::thread::scope(|scope| {
-            // Whatever happens in here, the workers are let go, or the scope would wait for ever.
+            // The workers must be released on every path, because the scope would otherwise wait
+            // for ever.
             let _release = ReleaseAll(&self.shared);
             let mut workers = Vec::with_capacity(self.system.tasks.len());
             for task in self.system.tasks.ids() {
@@ -259,11 +261,12 @@ impl Run<'_> {
                     self.shared.ring();
                 }
             }
-            // A panic of the policy must not leave threads with priorities.
+            // After a panic of the policy, no thread must keep a real-time priority.
             self.shared.demote_all();
             self.shared.release_all();
             drop(watchdog);
-            // A scope waits for what its threads do, not for the threads: after a run none is there.
+            // A scope waits for the closures of its threads, not for the threads: join them, so
+            // that none is left after a run.
             for worker in workers {
                 worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             }
@@ -288,7 +291,7 @@ impl Run<'_> {
     }
 }
 
-/// The log of a run, with as much room as it may need.
+/// Allocates the log of a run, with the capacity that the run may need.
 pub(crate) fn log_for(
     system: &System,
     options: &FifoOptions<'_>,
@@ -305,7 +308,7 @@ pub(crate) fn log_for(
     log
 }
 
-/// How many records the log may need.
+/// Returns the number of records that the log may need.
 fn log_records(system: &System, options: &FifoOptions<'_>) -> usize {
     if let Some(records) = options.log_records {
         return records;
@@ -326,7 +329,7 @@ fn log_records(system: &System, options: &FifoOptions<'_>) -> usize {
     records as usize
 }
 
-/// What came out of a run, with what makes it doubtful.
+/// Builds the outcome of a run, with the reasons to doubt it.
 pub(crate) fn outcome_of(
     finished: Finished,
     remarks: Vec<String>,
@@ -382,7 +385,7 @@ impl Drop for ReleaseAll<'_> {
     }
 }
 
-/// The life of the manager's thread.
+/// Runs the manager's thread.
 fn manage(start: Start<'_>, shared: &Shared, hosts: &Hosts) -> Result<Finished, RunError> {
     sys::name_thread("layland-manager");
     sys::precise_timers();
@@ -401,7 +404,7 @@ fn manage(start: Start<'_>, shared: &Shared, hosts: &Hosts) -> Result<Finished, 
     shared.awake_by_ns.store(sys::monotonic_ns(), Ordering::Release);
     let finished = manager.run();
     let _ = sys::set_ordinary(own);
-    // Its number may be another thread's soon.
+    // Another thread may get this number soon.
     shared.manager.store(0, Ordering::Release);
     Ok(finished)
 }

@@ -1,13 +1,14 @@
-//! Threads under `SCHED_FIFO`: how a decision is carried out on them.
+//! Threads under `SCHED_FIFO`: how decisions are carried out on them.
 //!
-//! | to | is done by |
+//! | action | implementation |
 //! |---|---|
-//! | start a job | tying its sleeping thread to the CPU, if it was elsewhere; raising it to [`RUN`](sys::RUN), if it is not; opening its gate |
-//! | preempt a job | lowering its thread to [`WAIT`](sys::WAIT) |
-//! | go on with a job | tying its waiting thread to the CPU, if it was elsewhere; raising it |
-//! | suspend a job, where its CPU is to idle | parking its thread (see `worker.rs`) |
+//! | start a job | tie its sleeping thread to the CPU, if it was elsewhere; raise it to [`RUN`](sys::RUN), if necessary; open its gate |
+//! | preempt a job | lower its thread to [`WAIT`](sys::WAIT) |
+//! | continue a job | tie its waiting thread to the CPU, if it was elsewhere; raise it |
+//! | suspend a job whose CPU is to idle | park its thread (see `worker.rs`) |
 //!
-//! News are the reports of workers, which ring a bell; they are read by generations of jobs.
+//! The news consists of the reports of workers, which ring a bell. A report is identified by the
+//! generation of its job.
 
 use crate::RunError;
 use crate::fifo::worker::{NO_JOB, Post, Shared, park_signal};
@@ -20,7 +21,7 @@ use layland_model::{CpuId, CpuMap, Index, System, Task, TaskId, TaskMap};
 use layland_policy::Refusal;
 use std::sync::atomic::Ordering;
 
-/// Where a thread is.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// It waits for a job.
@@ -28,27 +29,28 @@ enum State {
     Asleep,
     /// It holds a CPU.
     Running,
-    /// It has a job, and the lowest priority.
+    /// It has a job, but the lowest priority.
     Demoted,
     /// It has a job, and waits in the signal handler.
     Parked,
 }
 
-/// What is kept of a thread.
+/// The manager's record of a thread.
 #[derive(Debug, Default)]
 struct Thread {
     state: State,
     tid: Tid,
-    /// Whether it has the priority to run, and the CPU of the machine it is tied to.
+    /// True if it has the priority to run; and the CPU of the machine that it is tied to.
     promoted: bool,
     host: usize,
-    /// The generation of the job, and whether the thread was told of it.
+    /// The generation of the job; and true if the job has been released to the thread.
     gate: u32,
     sent: bool,
-    /// What the job asks for, and its number.
+    /// The demand of the job, and its number.
     demand: i64,
     seq: u64,
-    /// The dispatch that is still to be measured: when, whether from another CPU.
+    /// The dispatch that is still to be measured: its count, its time, and true if it was a
+    /// migration.
     turn: u32,
     dispatched_ns: Option<i64>,
     migrated: bool,
@@ -63,8 +65,8 @@ pub(crate) struct Threads<'a> {
 }
 
 impl<'a> Threads<'a> {
-    /// The threads of these tasks, which have begun. Gives each its first CPU and the priority to run, and so
-    /// tries out what the run will do.
+    /// Prepares the threads of these tasks, which have started. Each gets its first CPU and the
+    /// priority to run, which tests the operations of the run.
     pub fn prepare(
         system: &System,
         shared: &'a Shared,
@@ -72,7 +74,7 @@ impl<'a> Threads<'a> {
     ) -> Result<Threads<'a>, RunError> {
         let thread = |id: TaskId| {
             let tid = Tid(shared.post(id).tid.load(Ordering::Acquire));
-            // The first that it may use.
+            // The first CPU that the task may use.
             let allowed = system.allowed_cpus(id);
             let host = hosts[allowed.lowest().unwrap_or(CpuId(0))];
             let help = || "choose other CPUs with --host-cpus".to_owned();
@@ -92,7 +94,7 @@ impl<'a> Threads<'a> {
         self.shared.post(task)
     }
 
-    /// Lets a parked thread go on, at the priority that it has.
+    /// Lets a parked thread continue at its present priority.
     fn unpark(&mut self, id: TaskId) {
         let post = self.post(id);
         if self.threads[id].state == State::Parked {
@@ -181,7 +183,8 @@ impl Carrier for Threads<'_> {
         false
     }
 
-    /// Its threads are tied to CPUs, and the kernel would untie them: a CPU that goes ends a run by its misses.
+    /// The threads are tied to CPUs, and the kernel unties them if a CPU goes offline. Such a run
+    /// is not adapted; its misses show the loss.
     fn visit(&mut self) -> Option<Visit> {
         None
     }
@@ -189,7 +192,7 @@ impl Carrier for Threads<'_> {
     fn entered(&mut self, _task: TaskId, _parameters: &Task, _refused: Option<&Refusal>) {}
     fn left(&mut self, _task: TaskId) {}
 
-    /// Nobody wakes it before it gets a CPU.
+    /// No thread wakes before it gets a CPU.
     fn expect(&mut self, _task: TaskId, _first: NextJob) {}
 
     fn begin(&mut self, id: TaskId, job: NewJob) {
@@ -201,7 +204,7 @@ impl Carrier for Threads<'_> {
 
     fn lower(&mut self, id: TaskId, measured: &mut Measured) -> Option<i64> {
         if self.threads[id].sent && !self.is_done(id) {
-            // Fails only if the thread is gone, and then it runs no more.
+            // This fails only if the thread has ended, and then it no longer runs.
             let _ = sys::set_fifo(self.threads[id].tid, WAIT);
             measured.demotions += 1;
             self.threads[id].promoted = false;
@@ -238,6 +241,7 @@ impl Carrier for Threads<'_> {
             thread.gate = thread.gate.wrapping_add(1);
             post.demand.store(thread.demand, Ordering::Relaxed);
             post.seq.store(thread.seq, Ordering::Relaxed);
+            // Last, because this store publishes the demand and the number of the job.
             post.gate.store(thread.gate, Ordering::Release);
             sys::wake(&post.gate);
         }
@@ -245,13 +249,13 @@ impl Carrier for Threads<'_> {
         None
     }
 
-    /// The manager looks at the clock of the thread in time.
+    /// Nothing to do: the manager checks the clock of the thread in time.
     fn limit(&mut self, _cpu: CpuId, _grant: Option<Grant>) {}
 
-    /// The kernel has done everything when it was said.
+    /// Nothing to do: each call takes effect in the kernel at once.
     fn settle(&mut self, _measured: &mut Measured) {}
 
-    /// Parks every waiting thread of the CPU: at the lowest priority it would go on.
+    /// Parks every waiting thread of the CPU, which would otherwise run at the lowest priority.
     fn clear(&mut self, cpu: CpuId, measured: &mut Measured) -> bool {
         let host = self.hosts[cpu];
         let mut found = false;
@@ -265,7 +269,8 @@ impl Carrier for Threads<'_> {
             post.park.store(1, Ordering::Release);
             let sent = sys::signal(thread.tid, park_signal());
             if sent.is_err() {
-                // The queue of signals is full. It goes on at the lowest priority; the next decision tries again.
+                // The queue of signals is full. The thread continues at the lowest priority; the
+                // next decision retries.
                 post.park.store(0, Ordering::Release);
                 measured.not_parked += 1;
                 continue;

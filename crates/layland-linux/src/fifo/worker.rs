@@ -1,15 +1,15 @@
-//! One thread per task: it waits for a job, spins on its own processor clock until the job has what
-//! it asks for, and reports. It never allocates and never blocks on anything but its own words.
+//! One thread per task: it waits for a job, spins on its own processor clock until the job has
+//! received its demand, and reports. It never allocates, and blocks only on the words of its post.
 //!
-//! What the manager and a worker share is a [`Post`]: words that one side writes and the other reads.
-//! A job is named by a *generation* that the manager counts up. The report of a job is a wait-free
+//! The manager and a worker share a [`Post`]: words that one side writes and the other reads. A
+//! *generation*, which the manager increments, names a job. The report of a job is a wait-free
 //! queue of one place with one producer and one consumer: a thread has one job at a time, and the
-//! manager gives it the next one only after it has taken the report.
+//! manager releases the next one only after it has taken the report.
 //!
-//! Suspension: demoted to [`WAIT`](crate::kernel::sys::WAIT), a thread still runs where the CPU would idle.
-//! Where that must not be, the manager sets `park` and sends [`park_signal`]; the handler waits until
-//! the manager clears the word. The handler does nothing but wait on a futex, which a signal handler
-//! may.
+//! Suspension: a thread that is demoted to [`WAIT`](crate::kernel::sys::WAIT) still runs if its CPU
+//! would idle. To prevent that, the manager sets `park` and sends [`park_signal`]; the handler
+//! waits until the manager clears the word. It only waits on a futex, which a signal handler may
+//! do.
 
 use crate::kernel::markers::Markers;
 use crate::kernel::sys::{self, Tid};
@@ -18,10 +18,10 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// There is no job in this generation.
+/// The demand of a generation without a job.
 pub(crate) const NO_JOB: i64 = -1;
 
-/// What the manager and one worker share. On cache lines of its own.
+/// The memory that the manager and one worker share, on cache lines of its own.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 pub(crate) struct Post {
@@ -30,41 +30,41 @@ pub(crate) struct Post {
     // Written by the manager.
     /// The generation; the thread waits here for the next one.
     pub gate: AtomicU32,
-    /// What the job of this generation asks for, in nanoseconds of processor time.
+    /// The demand of the job of this generation, in nanoseconds of processor time.
     pub demand: AtomicI64,
-    /// Its number, for markers.
+    /// The number of the job, for markers.
     pub seq: AtomicU64,
-    /// Not 0: the signal handler waits here.
+    /// Nonzero while the signal handler waits here.
     pub park: AtomicU32,
-    /// Counts dispatches, so that the thread notices that it runs again.
+    /// The number of dispatches, by which the thread notices that it runs again.
     pub turn: AtomicU32,
     // Written by the worker.
-    /// The first instruction of the job of `started_gate`, and the thread's clock then.
+    /// The time of the first instruction of the job of `started_gate`, and the thread's clock then.
     pub started_gate: AtomicU32,
     pub started_ns: AtomicI64,
     pub started_cpu_ns: AtomicI64,
-    /// The first instruction after the dispatch that `seen_turn` counts.
+    /// The time of the first instruction after the dispatch that `seen_turn` counts.
     pub seen_turn: AtomicU32,
     pub seen_ns: AtomicI64,
-    /// The report: the job of this generation ended then, and got this much.
+    /// The report: the end and the execution time of the job of this generation.
     pub done_gate: AtomicU32,
     pub done_ns: AtomicI64,
     pub done_used_ns: AtomicI64,
 }
 
-/// What all threads of a run share.
+/// The state that all threads of a run share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub posts: Vec<Post>,
-    /// The manager waits here; whoever has news counts it up.
+    /// The manager waits here; a thread with news increments it.
     pub bell: AtomicU32,
-    /// Everything ends.
+    /// True when everything ends.
     pub quit: AtomicBool,
-    /// The user wants the run to end now.
+    /// True when the user wants the run to end now.
     pub stop: AtomicBool,
-    /// The watchdog found the manager late, and demoted every thread.
+    /// True if the watchdog found the manager late and demoted every thread.
     pub tripped: AtomicBool,
-    /// When the manager means to be awake at the latest (monotonic).
+    /// The latest time at which the manager plans to be awake (monotonic).
     pub awake_by_ns: AtomicI64,
     pub manager: AtomicI32,
 }
@@ -86,7 +86,7 @@ impl Shared {
         &self.posts[task.index()]
     }
 
-    /// Tells the manager that there is news.
+    /// Notifies the manager of news.
     pub fn ring(&self) {
         self.bell.fetch_add(1, Ordering::Release);
         sys::wake(&self.bell);
@@ -104,7 +104,7 @@ impl Shared {
         self.posts.iter().for_each(|post| demote(&post.tid));
     }
 
-    /// Lets every worker end.
+    /// Makes every worker end.
     pub fn release_all(&self) {
         self.quit.store(true, Ordering::Release);
         for post in &self.posts {
@@ -118,11 +118,11 @@ impl Shared {
 }
 
 thread_local! {
-    /// The post of the calling worker. Without a destructor, so that a signal handler may read it.
+    /// The post of the calling worker. It has no destructor, so that a signal handler may read it.
     static POST: Cell<*const Post> = const { Cell::new(std::ptr::null()) };
 }
 
-/// The signal that parks a thread: one that neither the C library nor usual programs use.
+/// Returns the signal that parks a thread, which neither the C library nor usual programs use.
 pub(crate) fn park_signal() -> i32 {
     libc::SIGRTMIN() + 5
 }
@@ -149,7 +149,7 @@ pub(crate) fn install_park_handler() -> std::io::Result<()> {
         .map_err(std::io::Error::from_raw_os_error)
 }
 
-/// The life of a worker.
+/// Runs a worker.
 pub(crate) fn work(shared: &Shared, task: TaskId, markers: Option<&Arc<Markers>>) {
     let post = shared.post(task);
     sys::precise_timers();
@@ -169,11 +169,11 @@ pub(crate) fn work(shared: &Shared, task: TaskId, markers: Option<&Arc<Markers>>
         }
     }
     POST.set(std::ptr::null());
-    // Its number may be another thread's soon, which nobody is to demote.
+    // Clear the number: another thread that gets it soon must not be demoted.
     post.tid.store(0, Ordering::Release);
 }
 
-/// Executes the job of a generation, unless the manager gives it up.
+/// Executes the job of a generation, unless the manager aborts it.
 fn execute(
     shared: &Shared,
     post: &Post,
@@ -202,6 +202,7 @@ fn execute(
                 markers.complete(JobId { task, seq });
             }
             post.done_used_ns.store(used, Ordering::Relaxed);
+            // Last, because this store publishes the report in the words before it.
             post.done_gate.store(gate, Ordering::Release);
             shared.ring();
             return;

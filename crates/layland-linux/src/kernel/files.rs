@@ -1,29 +1,31 @@
-//! Files, for a process that has forked and may call nothing that allocates or takes a lock of the library:
-//! paths end with a zero, and buffers are the caller's.
+//! Files, for a process that has forked and may call no function that allocates or takes a lock of
+//! the library: paths are zero-terminated, and buffers belong to the caller.
 //!
-//! Locks are those of an open file description (`F_OFD_SETLK`): two that the same process opened exclude each
-//! other, closing another descriptor of the file does not release them, and the kernel releases them when their
-//! process is gone, in whatever PID namespace it was. A lock to write needs a descriptor that may write, so that
-//! whoever may only read the file cannot pretend to hold one.
+//! Locks belong to an open file description (`F_OFD_SETLK`): two descriptions of the same process
+//! exclude each other, and closing another descriptor of the file does not release them. The kernel
+//! releases them when their process ends, in any PID namespace. A write lock requires a writable
+//! descriptor, so that a process that may only read the file cannot pose as its holder.
 
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd};
 
-/// Opens a file to read and write, and makes it, for its owner alone, if that is asked for.
+/// Opens a file for reading and writing. With `create`, creates it if missing, accessible to its
+/// owner alone.
 pub fn open(path: &CStr, create: bool) -> io::Result<File> {
     let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let flags = if create { flags | libc::O_CREAT } else { flags };
     regular(opened(path, flags)?)
 }
 
-/// Opens a file to read it.
+/// Opens a file for reading.
 pub fn open_to_read(path: &CStr) -> io::Result<File> {
     regular(opened(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK)?)
 }
 
-/// A pipe of which nobody has the other end would be waited for, without `O_NONBLOCK`; nothing but a file is meant.
+/// Rejects everything except a regular file. `O_NONBLOCK` prevents waiting for the other end of a
+/// pipe.
 fn regular(file: File) -> io::Result<File> {
     // Safety: zero is a valid status, and it is valid for writing.
     let (result, found) = unsafe {
@@ -40,12 +42,12 @@ fn regular(file: File) -> io::Result<File> {
 }
 
 fn opened(path: &CStr, flags: i32) -> io::Result<File> {
-    // Safety: the path ends with a zero, and a third argument is there for `O_CREAT`.
+    // Safety: the path is zero-terminated, and the third argument is present for `O_CREAT`.
     let descriptor = unsafe { libc::open(path.as_ptr(), flags, 0o600) };
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    // Safety: the descriptor is new, and nobody else has it.
+    // Safety: the descriptor is new and has no other owner.
     Ok(unsafe { File::from_raw_fd(descriptor) })
 }
 
@@ -53,21 +55,21 @@ fn opened(path: &CStr, flags: i32) -> io::Result<File> {
 pub fn set(path: &CStr, value: &[u8]) -> io::Result<()> {
     use std::io::Write;
     let mut file = opened(path, libc::O_WRONLY | libc::O_TRUNC | libc::O_CLOEXEC)?;
-    // The kernel takes a value whole or not at all.
+    // The kernel takes a value entirely or not at all.
     match file.write(value)? {
         written if written == value.len() => Ok(()),
         _ => Err(io::ErrorKind::WriteZero.into()),
     }
 }
 
-/// Removes a file, an empty folder, a cpuset, whose threads go to its parent, or an instance of tracefs. That it does
-/// not exist is no error.
+/// Removes a file, an empty folder, an instance of tracefs, or a cpuset, whose threads move to its
+/// parent. It is not an error if the path does not exist.
 pub fn remove(path: &CStr) -> io::Result<()> {
-    // Safety: the path ends with a zero, in each call.
+    // Safety: the path is zero-terminated, in each call.
     let is_gone = || unsafe {
         libc::rmdir(path.as_ptr()) == 0 || libc::access(path.as_ptr(), libc::F_OK) != 0
     };
-    // Safety: the path ends with a zero.
+    // Safety: the path is zero-terminated.
     if unsafe { libc::unlink(path.as_ptr()) } == 0 {
         return Ok(());
     }
@@ -75,14 +77,15 @@ pub fn remove(path: &CStr) -> io::Result<()> {
     if is_gone() {
         return Ok(());
     }
-    // The kernel keeps a cpuset with threads (EBUSY), and a child may live longer than the program that started it.
+    // The kernel keeps a cpuset with threads (EBUSY). A child may outlive the program that started
+    // it.
     vacate(path);
     if is_gone() { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Ends the root domain of a cpuset, if it is one of its own. The kernel would do so some time after the removal of the
-/// folder, and would then forget what threads have reserved that began meanwhile and have ended: their sum becomes
-/// negative, and everybody is refused.
+/// Ends the root domain of a cpuset, if it has one of its own. Otherwise the kernel would do so
+/// some time after the removal of the folder. It would then forget the bandwidth of threads that
+/// had begun meanwhile. When these end, the sum becomes negative, and every request is refused.
 fn dissolve(path: &CStr) {
     let mut own = [0; LONGEST_PATH];
     let ends: [(&CStr, &[u8]); 2] =
@@ -94,14 +97,14 @@ fn dissolve(path: &CStr) {
     }
 }
 
-/// The files of a control group that list what can be moved: threads of version 1, processes, and threads of a
-/// threaded group of version 2.
+/// The files of a control group that list its members: threads of version 1, processes, and threads
+/// of a threaded group of version 2.
 const LISTS: [&CStr; 3] = [c"tasks", c"cgroup.procs", c"cgroup.threads"];
-/// The longest path, with its end.
+/// The length of the longest path, including its final zero.
 const LONGEST_PATH: usize = 4096;
 
-/// Moves what is in a cpuset to its parent. A member that has ended, or that the kernel does not move, stays: the
-/// removal then says so.
+/// Moves the members of a cpuset to its parent. A member that has ended, or that the kernel does
+/// not move, stays; the removal then reports the error.
 fn vacate(path: &CStr) {
     let folder = path.to_bytes();
     let Some(end) = folder.iter().rposition(|&byte| byte == b'/') else { return };
@@ -113,7 +116,8 @@ fn vacate(path: &CStr) {
             && let Ok(members) = open_to_read(from)
         {
             each_number(members, |member| {
-                // To the kernel, zero is whoever writes it. Members of another PID namespace are listed as that.
+                // To the kernel, zero is the writing process itself. Members of another PID
+                // namespace are listed as 0.
                 if member != b"0" {
                     let _ = set(to, member);
                 }
@@ -133,7 +137,7 @@ fn joined<'b>(folder: &[u8], name: &CStr, buffer: &'b mut [u8; LONGEST_PATH]) ->
     CStr::from_bytes_with_nul(whole).ok()
 }
 
-/// Calls this with each number of a file that has one a line, as digits.
+/// Calls `act` with the digits of each number in a file with one number per line.
 fn each_number(mut file: impl io::Read, mut act: impl FnMut(&[u8])) {
     let (mut piece, mut number, mut length) = ([0; 1024], [0; 20], 0);
     loop {
@@ -157,17 +161,17 @@ fn each_number(mut file: impl io::Read, mut act: impl FnMut(&[u8])) {
     }
 }
 
-/// What a lock of a file is for.
+/// The mode of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// Others may hold it like this, too.
+    /// Several holders may share it.
     Shared,
-    /// Nobody else may hold it.
+    /// It has a single holder.
     Exclusive,
 }
 
 fn request(lock: Lock) -> libc::flock {
-    // Safety: zero is a valid flock: all of the file, and no process, as these locks demand.
+    // Safety: zero is a valid flock: the whole file and no process, as these locks require.
     let mut request: libc::flock = unsafe { std::mem::zeroed() };
     request.l_type = match lock {
         Lock::Shared => libc::F_RDLCK as i16,
@@ -177,11 +181,11 @@ fn request(lock: Lock) -> libc::flock {
     request
 }
 
-/// Locks a file, unless others hold it: whether it did.
+/// Locks a file unless there is a conflicting lock. Returns true if it was locked.
 pub fn lock(file: &impl AsFd, lock: Lock) -> io::Result<bool> {
     let request = request(lock);
     let descriptor = file.as_fd().as_raw_fd();
-    // Safety: the request is whole and outlives the call.
+    // Safety: the request is initialized and outlives the call.
     if unsafe { libc::fcntl(descriptor, libc::F_OFD_SETLK, &raw const request) } == 0 {
         return Ok(true);
     }
@@ -192,11 +196,11 @@ pub fn lock(file: &impl AsFd, lock: Lock) -> io::Result<bool> {
     }
 }
 
-/// Whether others hold a file so that it could not be locked like this. Takes no lock.
+/// Returns true if another lock would prevent this one. Takes no lock.
 pub fn is_held(file: &impl AsFd, lock: Lock) -> io::Result<bool> {
     let mut request = request(lock);
     let descriptor = file.as_fd().as_raw_fd();
-    // Safety: the request is whole, valid for writing, and outlives the call.
+    // Safety: the request is initialized, valid for writing, and outlives the call.
     if unsafe { libc::fcntl(descriptor, libc::F_OFD_GETLK, &raw mut request) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -207,7 +211,7 @@ pub fn is_held(file: &impl AsFd, lock: Lock) -> io::Result<bool> {
 pub fn unlock(file: &impl AsFd) -> io::Result<()> {
     let mut request = request(Lock::Shared);
     request.l_type = libc::F_UNLCK as i16;
-    // Safety: the request is whole and outlives the call.
+    // Safety: the request is initialized and outlives the call.
     match unsafe { libc::fcntl(file.as_fd().as_raw_fd(), libc::F_OFD_SETLK, &raw const request) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -238,7 +242,8 @@ mod tests {
         for list in ["tasks", "cgroup.procs", "cgroup.threads"] {
             let cpuset = root.join("layland-cpus-1");
             std::fs::create_dir_all(&cpuset).unwrap();
-            // A plain file keeps the last number that was written; the kernel's takes each.
+            // A regular file keeps only the last number written to it; the kernel's file accepts
+            // each one.
             for (members, moved) in [("12\n4711\n", "4711"), ("7\n0\n", "7"), ("", "")] {
                 std::fs::write(root.join(list), "").unwrap();
                 std::fs::write(cpuset.join(list), members).unwrap();
@@ -247,7 +252,7 @@ mod tests {
             }
             std::fs::remove_dir_all(&root).unwrap();
         }
-        // Without lists there is nothing to be moved, and a folder that is gone is no error.
+        // Without lists, no member is moved; and it is not an error if the folder does not exist.
         std::fs::create_dir_all(root.join("empty")).unwrap();
         for _ in 0..2 {
             remove(&path(&root.join("empty")).unwrap()).unwrap();

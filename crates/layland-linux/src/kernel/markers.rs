@@ -1,20 +1,20 @@
-//! Marks in the kernel's trace: where jobs begin and end, and what was decided.
+//! Marks in the kernel's trace: the starts and ends of jobs, and the decisions.
 //!
-//! A context switch alone does not tell where a job ends. Each mark
-//! ([`Marker`]) is written with one call into a file that was opened before the run (`trace_marker` of a
-//! tracefs instance, whose clock is `mono`):
+//! A context switch alone does not show the end of a job. Each mark ([`Marker`]) is written with
+//! one call into a file that was opened before the run (`trace_marker` of a tracefs instance, whose
+//! clock is `mono`):
 //!
-//! | mark | written by | when |
+//! | mark | written by | at |
 //! |---|---|---|
-//! | begin, end | the run | with time 0 and with the end of the run |
-//! | release | the engine | it knows of the release; the mark has the true arrival and the deadline |
-//! | start, complete | the thread of the job | at its first and after its last instruction |
-//! | abort | the engine | a job is given up |
-//! | overrun | the engine | a budget is used up |
-//! | decision | the manager | a decision gives a CPU another job, or none |
+//! | begin, end | the run | time 0, and the end of the run |
+//! | release | the engine | the time it learns of the release; the mark has the true arrival and the deadline |
+//! | start, complete | the thread of the job | its first instruction, and after its last one |
+//! | abort | the engine | the abort of a job |
+//! | overrun | the engine | the exhaustion of a budget |
+//! | decision | the manager | a decision that gives a CPU another job, or none |
 //!
-//! A mark is cut off at 160 bytes, and one that cannot be written is dropped. Nothing is allocated, but
-//! by `begin`.
+//! A mark is cut off at 160 bytes, and a mark that cannot be written is dropped. Only `begin`
+//! allocates.
 
 use layland_interchange::kernel::Marker;
 use layland_model::{CpuId, JobId, TaskMap, Time};
@@ -22,7 +22,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Where the marks go.
+/// The destination of the marks.
 #[derive(Debug)]
 pub struct Markers {
     file: File,
@@ -31,7 +31,7 @@ pub struct Markers {
 }
 
 impl Markers {
-    /// Marks of these tasks into this file, which is open for writing.
+    /// Returns markers of these tasks that write to this file, which is open for writing.
     pub fn new(file: File, names: TaskMap<String>) -> Markers {
         Markers { file, names, epoch_ns: AtomicI64::new(0) }
     }
@@ -40,7 +40,7 @@ impl Markers {
         let mut bytes = [0u8; 160];
         let room = bytes.len();
         let mut left = &mut bytes[..];
-        // Fails where the mark is too long; what fits is written.
+        // The write fails if the mark is too long, but keeps the part that fits.
         let _ = writeln!(left, "{marker}");
         let length = room - left.len();
         let _ = (&self.file).write(&bytes[..length]);
@@ -54,7 +54,7 @@ impl Markers {
         self.epoch_ns.load(Ordering::Relaxed).saturating_add(at.ns())
     }
 
-    /// The run begins at this time of the monotonic clock, on these CPUs of the machine.
+    /// Marks the beginning of the run: the monotonic time of time 0, and the CPUs of the machine.
     pub(crate) fn begin(&self, epoch_ns: i64, hosts: &[usize]) {
         self.epoch_ns.store(epoch_ns, Ordering::Relaxed);
         let cpus = hosts.iter().map(|&host| host as u32).collect();

@@ -1,6 +1,6 @@
-//! The kernel: system calls, and its own trace.
+//! The kernel: system calls, and the kernel's own trace.
 //!
-//! Every call that needs `unsafe` is in `sys` and `files`, but for the fork of the guardian process.
+//! Every call that needs `unsafe` is in `sys` and `files`, except the fork of the guardian process.
 
 pub mod files;
 pub mod markers;

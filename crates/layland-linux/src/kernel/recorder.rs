@@ -1,4 +1,4 @@
-//! A thread that empties the kernel's trace buffer while something else goes on.
+//! A thread that drains the kernel's trace buffer in the background.
 
 use crate::kernel::sys;
 use crate::kernel::tracefs::Instance;
@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// How often the buffer is emptied.
+/// The interval at which the buffer is drained.
 const EVERY_NS: i64 = 50_000_000;
 
-/// Writes what an [`Instance`] records. Its thread is ordinary, and so gets what real-time threads leave.
+/// Writes the records of an [`Instance`]. Its thread is ordinary, so it runs after real-time
+/// threads.
 #[derive(Debug)]
 pub struct Recorder<W> {
     thread: JoinHandle<io::Result<(W, u64)>>,
@@ -21,7 +22,7 @@ impl<W: Write + Send + 'static> Recorder<W> {
     /// Starts the thread.
     ///
     /// # Errors
-    /// If there can be no thread.
+    /// Returns an error if the thread cannot be started.
     pub fn start(mut instance: Instance, mut out: W) -> io::Result<Recorder<W>> {
         let is_over = Arc::new(AtomicBool::new(false));
         let own = Arc::clone(&is_over);
@@ -37,10 +38,10 @@ impl<W: Write + Send + 'static> Recorder<W> {
         Ok(Recorder { thread, is_over })
     }
 
-    /// Ends the recording. Returns how many events were lost.
+    /// Ends the recording. Returns the number of lost events.
     ///
     /// # Errors
-    /// If something could not be read or written.
+    /// Returns an error if reading or writing failed.
     pub fn finish(self) -> io::Result<(W, u64)> {
         self.is_over.store(true, Ordering::Release);
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the recorder panicked")))

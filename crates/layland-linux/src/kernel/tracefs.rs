@@ -1,9 +1,10 @@
-//! Recording what the kernel's scheduler does, through tracefs and nothing else.
+//! Recording of the kernel's scheduling events, with tracefs alone.
 //!
-//! A recording has an instance of its own, `layland-RUN-trace-N`, so that it disturbs nobody else's tracing.
-//! Its events are enabled when it is made, which must be before real-time load starts: enabling a
-//! tracepoint waits for every CPU. The instance goes when it is dropped, or by the guardian of its run's
-//! [`Changes`]; `machine/left.rs` finds what neither has removed.
+//! A recording has an instance of its own, `layland-RUN-trace-N`, so that it does not disturb other
+//! tracing. Its events are enabled when it is created, which must be before real-time load starts,
+//! because enabling a tracepoint waits for every CPU. The instance is removed when it is dropped,
+//! or by the guardian of its run's [`Changes`]; `machine/left.rs` finds instances that neither has
+//! removed.
 
 use crate::machine::changes::Changes;
 use crate::machine::register::{self, Register};
@@ -14,36 +15,36 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The events that are recorded, besides marks.
+/// The events that are recorded in addition to marks.
 pub const EVENTS: [&str; 4] =
     ["sched_switch", "sched_waking", "sched_wakeup_new", "sched_migrate_task"];
 
-/// The PID namespace that the kernel starts with: `PROC_PID_INIT_INO`.
+/// The initial PID namespace of the kernel: `PROC_PID_INIT_INO`.
 const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
 
-/// Why nothing can be recorded.
+/// The reason why a recording is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum TracefsError {
     /// There is no tracefs.
     #[error("tracefs is not mounted")]
     NotMounted,
-    /// This process is in a PID namespace, so that the threads that it knows have other numbers in a recording.
+    /// This process is in a PID namespace, so a recording has other numbers for its threads.
     #[error("tracefs numbers threads as outside, and this is a container with numbers of its own")]
     OtherNumbers,
-    /// A file or folder of it could not be used.
+    /// A file or folder of tracefs could not be used.
     #[error("failed to {what} {}: {error}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// Where.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The error of the operation.
         error: io::Error,
     },
 }
 
 impl TracefsError {
-    /// The command that would fix it.
+    /// Returns a command or advice that fixes the problem.
     pub fn help(&self) -> String {
         match self {
             TracefsError::NotMounted => {
@@ -66,10 +67,10 @@ fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TracefsE
     move |error| TracefsError::Io { what, path, error }
 }
 
-/// Where tracefs is mounted.
+/// Returns the mount point of tracefs.
 ///
 /// # Errors
-/// If it is not.
+/// Returns an error if tracefs is not mounted.
 pub fn root() -> Result<PathBuf, TracefsError> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mounted = mounts.lines().find_map(|line| {
@@ -77,7 +78,7 @@ pub fn root() -> Result<PathBuf, TracefsError> {
         let (path, kind) = (fields.next()?, fields.next()?);
         (kind == "tracefs").then(|| PathBuf::from(path))
     });
-    // Below debugfs it is mounted when somebody looks.
+    // Below debugfs, the kernel mounts it on first access.
     let below = || Some(PathBuf::from("/sys/kernel/debug/tracing")).filter(|path| path.exists());
     mounted.or_else(below).ok_or(TracefsError::NotMounted)
 }
@@ -90,14 +91,15 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Starts to record, into a buffer of this size per CPU. It is a change of the machine, which is taken back
-    /// should this process die.
+    /// Starts to record, into a buffer of this size per CPU. The instance is a change of the
+    /// machine, which the guardian reverts if this process dies.
     ///
     /// # Errors
-    /// If tracefs is not mounted, or not ours to use, or numbers threads otherwise than we do.
+    /// Returns an error if tracefs is not mounted, not accessible, or numbers threads differently
+    /// from this process.
     pub fn start(buffer_kb: Option<u32>, changes: &mut Changes) -> Result<Instance, TracefsError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        // 0 is unknown.
+        // Namespace 0 stands for unknown.
         if ![0, FIRST_NAMESPACE].contains(&register::own_namespace()) {
             return Err(TracefsError::OtherNumbers);
         }
@@ -106,7 +108,7 @@ impl Instance {
         let path = root()?.join("instances").join(name);
         changes.make(&path).map_err(failed("make", &path))?;
         Instance::set_up(&path, buffer_kb).inspect_err(|_| {
-            // What cannot be removed now is removed with all other changes.
+            // If this fails, the instance is removed with all other changes.
             let _ = undo::remove(&path);
         })
     }
@@ -132,30 +134,31 @@ impl Instance {
         Ok(Instance { path: path.to_owned(), pipe })
     }
 
-    /// Where it is.
+    /// Returns the folder of the instance.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file into which marks are written, one with each call.
+    /// Opens the file for marks, which takes one mark per call.
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// Returns an error if the file cannot be opened.
     pub fn markers(&self) -> Result<File, TracefsError> {
         let path = self.path.join("trace_marker");
         OpenOptions::new().write(true).open(&path).map_err(failed("open", &path))
     }
 
-    /// From now on records only what happens to these threads, and what they do. A kernel that cannot, records all.
+    /// Restricts the recording to these threads from now on. A kernel without this filter records
+    /// all.
     pub fn keep_only(&mut self, threads: &[u32]) {
         let list: Vec<String> = threads.iter().map(u32::to_string).collect();
         let _ = fs::write(self.path.join("set_event_pid"), list.join(" "));
     }
 
-    /// Takes what was recorded since the last call out of the buffer, as text.
+    /// Moves the records since the last call from the buffer to `out`, as text.
     ///
     /// # Errors
-    /// If reading or writing fails.
+    /// Returns an error if reading or writing fails.
     pub fn drain(&mut self, out: &mut impl Write) -> io::Result<()> {
         let mut bytes = vec![0; 1 << 16];
         loop {
@@ -169,11 +172,11 @@ impl Instance {
         }
     }
 
-    /// Ends the recording: takes the rest, and adds comments that say what was lost on each CPU, as
-    /// [`read`](layland_interchange::kernel::read) understands them. Returns how many events were lost.
+    /// Ends the recording: drains the rest and appends comments with the losses of each CPU, in the
+    /// format of [`read`](layland_interchange::kernel::read). Returns the number of lost events.
     ///
     /// # Errors
-    /// If reading or writing fails.
+    /// Returns an error if reading or writing fails.
     pub fn finish(mut self, out: &mut impl Write) -> io::Result<u64> {
         fs::write(self.path.join("tracing_on"), "0")?;
         self.drain(out)?;
@@ -196,21 +199,22 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // An open pipe keeps an instance alive.
+        // An open pipe would keep the instance alive.
         if let Ok(null) = File::open("/dev/null") {
             self.pipe = null;
         }
-        // What cannot be removed now is removed with all other changes.
+        // If this fails, the instance is removed with all other changes.
         let _ = undo::remove(&self.path);
     }
 }
 
-/// Instances of runs that are gone, and of those of which that is not known.
+/// Returns the instances of runs that have ended, and those of runs whose state is unknown.
 pub(crate) fn left(register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
     root().map(|root| left_in(&root.join("instances"), register)).unwrap_or_default()
 }
 
-/// Folders that are named after a run: of runs that are gone, and of those of which that is not known.
+/// Returns the folders that are named after runs that have ended, and after runs whose state is
+/// unknown.
 pub(crate) fn left_in(folder: &Path, register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut gone, mut unknown) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -1,8 +1,9 @@
-//! Whether an engine can have told a policy this: the contract of [`Policy`](layland_policy::Policy), held before
-//! each event of a log is told again. A policy may rely on the contract, and so a damaged log must not reach it.
+//! The contract of [`Policy`](layland_policy::Policy), checked before each event of a log is
+//! replayed: an engine must be able to send the policy this event. A policy may rely on the
+//! contract, so a damaged log must not reach it.
 //!
-//! It follows what the policy decides as an engine does: which jobs are ready, which CPU runs which, which timers
-//! are set. What it does not judge is whether the events of one instant come in the right order.
+//! The check follows the decisions of the policy as an engine does: the ready jobs, the job of each
+//! CPU, and the timers. It does not check the order of the events of one instant.
 
 use layland_model::{
     Behaviour, Change, CpuId, CpuMap, Duration, Index, JobId, OnMiss, RequestKind, Service, System,
@@ -12,7 +13,7 @@ use layland_policy::{Action, AfterJob, Event, Needs, Progress, RequestId, Schedu
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What an engine knows of a task.
+/// The state of a task, as an engine knows it.
 #[derive(Clone, Debug, Default)]
 struct TaskState {
     is_in: bool,
@@ -20,31 +21,33 @@ struct TaskState {
     ready: Option<u64>,
     /// The number of its last job.
     last: Option<u64>,
-    /// When that was released, and whether a CPU was ever given it.
+    /// The release of that job; and true if a CPU was ever given to it.
     released: Option<Time>,
     has_run: bool,
-    /// The jobs that have arrived, where the policy follows arrivals: the last number.
+    /// The number of the last job that has arrived, if the policy follows arrivals.
     arrived: Option<u64>,
-    /// What it has reserved, if it is a thread of another program.
+    /// The reservation, if it is a thread of another program.
     program: Option<Arc<Task>>,
 }
 
-/// The state of a run, as far as events may depend on it.
+/// The state of a run, as far as later events depend on it.
 pub(super) struct Contract<'a> {
     system: &'a System,
     needs: Needs,
     tasks: TaskMap<TaskState>,
-    /// Whether each CPU is online, and the job that it runs, with whether that has a budget.
+    /// For each CPU: true if it is online; and the job that it runs, with true if that has a
+    /// budget.
     cpus: CpuMap<(bool, Option<(JobId, bool)>)>,
-    /// When the budget on each CPU is used up, where the time since `Run` says so; see [`Contract::grants`].
+    /// The time at which the budget on each CPU ends, if that follows from the time since `Run`;
+    /// see [`Contract::grants`].
     budget_ends: CpuMap<Time>,
     timers: BTreeMap<u32, Time>,
-    /// Who asked to enter, until that is refused.
+    /// The tasks that asked to enter, by their requests, unless refused.
     joins: BTreeMap<u32, TaskId>,
     next_request: u32,
     asked: BTreeSet<usize>,
     now: Time,
-    /// Whether something was told at `now` and nothing decided yet.
+    /// True if the policy has received an event at `now` and not decided since.
     is_undecided: bool,
 }
 
@@ -81,7 +84,7 @@ impl<'a> Contract<'a> {
         Ok(())
     }
 
-    /// The policy is about to decide.
+    /// Checks that the policy may decide now.
     pub(super) fn decides(&mut self, at: Time) -> Verdict {
         self.time(at)?;
         for (cpu, &(_, on)) in self.cpus.iter() {
@@ -99,7 +102,8 @@ impl<'a> Contract<'a> {
         Ok(())
     }
 
-    /// The policy is about to be told this of the request of the system with this index, if it is of one.
+    /// Checks that the policy may receive this event. If the event is a request of the system,
+    /// `index` is the request's position.
     pub(super) fn tells(&mut self, at: Time, event: &Event, index: Option<u32>) -> Verdict {
         self.time(at)?;
         self.is_undecided = true;
@@ -110,7 +114,7 @@ impl<'a> Contract<'a> {
                 self.requests(request)?;
                 self.joins.insert(request.0, task);
                 let state = self.task(task)?;
-                // The number of a program that has left is given to another one.
+                // The number of a program that has left may be reused.
                 if state.is_in || state.has_left && state.program.is_none() {
                     return Err(format!("task {task} enters twice"));
                 }
@@ -148,7 +152,8 @@ impl<'a> Contract<'a> {
                 if state.last.is_none_or(|last| job.seq > last) {
                     return Err(format!("job {} was not released", job.seq));
                 }
-                // What it got is not the time since then.
+                // The measured execution time may differ from the time since `Run`, so the budget's
+                // end is unknown.
                 for (cpu, (_, on)) in self.cpus.iter() {
                     if on.is_some_and(|(own, _)| own == job) {
                         self.budget_ends[cpu] = Time::NEVER;
@@ -184,7 +189,7 @@ impl<'a> Contract<'a> {
                 let is_endless =
                     task.behaviour == Behaviour::Hog && self.needs.schedules == Schedules::Threads;
                 let is_on = self.cpus.values().any(|(_, on)| on.is_some_and(|(own, _)| own == job));
-                // One that completes on a CPU signals its end there.
+                // A job that completes on a CPU ends with a completion event instead.
                 let has_completed = has_run && !is_on && !is_endless;
                 if !is_ready || !has_completed && task.on_miss != OnMiss::Abort {
                     return Err(format!(
@@ -212,7 +217,7 @@ impl<'a> Contract<'a> {
         }
     }
 
-    /// A thread of another program is about to enter as this task.
+    /// Prepares for a thread of another program that is about to enter as this task.
     pub(super) fn expects(&mut self, task: TaskId, parameters: &Arc<Task>) -> Verdict {
         let (own, known) = (self.system.tasks.len(), self.tasks.len());
         if task.index() < own || task.index() > known {
@@ -228,7 +233,7 @@ impl<'a> Contract<'a> {
         Ok(())
     }
 
-    /// The policy decided this.
+    /// Follows an action of the policy.
     pub(super) fn decided(&mut self, action: &Action) {
         match *action {
             Action::Run { cpu, job, budget } => {
@@ -273,12 +278,14 @@ impl<'a> Contract<'a> {
         }
     }
 
-    /// When a budget that is granted now is used up. A policy that schedules threads accounts for the time since
-    /// `Run`; other engines measure, and CPUs of other speeds take another time.
+    /// Returns the time at which a budget that is granted now ends. A policy that schedules threads
+    /// counts the time since `Run`. Other policies receive measurements, and CPUs of other speeds
+    /// take a different time; then the end is unknown.
     fn grants(&self, budget: Option<Service>) -> Time {
         let by_time =
             self.needs.schedules == Schedules::Threads && self.system.platform.is_unit_speed();
         let budget = budget.filter(|_| by_time).map(Service::at_unit_speed);
+        // A damaged log may have any budget, so the sum must not overflow.
         budget.map_or(Time::NEVER, |budget| self.now.saturating_add(budget))
     }
 
@@ -289,13 +296,13 @@ impl<'a> Contract<'a> {
             .ok_or_else(|| format!("task {task} is not one of the {count} tasks"))
     }
 
-    /// A task that has entered.
+    /// Returns the state of a task that has entered.
     fn member(&mut self, task: TaskId) -> Result<&mut TaskState, String> {
         let state = self.task(task)?;
         if state.is_in { Ok(state) } else { Err(format!("task {task} has not entered")) }
     }
 
-    /// What a task that has entered has said of itself.
+    /// Returns the parameters with which a task has entered.
     fn parameters(&self, id: TaskId) -> &Task {
         match &self.tasks[id].program {
             Some(program) => program,
@@ -318,7 +325,7 @@ impl<'a> Contract<'a> {
     }
 
     fn requests(&mut self, request: RequestId) -> Verdict {
-        // Requests of which the policy is not told have numbers, too.
+        // Requests that the policy does not receive have numbers, too.
         if request.0 < self.next_request || request.0 > MOST_REQUESTS {
             return Err(format!("request {} is not the next one", request.0));
         }
@@ -364,17 +371,18 @@ impl<'a> Contract<'a> {
         self.dates(job, release, deadline)
     }
 
-    /// Whether a job may come next where this number is due.
+    /// Returns true if a job may come when the job of this number is due.
     fn follows(&self, job: JobId, expected: u64) -> bool {
         job.seq == expected || self.skips(job.task) && job.seq > expected
     }
 
-    /// Whether jobs of a task may be skipped, of which the policy never hears.
+    /// Returns true if jobs of a task may be skipped. The policy receives no event for a skipped
+    /// job.
     fn skips(&self, id: TaskId) -> bool {
         self.system.tasks.get(id).is_some_and(|task| task.on_miss == OnMiss::Skip)
     }
 
-    /// The least time between two arrivals.
+    /// Returns the least time between two arrivals.
     fn least_period(&self, id: TaskId) -> Duration {
         let task = self.parameters(id);
         match task.behaviour {
@@ -382,14 +390,14 @@ impl<'a> Contract<'a> {
                 let others = self.changes(id).map(|(period, _)| period);
                 others.fold(task.period, Duration::min)
             }
-            // A job that comes at the same time may be released before the one that comes first.
+            // Jobs may have equal arrivals, and jitter may give the later one the earlier release.
             Behaviour::Explicit(_) => Duration::ZERO,
             Behaviour::Curve(ref arrivals) => arrivals.curve.distance(1),
             Behaviour::SelfSuspending { .. } => task.jitter,
         }
     }
 
-    /// Periods and deadlines that are asked for.
+    /// Returns the periods and deadlines of requests about this task.
     fn changes(&self, id: TaskId) -> impl Iterator<Item = (Duration, Duration)> {
         self.system.requests.iter().filter_map(move |request| match &request.kind {
             RequestKind::Reconfigure(task, Change::Parameters { period, deadline, .. })
@@ -405,7 +413,8 @@ impl<'a> Contract<'a> {
         })
     }
 
-    /// A job is told of when it has come, and is due a relative deadline after it arrived.
+    /// Checks that a job has been released by now, and is due a relative deadline after its
+    /// arrival.
     fn dates(&self, job: JobId, release: Time, deadline: Time) -> Verdict {
         let task = self.parameters(job.task);
         if release < Time::ZERO || release > self.now {
@@ -438,7 +447,7 @@ impl<'a> Contract<'a> {
         Err(format!("CPU {cpu} does not run job {} of task {}", job.seq, job.task))
     }
 
-    /// No CPU runs this task any more.
+    /// Removes the task from every CPU.
     fn withdraw(&mut self, task: TaskId) {
         for (_, on) in self.cpus.values_mut() {
             if on.is_some_and(|(job, _)| job.task == task) {
@@ -453,5 +462,5 @@ impl<'a> Contract<'a> {
     }
 }
 
-/// No run asks for more.
+/// The largest number of requests of a run.
 const MOST_REQUESTS: u32 = u32::MAX - 1;

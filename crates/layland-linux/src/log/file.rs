@@ -1,6 +1,7 @@
-//! A log as a file, and back: `run log 2`, lines of JSON.
+//! The file format of logs: `run log 2`, lines of JSON.
 //!
-//! The first line says what ran. Each other line is a record: when, what happened, and its members.
+//! The first line describes the run. Each other line is a record: its time, its kind, and its
+//! members.
 //!
 //! ```json
 //! {"layland":"run log 2","policy":"g-edf","seed":0,"set":"layland = 1\n","refusals":[{"kind":"busy","reason":"full"}]}
@@ -49,16 +50,17 @@
 //! | measured | `skipped`, `never_ready` | `job`, `arrival`, `release`, `deadline` |
 //! | measured | `over` | `interrupted` |
 //!
-//! [`Entry`](crate::Entry) says what each means. Times are nanoseconds since the start of the run, and work is
-//! nanoseconds of processor time. A `budget` or a `demand` that is unlimited is left out. `actions` is how many
-//! records of what was decided follow, and `then` is `blocks`, `continues` or `yields`. `index` is the place of a
-//! request in the task set, `reason` the place of a refusal in the first line, and `program` that of a program of which
-//! a thread enters, all from 0; the `kind` of a refusal is `busy`, `not_permitted` or `invalid`. A `speed` is a
-//! fraction, as in `"1/2"`. A note has the details by
-//! which its kind describes itself ([`layland_model::note`]).
+//! [`Entry`](crate::Entry) describes each kind. Times are nanoseconds since the start of the run,
+//! and work is nanoseconds of processor time. An unlimited `budget` or `demand` is left out.
+//! `actions` is the number of records of decided actions that follow, and `then` is `blocks`,
+//! `continues` or `yields`. Three members are positions, all from 0: `index` of a request in the
+//! task set, `reason` of a refusal in the first line, and `program` of the program whose thread
+//! enters. The `kind` of a refusal is `busy`, `not_permitted` or `invalid`. A `speed` is a
+//! fraction, as in `"1/2"`. A note has the details by which its kind describes itself
+//! ([`layland_model::note`]).
 //!
-//! A replay does not need what was measured. Unknown members and unknown words are errors. Files of version 1 are
-//! read, too (`text.rs`).
+//! A replay does not need the measured records. Unknown members and kinds are errors. Files of
+//! version 1 can be read, too (`text.rs`).
 
 use crate::log::{Entry, Log, Program, Record, text};
 use layland_policy::Refusal;
@@ -69,26 +71,26 @@ use std::io::{self, Write};
 /// The version that is written.
 const VERSION: &str = "run log 2";
 
-/// A log with what is needed to replay it.
+/// A log with everything that a replay requires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogFile {
     /// The policy with its options.
     pub policy: String,
-    /// What the tasks drew from.
+    /// The seed for the random choices of the tasks.
     pub seed: u64,
-    /// The task set, in the form in which the writer had it.
+    /// The task set, in the writer's format.
     pub set: String,
-    /// What happened.
+    /// The log of the run.
     pub log: Log,
 }
 
-/// What is wrong with a log file.
+/// An error in a log file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct LogError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The message about the line.
     pub message: String,
 }
 
@@ -105,7 +107,7 @@ struct Header<'a> {
     programs: Cow<'a, [Program]>,
 }
 
-/// What the first line of every version from 2 on has.
+/// The member that the first line has in every version from 2 on.
 #[derive(Deserialize)]
 struct Version {
     layland: String,
@@ -115,7 +117,7 @@ impl LogFile {
     /// Writes a log. The writer should be buffered.
     ///
     /// # Errors
-    /// If writing fails.
+    /// Returns an error if writing fails.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let header = Header {
             layland: VERSION.into(),
@@ -129,10 +131,10 @@ impl LogFile {
         self.log.records.iter().try_for_each(|record| write_line(out, record))
     }
 
-    /// The line, from 1, of a record in the text that this was read from.
+    /// Returns the line, from 1, of a record in the string that this log was read from.
     pub fn line_of(&self, text: &str, record: usize) -> usize {
         let begins = if text.starts_with("layland ") {
-            // Version 1 has its set in lines.
+            // Version 1 has its set in lines of the file.
             6 + self.set.matches('\n').count()
         } else {
             2
@@ -143,7 +145,7 @@ impl LogFile {
     /// Reads a log of any version.
     ///
     /// # Errors
-    /// If it is not one, with the line.
+    /// Returns an error with a line if the string is not a log.
     pub fn read(text: &str) -> Result<LogFile, LogError> {
         let first = text.lines().next().unwrap_or_default();
         let found = match first.strip_prefix("layland ") {
@@ -198,7 +200,8 @@ fn read_line<'a, T: Deserialize<'a>>(line: usize, text: &'a str) -> Result<T, Lo
         if error.is_eof() {
             return wrong(line, "the line is cut off");
         }
-        // Each text is one line: the place that the error names is not a line of the file.
+        // Each string is a single line, so the line in the message is not a line of the file: drop
+        // it.
         let message = error.to_string();
         wrong(line, message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message))
     })

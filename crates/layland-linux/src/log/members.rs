@@ -1,4 +1,4 @@
-//! How speeds and notes stand in a file.
+//! The format of speeds and notes in a file.
 
 /// A fraction, as in `"1/2"`.
 pub mod speed {
@@ -16,7 +16,7 @@ pub mod speed {
     }
 }
 
-/// As it describes itself.
+/// A note in the format of its own description.
 pub mod note {
     use layland_model::Note;
     use layland_trace::json::Described;

@@ -1,5 +1,5 @@
-//! What happened in a run, in the order in which the manager saw it: a buffer that is filled without
-//! allocating, and that says how much it lost.
+//! The events of a run, in the order in which the manager saw them: a buffer that is filled without
+//! allocating, and that counts the records it lost.
 //!
 //! Times are nanoseconds since the start of the run, by `CLOCK_MONOTONIC`.
 
@@ -17,23 +17,23 @@ use layland_policy::{AfterJob, Note, Refusal, RequestId, TimerId};
 pub use program::Program;
 use serde::{Deserialize, Serialize};
 
-/// One thing that happened.
+/// An entry with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// When the manager knew; for what a policy was told and what it decided, the policy's `now`.
+    /// The time at which the manager knew. For events and actions of a policy, the policy's `now`.
     pub at: Time,
-    /// What.
+    /// The entry.
     #[serde(flatten)]
     pub entry: Entry,
 }
 
-/// What happened: what the policy was told, what it decided, and what was measured. The names are those of
-/// files, too ([`LogFile`](file::LogFile)).
+/// An event that the policy received, an action that it decided, or a measurement. The names are
+/// also those in files ([`LogFile`](file::LogFile)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "named as the events and actions of a policy")]
 pub enum Entry {
-    // Told.
+    // Events.
     Online {
         cpu: CpuId,
     },
@@ -44,7 +44,7 @@ pub enum Entry {
         task: TaskId,
         request: RequestId,
     },
-    /// A thread of another program enters, with its place in [`Log::programs`].
+    /// A thread of another program enters, with its position in [`Log::programs`].
     Enter {
         task: TaskId,
         request: RequestId,
@@ -53,7 +53,7 @@ pub enum Entry {
     Leave {
         task: TaskId,
     },
-    /// A task or a cluster asks for what this request of the system says.
+    /// A task or a cluster makes the request of the system with this index.
     Asks {
         index: u32,
         request: RequestId,
@@ -87,12 +87,12 @@ pub enum Entry {
         job: JobId,
         executed: Service,
     },
-    /// The policy decided: so many actions follow.
+    /// The policy decided: this number of actions follows.
     Decide {
         actions: u32,
         cost_ns: u32,
     },
-    // Decided.
+    // Actions.
     Run {
         cpu: CpuId,
         job: JobId,
@@ -129,51 +129,53 @@ pub enum Entry {
     },
     #[serde(with = "members::note")]
     Note(Note),
-    /// With the place of the reason in [`Log::refusals`].
+    /// With the position of the reason in [`Log::refusals`].
     Refuse {
         request: RequestId,
         reason: u32,
     },
-    // Measured.
-    /// The job that was just released: when it arrived and what it asks for (none: all it can get).
+    // Measurements.
+    /// The arrival and the demand of the job that was just released; without a demand, it is
+    /// unlimited.
     Asked {
         job: JobId,
         arrival: Time,
         #[serde(skip_serializing_if = "Option::is_none")]
         demand: Option<Service>,
     },
-    /// A CPU was given a job, at this time.
+    /// A CPU was given to a job at this time.
     On {
         cpu: CpuId,
         job: JobId,
         since: Time,
     },
-    /// A CPU stopped running a job, which got this much since it was given the CPU, at this time.
+    /// A CPU stopped running a job at this time. The job used this much since it was given the CPU.
     Off {
         cpu: CpuId,
         job: JobId,
         used: Service,
         until: Time,
     },
-    /// A job that waited got this much all the same: its thread had the lowest priority, and its CPU
-    /// nothing else to do until the manager had decided.
+    /// A waiting job executed this much nevertheless: its thread had the lowest priority, and its
+    /// CPU was idle until the manager had decided.
     Leaked {
         job: JobId,
         got: Service,
     },
-    /// A job ended by itself, then, with this much in all.
+    /// A job ended by itself at this time, with this execution time in total.
     Done {
         job: JobId,
         end: Time,
         used: Service,
     },
-    /// A job is over without having ended: it was given up (by the policy, or at its deadline), or its
-    /// task left.
+    /// A job is over without having completed: the policy aborted it, its deadline aborted it, or
+    /// its task left.
     Dropped {
         job: JobId,
         aborted: bool,
     },
-    /// A request of the system, by its index, was granted or (with the place of the reason) refused.
+    /// A request of the system, by its index, was granted or (with the position of the reason)
+    /// refused.
     Granted {
         index: u32,
     },
@@ -182,7 +184,7 @@ pub enum Entry {
         index: u32,
         reason: u32,
     },
-    /// A task was not let in, with the place of the reason.
+    /// A task was not admitted, with the position of the reason.
     TurnedAway {
         task: TaskId,
         reason: u32,
@@ -207,24 +209,25 @@ pub enum Entry {
     },
 }
 
-/// The buffer.
+/// The buffer of records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
-    /// What happened.
+    /// The entries with their times.
     pub records: Vec<Record>,
     /// The refusals that records point to.
     pub refusals: Vec<Refusal>,
     /// The programs that records point to.
     pub programs: Vec<Program>,
-    /// How many records did not fit.
+    /// The number of records that did not fit.
     pub lost: u64,
-    /// Whether it ends by itself when it is full, and the run goes on; and whether it has.
+    /// True if recording stops when the buffer is full, while the run continues; and true if it has
+    /// stopped.
     ends_alone: bool,
     has_ended: bool,
 }
 
 impl Log {
-    /// A buffer for so many records.
+    /// Returns a buffer with capacity for this number of records and refusals.
     pub fn with_capacity(records: usize, refusals: usize) -> Log {
         Log {
             records: Vec::with_capacity(records),
@@ -234,21 +237,21 @@ impl Log {
         }
     }
 
-    /// One of a run that goes on when it is full: it has the beginning of the run then, up to a whole decision. With no
-    /// room for records it has nothing.
+    /// Returns the log of a run that continues when the buffer is full. The log then has the
+    /// beginning of the run, up to a whole decision. With capacity 0 it stays empty.
     #[cfg(feature = "ext")]
     pub(crate) fn of_the_beginning(records: usize) -> Log {
         Log { ends_alone: true, ..Log::with_capacity(records, 64) }
     }
 
-    /// Whether it has no more room, and the run has to end. To be asked between decisions.
+    /// Returns true if the buffer is full and the run has to end. To be called between decisions.
     pub(crate) fn is_full(&mut self, reserve: usize) -> bool {
         let is_full = self.is_nearly_full(reserve);
         self.has_ended |= is_full && self.ends_alone;
         is_full && !self.ends_alone
     }
 
-    /// Adds a record, if there is room.
+    /// Adds a record, if there is room; otherwise counts it as lost.
     #[inline]
     pub fn push(&mut self, at: Time, entry: Entry) {
         if self.has_ended {
@@ -261,7 +264,7 @@ impl Log {
         }
     }
 
-    /// Keeps a refusal, once, and says where.
+    /// Stores a refusal, once, and returns its position.
     pub fn refusal(&mut self, refusal: &Refusal) -> u32 {
         if self.has_ended {
             return 0;
@@ -274,7 +277,7 @@ impl Log {
         index as u32
     }
 
-    /// Keeps what a program has reserved, once, and says where.
+    /// Stores the reservation of a program, once, and returns its position.
     pub fn program(&mut self, task: &Task) -> u32 {
         if self.has_ended {
             return 0;
@@ -288,7 +291,7 @@ impl Log {
         index as u32
     }
 
-    /// The CPUs of the run, as far as it tells of them.
+    /// Returns the number of CPUs of the run, as far as its first records show.
     pub fn cpus(&self) -> usize {
         let online = self.records.iter().map_while(|record| {
             if let Entry::Online { cpu } = record.entry { Some(cpu.index() + 1) } else { None }
@@ -296,7 +299,7 @@ impl Log {
         online.max().unwrap_or(0)
     }
 
-    /// Whether there is little room left: enough to end the run in order.
+    /// Returns true if `reserve` more records do not fit, so that the run has to end.
     pub fn is_nearly_full(&self, reserve: usize) -> bool {
         self.records.len() + reserve > self.records.capacity()
     }

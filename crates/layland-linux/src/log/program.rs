@@ -1,4 +1,5 @@
-//! What a thread of another program has reserved: what a policy is told when it enters.
+//! The reservation of a thread of another program, which its policy receives when the thread
+//! enters.
 
 use layland_model::{Behaviour, CpuSet, Duration, Service, Task};
 use serde::{Deserialize, Serialize};
@@ -7,21 +8,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// What it is called.
+    /// The name of the thread.
     pub name: String,
     /// Processor time in each period.
     pub runtime: Service,
-    /// How long after it has woken it is to have had that.
+    /// The relative deadline: the time from a wake-up until it must have received its runtime.
     pub deadline: Duration,
     /// The period.
     pub period: Duration,
-    /// The CPUs of the platform that it may use, as in `0-1,3`, if these are not all of its cluster.
+    /// The CPUs of the platform that it may use, as in `0-1,3`, unless these are all of its
+    /// cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
 }
 
 impl Program {
-    /// What a task has reserved.
+    /// Returns the reservation of a task.
     pub(super) fn of(task: &Task) -> Program {
         Program {
             name: task.name.to_string(),
@@ -32,11 +34,11 @@ impl Program {
         }
     }
 
-    /// The task that a policy is told of. It suspends itself, so that its jobs are due when its server is, and its
-    /// stream releases no job: its thread does.
+    /// Returns the task that a policy receives. The task suspends itself, so that its jobs are due
+    /// when its server is. Its stream releases no jobs, because its thread does.
     ///
     /// # Errors
-    /// If the CPUs are no CPUs.
+    /// Returns an error if the list of CPUs is invalid.
     pub fn task(&self) -> Result<Task, String> {
         let mut task = Task::implicit(self.name.clone(), self.runtime, self.period);
         task.deadline = self.deadline;

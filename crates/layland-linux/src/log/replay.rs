@@ -1,4 +1,4 @@
-//! A log told once more, to a fresh copy of its policy: it must decide the same, bit by bit.
+//! The replay of a log to a fresh copy of its policy, whose decisions must be identical.
 
 use crate::log::contract::Contract;
 use crate::log::{Entry, Log, Record};
@@ -6,13 +6,13 @@ use layland_model::{Index, RequestKind, System, Time};
 use layland_policy::{Action, Event, Policy};
 use std::sync::Arc;
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Replayed {
-    /// How many events were told.
+    /// The number of events that the policy received.
     pub events: u64,
-    /// How many decisions were compared.
+    /// The number of decisions that were compared.
     pub decisions: u64,
     /// The first decision that differs.
     pub divergence: Option<Divergence>,
@@ -21,31 +21,31 @@ pub struct Replayed {
 /// A decision that differs from the one in the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Divergence {
-    /// Which decision, from 0.
+    /// The number of the decision, from 0.
     pub decision: u64,
-    /// When.
+    /// The time of the decision.
     pub at: Time,
-    /// What the log says.
+    /// The actions in the log.
     pub logged: Vec<Action>,
-    /// What was decided now.
+    /// The actions of the replay.
     pub decided: Vec<Action>,
 }
 
-/// A log that no engine can have written.
+/// An error: a log that an engine cannot have written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("record {record}: {message}")]
 pub struct Impossible {
-    /// The place of the record in the log, from 0.
+    /// The position of the record in the log, from 0.
     pub record: usize,
-    /// What is wrong with it.
+    /// The message about the record.
     pub message: String,
 }
 
-/// Tells the policy, which must be fresh, what the log says that it was told.
+/// Sends the events of the log to the policy, which must be fresh, and compares its decisions.
 ///
 /// # Errors
-/// If no engine can have told it that: a task or a CPU that does not exist, a job that is not ready. The policy is
-/// told nothing of it.
+/// Returns an error if an engine cannot have sent an event: it concerns a task or a CPU that does
+/// not exist, or a job that is not ready. The policy does not receive this event.
 pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Result<Replayed, Impossible> {
     let mut replayed = Replayed { events: 0, decisions: 0, divergence: None };
     let mut contract = Contract::new(system, policy.needs());
@@ -83,7 +83,7 @@ pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Result<Rep
         while (logged.len() as u32) < actions
             && let Some((record, next)) = records.next()
         {
-            // What was measured may stand between the actions.
+            // Measurements may stand between the actions.
             match told(next.entry, system, log) {
                 Some(Told::Action(action)) => logged.push(action),
                 Some(Told::Event(_)) => {
@@ -107,15 +107,15 @@ pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Result<Rep
     Ok(replayed)
 }
 
-/// What an entry was to the policy.
+/// The meaning of an entry for the policy.
 enum Told {
-    /// The policy was told this.
+    /// An event that the policy received.
     Event(Event),
-    /// The policy decided this.
+    /// An action that the policy decided.
     Action(Action),
 }
 
-/// What an entry was to the policy, if it was anything.
+/// Returns the meaning of an entry for the policy, if it has one.
 fn told(entry: Entry, system: &System, log: &Log) -> Option<Told> {
     let told = match entry {
         Entry::Online { cpu } => Told::Event(Event::CpuOnline { cpu }),

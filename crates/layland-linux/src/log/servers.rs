@@ -1,25 +1,26 @@
-//! What pushes and forced throttles of a run took: the costs that Tang, Anderson and Abeni 2021, Section 6,
-//! measure of their kernel, measured of the dispatcher.
+//! The times of pushes and forced throttles in a run: the costs that Tang, Anderson and Abeni 2021,
+//! Section 6, measure for their kernel, measured here for the dispatcher.
 //!
 //! | paper | here |
 //! |---|---|
 //! | push | a thread that one decision moves to the run queue of another CPU by a push ([`MoveReason::Pushed`]) |
 //! | forced throttle | a server that one decision throttles and replenishes: its deadline had passed, and SCHED_DEADLINE without the repair would not have throttled it |
 //!
-//! A decision takes no time of the policy's clock, and so a time counts from the manager's reading of its clock
-//! at which it decided (the time of the records) to the manager's next reading of it: when it began to give the
-//! CPU to the thread ([`Entry::On`]). It includes what the policy was told, its decision, and threads that had
-//! to go first. It does not include the latency before (the figures `completion`, `budget`, `timer` of
-//! [`Measured`](crate::Measured)) and the first instruction after (`switch`, `migration`).
+//! A decision takes no time on the policy's clock. So a time counts from the reading of the
+//! manager's clock at the decision (the time of the records) to its next reading, when the manager
+//! began to give the CPU to the thread ([`Entry::On`]). It includes the events, the decision, and
+//! threads that had to leave first. It does not include the latency before (the figures
+//! `completion`, `budget`, `timer` of [`Measured`](crate::Measured)) and the first instruction
+//! after (`switch`, `migration`).
 //!
-//! In the kernel a forced throttle ends when the thread is in a run queue again, whether it runs or not. Here that is
-//! the decision, and its cost is told beside the time.
+//! In the kernel, a forced throttle ends when the thread is in a run queue again, even if it does
+//! not run. Here that is the decision, whose cost is reported separately.
 
 use crate::log::{Entry, Log};
 use crate::manager::overheads::{Distribution, Figures};
 use layland_model::{CpuId, MoveReason, Note, TaskId, Time};
 
-/// What the servers of one run did, and what that took.
+/// The actions of the servers of one run, and their times.
 #[derive(Clone, Debug, Default)]
 pub struct ServerCosts {
     /// Threads that were moved by a push.
@@ -30,19 +31,20 @@ pub struct ServerCosts {
     pub throttles: u64,
     /// Servers that were throttled and replenished by the same decision.
     pub forced: u64,
-    /// From a decision with a push until the thread was given the CPU to which it was pushed, where the same decision
-    /// gave it that.
+    /// The time from a decision with a push until the thread was given the CPU to which it was
+    /// pushed, if the same decision gave it that CPU.
     pub push: Distribution,
-    /// From a decision with a forced throttle until the thread was given a CPU, where the same decision gave it one.
+    /// The time from a decision with a forced throttle until the thread was given a CPU, if the
+    /// same decision gave it one.
     pub forced_to_cpu: Distribution,
-    /// Forced throttles after which the thread went on where it was: it did not leave its CPU.
+    /// Forced throttles after which the thread continued without leaving its CPU.
     pub forced_stayed: u64,
-    /// The cost of each decision with a forced throttle: the policy's own time, for what it hears and
-    /// for what it decides.
+    /// The cost of each decision with a forced throttle: the policy's own time for its events and
+    /// the decision.
     pub forced_decision: Distribution,
 }
 
-/// What one decision has told so far.
+/// The notes and moves of the latest decision so far.
 #[derive(Default)]
 struct Open {
     at: Option<Time>,
@@ -50,13 +52,13 @@ struct Open {
     throttled: Vec<TaskId>,
     forced: Vec<TaskId>,
     pushed: Vec<(TaskId, CpuId)>,
-    /// Threads that this decision took off a CPU, and from which.
+    /// Threads that this decision took off a CPU, with that CPU.
     left: Vec<(TaskId, CpuId)>,
 }
 
-/// What the servers of a run did. All zero for a policy without servers.
+/// Computes the costs of the servers of a run. All are zero for a policy without servers.
 ///
-/// A log with lost records ([`Log::lost`]) has seen fewer.
+/// If records are lost ([`Log::lost`]), the counts are too low.
 pub fn server_costs(log: &Log) -> ServerCosts {
     let mut costs = ServerCosts::default();
     let mut open = Open::default();
@@ -81,7 +83,7 @@ pub fn server_costs(log: &Log) -> ServerCosts {
             Entry::Note(Note::Moved { task, to, why, .. }) => match why {
                 MoveReason::Pushed => {
                     costs.pushes += 1;
-                    // Of several pushes of a thread at one instant the last one counts.
+                    // If a decision pushes a thread several times, the last push counts.
                     open.pushed.retain(|&(other, _)| other != task);
                     open.pushed.push((task, to));
                 }
@@ -93,12 +95,14 @@ pub fn server_costs(log: &Log) -> ServerCosts {
             },
             Entry::Off { cpu, job, .. } => open.left.push((job.task, cpu)),
             Entry::On { cpu, job, since } => {
-                // Between two decisions nothing is given a CPU, so that this belongs to the last one.
+                // No CPU is given to a job between two decisions, so this record belongs to the
+                // last one.
                 let Some(at) = open.at.filter(|&at| at == record.at) else { continue };
                 let length = (since - at).ns();
                 let task = job.task;
                 if take(&mut open.forced, |&other| other == task).is_some() {
-                    // Its job was cut where it was, and the next one begins there: no thread was moved.
+                    // The server's job was split in place, and the next job begins there: the
+                    // thread did not move.
                     if length == 0 && open.left.contains(&(task, cpu)) {
                         costs.forced_stayed += 1;
                     } else {
@@ -148,7 +152,7 @@ pub fn server_costs(log: &Log) -> ServerCosts {
 }
 
 impl ServerCosts {
-    /// The distributions by name, those without a value left out.
+    /// Returns the distributions by name, except those without values.
     pub fn figures(&self) -> Vec<(&'static str, Figures)> {
         let all = [
             ("push", &self.push),
@@ -160,7 +164,7 @@ impl ServerCosts {
             .collect()
     }
 
-    /// Whether any server did anything.
+    /// Returns true if the servers did nothing.
     pub fn is_empty(&self) -> bool {
         self.pushes + self.pulls + self.throttles == 0
     }
@@ -273,7 +277,7 @@ mod tests {
             (200, on(3, 204)),
         ]);
         assert_eq!((found.pushes, found.push.count()), (1, 0));
-        // Pulled back by the same decision: it was moved by no push.
+        // The same decision pulled the thread back, so no push moved it.
         let found = costs(&[
             (100, decide(2_000)),
             (100, moved(MoveReason::Pushed, 3)),

@@ -1,4 +1,5 @@
-//! Reads logs of version 1, `layland run log 1`: lines of words. None are written any more.
+//! A reader of logs of version 1, `layland run log 1`: lines of words. New logs have another
+//! format.
 //!
 //! ```text
 //! layland run log 1
@@ -49,7 +50,7 @@
 //! | `# unready` | task, job, arrival, release, deadline |
 //! | `# over` | `whole` or `interrupted` |
 //!
-//! Lines that begin with `#` are what was measured; a replay does not need them. Unknown lines are
+//! Lines that begin with `#` are measurements; a replay does not need them. Unknown lines are
 //! errors. Times are nanoseconds since the start of the run.
 
 use crate::log::file::{LogError, LogFile, wrong};
@@ -64,7 +65,7 @@ pub const VERSION: &str = "run log 1";
 /// Reads a log.
 ///
 /// # Errors
-/// If it is not one, with the line.
+/// Returns an error with a line if the string is not a log.
 pub fn read(text: &str) -> Result<LogFile, LogError> {
     let (_, mut rest) = text.split_once('\n').ok_or_else(|| wrong(1, "the line is cut off"))?;
     let mut line = 1;
@@ -102,7 +103,7 @@ pub fn read(text: &str) -> Result<LogFile, LogError> {
     Ok(LogFile { policy, seed, set, log })
 }
 
-/// The words of a line that are not read yet.
+/// The words of a line that have not been read yet.
 struct Words<'a>(&'a str);
 
 impl<'a> Words<'a> {
@@ -205,7 +206,7 @@ impl<'a> Words<'a> {
             "set" => Entry::SetTimer { id: TimerId(self.number()?), at: self.time()? },
             "clear" => Entry::ClearTimer { id: TimerId(self.number()?) },
             "abort" => Entry::Abort { job: self.job()? },
-            // No budget was given up then.
+            // Version 1 only writes ends of jobs whose budget was used up.
             "end" => Entry::EndJob { job: self.job()?, used_up: true },
             "dates" => {
                 Entry::SetDates { job: self.job()?, release: self.time()?, deadline: self.time()? }
@@ -270,7 +271,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The details of a note stand in the order in which it describes itself, without their names.
+/// The details of a note stand in the order of its description, without their names.
 impl ReadDetails for Words<'_> {
     type Error = ();
     fn take(&mut self, _name: &'static str) -> Option<Value<'_>> {

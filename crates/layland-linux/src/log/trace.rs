@@ -1,20 +1,21 @@
-//! A run as a trace, made from its log when it is over.
+//! The trace of a run, built from its log after the run.
 //!
 //! There are two views of the same run:
 //!
 //! | view | a job is released | a CPU holds a job | a job ends |
 //! |---|---|---|---|
 //! | [`View::Measured`] | at its nominal time | from the moment at which the manager begins to give it the CPU, to its last instruction | at its last instruction |
-//! | [`View::Decided`] | when the manager told the policy | from one decision to the next | when the manager told the policy |
+//! | [`View::Decided`] | when the policy received the release | from one decision to the next | when the policy received the end |
 //!
-//! The first is what happened, and is what figures and charts show. The second is the schedule that
-//! the policy made of what it was told: what it promises must hold for it exactly, at every
-//! nanosecond. Deadlines and response times count from the true arrival in both.
+//! The measured view is what happened; figures and charts show it. The decided view is the schedule
+//! that the policy made of the events that it received: its guarantees must hold for this schedule
+//! exactly, at every nanosecond. Deadlines and response times count from the true arrival in both.
 //!
-//! What a job got is the processor time of its thread. The rest of a segment is overhead: the switch
-//! to the thread, interrupts, the kernel's other work. A completed job is said to have got just what it
-//! asked for, and no other job more than that: a thread that the machine pauses between two readings of
-//! its clock is charged for the pause, and that counts as overhead.
+//! The execution time of a job is the processor time of its thread. The rest of a segment is
+//! overhead: the switch to the thread, interrupts, the kernel's other work. A completed job counts
+//! with exactly its demand, and no other job with more than its demand. If the machine pauses a
+//! thread between two readings of its clock, the thread is charged for the pause, which counts as
+//! overhead here.
 
 use crate::log::{Entry, Log, Record};
 use layland_checker::{Evidence, Violation, check_with};
@@ -25,17 +26,17 @@ use layland_model::{
 use layland_trace::{Job, JobEnd, JobRecord, Mark, MarkKind, Segment, Trace};
 use std::collections::BTreeSet;
 
-/// How many violations are found at most.
+/// The largest number of violations that are reported.
 const MOST_VIOLATIONS: usize = 1000;
-/// By so much a segment may differ from what its job got: a decision is enacted this late at most.
+/// The tolerance between a segment and the execution of its job: the maximum delay of an enactment.
 const ENACTED: Duration = Duration::from_ms(1);
 
-/// Which of the two views.
+/// A view of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// What happened.
+    /// The run as it happened.
     Measured,
-    /// What the policy was told and decided.
+    /// The events that the policy received, and its decisions.
     Decided,
 }
 
@@ -44,7 +45,7 @@ pub enum View {
 struct Open {
     job: Job,
     demand: Option<Service>,
-    /// Its segments, by their place.
+    /// The positions of its segments.
     segments: Vec<usize>,
 }
 
@@ -54,16 +55,16 @@ struct Builder<'a> {
     system: &'a System,
     trace: Trace,
     open: TaskMap<Option<Open>>,
-    /// When the last job of a task ended, as the policy was told.
+    /// The time at which the policy received the end of the last job of each task.
     ended: TaskMap<Time>,
     running: CpuMap<Option<(JobId, Time)>>,
-    /// Whether the first decision was made: what came before is the platform.
+    /// True after the first decision. CPU events before it describe the platform.
     began: bool,
     /// The end of the run.
     over: Time,
 }
 
-/// The trace of a run.
+/// Builds the trace of a run.
 pub fn trace(log: &Log, system: &System, view: View) -> Trace {
     let mut builder = Builder {
         view,
@@ -82,8 +83,8 @@ pub fn trace(log: &Log, system: &System, view: View) -> Trace {
     builder.finish()
 }
 
-/// How far the statements of the trace of a run reach. The manager hears of arrivals when it decides, and of none
-/// after its last decision.
+/// Returns the limits of what the trace of a run proves. The manager learns of arrivals when it
+/// decides, and of none after its last decision.
 pub fn evidence(log: &Log, view: View) -> Evidence<'static> {
     let decides = log.records.iter().filter(|record| matches!(record.entry, Entry::Decide { .. }));
     let decisions: Vec<Time> = decides.map(|record| record.at).collect();
@@ -95,11 +96,12 @@ pub fn evidence(log: &Log, view: View) -> Evidence<'static> {
     }
 }
 
-/// Checks both views of a run: the measured one by what holds for every schedule, the decided one by
-/// what its policy promises, too. Every violation, in words.
+/// Checks both views of a run: the measured one against the rules for every schedule, the decided
+/// one also against the guarantees of its policy. Returns a description of every violation.
 ///
-/// What jobs got is judged in the measured view; a job whose thread got processor time while it waited, or on a CPU
-/// that ran it before that was decided, is excused from having got all of it in its segments.
+/// The execution times of jobs are checked in the measured view. Some jobs are excused from having
+/// received all of it in their segments: a thread may run while its job waits, or on a CPU that ran
+/// it before the decision.
 pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
     let got_before = |record: &Record| {
         if let Entry::Leaked { job, .. } = record.entry {
@@ -111,7 +113,8 @@ pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
     let early: BTreeSet<JobId> = log.records.iter().filter_map(got_before).collect();
     let views = [(View::Measured, &ScheduleRule::None), (View::Decided, rule)];
     let mut found = Vec::new();
-    // What only an ideal machine can keep is not asked of a real one: that it never is late.
+    // Only an ideal machine is never late. The checker takes a machine with an overhead for a real
+    // one.
     let mut real = system.clone();
     if rule.plans_with_wcets() {
         real.platform.overheads.scheduling = Duration::from_ns(1);
@@ -120,7 +123,7 @@ pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
         let evidence = evidence(log, view);
         let trace = trace(log, system, view);
         let report = check_with(&trace, &real, rule, MOST_VIOLATIONS, &evidence);
-        // Processor time lies between decisions that are enacted a moment later.
+        // The enactment delay shifts processor time between adjacent decisions, so allow for it.
         let evidence = Evidence { latency: ENACTED, ..evidence };
         let within = check_with(&trace, &real, rule, MOST_VIOLATIONS, &evidence);
         let much = |id: JobId| {
@@ -146,7 +149,7 @@ impl Builder<'_> {
             Entry::Decide { .. } => self.began = true,
             Entry::Online { cpu } => self.online(at, MarkKind::CpuOnline(cpu)),
             Entry::Offline { cpu } => {
-                // Its last thread leaves it a moment after the request.
+                // The last thread leaves the CPU a moment after the request.
                 let own = self.trace.segments.iter().rev().find(|segment| segment.cpu == cpu);
                 let at = own.map_or(at, |segment| segment.end.max(at));
                 self.online(at, MarkKind::CpuOffline(cpu));
@@ -269,14 +272,15 @@ impl Builder<'_> {
 
     fn close(&mut self, cpu: CpuId, job: JobId, used: Service, end: Time) {
         let Some((_, start)) = self.running[cpu].take_if(|&mut (on, _)| on == job) else { return };
-        // The last threads leave their CPUs when the run is over already.
+        // The last threads may leave their CPUs after the end of the run.
         let end = end.min(self.over);
         if end <= start {
             return;
         }
         let used = Duration::from_ns(used.ns()).clamp(Duration::ZERO, end - start);
         let overhead = (end - start) - used;
-        // One that was to leave its CPU, and was given it again before it had left.
+        // The job was to leave its CPU, and was given it again before it had left: extend its
+        // segment.
         if let Some(place) = self.current(job).and_then(|open| open.segments.last().copied())
             && let last = &mut self.trace.segments[place]
             && (last.cpu, last.end) == (cpu, start)
@@ -296,13 +300,13 @@ impl Builder<'_> {
     fn end_job(&mut self, job: JobId, at: Time, end: JobEnd) {
         let Some(open) = self.open[job.task].take_if(|open| open.job.id == job) else { return };
         let executed = self.worked(&open, end == JobEnd::Completed);
-        // A job that is given up leaves its CPU a moment after that.
+        // A job that is aborted leaves its CPU a moment later.
         let last = open.segments.iter().map(|&place| self.trace.segments[place].end).max();
         let at = last.map_or(at, |last| last.max(at));
         self.trace.jobs.push(JobRecord { job: open.job, end: Some((at, end)), executed });
     }
 
-    /// What a job got, which is all that it asked for if it is complete.
+    /// Returns the execution time of a job, which is its demand if it is complete.
     fn worked(&mut self, open: &Open, is_complete: bool) -> Service {
         if let Some(demand) = open.demand
             && (is_complete || self.supplied(&open.segments) > demand)
@@ -320,7 +324,7 @@ impl Builder<'_> {
         Service::from_ns(segments.iter().map(work).sum())
     }
 
-    /// Makes segments supply what their job asked for, as far as they are long enough.
+    /// Reduces or extends the overhead of segments until they supply `demand`, as far as they can.
     fn supply(&mut self, segments: &[usize], demand: Service) {
         let mut missing = demand.ns() - self.supplied(segments).ns();
         for &place in segments.iter().rev() {
@@ -367,7 +371,7 @@ mod tests {
     use crate::log::Record;
     use layland_model::Task;
 
-    /// The machine pauses a thread at 10 ms, for 20 ms, and the manager gives the job up meanwhile.
+    /// The machine pauses a thread at 10 ms, for 20 ms, and the manager aborts the job meanwhile.
     #[test]
     fn a_pause_is_no_work() {
         let ms = Time::from_ms;

@@ -1,26 +1,29 @@
-//! The kernel's own account of what is reserved, held against the threads that exist.
+//! The kernel's account of reserved bandwidth, compared with the threads that exist.
 //!
-//! Two faults of kernels make the sum wrong, and with it what they admit (seen on 6.12, 6.18 and 7.3):
+//! Two faults of kernels corrupt the sum, and so their admission control (seen on 6.12, 6.18 and
+//! 7.3):
 //!
-//! 1. A thread of `SCHED_DEADLINE` that sleeps and is given another class by somebody else stays in the sum for ever,
-//!    if its zero-lag time is over. [`sys::empty_reservation`] comes before every such change of ours.
-//! 2. Who writes the limit or a cpuset makes the kernel count anew, without threads that have just ended; these are
-//!    subtracted all the same, when their zero-lag time comes. The sum may be below zero then, and nothing is admitted
-//!    any more. We wait for that time before we write either.
+//! 1. If another thread changes the class of a sleeping `SCHED_DEADLINE` thread after its zero-lag
+//!    time, the thread's bandwidth stays in the sum for ever. [`sys::empty_reservation`] precedes
+//!    every such change of this crate.
+//! 2. After a write to the limit or to a cpuset, the kernel recounts, without threads that have
+//!    just ended. It still subtracts these when their zero-lag time comes. The sum may then be
+//!    negative, and the kernel admits no reservation any more. This crate waits for that time
+//!    before it writes either.
 
 use crate::kernel::sys;
 use layland_model::{CpuSet, Index};
 use std::fs;
 use std::path::Path;
 
-/// What the kernel counts for a CPU's root domain, in units of 2^-20 of a CPU.
+/// The kernel's sum for a CPU's root domain, in units of 2^-20 of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Account {
     cpu: usize,
     total: i64,
 }
 
-/// What a thread has, in the same units, and the CPUs that it may use.
+/// The reservation of a thread, in the same units, and the CPUs that it may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Has {
     bandwidth: i64,
@@ -29,27 +32,29 @@ struct Has {
 
 /// The unit of bandwidth.
 const ONE: i64 = 1 << 20;
-/// What the kernel reserves on each CPU for threads without a reservation: 50 ms of every second.
+/// The kernel's reservation on each CPU for threads without a reservation: 50 ms of every second.
 const SERVER: i64 = ONE / 20;
 
-/// How the sum stands.
+/// The state of the kernel's sum.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Standing {
-    /// It cannot be read.
+    /// The sum cannot be read.
     Unknown,
-    /// As the threads and the kernel's own servers have it: the sum, in CPUs.
+    /// The sum matches the threads and the kernel's own servers; in CPUs.
     Right(f64),
-    /// Something is counted that no thread has: how much, in CPUs, and the CPU.
+    /// The sum is too large: the excess, in CPUs, and the CPU.
     Leaked(f64, usize),
-    /// Less is counted than there is: how much is missing, in CPUs, and the CPU.
+    /// The sum is too small: the missing amount, in CPUs, and the CPU.
     Short(f64, usize),
-    /// It is below zero, and the kernel admits nothing.
+    /// The sum is negative, and the kernel admits no reservation: its absolute value, in CPUs, and
+    /// the CPU.
     Negative(f64, usize),
 }
 
-/// How the kernel's sum stands now. What has just ended is counted until its zero-lag time, for which is waited.
+/// Returns the state of the kernel's sum. Waits for the zero-lag times of threads that have just
+/// ended, which the kernel still counts.
 pub(crate) fn standing() -> Standing {
-    // A period is at most so long as a rule, and this is how often is looked.
+    // The default limit of periods, and the interval between two readings.
     const LONGEST_NS: i64 = 4_500_000_000;
     const PAUSE_NS: i64 = 100_000_000;
     let until = sys::monotonic_ns() + LONGEST_NS;
@@ -57,7 +62,7 @@ pub(crate) fn standing() -> Standing {
         let Ok(text) = fs::read_to_string("/sys/kernel/debug/sched/debug") else {
             return Standing::Unknown;
         };
-        // For ordinary threads, and on newer kernels for those of sched_ext.
+        // One server is for ordinary threads, another on newer kernels for those of sched_ext.
         let has = |name: &str| Path::new("/sys/kernel/debug/sched").join(name).exists();
         let servers = ["fair_server", "ext_server"].into_iter().filter(|name| has(name)).count();
         let found = judge(&accounts_in(&text), &reserved(), servers);
@@ -69,7 +74,7 @@ pub(crate) fn standing() -> Standing {
     }
 }
 
-/// What each thread of `SCHED_DEADLINE` has.
+/// Returns the reservation of each `SCHED_DEADLINE` thread.
 fn reserved() -> Vec<Has> {
     let all = crate::exec::foreign_deadline(&[]).into_iter();
     all.map(|(_, has, cpus)| Has {
@@ -79,13 +84,13 @@ fn reserved() -> Vec<Has> {
     .collect()
 }
 
-/// As the kernel has it.
+/// Computes a bandwidth in the kernel's units.
 fn bandwidth(runtime_ns: i64, period_ns: i64) -> i64 {
     let ratio = i128::from(runtime_ns) * i128::from(ONE) / i128::from(period_ns.max(1));
     i64::try_from(ratio).unwrap_or(i64::MAX)
 }
 
-/// The sums of a text of the kernel: the number of a CPU, and what its root domain has.
+/// Parses the kernel's sums: the number of a CPU, and the sum of its root domain.
 fn accounts_in(text: &str) -> Vec<Account> {
     let mut cpu = None;
     let mut found = Vec::new();
@@ -96,7 +101,7 @@ fn accounts_in(text: &str) -> Vec<Account> {
             line.split_once(':').filter(|(name, _)| name.trim() == ".dl_bw->total_bw")
             && let Some(cpu) = cpu
         {
-            // It is printed without its sign by some kernels.
+            // Some kernels print it as an unsigned number.
             let value = value.trim();
             let total = value.parse::<i64>().ok();
             let total = total.or_else(|| value.parse::<u64>().ok().map(u64::cast_signed));
@@ -106,17 +111,17 @@ fn accounts_in(text: &str) -> Vec<Account> {
     found
 }
 
-/// `servers` is how many of its own the kernel has on each CPU.
+/// Compares sums and reservations. `servers` is the number of the kernel's own servers on each CPU.
 fn judge(accounts: &[Account], reserved: &[Has], servers: usize) -> Standing {
     let in_cpus = |bandwidth: i64| bandwidth as f64 / ONE as f64;
     let mut standing = Standing::Unknown;
     for &Account { cpu, total } in accounts {
         let here = reserved.iter().filter(|has| has.cpus.contains(Index::from_index(cpu)));
         let own: i64 = here.map(|has| has.bandwidth).sum();
-        // Root domains have no names: CPUs of one have the same sum.
+        // Root domains have no names, but the CPUs of a root domain have the same sum.
         let size = accounts.iter().filter(|account| account.total == total).count();
         let most = SERVER * i64::try_from(size * servers).unwrap_or(1);
-        // The kernel's servers are counted, or were forgotten when it counted anew, each of them as a whole.
+        // Each of the kernel's servers is either counted as a whole, or was forgotten at a recount.
         let rest = total - own;
         let is_right = (0..=most).contains(&rest) && rest % SERVER == 0;
         standing = match (is_right, standing) {
@@ -131,7 +136,7 @@ fn judge(accounts: &[Account], reserved: &[Has], servers: usize) -> Standing {
     standing
 }
 
-/// What makes the kernel count anew, where nothing else does.
+/// Returns advice to make the kernel recount.
 pub(crate) fn way_out(standing: &Standing) -> &'static str {
     match standing {
         Standing::Negative(..) => {
@@ -151,7 +156,7 @@ pub(crate) fn way_out(standing: &Standing) -> &'static str {
 mod tests {
     use super::*;
 
-    /// As Linux 6.18 prints it, of two CPUs in one root domain.
+    /// Returns the output of Linux 6.18 for two CPUs in one root domain.
     fn text(total: &str) -> String {
         let of = |cpu: usize| {
             format!(
@@ -174,14 +179,14 @@ mod tests {
     fn the_sum_is_that_of_threads_and_servers() {
         let servers = "104856";
         assert!(matches!(at(servers, &[]), Standing::Right(cpus) if (0.09..0.11).contains(&cpus)));
-        // Kernels that have forgotten their servers, and those without any.
+        // These kernels have forgotten their servers, or have none.
         assert!(matches!(at("0", &[]), Standing::Right(_)));
         assert!(matches!(at("125827", &[(2_000_000, 100_000_000)]), Standing::Right(_)));
-        // Two threads that have ended, and are still counted: 2 % each.
+        // Two threads that have ended are still counted: 2 % each.
         assert!(
             matches!(at("146798", &[]), Standing::Leaked(cpus, 0) if (0.03..0.05).contains(&cpus))
         );
-        // One that was subtracted twice: 1 %.
+        // One thread was subtracted twice: 1 %.
         assert!(
             matches!(at("94371", &[]), Standing::Short(cpus, 0) if (0.005..0.015).contains(&cpus))
         );

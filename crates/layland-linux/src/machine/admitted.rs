@@ -1,16 +1,17 @@
-//! What is admitted on this machine: the reservations of programs under `layland exec`, one file of the register each.
+//! The reservations of programs under `layland exec`, each in one file of the register.
 //!
-//! | file | has | is locked |
+//! | file | content | lock |
 //! |---|---|---|
-//! | `admission` | nothing | exclusively, by whoever asks whether a newcomer fits, until it is entered |
-//! | `reserved` | what those who admit remember, also of who has left; gone with the last member | no |
-//! | `admitted-ID` | one line of JSON: a [`Member`] | exclusively, by its run as long as it lives |
-//! | `threads-ID` | the threads that were given another class ([`threads`]) | as `admitted-ID` says |
-//! | `leave-ID` | nothing: the run shall give its reservations back | no |
+//! | `admission` | empty | exclusive, by a process that checks whether a newcomer fits, until it is entered |
+//! | `reserved` | the notes of admitting processes, also about departed members; removed with the last member | none |
+//! | `admitted-ID` | one line of JSON: a [`Member`] | exclusive, by its run as long as it lives |
+//! | `threads-ID` | the threads that were given another class ([`threads`]) | see `admitted-ID` |
+//! | `leave-ID` | empty; it asks the run to give up its reservations | none |
 //!
-//! A member whose file is not locked has died. Its guardian gives its threads back what they were and removes the
-//! files; if that was killed as well, whoever looks next does so ([`Register::bury`]). When it died is then not known:
-//! who admits the next one counts it as if it had left at that instant.
+//! A member whose file is not locked has died. Its guardian restores its threads and removes the
+//! files. If the guardian was killed as well, the next reader does so ([`Register::bury`]). The
+//! time of the death is then unknown, so the next admission counts the member as if it had left at
+//! that instant.
 
 use super::changes::{ChangeError, Changes};
 use super::register::{self, Register};
@@ -32,23 +33,23 @@ const LEAVE: &str = "leave-";
 /// Programs with reservations, under one policy on some CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// What it is called, by which it can be asked to leave.
+    /// Its name, by which it can be asked to leave.
     pub name: String,
-    /// The process that looks after it, in its own PID namespace.
+    /// The process that manages it, in its own PID namespace.
     pub pid: u32,
     /// That namespace, as `/proc/self/ns/pid` names it.
     pub namespace: u64,
-    /// What it runs, for people.
+    /// A description of the program, for users.
     pub what: String,
     /// The policy under which it was admitted.
     pub policy: String,
     /// The CPUs of the machine that the policy has.
     pub cpus: Vec<usize>,
-    /// Whether these CPUs are a root domain of their own.
+    /// True if these CPUs are a root domain of their own.
     pub is_partition: bool,
-    /// What it has reserved.
+    /// Its reservations.
     pub reserved: Vec<Reserved>,
-    /// Why what was promised to it no longer holds: nothing if it does.
+    /// The reasons why its guarantee no longer holds; empty if it does.
     #[serde(default)]
     pub withdrawn: Vec<String>,
 }
@@ -56,11 +57,12 @@ pub struct Member {
 /// A reservation that was admitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reserved {
-    /// What it is called: a task of a set, or a thread.
+    /// Its name: that of a task of a set, or of a thread.
     pub name: String,
-    /// The thread that has it, if there is one yet, and it has a number here: see [`Member::is_elsewhere`].
+    /// The thread that has it, if there is one and it has a number here: see
+    /// [`Member::is_elsewhere`].
     pub thread: Option<i32>,
-    /// When that thread started: with its number, its name for ever.
+    /// The start time of that thread. Start time and number together identify the thread for ever.
     #[serde(default)]
     pub started: Option<u64>,
     /// Processor time in each period, in nanoseconds.
@@ -69,12 +71,13 @@ pub struct Reserved {
     pub deadline_ns: i64,
     /// Period, in nanoseconds.
     pub period_ns: i64,
-    /// Whether its deadlines are guaranteed; otherwise its tardiness is bounded.
+    /// True if its deadlines are guaranteed; otherwise its tardiness is bounded.
     pub is_hard: bool,
 }
 
 impl Member {
-    /// Whether it is of another PID namespace, as in a container: its threads have no numbers here that are known.
+    /// Returns true if it is in another PID namespace, as in a container: the numbers of its
+    /// threads here are unknown.
     pub fn is_elsewhere(&self) -> bool {
         self.namespace != register::own_namespace()
     }
@@ -88,18 +91,19 @@ impl std::fmt::Display for Member {
     }
 }
 
-/// Who has a thread already: a thread has one holder, or what it was before could not be given back.
+/// The present holder of a thread. A thread has only one holder, because two could not both restore
+/// its former state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// Its entry in the register.
     pub(crate) id: String,
-    /// What it is called, by which it can be asked to leave.
+    /// The name of the member, by which it can be asked to leave.
     pub member: String,
-    /// What it is, for people.
+    /// A description of the member, for users.
     pub what: String,
-    /// The process that looks after it, in its own PID namespace.
+    /// The process that manages it, in its own PID namespace.
     pub pid: u32,
-    /// What the reservation of the thread is called.
+    /// The name of the thread's reservation.
     pub reserved: String,
 }
 
@@ -113,12 +117,12 @@ impl std::fmt::Display for Holder {
     }
 }
 
-/// A thread as members name it: by its number where they are, and its start.
+/// A thread as members identify it: by its number in their namespace, and its start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Named {
     /// The PID namespace that it is in.
     namespace: Option<u64>,
-    /// Its number in there, and here.
+    /// Its number in that namespace, and here.
     inner: i32,
     here: i32,
     started: u64,
@@ -126,7 +130,8 @@ struct Named {
 
 impl Named {
     fn of(thread: i32, started: u64) -> Named {
-        // The last of these is its number in its own namespace. Before Linux 4.1 there is no such line.
+        // The last number of this line is the one in its own namespace. Linux before 4.1 has no
+        // such line.
         let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
         let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
         let inner = numbers.and_then(|all| all.split_ascii_whitespace().last()?.parse().ok());
@@ -134,7 +139,7 @@ impl Named {
         Named { namespace, inner: inner.unwrap_or(thread), here: thread, started }
     }
 
-    /// Whether a member of this namespace means it by this reservation.
+    /// Returns true if a reservation of a member in this namespace refers to the thread.
     fn is_meant(&self, namespace: u64, reserved: &Reserved) -> bool {
         let number = if namespace == register::own_namespace() {
             self.here
@@ -147,8 +152,8 @@ impl Named {
     }
 }
 
-/// Who has a thread, among all who are admitted here: in the own register, in that of root, and in that of the user
-/// whose thread it is, as far as they can be read. But for the entry `but`.
+/// Returns the holder of a thread among all members of this machine, except the entry `but`.
+/// Searches this register, that of root, and that of the thread's user, as far as they can be read.
 pub(crate) fn holder_of(
     register: &Register,
     thread: Tid,
@@ -164,7 +169,7 @@ pub(crate) fn holder_of(
         .find(|holder| but != Some(holder.id.as_str()))
 }
 
-/// Nobody else admits anything until this is dropped.
+/// The admission lock: no other process admits a member until this is dropped.
 #[derive(Debug)]
 pub struct Admitting {
     register: Register,
@@ -172,21 +177,21 @@ pub struct Admitting {
 }
 
 impl Register {
-    /// Waits until nobody else admits anything.
+    /// Waits for the admission lock.
     ///
     /// # Errors
-    /// If somebody does for longer than anybody should.
+    /// Returns an error if another process holds the lock for too long.
     pub fn admitting(&self) -> io::Result<Admitting> {
         let hold = undo::hold(&register::c_path(&self.folder().join("admission"))?)?;
         Ok(Admitting { register: self.clone(), _hold: hold })
     }
 
-    /// Who is admitted and alive, with the id of each, in the order of their ids.
+    /// Returns the members that are alive, with their ids, in the order of the ids.
     pub fn members(&self) -> Vec<(String, Member)> {
         self.read_members(true)
     }
 
-    /// Whoever died and was not buried.
+    /// Returns the members that have died and have not been buried.
     pub(crate) fn dead_members(&self) -> Vec<(String, Member)> {
         self.read_members(false)
     }
@@ -195,7 +200,7 @@ impl Register {
         self.folder().join("reserved")
     }
 
-    /// Who has this thread.
+    /// Returns the holders of this thread in this register.
     fn holders(&self, thread: &Named) -> Vec<Holder> {
         let of = |(id, member): (String, Member)| {
             let is_it = |of: &&Reserved| thread.is_meant(member.namespace, of);
@@ -209,13 +214,13 @@ impl Register {
     fn read_members(&self, alive: bool) -> Vec<(String, Member)> {
         let mut found = self.entries_of_members(alive);
         for (_, member) in found.iter_mut().filter(|(_, member)| member.is_elsewhere()) {
-            // These numbers are other threads' here.
+            // These numbers belong to other threads here.
             member.reserved.iter_mut().for_each(|reserved| reserved.thread = None);
         }
         found
     }
 
-    /// The members as their files have them: the numbers of threads are those of their namespaces.
+    /// Returns the members as in their files: the numbers of threads are those of their namespaces.
     fn entries_of_members(&self, alive: bool) -> Vec<(String, Member)> {
         let mut found = Vec::new();
         for name in self.names(ADMITTED) {
@@ -226,7 +231,7 @@ impl Register {
             }
             let text = register::text_of(&file);
             let id = name[ADMITTED.len()..].to_owned();
-            // A line that has become shorter has the end of the former one behind it for a moment.
+            // After a shorter line was written, the end of the former line follows it for a moment.
             let line = text.lines().next().unwrap_or_default();
             let member: Member = serde_json::from_str(line).unwrap_or_else(|_| Member {
                 name: id.clone(),
@@ -244,10 +249,10 @@ impl Register {
         found
     }
 
-    /// Asks a member to give its reservations back: whether there is such a one.
+    /// Asks a member to give up its reservations. Returns true if there is such a member.
     ///
     /// # Errors
-    /// If it cannot be asked.
+    /// Returns an error if the request cannot be written.
     pub fn ask_to_leave(&self, name: &str) -> io::Result<bool> {
         let members = self.members();
         let mut asked = members.iter().filter(|(_, member)| member.name == name).peekable();
@@ -258,10 +263,11 @@ impl Register {
         Ok(found)
     }
 
-    /// Removes what a member has left that died together with its guardian: its threads get back what they were.
+    /// Restores the threads of a member that died together with its guardian, and removes its
+    /// files.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub(crate) fn bury(&self, id: &str) -> io::Result<()> {
         let path = |prefix: &str| self.folder().join(format!("{prefix}{id}"));
         let entry = path(ADMITTED);
@@ -277,7 +283,7 @@ impl Register {
         Ok(())
     }
 
-    /// The files of members of which no entry is left, as their names say.
+    /// Returns the files whose names refer to a member without an entry.
     pub(crate) fn orphans(&self) -> Vec<PathBuf> {
         let has_entry = |name: &str| self.folder().join(format!("{ADMITTED}{name}")).exists();
         let of = |prefix: &str| {
@@ -288,17 +294,17 @@ impl Register {
         [of(THREADS), of(LEAVE)].concat()
     }
 
-    /// Removes such a file; threads that a list names get back what they were.
+    /// Removes such a file; if it is a list of threads, restores them first.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub(crate) fn bury_orphan(&self, path: &Path) -> io::Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = register::c_path(path)?;
         if name.starts_with(THREADS) { threads::restore_all(&path) } else { files::remove(&path) }
     }
 
-    /// How many threads of a dead member still have what it gave them.
+    /// Returns the number of threads of a dead member that still have the class that it gave them.
     pub(crate) fn threads_of(&self, id: &str) -> usize {
         let path = register::c_path(&self.folder().join(format!("{THREADS}{id}")));
         path.map_or(0, |path| threads::alive_in(&path))
@@ -306,10 +312,10 @@ impl Register {
 }
 
 impl Admitting {
-    /// Who is admitted and alive. Whoever has died is buried first.
+    /// Returns the members that are alive. Members that have died are buried first.
     ///
     /// # Errors
-    /// If the kernel refuses to give the threads of a dead member back what they were.
+    /// Returns an error if the kernel refuses to restore the threads of a dead member.
     pub fn members(&self) -> io::Result<Vec<(String, Member)>> {
         for (id, _) in self.register.dead_members() {
             self.register.bury(&id)?;
@@ -317,45 +323,46 @@ impl Admitting {
         Ok(self.register.members())
     }
 
-    /// The runs that have CPUs for themselves.
+    /// Returns the runs that have CPUs for themselves.
     pub fn runs(&self) -> Vec<register::Run> {
         self.register.runs().into_iter().filter(|run| !run.cpus.is_empty()).collect()
     }
 
-    /// What those who admit remember, as they have written it; `None` if there is nothing to remember.
+    /// Returns the notes of earlier admissions, as they were written; `None` if there are none.
     pub fn remembered(&self) -> Option<String> {
         register::open(&self.register.state()).ok().map(|file| register::text_of(&file))
     }
 
-    /// Remembers something for whoever admits next. It is gone with the last member.
+    /// Writes notes for the next admission. They are removed with the last member.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn remember(&self, text: &str) -> io::Result<()> {
-        // A reader that dies in the middle must not leave half of it.
+        // Write and rename, because a process that dies in between must not leave half of the
+        // notes.
         let (path, new) = (self.register.state(), self.register.folder().join("reserved.new"));
         fs::write(&new, text)?;
         fs::rename(new, path)
     }
 }
 
-/// The own entry among what is admitted.
+/// The entry of this process in the register.
 #[derive(Debug)]
 pub struct Membership {
     folder: PathBuf,
     id: String,
     file: File,
-    /// What it says.
+    /// The content of the entry.
     pub member: Member,
     pub(crate) changed: Changed,
 }
 
 impl Membership {
-    /// Enters a member, for which everything was decided under the hold. If its run dies, its threads become what they
-    /// were, and its entry is gone.
+    /// Enters a member, which was admitted under the lock `admitting`. If its run dies, its threads
+    /// are restored and its entry is removed.
     ///
     /// # Errors
-    /// If the files cannot be written, or the guardian does not answer.
+    /// Returns an error if the files cannot be written, or the guardian does not answer.
     pub fn enter(
         admitting: &Admitting,
         changes: &mut Changes,
@@ -365,9 +372,11 @@ impl Membership {
         let id = changes.id().to_owned();
         let entered = move || -> io::Result<Membership> {
             let path = |prefix: &str| folder.join(format!("{prefix}{id}"));
-            // A file that is not locked yet would be taken for that of a dead member, and a list alone for an orphan.
+            // Hold the register: a file without its lock looks like that of a dead member, and a
+            // list without an entry looks like an orphan.
             let hold = changes.hold()?;
-            // Taken back last first: the threads before the entry that says whose they are.
+            // The guardian reverts the last change first: it restores the threads before it removes
+            // their entry.
             changes.share_file("admission", &admitting.register.state(), &hold)?;
             changes.remember(&Undo::Remove(path(ADMITTED)))?;
             changes.remember(&Undo::Remove(path(LEAVE)))?;
@@ -390,22 +399,22 @@ impl Membership {
         self.folder.join(format!("{prefix}{}", self.id))
     }
 
-    /// Says what has changed.
+    /// Writes the present content.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn write(&mut self) -> io::Result<()> {
-        // In one call: others read it without a lock.
+        // Write it with one call, because others read it without a lock.
         let text = serde_json::to_string(&self.member).map_err(io::Error::other)? + "\n";
         io::Seek::rewind(&mut self.file)?;
         self.file.write_all(text.as_bytes())?;
         self.file.set_len(text.len() as u64)
     }
 
-    /// Says which thread has the reservation at `index`, if one has.
+    /// Records the thread that has the reservation at `index`, or that none has it.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     pub(crate) fn claim(&mut self, index: usize, thread: Option<(Tid, u64)>) -> io::Result<()> {
         if let Some(reserved) = self.member.reserved.get_mut(index) {
             reserved.thread = thread.map(|(tid, _)| tid.0);
@@ -414,17 +423,18 @@ impl Membership {
         self.write()
     }
 
-    /// Tells the guardian of the threads once more, so that it restores them before whatever it was told since.
+    /// Sends the list of threads to the guardian again, so that it restores them before later
+    /// changes are reverted.
     pub(crate) fn tell_threads(&self, changes: &mut Changes) -> io::Result<()> {
         changes.remember(&Undo::Threads(self.path(THREADS)))
     }
 
-    /// Whether somebody wants the reservations to be given back.
+    /// Returns true if the register asks this process to give up its reservations.
     pub fn shall_leave(&self) -> bool {
         self.path(LEAVE).exists()
     }
 
-    /// Removes the entry: what was reserved is used no longer.
+    /// Removes the entry. Its reservations must no longer be in use.
     pub(crate) fn remove(&self) {
         for prefix in [THREADS, LEAVE, ADMITTED] {
             let _ = fs::remove_file(self.path(prefix));

@@ -1,10 +1,11 @@
-//! The kernel's BTF: what it says of the types of its functions and data, for whoever loads a BPF program.
+//! The kernel's BTF: the types of its functions and data, for loaders of BPF programs.
 //!
-//! The format is that of the kernel's documentation (`Documentation/bpf/btf.rst`): a header, a section with one
-//! description after the other, numbered from 1, and one with names. The reader steps over all descriptions once,
-//! to know where each begins, and compares names when it is asked: those of the kind that is asked for, as there
-//! are a hundred thousand others. It believes no length and no number of the file: bytes that are no BTF are an
-//! error, or nothing is found in them.
+//! The format is that of the kernel's documentation (`Documentation/bpf/btf.rst`): a header, a
+//! section with consecutive descriptions, numbered from 1, and one with names. The reader steps
+//! over all descriptions once, to find the beginning of each. A query compares names, but only
+//! those of the right kind, because there are a hundred thousand others. The reader trusts no
+//! length and no number of the file: for bytes that are not BTF it returns an error, or finds
+//! nothing in them.
 
 #[cfg(test)]
 pub(crate) mod blob;
@@ -12,22 +13,22 @@ pub(crate) mod blob;
 use std::fmt;
 use std::ops::Range;
 
-/// Where the running kernel has it.
+/// The path of the running kernel's BTF.
 pub const OF_THE_KERNEL: &str = "/sys/kernel/btf/vmlinux";
 
-/// Why bytes are not BTF.
+/// The reason why bytes are not BTF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BtfError {
     /// It does not begin like BTF of this machine.
     #[error("it does not begin with a header of BTF")]
     Header,
-    /// A version of the format that came later.
+    /// A version of the format that is newer than this reader.
     #[error("it has version {0} of the format, and only version 1 is known")]
     Version(u8),
-    /// A kind of type that came later: its length is unknown, and so is what follows.
+    /// A kind of type that is newer than this reader: its length is unknown, and so is the rest.
     #[error("it has types of kind {0}, which came after this reader")]
     Kind(u32),
-    /// A section or a description goes on past the end.
+    /// A section or a description extends past the end.
     #[error("it ends too soon")]
     Short,
 }
@@ -37,21 +38,21 @@ pub enum BtfError {
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Its type, as C has it.
+    /// Its type in the syntax of C.
     pub of: String,
 }
 
-/// What a function takes and returns.
+/// The parameters and the result of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prototype {
-    /// What it takes.
+    /// The parameters.
     pub parameters: Vec<Parameter>,
-    /// What it returns.
+    /// The type of the result.
     pub returns: String,
 }
 
 impl fmt::Display for Prototype {
-    /// `(u64 tid) -> struct task_struct *`.
+    /// Prints, for example, `(u64 tid) -> struct task_struct *`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parameters: Vec<String> =
             self.parameters.iter().map(|Parameter { name, of }| format!("{of} {name}")).collect();
@@ -59,29 +60,29 @@ impl fmt::Display for Prototype {
     }
 }
 
-/// BTF that was stepped over once.
+/// BTF with an index of its types.
 #[derive(Debug)]
 pub struct Btf {
     bytes: Vec<u8>,
     /// The section with names.
     names: Range<usize>,
-    /// Where the description of each type begins; the first one is type 1, as 0 is `void`.
+    /// The beginnings of the descriptions. The first one is type 1, because 0 is `void`.
     starts: Vec<u32>,
-    /// Of these, where those of functions, of structures and of enumerations begin.
+    /// The subsets of `starts` for functions, structures and enumerations.
     functions: Vec<u32>,
     structures: Vec<u32>,
     enumerations: Vec<u32>,
 }
 
 const MAGIC: u16 = 0xEB9F;
-/// The header as version 1 of the format began: a later one may be longer.
+/// The length of the header in version 1 of the format; a later one may be longer.
 const HEADER: usize = 24;
-/// A name, kind and counts, and a size or the number of another type.
+/// The length of a description: a name, kind and counts, and a size or the number of another type.
 const DESCRIPTION: usize = 12;
-/// How many types a type may be made of before its name is cut: a chain that the file closed to a ring has no end.
+/// The largest depth of a type in its printed form: a chain that forms a ring has no end.
 const DEEPEST: u32 = 16;
 
-/// The kinds of types, as the format numbers them.
+/// The kinds of types, with the numbers of the format.
 pub(crate) mod kind {
     pub const INT: u32 = 1;
     pub const POINTER: u32 = 2;
@@ -104,7 +105,7 @@ pub(crate) mod kind {
     pub const ENUM64: u32 = 19;
 }
 
-/// The bytes of a description after its beginning: how many, and in pieces of which size.
+/// Returns the number of bytes of a description after its beginning, and the size of its pieces.
 fn rest(kind: u32, count: usize) -> Result<(usize, usize), BtfError> {
     let piece = match kind {
         kind::POINTER | kind::FORWARD | kind::TYPEDEF | kind::VOLATILE | kind::CONST => 0,
@@ -121,12 +122,12 @@ fn rest(kind: u32, count: usize) -> Result<(usize, usize), BtfError> {
 /// The description of a type.
 #[derive(Clone, Copy)]
 struct Type<'b> {
-    /// Where its name is.
+    /// The position of its name.
     name: u32,
     kind: u32,
-    /// Of an enumeration: its values have a sign.
+    /// For an enumeration: true if its values are signed.
     flag: bool,
-    /// The type that it refers to, where it refers to one.
+    /// The type that it refers to, if any.
     to: u32,
     /// Members, values or parameters.
     rest: &'b [u8],
@@ -134,7 +135,7 @@ struct Type<'b> {
 }
 
 impl<'b> Type<'b> {
-    /// Its members, values or parameters.
+    /// Returns its members, values or parameters.
     fn pieces(self) -> impl Iterator<Item = &'b [u8]> {
         self.rest.chunks_exact(self.piece.max(1))
     }
@@ -145,7 +146,7 @@ fn u32_of(bytes: &[u8], at: usize) -> Option<u32> {
     four.try_into().ok().map(u32::from_ne_bytes)
 }
 
-/// A section of these bytes, from the end of the header on.
+/// Returns the range of a section, whose offset counts from the end of the header.
 fn section(bytes: &[u8], header: usize, at: usize) -> Option<Range<usize>> {
     let begin = header.checked_add(u32_of(bytes, at)? as usize)?;
     let end = begin.checked_add(u32_of(bytes, at + 4)? as usize)?;
@@ -153,19 +154,19 @@ fn section(bytes: &[u8], header: usize, at: usize) -> Option<Range<usize>> {
 }
 
 impl Btf {
-    /// Reads the running kernel's.
+    /// Reads the running kernel's BTF.
     ///
     /// # Errors
-    /// If it cannot be read, or is not BTF.
+    /// Returns an error if it cannot be read, or is not BTF.
     pub fn of_the_kernel() -> Result<Btf, std::io::Error> {
         let bytes = std::fs::read(OF_THE_KERNEL)?;
         Btf::parse(bytes).map_err(std::io::Error::other)
     }
 
-    /// Steps over all descriptions.
+    /// Indexes all descriptions.
     ///
     /// # Errors
-    /// If these bytes are not BTF.
+    /// Returns an error if these bytes are not BTF.
     pub fn parse(bytes: Vec<u8>) -> Result<Btf, BtfError> {
         let magic = bytes.first_chunk().map(|two| u16::from_ne_bytes(*two));
         if magic != Some(MAGIC) || bytes.len() < HEADER {
@@ -199,12 +200,12 @@ impl Btf {
         Ok(Btf { bytes, names, starts, functions, structures, enumerations })
     }
 
-    /// The type of a number; `None` for `void`, and for a number that no type has.
+    /// Returns a type by its number; `None` for `void` and for an unknown number.
     fn get(&self, number: u32) -> Option<Type<'_>> {
         self.get_at(*self.starts.get(usize::try_from(number.checked_sub(1)?).ok()?)?)
     }
 
-    /// The type whose description begins there.
+    /// Returns the type whose description begins at `start`.
     fn get_at(&self, start: u32) -> Option<Type<'_>> {
         let at = start as usize;
         let info = u32_of(&self.bytes, at + 4)?;
@@ -221,14 +222,14 @@ impl Btf {
         })
     }
 
-    /// What the section with names has from there on.
+    /// Returns the section of names from position `name` on.
     fn from(&self, name: u32) -> &[u8] {
         self.bytes[self.names.clone()].get(name as usize..).unwrap_or_default()
     }
 
     fn is_named(&self, name: u32, wanted: &str) -> bool {
         let rest = self.from(name);
-        // Where it ends first: few names are as long.
+        // Check the end first, because few names have this length.
         rest.get(wanted.len()) == Some(&0) && rest.starts_with(wanted.as_bytes())
     }
 
@@ -238,7 +239,7 @@ impl Btf {
         String::from_utf8_lossy(&rest[..end]).into_owned()
     }
 
-    /// The first with this name of the types that begin there.
+    /// Returns the first type with this name among those that begin at `starts`.
     fn named(&self, starts: &[u32], wanted: &str) -> Option<Type<'_>> {
         let is_it = |&&start: &&u32| {
             u32_of(&self.bytes, start as usize).is_some_and(|name| self.is_named(name, wanted))
@@ -246,7 +247,8 @@ impl Btf {
         self.get_at(*starts.iter().find(is_it)?)
     }
 
-    /// What a function takes and returns. Of several with this name it is the first, which loaders take, too.
+    /// Returns the prototype of a function. If several have the name, the first counts, as in
+    /// loaders.
     pub fn function(&self, name: &str) -> Option<Prototype> {
         let function = self.named(&self.functions, name)?;
         let prototype = self.get(function.to).filter(|one| one.kind == kind::PROTOTYPE)?;
@@ -258,13 +260,13 @@ impl Btf {
         Some(Prototype { parameters, returns: self.spelt(prototype.to, 0) })
     }
 
-    /// The names of the members of a structure.
+    /// Returns the names of the members of a structure.
     pub fn members(&self, structure: &str) -> Option<Vec<String>> {
         let found = self.named(&self.structures, structure)?;
         Some(found.pieces().filter_map(|piece| Some(self.name(u32_of(piece, 0)?))).collect())
     }
 
-    /// The value of a name of any enumeration; one that is negative as in two's complement.
+    /// Returns the value of an enumerator of any enumeration; a negative one in two's complement.
     pub fn value(&self, name: &str) -> Option<u64> {
         let enumerations = self.enumerations.iter().filter_map(|&start| self.get_at(start));
         let mut values = enumerations.flat_map(|one| one.pieces().map(move |piece| (one, piece)));
@@ -279,7 +281,7 @@ impl Btf {
         })
     }
 
-    /// A type as C has it, nearly.
+    /// Prints a type in a syntax close to that of C.
     fn spelt(&self, number: u32, depth: u32) -> String {
         if number == 0 {
             return "void".to_owned();
@@ -321,7 +323,7 @@ mod tests {
     use super::{Btf, BtfError, DEEPEST, OF_THE_KERNEL, kind};
     use proptest::prelude::*;
 
-    /// One of everything that is looked up.
+    /// Returns BTF with one type of each kind that the tests look up.
     fn some() -> Blob {
         let mut blob = Blob::default();
         let long = blob.int("long");
@@ -379,7 +381,7 @@ mod tests {
         }
     }
 
-    /// The chain of a type that refers to itself has no end.
+    /// A type that refers to itself makes an endless chain.
     #[test]
     fn a_ring_of_types_is_cut() {
         let mut blob = Blob::default();
@@ -390,7 +392,7 @@ mod tests {
         assert_eq!(returns, format!("? {}", "*".repeat(DEEPEST as usize)));
     }
 
-    /// What this kernel says of itself, if it does.
+    /// Reads the BTF of the running kernel, if it has any.
     #[test]
     fn the_btf_of_this_kernel_is_read() {
         let Ok(btf) = Btf::of_the_kernel() else {
@@ -405,7 +407,7 @@ mod tests {
         assert_eq!(fork.to_string(), "(struct kernel_clone_args * args) -> pid_t");
     }
 
-    /// Asks everything of bytes that may be anything.
+    /// Makes every query on arbitrary bytes.
     fn ask(bytes: Vec<u8>) {
         if let Ok(btf) = Btf::parse(bytes) {
             for name in ["look", "task_struct", "small", "FLAG", ""] {
@@ -417,7 +419,7 @@ mod tests {
         }
     }
 
-    /// The kind of a type that is known, and how many pieces it has.
+    /// Draws a known kind of type with a small number of pieces.
     fn few() -> impl Strategy<Value = u32> {
         (0u32..20, 0u32..4).prop_map(|(kind, count)| kind << 24 | count)
     }
@@ -428,7 +430,7 @@ mod tests {
             ask(bytes);
         }
 
-        /// A header that is believed, and anything behind it.
+        /// The header is valid, and any bytes follow it.
         #[test]
         fn no_types_make_it_panic(
             words in prop::collection::vec(prop_oneof![0u32..40, any::<u32>(), few()], 0..100),
@@ -437,7 +439,7 @@ mod tests {
             ask(Blob::of(words.iter().flat_map(|word| word.to_ne_bytes()).collect(), names).bytes());
         }
 
-        /// Some bytes of good BTF are others, and it may end early.
+        /// Some bytes of valid BTF are changed, and it may be truncated.
         #[test]
         fn no_change_makes_it_panic(
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),

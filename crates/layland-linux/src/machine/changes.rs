@@ -1,5 +1,6 @@
-//! The front door to the machine: whatever a run changes is changed through [`Changes`], which knows the other
-//! runs ([`register`](super::register)), tells the [`Guardian`] first, and takes everything back in the end.
+//! The interface for changes of the machine. A run makes every change through [`Changes`], which
+//! knows the other runs ([`register`](super::register)), informs the [`Guardian`] first, and
+//! reverts everything in the end.
 
 use super::guardian::Guardian;
 use super::register::{self, Entry, Register, Run};
@@ -10,22 +11,22 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Why nothing can be changed.
+/// The reason why no change is possible.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// There is no register.
+    /// The register cannot be opened.
     #[error("failed to open the register of runs: {0}")]
     Register(io::Error),
-    /// There is no guardian.
+    /// The guardian cannot be started.
     #[error("failed to start a guardian: {0}")]
     Guardian(io::Error),
-    /// Other runs have the CPUs.
+    /// Other runs use the CPUs.
     #[error("{0}")]
     Occupied(String),
 }
 
 impl ChangeError {
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> String {
         match self {
             ChangeError::Register(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -43,7 +44,7 @@ impl ChangeError {
     }
 }
 
-/// What to do where the kernel refuses a process or a thread.
+/// Returns advice for the case that the kernel refuses a process or a thread.
 pub(crate) fn no_process(error: &io::Error) -> String {
     if error.raw_os_error() != Some(libc::EAGAIN) {
         return "see `layland doctor`".to_owned();
@@ -58,12 +59,12 @@ pub(crate) fn no_process(error: &io::Error) -> String {
     }
 }
 
-/// A change that the kernel did not let us take back.
+/// A change that the kernel refused to revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotTakenBack {
-    /// What was changed.
+    /// The file or folder that was changed.
     pub path: PathBuf,
-    /// What the kernel says.
+    /// The error that the kernel returned.
     pub error: String,
 }
 
@@ -78,14 +79,14 @@ impl std::fmt::Display for NotTakenBack {
     }
 }
 
-/// A folder that is to go, or a shared setting.
+/// A folder to remove, or a shared setting to release.
 #[derive(Debug)]
 enum Change {
     Folder(PathBuf),
     Setting { file: PathBuf, target: PathBuf, lock: File },
 }
 
-/// What a run has changed. Dropping it takes everything back.
+/// The changes of a run. Dropping the value reverts all of them.
 #[derive(Debug)]
 pub struct Changes {
     register: Register,
@@ -96,18 +97,19 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Enters the run into the register of this machine, and starts a guardian that ends it after some time.
+    /// Enters the run into the register of this machine, and starts a guardian that ends it after
+    /// `most`.
     ///
     /// # Errors
-    /// If there can be no register or no guardian. Nothing is changed then.
+    /// Returns an error if the register or the guardian is not available. Nothing has changed then.
     pub fn begin(what: &str, most: Duration) -> Result<Changes, ChangeError> {
         Changes::begin_in(Register::open().map_err(ChangeError::Register)?, what, most)
     }
 
-    /// The same with another register.
+    /// Like [`Changes::begin`], with another register.
     ///
     /// # Errors
-    /// The same.
+    /// Returns the errors of [`Changes::begin`].
     pub fn begin_in(
         register: Register,
         what: &str,
@@ -120,40 +122,41 @@ impl Changes {
         Ok(Changes { register, guardian, entry, made: Vec::new(), is_over: false })
     }
 
-    /// What folders of this run are to be called, before a name of their own.
+    /// Returns the prefix for the names of this run's folders.
     pub fn prefix(&self) -> String {
         format!("{}{}-", register::PREFIX, self.entry.id)
     }
 
-    /// What this run is called in the register.
+    /// Returns the id of this run in the register.
     pub(crate) fn id(&self) -> &str {
         &self.entry.id
     }
 
-    /// Where it is entered.
+    /// Returns the register that has this run.
     pub(crate) fn register(&self) -> &Register {
         &self.register
     }
 
-    /// The process of the guardian.
+    /// Returns the process of the guardian.
     pub(crate) fn guardian(&self) -> i32 {
         self.guardian.pid()
     }
 
-    /// Tells the guardian how something is taken back that is not changed through this.
+    /// Informs the guardian how to revert a change that is made outside of this value.
     ///
     /// # Errors
-    /// If the guardian does not answer. Then it must not be changed.
+    /// Returns an error if the guardian does not answer. The change must not be made then.
     pub(super) fn remember(&mut self, undo: &Undo) -> io::Result<()> {
         self.guardian.remember(undo)
     }
 
-    /// Takes CPUs of the machine that no other run has, until the end of this one. `choose` gets the CPUs that
-    /// may be used, and gives those that it takes. Gives a remark, too, if other runs kept it from those that it
-    /// would have taken.
+    /// Claims CPUs of the machine that no other run uses, until the end of this one. `choose`
+    /// receives the usable CPUs and returns its choice. Also returns a remark if other runs
+    /// prevented the preferred choice.
     ///
     /// # Errors
-    /// What `choose` says if there are too few for it even without other runs; otherwise who has them.
+    /// Returns the error of `choose` if the CPUs do not suffice even without other runs; otherwise
+    /// an error that names the runs in the way.
     pub fn claim<T, E: From<ChangeError>>(
         &mut self,
         usable: &[usize],
@@ -189,38 +192,40 @@ impl Changes {
         Ok((chosen, remark))
     }
 
-    /// Holds the register, for several changes that belong together.
+    /// Holds the lock of the register, for several changes that belong together.
     ///
     /// # Errors
-    /// If somebody else holds it.
+    /// Returns an error if another process holds it for too long.
     pub(crate) fn hold(&self) -> io::Result<Hold> {
         self.register.hold()
     }
 
-    /// What is changed before this is taken back by the guardian after a pause alone: threads with reservations end
-    /// with the run, and the kernel counts them for up to a period more.
+    /// Makes the guardian wait before it reverts the changes that were made so far. Threads with
+    /// reservations end with the run, and the kernel counts them for up to one period longer.
     ///
     /// # Errors
-    /// If the guardian does not answer.
+    /// Returns an error if the guardian does not answer.
     pub(crate) fn pause_before(&mut self, period: Duration) -> io::Result<()> {
         self.guardian.remember(&Undo::Pause(period))
     }
 
-    /// Makes a folder, which is this run's alone.
+    /// Creates a folder that belongs to this run alone.
     ///
     /// # Errors
-    /// If the guardian does not answer, or the kernel refuses.
+    /// Returns an error if the guardian does not answer, or the kernel refuses.
     pub fn make(&mut self, path: &Path) -> io::Result<()> {
         self.guardian.remember(&Undo::Remove(path.to_owned()))?;
         self.made.push(Change::Folder(path.to_owned()));
         fs::create_dir(path)
     }
 
-    /// Writes a value into a file of the kernel, which other runs may do at the same time: what it said before the
-    /// first of them is restored by the last. Nothing is changed if it says so already.
+    /// Writes a value into a file of the kernel that other runs may change at the same time. The
+    /// last of them restores the value from before the first. If the file already has the value,
+    /// nothing changes.
     ///
     /// # Errors
-    /// If the register is held by somebody else, the guardian does not answer, or the kernel refuses.
+    /// Returns an error if another process holds the register for too long, the guardian does not
+    /// answer, or the kernel refuses.
     pub fn change(&mut self, name: &str, path: &Path, value: &str) -> io::Result<()> {
         let hold = self.hold()?;
         self.set(name, path, value, &hold, |now| {
@@ -228,7 +233,7 @@ impl Changes {
         })
     }
 
-    /// Makes a folder that all runs share, if it does not exist.
+    /// Creates a folder that all runs share, if it does not exist.
     pub(crate) fn share_folder(&mut self, name: &str, path: &Path, hold: &Hold) -> io::Result<()> {
         self.share(name, path, hold, || Ok(Some(None)))?;
         match fs::create_dir(path) {
@@ -237,13 +242,14 @@ impl Changes {
         }
     }
 
-    /// Writes a file that all runs share while there are any. The last one removes it.
+    /// Registers a file that all runs share while there are any. The last one removes it.
     pub(crate) fn share_file(&mut self, name: &str, path: &Path, hold: &Hold) -> io::Result<()> {
         self.share(name, path, hold, || Ok(Some(None))).map(|_| ())
     }
 
-    /// Writes a value into a file of the kernel, as other runs may at the same time. `back` gets what the file
-    /// says, and gives what is to be written by the last one of them; nothing is changed if that is nothing.
+    /// Writes a value into a file of the kernel, as other runs may do at the same time. `back`
+    /// receives the present value and returns the one that the last run is to restore. If it
+    /// returns `None`, nothing changes.
     pub(crate) fn set(
         &mut self,
         name: &str,
@@ -256,8 +262,9 @@ impl Changes {
         if self.share(name, path, hold, found)? { fs::write(path, value) } else { Ok(()) }
     }
 
-    /// Joins those who use a setting. `found` is asked how to restore it (with `None` by removing it) if there
-    /// are none: whether it is to be changed at all.
+    /// Joins the users of a setting. Calls `found` if there are none; it returns how to restore the
+    /// setting (with `None` by removing it), or `None` if nothing is to change. Returns true if the
+    /// setting is to be changed.
     fn share(
         &mut self,
         name: &str,
@@ -268,14 +275,16 @@ impl Changes {
         let file = self.register.setting(name);
         let says = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() > 0);
         let is_used = register::open(&file).is_ok_and(|file| {
-            // What cannot be asked is taken for used: what it says is kept.
+            // If the state of the lock is unknown, assume that it is used, so that the file keeps
+            // its content.
             files::is_held(&file, Lock::Exclusive).unwrap_or(true)
         });
         let mut text = None;
         if !is_used || !says(&file) {
             match found()? {
                 Some(value) => text = Some(restoring(target, value.as_deref())),
-                // It is as a run that died has left it: what was before that run is still to be restored.
+                // A run that died left it like this: the value from before that run is still to be
+                // restored.
                 None if says(&file) => {}
                 None => return Ok(false),
             }
@@ -293,8 +302,8 @@ impl Changes {
         Ok(true)
     }
 
-    /// Releases what is shared before the end: the last who does restores it. What the kernel refuses is tried again
-    /// at the end, and told.
+    /// Releases a shared setting before the end; the last user restores it. If the kernel refuses,
+    /// the release is retried at the end, which reports the error.
     pub(crate) fn release(&mut self, shared: &Path) {
         let is_it =
             |change: &Change| matches!(change, Change::Setting { target, .. } if target == shared);
@@ -305,15 +314,15 @@ impl Changes {
         }
     }
 
-    /// Takes one folder back before the end.
+    /// Removes one folder before the end.
     pub(crate) fn remove(&mut self, path: &Path) -> io::Result<()> {
         undo::remove(path)?;
         self.made.retain(|change| !matches!(change, Change::Folder(made) if made == path));
         Ok(())
     }
 
-    /// Takes everything back, last made first. Gives what the kernel refused, which stays in the register, for
-    /// `layland doctor --clean`.
+    /// Reverts all changes, the last one first. Returns those that the kernel refused to revert.
+    /// They stay in the register, for `layland doctor --clean`.
     pub fn end(mut self) -> Vec<NotTakenBack> {
         self.take_back()
     }
@@ -339,9 +348,10 @@ impl Changes {
                 failed.push(NotTakenBack { path, error: error.to_string() });
             }
         }
-        // Whatever is left keeps the entry, so that it is known whose it was.
+        // If a change is left, keep the entry, which shows the run that it belongs to.
         if failed.is_empty() {
-            // It is locked as long as we live, and so cannot be taken for that of a dead run meanwhile.
+            // The entry stays locked as long as this process lives, so it does not look like that
+            // of a dead run.
             let _ = fs::remove_file(&self.entry.path);
         }
         self.guardian.dismiss();
@@ -355,7 +365,7 @@ impl Drop for Changes {
     }
 }
 
-/// The text that says how a setting is restored: by a value, or by removing its folder.
+/// Returns the content of a setting's file: restore it by a value, or by removing its folder.
 fn restoring(target: &Path, value: Option<&str>) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     let mut text = vec![if value.is_some() { undo::WRITE } else { undo::REMOVE }];
@@ -371,7 +381,8 @@ fn release(file: &Path, lock: &File) -> io::Result<()> {
         let hold = undo::hold(&register)?;
         match undo::release(&path, Some(lock), &hold)? {
             Released::Restored => Ok(()),
-            // Still under the hold: nobody else may take this lock for that of another user.
+            // Unlock while the register is held: otherwise another process could mistake the lock
+            // for that of another user.
             Released::StillUsed => files::unlock(lock),
         }
     })

@@ -1,9 +1,10 @@
-//! Root domains as cpusets: made for a run and removed after it ([`Cpusets`]), or shared by all that reserve time on
-//! these CPUs, and removed after the last of them ([`Partition`]).
+//! Root domains as cpusets. Some are created for a run and removed after it ([`Cpusets`]). Others
+//! are shared by all members with reservations on these CPUs, and removed after the last of them
+//! ([`Partition`]).
 //!
-//! Version 1: each domain is an exclusive cpuset, the root gives up load balancing, and what is left of
-//! the machine is a cpuset without threads, so that it goes on being balanced. The root and that rest are shared
-//! with other runs: the rest is what no domain of any run has. Version 2: each domain is a
+//! Version 1: each domain is an exclusive cpuset, and the root stops load balancing. The CPUs that
+//! are left form a cpuset without threads, so that they are still balanced. Runs share the root and
+//! this rest, which has the CPUs that no domain of any run has. Version 2: each domain is a
 //! threaded cgroup whose `cpuset.cpus.partition` is `root`.
 
 use super::changes::Changes;
@@ -16,34 +17,34 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a root domain cannot be made.
+/// The reason why a root domain cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CpusetError {
-    /// No cpusets in this kernel, or not mounted.
+    /// The kernel has no cpusets, or they are not mounted.
     #[error("no cpuset hierarchy is mounted")]
     NotMounted,
     /// A file or folder could not be used.
     #[error("failed to {what} {}: {error}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// Where.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The error of the operation.
         error: io::Error,
     },
-    /// The kernel did not make it a partition.
+    /// The kernel did not turn the cpuset into a partition.
     #[error("the kernel did not accept {} as a partition: {answer}", path.display())]
     NotAPartition {
         /// The cgroup.
         path: PathBuf,
-        /// What the kernel says.
+        /// The state that the kernel reports.
         answer: String,
     },
 }
 
 impl CpusetError {
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> String {
         match self {
             CpusetError::NotMounted => {
@@ -71,7 +72,7 @@ fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CpusetEr
     move |error| CpusetError::Io { what, path, error }
 }
 
-/// Where cpusets are, and whether that is version 1.
+/// Returns the root of cpusets, and true if they are those of version 1.
 fn root() -> Result<(PathBuf, bool), CpusetError> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mut unified = None;
@@ -92,12 +93,12 @@ fn root() -> Result<(PathBuf, bool), CpusetError> {
     unified.filter(has_cpusets).map(|path| (path, false)).ok_or(CpusetError::NotMounted)
 }
 
-/// Whether cpusets are those of version 1; `None` if there are none.
+/// Returns true if cpusets are those of version 1; `None` if there are none.
 pub fn is_v1() -> Option<bool> {
     root().ok().map(|(_, is_v1)| is_v1)
 }
 
-/// Cpusets of runs that are gone, and of those of which that is not known.
+/// Returns the cpusets of runs that have ended, and those of runs whose state is unknown.
 pub(crate) fn left(register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut gone, mut unknown) =
         root().map(|(root, _)| left_in(&root, register)).unwrap_or_default();
@@ -107,18 +108,18 @@ pub(crate) fn left(register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (gone, unknown)
 }
 
-/// What of the machine belongs to no domain.
+/// The name of the cpuset with the CPUs that belong to no domain.
 const REST: &str = "layland-rest";
-/// What partitions are called, with their CPUs after it.
+/// The prefix of the names of partitions; their CPUs follow it.
 const PARTITION: &str = "layland-cpus-";
 
-/// Whether a cpuset is a shared setting, and not one of a single run.
+/// Returns true if a cpuset is a shared setting, and not one of a single run.
 fn is_shared(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name == REST || name.starts_with(PARTITION)
 }
 
-/// Root domains.
+/// The root domains of a run.
 #[derive(Debug)]
 pub struct Cpusets {
     domains: Vec<PathBuf>,
@@ -127,10 +128,10 @@ pub struct Cpusets {
 }
 
 impl Cpusets {
-    /// Makes one root domain for each list of CPUs (of the machine).
+    /// Creates one root domain for each list of CPUs (of the machine).
     ///
     /// # Errors
-    /// If the kernel refuses; nothing is left behind then.
+    /// Returns an error if the kernel refuses; nothing is left behind then.
     pub(crate) fn make(
         domains: &[Vec<usize>],
         changes: &mut Changes,
@@ -183,7 +184,8 @@ impl Cpusets {
         Ok(())
     }
 
-    /// Takes the domains back. What the kernel refuses is tried again, and told, at the end of all changes.
+    /// Removes the domains. If the kernel refuses, the removal is retried at the end of all
+    /// changes, which reports the error.
     pub(crate) fn remove(&self, changes: &mut Changes) {
         for domain in &self.domains {
             let _ = changes.remove(domain);
@@ -191,7 +193,7 @@ impl Cpusets {
         if self.is_v1
             && let Ok(_hold) = changes.hold()
         {
-            // What this run had belongs to the rest again, for as long as others need one.
+            // The CPUs of this run belong to the rest again, for as long as other runs need it.
             spread(&self.root, &[]);
         }
     }
@@ -199,7 +201,7 @@ impl Cpusets {
     /// Moves a thread into a domain, by its position in the list.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn attach(&self, domain: usize, thread: Tid) -> Result<(), CpusetError> {
         let Some(path) = self.domains.get(domain) else { return Err(CpusetError::NotMounted) };
         let file = path.join(if self.is_v1 { "tasks" } else { "cgroup.threads" });
@@ -207,8 +209,9 @@ impl Cpusets {
     }
 }
 
-/// A root domain that all share who reserve time on these CPUs: a cpuset that is named after them, made by the first
-/// and removed by the last. Of version 2 it has whole processes, of version 1 single threads.
+/// A root domain that all members with reservations on these CPUs share: a cpuset that is named
+/// after the CPUs, created by the first and removed by the last. In version 2 it has whole
+/// processes, in version 1 single threads.
 #[derive(Debug)]
 pub(crate) struct Partition {
     path: PathBuf,
@@ -217,10 +220,11 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    /// Makes the partition of these CPUs (of the machine, ascending), or joins those who have made it.
+    /// Joins the partition of these CPUs (of the machine, ascending), and creates it if necessary.
     ///
     /// # Errors
-    /// If the kernel refuses, as it does where another cpuset has one of the CPUs for itself.
+    /// Returns an error if the kernel refuses, for example because another cpuset has one of the
+    /// CPUs for itself.
     pub fn join(cpus: &[usize], changes: &mut Changes) -> Result<Partition, CpusetError> {
         let (root, is_v1) = root()?;
         let name = register::list(cpus);
@@ -243,16 +247,17 @@ impl Partition {
         Ok(partition)
     }
 
-    /// Moves a thread into it, or its process.
+    /// Moves a thread (in version 1) or its process (in version 2) into the partition.
     ///
     /// # Errors
-    /// If the kernel refuses.
+    /// Returns an error if the kernel refuses.
     pub fn attach(&self, thread: Tid) -> Result<(), CpusetError> {
         let file = self.path.join(members(self.is_v1));
         fs::write(&file, thread.0.to_string()).map_err(failed("write", &file))
     }
 
-    /// Leaves it, before the end of all changes. What the kernel refuses is tried again, and told, then.
+    /// Leaves the partition before the end of all changes. If the kernel refuses, this is retried
+    /// at the end, which reports the error.
     pub fn leave(&self, changes: &mut Changes) {
         changes.release(&self.path);
         if self.is_v1
@@ -263,15 +268,15 @@ impl Partition {
     }
 }
 
-/// The file of a cpuset that lists what can be moved into it.
+/// Returns the file of a cpuset that lists its members.
 fn members(is_v1: bool) -> &'static str {
     if is_v1 { "tasks" } else { "cgroup.procs" }
 }
 
-/// The file that lists the threads of the cpuset that a thread is in.
+/// Returns the file that lists the threads of a thread's cpuset.
 ///
 /// # Errors
-/// If there are no cpusets, or there is no such thread.
+/// Returns an error if there are no cpusets, or the thread does not exist.
 pub(crate) fn home_of(thread: Tid) -> Result<PathBuf, CpusetError> {
     let (root, is_v1) = root()?;
     let file = PathBuf::from(format!("/proc/{}/cgroup", thread.0));
@@ -288,7 +293,7 @@ pub(crate) fn home_of(thread: Tid) -> Result<PathBuf, CpusetError> {
     Ok(root.join(own.unwrap_or_default()).join(members(is_v1)))
 }
 
-/// Version 1: the root gives up balancing, and what is left of the machine goes on being balanced.
+/// Version 1: stops load balancing of the root, and keeps it for the rest of the machine.
 fn make_room_v1(
     root: &Path,
     cpus: &[usize],
@@ -296,7 +301,7 @@ fn make_room_v1(
     hold: &Hold,
 ) -> Result<(), CpusetError> {
     let mems = read(&root.join("cpuset.mems"))?;
-    // Told first, so that it goes last, when the root balances again.
+    // Informs the guardian of the rest first, so that it goes last, when the root balances again.
     let rest = root.join(REST);
     changes.share_folder("cpuset-rest", &rest, hold).map_err(failed("make", &rest))?;
     let file = rest.join("cpuset.mems");
@@ -307,12 +312,12 @@ fn make_room_v1(
             (now.trim() != "0").then(|| now.trim().to_owned())
         })
         .map_err(failed("write", &balance))?;
-    // Before the domains are made: exclusive cpusets may not overlap.
+    // This comes before the domains are created, because exclusive cpusets must not overlap.
     spread(root, cpus);
     Ok(())
 }
 
-/// Gives a cpuset its CPUs. That it has them already is no error.
+/// Gives a cpuset its CPUs. It is not an error if it has them already.
 fn fill_v1(root: &Path, path: &Path, cpus: &[usize]) -> Result<(), CpusetError> {
     let mems = read(&root.join("cpuset.mems"))?;
     let values = [
@@ -327,7 +332,7 @@ fn fill_v1(root: &Path, path: &Path, cpus: &[usize]) -> Result<(), CpusetError> 
     Ok(())
 }
 
-/// Version 2: groups below the root may have cpusets.
+/// Version 2: allows cpusets in groups below the root.
 fn make_room_v2(root: &Path, changes: &mut Changes, hold: &Hold) -> Result<(), CpusetError> {
     let control = root.join("cgroup.subtree_control");
     changes
@@ -338,7 +343,7 @@ fn make_room_v2(root: &Path, changes: &mut Changes, hold: &Hold) -> Result<(), C
         .map_err(failed("write", &control))
 }
 
-/// Gives a group its CPUs and makes it a partition. That it is one already is no error.
+/// Gives a group its CPUs and turns it into a partition. It is not an error if it is one already.
 fn fill_v2(path: &Path, cpus: &[usize]) -> Result<(), CpusetError> {
     let file = path.join("cpuset.cpus");
     fs::write(&file, list(cpus)).map_err(failed("write", &file))?;
@@ -359,8 +364,9 @@ fn read(path: &Path) -> Result<String, CpusetError> {
     Ok(text.trim().to_owned())
 }
 
-/// Gives the rest of the machine all CPUs that no domain has, and that are not about to be one's. Does nothing
-/// where there is no rest. A run that is killed leaves its CPUs out of the rest until the next one comes or goes.
+/// Gives the rest of the machine all CPUs that neither belong to a domain nor are in `taken`. Does
+/// nothing if there is no rest. The CPUs of a killed run stay out of the rest until the next run
+/// comes or goes.
 fn spread(root: &Path, taken: &[usize]) {
     let cpus = |path: PathBuf| -> CpuSet {
         read(&path.join("cpuset.cpus")).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
@@ -374,7 +380,8 @@ fn spread(root: &Path, taken: &[usize]) {
     }
     let rest: Vec<usize> =
         cpus(root.to_owned()).iter().map(Index::index).filter(|cpu| !taken.contains(cpu)).collect();
-    // Refused only if a cpuset of somebody else is exclusive; then the domains are refused, too, and that is told.
+    // Refused only if a foreign cpuset is exclusive; then the domains are refused, too, which is
+    // reported.
     let _ = fs::write(root.join(REST).join("cpuset.cpus"), list(&rest) + "\n");
 }
 
@@ -382,10 +389,10 @@ fn list(cpus: &[usize]) -> String {
     cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Makes a cpuset and removes it again. Returns the version of the hierarchy.
+/// Creates a cpuset and removes it again. Returns the version of the hierarchy.
 ///
 /// # Errors
-/// If the kernel refuses.
+/// Returns an error if the kernel refuses.
 pub(crate) fn try_cpuset(changes: &mut Changes) -> Result<u32, CpusetError> {
     let (root, is_v1) = root()?;
     let path = root.join(format!("{}trial", changes.prefix()));

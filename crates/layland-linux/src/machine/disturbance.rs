@@ -1,5 +1,5 @@
-//! What took CPUs from a run, by name: the kernel's own accounting of real-time threads that are not the run's,
-//! and of what a hypervisor took.
+//! The causes that took CPUs from a run, by name. They come from the kernel's accounting of foreign
+//! real-time threads and of the time that a hypervisor took.
 
 use crate::kernel::sys::{self, RUN};
 use layland_model::{Duration, counted, visible};
@@ -13,11 +13,11 @@ pub struct Foreign {
     pub name: String,
     /// Its number.
     pub pid: u32,
-    /// Whether it is another run of layland.
+    /// True if it is another run of layland.
     pub is_layland: bool,
-    /// The processor time that its real-time threads got meanwhile, on the CPUs that they were last on.
+    /// The processor time of its real-time threads meanwhile, on the CPUs that they were last on.
     pub took: Duration,
-    /// These CPUs, of those of the run.
+    /// These CPUs, as far as the run uses them.
     pub cpus: Vec<usize>,
 }
 
@@ -35,16 +35,18 @@ impl std::fmt::Display for Foreign {
     }
 }
 
-/// What took CPUs from a run.
+/// The causes that took CPUs from a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Disturbance {
-    /// For how long a hypervisor ran something else while the CPUs had work, if it tells.
+    /// The time for which a hypervisor ran something else while the CPUs had work, if it reports
+    /// that.
     pub stolen: Duration,
-    /// Other processes with real-time threads on the CPUs of the run, who took most first.
+    /// Other processes with real-time threads on the CPUs of the run, with the most processor time
+    /// first.
     pub foreign: Vec<Foreign>,
 }
 
-/// One thread of another process, as the kernel accounts for it.
+/// A thread of another process, with the kernel's account of it.
 #[derive(Clone, Debug)]
 struct Thread {
     pid: u32,
@@ -52,7 +54,7 @@ struct Thread {
     ran_ns: i64,
 }
 
-/// Looks at the machine from the beginning to the end of a run.
+/// Observes the machine from the beginning to the end of a run.
 #[derive(Debug)]
 pub(crate) struct Watch {
     cpus: Vec<usize>,
@@ -62,12 +64,13 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins, for a run on these CPUs whose threads a `SCHED_FIFO` thread of at least `RUN` can keep from them.
+    /// Begins for a run on these CPUs whose threads yield to `SCHED_FIFO` threads of at least
+    /// priority `RUN`.
     pub fn begin(cpus: Vec<usize>) -> Watch {
         Watch::with(cpus, i64::from(RUN))
     }
 
-    /// The same for a run whose threads only other `SCHED_DEADLINE` threads can keep from their CPUs.
+    /// Begins for a run whose threads yield only to other `SCHED_DEADLINE` threads.
     pub fn of_deadline_threads(cpus: Vec<usize>) -> Watch {
         Watch::with(cpus, i64::MAX)
     }
@@ -77,7 +80,7 @@ impl Watch {
         Watch { cpus, least_priority, stolen, threads }
     }
 
-    /// What has happened since then.
+    /// Returns the disturbance since the beginning.
     pub fn end(self) -> Disturbance {
         let mut foreign: BTreeMap<u32, Foreign> = BTreeMap::new();
         for (id, thread) in threads(self.least_priority) {
@@ -117,8 +120,8 @@ fn is_layland(pid: u32) -> bool {
     names.any(|name| name.starts_with("layland-"))
 }
 
-/// The `SCHED_DEADLINE` threads of other processes, and the others of a real-time priority that is at least this;
-/// by their numbers and starts.
+/// Returns the `SCHED_DEADLINE` threads of other processes, and those with at least this real-time
+/// priority, by their numbers and start times.
 fn threads(least_priority: i64) -> BTreeMap<(u32, u64), Thread> {
     let own = std::process::id();
     let numbers = |folder: &str| -> Vec<u32> {
@@ -131,7 +134,7 @@ fn threads(least_priority: i64) -> BTreeMap<(u32, u64), Thread> {
             let folder = format!("/proc/{pid}/task/{tid}");
             let Ok(stat) = fs::read_to_string(format!("{folder}/stat")) else { continue };
             let Some((start, cpu)) = real_time(&stat, least_priority) else { continue };
-            // The first number is what the thread has run, in nanoseconds.
+            // The first number is the processor time of the thread, in nanoseconds.
             let schedule = fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default();
             let ran = schedule.split_whitespace().next().and_then(|text| text.parse().ok());
             let Some(ran_ns) = ran else { continue };
@@ -141,10 +144,11 @@ fn threads(least_priority: i64) -> BTreeMap<(u32, u64), Thread> {
     found
 }
 
-/// The start and the last CPU of a thread, by its `stat`, if it is of such a class and priority.
+/// Returns the start time and the last CPU of a thread, from its `stat`, if its class and priority
+/// match.
 fn real_time(stat: &str, least_priority: i64) -> Option<(u64, usize)> {
     let (head, rest) = stat.rsplit_once(')')?;
-    // A guardian sleeps: it is the run's own, or takes nothing from it.
+    // A guardian sleeps: either it belongs to the run, or it takes no CPU time from it.
     if head.ends_with("(layland-guard") {
         return None;
     }
@@ -157,15 +161,16 @@ fn real_time(stat: &str, least_priority: i64) -> Option<(u64, usize)> {
     if delays_jobs { Some((number(19)? as u64, usize::try_from(number(36)?).ok()?)) } else { None }
 }
 
-/// What kept jobs from their CPUs for longer than the least slack of a task, if anything has; `pause` is the longest
-/// time for which one was kept from it at a stretch, and `throttled` says so if that was the kernel's policy.
+/// Returns the cause, if any, that kept jobs from their CPUs for longer than the least slack of a
+/// task. `pause` is the longest continuous time for which a job was kept from its CPU. `throttled`
+/// describes the kernel's throttling, if that was the cause.
 pub(crate) fn excuse(
     pause: Duration,
     found: &Disturbance,
     throttled: Option<&str>,
     slack: Duration,
 ) -> Option<String> {
-    // What is shorter is no pause of the machine.
+    // Anything shorter does not count as a pause of the machine.
     let bearable = slack.max(Duration::from_ms(1));
     let by_name: Vec<String> = (found.foreign.iter())
         .filter(|one| one.took * 2 >= pause.max(bearable))
@@ -184,7 +189,7 @@ pub(crate) fn excuse(
         };
         format!("the machine paused for {pause:#}{cause}")
     } else if found.stolen >= bearable {
-        // Each theft may be short, and still a job that meets several has no slack left.
+        // Each theft may be short, but a job that meets several has no slack left.
         format!("a hypervisor took {stolen} of the CPUs")
     } else if found.foreign.first().is_some_and(|one| one.took >= bearable) {
         by_name.join(" and ")
@@ -194,7 +199,7 @@ pub(crate) fn excuse(
     Some(format!("{what}; the least slack of a task is {slack:#}"))
 }
 
-/// How many other processes have real-time threads on the CPUs, for a remark.
+/// Returns a remark about other processes with real-time threads on the CPUs.
 pub(crate) fn others(found: &Disturbance) -> Option<String> {
     let first = found.foreign.iter().find(|one| one.took >= Duration::from_ms(1))?;
     let more = found.foreign.iter().filter(|one| one.took >= Duration::from_ms(1)).count() - 1;
@@ -262,7 +267,7 @@ mod tests {
         assert_eq!(said.as_deref(), Some(expected));
         let said = of(100, 0, &[9_000], None, 8_000).expect("it took more than the slack");
         assert!(said.starts_with("real-time threads of `hog`"), "{said}");
-        // What is shorter than a millisecond is no pause, even for tasks without slack.
+        // A time below one millisecond does not count as a pause, even for tasks without slack.
         assert_eq!(of(999, 0, &[], None, 0), None);
     }
 }

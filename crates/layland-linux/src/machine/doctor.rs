@@ -1,10 +1,10 @@
-//! What works on this machine, and the exact fix for what does not ([`examine`]).
+//! The features that work on this machine, and the exact fix for each that does not ([`examine`]).
 //!
-//! Whatever is reported was tried: policies on a thread that ends at once, an instance of tracefs and a
-//! cpuset that are removed again, a file that is opened and closed. Nothing stays changed. Without
-//! privileges everything is tried all the same, and refused.
+//! Every reported feature was tested: policies on a short-lived thread, an instance of tracefs and
+//! a cpuset that are removed again, a file that is opened and closed. No change remains. Without
+//! privileges the tests still run, and are refused.
 //!
-//! Long because each thing that is tried has its own fix.
+//! Long because each test has its own fix.
 
 mod ext;
 mod limits;
@@ -26,7 +26,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use unrecorded::Recorded;
 
-/// How it stands with something.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -34,7 +34,7 @@ pub enum State {
     Ok,
     /// A fact, neither good nor bad.
     Info,
-    /// It works, and results will be worse for it.
+    /// It works, but results will be worse because of it.
     Warning,
     /// A privilege is missing.
     NeedsPrivilege,
@@ -45,13 +45,13 @@ pub enum State {
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was tried.
+    /// The name of the test.
     pub name: &'static str,
-    /// How it stands.
+    /// The result.
     pub state: State,
-    /// What was seen.
+    /// The observation.
     pub detail: String,
-    /// What to do about it, if anything.
+    /// Advice for the user, if there is any.
     pub fix: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl Finding {
     }
 }
 
-/// Tries everything. The latency of timers is measured for this long.
+/// Runs all tests. The latency of timers is measured for this long.
 pub fn examine(latency_for_ns: i64) -> Vec<Finding> {
     let mut findings = vec![kernel(), preemption(), ticks(), clocksource(), virtualisation()];
     findings.extend([fifo(), deadline(), account(), limits::rt_group(), limits::throttling()]);
@@ -92,7 +92,7 @@ fn preemption() -> Finding {
     if version.contains("PREEMPT_RT") {
         return Finding::new(name, State::Ok, "PREEMPT_RT");
     }
-    // The mode in use is in parentheses: `none voluntary (full)`.
+    // The current mode is in parentheses: `none voluntary (full)`.
     let modes = read("/sys/kernel/debug/sched/preempt").unwrap_or_default();
     let mode =
         modes.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(mode, _)| mode);
@@ -110,7 +110,7 @@ fn preemption() -> Finding {
     }
 }
 
-/// The mode that the kernel was built for, where its configuration can be read as text.
+/// Returns the mode that the kernel was built for, if its configuration is readable.
 fn configured_preemption() -> Option<&'static str> {
     let release = read("/proc/sys/kernel/osrelease").ok()?;
     let command_line = read("/proc/cmdline").unwrap_or_default();
@@ -185,7 +185,7 @@ fn virtualisation() -> Finding {
     }
 }
 
-/// Does something on a thread that ends with it.
+/// Runs `act` on a short-lived thread.
 fn on_a_thread<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     std::thread::Builder::new().name("doctor".to_owned()).spawn(act).ok()?.join().ok()
 }
@@ -227,7 +227,7 @@ fn deadline() -> Finding {
     let name = "SCHED_DEADLINE";
     let period = Duration::from_ms(100);
     let least = Reservation { runtime: Duration::from_ms(1), deadline: period, period };
-    // 1 ms every 100 ms: enough to be admitted anywhere but on a full machine.
+    // 1 ms every 100 ms is little enough to be admitted on any machine that is not full.
     let answer = on_a_thread(move || {
         let entered = sys::set_deadline(Tid::own(), least, false);
         entered.map_err(|error| (error, sys::allowed_cpus().unwrap_or_default()))
@@ -266,7 +266,7 @@ fn deadline() -> Finding {
     }
 }
 
-/// Whether what the kernel counts as reserved is reserved.
+/// Compares the kernel's account of reserved bandwidth with the threads.
 fn account() -> Finding {
     let name = "account";
     let standing = accounting::standing();
@@ -321,7 +321,7 @@ fn latency(for_ns: i64) -> Finding {
             sys::sleep_until(at);
             let now = sys::monotonic_ns();
             late.push(now - at);
-            // After a long pause it goes on from now.
+            // After a long pause, continue from the present time.
             at = at.max(now - 1_000_000);
         }
         late.sort_unstable();
@@ -444,7 +444,7 @@ fn refused(error: &io::Error) -> State {
     }
 }
 
-/// Nothing can be tried without a way to take it back.
+/// Returns the finding if changes are not possible, because they could not be reverted.
 fn unchangeable(name: &'static str, error: &ChangeError) -> Finding {
     Finding::new(name, State::Missing, error.to_string()).fix(error.help())
 }
@@ -499,7 +499,7 @@ fn leftovers() -> Finding {
     }
 }
 
-/// The runs that are there now.
+/// Lists the present runs.
 fn runs() -> Finding {
     let name = "runs";
     let Ok(register) = Register::open() else {

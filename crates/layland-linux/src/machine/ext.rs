@@ -1,10 +1,10 @@
-//! Whether threads can be scheduled by sched_ext here ([`support`]): what the engine needs of the kernel, and what
-//! is in its way.
+//! The requirements of the sched_ext engine, compared with this kernel ([`support`]): what the
+//! engine needs, and what prevents it from running.
 //!
-//! Nothing is loaded to find out. The kernel's BTF says what programs may call and what a scheduler may have, and
-//! it is where kernels are broken: an argument that the kernel passes by itself, and hides from programs, shows in
-//! the prototypes of some functions of some builds. No program can declare such a function, and a loader refuses
-//! all that call it.
+//! The check loads no program. The kernel's BTF describes the functions that programs may call and
+//! the members of a scheduler. It also shows a defect of some builds: an argument that the kernel
+//! passes itself, and normally hides from programs, appears in the prototypes of some functions.
+//! Programs cannot declare such a function, and a loader refuses all that call it.
 
 use crate::kernel::sys;
 use crate::machine::btf::{Btf, OF_THE_KERNEL};
@@ -13,7 +13,7 @@ use std::{fmt, fs, io};
 /// The oldest kernel on which the engine is tried, as major and minor version.
 pub const FLOOR: (u32, u32) = (7, 2);
 
-/// The functions of the kernel that the engine's programs call, and how many parameters each has for them.
+/// The kernel functions that the engine's programs call, with the number of their parameters.
 const FUNCTIONS: [(&str, usize); 12] = [
     ("scx_bpf_create_dsq", 2),
     ("scx_bpf_dsq_insert", 4),
@@ -29,7 +29,7 @@ const FUNCTIONS: [(&str, usize); 12] = [
     ("bpf_rcu_read_unlock", 0),
 ];
 
-/// What a scheduler is made of, and the members that the engine gives.
+/// The structure of a scheduler, and the members that the engine sets.
 const OPERATIONS: &str = "sched_ext_ops";
 const MEMBERS: [&str; 17] = [
     "select_cpu",
@@ -62,7 +62,7 @@ const FLAGS: [&str; 4] = [
 /// The type of the argument that programs should not see.
 const HIDDEN: &str = "const struct bpf_prog_aux *";
 
-/// The privileges, and the capabilities of which each needs one. The kernel takes CAP_SYS_ADMIN for the first two,
+/// The privileges, each with the capabilities that grant it. `CAP_SYS_ADMIN` grants the first two,
 /// which were a part of it before Linux 5.8.
 const PRIVILEGES: [(&str, &[u32]); 3] = [
     ("CAP_BPF", &[sys::CAP_BPF, sys::CAP_SYS_ADMIN]),
@@ -70,40 +70,40 @@ const PRIVILEGES: [(&str, &[u32]); 3] = [
     ("CAP_SYS_NICE", &[sys::CAP_SYS_NICE]),
 ];
 
-/// What is wrong with a function of the kernel.
+/// A defect of a kernel function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// There is none of this name.
+    /// The function does not exist.
     Missing,
-    /// It shows the argument that the kernel passes by itself, of this name.
+    /// It shows the argument that the kernel passes itself, of this name.
     Shows(String),
-    /// It takes something else: this.
+    /// It has this other prototype.
     Takes(String),
 }
 
-/// Something that is in the way.
+/// An obstacle for the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// The kernel is older than those on which the engine is tried: its release.
     Old(String),
     /// The kernel was built without sched_ext.
     NoSchedExt,
-    /// The kernel's BTF cannot be read, and why.
+    /// The kernel's BTF cannot be read, for this reason.
     NoBtf(String),
-    /// A function that programs call cannot be called.
+    /// A function that programs call is not callable.
     Function {
         /// Its name.
         name: &'static str,
-        /// What is wrong with it.
+        /// Its defect.
         defect: Defect,
     },
     /// A scheduler cannot have this member of `sched_ext_ops`.
     Member(&'static str),
     /// A scheduler cannot set this flag.
     Flag(&'static str),
-    /// Another scheduler is loaded, and there can be one alone: its name.
+    /// Another scheduler is loaded, and there can be only one: its name.
     Loaded(String),
-    /// The kernel was booted with this word, with which it takes no scheduler.
+    /// The kernel was booted with this parameter, with which it accepts no scheduler.
     Isolated(String),
     /// The capabilities that are missing.
     Privileges(Vec<&'static str>),
@@ -142,7 +142,7 @@ impl fmt::Display for Obstacle {
 }
 
 impl Obstacle {
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn fix(&self) -> &'static str {
         match self {
             Obstacle::Old(_) | Obstacle::NoSchedExt | Obstacle::NoBtf(_) => {
@@ -164,7 +164,7 @@ impl Obstacle {
         }
     }
 
-    /// Whether it is the kernel that lacks something, wherever and by whomever it is run.
+    /// Returns true if the kernel itself lacks a feature, for every user and environment.
     pub fn is_of_the_kernel(&self) -> bool {
         match self {
             Obstacle::Old(_) | Obstacle::NoSchedExt | Obstacle::NoBtf(_) => true,
@@ -174,24 +174,25 @@ impl Obstacle {
     }
 }
 
-/// Whether the engine can run here.
+/// The ability of this machine to run the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtSupport {
-    /// What is in the way, what is most basic first. If there is nothing, it can run.
+    /// The obstacles, the most basic ones first. If there are none, the engine can run.
     pub obstacles: Vec<Obstacle>,
-    /// Whether programs may set timers of their own. Not on PREEMPT_RT: there budgets are ended by the manager alone.
+    /// True if programs may set timers of their own. On PREEMPT_RT they may not; there the manager
+    /// alone ends budgets.
     pub has_timers: bool,
 }
 
 impl ExtSupport {
-    /// Whether the manager polls, and so needs a CPU that nobody else needs. On PREEMPT_RT a thread of the kernel would
-    /// wake it, which itself waits for its turn.
+    /// Returns true if the manager polls, and so needs a CPU of its own. On PREEMPT_RT a kernel
+    /// thread would have to wake it, which itself would wait for a CPU.
     pub fn manager_polls(&self) -> bool {
         !self.has_timers
     }
 }
 
-/// Looks at this machine.
+/// Examines this machine.
 pub fn support() -> ExtSupport {
     let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned());
     let seen = Seen {
@@ -205,21 +206,21 @@ pub fn support() -> ExtSupport {
     seen.judge(Btf::of_the_kernel, sys::has_capability)
 }
 
-/// What the kernel says in files.
+/// The kernel's files that the check reads.
 struct Seen {
     release: String,
     version: String,
     command_line: String,
     /// The CPUs of the machine whose domains were isolated at boot.
     isolated: Option<String>,
-    /// Of sched_ext, where there is such a thing.
+    /// The state of sched_ext, if the kernel has it.
     state: Option<String>,
     /// The name of the scheduler that is loaded.
     loaded: Option<String>,
 }
 
 impl Seen {
-    /// The BTF is read only if there is a reason to.
+    /// Judges the machine. The BTF is read only if necessary.
     fn judge(
         &self,
         btf: impl FnOnce() -> io::Result<Btf>,
@@ -240,7 +241,7 @@ impl Seen {
             let name = self.loaded.as_deref().filter(|name| !name.is_empty());
             obstacles.push(Obstacle::Loaded(name.unwrap_or("a scheduler").to_owned()));
         }
-        // The word may name CPUs alone that this machine has not.
+        // The parameter may name only CPUs that this machine does not have.
         if self.isolated.as_deref() != Some("") {
             obstacles.extend(isolated_domains(&self.command_line).map(Obstacle::Isolated));
         }
@@ -257,17 +258,17 @@ impl Seen {
     }
 }
 
-/// `7.2.12+deb13-amd64` is 7.2.
+/// Parses a release: `7.2.12+deb13-amd64` is 7.2.
 fn version_of(release: &str) -> Option<(u32, u32)> {
     let mut numbers =
         release.split(|c: char| !c.is_ascii_digit()).map(|digits| digits.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
 
-/// The word of the command line that isolates the domains of CPUs. That is what `isolcpus=` does if nothing else
-/// is said before the CPUs.
+/// Returns the parameter of the command line that isolates the domains of CPUs. `isolcpus=` does so
+/// by default, if no flag precedes the CPUs.
 fn isolated_domains(command_line: &str) -> Option<String> {
-    // What follows belongs to the first process.
+    // The words after `--` belong to the first process.
     let words = command_line.split_ascii_whitespace().take_while(|&word| word != "--");
     let isolated = words.filter(|word| {
         word.strip_prefix("isolcpus=").is_some_and(|list| {
@@ -279,7 +280,7 @@ fn isolated_domains(command_line: &str) -> Option<String> {
     isolated.map(str::to_owned).next()
 }
 
-/// What the engine needs of the kernel, and BTF does not have.
+/// Adds the requirements of the engine that the BTF does not meet.
 fn lacks(btf: &Btf, obstacles: &mut Vec<Obstacle>) {
     let Some(members) = btf.members(OPERATIONS) else {
         obstacles.push(Obstacle::NoSchedExt);

@@ -1,18 +1,19 @@
-//! A process that outlives a run, and takes back what the run changed however the run ends.
+//! A process that outlives a run, and reverts the changes of the run however the run ends.
 //!
-//! It is forked before any thread exists that has a priority, becomes the leader of a session of its own, and
-//! says that it is ready; only then may the run change anything. So a signal to the process group of the run
-//! either comes before the first change or does not reach the guardian. Before each change, how to take it back
-//! ([`Undo`]) is told to it. It waits for one of:
+//! It is forked before any thread has a real-time priority, becomes the leader of its own session,
+//! and reports that it is ready; only then may the run change anything. So a signal to the process
+//! group of the run either comes before the first change or does not reach the guardian. Before
+//! each change, the run sends it the way to revert the change ([`Undo`]). The guardian waits for
+//! one of these events:
 //!
-//! | what | then it |
+//! | event | action |
 //! |---|---|
-//! | the run says that it is over | ends |
-//! | the run died (its pidfd, or the end of its pipe) | takes everything back, last told first; ends |
-//! | the time of the run is long over | kills the run, then as above |
+//! | the run reports its end | exit |
+//! | the run died (its pidfd, or the end of its pipe) | revert all changes, the last one first; exit |
+//! | the time of the run is long over | kill the run, then as above |
 //!
-//! The child calls nothing that allocates or locks: another thread of the parent may have held a lock
-//! when the child was made.
+//! The child calls no function that allocates or locks, because another thread of the parent may
+//! have held a lock at the fork.
 
 use super::undo::{self, Undo};
 use crate::kernel::sys;
@@ -26,41 +27,44 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// How much the guardian can remember, in bytes.
+/// The size of the guardian's memory, in bytes.
 const MEMORY: usize = 64 << 10;
-/// A message: its kind, the lengths of two texts with their ends.
+/// The length of a message's header: its kind, and the lengths of two strings with their final
+/// zeros.
 const HEADER: usize = 5;
-/// Instead of a message: the run has taken everything back; or it lives, and the guardian shall do it now.
+/// Final bytes instead of a message: the run has reverted everything itself; or it lives, and the
+/// guardian must revert everything now.
 const OVER: u8 = b'.';
 /// See [`OVER`].
 const NOW: u8 = b'!';
-/// How long a process that is not stopped may take for something that takes microseconds.
+/// The time after which a process counts as stopped, for actions that take microseconds.
 const PATIENCE_NS: i64 = 5_000_000_000;
-/// How long it may take to take everything back, if the kernel refuses for some time.
+/// The time that reverting everything may take, if the kernel refuses for a while.
 const TAKING_BACK_NS: i64 = 60_000_000_000;
 
-/// The run's end of it.
+/// The run's handle of its guardian.
 #[derive(Debug)]
 pub struct Guardian {
     pid: Pid,
     process: OwnedFd,
     pipe: Option<std::fs::File>,
-    /// How much of its memory is used.
+    /// The number of bytes of its memory in use.
     told: usize,
 }
 
 impl Guardian {
-    /// Forks a guardian of this process that ends it after some time. It is ready when this returns.
+    /// Forks a guardian of this process that ends the process after `most`. It is ready on return.
     ///
     /// # Errors
-    /// If the kernel refuses a pipe, a pidfd or a process, or the process does not come to run.
+    /// Returns an error if the kernel refuses a pipe, a pidfd or a process, or the process does not
+    /// run.
     pub fn start(most: Duration) -> io::Result<Guardian> {
         use rustix::pipe::{PipeFlags, pipe_with};
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
         let (said, says) = pipe_with(PipeFlags::CLOEXEC)?;
         let own = pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
         let until_ns = sys::monotonic_ns().saturating_add(most.ns());
-        // Safety: the child calls only what is safe after a fork, and never returns.
+        // Safety: the child calls only functions that are safe after a fork, and never returns.
         let pid = match unsafe { libc::fork() } {
             -1 => return Err(io::Error::last_os_error()),
             0 => guard(&reader, says, &own, until_ns),
@@ -68,10 +72,10 @@ impl Guardian {
         };
         let pid =
             Pid::from_raw(pid).ok_or_else(|| io::Error::other("a process without a number"))?;
-        // Nobody has reaped it yet, so that the number is still its own.
+        // The child has not been reaped yet, so its number cannot have been reused.
         let process = pidfd_open(pid, PidfdFlags::empty())?;
         drop(says);
-        // A guardian that is stopped reads nothing, and must not stop the run.
+        // A stopped guardian reads nothing, and must not block the run.
         rustix::io::ioctl_fionbio(&writer, true)?;
         let mut guardian = Guardian { pid, process, pipe: Some(writer.into()), told: 0 };
         let mut ready = [0];
@@ -84,15 +88,15 @@ impl Guardian {
         Ok(guardian)
     }
 
-    /// Its process.
+    /// Returns its process.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// To be called before the change is made.
+    /// Sends the guardian the way to revert a change. To be called before the change is made.
     ///
     /// # Errors
-    /// If the guardian is gone or does not read. Then the change must not be made.
+    /// Returns an error if the guardian is gone or does not read. The change must not be made then.
     pub fn remember(&mut self, undo: &Undo) -> io::Result<()> {
         match undo {
             Undo::Remove(path) => self.send(undo::REMOVE_MESSAGE, path, Path::new("")),
@@ -144,8 +148,8 @@ impl Guardian {
         Ok(())
     }
 
-    /// The run is over, and has taken back everything itself. A guardian that does not end within some
-    /// seconds, because somebody has stopped it, is killed.
+    /// Ends the guardian after the run has reverted everything itself. A guardian that does not
+    /// exit within some seconds, because it is stopped, is killed.
     pub fn dismiss(&mut self) {
         if self.pipe.is_none() {
             return;
@@ -155,19 +159,20 @@ impl Guardian {
         self.reap(PATIENCE_NS);
     }
 
-    /// Waits until it has ended, and kills it if it does not.
+    /// Waits until it has exited, and kills it if it does not.
     fn reap(&self, patience_ns: i64) {
         if !is_ready(self.process.as_fd(), PollFlags::IN, patience_ns) {
             let _ = pidfd_send_signal(&self.process, Signal::KILL);
         }
-        // By its descriptor: whoever buries every child may have buried it, and its number be another one's.
+        // Use its descriptor: if another part of the program reaps every child, the number may be
+        // reused.
         let _ = waitid(WaitId::PidFd(self.process.as_fd()), WaitIdOptions::EXITED);
     }
 }
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        // Nobody has taken anything back: it shall.
+        // The changes have not been reverted, so the guardian must do so.
         if self.pipe.is_some() {
             let _ = self.write(&[NOW]);
             self.pipe = None;
@@ -176,7 +181,7 @@ impl Drop for Guardian {
     }
 }
 
-/// Whether a descriptor becomes ready within this time.
+/// Returns true if a descriptor becomes ready within this time.
 fn is_ready(descriptor: BorrowedFd<'_>, what: PollFlags, patience_ns: i64) -> bool {
     let until = sys::monotonic_ns() + patience_ns;
     loop {
@@ -184,7 +189,7 @@ fn is_ready(descriptor: BorrowedFd<'_>, what: PollFlags, patience_ns: i64) -> bo
         match poll(&mut [PollFd::from_borrowed_fd(descriptor, what)], Some(&timeout(left))) {
             Ok(0) => return false,
             Ok(_) => return true,
-            // A signal: look at the clock again.
+            // After a signal, check the clock again.
             Err(_) if left > 0 => {}
             Err(_) => return false,
         }
@@ -195,20 +200,21 @@ fn timeout(ns: i64) -> rustix::time::Timespec {
     rustix::time::Timespec { tv_sec: ns / 1_000_000_000, tv_nsec: ns % 1_000_000_000 }
 }
 
-/// The life of the guardian.
+/// Runs the guardian.
 fn guard(pipe: &OwnedFd, says: OwnedFd, run: &OwnedFd, until_ns: i64) -> ! {
     // Each of these may fail without harm.
     let _ = rustix::process::setsid();
     let _ = sys::set_fifo(sys::Tid::own(), sys::MANAGER - 1);
     sys::name_thread("layland-guard");
-    // It must not keep the folder of the run from being unmounted.
-    // Safety: the path ends with a zero.
+    // The guardian must not keep the folder of the run from being unmounted.
+    // Safety: the path is zero-terminated.
     let _ = unsafe { libc::chdir(c"/".as_ptr()) };
-    // Among others the other end of the pipe: the run must be the only one that can write.
+    // This also closes the child's copy of the pipe's other end: only the run must be able to
+    // write.
     close_others([pipe.as_fd(), says.as_fd(), run.as_fd()]);
     let _ = rustix::io::write(&says, &[1]);
     drop(says);
-    // One byte more than can be told, so that there is always room for the last one.
+    // One byte more than all messages, so that the final byte always fits.
     let mut memory = [0u8; MEMORY + 1];
     let mut filled = 0;
     let mut last = None;
@@ -216,7 +222,7 @@ fn guard(pipe: &OwnedFd, says: OwnedFd, run: &OwnedFd, until_ns: i64) -> ! {
         let left = until_ns - sys::monotonic_ns();
         if left <= 0 {
             let _ = pidfd_send_signal(run, Signal::KILL);
-            // What it holds is released when it is gone.
+            // Wait until the run is gone, because its locks are released only then.
             let _ = is_ready(run.as_fd(), PollFlags::IN, PATIENCE_NS);
             break;
         }
@@ -227,8 +233,8 @@ fn guard(pipe: &OwnedFd, says: OwnedFd, run: &OwnedFd, until_ns: i64) -> ! {
         if !fds[0].revents().is_empty() {
             match rustix::io::read(pipe, &mut memory[filled..]) {
                 Ok(0) => {
-                    // A dying process closes one descriptor after the other: what it holds is free when it
-                    // is gone, and would be taken for that of another run before.
+                    // A dying process closes one descriptor after the other. Its locks are released
+                    // only once it is gone; until then they would look like those of another run.
                     let _ = is_ready(run.as_fd(), PollFlags::IN, PATIENCE_NS);
                     break;
                 }
@@ -245,12 +251,12 @@ fn guard(pipe: &OwnedFd, says: OwnedFd, run: &OwnedFd, until_ns: i64) -> ! {
     if last != Some(OVER) {
         take_back(&memory[..filled]);
     }
-    // Safety: ends this process at once, without running anything of the parent's.
+    // Safety: ends this process at once, without running any code of the parent.
     unsafe { libc::_exit(0) }
 }
 
-/// Closes what the child inherited and does not need: whoever reads the output of the run waits for
-/// its end.
+/// Closes inherited descriptors that the child does not need: a process that reads the output of
+/// the run waits until all copies are closed.
 fn close_others(kept: [BorrowedFd<'_>; 3]) {
     let mut kept = kept.map(|descriptor| descriptor.as_raw_fd() as u32);
     kept.sort_unstable();
@@ -268,7 +274,8 @@ fn close(from: u32, to: u32) {
     // Safety: nothing in this process uses these descriptors any more.
     let closed = unsafe { libc::syscall(libc::SYS_close_range, from, to, 0) };
     if closed != 0 {
-        // Before Linux 5.9, one by one. A process has no more than its limit says, as a rule 1024.
+        // Before Linux 5.9, close them one by one, up to the limit of the process, which is usually
+        // 1024.
         let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         let most = u32::try_from(most.unwrap_or(1024)).unwrap_or(1024).min(1 << 16);
         for descriptor in from..=to.min(most) {
@@ -278,12 +285,12 @@ fn close(from: u32, to: u32) {
     }
 }
 
-/// What the guardian was told to take back.
+/// A change that the guardian is to revert.
 struct Message<'a> {
     kind: u8,
     path: &'a CStr,
     lock: &'a CStr,
-    /// What follows.
+    /// The bytes after this message.
     rest: &'a [u8],
 }
 
@@ -297,7 +304,7 @@ fn message(bytes: &[u8]) -> Option<Message<'_>> {
     Some(Message { kind: header[0], path, lock, rest })
 }
 
-/// What the run said last, if it has.
+/// Returns the final byte of the run, if it has arrived.
 fn last_word(mut bytes: &[u8]) -> Option<u8> {
     loop {
         match bytes.first() {
@@ -307,11 +314,11 @@ fn last_word(mut bytes: &[u8]) -> Option<u8> {
     }
 }
 
-/// Takes back what the messages say, last first.
+/// Reverts the changes of the messages, the last one first.
 fn take_back(bytes: &[u8]) {
     let Some(Message { kind, path, lock, rest }) = message(bytes) else { return };
     take_back(rest);
-    // What does not work for some seconds is in the register, for `layland doctor`.
+    // If this fails for some seconds, the change stays in the register, for `layland doctor`.
     let _ = undo::take_back(kind, path, lock);
 }
 
@@ -343,7 +350,8 @@ mod tests {
             guardian.dismiss();
             assert_eq!(group, guardian.pid, "no signal to our group reaches it");
             assert_eq!(cwd, Path::new("/"));
-            // Its pipe, our pidfd, and for a moment what it says that it is ready with.
+            // These are its pipe, our pidfd, and for a moment the descriptor by which it reports
+            // that it is ready.
             assert!(open <= 3, "{open} descriptors");
         }
     }
@@ -354,12 +362,12 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let mut guardian = Guardian::start(Duration::from_secs(60)).unwrap();
         guardian.remember(&Undo::Remove(folder.clone())).unwrap();
-        // As much as can be told: there is room for the last word all the same.
+        // The messages fill the memory, but the final byte still fits.
         let mut name = folder.clone();
         while guardian.told < MEMORY {
             let left = MEMORY - guardian.told - (HEADER + 2);
             let length = left.min(4_000);
-            // What would be left then is no room for another message.
+            // Any rest must have room for another message.
             let length =
                 if (1..=HEADER + 2).contains(&(left - length)) { length - 16 } else { length };
             name.set_file_name("x".repeat(length - folder.parent().unwrap().as_os_str().len() - 1));

@@ -1,4 +1,4 @@
-//! What runs left behind that were killed together with their guardian: found, and taken back.
+//! The leftovers of runs that were killed together with their guardian: finding and reverting them.
 
 use super::changes::Changes;
 use super::cpuset;
@@ -9,41 +9,41 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Something that a run has left.
+/// A leftover of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leftover {
     /// A cpuset or an instance of tracefs.
     Folder(PathBuf),
-    /// A setting of the machine, and what it was before.
+    /// A setting of the machine, and its value before the run.
     Setting {
         /// The file of the kernel.
         path: PathBuf,
-        /// What it says.
+        /// Its present value.
         now: String,
-        /// What it said; `None` for a folder that was not there.
+        /// Its former value; `None` for a folder that did not exist.
         before: Option<String>,
-        /// Where the register says so.
+        /// The file of the register that describes it.
         file: PathBuf,
     },
-    /// An entry in the register, and nothing besides.
+    /// An entry in the register, without any other leftover.
     Entry {
         /// The file.
         file: PathBuf,
-        /// What the run did, for people.
+        /// A description of the run, for users.
         run: String,
     },
-    /// Reservations of a program, which may still have them.
+    /// Reservations of a program, which its threads may still have.
     Member {
-        /// What it is called in the register.
+        /// Its id in the register.
         id: String,
-        /// The program, for people.
+        /// A description of the program, for users.
         member: String,
-        /// How many of its threads are not what they were.
+        /// The number of its threads that have not been restored.
         threads: usize,
         /// The file.
         file: PathBuf,
     },
-    /// A file about reservations that nobody has.
+    /// A file about reservations without an owner.
     Orphan(PathBuf),
 }
 
@@ -69,7 +69,7 @@ impl std::fmt::Display for Leftover {
 }
 
 impl Leftover {
-    /// What was done when it was taken back.
+    /// Returns a message about the leftover after it was reverted.
     pub fn healed(&self) -> String {
         match self {
             Leftover::Folder(path) | Leftover::Setting { path, before: None, .. } => {
@@ -87,7 +87,7 @@ impl Leftover {
         }
     }
 
-    /// What to look at.
+    /// Returns the path to examine.
     pub fn path(&self) -> &Path {
         match self {
             Leftover::Folder(path) | Leftover::Setting { path, .. } | Leftover::Orphan(path) => {
@@ -98,12 +98,13 @@ impl Leftover {
     }
 }
 
-/// What is left, in the order in which it can be taken back: domains before their root balances again.
+/// Returns the leftovers in the order in which they can be reverted: domains before their root
+/// balances again.
 pub fn left_behind(register: &Register) -> Vec<Leftover> {
-    // A run that is just entering has files that it has not locked yet. Without the hold, what is found may be
-    // that; `heal` looks again.
+    // A run that is just entering has files that it has not locked yet. If the lock of the register
+    // is not available, such files may be among the results; `heal` checks again.
     let _hold = register.hold();
-    // Threads first: they are in the cpusets.
+    // Threads come first, because they are in the cpusets.
     let dead = register.dead_members().into_iter();
     let mut left: Vec<Leftover> = dead
         .map(|(id, member)| Leftover::Member {
@@ -118,8 +119,8 @@ pub fn left_behind(register: &Register) -> Vec<Leftover> {
     left.extend(folders.map(Leftover::Folder));
     for register::Left { file, target, before } in register.left_settings() {
         let now = fs::read_to_string(&target).unwrap_or_default().trim().to_owned();
-        // A run that was killed just before it made a folder, or its guardian just after removing it, has left the
-        // note about that alone.
+        // If a run was killed just before it created a folder, or its guardian just after removing
+        // it, only the file of the register is left.
         let is_note_alone = before.is_none() && !target.exists();
         let path = if is_note_alone { file.clone() } else { target };
         left.push(Leftover::Setting { path, now, before, file });
@@ -129,7 +130,7 @@ pub fn left_behind(register: &Register) -> Vec<Leftover> {
     left
 }
 
-/// Folders of runs of which cannot be known whether they are alive: they have another register, and are in
+/// Returns folders of runs that may or may not be alive: they have another register, and are in
 /// another PID namespace.
 pub fn of_unknown_runs(register: &Register) -> Vec<PathBuf> {
     let mut unknown = cpuset::left(register).1;
@@ -137,10 +138,10 @@ pub fn of_unknown_runs(register: &Register) -> Vec<PathBuf> {
     unknown
 }
 
-/// Takes one thing back, if no run uses it by now.
+/// Reverts one leftover, unless a run uses it by now.
 ///
 /// # Errors
-/// If the kernel refuses.
+/// Returns an error if the kernel refuses.
 pub fn heal(register: &Register, leftover: &Leftover) -> io::Result<()> {
     match leftover {
         Leftover::Folder(path) => undo::remove(path),
@@ -157,7 +158,7 @@ pub fn heal(register: &Register, leftover: &Leftover) -> io::Result<()> {
     }
 }
 
-/// Enters this process as one that looks at the machine, and changes nothing for long.
+/// Enters this process as a short-lived user of the machine.
 pub(super) fn as_doctor() -> Result<Changes, super::changes::ChangeError> {
     Changes::begin("layland doctor", layland_model::Duration::from_secs(600))
 }

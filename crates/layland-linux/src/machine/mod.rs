@@ -1,4 +1,4 @@
-//! The machine that runs take place on: what is known of it, and what they change of it.
+//! The machine that runs take place on: its properties, and the changes that runs make to it.
 //!
 //! ```text
 //!   changes    the front door: whatever a run changes, and takes back
@@ -35,13 +35,14 @@ pub(crate) mod undo;
 
 use serde::Serialize;
 
-/// Keeps every CPU from sleeping deeply for as long as it lives: the file is held open, and the kernel
-/// forgets the wish when it is closed, however that happens.
+/// Keeps every CPU from sleeping deeply for as long as it lives. The file is held open; the kernel
+/// drops the request when the file is closed, for any reason.
 #[derive(Debug)]
 pub(crate) struct Awake(#[expect(dead_code, reason = "held open")] Option<std::fs::File>);
 
 impl Awake {
-    /// Asks the kernel; where it does not let us, latencies are longer, and that is all.
+    /// Sends the request to the kernel. If the kernel refuses, latencies are longer; nothing else
+    /// changes.
     pub fn keep() -> Awake {
         use std::io::Write;
         let file = std::fs::OpenOptions::new().write(true).open("/dev/cpu_dma_latency");
@@ -53,16 +54,16 @@ impl Awake {
     }
 }
 
-/// What bounds the latencies of a machine, as far as it says.
+/// The properties of a machine that affect its latencies, as far as it reports them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Machine {
     /// The kernel's release.
     pub kernel: String,
-    /// How kernel code is preempted: `none`, `voluntary`, `full`, `lazy`, `rt`, or unknown.
+    /// The preemption of kernel code: `none`, `voluntary`, `full`, `lazy`, `rt`, or unknown.
     pub preemption: Option<String>,
-    /// Whether it is a guest of a hypervisor.
+    /// True if the machine is a guest of a hypervisor.
     pub virtual_machine: bool,
-    /// Where the time comes from.
+    /// The source of the time.
     pub clocksource: Option<String>,
     /// Processor time of real-time threads per period, in microseconds; -1 is unlimited.
     pub rt_runtime_us: Option<i64>,
@@ -74,7 +75,7 @@ fn first_line(path: &str) -> Option<String> {
 }
 
 impl Machine {
-    /// This machine.
+    /// Reads the properties of this machine.
     pub fn probe() -> Machine {
         let version = first_line("/proc/version").unwrap_or_default();
         let dynamic = first_line("/sys/kernel/debug/sched/preempt").and_then(|modes| {
@@ -104,7 +105,7 @@ impl Machine {
         }
     }
 
-    /// What a reader of latencies should know, a sentence each.
+    /// Returns warnings for readers of latencies, one sentence each.
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
         match self.preemption.as_deref() {

@@ -1,18 +1,19 @@
-//! What the runs on one machine know of each other: who is there, on which CPUs, and what a shared setting was
-//! before the first of them changed it.
+//! The shared knowledge of the runs on one machine: the runs themselves, their CPUs, and the value
+//! of each shared setting before the first run changed it.
 //!
-//! The register is a folder: `/run/layland` for root, and one of their own for other users, who can change no
-//! setting of the machine, but read that of root.
+//! The register is a folder: `/run/layland` for root, and another one for each other user. Other
+//! users can change no setting of the machine, but can read the register of root.
 //!
-//! | file | has | is locked |
+//! | file | content | lock |
 //! |---|---|---|
-//! | `lock` | nothing | exclusively, by whoever reads or changes the others (a [`Hold`]) |
-//! | `run-ID` | one line of JSON: the process, what it does, its CPUs | exclusively, by that run as long as it lives |
-//! | `setting-NAME` | how a shared setting is restored | shared, by each run that uses it |
+//! | `lock` | empty | exclusive, by a process that reads or changes the others (a [`Hold`]) |
+//! | `run-ID` | one line of JSON: the process, its purpose, its CPUs | exclusive, by that run as long as it lives |
+//! | `setting-NAME` | how to restore a shared setting | shared, by each run that uses it |
 //!
-//! The kernel releases the locks of a process that dies, however it dies and in whatever PID namespace it was: who
-//! is alive is not asked of `/proc`. A file without its lock is what a run has left that was killed together
-//! with its guardian; the next one that uses the setting, or `layland doctor --clean`, restores what it says.
+//! The kernel releases the locks of a process that dies, for any reason and in any PID namespace,
+//! so `/proc` is not needed to find the runs that are alive. A file without its lock is a leftover
+//! of a run that was killed together with its guardian. The next user of the setting restores the
+//! value in the file, or `layland doctor --clean` does.
 
 use super::undo::{self, Hold};
 use crate::kernel::files::{self, Lock};
@@ -27,25 +28,25 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What folders of runs are called in tracefs and among cpusets, with the id of the run after it.
+/// The prefix of runs' folders in tracefs and among cpusets; the id of the run follows it.
 pub(crate) const PREFIX: &str = "layland-";
 const RUN: &str = "run-";
 const SETTING: &str = "setting-";
 
-/// The register of this machine, as far as this user may write it.
+/// The register of this machine, as far as this user may write to it.
 #[derive(Clone, Debug)]
 pub struct Register {
     folder: PathBuf,
 }
 
-/// A run that is there, or has died without a word.
+/// A run that is alive, or that died without leaving the register.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// Its process, in its own PID namespace.
     pub pid: u32,
     /// Its PID namespace, as `/proc/self/ns/pid` names it.
     pub namespace: u64,
-    /// What it does, for people.
+    /// A description of the run, for users.
     pub what: String,
     /// The CPUs of the machine that it has for itself.
     pub cpus: Vec<usize>,
@@ -64,13 +65,13 @@ impl std::fmt::Display for Run {
     }
 }
 
-/// CPUs that are written as in `0-1,3`, after what they are: one of them is `CPU 1`.
+/// Prefixes CPUs such as `0-1,3` with their noun; a single one is `CPU 1`.
 pub fn named(cpus: &str) -> String {
     let noun = if cpus.contains([',', '-']) { "CPUs" } else { "CPU" };
     format!("{noun} {cpus}")
 }
 
-/// CPUs as `0-1,3`.
+/// Prints CPUs in the form `0-1,3`.
 pub(crate) fn list(cpus: &[usize]) -> String {
     let set: layland_model::CpuSet = cpus
         .iter()
@@ -79,7 +80,7 @@ pub(crate) fn list(cpus: &[usize]) -> String {
     set.to_string()
 }
 
-/// The lock of the register that a file of it belongs to.
+/// Returns the lock of the register that a file belongs to.
 pub(super) fn lock_of(file: &Path) -> PathBuf {
     file.with_file_name("lock")
 }
@@ -88,12 +89,12 @@ pub(super) fn c_path(path: &Path) -> io::Result<CString> {
     Ok(CString::new(path.as_os_str().as_bytes())?)
 }
 
-/// The PID namespace of this process, as `/proc/self/ns/pid` names it.
+/// Returns the PID namespace of this process, as `/proc/self/ns/pid` names it.
 pub fn own_namespace() -> u64 {
     namespace_at("self").unwrap_or(0)
 }
 
-/// The PID namespace of a process, if it is there and may be asked for.
+/// Returns the PID namespace of a process, if it exists and is accessible.
 pub(crate) fn namespace_of(process: i32) -> Option<u64> {
     namespace_at(&process.to_string())
 }
@@ -104,24 +105,24 @@ fn namespace_at(process: &str) -> Option<u64> {
     text.trim_start_matches("pid:[").trim_end_matches(']').parse().ok()
 }
 
-/// Opens a file of a register to read it: whatever else lies there under its name, as a pipe that nobody writes, is
-/// none.
+/// Opens a file of a register for reading. Rejects everything else at this path, such as a pipe
+/// without a writer.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     files::open_to_read(&c_path(path)?)
 }
 
-/// What a file of a register says.
+/// Returns the content of a file of a register.
 pub(super) fn text_of(file: &File) -> String {
     let mut text = String::new();
-    // Another user's may be of any length.
+    // A file of another user may have any length.
     let _ = io::Read::read_to_string(&mut io::Read::take(file, LONGEST), &mut text);
     text
 }
 
-/// The longest file of a register that is read.
+/// The largest number of bytes that are read from a file of a register.
 const LONGEST: u64 = 16 << 20;
 
-/// Where a user may have a register, the best place first.
+/// Returns the possible folders of a user's register, the best one first.
 fn folders_of(user: u32) -> Vec<PathBuf> {
     match user {
         0 => ["/run/layland", "/dev/shm/layland-0", "/tmp/layland-0"].map(PathBuf::from).into(),
@@ -131,7 +132,7 @@ fn folders_of(user: u32) -> Vec<PathBuf> {
     }
 }
 
-/// The registers of root and of the user whose thread this is, to be read.
+/// Returns the registers of root and of the thread's user, for reading.
 pub(super) fn others(thread: i32) -> Vec<Register> {
     let owner = crate::exec::Rights::of(thread).map(|rights| rights.owner);
     let users = [Some(0), owner.map(|owner| owner.real), owner.map(|owner| owner.effective)];
@@ -139,7 +140,7 @@ pub(super) fn others(thread: i32) -> Vec<Register> {
         .into_iter()
         .flatten()
         .flat_map(|user| folders_of(user).into_iter().map(move |folder| (user, folder)));
-    // One that somebody else has made there says nothing of this user's threads.
+    // A folder that another user has created there proves nothing about this user's threads.
     let is_of = |user: u32, folder: &Path| {
         fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir() && found.uid() == user)
     };
@@ -148,10 +149,11 @@ pub(super) fn others(thread: i32) -> Vec<Register> {
 }
 
 impl Register {
-    /// That of this machine.
+    /// Opens the register of this machine.
     ///
     /// # Errors
-    /// If there is no folder that this user alone can write; all of them are named then, with what is wrong with each.
+    /// Returns an error if there is no folder that only this user can write to. The error lists all
+    /// folders, each with its problem.
     pub fn open() -> io::Result<Register> {
         let user = rustix::process::geteuid().as_raw();
         let mut reasons = Vec::new();
@@ -159,7 +161,7 @@ impl Register {
         for folder in &folders_of(user) {
             match Register::at(folder) {
                 Ok(register) => return Ok(register),
-                // It is there, and somebody has it: another one would be a register beside it.
+                // It exists, but its lock is held: another folder would be a second register.
                 Err(error) if error.kind() == ErrorKind::TimedOut => return Err(error),
                 Err(error) => {
                     kind = error.kind();
@@ -170,11 +172,11 @@ impl Register {
         Err(io::Error::new(kind, reasons.join("; ")))
     }
 
-    /// That in a folder, which is made if it does not exist.
+    /// Opens the register in a folder, and creates the folder if it does not exist.
     ///
     /// # Errors
-    /// If it cannot be made or written, or if somebody else can write it: what it says is written into the
-    /// files of the kernel.
+    /// Returns an error if the folder cannot be created or written, or if another user can write to
+    /// it: its content is written into files of the kernel.
     pub fn at(folder: &Path) -> io::Result<Register> {
         match fs::DirBuilder::new().mode(0o755).create(folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
@@ -200,7 +202,7 @@ impl Register {
         Ok(register)
     }
 
-    /// Where it is.
+    /// Returns the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -209,12 +211,12 @@ impl Register {
         undo::hold(&self.lock()?)
     }
 
-    /// Its lock.
+    /// Returns the path of its lock.
     pub(super) fn lock(&self) -> io::Result<CString> {
         c_path(&self.folder.join("lock"))
     }
 
-    /// The names of its files that begin so, in order.
+    /// Returns the names of its files with this prefix, in order.
     pub(super) fn names(&self, prefix: &str) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries
@@ -225,7 +227,7 @@ impl Register {
         names
     }
 
-    /// The runs that are there, and those of root, if this is another user's register.
+    /// Returns the runs that are alive, and those of root if this is another user's register.
     pub fn runs(&self) -> Vec<Run> {
         let mut runs = self.entries(true);
         let of_root = Register { folder: "/run/layland".into() };
@@ -235,14 +237,15 @@ impl Register {
         runs.into_iter().map(|(_, run)| run).collect()
     }
 
-    /// The entries of runs that are alive, or of those that are not, with their ids.
+    /// Returns the entries of runs that are alive, or of those that are not, with their ids.
     fn entries(&self, alive: bool) -> Vec<(String, Run)> {
         let mut found = Vec::new();
         for name in self.names(RUN) {
             let path = self.folder.join(&name);
-            // Only to be read: it may be somebody else's.
+            // Open it for reading only, because it may belong to another user.
             let Ok(file) = open(&path) else { continue };
-            // A lock to read is in the way of nobody but the run itself.
+            // A lock for reading conflicts only with the lock of the run itself.
+            // If the state of the lock is unknown, the run counts as alive.
             if files::is_held(&file, Lock::Shared).unwrap_or(true) != alive {
                 continue;
             }
@@ -258,7 +261,7 @@ impl Register {
         found
     }
 
-    /// Enters a run. It is told before, under which file, so that somebody can remove it.
+    /// Enters a run. `before` receives the path first, so that the guardian can remove the file.
     pub(super) fn enter(
         &self,
         what: &str,
@@ -279,24 +282,24 @@ impl Register {
         let run = Run { pid, namespace, what: what.to_owned(), cpus: Vec::new() };
         let mut entry = Entry { id, path, file, run };
         entry.write(&hold)?;
-        // Locked first: others may read who is there.
+        // Make it readable after it is locked: others may now see the run.
         entry.file.set_permissions(fs::Permissions::from_mode(0o644))?;
         Ok(entry)
     }
 
-    /// The file of a shared setting.
+    /// Returns the file of a shared setting.
     pub(super) fn setting(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{SETTING}{name}"))
     }
 
-    /// What a setting was before runs changed it, dead or alive; `None` if none has.
+    /// Returns the value of a setting before runs changed it, dead or alive; `None` if none has.
     pub fn before(&self, name: &str) -> Option<String> {
         let text = text_of(&open(&self.setting(name)).ok()?);
         let (_, value) = text.split_once('\n')?;
         Some(value.to_owned())
     }
 
-    /// The settings that runs share which are alive, by the file that they changed.
+    /// Returns the files of the kernel that runs have changed and that runs that are alive use.
     pub(crate) fn used_settings(&self) -> Vec<PathBuf> {
         let used = |name: String| {
             let path = self.folder.join(&name);
@@ -308,7 +311,7 @@ impl Register {
         self.names(SETTING).into_iter().filter_map(used).collect()
     }
 
-    /// What runs that died have changed and nobody has taken back.
+    /// Returns the changes of dead runs that have not been reverted.
     pub(crate) fn left_settings(&self) -> Vec<Left> {
         let left = |name: String| {
             let path = self.folder.join(&name);
@@ -326,13 +329,13 @@ impl Register {
         self.names(SETTING).into_iter().filter_map(left).collect()
     }
 
-    /// The entries of runs that have died.
+    /// Returns the entries of runs that have died.
     pub(crate) fn dead(&self) -> Vec<(PathBuf, Run)> {
         let path = |id: &str| self.folder.join(format!("{RUN}{id}"));
         self.entries(false).into_iter().map(|(id, run)| (path(&id), run)).collect()
     }
 
-    /// Removes the entry of a run that has died; the register must be held.
+    /// Removes the entry of a run that has died; the caller must hold the register.
     pub(super) fn forget(&self, entry: &Path) -> io::Result<()> {
         if files::is_held(&open(entry)?, Lock::Shared)? {
             return Ok(());
@@ -340,7 +343,8 @@ impl Register {
         fs::remove_file(entry)
     }
 
-    /// Whether the run that made a folder of this name is alive; `None` if that cannot be known.
+    /// Returns true if the run that created a folder of this name is alive; `None` if that is
+    /// unknown.
     pub(crate) fn is_owner_alive(&self, folder: &str) -> Option<bool> {
         let fields: Vec<&str> = folder.strip_prefix(PREFIX)?.split('-').take(4).collect();
         let [pid, started, namespace, _] = fields.as_slice() else { return None };
@@ -348,28 +352,28 @@ impl Register {
         if let Ok(file) = open(&file) {
             return files::is_held(&file, Lock::Shared).ok();
         }
-        // It has another register, or none is left of it.
+        // The run has another register, or its entry is gone.
         let is_ours = namespace.parse() == Ok(own_namespace());
         let (pid, started): (u32, u64) = (pid.parse().ok()?, started.parse().ok()?);
         is_ours.then(|| sys::start_of(pid) == Some(started))
     }
 }
 
-/// A shared setting that nobody restores.
+/// A shared setting whose users have all died.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Left {
-    /// Of the register.
+    /// The file of the register.
     pub file: PathBuf,
-    /// What was changed.
+    /// The file or folder that was changed.
     pub target: PathBuf,
-    /// What it was; `None` for a folder that is to go.
+    /// Its former value; `None` for a folder that is to be removed.
     pub before: Option<String>,
 }
 
-/// The entry of a run, which is there as long as it is locked.
+/// The entry of a run, which is valid as long as it is locked.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// Names everything of this run.
+    /// The id of this run.
     pub id: String,
     pub path: PathBuf,
     file: File,
@@ -377,7 +381,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Says what has changed.
+    /// Writes the present content.
     pub fn write(&mut self, _hold: &Hold) -> io::Result<()> {
         let text = serde_json::to_string(&self.run).map_err(io::Error::other)? + "\n";
         self.file.set_len(0)?;
@@ -399,7 +403,7 @@ mod tests {
             let made = std::process::Command::new("mkfifo").arg(folder.join(name)).status();
             assert!(made.unwrap().success());
         }
-        // Whoever waited for the other end of a pipe would wait for ever.
+        // Waiting for the other end of a pipe would take for ever.
         assert_eq!(register.entries(true), []);
         assert_eq!(register.dead(), []);
         assert_eq!(register.members(), []);

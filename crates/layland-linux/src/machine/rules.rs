@@ -1,11 +1,12 @@
-//! The rules of the kernel about reservations, and the rights of whoever asks: looked at before anything is promised.
+//! The kernel's rules for reservations, and the rights of the caller: both are checked before
+//! admission.
 
 use crate::kernel::sys::{self, Reservation, Tid};
 use layland_model::Duration;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{fs, io};
 
-/// What the kernel takes of every reservation, whatever else is reserved.
+/// The kernel's limits for each single reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The shortest period: `sched_deadline_period_min_us`.
@@ -17,21 +18,21 @@ pub struct Rules {
 /// A rule that a reservation breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// Too short a runtime.
+    /// The runtime is too short.
     #[error("a runtime of {} ns: the kernel reserves at least {} ns", .0.ns(), Rules::SHORTEST_RUNTIME.ns())]
     Runtime(Duration),
-    /// A period that it does not take.
+    /// The period is out of range.
     #[error("a period of {period:#}: the kernel takes periods of {:#} to {:#}", rules.shortest_period, rules.longest_period)]
     Period {
-        /// That period.
+        /// The period.
         period: Duration,
-        /// What it takes.
+        /// The limits of this kernel.
         rules: Rules,
     },
 }
 
 impl Broken {
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(&self) -> &'static str {
         match self {
             Broken::Runtime(_) => "reserve more",
@@ -47,13 +48,14 @@ impl Rules {
     /// The shortest runtime, which no setting changes.
     pub const SHORTEST_RUNTIME: Duration = Duration::from_ns(1024);
 
-    /// Those of a kernel whose settings nobody has changed.
+    /// The limits of a kernel with default settings.
     pub const USUAL: Rules = Rules {
         shortest_period: Duration::from_us(100),
         longest_period: Duration::from_us(1 << 22),
     };
 
-    /// Those of this machine; before Linux 5.4 there are no settings, and nearly every period is taken.
+    /// Reads the limits of this machine. Linux before 5.4 has no such settings, and accepts nearly
+    /// every period.
     pub fn read() -> Rules {
         let read = |name: &str| {
             let text =
@@ -66,10 +68,10 @@ impl Rules {
         }
     }
 
-    /// Whether the kernel takes these times.
+    /// Checks that the kernel accepts these times.
     ///
     /// # Errors
-    /// The rule that they break.
+    /// Returns the rule that they break.
     pub fn check(&self, runtime: Duration, period: Duration) -> Result<(), Broken> {
         if !(self.shortest_period..=self.longest_period).contains(&period) {
             return Err(Broken::Period { period, rules: *self });
@@ -81,7 +83,7 @@ impl Rules {
     }
 }
 
-/// What a caller lacks to give threads a class of the kernel.
+/// The privilege that a caller lacks to give threads a class of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// Its capabilities are those of a user namespace.
@@ -93,7 +95,7 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// What is missing for `SCHED_DEADLINE`, if anything is.
+    /// Returns the privilege that is missing for `SCHED_DEADLINE`, if any.
     pub fn for_deadline() -> Option<Missing> {
         if sys::is_in_user_namespace() {
             return Some(Missing::Namespace);
@@ -105,13 +107,13 @@ impl Missing {
         Some(if is_root { Missing::OfRoot } else { Missing::OfUser })
     }
 
-    /// What is missing for `SCHED_FIFO` with this priority, if anything is.
+    /// Returns the privilege that is missing for `SCHED_FIFO` with this priority, if any.
     pub fn for_fifo(priority: i32) -> Option<Missing> {
         let is_allowed = u64::from(priority.unsigned_abs()) <= sys::priority_limit();
         Missing::for_deadline().filter(|_| !is_allowed)
     }
 
-    /// What to do about it.
+    /// Returns advice for the user.
     pub fn help(self) -> &'static str {
         match self {
             Missing::Namespace => {
@@ -128,11 +130,12 @@ impl Missing {
     }
 }
 
-/// Asks the kernel whether a thread like the calling one may enter `SCHED_DEADLINE` at all: with its rights and on the
-/// CPUs that it may use. The thread that is asked for sleeps, and reserves so little that nothing is counted for it.
+/// Checks whether the kernel lets a thread like the calling one enter `SCHED_DEADLINE`, with its
+/// rights and on the CPUs that it may use. The thread for this test sleeps, and reserves so little
+/// that the kernel counts nothing for it.
 ///
 /// # Errors
-/// What the kernel says.
+/// Returns the error of the kernel.
 pub fn try_deadline() -> io::Result<()> {
     let (tid, is_over) = (AtomicU32::new(0), AtomicU32::new(0));
     std::thread::scope(|scope| {
@@ -152,7 +155,7 @@ pub fn try_deadline() -> io::Result<()> {
         let period = sys::UNCOUNTED_PERIOD.min(longest);
         let least = Reservation { runtime: Rules::SHORTEST_RUNTIME, deadline: period, period };
         let answer = sys::set_deadline(thread, least, false);
-        // It would have no time to end otherwise.
+        // With so small a reservation, the thread would have no time to end.
         let _ = sys::set_ordinary(thread);
         is_over.store(1, Ordering::SeqCst);
         sys::wake(&is_over);
@@ -174,7 +177,7 @@ mod tests {
         for period in [us(99), us(4_194_305)] {
             assert_eq!(rules.check(ms(1), period), Err(Broken::Period { period, rules }));
         }
-        // What this kernel says to the same times.
+        // Compares the rules with this kernel's answers for the same times.
         if Missing::for_deadline().is_some() {
             return;
         }

@@ -1,9 +1,10 @@
-//! Threads of programs that were given another class: what they were, so that somebody can give it back.
+//! The former states of threads of programs that were given another class, so that they can be
+//! restored.
 //!
-//! The list is a file of records of one length, because the guardian reads it after a fork and may not allocate. A
-//! record is written before its thread is changed, so that a thread that was changed always has one. It names the
-//! thread by its number and its start, which together are never used again: a record of a thread that has ended does
-//! nothing.
+//! The list is a file of records of fixed length, because the guardian reads it after a fork and
+//! may not allocate. A record is written before its thread is changed, so that every changed thread
+//! has one. It identifies the thread by its number and its start time, which together are never
+//! reused: a record of a thread that has ended has no effect.
 
 use crate::kernel::files::{self, Lock};
 use crate::kernel::sys::{self, Tid};
@@ -15,32 +16,32 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 /// The length of a record.
 const LENGTH: usize = 512;
-/// How many CPUs an affinity may name.
+/// The largest number of CPUs in an affinity.
 const CPUS: usize = 1024;
-/// Where the text of a record begins, and how long it may be.
+/// The position of the string in a record, and its largest length.
 const TEXT: usize = 192;
 const LONGEST: usize = LENGTH - TEXT - 1;
-/// Longer than any that the kernel takes.
+/// Longer than any period that the kernel accepts.
 const LONGEST_PERIOD_NS: u64 = 5_000_000_000;
 
-/// What a thread was before it was given another class.
+/// The state of a thread before it was given another class.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Former {
-    /// Which thread.
+    /// The thread.
     pub thread: Tid,
-    /// When it started: see [`start_of`].
+    /// Its start time: see [`start_of`].
     pub started: u64,
     /// Its class, its priority, its reservation.
     attributes: Attributes,
     /// The CPUs that it was tied to.
     cpus: [u64; CPUS / 64],
-    /// The period of the reservation that it gets, in nanoseconds; 0 if it gets none.
+    /// The period of the reservation that it receives, in nanoseconds; 0 if there is none.
     period_ns: u64,
-    /// The list of threads of the cpuset that it was in, if it was moved out of that, with zeros behind it.
+    /// The list of threads of its former cpuset, padded with zeros; empty if it was not moved.
     home: [u8; LONGEST + 1],
 }
 
-/// [`libc::sched_attr`] with what a record has of it.
+/// The members of [`libc::sched_attr`] that a record stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Attributes {
     policy: u32,
@@ -51,11 +52,13 @@ struct Attributes {
 }
 
 impl Former {
-    /// What a thread is now. `home` is the file that lists the threads of its cpuset, if it is going to be moved to
-    /// another; `period` is that of its reservation, if it is going to have one.
+    /// Reads the present state of a thread. `home` is the file that lists the threads of its
+    /// cpuset, if it is about to be moved; `period` is that of its reservation, if it is about to
+    /// receive one.
     ///
     /// # Errors
-    /// If there is no such thread, or the name of the file is too long to be remembered.
+    /// Returns an error if there is no such thread, or the name of the file is too long for a
+    /// record.
     pub fn of(thread: Tid, home: Option<&CStr>, period: Option<Duration>) -> io::Result<Former> {
         let started = start_of(thread).ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
         let name = home.map_or(&[][..], CStr::to_bytes);
@@ -81,33 +84,33 @@ impl Former {
         Ok(Former { thread, started, attributes, cpus, period_ns, home })
     }
 
-    /// The CPUs that it was tied to, ascending.
+    /// Returns the CPUs that it was tied to, in ascending order.
     pub fn cpus(&self) -> impl Iterator<Item = usize> {
         let cpus = self.cpus;
         (0..CPUS).filter(move |cpu| cpus[cpu / 64] >> (cpu % 64) & 1 == 1)
     }
 
-    /// The list of threads of the cpuset that it was moved out of.
+    /// Returns the list of threads of its former cpuset, if it was moved.
     fn home(&self) -> Option<&CStr> {
         CStr::from_bytes_until_nul(&self.home).ok().filter(|path| !path.is_empty())
     }
 
-    /// Gives it back what it was, if it is still there. Allocates nothing.
+    /// Restores the thread, if it still exists. Allocates nothing.
     ///
     /// # Errors
-    /// What the kernel says first, after everything was tried.
+    /// Returns the first error of the kernel, after every step was tried.
     pub fn restore(&self) -> io::Result<()> {
         if start_of(self.thread) != Some(self.started) {
             return Ok(());
         }
         let Attributes { policy, nice, priority, flags, times: [runtime, deadline, period] } =
             self.attributes;
-        // An ordinary thread can be moved anywhere; one with a reservation cannot.
+        // An ordinary thread can be moved anywhere, but one with a reservation cannot.
         let ordinary = libc::sched_attr { sched_nice: nice, ..sys::NO_ATTRIBUTES };
         let is_ordinary = policy == libc::SCHED_OTHER as u32;
         let ordinary =
             libc::sched_attr { sched_flags: if is_ordinary { flags } else { 0 }, ..ordinary };
-        // Where the kernel does not let it be emptied, it may still let it go.
+        // If the kernel refuses to empty the reservation, it may still accept the change of class.
         let _ = sys::empty_reservation(self.thread);
         let mut results = [sys::set_attributes(self.thread, &ordinary), Ok(()), Ok(()), Ok(())];
         if let Some(home) = self.home() {
@@ -127,7 +130,7 @@ impl Former {
             };
             results[3] = sys::set_attributes(self.thread, &attributes);
         }
-        // It may have ended meanwhile.
+        // The thread may have ended meanwhile.
         let is_gone = |error: &io::Error| error.raw_os_error() == Some(libc::ESRCH);
         let failed = results.into_iter().find(|result| result.as_ref().is_err_and(|e| !is_gone(e)));
         failed.unwrap_or(Ok(()))
@@ -153,7 +156,8 @@ impl Former {
         bytes
     }
 
-    /// Of no thread if nothing was written here, or its thread was forgotten. Allocates nothing.
+    /// Reads a record. The thread is 0 if the record is unused or its thread was forgotten.
+    /// Allocates nothing.
     fn read(bytes: &[u8; LENGTH]) -> Former {
         let mut at = 0;
         let word4 = |at: &mut usize| {
@@ -179,29 +183,29 @@ impl Former {
     }
 }
 
-/// The threads that were changed, as a file.
+/// The file that lists the changed threads.
 #[derive(Debug)]
 pub(crate) struct Changed {
     file: File,
-    /// Which thread each record is about, in their order; `None` where one can be written again.
+    /// The thread of each record, in their order; `None` if the record can be reused.
     written: Vec<Option<Tid>>,
 }
 
 impl Changed {
-    /// A list without threads in a file that is made.
+    /// Creates a file with an empty list.
     ///
     /// # Errors
-    /// If the file cannot be made.
+    /// Returns an error if the file cannot be created.
     pub fn make(path: &CStr) -> io::Result<Changed> {
         let file = files::open(path, true)?;
         file.set_len(0)?;
         Ok(Changed { file, written: Vec::new() })
     }
 
-    /// To be called before a thread is changed.
+    /// Writes the record of a thread. To be called before the thread is changed.
     ///
     /// # Errors
-    /// If it cannot be written. Then the thread must not be changed.
+    /// Returns an error if it cannot be written. The thread must not be changed then.
     pub fn remember(&mut self, former: &Former) -> io::Result<()> {
         let free = self.written.iter().position(Option::is_none);
         let index = free.unwrap_or(self.written.len());
@@ -213,17 +217,18 @@ impl Changed {
         Ok(())
     }
 
-    /// What a thread was.
+    /// Returns the former state of a thread.
     pub fn former(&self, thread: Tid) -> Option<Former> {
         let index = self.written.iter().position(|&of| of == Some(thread))?;
         read_at(&self.file, index)
     }
 
-    /// The thread has ended, or is what it was: its record can be written again.
+    /// Marks the record of a thread that has ended or has been restored as reusable.
     pub fn forget(&mut self, thread: Tid) {
         if let Some(index) = self.written.iter().position(|&of| of == Some(thread)) {
-            // Whoever reads an old record of a thread that was restored restores it once more. That its reservation
-            // was counted a moment ago is still to be read: see `restore_all`.
+            // Clear only the number: `restore_all` still needs the period of a reservation that was
+            // counted a moment ago. A process that has already read the record restores the thread
+            // once more, without harm.
             let nobody = [0; size_of::<i32>()];
             let _ = self.file.write_all_at(&nobody, (index * LENGTH) as u64);
             self.written[index] = None;
@@ -237,11 +242,12 @@ fn read_at(file: &File, index: usize) -> Option<Former> {
     Some(Former::read(&bytes))
 }
 
-/// Restores every thread of a list, and removes the list. Others who do so wait until it is done: whoever has seen that
-/// the list is gone may give its threads something, which nobody may take for what the list gave.
+/// Restores every thread of a list, and removes the list. Concurrent callers wait until this is
+/// done. Once the list is gone, its threads may receive new reservations, which no caller must
+/// mistake for those of the list.
 ///
 /// # Errors
-/// If the kernel refuses one; the list stays then.
+/// Returns an error if the kernel refuses to restore a thread; the list stays then.
 pub(crate) fn restore_all(path: &CStr) -> io::Result<()> {
     let file = match files::open(path, false) {
         Ok(file) => file,
@@ -265,19 +271,19 @@ pub(crate) fn restore_all(path: &CStr) -> io::Result<()> {
     for index in 0..length / LENGTH {
         if let Some(former) = read_at(&file, index) {
             result = result.and(former.restore());
-            // Of one that has ended, too.
+            // This also applies to threads that have ended.
             if former.home().is_some() {
                 longest = longest.max(former.period_ns.min(LONGEST_PERIOD_NS));
             }
         }
     }
-    // Its root domain goes next: see `Reserving::give_back`.
+    // Their root domain is removed next: see `Reserving::give_back`.
     sys::sleep_until(sys::monotonic_ns().saturating_add_unsigned(longest));
     result?;
     files::remove(path)
 }
 
-/// How many threads of a list are still there.
+/// Returns the number of threads of a list that still exist.
 pub(crate) fn alive_in(path: &CStr) -> usize {
     let Ok(file) = files::open(path, false) else { return 0 };
     let length = file.metadata().map_or(0, |found| found.len()) as usize;
@@ -285,8 +291,8 @@ pub(crate) fn alive_in(path: &CStr) -> usize {
     records.filter(|former| start_of(former.thread) == Some(former.started)).count()
 }
 
-/// When a thread started, in ticks since the start of the machine; `None` if there is none, or only its remains.
-/// Allocates nothing.
+/// Returns the start time of a thread, in ticks since boot; `None` if there is none, or only a
+/// zombie. Allocates nothing.
 pub(crate) fn start_of(thread: Tid) -> Option<u64> {
     let mut path = [0; 32];
     let mut digits = [0; 12];
@@ -300,7 +306,7 @@ pub(crate) fn start_of(thread: Tid) -> Option<u64> {
     let mut text = [0; 1024];
     let file = files::open_to_read(path).ok()?;
     let length = file.read_at(&mut text, 0).ok()?;
-    // The name before it may have any characters.
+    // The name before the fields may contain any character, also `)`.
     let end = text[..length].iter().rposition(|&byte| byte == b')')?;
     let mut fields = text[end + 1..length].split(|&byte| byte == b' ').filter(|f| !f.is_empty());
     let state = fields.next()?;
@@ -310,7 +316,7 @@ pub(crate) fn start_of(thread: Tid) -> Option<u64> {
     std::str::from_utf8(fields.nth(18)?).ok()?.parse().ok()
 }
 
-/// A number as text.
+/// Prints a number in decimal digits.
 fn decimal(number: i32, digits: &mut [u8; 12]) -> &[u8] {
     let mut left = number.unsigned_abs();
     let mut at = digits.len();
@@ -367,7 +373,7 @@ mod tests {
         changed.remember(&of(14)).unwrap();
         assert_eq!(changed.file.metadata().unwrap().len(), 3 * LENGTH as u64);
         assert_eq!(changed.former(Tid(14)).unwrap(), of(14));
-        // None of these started when their records say: nobody is touched.
+        // The start times do not match these records, so no thread is touched.
         restore_all(&path).unwrap();
         assert!(!std::path::Path::new(path.to_str().unwrap()).exists());
         restore_all(&path).unwrap();

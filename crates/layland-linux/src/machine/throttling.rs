@@ -1,43 +1,44 @@
-//! What the kernel keeps from real-time threads, so that others get something.
+//! The processor time that the kernel withholds from real-time threads, for other threads.
 //!
-//! | kernel | does |
+//! | kernel | mechanism |
 //! |---|---|
-//! | before 6.12, or with `RT_GROUP_SCHED` | *throttling*: the real-time threads of a CPU that have had `sched_rt_runtime_us` within `sched_rt_period_us` are stopped for the rest of the period |
-//! | since 6.12 | the *fair server*: where ordinary threads wait for a CPU, they get 50 ms of every second of it, whatever the priority of the real-time threads |
+//! | before 6.12, or with `RT_GROUP_SCHED` | *throttling*: once the real-time threads of a CPU have used `sched_rt_runtime_us` within `sched_rt_period_us`, they are stopped for the rest of the period |
+//! | since 6.12 | the *fair server*: ordinary threads that wait for a CPU get 50 ms of every second of it, at any priority of the real-time threads |
 
 use layland_model::{CpuId, Duration, Group, Rate, RateSum, ScheduleRule, System, TaskId};
 use std::fs;
 
-/// What is kept from real-time threads on each CPU, in each period.
+/// The limit of real-time threads on each CPU, in each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Throttling {
-    /// What they get.
+    /// The processor time that they may use.
     pub runtime: Duration,
-    /// Of how much.
+    /// The period of the limit.
     pub period: Duration,
-    /// Whether that holds only where ordinary threads wait.
+    /// True if the limit applies only while ordinary threads wait.
     pub is_fair_server: bool,
 }
 
-/// What the manager takes for a job on the CPU that it shares: a release and an end, each about 20 us from the
-/// expiry of the timer to the first instruction of the next thread.
+/// The processor time that the manager uses for a job on the CPU that it shares: a release and an
+/// end, each about 20 us from the expiry of the timer to the first instruction of the next thread.
 const MANAGER_PER_JOB: Duration = Duration::from_us(40);
 
 impl Throttling {
-    /// What this kernel does; empty if nothing, or if it does not say.
+    /// Reads the limits of this kernel; empty if there are none, or if they are unknown.
     pub fn of_machine() -> Vec<Throttling> {
         let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<i64>().ok();
         let runtime = number("/proc/sys/kernel/sched_rt_runtime_us");
         let period = number("/proc/sys/kernel/sched_rt_period_us");
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let fair = number("/sys/kernel/debug/sched/fair_server/cpu0/runtime");
-        // Exists in kernels with RT_GROUP_SCHED alone.
+        // The file exists only in kernels with `RT_GROUP_SCHED`.
         let group = number("/sys/fs/cgroup/cpu/cpu.rt_runtime_us");
         Throttling::of(&release, runtime.zip(period), group.is_some(), fair)
     }
 
-    /// What the control groups of a process keep from its real-time threads, each with the file that says so: of its
-    /// own group and of all above it. Only kernels with `RT_GROUP_SCHED` have such files, and only in version 1.
+    /// Returns the limits of the control groups of a process, each with its file: of its own group
+    /// and of all above it. Only kernels with `RT_GROUP_SCHED` have such files, and only in version
+    /// 1.
     pub fn of_groups(process: i32) -> Vec<(String, Throttling)> {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         of_groups(&read("/proc/self/mounts"), &read(&format!("/proc/{process}/cgroup")), |path| {
@@ -45,8 +46,8 @@ impl Throttling {
         })
     }
 
-    /// The same for a kernel of this release, with these settings: microseconds, and nanoseconds of the fair
-    /// server in every second.
+    /// Computes the limits of a kernel of this release with these settings: microseconds, and
+    /// nanoseconds of the fair server in every second.
     fn of(
         release: &str,
         runtime: Option<(i64, i64)>,
@@ -58,6 +59,7 @@ impl Throttling {
         let has_server = version >= (6, 12);
         let mut found = Vec::new();
         if let Some((runtime, period)) = runtime
+            // A runtime of -1 means that there is no limit.
             && (0..period).contains(&runtime)
             && (!has_server || has_groups)
         {
@@ -72,7 +74,7 @@ impl Throttling {
         found
     }
 
-    /// How long real-time threads are stopped at a time.
+    /// Returns the time for which real-time threads are stopped.
     pub fn gap(&self) -> Duration {
         self.period - self.runtime
     }
@@ -120,7 +122,7 @@ fn of_groups(
     loop {
         let file = format!("{place}{group}/cpu.rt_runtime_us");
         let period = number(&format!("{place}{group}/cpu.rt_period_us"));
-        // Without a limit it says -1.
+        // Without a limit, the value is -1.
         if let (Some(runtime @ 0..), Some(period)) = (number(&file), period) {
             let (runtime, period) = (Duration::from_us(runtime), Duration::from_us(period));
             if runtime < period {
@@ -134,21 +136,22 @@ fn of_groups(
     }
 }
 
-/// The groups of CPUs of which is known which tasks they run: all of the platform for all tasks, if no other.
+/// Returns the groups of CPUs with known tasks; if there are none, all CPUs with all tasks.
 fn groups(system: &System, rule: &ScheduleRule) -> Vec<Group> {
     let all = || Group { cpus: system.platform.all_cpus(), tasks: system.tasks.ids().collect() };
     rule.groups().map_or_else(|| vec![all()], <[Group]>::to_vec)
 }
 
-/// What must be expected of a run, in words: CPUs that are to be busy for more of their time than the kernel lets
-/// real-time threads have. `manager` is the CPU of the platform that the manager shares, if it does.
+/// Predicts problems of a run, as messages: CPUs that will be busy for more of their time than the
+/// kernel allows real-time threads. `manager` is the CPU of the platform that the manager shares,
+/// if any.
 pub fn foresee(
     system: &System,
     rule: &ScheduleRule,
     manager: Option<CpuId>,
     throttling: &[Throttling],
 ) -> Vec<String> {
-    // The one that stops them for sure says all there is to say.
+    // A limit that always applies precedes one that depends on ordinary threads.
     let Some(strictest) = throttling.iter().min_by_key(|one| (one.is_fair_server, one.runtime))
     else {
         return Vec::new();
@@ -186,7 +189,7 @@ pub fn foresee(
     found
 }
 
-/// What to do about what is foreseen.
+/// Returns advice about the predicted problems.
 pub fn way_out(throttling: &[Throttling]) -> &'static str {
     if throttling.iter().any(|one| !one.is_fair_server) {
         "give it less to do, spread it by another packing (p-edf:fit=wfd), or as root, for the time of the run: \
@@ -197,7 +200,8 @@ pub fn way_out(throttling: &[Throttling]) -> &'static str {
     }
 }
 
-/// Which of these has stopped a CPU that was busy for so long of the time before, for so long.
+/// Returns the limit, if any, that explains a pause of this length, given how busy a CPU was before
+/// it.
 pub(crate) fn cause(
     throttling: &[Throttling],
     pause: Duration,
@@ -205,8 +209,8 @@ pub(crate) fn cause(
 ) -> Option<Throttling> {
     throttling.iter().copied().find(|one| {
         let gap = one.gap();
-        // It is stopped for the gap, and goes on with the next tick of the kernel. Only what has had nearly all
-        // that it may have is stopped.
+        // The CPU is stopped for the gap, and continues at the next tick of the kernel. Only a CPU
+        // that has used nearly all of its allowance is stopped.
         (gap * 4..=gap * 6 + Duration::from_ms(20) * 5).contains(&(pause * 5))
             && busiest(one.period) + Duration::from_ns(one.period.ns() / 50) >= one.runtime
     })
@@ -277,7 +281,7 @@ mod tests {
         assert_eq!(foresee(&system, &rule, None, &throttling), Vec::<String>::new());
         let tight = Throttling::of("6.1", Some((940_000, 1_000_000)), false, None);
         assert_eq!(foresee(&system, &rule, None, &tight), Vec::<String>::new(), "just as much");
-        // With the manager it is 0.9404.
+        // With the manager, the load is 0.9404.
         let said = foresee(&system, &rule, Some(CpuId(0)), &tight);
         assert_eq!(
             said,

@@ -1,13 +1,13 @@
-//! How a change of the machine is taken back, by whoever is left to do it: the run itself, its
-//! [`Guardian`](super::guardian::Guardian), or `layland doctor --clean`.
+//! The ways to revert changes of the machine, for each process that may have to: the run itself,
+//! its [`Guardian`](super::guardian::Guardian), or `layland doctor --clean`.
 //!
-//! A setting that other runs may use at the same time is *shared*: a file of the register
-//! ([`super::register`]) has what was found before the first of them changed it, each run that uses it holds a
-//! shared lock of that file, and whoever leaves without finding another lock restores the setting. The kernel
-//! counts, so that a run that dies is never counted.
+//! A setting that other runs may use at the same time is *shared*. A file of the register
+//! ([`super::register`]) has the value from before the first change. Each run that uses the setting
+//! holds a shared lock of that file, and a run that leaves without finding another lock restores
+//! the setting. The kernel keeps the locks, so a dead run never counts.
 //!
-//! What is here calls nothing that allocates, but for [`remove`]: the guardian is a process that was forked while
-//! another thread may have held a lock of the allocator.
+//! Except for [`remove`], no function here allocates: the guardian is a process that was forked
+//! while another thread may have held a lock of the allocator.
 
 use super::threads;
 use crate::kernel::files::{self, Lock};
@@ -17,30 +17,30 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How to take one change back.
+/// The way to revert one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// Remove the file, the empty folder, the cpuset or the instance of tracefs.
     Remove(PathBuf),
     /// Restore the shared setting that this file of a register is about, if no other run uses it.
     Release(PathBuf),
-    /// Give the threads of this list ([`threads`]) back what they were, and remove the list.
+    /// Restore the threads of this list ([`threads`]), and remove the list.
     Threads(PathBuf),
-    /// Wait for so long before what was told earlier is taken back: threads of the run that have ended are counted by
-    /// the kernel until then.
+    /// Wait for this time before earlier changes are reverted: the kernel counts ended threads of
+    /// the run until then.
     Pause(layland_model::Duration),
 }
 
-/// For how long something is tried again: the bandwidth of a `SCHED_DEADLINE` thread that has ended
-/// counts until the end of its period, and a cpuset is in use until its threads are gone.
+/// The time for which an action is retried: the bandwidth of a `SCHED_DEADLINE` thread that has
+/// ended counts until the end of its period, and a cpuset is in use until its threads are gone.
 const PATIENCE_NS: i64 = 6_000_000_000;
 const PAUSE_NS: i64 = 20_000_000;
-/// How long the child of a dead run may take to end.
+/// The time that the child of a dead run may take to end.
 const ORPHAN_NS: i64 = 300_000_000;
-/// How long a register may be held by somebody else: all that is done with it takes milliseconds.
+/// The time for which another process may hold a register: every use of it takes milliseconds.
 const REGISTER_PATIENCE_NS: i64 = 10_000_000_000;
 
-/// Tries until it works or [`PATIENCE_NS`] are over.
+/// Retries an action until it succeeds or [`PATIENCE_NS`] have passed.
 pub(crate) fn patiently<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let until = sys::monotonic_ns() + PATIENCE_NS;
     loop {
@@ -52,24 +52,24 @@ pub(crate) fn patiently<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result
     }
 }
 
-/// Removes a file, an empty folder, a cpuset, whose threads go to its parent, or an instance of
-/// tracefs. That it does not exist is no error.
+/// Removes a file, an empty folder, an instance of tracefs, or a cpuset, whose threads move to its
+/// parent. It is not an error if the path does not exist.
 ///
 /// # Errors
-/// If the kernel refuses for some seconds.
+/// Returns an error if the kernel refuses for some seconds.
 pub fn remove(path: &Path) -> io::Result<()> {
     let path = super::register::c_path(path)?;
     patiently(|| files::remove(&path))
 }
 
-/// The register is held: nobody else reads or changes it until this is dropped.
+/// The lock of the register: no other process reads or changes it until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Hold(#[expect(dead_code, reason = "its lock is the point")] File);
 
-/// Holds the register whose lock is this file.
+/// Waits for the lock of a register, which is this file.
 ///
 /// # Errors
-/// If somebody else holds it for longer than anybody should, who may have been stopped.
+/// Returns an error if another process, which may be stopped, holds it for too long.
 pub(crate) fn hold(lock: &CStr) -> io::Result<Hold> {
     let file = files::open(lock, true)?;
     let until = sys::monotonic_ns() + REGISTER_PATIENCE_NS;
@@ -82,34 +82,34 @@ pub(crate) fn hold(lock: &CStr) -> io::Result<Hold> {
     Ok(Hold(file))
 }
 
-/// The longest text of a shared setting.
+/// The largest length of a shared setting's file.
 const LONGEST: usize = 8 << 10;
-/// How a shared setting is restored: by writing what follows the path, or by removing the path.
+/// The ways to restore a shared setting: write the value after the path, or remove the path.
 pub(crate) const WRITE: u8 = b'W';
 /// See [`WRITE`].
 pub(crate) const REMOVE: u8 = b'R';
 
-/// What became of a shared setting that was released.
+/// The result of releasing a shared setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Released {
-    /// Others use it, and the last of them will restore it.
+    /// Other runs use it, and the last of them will restore it.
     StillUsed,
-    /// It is as it was found.
+    /// It has its former value.
     Restored,
 }
 
-/// Releases a shared setting: `file` is that of the register, `own` the descriptor through which this process
-/// holds it, if it does. The register must be held.
+/// Releases a shared setting. `file` is that of the register, and `own` the descriptor through
+/// which this process holds it, if any. The caller must hold the register.
 ///
 /// # Errors
-/// If the kernel refuses; the file keeps what the setting was then.
+/// Returns an error if the kernel refuses; the file then keeps the former value.
 pub(crate) fn release(file: &CStr, own: Option<&File>, _hold: &Hold) -> io::Result<Released> {
     use std::os::unix::fs::FileExt;
     let opened = match own {
         Some(_) => None,
         None => match files::open(file, false) {
             Ok(opened) => Some(opened),
-            // Somebody else has restored it.
+            // Another process has restored it.
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
                 return Ok(Released::Restored);
             }
@@ -117,6 +117,7 @@ pub(crate) fn release(file: &CStr, own: Option<&File>, _hold: &Hold) -> io::Resu
         },
     };
     let Some(open) = own.or(opened.as_ref()) else { return Ok(Released::Restored) };
+    // A lock of this open file description itself does not count, only those of other users.
     if files::is_held(open, Lock::Exclusive)? {
         return Ok(Released::StillUsed);
     }
@@ -129,7 +130,7 @@ pub(crate) fn release(file: &CStr, own: Option<&File>, _hold: &Hold) -> io::Resu
     Ok(Released::Restored)
 }
 
-/// Takes the text of a shared setting apart: how it is restored, its path, its value.
+/// Splits the content of a shared setting's file: the way to restore it, its path, its value.
 fn saved(text: &mut [u8]) -> Option<(u8, &CStr, &[u8])> {
     let end = text.iter().position(|&byte| byte == b'\n')?;
     text[end] = 0;
@@ -138,8 +139,8 @@ fn saved(text: &mut [u8]) -> Option<(u8, &CStr, &[u8])> {
     Some((kind, CStr::from_bytes_with_nul(path).ok()?, value))
 }
 
-/// Takes back one change, of which [`Undo`] tells in bytes: the kind, a path, and the lock of the register for
-/// a shared setting. For the guardian.
+/// Reverts one change, which an [`Undo`] message describes: the kind, a path, and the lock of the
+/// register for a shared setting. For the guardian.
 pub(super) fn take_back(kind: u8, path: &CStr, lock: &CStr) -> io::Result<()> {
     patiently(|| match kind {
         REMOVE_MESSAGE => files::remove(path),
@@ -155,9 +156,9 @@ pub(super) fn take_back(kind: u8, path: &CStr, lock: &CStr) -> io::Result<()> {
     })
 }
 
-/// Releases a shared setting of a run that has died. A child that it forked, and that is no program yet, has copies of
-/// its descriptors, and so of its locks, until it sees that nobody is left to tell it what to become: such a user is
-/// gone within milliseconds, and would restore nothing.
+/// Releases a shared setting of a run that has died. A forked child that is not a program yet has
+/// copies of the run's descriptors, and so of its locks, until it notices that the run is gone.
+/// Such a child ends within milliseconds and would not restore the setting, so wait for it.
 fn release_of_the_dead(file: &CStr, lock: &CStr) -> io::Result<()> {
     let until = sys::monotonic_ns() + ORPHAN_NS;
     loop {
@@ -171,7 +172,7 @@ fn release_of_the_dead(file: &CStr, lock: &CStr) -> io::Result<()> {
     }
 }
 
-/// The kinds of [`take_back`].
+/// The kinds of [`take_back`]: this one removes a path.
 pub(super) const REMOVE_MESSAGE: u8 = b'r';
 /// See [`REMOVE_MESSAGE`].
 pub(super) const RELEASE_MESSAGE: u8 = b's';

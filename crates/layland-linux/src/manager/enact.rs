@@ -1,9 +1,10 @@
-//! How a decision is carried out: what the policy wants becomes calls of the [`Carrier`].
+//! The enactment of decisions: it turns the actions of the policy into calls of the [`Carrier`].
 //!
-//! What a decision changes is the difference between what the CPUs run and what they are to run, so
-//! that intermediate steps of a decision do not count. First every thread that has to go is lowered,
-//! then every CPU gets its new job: no job is ever on two CPUs. What the threads that had to go have
-//! got is read and recorded after that, because a CPU waits for nothing but its thread.
+//! The changes of a decision are the difference between the present and the new jobs of the CPUs,
+//! so intermediate steps of a decision do not count. First every thread that must leave its CPU is
+//! lowered, then every CPU gets its new job: a job is never on two CPUs. The execution times of the
+//! threads that left are read and recorded afterwards, so that a CPU waits for nothing except its
+//! thread.
 
 use crate::log::Entry;
 use crate::manager::Manager;
@@ -11,12 +12,12 @@ use crate::manager::carrier::{Carrier, Grant, Noticed, There};
 use layland_model::{CpuId, Index, JobId, Service, TaskId};
 
 impl<C: Carrier> Manager<'_, C> {
-    /// What the ready job of a task has got so far.
+    /// Returns the present execution time of the ready job of a task.
     pub fn used_now(&self, id: TaskId) -> i64 {
         self.carrier.used(id, self.thread(id).used)
     }
 
-    /// Brings the CPUs to what they are to run.
+    /// Gives the CPUs the jobs that they are to run.
     pub fn bring_to_cpus(&mut self) {
         let began = self.carrier.clock_ns();
         let mut changed = false;
@@ -60,7 +61,7 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// Says what the jobs on CPUs may still get.
+    /// Passes the remaining budgets of the jobs on CPUs to the carrier.
     fn limit(&mut self) {
         for (cpu, run) in self.cpus.iter() {
             let grant = run.task.and(run.budget).zip(run.budget_from);
@@ -69,7 +70,7 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// Whether that is news.
+    /// Records that a CPU is busy or idle. Returns true if that is a change.
     fn note_busy(&mut self, cpu: CpuId, busy: bool) -> bool {
         let now = self.ledger.now;
         let run = &mut self.cpus[cpu];
@@ -85,14 +86,14 @@ impl<C: Carrier> Manager<'_, C> {
         since.is_some()
     }
 
-    /// Takes the job off a CPU. It stays ready.
+    /// Takes the job off a CPU. The job stays ready.
     pub fn take_off(&mut self, cpu: CpuId) {
         self.lower(cpu);
         self.carrier.settle(&mut self.measured);
         self.account(cpu);
     }
 
-    /// Takes the thread off a CPU; what it has got is still to be accounted for.
+    /// Takes the thread off a CPU. Its execution time is still to be accounted for.
     fn lower(&mut self, cpu: CpuId) {
         let Some(id) = self.cpus[cpu].task.take() else { return };
         let left = self.carrier.lower(id, &mut self.measured);
@@ -121,7 +122,7 @@ impl<C: Carrier> Manager<'_, C> {
         let part = used - task.used_on;
         task.used = used;
         self.note_lost(job, used);
-        // At the lowest priority it may have gone on until its clock was read.
+        // At the lowest priority, the thread may have executed until its clock was read.
         let leaked = part - (until - self.cpus[cpu].since).ns();
         if leaked > 0 {
             self.note_leak(job, leaked);
@@ -142,7 +143,7 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// Gives a CPU that runs nothing a job.
+    /// Gives a job to a CPU that runs nothing.
     fn occupy(&mut self, cpu: CpuId, id: TaskId) {
         let left = self.cpus.iter().find(|(_, run)| run.is_left_by(id)).map(|(from, _)| from);
         if let Some(from) = left {
@@ -152,9 +153,10 @@ impl<C: Carrier> Manager<'_, C> {
         let done = self.is_done(id);
         let mut used = self.used_now(id);
         if !done && let Some(there) = self.carrier.raise(id, cpu, &mut self.measured) {
-            // What it got there, it got with this CPU, and out of the budget there. One that was to leave and stays was
-            // never away, and the CPU may have left another one before that one was lowered: what is accounted for
-            // already is not counted twice.
+            // The thread executed on this CPU since `since_ns`, and that counts against this
+            // budget. Two parts are already accounted for and must not count twice: the time until
+            // the thread itself was last lowered, if it was to leave and stays; and the time until
+            // the CPU's previous thread was lowered.
             let There { since_ns, used: before } = there;
             let free = self.cpus[cpu].free_since.max(self.thread(id).off);
             let since = since_ns.max(self.absolute_ns(free)).min(began);
@@ -177,13 +179,13 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// A job got this much without having a CPU.
+    /// Records the execution of a job while it had no CPU.
     pub fn note_leak(&mut self, job: JobId, leaked_ns: i64) {
         self.measured.leaked_ns += leaked_ns;
         self.note(Entry::Leaked { job, got: Service::from_ns(leaked_ns) });
     }
 
-    /// The thread of a task gives up its job, which may be on a CPU.
+    /// Aborts the job of a task, which may be on a CPU.
     pub fn give_up(&mut self, id: TaskId, on: Option<CpuId>) {
         if let Some(cpu) = on {
             self.take_off(cpu);

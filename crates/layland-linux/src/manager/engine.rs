@@ -1,4 +1,5 @@
-//! The manager as an engine: what the policy wants is noted for `enact.rs`, and everything is logged.
+//! The manager as an engine: it notes the actions of the policy for `enact.rs`, and logs
+//! everything.
 
 use super::carrier::Carrier;
 use super::{Manager, ThreadRun};
@@ -38,11 +39,12 @@ impl<C: Carrier> Engine for Manager<'_, C> {
         self.tell_over();
     }
 
-    /// CPUs of the machine come and go, and threads of other programs, which wake when they like.
+    /// CPUs of the machine come and go, as do threads of other programs, which may wake at any
+    /// time.
     fn visit(&mut self) -> Option<Visit> {
         let visit = self.carrier.visit()?;
         if let Visit::Wakes { task, at } = visit {
-            // The carrier's clock is not that of the run.
+            // The carrier's clock differs from that of the run.
             let at = self.time_of(at.ns()).clamp(Time::ZERO, self.ledger.now);
             return Some(Visit::Wakes { task, at });
         }
@@ -168,7 +170,7 @@ impl<C: Carrier> Engine for Manager<'_, C> {
             Event::Completion { job, cpu, then } => Entry::Completion { job, cpu, then },
             Event::Ended { job } => Entry::Ended { job },
             Event::BudgetExhausted { job, cpu } => Entry::Budget { job, cpu },
-            // See `stretch`.
+            // Such events do not occur: see `stretch`.
             Event::Step { .. } => return,
             Event::Timer { id } => Entry::Timer { id },
             Event::CpuOnline { cpu } => Entry::Online { cpu },
@@ -210,11 +212,11 @@ impl<C: Carrier> Engine for Manager<'_, C> {
         self.carrier.begin(id, job);
         let task = &mut self.ledger.tasks[id];
         (task.own.used, task.own.used_on) = (0, 0);
-        // A job that had to wait for its predecessor was not late because of the manager.
+        // If a job waited for its predecessor, the manager is not the reason for its latency.
         task.own.fresh = !task.blocked;
         task.own.has_run = false;
         let Job { id: job, arrival, release, deadline } = task.job;
-        // A job of a thread of another program lasts until it sleeps.
+        // The job of a thread of another program lasts until the thread sleeps.
         let is_open = task.endless || self.ledger.streams[id].task().jobs == Some(0);
         let demand = (!is_open).then(|| Service::from_ns(task.demand));
         if !task.blocked && self.ledger.schedules != Schedules::ArrivingJobs {
@@ -226,7 +228,7 @@ impl<C: Carrier> Engine for Manager<'_, C> {
         }
     }
 
-    /// `decided` has written it already.
+    /// Nothing to do: `decided` has already written it.
     fn dated(&mut self, _task: TaskId) {}
 
     fn cut(&mut self, id: TaskId, end: JobEnd) {
@@ -236,7 +238,7 @@ impl<C: Carrier> Engine for Manager<'_, C> {
             let part = Service::from_ns(used - self.thread(id).used_on);
             self.note(Entry::Off { cpu, job, used: part, until: now });
             self.thread_mut(id).used_on = used;
-            // The next one begins here, unless it has to go by the same decision.
+            // The next job begins here, unless it has to leave by the same decision.
             self.cpus[cpu].began = Some(now);
         }
         match end {
@@ -255,7 +257,7 @@ impl<C: Carrier> Engine for Manager<'_, C> {
         let job = self.job(id);
         self.carrier.forget(id);
         let aborted = match end {
-            // Its thread has reported, and `complete` writes what it said.
+            // Its thread has reported, and `complete` writes the report.
             JobEnd::Completed => return,
             JobEnd::Aborted => true,
             JobEnd::Left => false,

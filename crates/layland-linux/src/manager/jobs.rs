@@ -1,4 +1,4 @@
-//! Jobs on threads: what they got is told, their budgets are used up, and they end.
+//! Jobs on threads: reporting their execution times, checking their budgets, and ending them.
 
 use super::carrier::{Carrier, NewJob, NextJob};
 use super::{BUDGET_GRAIN, LEAST_LOOK, Manager};
@@ -7,25 +7,27 @@ use layland_engine::{jobs, rounds};
 use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
 use layland_policy::{Event, Progress, Schedules};
 
-/// Whether a job has got all that it asked for, which is no more than it may have, and has only not said so yet.
+/// Returns true if a job has received its demand, which is within its limit, but has not reported
+/// its end yet.
 ///
-/// The clock of a thread also counts interrupts, and time that a hypervisor took. Where that comes between the end of
-/// the work and the report, a job that keeps to its bound looks as if it had overrun it, and would be aborted.
+/// The clock of a thread also counts interrupts and the time that a hypervisor took. If that comes
+/// between the end of the work and the report, a job that keeps to its bound would look like an
+/// overrun, and would be aborted.
 fn has_all_of_it(used: i64, demand: i64, limit: i64) -> bool {
     demand <= used && demand <= limit
 }
 
-/// What a thread says of the job that it has ended.
+/// The report of a thread about the job that it has ended.
 struct Report {
     job: JobId,
     end: Time,
-    /// In all.
+    /// The execution time in total.
     used: i64,
 }
 
 impl<C: Carrier> Manager<'_, C> {
-    /// Tells the policy what jobs had got when they lost their CPUs, before it decides again; one that was
-    /// given another CPU at once has got more meanwhile.
+    /// Reports to the policy the execution times of jobs that lost their CPUs, before it decides
+    /// again. A job that was given another CPU at once has executed more meanwhile.
     pub(super) fn tell_lost(&mut self) {
         while let Some((job, used)) = self.lost.pop() {
             if self.ledger.tasks[job.task].is_ready(job) {
@@ -35,7 +37,7 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// Tells the policy what the job on a CPU has got.
+    /// Reports to the policy the execution time of the job on a CPU.
     pub(super) fn tell_progress(&mut self, cpu: CpuId) {
         if let Some(id) = self.cpus[cpu].task
             && self.ledger.tasks[id].is_ready(self.job(id))
@@ -45,13 +47,14 @@ impl<C: Carrier> Manager<'_, C> {
     }
 
     fn tell_got(&mut self, job: JobId, used: i64) {
-        // The clocks of threads are read after the time of the decision. Where the machine pauses in between, a
-        // thread is charged for more than has passed by then, which no policy is to be told.
+        // The clocks of threads are read after the time of the decision. If the machine pauses in
+        // between, a thread is charged for more time than has passed, which a policy must not
+        // receive.
         let used = used.min(self.ledger.now.ns());
         rounds::tell(self, Event::Measured { job, executed: Service::from_ns(used) });
     }
 
-    /// The ready job of a task, for its thread.
+    /// Returns the ready job of a task, for its thread.
     pub(super) fn new_job(&self, id: TaskId) -> NewJob {
         let task = &self.ledger.tasks[id];
         NewJob {
@@ -62,7 +65,8 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// The job of a task that comes next, if it is released by the clock and its thread may be asleep until then.
+    /// Returns the next job of a task, if the clock releases it and its thread may sleep until
+    /// then.
     pub(super) fn next_job(&self, id: TaskId) -> Option<NextJob> {
         let task = &self.ledger.tasks[id];
         let is_to_come = task.waiting.is_empty() && task.next_release > self.ledger.now;
@@ -77,7 +81,7 @@ impl<C: Carrier> Manager<'_, C> {
         })
     }
 
-    /// A job has lost its CPU, with this much in all.
+    /// Records that a job has lost its CPU, with this execution time in total.
     pub(crate) fn note_lost(&mut self, job: JobId, used: i64) {
         match (self.ledger.schedules, self.ledger.progress) {
             (Schedules::ReadyJobs, Progress::Elapsed) => {}
@@ -87,7 +91,7 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// The job on a CPU has ended, and its thread has reported.
+    /// Completes the job on a CPU, whose thread has reported its end.
     pub(super) fn complete(&mut self, cpu: CpuId, id: TaskId) {
         let Report { job, end, used } = self.take_report(id);
         self.cpus[cpu].leave();
@@ -101,12 +105,12 @@ impl<C: Carrier> Manager<'_, C> {
         self.note(Entry::Done { job, end, used: Service::from_ns(used) });
     }
 
-    /// Tells the policy of the jobs that have ended on no CPU.
+    /// Reports to the policy the jobs that have ended without a CPU.
     pub(super) fn tell_over(&mut self) {
         for index in 0..self.over.len() {
             let id = self.over[index];
             let Report { job, end, used } = self.take_report(id);
-            // It is accounted for up to where it lost its CPU.
+            // The job is accounted for until it lost its CPU.
             let leaked = used - self.thread(id).used;
             jobs::complete(self, id);
             self.tell_total(job, used);
@@ -133,7 +137,7 @@ impl<C: Carrier> Manager<'_, C> {
         Report { job: task.job.id, end, used }
     }
 
-    /// Tells a policy that accounts for what jobs get what one has got that is over.
+    /// Reports to the policy the total execution time of a job, if the policy accounts for it.
     fn tell_total(&mut self, job: JobId, used: i64) {
         if self.ledger.schedules == Schedules::Threads || self.ledger.progress == Progress::Measured
         {
@@ -141,7 +145,8 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// The time has come at which the job on a CPU may have used up its budget, or it was stopped because it has.
+    /// Checks the budget of the job on a CPU: it may be exhausted by now, or the CPU has stopped
+    /// the job because it is.
     pub(super) fn check_budget(&mut self, cpu: CpuId, id: TaskId, is_stopped: bool) {
         let now = self.ledger.now;
         let job = self.job(id);
@@ -159,7 +164,7 @@ impl<C: Carrier> Manager<'_, C> {
                 let look = Duration::from_ns(left).max(LEAST_LOOK);
                 self.cpus[cpu].budget_end = now + look;
                 if is_stopped {
-                    // It needs the CPU to say that it has ended.
+                    // The job needs the CPU to report its end.
                     self.carrier.limit(cpu, None);
                     self.carrier.settle(&mut self.measured);
                 }
@@ -184,9 +189,9 @@ mod tests {
 
     #[test]
     fn who_keeps_to_the_bound_is_not_taken_for_an_overrun() {
-        // It asked for 1000 and may have 1100; 500 were taken from it before it could report.
+        // Its demand is 1000 and its limit 1100; it lost 500 before it could report.
         assert!(has_all_of_it(1_500, 1_000, 1_100));
-        // It asks for more than it may have, or still works.
+        // Its demand exceeds its limit, or it still works.
         assert!(!has_all_of_it(1_500, 1_200, 1_100));
         assert!(!has_all_of_it(900, 1_000, 1_100));
         assert!(!has_all_of_it(1_500, ENDLESS, 1_100));

@@ -1,35 +1,36 @@
-//! The manager: it turns what happens into events, asks the policy, and has the decisions carried
-//! out (see `enact.rs`) by whatever carries the threads (`carrier.rs`). Jobs, requests and the order of
-//! a round are those of all engines ([`layland_engine`]); what differs is where things come from:
+//! The manager: it turns what happens into events, asks the policy, and lets a carrier
+//! (`carrier.rs`) carry out the decisions (`enact.rs`). Jobs, requests and the order of a round are
+//! those of all engines ([`layland_engine`]); only the sources of events differ:
 //!
-//! | event | comes from |
+//! | event | source |
 //! |---|---|
 //! | release, timer, request | the monotonic clock: one absolute time-out for the earliest of all |
 //! | completion | the report of a thread, which also wakes the manager |
-//! | end | the same, of a thread that was preempted meanwhile |
-//! | join, leave, and the releases of threads of other programs | the carrier, as visits |
+//! | end | the same report, of a thread that was preempted meanwhile |
+//! | join, leave, and the releases of threads of other programs | the carrier, through visits |
 //! | budget exhausted | the same time-out, then the clock of the thread |
 //!
-//! One *round* drains every report, then reads the clock once, tells the policy everything that has
-//! happened up to then ([`rounds::round`]), and lets it decide. So the `now` of
-//! a round is after all that it tells of. Rounds follow each other until nothing has happened.
+//! One *round* drains every report, then reads the clock once, sends the policy all events up to
+//! that time ([`rounds::round`]), and lets it decide. So the `now` of a round is not before any of
+//! its events. Rounds follow each other until there are no events.
 //!
-//! Deviations from the simulator, all of them because time goes on while the manager works:
+//! Deviations from the simulator, all of them because time passes while the manager works:
 //!
-//! 1. An instant of the policy is one round; what becomes due within a round is told in the next.
-//! 2. A job may end while it is being preempted: the policy hears of it in the next round
-//!    ([`Ended`](layland_policy::Event::Ended)). If it runs the job again before that, the job completes
-//!    at once, and its thread is not given the CPU.
-//! 3. A budget is measured by the clock of the thread, and may be reported late, never early. To a
-//!    policy that schedules threads, and so accounts for budgets itself by what it was told, it is
-//!    measured by the time since `Run`, as its contract says.
+//! 1. An instant of the policy is one round; events that become due within a round belong to the
+//!    next.
+//! 2. A job may end while it is being preempted: the policy receives this event in the next round
+//!    ([`Ended`](layland_policy::Event::Ended)). If it runs the job again before that, the job
+//!    completes at once, and its thread is not given the CPU.
+//! 3. The clock of the thread measures a budget, and exhaustion may be reported late, but never
+//!    early. A policy that schedules threads accounts for budgets itself, from its events; for such
+//!    a policy a budget is measured by the time since `Run`, as its contract says.
 //!
-//! Where CPUs can act before the manager has decided, it asks clones of the policy in its spare time what comes next
-//! ([`ahead`](layland_engine::ahead)). What they do is told to the policy as it has happened, and what that decides
-//! counts.
+//! If CPUs can act before the manager has decided, the manager uses its spare time to ask clones of
+//! the policy for the next decisions ([`ahead`](layland_engine::ahead)). The policy receives the
+//! actions of CPUs as events, and its own decisions take precedence.
 //!
-//! Nothing else here allocates once the run has begun, but for requests of the system. What the policy does is the
-//! policy's business.
+//! Nothing else here allocates once the run has begun, except for requests of the system. The
+//! allocations of the policy itself are not covered.
 
 pub(crate) mod carrier;
 mod enact;
@@ -50,31 +51,32 @@ use layland_policy::Policy;
 use layland_trace::Job;
 use overheads::Measured;
 
-/// Records that are kept free to end the run in order.
+/// The number of records that are kept free to end the run in order.
 const RESERVE: usize = 4096;
-/// What may be left of a budget for it to count as used up: a clock is not read more precisely.
+/// The rest of a budget below which it counts as exhausted: clocks are not more precise.
 pub(crate) const BUDGET_GRAIN: i64 = 1_000;
-/// How long a job whose budget is not used up yet runs at least before the manager looks again. A manager that
-/// shares the CPU and asked for less would have to look again before the job has run at all.
+/// The minimum time that a job with a budget runs before the manager checks it again. With a
+/// shorter time, a manager that shares the CPU would have to check before the job has run at all.
 const LEAST_LOOK: Duration = Duration::from_us(50);
-/// Jobs that can wait behind one of their task before the manager has to allocate.
+/// The number of jobs that can wait behind one of their task before the manager has to allocate.
 const WAITING: usize = 256;
 
-/// What the manager keeps of the thread of a task.
+/// The manager's state of the thread of a task.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadRun {
-    /// The CPU that the policy wants it on, within a decision; otherwise the one that it is on.
+    /// Within a decision, the CPU that the policy chose for it; otherwise its present CPU.
     pub want: Option<CpuId>,
-    /// What the job had got when it lost its CPU, and when it was given its CPU.
+    /// The execution time of the job when it lost its CPU, and when it was given its CPU.
     pub used: i64,
     pub used_on: i64,
-    /// When it lost a CPU last.
+    /// The time at which it last lost a CPU.
     pub off: Time,
-    /// Whether the policy has ever run the job.
+    /// True if the policy has ever run the job.
     pub has_run: bool,
-    /// The job was released in this round, or its first dispatch is still to be measured.
+    /// True if the job was released in this round, or its first dispatch is still to be measured.
     pub fresh: bool,
-    /// It has waited for a job that ended on its CPU: from that end to the call that gave it the CPU.
+    /// If it waited for a job that ended on its CPU: the time from that end to the call that gave
+    /// it the CPU.
     pub follows: Option<Duration>,
 }
 
@@ -82,24 +84,24 @@ pub(crate) struct ThreadRun {
 pub(crate) struct CpuRun {
     pub task: Option<TaskId>,
     pub want: Option<TaskId>,
-    /// In this round: its job has reported its end.
+    /// True if its job has reported its end, in this round.
     ended: bool,
     budget: Option<Service>,
     budget_end: Time,
-    /// What the job had got when the budget was granted; none until it is known.
+    /// The execution time of the job when the budget was granted; `None` until it is known.
     budget_from: Option<i64>,
     pub busy_since: Option<Time>,
-    /// Within a decision: the thread that had to go, and when; and when the new one came.
+    /// Within a decision: the thread that had to leave, and its time; and the time of the new one.
     pub left: Option<(TaskId, Time)>,
     pub began: Option<Time>,
-    /// Since when it has what it runs, and when it lost what it ran before.
+    /// The time since which it has its present job, and the time at which it lost the one before.
     pub since: Time,
     pub free_since: Time,
-    /// When its last job ended, if it has run nothing since.
+    /// The time at which its last job ended, if it has run nothing since.
     pub ended_at: Option<Time>,
 }
 
-/// How a run ended.
+/// The end of a run.
 pub(crate) struct Finished {
     pub log: Log,
     pub measured: Measured,
@@ -108,16 +110,16 @@ pub(crate) struct Finished {
     pub log_full: bool,
     pub events: u64,
     pub decisions: u64,
-    /// What the policy wanted that cannot be.
+    /// The unsupported action of the policy, if there was one.
     pub unsupported: Option<String>,
 }
 
 pub(crate) struct Manager<'a, C> {
     system: &'a System,
     pub ledger: Ledger<Box<dyn Policy>, ThreadRun>,
-    /// What jobs had got when they lost their CPUs, if the policy is to be told.
+    /// The execution times of jobs when they lost their CPUs, if the policy is to receive them.
     lost: Vec<(JobId, i64)>,
-    /// The tasks by rank; and those of them whose jobs, in this round, have ended on no CPU.
+    /// The tasks by rank; and those of them whose jobs, in this round, have ended without a CPU.
     by_rank: Vec<TaskId>,
     over: Vec<TaskId>,
     pub carrier: C,
@@ -128,16 +130,16 @@ pub(crate) struct Manager<'a, C> {
     epoch_ns: i64,
     end: Time,
     unsupported: Option<String>,
-    /// What the policy would decide next, and whether all of that was asked.
+    /// The next decisions of the policy; and true if all of them are known.
     table: Table,
     situation: Situation,
     looked_ahead: bool,
-    /// In this round: whether a job is released, and what the policy took to hear of events.
+    /// In this round: true if a job is released; and the time that the policy took for its events.
     releases: bool,
     heard_ns: i64,
 }
 
-/// What a manager starts from.
+/// The initial state of a manager.
 pub(crate) struct Start<'a> {
     pub system: &'a System,
     pub policy: Box<dyn Policy>,
@@ -154,7 +156,8 @@ impl<'a, C: Carrier> Manager<'a, C> {
         let (n, m) = (system.tasks.len(), system.platform.cpu_count());
         let mut ledger: Ledger<_, ThreadRun> = Ledger::new(system, policy, seed, |work| work.ns());
         ledger.reserve(4 * n + 64, 8 * (n + m) + 64, WAITING);
-        // Whoever joins hands its parameters to the policy, and the manager may not allocate then.
+        // A task that joins passes its parameters to the policy, when the manager may not allocate
+        // any more.
         ledger.streams.values_mut().for_each(Stream::own);
         let cpu = || CpuRun {
             task: None,
@@ -196,7 +199,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
         self.time_of(self.carrier.clock_ns())
     }
 
-    /// A point of the clock as a time of the run.
+    /// Converts a point of the clock to a time of the run.
     pub fn time_of(&self, clock_ns: i64) -> Time {
         Time::from_ns(clock_ns - self.epoch_ns)
     }
@@ -210,7 +213,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
         self.log.push(self.ledger.now, entry);
     }
 
-    /// The ready job of a task, or the last one.
+    /// Returns the ready job of a task, or the last one.
     pub fn job(&self, id: TaskId) -> JobId {
         self.ledger.tasks[id].job.id
     }
@@ -223,12 +226,12 @@ impl<'a, C: Carrier> Manager<'a, C> {
         &mut self.ledger.tasks[id].own
     }
 
-    /// The CPU that has the thread of a task.
+    /// Returns the CPU that has the thread of a task.
     fn cpu_of(&self, id: TaskId) -> Option<CpuId> {
         self.cpus.iter().find(|(_, run)| run.task == Some(id)).map(|(cpu, _)| cpu)
     }
 
-    /// Tells the carrier of the first jobs.
+    /// Announces the first jobs to the carrier.
     pub fn announce(&mut self) {
         for id in self.system.tasks.ids() {
             if let Some(first) = self.next_job(id) {
@@ -242,10 +245,11 @@ impl<'a, C: Carrier> Manager<'a, C> {
         self.run_with_carrier().0
     }
 
-    /// The same; the carrier goes on.
+    /// Like [`run`](Self::run), but also returns the carrier.
     pub fn run_with_carrier(mut self) -> (Finished, C) {
         rounds::begin(&mut self);
         let log_full = loop {
+            // Read the news before the reports, so that later news ends the wait below.
             let heard = self.carrier.news();
             let woke = self.carrier.clock_ns();
             self.carrier.expect_awake_by(woke);
@@ -274,7 +278,8 @@ impl<'a, C: Carrier> Manager<'a, C> {
         self.finish(log_full)
     }
 
-    /// Tells the carrier what the policy would decide next, until there is news or the manager has to be awake.
+    /// Offers the carrier the next decisions of the policy. Stops when there is news or the manager
+    /// has to be awake.
     fn look_ahead(&mut self, heard: u32, until_ns: i64) {
         let cpus = &self.cpus;
         let ends = cpus.values().filter(|run| run.task.is_some()).map(|run| run.budget_end);
@@ -303,14 +308,14 @@ impl<'a, C: Carrier> Manager<'a, C> {
         next
     }
 
-    /// Whether the thread has reported the end of the ready job.
+    /// Returns true if the thread has reported the end of the ready job.
     pub fn is_done(&self, task: TaskId) -> bool {
         self.carrier.is_done(task)
     }
 
-    /// One round: whether anything had happened.
+    /// Runs one round. Returns true if there were any events.
     fn round(&mut self) -> bool {
-        // Reports first, the clock second: so `now` is after every end that is told.
+        // Read the reports before the clock, so that `now` is not before any reported end.
         self.find_ended();
         let clock = self.clock();
         if clock < Time::ZERO || clock >= self.end {
@@ -320,7 +325,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
         rounds::round(self)
     }
 
-    /// Finds the jobs that have ended, on CPUs and on none.
+    /// Finds the jobs that have ended, on CPUs and without one.
     fn find_ended(&mut self) {
         for cpu in self.system.platform.cpus() {
             self.cpus[cpu].ended = self.cpus[cpu].task.is_some_and(|task| self.is_done(task));
@@ -328,8 +333,9 @@ impl<'a, C: Carrier> Manager<'a, C> {
         self.find_over();
     }
 
-    /// Finds the jobs that are on no CPU and have ended. A CPU that acts ahead may have begun and ended one that the
-    /// policy has never run: to the policy it waits for a CPU, and completes as soon as it is given one.
+    /// Finds the jobs that have ended without a CPU. A CPU that acts ahead may have begun and ended
+    /// a job that the policy has never run. To the policy this job waits for a CPU, and completes
+    /// once it is given one.
     fn find_over(&mut self) {
         let mut over = std::mem::take(&mut self.over);
         over.clear();
@@ -343,14 +349,14 @@ impl<'a, C: Carrier> Manager<'a, C> {
 
     fn finish(mut self, log_full: bool) -> (Finished, C) {
         let interrupted = self.carrier.is_stopped() || log_full || self.unsupported.is_some();
-        // As in a round. A job that ends from here on ends after the run.
+        // As in a round. A job that ends later ends after the run.
         self.find_ended();
         let end = self.clock().max(self.ledger.now);
         self.ledger.now = end;
         self.tell_over();
         for cpu in self.system.platform.cpus() {
             match self.cpus[cpu].task.filter(|_| self.cpus[cpu].ended) {
-                // It ended before the run did, and nobody needs to be told.
+                // It ended before the run, and the policy does not need this event.
                 Some(task) => self.complete(cpu, task),
                 None => self.take_off(cpu),
             }
@@ -374,7 +380,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
 }
 
 impl CpuRun {
-    /// It runs nothing, because its job ended or was taken away.
+    /// Removes the job, because it ended or was taken away.
     pub fn leave(&mut self) {
         self.task = None;
         self.want = None;
@@ -382,12 +388,12 @@ impl CpuRun {
         self.budget_end = Time::NEVER;
     }
 
-    /// Whether the thread of a task had to go, and is not accounted for.
+    /// Returns true if the thread of a task had to leave, and is not accounted for yet.
     pub fn is_left_by(&self, id: TaskId) -> bool {
         self.left.is_some_and(|(left, _)| left == id)
     }
 
-    /// The job that it was just given had got this much.
+    /// Starts the budget of the job that the CPU was just given, from this execution time.
     pub fn start_budget(&mut self, used: i64) {
         if self.budget.is_some() {
             self.budget_from = Some(used);

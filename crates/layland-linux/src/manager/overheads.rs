@@ -1,9 +1,9 @@
-//! What the machine and the engine spend: distributions that the manager fills while it runs.
+//! The overheads of the machine and the engine: distributions that the manager fills while it runs.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// The longest time that is told apart: ten minutes.
+/// The longest time that can be represented: ten minutes.
 const LONGEST_NS: u64 = 600_000_000_000;
 
 /// A distribution of times. Recording never allocates.
@@ -23,19 +23,19 @@ impl Distribution {
     pub fn record(&mut self, ns: i64) {
         self.0.saturating_record(ns.max(0) as u64);
     }
-    /// How many there are.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.0.len()
     }
-    /// The value that this fraction does not exceed, to 1 %.
+    /// Returns the value that this fraction of the values does not exceed, to 1 %.
     pub fn quantile(&self, fraction: f64) -> i64 {
         self.0.value_at_quantile(fraction) as i64
     }
-    /// The largest, to 1 %.
+    /// Returns the largest value, to 1 %.
     pub fn max(&self) -> i64 {
         self.0.max() as i64
     }
-    /// Its figures; none if it is empty.
+    /// Returns its figures; `None` if it is empty.
     pub fn figures(&self) -> Option<Figures> {
         (self.count() > 0).then(|| Figures {
             count: self.count(),
@@ -52,15 +52,15 @@ impl Distribution {
 /// The figures of a distribution, in nanoseconds, to 1 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// How many values.
+    /// The number of values.
     pub count: u64,
     /// The smallest.
     pub min_ns: u64,
     /// The median.
     pub p50_ns: u64,
-    /// 99 of 100 are not above.
+    /// 99 of 100 values are not above this one.
     pub p99_ns: u64,
-    /// 999 of 1000 are not above.
+    /// 999 of 1000 values are not above this one.
     pub p999_ns: u64,
     /// The largest.
     pub max_ns: u64,
@@ -70,32 +70,34 @@ pub struct Figures {
 
 macro_rules! measured {
     ($($(#[doc = $doc:literal])+ $field:ident: $name:literal,)+) => {
-        /// What a run measured of itself.
+        /// The overheads that a run measured itself.
         #[derive(Clone, Debug, Default)]
         pub struct Measured {
             $($(#[doc = $doc])+ pub $field: Distribution,)+
-            /// Times that a thread was given a CPU.
+            /// The number of times that a thread was given a CPU.
             pub dispatches: u64,
-            /// Times that a thread that was not finished had to leave its CPU.
+            /// The number of times that an unfinished thread had to leave its CPU.
             pub demotions: u64,
-            /// Times that a demoted thread was parked, because its CPU was to idle.
+            /// The number of times that a demoted thread was parked, because its CPU was to idle.
             pub parks: u64,
-            /// Times that one could not be parked, because the kernel had no room for the signal.
+            /// The number of times that a thread could not be parked, because the kernel's signal
+            /// queue was full.
             pub not_parked: u64,
-            /// Dispatches on another CPU than the thread ran on last.
+            /// The number of dispatches on another CPU than that of the thread's last execution.
             pub migrations: u64,
-            /// Jobs that ended while they were being preempted.
+            /// The number of jobs that ended while they were being preempted.
             pub held: u64,
-            /// Processor time that demoted threads got between a completion and the decision after it.
+            /// The processor time of demoted threads between a completion and the decision after
+            /// it.
             pub leaked_ns: i64,
-            /// What completed jobs got in all, and what they asked for.
+            /// The total execution times of completed jobs, and their total demands.
             pub got_ns: i64,
             /// See `got_ns`.
             pub asked_ns: i64,
         }
 
         impl Measured {
-            /// The distributions by name, those without a value left out.
+            /// Returns the distributions by name, except those without values.
             pub fn figures(&self) -> Vec<(&'static str, Figures)> {
                 let all = [$(($name, &self.$field),)+];
                 all.into_iter()
@@ -107,36 +109,38 @@ macro_rules! measured {
 }
 
 measured! {
-    /// From the expiry of the timer of a release to the manager's clock.
+    /// The time from the expiry of the timer of a release to the manager's clock.
     release: "release latency",
-    /// From the time of a policy's timer to the manager's clock.
+    /// The time from the expiry of a policy's timer to the manager's clock.
     timer: "timer latency",
-    /// From the end of a job to the manager's clock.
+    /// The time from the end of a job to the manager's clock.
     completion: "completion latency",
-    /// From the time at which a budget was used up to the manager's clock.
+    /// The time from the exhaustion of a budget to the manager's clock.
     budget: "budget detection",
-    /// The policy's `on_event` and `decide` of one decision.
+    /// The time of the policy's `on_event` and `decide` for one decision.
     decision: "decision",
-    /// Of these, where a job is released.
+    /// The part of these decisions in which a job is released.
     release_decision: "decision at a release",
-    /// The others.
+    /// The other decisions.
     other_decision: "other decision",
-    /// Demoting, migrating and promoting what one decision changed, if it changed anything.
+    /// The time of demoting, migrating and promoting the threads that a decision changed, if there
+    /// were any.
     enact: "enactment",
-    /// One invocation of the manager: from its wake-up to its next sleep.
+    /// The time of one invocation of the manager: from its wake-up to its next sleep.
     invocation: "manager invocation",
-    /// From the expiry of a release's timer to the first instruction of its job, where that job was
-    /// run by the decision that its release led to.
+    /// The time from the expiry of a release's timer to the first instruction of its job, if the
+    /// decision for that release ran the job.
     dispatch: "dispatch latency",
-    /// From the decision to the first instruction, for a thread that stays on its CPU.
+    /// The time from the decision to the first instruction, for a thread that stays on its CPU.
     switch: "switch",
-    /// The same for a thread that comes from another CPU.
+    /// The same time for a thread that comes from another CPU.
     migration: "migration",
-    /// From the wake-up of a thread to its first instruction, where it takes a CPU at once; by the kernel's clock.
+    /// The time from the wake-up of a thread to its first instruction, if it takes a CPU at once;
+    /// by the kernel's clock.
     wake_to_run: "wake-up to running",
-    /// From the end of a job to the first instruction of the next on its CPU, which waited; by the kernel's clock, if
-    /// that carries the threads.
+    /// The time from the end of a job to the first instruction of the next job on its CPU, which
+    /// waited; by the kernel's clock, if the kernel carries the threads.
     end_to_next: "end to next job",
-    /// How long a CPU was busy without a break.
+    /// The time for which a CPU was busy without a break.
     busy: "busy period",
 }

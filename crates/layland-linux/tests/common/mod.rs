@@ -1,4 +1,5 @@
-//! What the tests on real threads share. Only one of them runs at a time: they need whole CPUs.
+//! Shared helpers of the tests on real threads. Only one of these tests runs at a time: they need
+//! whole CPUs.
 
 use layland_linux::{FifoOptions, Hosts, ManagerPlace, Outcome, RunError, run, usable_cpus};
 use layland_model::{Duration, Service, System, Task};
@@ -9,7 +10,8 @@ mod skipped;
 pub use said::alone;
 pub use skipped::skipped;
 
-/// Options for a platform of so many CPUs, with the manager on one of them if need be.
+/// Returns options for a platform of this number of CPUs, with the manager on one of them if
+/// necessary.
 pub fn options(cpus: usize, duration: Duration) -> Result<FifoOptions<'static>, RunError> {
     let usable = usable_cpus().expect("the kernel says which CPUs may be used");
     let hosts = Hosts::choose(cpus, &usable, ManagerPlace::Auto)
@@ -17,7 +19,7 @@ pub fn options(cpus: usize, duration: Duration) -> Result<FifoOptions<'static>, 
     Ok(FifoOptions::new(duration, hosts))
 }
 
-/// Runs, or says why not.
+/// Runs a system, or reports why that is not possible.
 pub fn try_run(system: &System, policy: Box<dyn Policy>, duration: Duration) -> Option<Outcome> {
     let result = options(system.platform.cpu_count(), duration)
         .and_then(|options| run(system, policy, &options));
@@ -35,7 +37,7 @@ pub fn try_run(system: &System, policy: Box<dyn Policy>, duration: Duration) -> 
     }
 }
 
-/// A task with times in milliseconds.
+/// Returns a task with times in milliseconds.
 pub fn task(name: &str, wcet_ms: i64, period_ms: i64) -> Task {
     Task::implicit(name, Service::from_ms(wcet_ms), Duration::from_ms(period_ms))
 }

@@ -19,7 +19,7 @@ fn a_reservation_is_the_wcet_and_a_margin() {
     let plan = Plan::new(&system, &rule, &FACTS, None, false).unwrap();
     let runtimes: Vec<i64> =
         plan.reservations.values().map(|r| r.runtime.ns() / 1_000_000).collect();
-    // One tick where 5 % is less.
+    // The first margin is one tick, because 5 % of the WCET is less.
     assert_eq!(runtimes, [24, 210]);
     assert_eq!(plan.caveats.len(), 2);
     let budgets: Vec<Option<Service>> =

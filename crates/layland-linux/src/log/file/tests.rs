@@ -1,4 +1,4 @@
-//! What is documented, what is written and what is read are the same.
+//! Tests that documented, written and read logs agree.
 
 mod every;
 
@@ -18,7 +18,7 @@ fn written(file: &LogFile) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Numbers, always the same.
+/// Returns numbers that are the same in each run.
 fn numbers() -> impl FnMut() -> u64 {
     let mut number = 37;
     move || {
@@ -27,17 +27,17 @@ fn numbers() -> impl FnMut() -> u64 {
     }
 }
 
-/// The log that the writer of version 1 wrote into `every_kind.log`.
+/// Returns the log that the writer of version 1 wrote into `every_kind.log`.
 fn of_old() -> LogFile {
     file(every::log_of_version_1(numbers(), 3))
 }
 
-/// The lines of the header of the module.
+/// Returns the lines of the module's header.
 fn documentation() -> impl Iterator<Item = &'static str> {
     include_str!("../file.rs").lines().filter_map(|line| line.strip_prefix("//! "))
 }
 
-/// The names that a cell of a table has.
+/// Returns the names in a cell of a table.
 fn names(cell: &str) -> BTreeSet<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
@@ -57,13 +57,13 @@ fn every_kind_is_documented_and_written_with_its_members() {
         members.remove("at");
         let Some(Value::String(kind)) = members.remove("what") else { panic!("{line}") };
         if kind == "note" {
-            // The others are details, by which the kind of note describes itself.
+            // The other members are details, by which the kind of note describes itself.
             members.retain(|name, _| name == "kind");
         }
         found.entry(kind).or_default().extend(members.keys().cloned());
     }
     assert_eq!(found, documented);
-    // Whoever adds a kind adds it to the list, too.
+    // The list of the error message has every kind, including new ones.
     let unknown = read_line::<Record>(2, r#"{"at":0,"what":"?"}"#).unwrap_err().message;
     let known = names(unknown.split_once("expected").unwrap().1);
     assert_eq!(known, documented.into_keys().collect());
@@ -81,7 +81,7 @@ fn the_example_of_the_documentation_is_what_is_written() {
 fn a_log_of_version_1_is_read() {
     let text = include_str!("../text/every_kind.log");
     assert_eq!(LogFile::read(text), Ok(of_old()));
-    // Every kind of line that its documentation has is there.
+    // The file has every kind of line that the documentation has.
     let rows = include_str!("../text.rs").lines().filter(|line| line.starts_with("//! | `"));
     for kind in rows.flat_map(|row| names(row.split_once("` | ").unwrap().0)) {
         assert!(text.contains(&format!(" {kind} ")), "{kind}");
@@ -112,7 +112,7 @@ fn a_log_that_is_cut_off_says_where() {
         let cut = &text[..length];
         let line = cut.lines().count();
         match LogFile::read(cut) {
-            // It is cut off between two lines.
+            // The string is cut off between two lines.
             Ok(read) => assert_eq!(read.log.records, whole[..line - 1]),
             Err(error) if line > 1 => assert_eq!(error, wrong(line, "the line is cut off")),
             Err(error) => assert!(error.line == 1 && error.message.contains("begins"), "{error}"),

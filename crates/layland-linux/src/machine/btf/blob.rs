@@ -1,8 +1,8 @@
-//! BTF that a test makes itself.
+//! BTF for tests.
 
 use super::kind;
 
-/// BTF in the making: every method adds a type and says its number.
+/// A builder of BTF: every method adds a type and returns its number.
 #[derive(Clone, Debug)]
 pub(crate) struct Blob {
     types: Vec<u8>,
@@ -11,14 +11,14 @@ pub(crate) struct Blob {
 }
 
 impl Default for Blob {
-    /// The name at 0 is that of what has none.
+    /// The name at 0 is empty, for types without a name.
     fn default() -> Blob {
         Blob { types: Vec::new(), names: vec![0], count: 0 }
     }
 }
 
 impl Blob {
-    /// Sections with these bytes.
+    /// Returns BTF whose sections have these bytes.
     pub fn of(types: Vec<u8>, names: Vec<u8>) -> Blob {
         Blob { types, names, count: 0 }
     }
@@ -44,22 +44,22 @@ impl Blob {
         self.count
     }
 
-    /// An integer of eight bytes.
+    /// Adds an integer of eight bytes.
     pub fn int(&mut self, name: &str) -> u32 {
         self.add(kind::INT, false, name, 8, &[&[64]])
     }
 
-    /// What refers to another type and has nothing else: a pointer, a `typedef`, `const` ..
+    /// Adds a type that only refers to another: a pointer, a `typedef`, `const` ..
     pub fn refer(&mut self, kind: u32, name: &str, to: u32) -> u32 {
         self.add(kind, false, name, to, &[])
     }
 
-    /// An array of four elements.
+    /// Adds an array of four elements.
     pub fn array(&mut self, of: u32) -> u32 {
         self.add(kind::ARRAY, false, "", 0, &[&[of, of, 4]])
     }
 
-    /// A structure with members of these types.
+    /// Adds a structure with members of these types.
     pub fn structure(&mut self, name: &str, members: &[(&str, u32)]) -> u32 {
         let members: Vec<_> = members
             .iter()
@@ -70,7 +70,7 @@ impl Blob {
         self.add(kind::STRUCT, false, name, 8, &pieces)
     }
 
-    /// A function with its prototype.
+    /// Adds a function with its prototype.
     pub fn function(&mut self, name: &str, parameters: &[(&str, u32)], returns: u32) -> u32 {
         let parameters: Vec<_> =
             parameters.iter().map(|(name, of)| [self.name(name), *of]).collect();
@@ -79,7 +79,7 @@ impl Blob {
         self.refer(kind::FUNCTION, name, prototype)
     }
 
-    /// An enumeration with values of 32 bits: what is above is cut.
+    /// Adds an enumeration with values of 32 bits; higher bits are cut off.
     pub fn enumeration(&mut self, name: &str, values: &[(&str, u64)], is_signed: bool) -> u32 {
         let values: Vec<_> =
             values.iter().map(|(name, value)| [self.name(name), low(*value)]).collect();
@@ -87,7 +87,7 @@ impl Blob {
         self.add(kind::ENUM, is_signed, name, 4, &pieces)
     }
 
-    /// An enumeration with values of 64 bits.
+    /// Adds an enumeration with values of 64 bits.
     pub fn enumeration64(&mut self, name: &str, values: &[(&str, u64)]) -> u32 {
         let values: Vec<_> = values
             .iter()
@@ -97,11 +97,12 @@ impl Blob {
         self.add(kind::ENUM64, false, name, 8, &pieces)
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     pub fn bytes(&self) -> Vec<u8> {
         let length = |bytes: &[u8]| u32::try_from(bytes.len()).expect("it is small");
         let (types, names) = (length(&self.types), length(&self.names));
-        // Magic number, version 1, no flags, the length of the header, and where each section is behind it.
+        // Magic number, version 1, no flags, the length of the header, and the offset and size of
+        // each section.
         let mut bytes = [0xEB9F_u16.to_ne_bytes(), [1, 0]].concat();
         bytes.extend([24, 0, types, types, names].into_iter().flat_map(u32::to_ne_bytes));
         [bytes, self.types.clone(), self.names.clone()].concat()

@@ -1,7 +1,7 @@
-//! Whether the sched_ext engine can run here, as findings.
+//! Findings about the requirements of the sched_ext engine.
 //!
-//! A kernel without sched_ext, or an old one, is a fact: most are. From the first kernel on that could do it,
-//! whatever is in the way is something that does not work.
+//! A kernel without sched_ext, or an old one, is only a fact, because most kernels are like that.
+//! On any newer kernel, an obstacle is a failure.
 
 use super::{Finding, State};
 use crate::machine::ext::{ExtSupport, Obstacle, support};
@@ -51,7 +51,7 @@ fn of(support: &ExtSupport) -> Vec<Finding> {
     ]
 }
 
-/// Whether a kernel is like that because it is another one, and not because it is broken.
+/// Returns true if the obstacle is the kernel's version or configuration, not a defect.
 fn is_a_fact(one: &Obstacle) -> bool {
     matches!(one, Obstacle::Old(_) | Obstacle::NoSchedExt)
 }

@@ -1,4 +1,4 @@
-//! What the kernel keeps from real-time threads, as findings.
+//! Findings about the kernel's limits on real-time threads.
 
 use super::{Finding, State, read};
 use crate::machine::register::Register;
@@ -34,7 +34,7 @@ pub(super) fn rt_group() -> Finding {
 
 const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
-/// Whether a run that is alive has changed this file.
+/// Returns true if a run that is alive has changed this file.
 fn is_used(path: &str) -> bool {
     let used = Register::open().map(|register| register.used_settings()).unwrap_or_default();
     used.iter().any(|used| used.as_os_str() == path)

@@ -1,20 +1,20 @@
-//! Whether tracefs records every switch. Some virtual machines never record one *from* certain threads, such as the
-//! idle thread of a CPU, and report no loss.
+//! A probe of tracefs for missing switches. Some virtual machines never record a switch *from*
+//! certain threads, such as the idle thread of a CPU, and report no loss.
 
 use crate::kernel::sys;
 use crate::kernel::tracefs::Instance;
 use layland_interchange::kernel::never_left;
 
-/// So long it is recorded, while this thread sleeps and wakes up on each CPU in turn.
+/// The length of the recording, during which this thread sleeps and wakes up on each CPU in turn.
 const PROBE_NS: i64 = 100_000_000;
-/// So long it sleeps at a time.
+/// The length of each sleep.
 const NAP_NS: i64 = 1_000_000;
-/// So many threads are named.
+/// The largest number of threads that are named.
 const MOST_NAMED: usize = 5;
 
-/// What an instance records of the switches of this machine.
+/// The switches that an instance records on this machine.
 pub(super) enum Recorded {
-    /// It cannot be read, for this reason.
+    /// The recording cannot be read, for this reason.
     Nothing(String),
     /// Every switch, as far as the probe shows.
     All,
@@ -22,7 +22,7 @@ pub(super) enum Recorded {
     AllButFrom(String),
 }
 
-/// Records what happens for a moment, and looks for threads that come to a CPU and never leave it.
+/// Records for a moment, and looks for threads that come to a CPU but never leave it.
 pub(super) fn probe(instance: Instance) -> Recorded {
     nap();
     let mut bytes = Vec::new();
@@ -43,13 +43,14 @@ pub(super) fn probe(instance: Instance) -> Recorded {
     Recorded::AllButFrom(named.join(", ") + more)
 }
 
-/// Sleeps and wakes up on each CPU in turn: every one of them goes from its idle thread to this one, and back.
+/// Sleeps and wakes up on each CPU in turn, so that each switches from its idle thread to this one
+/// and back.
 fn nap() {
     let cpus = sys::allowed_cpus().unwrap_or_default();
     let naps = move || {
         let each = PROBE_NS / i64::try_from(cpus.len().max(1)).unwrap_or(1);
         for cpu in cpus {
-            // Where it may not be tied, it naps where it is.
+            // If it may not be tied to the CPU, it naps on its present one.
             let _ = sys::set_affinity(sys::Tid::own(), [cpu]);
             let begin = sys::monotonic_ns();
             let mut at = begin;
@@ -59,7 +60,7 @@ fn nap() {
             }
         }
     };
-    // A thread that cannot be started leaves what others do.
+    // If the thread cannot be started, the recording has the switches of other threads.
     let napping = std::thread::Builder::new().name("doctor".to_owned()).spawn(naps);
     if let Ok(napping) = napping {
         let _ = napping.join();

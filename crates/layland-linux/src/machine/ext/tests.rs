@@ -1,10 +1,10 @@
-//! Kernels that lack something, each in one way.
+//! Kernels that each lack one requirement.
 
 use super::*;
 use crate::machine::btf::blob::Blob;
 use crate::machine::btf::kind;
 
-/// What a kernel has, as far as the engine is concerned.
+/// The features of a kernel that the engine requires.
 #[derive(Clone)]
 struct Kernel {
     /// Each function with the types of its parameters.
@@ -87,7 +87,7 @@ fn each_defect_of_a_function_is_named() {
         assert_eq!(*of, name);
         assert!(prototype.ends_with("u64 flags) -> u64"), "{prototype}");
     }
-    // Fewer are not what programs declare, either.
+    // Fewer parameters do not match the programs' declaration, either.
     let mut kernel = Kernel::whole();
     kernel.function("scx_bpf_kick_cpu").pop();
     let defect = Defect::Takes("(u64 u64) -> u64".into());
@@ -159,7 +159,7 @@ fn isolated_domains_are_an_obstacle_and_other_isolation_is_not() {
     }
 }
 
-/// `isolcpus=5` on a machine with two CPUs.
+/// The machine has two CPUs, so `isolcpus=5` isolates none of them.
 #[test]
 fn a_word_that_isolates_nothing_is_no_obstacle() {
     let seen = Seen { command_line: "isolcpus=5".into(), ..idle() };

@@ -1,4 +1,4 @@
-//! A manager whose CPUs act before it has decided.
+//! Tests of a manager whose CPUs act before it has decided.
 
 use super::kernel::{Defect, Follows, Kernel, Order, Record};
 use super::threads::{Counts, Threads};
@@ -35,7 +35,8 @@ fn run(
     (finished, threads.counts())
 }
 
-/// The systems of the other tests. Jobs that are given up are so before the next one arrives, which begins by itself.
+/// Returns a system of the other tests. A job is aborted, if at all, before the next one arrives,
+/// which begins by itself.
 fn draw_early(index: u64) -> System {
     let mut system = draw(index);
     for task in system.tasks.values_mut().filter(|task| task.on_miss == OnMiss::Abort) {
@@ -44,8 +45,9 @@ fn draw_early(index: u64) -> System {
     system
 }
 
-/// Whatever CPUs do by themselves: the rule of the policy holds in the schedule that it made, no CPU and no thread is
-/// twice in use, and a replay decides the same. The kernel asserts what it asserts.
+/// Even if CPUs act by themselves, the rule of the policy holds in the schedule that it made, no
+/// CPU and no thread is in use twice, and a replay decides the same. The kernel checks assertions
+/// of its own.
 #[test]
 fn every_policy_runs_on_cpus_that_act_ahead() {
     let registry = Registry::standard();
@@ -81,11 +83,11 @@ fn every_policy_runs_on_cpus_that_act_ahead() {
             (followed + own.followed, wrong + own.wrong, stale + own.stale)
         });
     assert!(counts.len() > 30 && guessed.len() > 15, "{counts:?}");
-    // Otherwise these were not tested.
+    // Otherwise these cases were not tested.
     assert!(followed > 0 && wrong > 0 && stale > 0, "{counts:?}");
 }
 
-/// Four tasks that leave room on two CPUs, whatever the policy.
+/// Returns four tasks that leave slack on two CPUs under every policy.
 fn draw_light(index: u64) -> System {
     let mut random = Random::of_task(index, 4);
     let mut tasks = Vec::new();
@@ -93,10 +95,10 @@ fn draw_light(index: u64) -> System {
         let period = Duration::from_ms(ms);
         let wcet = period.ns() * random.between(60, 120) / 1000;
         let mut task = Task::implicit(format!("t{number}"), Service::from_ns(wcet), period);
-        // Of those whose windows begin at whole multiples of something, RUN and QPS know more.
+        // RUN and QPS know more about tasks whose windows begin at whole multiples of a unit.
         let grain = if index.is_multiple_of(2) { 1 } else { 250_000 };
         task.offset = Duration::from_ns(random.between(0, period.ns() / grain) * grain);
-        // Overheads stay within the bound.
+        // The overheads keep these jobs within the bound.
         let demands = (0..3).map(|_| Service::from_ns(random.between(1, wcet / 2)));
         task.execution = ExecutionModel::List(demands.collect());
         tasks.push(task);
@@ -104,10 +106,10 @@ fn draw_light(index: u64) -> System {
     System::new(2, tasks)
 }
 
-/// Jobs that arrive before this have completed by the end.
+/// Jobs that arrive before this time have completed by the end.
 const LATEST: Time = Time::from_ms(80);
 
-/// How many jobs arrive long before the end.
+/// Returns the number of jobs that arrive long before the end.
 fn arrivals(system: &System) -> usize {
     let of_task = |task: &Task| {
         let left = LATEST - (Time::ZERO + task.offset);
@@ -116,7 +118,7 @@ fn arrivals(system: &System) -> usize {
     system.tasks.iter().map(|(_, task)| of_task(task) as usize).sum()
 }
 
-/// The jobs that have completed, of those that arrive long before the end.
+/// Returns the jobs that have completed, of those that arrive long before the end.
 fn completed(finished: &Finished, system: &System) -> BTreeSet<JobId> {
     let done = finished.log.records.iter().filter_map(|record| match record.entry {
         Entry::Done { job, .. } => Some(job),
@@ -129,7 +131,8 @@ fn completed(finished: &Finished, system: &System) -> BTreeSet<JobId> {
     .collect()
 }
 
-/// With looking ahead and without: every job completes, and CPUs act by themselves only where they are asked to.
+/// With and without looking ahead, every job completes, and CPUs act by themselves only if they
+/// may.
 #[test]
 fn the_same_jobs_complete_as_without_looking_ahead() {
     let registry = Registry::standard();
@@ -161,7 +164,7 @@ fn the_same_jobs_complete_as_without_looking_ahead() {
     }
 }
 
-/// Whether a run of any policy complains of a defect in this way.
+/// Returns true if a run of any policy fails with this complaint because of a defect.
 fn is_found(defect: Defect, complaint: &str) -> bool {
     let registry = Registry::standard();
     for index in 0..60 {
@@ -174,7 +177,7 @@ fn is_found(defect: Defect, complaint: &str) -> bool {
             let defective = AssertUnwindSafe(|| run(&system, policy, index, true, Some(defect)));
             let Err(panic) = catch_unwind(defective) else { continue };
             let said = panic.downcast_ref::<String>().map_or("", String::as_str);
-            // Under some policies it shows in another way first.
+            // Under some policies the defect causes another complaint first.
             if said.contains(complaint) {
                 return true;
             }
@@ -183,7 +186,7 @@ fn is_found(defect: Defect, complaint: &str) -> bool {
     false
 }
 
-/// What a defective mechanism does is noticed: otherwise these tests would show nothing.
+/// The tests detect a defective mechanism; otherwise they would prove nothing.
 #[test]
 fn a_defect_of_the_mechanism_is_found() {
     for (defect, complaint) in [
@@ -210,11 +213,11 @@ fn who_is_left_before_it_sleeps_is_found() {
     assert!((0..60).all(|index| !is_stuck(index, None)));
 }
 
-/// A CPU stops who has used up the budget of its entry, however late the manager is.
+/// A CPU stops a thread with an exhausted budget of a table entry, even if the manager is late.
 #[test]
 fn a_budget_of_the_table_ends_without_the_manager() {
     const BUDGET: i64 = 700_000;
-    // A CPU notices that late at most that it has to look at its slot.
+    // The maximum delay until a CPU notices that it has to check its slot.
     const LATE: i64 = 300_000;
     let (first, second) = (TaskId(0), TaskId(1));
     for seed in 0..50 {
@@ -238,7 +241,8 @@ fn a_budget_of_the_table_ends_without_the_manager() {
     }
 }
 
-/// A thread has the slot of a CPU, and falls asleep on the one that it was to leave: its successor runs.
+/// A thread has the slot of a CPU, but falls asleep on the one that it was to leave: its successor
+/// runs.
 #[test]
 fn who_follows_a_thread_that_sleeps_elsewhere_runs() {
     let (first, second) = (TaskId(0), TaskId(1));

@@ -1,39 +1,44 @@
-//! A kernel with a mechanism that acts ahead, in virtual time: what `ext/mechanism` does, and the threads of
-//! `ext/load.rs`.
+//! A kernel with a mechanism that acts ahead, in virtual time: the behaviour of `ext/mechanism` and
+//! of the threads of `ext/load.rs`.
 //!
-//! It follows them step by step, and says where it is simpler: there is no caretaker, no other class takes a CPU, and
-//! what the mechanism does under its lock takes no time. What takes time is drawn: how late a thread wakes, how long a
-//! CPU takes to notice that it has to look at its slot, how long a thread is on its way to a CPU, and how long it takes
-//! to fall asleep when it has said that its job has ended.
+//! It follows them step by step, with these simplifications: there is no caretaker, no other class
+//! takes a CPU, and the work of the mechanism under its lock takes no time. Other times are drawn:
+//! the lateness of wake-ups, the delay until a CPU notices that it has to check its slot, the way
+//! of a thread to a CPU, and the time that a thread needs to fall asleep after it has reported the
+//! end of its job.
 //!
-//! Long because a thread, a CPU and what passes between them are one machine, which is checked after each step.
+//! Long because threads, CPUs and the events between them form one machine, which is checked after
+//! each step.
 
 use layland_gen::Random;
 use layland_model::{CpuId, CpuMap, TaskId, TaskMap};
 
-/// There is no job in this generation; what it asks for is not known yet; the next one is not released by the clock.
+/// The demand of a generation without a job; an unknown demand; a next job that the clock does not
+/// release.
 pub const NO_JOB: i64 = -1;
 pub const UNKNOWN: i64 = i64::MAX;
 pub const BY_GATE: i64 = i64::MAX;
 
-/// What may be wrong with a mechanism, or with who uses it: the tests have to find it.
+/// The defects of a mechanism or of its user that the tests have to detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// A successor follows although it may be asleep, or on another CPU.
     SuccessorNeedNotWait,
     /// An order about a wake-up that is over is carried out.
     CarriesOutStaleOrders,
-    /// A CPU whose slot another thread takes is not told to look at it.
+    /// A CPU whose slot another thread takes is not notified to check it.
     ForgetsToKick,
-    /// Nor is one whose thread falls asleep on another CPU, which it was about to leave.
+    /// A CPU whose thread falls asleep on another CPU, which it was about to leave, is not notified
+    /// either.
     FollowsElsewhereUnseen,
-    /// One that was preempted after its job had ended, and before it slept, gets no CPU any more.
+    /// A thread that was preempted between the end of its job and its sleep gets no CPU any more.
     LeavesWhoFallsAsleep,
-    /// What one that gave up a job, slept and began the next by itself has got by then is not counted.
+    /// If a thread aborted a job, slept and began the next one by itself, its execution so far is
+    /// not counted.
     CountsFromGivingUp,
 }
 
-/// What a CPU is to run, in which of the thread's wake-ups, and how long.
+/// The thread that a CPU is to run, with its wake-up and its budget.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slot {
     pub thread: Option<TaskId>,
@@ -41,7 +46,7 @@ pub struct Slot {
     pub budget: Option<i64>,
 }
 
-/// What the slot of a CPU is to be. The generation is there for the tests alone: the mechanism does not know it.
+/// The new slot of a CPU. The generation is only for the tests; the mechanism does not know it.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
     pub thread: Option<(TaskId, u32)>,
@@ -49,7 +54,7 @@ pub struct Order {
     pub generation: u32,
 }
 
-/// Who follows, when this thread falls asleep in this wake-up.
+/// The thread that follows when `after` falls asleep in this wake-up.
 #[derive(Clone, Copy, Debug)]
 pub struct Follows {
     pub epoch: u32,
@@ -58,7 +63,7 @@ pub struct Follows {
     pub budget: Option<i64>,
 }
 
-/// What a thread takes in this wake-up, and from whom.
+/// The CPU that a thread takes in this wake-up, and the thread that it preempts.
 #[derive(Clone, Copy, Debug)]
 pub struct Takes {
     pub epoch: u32,
@@ -74,13 +79,13 @@ pub struct Cpu {
     pub order: Option<Order>,
     pub successor: Option<Follows>,
     current: Option<TaskId>,
-    /// The thread that is on its way, and when it is there.
+    /// The thread that is on its way, and the time of its arrival.
     comes: Option<(TaskId, i64)>,
-    /// When it looks at its slot.
+    /// The time at which it checks its slot.
     kick_at: Option<i64>,
 }
 
-/// What a manager and a thread share.
+/// The state that the manager and a thread share.
 #[derive(Clone, Debug)]
 pub struct Post {
     pub gate: u32,
@@ -91,14 +96,14 @@ pub struct Post {
     pub done_ns: [i64; 2],
 }
 
-/// Where a thread is in its program.
+/// The position of a thread in its program.
 #[derive(Clone, Copy, Debug)]
 enum Does {
-    /// It looks what there is to do; its wait until this time has ended, if it has.
+    /// It checks for work; `waited` is the time until which it has waited, if the wait has ended.
     Looks { waited: Option<i64> },
-    /// It executes the job of a generation, which it has begun by itself or not.
+    /// It executes the job of a generation, which it may have begun by itself.
     Works { generation: u32, is_told: bool, expected: i64, begun: i64, by_itself: bool },
-    /// It is done with that, until it has got this much.
+    /// It has finished that, and pauses until it has this processor time.
     Pauses { until: i64, then_told: Option<u32> },
     /// It waits until the gate has reached this generation.
     WaitsFor { generation: u32 },
@@ -123,7 +128,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// What it has got by now.
+    /// Returns its present processor time.
     pub fn ran(&self, now: i64) -> i64 {
         self.ran + if self.on.is_some() { now - self.since } else { 0 }
     }
@@ -133,7 +138,7 @@ impl Thread {
     }
 }
 
-/// What is told to the manager.
+/// A message to the manager.
 #[derive(Clone, Copy, Debug)]
 pub enum Record {
     Woke { thread: TaskId, takes: Option<CpuId> },
@@ -149,10 +154,10 @@ pub struct Kernel {
     pub threads: TaskMap<Thread>,
     pub cpus: CpuMap<Cpu>,
     pub takes: TaskMap<Option<Takes>>,
-    /// The tables are valid in this epoch; 0 is none.
+    /// The epoch in which the tables are valid; 0 stands for none.
     pub epoch: u32,
     pub records: Vec<Record>,
-    /// Orders about wake-ups that were over.
+    /// The number of orders about wake-ups that were over.
     pub stale: u64,
     defect: Option<Defect>,
 }
@@ -204,7 +209,8 @@ impl Kernel {
         while self.pass_to_next(end) {}
     }
 
-    /// Lets time pass to what happens next, or to the end. Whether anything happens before that.
+    /// Lets time pass until the next event, or to the end. Returns true if there is an event before
+    /// the end.
     pub fn pass_to_next(&mut self, end: i64) -> bool {
         let next = self.next_time().max(self.now);
         if next > end {
@@ -261,7 +267,7 @@ impl Kernel {
         next
     }
 
-    /// When the budget of what runs on a CPU is used up.
+    /// Returns the time at which the budget of the thread on a CPU will be exhausted.
     fn use_up_time(&self, cpu: CpuId) -> Option<i64> {
         let Cpu { slot, current, .. } = &self.cpus[cpu];
         let budget = slot.budget.filter(|&budget| budget > 0)?;
@@ -271,7 +277,7 @@ impl Kernel {
 
     // The threads.
 
-    /// How long a thread, which is on a CPU, goes on as it does.
+    /// Returns the time for which a thread on a CPU continues with its present step.
     fn left(&self, id: TaskId) -> Option<i64> {
         let thread = &self.threads[id];
         thread.on?;
@@ -288,7 +294,7 @@ impl Kernel {
         })
     }
 
-    /// A thread goes on with its program, until that takes time or it falls asleep.
+    /// Runs the program of a thread until that takes time or the thread falls asleep.
     fn step(&mut self, id: TaskId) {
         loop {
             let pause = self.random.between(0, 8_000);
@@ -355,7 +361,7 @@ impl Kernel {
         }
     }
 
-    /// The gate was counted up, and the manager wakes the thread if it sleeps.
+    /// Wakes the thread if it sleeps, after the manager has incremented the gate.
     pub fn wake_by_gate(&mut self, id: TaskId) {
         if !self.threads[id].is_awake {
             self.wake_up(id);
@@ -363,7 +369,8 @@ impl Kernel {
         }
     }
 
-    /// A thread that waits for the gate alone looks again. Only before its first job.
+    /// Lets a thread that waits only for the gate check again. To be called only before its first
+    /// job.
     pub fn expect(&mut self, id: TaskId, at_ns: i64, demand: i64) {
         let late = self.random.between(0, 30_000);
         let thread = &mut self.threads[id];
@@ -381,7 +388,7 @@ impl Kernel {
         thread.wakes += 1;
         let wakes = thread.wakes;
         if let Some(cpu) = thread.want {
-            // The manager was faster, if this is the wake-up that it meant.
+            // The manager was faster, if it meant this wake-up.
             let slot = self.cpus[cpu].slot;
             if slot.thread != Some(id) || slot.wake != wakes {
                 self.take(id);
@@ -429,7 +436,8 @@ impl Kernel {
                 self.give(cpu, next, wake, budget);
                 followed = Some(next);
                 if cpu != on && self.defect != Some(Defect::FollowsElsewhereUnseen) {
-                    // The thread had not come to the CPU that it was given last, and nobody there would look again.
+                    // The thread had not come to the CPU that it was given last, so no thread there
+                    // would check again.
                     self.kick(cpu);
                 }
             }
@@ -440,7 +448,7 @@ impl Kernel {
 
     // Slots.
 
-    /// Gives a CPU to a thread that has none. Whoever had it waits.
+    /// Gives a CPU to a thread that has none. The thread that had it waits.
     fn give(&mut self, cpu: CpuId, id: TaskId, wake: u32, budget: Option<i64>) {
         let out = self.cpus[cpu].slot.thread.filter(|&out| out != id);
         if let Some(out) = out
@@ -452,7 +460,7 @@ impl Kernel {
         self.threads[id].want = Some(cpu);
     }
 
-    /// Takes its CPU from a thread, and gives which.
+    /// Takes its CPU from a thread. Returns the CPU.
     fn take(&mut self, id: TaskId) -> Option<CpuId> {
         let cpu = self.threads[id].want.take()?;
         let slot = &mut self.cpus[cpu].slot;
@@ -462,7 +470,7 @@ impl Kernel {
         })
     }
 
-    /// Whether a thread is what its CPU is to run.
+    /// Returns true if its CPU is to run the thread.
     fn is_due(&self, cpu: CpuId, id: TaskId) -> bool {
         let slot = self.cpus[cpu].slot;
         (slot.thread, slot.wake) == (Some(id), self.threads[id].wakes) && slot.budget != Some(0)
@@ -483,7 +491,7 @@ impl Kernel {
         *kick_at = Some(kick_at.map_or(at, |before| before.min(at)));
     }
 
-    /// A thread that is awake and on no CPU is in custody.
+    /// Puts a thread that is awake and on no CPU into custody.
     fn enqueue(&mut self, id: TaskId) {
         let thread = &mut self.threads[id];
         assert!(thread.is_awake && thread.on.is_none() && !thread.custody, "{id}: {thread:?}");
@@ -495,7 +503,7 @@ impl Kernel {
         }
     }
 
-    /// A CPU looks at its slot.
+    /// Lets a CPU check its slot.
     fn dispatch(&mut self, cpu: CpuId) {
         self.cpus[cpu].kick_at = None;
         let next = self.cpus[cpu].slot.thread;
@@ -523,7 +531,7 @@ impl Kernel {
         thread.began_at.get_or_insert(now);
         self.records.push(Record::Runs { thread: id, cpu, at: now });
         if self.cpus[cpu].slot.thread != Some(id) {
-            // It lost the CPU on its way here.
+            // The thread lost the CPU on its way here.
             self.kick(cpu);
         }
         self.step(id);
@@ -586,7 +594,7 @@ impl Kernel {
             self.give(cpu, id, wake, budget);
             let own = &self.threads[id];
             if before == Some(id) && own.on == Some(cpu) {
-                // It goes on: `stop` takes the whole stretch from the budget.
+                // The thread continues: `stop` subtracts the whole stretch from the budget.
                 let so_far = self.now - own.since;
                 let budget = &mut self.cpus[cpu].slot.budget;
                 *budget = budget.map(|budget| budget + so_far);
@@ -612,7 +620,7 @@ impl Kernel {
         self.kick(cpu);
     }
 
-    // What always holds.
+    // Invariants.
 
     fn check(&self) {
         for (cpu, own) in self.cpus.iter() {

@@ -1,4 +1,4 @@
-//! A machine whose CPUs do what they are told, and nothing by themselves.
+//! A machine whose CPUs only follow orders.
 
 use crate::manager::carrier::{Carrier, Grant, NewJob, NextJob, Noticed, Report, There};
 use crate::manager::overheads::Measured;
@@ -16,9 +16,9 @@ struct Thread {
     on: Option<CpuId>,
     /// The CPU that it had last.
     last: Option<CpuId>,
-    /// How long it goes on although its CPU was taken from it.
+    /// The time for which it continues after its CPU was taken from it.
     runs_on: i64,
-    /// Whether it was told of the job; what that still needs, and what it has got.
+    /// True if the job was released to it; the remaining demand of the job, and its execution time.
     told: bool,
     demand: i64,
     left: i64,
@@ -60,7 +60,7 @@ impl World {
         self.now += length;
     }
 
-    /// When a thread ends its job next, if none loses its CPU.
+    /// Returns the time at which a thread next ends its job, if none loses its CPU.
     fn next_end(&self) -> Option<i64> {
         let ends = self.threads.values().filter(|thread| {
             thread.told
@@ -71,7 +71,7 @@ impl World {
     }
 }
 
-/// A machine whose clock goes on when it is read.
+/// A machine whose clock advances when it is read.
 pub struct Machine(RefCell<World>);
 
 impl Machine {

@@ -1,5 +1,6 @@
-//! The manager on a machine that does not exist: threads in virtual time, which report, are late and run on for a
-//! moment as those of a kernel do. Every interleaving is drawn, none depends on the machine that runs the tests.
+//! Tests of the manager on a simulated machine: threads in virtual time, which report, are late and
+//! run on for a moment as those of a kernel do. Every interleaving is drawn; none depends on the
+//! machine that runs the tests.
 
 mod ahead;
 mod kernel;
@@ -20,8 +21,8 @@ use layland_policy::{Policy, Registry};
 use machine::Machine;
 use std::collections::BTreeMap;
 
-/// A few tasks with periods of some milliseconds; some systems of two criticality levels, with affinities, with late
-/// jobs that are given up or skipped, with CPUs that come and go.
+/// Returns a few tasks with periods of some milliseconds. Some systems have two criticality levels,
+/// affinities, late jobs that are aborted or skipped, or CPUs that come and go.
 fn draw(index: u64) -> System {
     let mut random = Random::of_task(index, 2);
     let cpus = 1 + random.below(3) as usize;
@@ -76,12 +77,13 @@ fn run(system: &System, policy: Box<dyn Policy>, seed: u64) -> Finished {
     Manager::new(start, Machine::new(system.tasks.len(), seed)).run()
 }
 
-/// Their rule depends on what jobs have got, which they take to be the time since `Run`: on a machine that is late
-/// it is less.
+/// The rule of these policies depends on the execution times of jobs, for which they take the time
+/// since `Run`; on a machine that is late, execution times are shorter.
 const RULE_OF_PROGRESS: &[&str] = &["edzl"];
 
-/// Whatever happens while the manager works: no thread is given a CPU that another has, the policy's rule holds in the
-/// schedule that it made, a replay decides the same, and a job that ended while it was being preempted is told of.
+/// Regardless of what happens while the manager works, no thread is given a CPU that another thread
+/// has, the policy's rule holds in the schedule that it made, a replay decides the same, and the
+/// end of a job that ended while it was being preempted is reported.
 #[test]
 fn every_policy_runs_on_a_machine_that_is_late() {
     let registry = Registry::standard();
@@ -117,12 +119,12 @@ fn every_policy_runs_on_a_machine_that_is_late() {
     assert!(ended.len() > 30 && without.len() <= 5, "{ended:?}");
 }
 
-/// An end of a job that nobody gives up.
+/// Returns true for the end of a job that cannot be aborted.
 fn is_an_end(entry: &Entry, system: &System) -> bool {
     matches!(entry, Entry::Ended { job } if system.tasks[job.task].on_miss != OnMiss::Abort)
 }
 
-/// Some tasks with each kind of region.
+/// Gives some tasks each kind of region.
 fn with_regions(mut system: System, index: u64) -> System {
     let mut random = Random::of_task(index, 3);
     for task in system.tasks.values_mut() {
@@ -144,8 +146,8 @@ fn with_regions(mut system: System, index: u64) -> System {
     system
 }
 
-/// A region that ends while the manager sleeps ends for its policy when it decides next; who does not give way then is
-/// found.
+/// A region that ends while the manager sleeps ends for its policy at the next decision. The test
+/// detects a job that does not yield then.
 #[test]
 fn regions_end_on_a_machine_that_is_late() {
     let registry = Registry::standard();
@@ -174,7 +176,7 @@ fn regions_end_on_a_machine_that_is_late() {
     assert!(kept > 200 && broken > 50, "kept in {kept} runs, broken in {broken}");
 }
 
-/// The same machine, twice: the same log.
+/// Two runs on the same machine have the same log.
 #[test]
 fn a_run_repeats() {
     let mut repeated = 0;

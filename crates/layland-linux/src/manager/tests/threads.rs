@@ -1,4 +1,4 @@
-//! Threads whose CPUs act ahead: what `ext/threads.rs` does with the mechanism, done with that of [`Kernel`].
+//! Threads whose CPUs act ahead: the work of `ext/threads.rs`, with the mechanism of [`Kernel`].
 //!
 //! Time passes before each step of a decision, so that CPUs act in between.
 
@@ -13,12 +13,12 @@ use layland_model::{CpuId, CpuMap, Index, Task, TaskId, TaskMap};
 use layland_policy::Refusal;
 use std::cell::RefCell;
 
-/// What is kept of a thread.
+/// The state of a thread.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     gate: u32,
     has_job: bool,
-    /// In which wake-up it gave up its job last.
+    /// The wake-up in which it last aborted its job.
     gave_up: Option<u32>,
     base: i64,
     cpu: Option<CpuId>,
@@ -35,7 +35,7 @@ struct State {
     granted: CpuMap<Option<Grant>>,
     guessed: CpuMap<bool>,
     news: u32,
-    /// What CPUs did by themselves since the last decision.
+    /// The autonomous actions of CPUs since the last decision.
     guesses: Vec<(CpuId, TaskId)>,
     epoch: u32,
     is_offered: bool,
@@ -43,16 +43,16 @@ struct State {
     counts: Counts,
 }
 
-/// What CPUs did by themselves, and what became of it.
+/// The autonomous actions of CPUs, and their outcomes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub right: u64,
     pub wrong: u64,
-    /// Of those that were right, with another budget than decided.
+    /// The number of right actions whose budget differed from the decision.
     pub adjusted: u64,
-    /// Of all, successors.
+    /// The number of all actions that were successors.
     pub followed: u64,
-    /// Orders about jobs that had ended.
+    /// The number of orders about jobs that had ended.
     pub stale: u64,
 }
 
@@ -107,7 +107,7 @@ impl State {
         self.kernel.now
     }
 
-    /// Something takes a moment.
+    /// Lets a moment pass.
     fn lag(&mut self) {
         let most = if self.kernel.random.below(50) == 0 { 60_000 } else { 3_000 };
         let length = self.kernel.random.between(0, most);
@@ -119,7 +119,7 @@ impl State {
             let guess = match record {
                 Record::Runs { thread, cpu, at } => {
                     let kept = &mut self.kept[thread];
-                    // It may have been there, and have gone, before it was raised.
+                    // The thread may have come and gone before it was raised.
                     if kept.cpu == Some(cpu) && kept.raised_ns.is_some_and(|raised| raised <= at) {
                         kept.came.get_or_insert(at);
                     }
@@ -146,8 +146,8 @@ impl State {
         self.kernel.threads[id].post.done_ns[self.kept[id].gate as usize % 2]
     }
 
-    /// The wake-up that the job of a thread belongs to, unless it is over. One whose job has ended and that has not
-    /// fallen asleep needs a CPU to do so.
+    /// Returns the wake-up that the job of a thread belongs to, unless it is over. A thread whose
+    /// job has ended needs a CPU to fall asleep.
     fn wake_of(&self, id: TaskId) -> Option<u32> {
         let thread = &self.kernel.threads[id];
         let is_over = match self.defect {
@@ -166,7 +166,8 @@ impl State {
         let (thread, end_ns) = (&self.kernel.threads[id], self.done_ns(id));
         let (got, demand) = (thread.slept_ran - self.kept[id].base, thread.post.demand);
         assert!(got >= demand, "{id} got {got} of {demand}: {:?}", self.kept[id]);
-        // What it took to fall asleep is not the job's. It may have been off its CPU meanwhile.
+        // The time to fall asleep is not part of the job. The thread may have been off its CPU
+        // meanwhile.
         Report { end_ns, used: (got - (thread.slept_at - end_ns).max(0)).max(demand) }
     }
 
@@ -197,12 +198,12 @@ impl State {
         }
     }
 
-    /// What the slot of a CPU is to be, if that differs from what it is.
+    /// Returns the new slot of a CPU, if it differs from the present one.
     fn order(&mut self, cpu: CpuId) -> Option<Order> {
         let slot = self.kernel.cpus[cpu].slot;
         let wanted = self.wanted[cpu].and_then(|id| Some((id, self.wake_of(id)?)));
         let Some((id, wake)) = wanted else {
-            // One whose job has ended falls asleep there.
+            // A thread whose job has ended stays there to fall asleep.
             let has = slot.thread?;
             let goes = self.wanted[cpu] != Some(has) || !self.has_ended(has);
             return goes.then_some(Order { thread: None, budget: None, generation: 0 });
@@ -231,7 +232,8 @@ impl State {
         Some(Order { thread: Some((id, wake)), budget, generation: self.kept[id].gate })
     }
 
-    /// Nothing has happened that the manager has not dealt with: every CPU has what it is to run.
+    /// Checks that every CPU has the thread that it is to run, if the manager has processed all
+    /// events.
     fn check_settled(&self) {
         for (cpu, &wanted) in self.wanted.iter() {
             let slot = self.kernel.cpus[cpu].slot;
@@ -317,7 +319,8 @@ impl Carrier for Threads {
         let (kept, thread) = (&mut state.kept[id], &mut state.kernel.threads[id]);
         kept.gate += 1;
         (kept.has_job, kept.raised_ns) = (true, None);
-        // One that has woken by itself has got something of this job. One that gave up may not have slept since.
+        // A thread that woke by itself may already have executed part of this job. After an abort
+        // it may not have slept since.
         let is_still_awake = match state.defect {
             Some(Defect::CountsFromGivingUp) => kept.gave_up.is_some(),
             _ => thread.is_awake && kept.gave_up == Some(thread.wakes),
@@ -375,7 +378,7 @@ impl Carrier for Threads {
             state.lag();
         }
         if is_changed {
-            // Now and then the manager itself has to wait here.
+            // Sometimes the manager itself has to wait here.
             let most = if state.kernel.random.below(20) == 0 { 300_000 } else { 1_000 };
             let length = state.kernel.random.between(0, most);
             state.kernel.pass(length);

@@ -1,4 +1,4 @@
-//! Logs with every kind of entry, made of numbers.
+//! Logs with every kind of entry, built from numbers.
 
 use crate::log::{Entry, Log, Record};
 use layland_model::{
@@ -7,7 +7,7 @@ use layland_model::{
 };
 use layland_policy::{AfterJob, Refusal, RequestId, TimerId};
 
-// Each use is another number, of this closure.
+// Each use draws another number from the closure.
 macro_rules! draw {
     ($draw:ident, u32) => {
         $draw() as u32
@@ -41,8 +41,8 @@ macro_rules! draw {
     };
 }
 
-/// One entry of each kind that version 1 knew. The numbers in it are drawn one by one; `reason` is the place of a
-/// refusal.
+/// Returns one entry of each kind that version 1 supports. The numbers in it are drawn one by one;
+/// `reason` is the position of a refusal.
 fn of_version_1(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
     let small = 1_000_000;
     let [numerator, denominator] = [(); 2].map(|()| 1 + (draw() % small) as i64);
@@ -126,7 +126,7 @@ fn of_version_1(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
     ]
 }
 
-/// One entry of each kind that came later.
+/// Returns one entry of each kind that was added later.
 fn later(draw: &mut impl FnMut() -> u64) -> Vec<Entry> {
     vec![
         Entry::Ended { job: draw!(draw, JobId) },
@@ -136,12 +136,12 @@ fn later(draw: &mut impl FnMut() -> u64) -> Vec<Entry> {
             release: draw!(draw, Time),
             deadline: draw!(draw, Time),
         },
-        // No job of a hog was given up before.
+        // Version 1 has no aborted jobs of hogs.
         Entry::EndJob { job: draw!(draw, JobId), used_up: false },
     ]
 }
 
-/// A log of so many entries of each kind.
+/// Returns a log with `times` entries of each kind.
 pub fn log(mut draw: impl FnMut() -> u64, times: usize) -> Log {
     let mut log = log_of_version_1(&mut draw, times);
     for time in 0..times {
@@ -158,7 +158,7 @@ pub fn log(mut draw: impl FnMut() -> u64, times: usize) -> Log {
     log
 }
 
-/// A log of so many entries of each kind that version 1 knew.
+/// Returns a log with `times` entries of each kind that version 1 supports.
 pub fn log_of_version_1(mut draw: impl FnMut() -> u64, times: usize) -> Log {
     let mut log = Log::default();
     for time in 0..times {
