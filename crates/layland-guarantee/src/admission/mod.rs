@@ -375,10 +375,10 @@ impl Desk<'_> {
                     let here = before.tasks().filter(|holding| holding.cpus == *cpu);
                     here.map(|holding| holding.task.density()).sum()
                 };
-                match fit {
-                    Heuristic::Bf => cpus.sort_by_cached_key(|cpu| Reverse(load(cpu))),
-                    Heuristic::Wf => cpus.sort_by_cached_key(load),
-                    _ => {}
+                if fit == Heuristic::Bf {
+                    cpus.sort_by_cached_key(|cpu| Reverse(load(cpu)));
+                } else if fit == Heuristic::Wf {
+                    cpus.sort_by_cached_key(load);
                 }
                 cpus
             }
