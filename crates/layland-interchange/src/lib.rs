@@ -33,7 +33,7 @@
 //! trace.over(Time::from_ms(4), false);
 //! let labels = Labels { tasks: vec!["brake".to_owned()].into(), cpus: 1, levels: vec![] };
 //!
-//! As the kernel of a machine would have traced it; any tool for kernel traces reads this.
+//! // As the kernel of a machine would have traced it: any tool for such traces reads this.
 //! let text = kernel::write(&trace, &labels, 0);
 //! assert!(text.contains("next_comm=brake"));
 //! ```
