@@ -254,7 +254,7 @@ impl Reader<'_> {
         self.attributes.whole(attribute).map(|number| number.saturating_neg())
     }
 
-    /// Returns the processor of a task with this `id`, if the scheduler assigns processors.
+    /// Returns the processor whose `id` the task names, if the scheduler assigns processors.
     fn home(&mut self, element: &Element, ids: &[&str]) -> Option<CpuSet> {
         self.scheduler.filter(|scheduler| scheduler.class == "Fixed_PEDF")?;
         let attribute = element.attribute("cpu")?;
