@@ -61,6 +61,7 @@ impl fmt::Display for Position {
 
 /// Returns the position of the start of each of these spans.
 pub(crate) fn positions(text: &str, spans: &[Span]) -> Vec<Position> {
+    // In the order of the text, so that one pass counts its lines.
     let mut order: Vec<usize> = (0..spans.len()).collect();
     order.sort_by_key(|&index| spans[index].start);
     let mut found = vec![Position { line: 1, column: 1 }; spans.len()];
@@ -243,6 +244,7 @@ impl Report {
         for (index, position) in placed.into_iter().zip(positions(text, &spans)) {
             problems[index].position = Some(position);
         }
+        // Without problems, do not copy the text, which may be large.
         let text = if problems.is_empty() { "" } else { text };
         Report { name: name.to_owned(), text: text.into(), problems, unlisted }
     }

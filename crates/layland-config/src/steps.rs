@@ -126,6 +126,7 @@ pub(crate) fn drop_empty_sections(steps: &mut Vec<Step>) -> Vec<ResourceId> {
             }
         }
     }
+    // Nested sections are closed from the inside out.
     empty.sort_unstable();
     let locked = |&(from, _): &(usize, usize)| match steps[from] {
         Step::Lock(resource) => Some(resource),

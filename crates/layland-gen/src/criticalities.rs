@@ -69,6 +69,8 @@ impl Criticalities {
         let mut level = 0;
         for (at, probability) in self.probabilities.iter().enumerate() {
             sum = &sum + probability;
+            // `drawn` may equal 1. The last possible level is then taken, and never one of
+            // probability 0.
             if *probability > Rate::ZERO {
                 level = at;
                 if drawn < sum {

@@ -98,6 +98,7 @@ impl Random {
     /// If the bound is zero.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "nothing is below zero");
+        // `2^64 mod bound`, computed in 64 bits.
         let reject_below = bound.wrapping_neg() % bound;
         loop {
             let product = u128::from(self.bits()) * u128::from(bound);
@@ -113,6 +114,7 @@ impl Random {
     /// If `low` is above `high`, or both are the extremes of the type.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         assert!(low <= high, "{low} to {high}");
+        // The difference may exceed `i64`, but not `u64`.
         let span = high.wrapping_sub(low) as u64 + 1;
         low.wrapping_add(self.below(span) as i64)
     }

@@ -112,6 +112,8 @@ fn segments(wcet: Service, count: i64, granule: Duration, random: &mut Random) -
     let count = count.min(granules);
     let mut cuts = BTreeSet::new();
     for last in granules - count + 1..granules {
+        // Floyd's algorithm: a cut that was drawn before is replaced by `last`, which was not
+        // possible before.
         let cut = random.between(1, last);
         if !cuts.insert(cut) {
             cuts.insert(last);

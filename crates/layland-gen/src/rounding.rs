@@ -56,6 +56,7 @@ pub(crate) fn split(whole: i64, parts: usize, random: &mut Random) -> Vec<i64> {
     let sum: i64 = weights.iter().sum();
     let rest = (whole - parts as i64).max(0);
     let share = |weight: i64| (i128::from(rest) * i128::from(weight) / i128::from(sum)) as i64;
+    // Differences of rounded cumulative shares sum to the rest exactly.
     let mut until = 0;
     let mut part = |weight: &i64| {
         let before = share(until);

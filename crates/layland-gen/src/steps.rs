@@ -201,6 +201,7 @@ pub(crate) fn draw(
         if parts == 1 {
             return Ok(Duration::ZERO);
         }
+        // At least a granule is executed before, between and after the others.
         if rest < parts as i128 {
             continue;
         }

@@ -386,7 +386,7 @@ impl<W: Write> Recorder for PerfettoWriter<'_, W> {
 
     fn over(&mut self, _at: Time, _interrupted: bool) {
         self.settle(Time::NEVER);
-        // Segments of jobs that the trace does not have as jobs.
+        // End the executions of jobs that the trace does not have as jobs.
         for (job, ran) in std::mem::take(&mut self.running) {
             self.state(ran.end, What::Stops(job.task, ran.cpu, true));
         }

@@ -53,6 +53,7 @@ impl Sorter {
 
     pub(crate) fn push(&mut self, key: Key, record: &[u8]) -> io::Result<()> {
         let used = self.bytes.len() + self.held.len() * size_of::<(Key, usize, usize)>();
+        // A record that exceeds the memory on its own is held nevertheless.
         if used.saturating_add(record.len()) > self.scratch.room() && !self.held.is_empty() {
             self.spill()?;
         }
@@ -70,6 +71,8 @@ impl Sorter {
                 .try_for_each(|&(_, at, length)| out.write_all(&self.bytes[at..at + length]));
         }
         self.spill()?;
+        // The merge prefers earlier runs at equal keys, so the order of the runs keeps the sort
+        // stable.
         let oldest_first = self.levels.into_iter().rev().flatten().collect();
         merge(oldest_first, |_, record| out.write_all(record))
     }

@@ -231,6 +231,7 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, Labels), StTraceError> {
         trace.over = trace.over.max(now);
     }
     let over = trace.over;
+    // A job that runs to the end of the trace has a segment without a switch away.
     for (cpu, on) in std::mem::take(&mut running) {
         stop(&mut trace, &mut jobs, Some(on), CpuId(u32::from(cpu)), over);
     }

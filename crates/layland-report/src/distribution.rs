@@ -36,6 +36,7 @@ impl Series {
         for value in values {
             *counts.entry(value.ns()).or_default() += 1;
         }
+        // At least 1, because chunks of an empty list need a length, too.
         let each = counts.len().div_ceil(STEPS).max(1);
         let exact: Vec<(i64, u64)> = counts.into_iter().collect();
         let joined = exact.chunks(each).map(|chunk| {

@@ -166,6 +166,7 @@ type Positions = BTreeMap<JobId, usize>;
 fn put_jobs(columns: &mut Columns, trace: &Trace, base: i128) -> Positions {
     let mut positions: Positions = trace.jobs.iter().map(|record| (record.job.id, 0)).collect();
     // A segment without a job record gets one with only an arrival.
+    // Its arrival is the start of its first segment.
     let mut stray: BTreeMap<JobId, Time> = BTreeMap::new();
     for segment in &trace.segments {
         if !positions.contains_key(&segment.job) {

@@ -169,6 +169,7 @@ impl Guarantees {
                 self.policies.iter().filter(|policy| policy.answer == answer).collect();
             let room =
                 |policy: &&Guarantee| policy.margin.as_ref().map(|margin| margin.thousandths);
+            // `None` is less than any margin, so policies without a margin come last.
             found.sort_by_key(|policy| std::cmp::Reverse(room(policy)));
             found.into_iter().map(|policy| policy.policy.as_str()).collect()
         };

@@ -22,6 +22,7 @@ impl Axis {
             let widest = axis.ticks.iter().map(|(_, label)| label.len()).max().unwrap_or(0);
             axis.ticks.len() * (widest + 2) <= columns + 2
         };
+        // The largest number of ticks whose labels fit is best.
         let candidates = (1..=most.max(1)).rev().map(|count| Axis::with_ticks(from, to, count));
         candidates.into_iter().find(fits).unwrap_or(Axis {
             ticks: Vec::new(),
@@ -31,6 +32,7 @@ impl Axis {
     }
 
     fn with_ticks(from: i64, to: i64, count: usize) -> Axis {
+        // The difference of two times may exceed 64 bits.
         let (from, to) = (i128::from(from), i128::from(to));
         let step = round_step((to - from).max(1), count as i128);
         let (unit, scale) =

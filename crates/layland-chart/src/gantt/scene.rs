@@ -135,6 +135,7 @@ impl Scene {
         to: Time,
         max_rows: usize,
     ) -> Scene {
+        // The window has at least one nanosecond, even at the end of time.
         let from = from.min(Time::from_ns(i64::MAX - 1));
         let to = to.max(from.saturating_add(Duration::from_ns(1)));
         // Only existing ids get a row, so that an absurdly large id in a trace does not allocate
@@ -307,6 +308,7 @@ impl Scene {
         position: impl Fn(TaskId) -> usize,
         halts: &Halts,
     ) {
+        // By id, because a job is ready only after its predecessor is over.
         let mut by_id: Vec<&JobRecord> = trace.jobs.iter().collect();
         by_id.sort_by_key(|record| record.job.id);
         let mut predecessor: Option<(TaskId, Time)> = None;
@@ -419,6 +421,7 @@ impl Scene {
         });
         self.tasks = order.drain(..max_rows).collect();
         self.hidden = order;
+        // Positions are in the order of ids.
         self.hidden.sort_unstable_by_key(|row| row.position);
     }
 }

@@ -143,6 +143,7 @@ fn draw(view: &View, options: &SvgOptions) -> String {
         y = chart.task_rows(y);
     }
     let bottom = y;
+    // The grid needs the height of the rows, but must be drawn before them to lie behind them.
     let mut rows = std::mem::take(&mut chart.body);
     chart.axis(top, bottom, bottom - top > 500);
     let grid = std::mem::replace(&mut chart.body, std::mem::take(&mut rows));

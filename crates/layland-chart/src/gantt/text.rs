@@ -188,6 +188,7 @@ impl Chart<'_> {
     /// whole column is `self.span()`.
     fn cover(&self, start: Time, end: Time, mut each: impl FnMut(usize, Share)) {
         let (from, span) = (i128::from(self.scene.from.ns()), self.span());
+        // Multiply by the number of columns instead of dividing the span, so that shares are exact.
         let scaled = |at: Time| (i128::from(at.ns()) - from).clamp(0, span) * self.columns as i128;
         let (start, end) = (scaled(start), scaled(end));
         let mut at = start;

@@ -95,6 +95,7 @@ impl<'a> View<'a> {
         loop {
             let segments = self.trace.segments.iter();
             let count = segments.filter(|s| s.start.ns() < to && s.end.ns() > from).count();
+            // A window of two nanoseconds may not shrink any further, and the loop would not end.
             if count <= INTERESTING_SEGMENTS || to - from <= 2 {
                 return self.window(Time::from_ns(from), Time::from_ns(to));
             }

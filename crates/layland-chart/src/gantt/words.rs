@@ -23,6 +23,7 @@ impl fmt::Display for Nanoseconds {
         if self.0 == i64::MAX {
             return f.write_str("never");
         }
+        // The absolute value of the smallest `i64` does not fit in an `i64`.
         let (sign, ns) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
         // The largest unit in which the value is exact with at most three decimals.
         let units = [("s", 1_000_000_000, 1_000_000), ("ms", 1_000_000, 1_000), ("us", 1_000, 1)];

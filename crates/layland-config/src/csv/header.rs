@@ -32,6 +32,7 @@ impl TableReader<'_> {
     /// Parses the comments at the top; also returns the start of the header.
     pub(super) fn preamble(&mut self, text: &str) -> (Preamble, usize) {
         let mut preamble = Preamble::default();
+        // Spreadsheets write a byte order mark.
         let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         for line in text[at..].split_inclusive('\n') {
             let trimmed = line.trim();

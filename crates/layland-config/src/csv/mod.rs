@@ -104,6 +104,7 @@ pub(crate) fn read(
     }
     reader.report_unit();
     if !following.is_empty() {
+        // Resolve names only now: a task may follow a later one.
         let mut ids = Ids::new();
         for (at, row) in tasks.iter().enumerate() {
             ids.entry(row.task.name.to_string()).or_insert(TaskId::from_index(at));
@@ -120,6 +121,7 @@ pub(crate) fn read(
             }
         }
     }
+    // Of an empty set, a selection has only the CPUs that it names explicitly.
     let used = tasks.iter().filter_map(|task| task.affinity.of(&CpuSet::new())?.highest());
     let used = used.max().map(|cpu| cpu.index() + 1);
     let cpus = match preamble.cpus {

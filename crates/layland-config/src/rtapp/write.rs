@@ -423,6 +423,7 @@ impl Writer {
             Some(resource) => json!(resource.name),
             None => json!(resource.to_string()),
         };
+        // At least 1, because it is a divisor.
         let (c, time) = (i128::from(task.own_wcet().ns().max(1)), i128::from(time.ns()));
         for (index, step) in steps.iter().enumerate() {
             let (event, value) = match *step {

@@ -139,6 +139,7 @@ impl Decoder<'_, '_> {
                 // Point to the distance that is too short, instead of the whole list.
                 let at = match &error {
                     CurveError::Falls { arrivals, .. } => arrivals - 1,
+                    // Other errors concern the whole list.
                     CurveError::Empty
                     | CurveError::TooMany(_)
                     | CurveError::OutOfRange(_)

@@ -105,6 +105,7 @@ impl Decoder<'_, '_> {
     /// Returns the platform of a file without the number of CPUs.
     fn default_platform(&mut self, section: Option<Span>) -> Option<Platform> {
         if let Some(cpus) = self.host.default_cpus {
+            // One more than the limit is enough for an error, and does not allocate much memory.
             return Some(Platform::identical(cpus.min(CpuSet::MAX_CPUS + 1)));
         }
         let code = "layland::taskset::missing";

@@ -44,6 +44,7 @@ impl Decoder<'_, '_> {
             }
         }
         let complete = found.len() == elements.len();
+        // The sort is stable: requests at the same time keep the order of the file.
         found.sort_by_key(|(request, _)| request.at);
         let (requests, spans) = found.into_iter().unzip();
         (requests, spans, complete)

@@ -195,6 +195,7 @@ impl Decoder<'_, '_> {
                 origin.push((index as u32, copy > 0));
             }
         }
+        // The loop may have ended before the last table.
         broken.fields.resize(tables.len(), 0);
         (tasks, origin)
     }

@@ -104,6 +104,7 @@ impl Sections {
             attributes.warn(LOST, span, message, "the WCET has what is executed in them");
             return None;
         };
+        // Each section has three steps: lock, run, unlock.
         let more = u64::try_from(3 * count).unwrap_or(u64::MAX);
         self.steps = self.steps.saturating_add(more);
         if more >= MAX_STEPS as u64 || self.steps > ALL_STEPS {

@@ -251,6 +251,7 @@ pub(super) fn decimal(text: &str, digits: i32) -> Option<(i128, bool)> {
         return None;
     }
     let all = all.trim_start_matches('0');
+    // Up to 36 digits fit in an `i128`, with a margin.
     if all.len() > 36 {
         return None;
     }

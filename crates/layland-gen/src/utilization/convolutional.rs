@@ -98,6 +98,7 @@ impl ConvolutionalFixedSum {
             return Err(infeasible());
         }
         let mirrored = sum > room / 2;
+        // The smaller sum also makes the table smaller.
         let sum = if mirrored { room - sum } else { sum };
 
         let lengths = widths.iter().scan(0, |reach, w| {
@@ -177,6 +178,8 @@ impl ConvolutionalFixedSum {
         };
         let target = random.unit() * total;
         let mut sum = 0.0;
+        // Rounding may leave the sum at or below the target. The last value of positive weight is
+        // then drawn.
         let mut possible = first;
         for (m, weight) in (first..).zip(weights()) {
             sum += weight;

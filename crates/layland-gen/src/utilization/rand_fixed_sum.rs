@@ -79,6 +79,7 @@ impl RandFixedSum {
         }
         let width = max - min;
         let sum = if width > 0.0 { (total - least) / width } else { 0.0 };
+        // A total within the slack may be outside of the bounds.
         let sum = sum.clamp(0.0, tasks as f64);
         let table = if tasks <= KEPT_WHOLE {
             Table::Whole(whole(tasks, sum))
@@ -134,6 +135,7 @@ impl RandFixedSum {
         }
         x.push(base + scale * s);
         random.shuffle(&mut x);
+        // Rounding may leave the bounds, so the results are limited to them.
         let max = self.max;
         x.iter_mut().for_each(|x| *x = (self.min + (max - self.min) * *x).clamp(self.min, max));
         x

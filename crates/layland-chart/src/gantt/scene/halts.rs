@@ -42,6 +42,7 @@ pub(super) fn halt(row: &mut TaskRow, already: usize, job: JobId, end: Time, hal
             Why::Waits(_) => {}
             Why::GivesBack(_) => continue,
         }
+        // Backwards, because `splice` shifts the later waits.
         for at in (already..row.waits.len()).rev() {
             let (start, stop) = row.waits[at];
             if from < stop && start < to {

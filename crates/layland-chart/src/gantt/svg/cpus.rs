@@ -117,6 +117,7 @@ impl Chart<'_> {
         for (at, step) in steps {
             self.used.merged = true;
             let percent = (step.width * 100 / (STEP * 100)).clamp(1, 100);
+            // A lower opacity would be hardly visible.
             let opacity = percent.max(25);
             let paint = step.task.map_or(mixed.to_owned(), fill);
             let text = format!("{}, busy {percent} % of the time", counted(step.count, "segment"));

@@ -21,6 +21,7 @@ pub(super) struct Cycle {
 
 impl Cycle {
     pub(super) fn of(phases: &[&Phase], by_timer: bool) -> Cycle {
+        // Sums saturate; `limited` later cuts them to the valid range.
         let mut cycle = Cycle::default();
         let mut open = Job::default();
         for phase in phases {
@@ -55,6 +56,7 @@ impl Cycle {
                     cycle.blocks.push((jobs, times - 1));
                 }
             } else {
+                // A phase without a wait only extends the current job, once per repetition.
                 let times = i64::try_from(times).unwrap_or(i64::MAX);
                 let own = open.run.saturating_sub(before.run);
                 open.run = before.run.saturating_add(own.saturating_mul(times));

@@ -253,6 +253,7 @@ impl Importer<'_> {
                 for (jobs, times) in &cycle.blocks {
                     for job in jobs {
                         let weight = weights.entry(limited(job.run)).or_default();
+                        // The limit keeps the sum of all weights within 64 bits.
                         *weight = weight.saturating_add(*times).min(1 << 40);
                     }
                 }

@@ -51,6 +51,7 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
     let notices = notices(events);
     let tasks = Tasks::everybody(notices.iter().map(|(&pid, notice)| (pid, notice.name)));
     let Lives { mut of_tasks, torn, missed, .. } = lives(events, &tasks, Begins::Likely);
+    // Ties: the more important priority, which is the smaller number.
     let usual = |notice: &Notice<'_>| {
         let most = notice
             .priorities
