@@ -121,7 +121,7 @@ pub(crate) fn read(
             }
         }
     }
-    // Of an empty set, a selection has only the CPUs that it names explicitly.
+    // Applied to an empty set, a selection contains only the CPUs that it names explicitly.
     let used = tasks.iter().filter_map(|task| task.affinity.of(&CpuSet::new())?.highest());
     let used = used.max().map(|cpu| cpu.index() + 1);
     let cpus = match preamble.cpus {

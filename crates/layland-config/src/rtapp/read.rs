@@ -467,7 +467,7 @@ impl Importer<'_> {
         self.warn("layland::rtapp::left_out", &thread.span, message, help);
     }
 
-    /// Adds the warnings that concern several threads, once.
+    /// Adds one warning for each property that concerns several threads.
     fn summaries(&mut self) {
         let mut summary = |of: &[(String, Span)], code, what: &str, help: &str| {
             let Some(((_, first), more)) = of.split_first() else { return };
