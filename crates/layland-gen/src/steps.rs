@@ -48,8 +48,8 @@ pub struct Sections {
     pub length: (Service, Service),
 }
 
-/// A distribution of self-suspensions. If the period is at least the WCET plus the suspensions, so is
-/// the relative deadline.
+/// A distribution of self-suspensions. If the period is at least the WCET plus the suspensions, so
+/// is the relative deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspensions {
     /// The least and the largest number of suspensions of a job, up to 1000.

@@ -179,8 +179,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compared with the reader that accepts the keys in any order, the scanner returns the
-        /// same systems.
+        /// The scanner returns the same systems as the reader that accepts the keys in any order.
         #[test]
         fn a_changed_line_is_scanned_as_it_is_read(
             (tasks, seed, provenance) in (1usize..4, 0u64..4, any::<bool>()),
