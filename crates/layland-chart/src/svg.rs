@@ -1,5 +1,5 @@
-//! [`Svg`]: the text of an SVG document, written from start to end. All pictures are written with
-//! it.
+//! [`Svg`]: the text of an SVG document, written from
+//! start to end. All pictures are written with it.
 //!
 //! Attributes appear in the order in which they are added, and an element that is not inside
 //! another one has a line of its own: equal pictures have equal bytes.
@@ -87,8 +87,8 @@ impl<'a> Element<'a> {
         to.end_line();
     }
 
-    /// Leaves the element open: the following elements are inside, each in its own line, until
-    /// [`Svg::close`].
+    /// Leaves the element open: the following elements are
+    /// inside, each in its own line, until [`Svg::close`].
     pub(crate) fn open(self) {
         self.to.put(format_args!(">\n"));
     }

@@ -1,5 +1,5 @@
-//! A TOML document whose keys and values have their positions, read strictly: every fault is
-//! reported.
+//! A TOML document whose keys and values have their
+//! positions, read strictly: every fault is reported.
 //!
 //! [`parse`] returns the document. A [`Reader`] then extracts typed values from it. If a value has
 //! the wrong type, a number is out of range, or a key is missing or unknown, it reports the
@@ -52,8 +52,8 @@ pub fn parse<'t>(text: &'t str, problems: &mut Problems) -> Spanned<DeTable<'t>>
     document
 }
 
-/// Returns the readable part of a text, and every TOML fault in it unless the text is too long for
-/// that.
+/// Returns the readable part of a text, and every TOML
+/// fault in it unless the text is too long for that.
 pub(crate) fn parse_with_faults(text: &str) -> (Spanned<DeTable<'_>>, Vec<toml::de::Error>) {
     match DeTable::parse(text) {
         Ok(document) => (document, Vec::new()),

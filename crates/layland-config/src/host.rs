@@ -1,5 +1,5 @@
-//! The information that every format needs besides the text: the machine, and the limit of the
-//! size.
+//! The information that every format needs besides
+//! the text: the machine, and the limit of the size.
 
 use crate::problem::{Problem, Problems};
 use layland_model::{CpuSet, Duration, ParseTimeError};
@@ -7,8 +7,8 @@ use layland_model::{CpuSet, Duration, ParseTimeError};
 /// The maximum number of tasks; larger task sets are rejected.
 pub const MAX_TASKS: usize = 1_000_000;
 
-/// Information from the caller that a file may omit. This crate inspects neither the machine nor
-/// the user.
+/// Information from the caller that a file may omit.
+/// This crate inspects neither the machine nor the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// The number of CPUs of this machine: the meaning of `cpus = "host"`.
@@ -83,8 +83,8 @@ pub(crate) fn default_cpus(
         Problem::warning(code, message).help("say it with --cpus")
     };
     match (host.default_cpus, used, host.cpus) {
-        // Numbers beyond the limit are reported elsewhere. Limit them, so that they do not allocate
-        // memory.
+        // Numbers beyond the limit are reported elsewhere.
+        // Limit them, so that they do not allocate memory.
         (Some(cpus), _, _) => Some(cpus.min(CpuSet::MAX_CPUS + 1)),
         (None, Some(used), _) => {
             problems.push(warning(used, "after the highest CPU that a task names"));

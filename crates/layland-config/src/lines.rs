@@ -1,15 +1,15 @@
-//! A set in one line of JSON, with the keys and values of the task-set file: a line of a stream of
-//! sets.
+//! A set in one line of JSON, with the keys and values
+//! of the task-set file: a line of a stream of sets.
 //!
 //! ```text
 //! {"layland":1,"platform":{"cpus":2},"task":[{"name":"control","period":"5ms","wcet":"1ms"}]}
 //! ```
 //!
-//! There are three ways to read a line and two to write one. The fastest reader ([`scan`]) accepts
-//! the lines that we write ourselves, and the next one ([`plain`]) the same keys in any order; a
-//! stream has millions of those. All other lines are converted to the document that a TOML file is
-//! parsed into, and all other systems are written by way of TOML text. Tests check that all ways
-//! agree.
+//! There are three ways to read a line and two to write one. The fastest reader
+//! ([`scan`]) accepts the lines that we write ourselves, and the next one
+//! ([`plain`]) the same keys in any order; a stream has millions of those. All other
+//! lines are converted to the document that a TOML file is parsed into, and all
+//! other systems are written by way of TOML text. Tests check that all ways agree.
 
 mod scan;
 
@@ -31,8 +31,8 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Reads a text that has one set in one line. Returns the position of each task if the line needed
-/// the slowest reader.
+/// Reads a text that has one set in one line. Returns the
+/// position of each task if the line needed the slowest reader.
 pub(crate) fn read(
     text: &str,
     host: &Host,
@@ -201,8 +201,8 @@ fn time<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// Returns a system as one line of JSON, with its newline. It reads back like
-/// [`to_toml`](crate::to_toml).
+/// Returns a system as one line of JSON, with its newline.
+/// It reads back like [`to_toml`](crate::to_toml).
 ///
 /// ```
 /// use layland_config::to_line;

@@ -1,5 +1,5 @@
-//! Reads task sets as plain lines of times, `C T` or `C T D`, as generators of task sets print
-//! them.
+//! Reads task sets as plain lines of times, `C T` or
+//! `C T D`, as generators of task sets print them.
 //!
 //! ```text
 //! # a comment
@@ -7,9 +7,9 @@
 //! 8ms 20ms 15ms
 //! ```
 //!
-//! A line is a task: its WCET, its period and, if it differs from the period, its deadline. Numbers
-//! without a unit need the unit that the user sets ([`Host::unit`]). Tasks are named `t0`, `t1` and
-//! so on, by their positions.
+//! A line is a task: its WCET, its period and, if it differs from the period,
+//! its deadline. Numbers without a unit need the unit that the user sets
+//! ([`Host::unit`]). Tasks are named `t0`, `t1` and so on, by their positions.
 
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::problem::{Problem, Problems, Span};
@@ -25,8 +25,8 @@ pub(crate) fn is_task(line: &str) -> bool {
     matches!(fields.len(), 2 | 3) && fields.iter().all(is_time)
 }
 
-/// Parses plain lines. Returns the system and the span of each task, or `None` after reporting
-/// errors.
+/// Parses plain lines. Returns the system and the span
+/// of each task, or `None` after reporting errors.
 pub(crate) fn read(
     text: &str,
     host: &Host,

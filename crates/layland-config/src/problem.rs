@@ -1,7 +1,7 @@
 //! Faults in a file: [`Problem`]s with their positions, collected into a [`Report`].
 //!
-//! Long because a report also draws itself, for which it moves the positions of problems in the
-//! text.
+//! Long because a report also draws itself, for which
+//! it moves the positions of problems in the text.
 
 use layland_model::{
     Field, Invalid, SystemPart, TaskId, acts_on_a_terminal, counted, push_visible, visible,
@@ -22,8 +22,8 @@ pub type Span = Range<usize>;
 /// The maximum number of problems in a report; [`Report::unlisted`] counts the others.
 pub const LISTED: usize = 50;
 
-/// The maximum number of errors, and of warnings, that are kept while reading: it limits the memory
-/// for a huge broken file.
+/// The maximum number of errors, and of warnings, that are kept
+/// while reading: it limits the memory for a huge broken file.
 const KEPT: usize = 1000;
 
 /// The severity of a problem.
@@ -119,8 +119,8 @@ impl Problem {
     pub fn warning(code: &'static str, message: impl Into<String>) -> Problem {
         Problem { severity: Severity::Warning, ..Problem::error(code, message) }
     }
-    /// Converts an invalid part of a system to a problem, for a file that contains only tasks: at
-    /// the field of the task.
+    /// Converts an invalid part of a system to a problem, for a
+    /// file that contains only tasks: at the field of the task.
     pub(crate) fn invalid(
         code: &'static str,
         invalid: Invalid,
@@ -259,8 +259,8 @@ impl Report {
         self.problems.iter().filter(|problem| problem.severity == severity).count()
     }
 
-    /// Returns one line per problem, `name:line:column: error: message [code]`, and one for its
-    /// help.
+    /// Returns one line per problem,
+    /// `name:line:column: error: message [code]`, and one for its help.
     pub fn plain(&self) -> String {
         let mut out = String::new();
         for problem in &self.problems {
@@ -300,8 +300,8 @@ impl Report {
         out + &self.more()
     }
 
-    /// Returns the report with text and messages in which no character acts on a terminal.
-    /// Positions move with the text.
+    /// Returns the report with text and messages in which no
+    /// character acts on a terminal. Positions move with the text.
     fn visible(&self) -> Cow<'_, Report> {
         // Newlines are part of the text, and pictures show tabs as spaces.
         let acts = |char| acts_on_a_terminal(char) && !matches!(char, '\n' | '\r' | '\t');
@@ -391,8 +391,8 @@ impl Diagnostic for Report {
     }
 }
 
-/// Finds the lines around a span without scanning the whole text, and shows only a part of a very
-/// long line.
+/// Finds the lines around a span without scanning the
+/// whole text, and shows only a part of a very long line.
 impl SourceCode for Report {
     fn read_span<'a>(
         &'a self,
@@ -505,8 +505,8 @@ impl Problems {
         if let Some(help) = &mut problem.help {
             shorten(help);
         }
-        // Several rules can find the same fault. It is a duplicate if severity, position, code and
-        // message are equal.
+        // Several rules can find the same fault. It is a duplicate
+        // if severity, position, code and message are equal.
         let start = problem.span.as_ref().map(|span| span.start);
         if self.seen.insert((problem.severity, start, problem.code, problem.message.clone())) {
             *kept += 1;

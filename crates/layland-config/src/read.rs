@@ -1,5 +1,5 @@
-//! Converts bytes to a system: detects the format, rejects unsuitable input before parsing, and
-//! [`read`]s.
+//! Converts bytes to a system: detects the format, rejects
+//! unsuitable input before parsing, and [`read`]s.
 
 use crate::host::Host;
 use crate::problem::{Position, Problem, Problems, Report, positions};

@@ -9,8 +9,8 @@ use layland_model::{CpuId, CpuSet, Index, Rate, System};
 pub enum Affinities {
     /// All CPUs for every task.
     Global,
-    /// A uniformly drawn cluster for each task. Cluster `i` of `k` has the CPUs from `floor(i m /
-    /// k)` to below `floor((i + 1) m / k)`.
+    /// A uniformly drawn cluster for each task. Cluster `i` of `k` has the CPUs from
+    /// `floor(i m / k)` to below `floor((i + 1) m / k)`.
     Clustered {
         /// The number of clusters.
         clusters: usize,

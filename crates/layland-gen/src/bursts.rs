@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 /// A distribution of bursts.
 ///
-/// The jobs of a burst arrive a distance `d` apart. Bursts of `k` jobs repeat every `k` periods, so
-/// that in the long run there is one job per period: the least distances are `d, 2d, .., (k - 1) d,
-/// k T`. Each job arrives as soon as they permit. If `k` is 1, or `d` is the period, the task is
-/// periodic.
+/// The jobs of a burst arrive a distance `d` apart. Bursts of `k` jobs repeat
+/// every `k` periods, so that in the long run there is one job per period: the
+/// least distances are `d, 2d, .., (k - 1) d, k T`. Each job arrives as soon
+/// as they permit. If `k` is 1, or `d` is the period, the task is periodic.
 ///
 /// ```
 /// use layland_gen::{Bursts, Recipe, Utilizations};
@@ -29,8 +29,8 @@ use std::sync::Arc;
 pub struct Bursts {
     /// The least and the largest number of jobs in a burst of a task, 1 to 512; uniform.
     pub jobs: (u32, u32),
-    /// The distance `x`: the jobs of a burst are `x T` apart, rounded down to a granule; uniform, 0
-    /// to 1.
+    /// The distance `x`: the jobs of a burst are `x T`
+    /// apart, rounded down to a granule; uniform, 0 to 1.
     pub distance: (Rate, Rate),
 }
 
@@ -63,8 +63,8 @@ impl Bursts {
         random: &mut Random,
     ) -> Behaviour {
         let jobs = random.between(self.jobs.0.into(), self.jobs.1.into());
-        // Draw the distance even for a single job, so that the distances of other tasks do not
-        // depend on the number of jobs.
+        // Draw the distance even for a single job, so that the
+        // distances of other tasks do not depend on the number of jobs.
         let x = uniform_rate(&self.distance.0, &self.distance.1, random);
         let distance = share(&x, period, granule);
         let within = (1..jobs).map(|steps| distance * steps);

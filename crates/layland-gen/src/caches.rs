@@ -1,9 +1,9 @@
 //! Random cache blocks.
 //!
-//! The parameters and the defaults are those of the evaluation of Altmeyer, Davis and Maiza (2012;
-//! RTSS 2011): 256 sets, a cache utilization of 10 that UUniFast divides, a share of useful blocks
-//! up to a reuse factor of 0.3, and 8 us to reload a block. The evicting blocks of a task begin in
-//! a random set.
+//! The parameters and the defaults are those of the evaluation of Altmeyer,
+//! Davis and Maiza (2012; RTSS 2011): 256 sets, a cache utilization of 10 that
+//! UUniFast divides, a share of useful blocks up to a reuse factor of 0.3, and
+//! 8 us to reload a block. The evicting blocks of a task begin in a random set.
 
 use crate::parameters::{Reader, Writer};
 use crate::rounding::{to_rate, uniform_rate};

@@ -7,9 +7,9 @@ use layland_model::{Criticality, Duration, Rate, Service, Task};
 
 /// A distribution of criticality levels and their execution times.
 ///
-/// The drawn utilization is that of the lowest level, `C_0 / T`. A task of level `l` has `C_k =
-/// floor(f C_{k-1})` for `k` from 1 to `l`, rounded down to a granule, with a factor `f` drawn for
-/// each; above its own level it keeps the execution time of its own.
+/// The drawn utilization is that of the lowest level, `C_0 / T`. A task of level `l` has
+/// `C_k = floor(f C_{k-1})` for `k` from 1 to `l`, rounded down to a granule, with a factor `f`
+/// drawn for each; above its own level it keeps the execution time of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Criticalities {
     /// The names of the levels, low to high: two or more.
@@ -20,8 +20,8 @@ pub struct Criticalities {
     pub min_factor: Rate,
     /// The largest factor; `f` is uniform on `[min_factor, max_factor]`.
     pub max_factor: Rate,
-    /// True if execution times are limited to the period, rounded down to a granule, but not below
-    /// the time of the level before.
+    /// True if execution times are limited to the period, rounded
+    /// down to a granule, but not below the time of the level before.
     pub capped: bool,
 }
 
@@ -69,8 +69,8 @@ impl Criticalities {
         let mut level = 0;
         for (at, probability) in self.probabilities.iter().enumerate() {
             sum = &sum + probability;
-            // `drawn` may equal 1. The last possible level is then taken, and never one of
-            // probability 0.
+            // `drawn` may equal 1. The last possible level
+            // is then taken, and never one of probability 0.
             if *probability > Rate::ZERO {
                 level = at;
                 if drawn < sum {

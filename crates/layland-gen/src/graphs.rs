@@ -8,10 +8,10 @@
 //! node, or forks in turn. Edges between nodes that are not ordered are then added with a given
 //! probability.
 //!
-//! Each of the `n` nodes draws a weight, uniform on 1 to 100. It gets one granule of the volume,
-//! and a part of the rest in proportion to its weight: with `S_j` the sum of the first `j` weights
-//! and `R` the rest, `floor(R S_j / S_n) - floor(R S_(j-1) / S_n)` granules. So the WCETs sum to
-//! the volume exactly.
+//! Each of the `n` nodes draws a weight, uniform on 1 to 100. It gets one granule of the
+//! volume, and a part of the rest in proportion to its weight: with `S_j` the sum of the
+//! first `j` weights and `R` the rest, `floor(R S_j / S_n) - floor(R S_(j-1) / S_n)`
+//! granules. So the WCETs sum to the volume exactly.
 
 use crate::parameters::{Reader, Writer};
 use crate::rounding::{Chance, split};
@@ -21,11 +21,11 @@ use layland_model::{Duration, Rate, Service, System, Task, TaskId};
 /// The maximum number of nodes of a graph.
 const MOST_NODES: u32 = 1000;
 
-/// A distribution of DAG tasks: each drawn utilization is that of a graph, and so are period,
-/// deadline, offset and affinity.
+/// A distribution of DAG tasks: each drawn utilization is that
+/// of a graph, and so are period, deadline, offset and affinity.
 ///
-/// A graph is drawn again if its longest path exceeds its period, or if its number of nodes is out
-/// of range.
+/// A graph is drawn again if its longest path exceeds its
+/// period, or if its number of nodes is out of range.
 ///
 /// ```
 /// use layland_gen::{Graphs, Recipe, Shape, Utilizations};
@@ -226,8 +226,8 @@ fn gnp(nodes: usize, edge: &Chance, random: &mut Random) -> Edges {
             }
         }
     }
-    // The smallest node of a component follows no other, and all nodes before it are in other
-    // components.
+    // The smallest node of a component follows no other,
+    // and all nodes before it are in other components.
     for node in (1..nodes).filter(|&node| first[node] == node) {
         edges[node].push(random.below(node as u64) as usize);
     }
@@ -243,8 +243,8 @@ struct Forks {
 }
 
 impl Forks {
-    /// Adds a fork after a node and returns the node that joins it; `None` if there are too many
-    /// nodes.
+    /// Adds a fork after a node and returns the node that
+    /// joins it; `None` if there are too many nodes.
     fn expand(&mut self, source: usize, depth: u32, random: &mut Random) -> Option<usize> {
         let (least, most) = self.branches;
         let mut ends = Vec::new();
@@ -295,8 +295,8 @@ fn longest_path(edges: &Edges, wcets: &[i64]) -> i64 {
     end.into_iter().max().unwrap_or(0)
 }
 
-/// Returns the system in which the nodes of graphs replace the tasks. Those of `t3` are `t3.1`,
-/// `t3.2` and so on.
+/// Returns the system in which the nodes of graphs replace
+/// the tasks. Those of `t3` are `t3.1`, `t3.2` and so on.
 pub(crate) fn expanded(system: &System, graphs: &[Drawn]) -> System {
     let mut nodes: Vec<Task> = Vec::new();
     for (task, graph) in system.tasks.values().zip(graphs) {

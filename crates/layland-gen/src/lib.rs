@@ -39,9 +39,9 @@
 //! The Dirichlet-rescale algorithm (DRS) is omitted on purpose: its authors withdrew it because its
 //! vectors are not uniform. [`ConvolutionalFixedSum`] replaces it.
 //!
-//! Random numbers are drawn in floating point and rounded to integers by documented rules.
-//! Logarithms and exponentials come from `libm`, in software, so that a seed gives the same bytes
-//! on every machine.
+//! Random numbers are drawn in floating point and rounded to integers
+//! by documented rules. Logarithms and exponentials come from `libm`,
+//! in software, so that a seed gives the same bytes on every machine.
 
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 

@@ -69,8 +69,8 @@ impl Random {
         Random(Pcg64::new(word(0) << 64 | word(1), word(2) << 64 | word(3)))
     }
 
-    /// Returns the stream for one task in a run with this seed. Numbers other than those of tasks
-    /// select further streams.
+    /// Returns the stream for one task in a run with this seed.
+    /// Numbers other than those of tasks select further streams.
     pub fn of_task(seed: u64, task: u64) -> Random {
         let word = |seed: u64| u128::from(split_mix(seed.wrapping_add(GOLDEN.wrapping_mul(task))));
         Random(Pcg64::new(word(seed) << 64 | word(!seed), word(seed ^ 0x5bd1_e995)))
@@ -91,8 +91,8 @@ impl Random {
         ((self.bits() >> 12) as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
     }
 
-    /// Returns a number exactly uniform on `0..bound` (Lemire 2019: the upper half of `bits *
-    /// bound`, drawn again while the lower half is below `2^64 mod bound`).
+    /// Returns a number exactly uniform on `0..bound` (Lemire 2019: the upper half of
+    /// `bits * bound`, drawn again while the lower half is below `2^64 mod bound`).
     ///
     /// # Panics
     /// If the bound is zero.
@@ -132,8 +132,8 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// Compares the first outputs of SplitMix64 from the state 1234567 with those published for its
-    /// C code.
+    /// Compares the first outputs of SplitMix64 from the
+    /// state 1234567 with those published for its C code.
     #[test]
     fn split_mix_is_the_published_one() {
         let outputs =

@@ -16,16 +16,16 @@ use layland_model::{
 };
 use std::fmt::Write as _;
 
-/// The version of the rules by which a recipe becomes a set. It changes whenever a recipe gives
-/// other bytes than before.
+/// The version of the rules by which a recipe becomes a set.
+/// It changes whenever a recipe gives other bytes than before.
 const RULES: u32 = 1;
 
 /// Every parameter of a family of random systems.
 ///
-/// A set is generated in this order: utilizations, periods, execution times, criticality levels,
-/// graphs, steps, deadlines, offsets, arrivals, affinities, regions, cache blocks. Tasks are named
-/// `t1`, `t2`, .. in the order in which their utilizations were drawn, which is also that of their
-/// ranks.
+/// A set is generated in this order: utilizations, periods, execution times,
+/// criticality levels, graphs, steps, deadlines, offsets, arrivals, affinities,
+/// regions, cache blocks. Tasks are named `t1`, `t2`, .. in the order in which
+/// their utilizations were drawn, which is also that of their ranks.
 ///
 /// `C = max(1 granule, floor(u T))` in whole granules.
 ///
@@ -52,11 +52,11 @@ pub struct Recipe {
     pub utilizations: Utilizations,
     /// The periods.
     pub periods: Periods,
-    /// The granularity of execution times, offsets and separations, and of deadlines if the period
-    /// is a multiple of it.
+    /// The granularity of execution times, offsets and separations,
+    /// and of deadlines if the period is a multiple of it.
     pub granularity: Duration,
-    /// The minimum execution time: a period is drawn from the part of its range with `u T >=
-    /// min_wcet`. If that part is empty, the whole set is drawn again.
+    /// The minimum execution time: a period is drawn from the part of its range with
+    /// `u T >= min_wcet`. If that part is empty, the whole set is drawn again.
     pub min_wcet: Service,
     /// The relative deadlines.
     pub deadlines: Deadlines,
@@ -93,9 +93,9 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Returns log-uniform periods from 10 ms to 1 s in whole milliseconds, implicit deadlines,
-    /// synchronous periodic arrivals, global scheduling, and a granularity of 1 us. Callers change
-    /// the fields that differ.
+    /// Returns log-uniform periods from 10 ms to 1 s in whole milliseconds,
+    /// implicit deadlines, synchronous periodic arrivals, global scheduling,
+    /// and a granularity of 1 us. Callers change the fields that differ.
     pub fn new(cpus: usize, utilizations: Utilizations, seed: u64) -> Recipe {
         Recipe {
             cpus,

@@ -22,15 +22,15 @@ use std::collections::BTreeSet;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Regions {
-    /// A job is preempted only between its segments. Their number is uniform. Their lengths are
-    /// whole granules, and all lengths that sum to `C` are equally likely. A WCET of fewer granules
-    /// has one segment per granule.
+    /// A job is preempted only between its segments. Their number is uniform.
+    /// Their lengths are whole granules, and all lengths that sum to `C` are
+    /// equally likely. A WCET of fewer granules has one segment per granule.
     Segments {
         /// The least and the largest number of segments, 1 to 1000.
         count: (u32, u32),
     },
-    /// A floating region of `x C`, rounded down to a granule, but at least one granule; `x` is
-    /// uniform.
+    /// A floating region of `x C`, rounded down to a
+    /// granule, but at least one granule; `x` is uniform.
     Floating {
         /// The least and the largest `x`, 0 to 1.
         share: (Rate, Rate),
@@ -112,8 +112,8 @@ fn segments(wcet: Service, count: i64, granule: Duration, random: &mut Random) -
     let count = count.min(granules);
     let mut cuts = BTreeSet::new();
     for last in granules - count + 1..granules {
-        // Floyd's algorithm: a cut that was drawn before is replaced by `last`, which was not
-        // possible before.
+        // Floyd's algorithm: a cut that was drawn before is
+        // replaced by `last`, which was not possible before.
         let cut = random.between(1, last);
         if !cuts.insert(cut) {
             cuts.insert(last);

@@ -6,8 +6,8 @@
 use crate::Random;
 use layland_model::{Duration, Rate};
 
-/// The number of steps per unit, for numbers drawn in floating point and for fractions drawn
-/// directly.
+/// The number of steps per unit, for numbers drawn in
+/// floating point and for fractions drawn directly.
 pub(crate) const STEPS: i64 = 1 << 50;
 
 /// Rounds a floating-point number in `[0, 8192)` down to a multiple of `2^-50`.
@@ -29,8 +29,8 @@ pub(crate) fn share(rate: &Rate, length: Duration, granule: Duration) -> Duratio
     Duration::from_ns(granules.and_then(|n| n.checked_mul(granule.ns())).unwrap_or(i64::MAX))
 }
 
-/// Draws a rate uniform on `[min, max]`: `min + (max - min) k / 2^50` for a uniform `k` from 0 to
-/// `2^50`.
+/// Draws a rate uniform on `[min, max]`:
+/// `min + (max - min) k / 2^50` for a uniform `k` from 0 to `2^50`.
 pub(crate) fn uniform_rate(min: &Rate, max: &Rate, random: &mut Random) -> Rate {
     min + &(&(max - min) * &Rate::new(random.between(0, STEPS), STEPS))
 }

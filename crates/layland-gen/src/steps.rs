@@ -48,14 +48,14 @@ pub struct Sections {
     pub length: (Service, Service),
 }
 
-/// A distribution of self-suspensions. If the period is at least the WCET plus the suspensions, so
-/// is the relative deadline.
+/// A distribution of self-suspensions. If the period is at least
+/// the WCET plus the suspensions, so is the relative deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspensions {
     /// The least and the largest number of suspensions of a job, up to 1000.
     pub count: (u32, u32),
-    /// The share `x`: a job is suspended for `x (T - C)` in total, rounded down to a granule;
-    /// uniform, 0 to 1.
+    /// The share `x`: a job is suspended for `x (T - C)` in
+    /// total, rounded down to a granule; uniform, 0 to 1.
     pub share: (Rate, Rate),
 }
 
@@ -176,8 +176,8 @@ pub(crate) struct StepStreams {
     pub(crate) order: Random,
 }
 
-/// Draws the steps of a task, if it does more than execute; returns the time for which its jobs
-/// suspend themselves.
+/// Draws the steps of a task, if it does more than execute;
+/// returns the time for which its jobs suspend themselves.
 ///
 /// Sections that leave too little to execute are drawn again.
 pub(crate) fn draw(

@@ -53,8 +53,8 @@ pub fn sections(text: &str) -> Result<(Service, Service), String> {
     Ok((duration(min)?.at_unit_speed(), duration(max)?.at_unit_speed()))
 }
 
-/// Parses `MIN..MAX` of the period minus the WCET; `short` is 0.01..0.1, `medium` 0.1..0.3 and
-/// `long` 0.3..0.6.
+/// Parses `MIN..MAX` of the period minus the WCET; `short`
+/// is 0.01..0.1, `medium` 0.1..0.3 and `long` 0.3..0.6.
 pub fn suspension(text: &str) -> Result<(Rate, Rate), String> {
     match text {
         "short" => rates("0.01..0.1"),

@@ -202,8 +202,8 @@ impl PeriodSampler {
                     return None;
                 }
                 let (low, high) = (libm::log(first as f64), libm::log(*last as f64 + 1.0));
-                // Rounding errors of the logarithm and the exponential may leave the range, hence
-                // the limits below.
+                // Rounding errors of the logarithm and the exponential
+                // may leave the range, hence the limits below.
                 let granules = libm::exp(low + (high - low) * random.unit()) as i64;
                 Some(Duration::from_ns(granules.clamp(first, *last) * granule))
             }

@@ -213,8 +213,8 @@ proptest! {
             let (least, most) = &caches.reuse;
             let share = |x: &Rate| (x * &Rate::whole(ecb.len() as i64)).floor().unwrap();
             prop_assert!((share(least)..=share(most)).contains(&(ucb.len() as i64)));
-            // The evicting sets are consecutive from some set on, and so are the useful ones from
-            // one of these on.
+            // The evicting sets are consecutive from some set on,
+            // and so are the useful ones from one of these on.
             let is_run = |of: &CacheSets, from: usize| {
                 (0..of.len()).all(|at| of.contains((from + at) % sets))
             };
@@ -309,8 +309,8 @@ fn bursts_and_places_in_the_cache_are_uniform() {
     assert_even(&counted(&Recipe { caches: Some(caches), ..six() }, place), 32);
 }
 
-/// UUniFast divides the cache utilization: below the whole of two tasks, the first one's part is
-/// uniform.
+/// UUniFast divides the cache utilization: below the
+/// whole of two tasks, the first one's part is uniform.
 #[test]
 fn the_parts_of_a_cache_are_uniform() {
     let caches = Caches { utilization: Rate::ONE, ..Caches::new(100) };

@@ -300,8 +300,8 @@ fn feasible_sets_satisfy_hall_for_every_set_of_cpus() {
         for index in 0..30 {
             assert!(hall_for_all(&feasible.generate(index).unwrap()), "{affinities:?} {index}");
             let system = plain.generate(index).unwrap();
-            // The first valid try is accepted, so a plain set that is valid equals the feasible
-            // one.
+            // The first valid try is accepted, so a plain
+            // set that is valid equals the feasible one.
             let same = lines(&system) == lines(&feasible.generate(index).unwrap());
             assert_eq!(hall_for_all(&system), same, "{affinities:?} {index}");
             infeasible += usize::from(!same);

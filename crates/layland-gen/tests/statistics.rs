@@ -32,8 +32,8 @@ fn column(vectors: &[Vec<f64>], i: usize) -> Vec<f64> {
     vectors.iter().map(|x| x[i]).collect()
 }
 
-/// Returns the distance between the sample's distribution function and the exact one, over the
-/// threshold.
+/// Returns the distance between the sample's distribution
+/// function and the exact one, over the threshold.
 fn ks(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
     sample.sort_by(f64::total_cmp);
     let n = sample.len() as f64;
@@ -339,8 +339,8 @@ fn the_lattice_has_the_exact_marginals() {
     let widths: Vec<usize> = (0..30).map(|i| 10 + 5 * (i % 7)).collect();
     let bounds: Vec<(Rate, Rate)> =
         widths.iter().map(|&w| (Rate::ZERO, Rate::new(w as i64, 100))).collect();
-    // The number of ways in which some of the numbers sum to t. 40^30 is within the floating-point
-    // range.
+    // The number of ways in which some of the numbers sum
+    // to t. 40^30 is within the floating-point range.
     let ways = |skip: usize| {
         let mut ways = vec![1.0f64];
         for (_, &w) in widths.iter().enumerate().filter(|(i, _)| *i != skip) {

@@ -243,8 +243,8 @@ proptest! {
             match count {
                 None => prop_assert_eq!(suspended.0, 0),
                 Some((least, more)) => {
-                    // If the suspension is too short for the drawn number of granules, a job
-                    // suspends itself less often.
+                    // If the suspension is too short for the drawn number
+                    // of granules, a job suspends itself less often.
                     prop_assert!(suspended.0 <= least + more);
                     prop_assert!(suspended.0 >= least || suspended.1.ns() / 1_000 < i64::from(least));
                     if suspended.0 > 0 {
@@ -314,8 +314,8 @@ fn random_graphs_have_their_distribution() {
     assert!((uniform.values().sum::<f64>() - 1.0).abs() < 1e-9);
     let d = against(&counts, &uniform);
     assert!(d < 1.0, "{d}");
-    // The test detects a sampler that attaches to the node just before, or uses another
-    // probability.
+    // The test detects a sampler that attaches to the
+    // node just before, or uses another probability.
     let before = distribution(0.3, |from, node| if from + 1 == node { 0.9 } else { 0.1 });
     assert!(against(&counts, &before) > 3.0);
     assert!(against(&counts, &distribution(0.33, |_, node| 1.0 / node as f64)) > 1.0);
@@ -356,8 +356,8 @@ fn forks_have_their_distribution() {
     let shape = fork_join(Rate::new(2, 5), (2, most as u32), 2, Rate::ZERO);
     for graph in graphs_of(shape, (4, 1000), 20_000) {
         *counts.entry(graph.tasks.len()).or_insert(0.0) += 1.0;
-        // The source precedes all other nodes, and the sink follows them: every other node has a
-        // predecessor and a successor.
+        // The source precedes all other nodes, and the sink follows
+        // them: every other node has a predecessor and a successor.
         let last = graph.tasks.len() - 1;
         assert!((1..=last).all(|node| graph.edges.iter().any(|edge| edge.1 == node)));
         assert!((0..last).all(|node| graph.edges.iter().any(|edge| edge.0 == node)));

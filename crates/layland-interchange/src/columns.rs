@@ -52,8 +52,8 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Returns a table without columns. The schema version becomes `layland.schema` in the
-    /// metadata.
+    /// Returns a table without columns. The schema
+    /// version becomes `layland.schema` in the metadata.
     pub fn new(schema: u32) -> Columns {
         let metadata = vec![("layland.schema".to_owned(), schema.to_string())];
         Columns { metadata, columns: Vec::new() }
@@ -110,8 +110,8 @@ impl Columns {
         out
     }
 
-    /// Returns the table as Parquet, with its metadata: one row group, Snappy, every column
-    /// optional.
+    /// Returns the table as Parquet, with its metadata:
+    /// one row group, Snappy, every column optional.
     ///
     /// # Errors
     /// If the library fails.
@@ -141,8 +141,8 @@ pub struct ParquetWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins a file with the columns and the metadata of a table; the values of the table are not
-    /// written.
+    /// Begins a file with the columns and the metadata of
+    /// a table; the values of the table are not written.
     ///
     /// # Errors
     /// If the library or writing fails.

@@ -14,13 +14,13 @@
 //! | [`st_trace`] | the scheduling traces of LITMUS^RT | its `st-draw`, `st-job-stats`, `st-dump`, and traces of its kernels |
 //! | [`kernel`] | Linux kernel traces as text | `trace-cmd`, `perf script`, tracefs, and our own runs |
 //!
-//! [`infer`](mod@infer) derives a task set from a trace of threads about which nothing else is
-//! known.
+//! [`infer`](mod@infer) derives a task set from a
+//! trace of threads about which nothing else is known.
 //!
-//! [`columns`] writes tables; the experiments use it, too. Every writer produces the same bytes for
-//! the same trace on any machine, and no input makes a reader panic. Perfetto, tables and
-//! `st_trace` can also be written while a run is reported, in bounded memory for runs of any
-//! length.
+//! [`columns`] writes tables; the experiments use it, too. Every writer
+//! produces the same bytes for the same trace on any machine, and no input
+//! makes a reader panic. Perfetto, tables and `st_trace` can also be written
+//! while a run is reported, in bounded memory for runs of any length.
 //!
 //! ```
 //! use layland_interchange::kernel;

@@ -1,9 +1,9 @@
 //! Writes a trace for Perfetto.
 //!
-//! The schedule is written as state changes of threads (`GenericKernelTaskStateEvent`). Perfetto
-//! shows it on its own CPU and thread tracks, and its `sched` and `thread_state` tables contain it.
-//! Every task is a thread of one process. Jobs, misses, marks and answers are track events on that
-//! thread:
+//! The schedule is written as state changes of threads (`GenericKernelTaskStateEvent`).
+//! Perfetto shows it on its own CPU and thread tracks, and its `sched` and
+//! `thread_state` tables contain it. Every task is a thread of one process. Jobs,
+//! misses, marks and answers are track events on that thread:
 //!
 //! | in the trace | in Perfetto |
 //! |---|---|
@@ -56,8 +56,8 @@ const CLEARED: u32 = 1;
 /// The track of the process; those of the tasks follow.
 const PROCESS_TRACK: u64 = 1;
 
-/// An item to write. The order of the variants is the order in which they are written at one
-/// instant.
+/// An item to write. The order of the variants is the
+/// order in which they are written at one instant.
 #[derive(Clone, Copy)]
 enum What {
     /// The task stops running or waiting on a CPU; then it waits (`true`) or sleeps (`false`).

@@ -26,8 +26,8 @@ pub(crate) fn systems() -> impl Strategy<Value = (System, &'static str)> {
     )
 }
 
-/// Runs a system and returns the trace and the other recorder. If the policy rejects the system,
-/// global EDF runs it.
+/// Runs a system and returns the trace and the other recorder.
+/// If the policy rejects the system, global EDF runs it.
 pub(crate) fn simulated<R: Recorder>(system: &System, policy: &str, recorder: R) -> (Trace, R) {
     let registry = layland_policy::Registry::standard();
     let policy =

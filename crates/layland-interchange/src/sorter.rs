@@ -1,9 +1,9 @@
 //! Sorts any number of records by their keys, in bounded memory.
 //!
-//! A merge sort. Records are sorted in memory as long as they fit. Further records are written to
-//! files as sorted runs, and [`FAN`] runs of one level are merged into one run of the next level,
-//! so that few files are open at any length. The sort is stable: records with equal keys keep their
-//! order.
+//! A merge sort. Records are sorted in memory as long as they fit. Further
+//! records are written to files as sorted runs, and [`FAN`] runs of one level
+//! are merged into one run of the next level, so that few files are open at
+//! any length. The sort is stable: records with equal keys keep their order.
 
 use layland_model::Time;
 use layland_trace::Scratch;
@@ -71,8 +71,8 @@ impl Sorter {
                 .try_for_each(|&(_, at, length)| out.write_all(&self.bytes[at..at + length]));
         }
         self.spill()?;
-        // The merge prefers earlier runs at equal keys, so the order of the runs keeps the sort
-        // stable.
+        // The merge prefers earlier runs at equal keys,
+        // so the order of the runs keeps the sort stable.
         let oldest_first = self.levels.into_iter().rev().flatten().collect();
         merge(oldest_first, |_, record| out.write_all(record))
     }
@@ -119,8 +119,8 @@ fn put(run: &mut impl Write, key: Key, record: &[u8]) -> io::Result<()> {
     run.write_all(record)
 }
 
-/// Passes all records of some runs to `each`, in order; at equal keys, those of an earlier run
-/// first.
+/// Passes all records of some runs to `each`, in order;
+/// at equal keys, those of an earlier run first.
 fn merge(runs: Vec<File>, mut each: impl FnMut(Key, &[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut runs: Vec<_> = runs.into_iter().map(Run::open).collect::<io::Result<_>>()?;
     let mut heads = BinaryHeap::new();
@@ -179,8 +179,8 @@ mod tests {
     }
 
     proptest! {
-        /// With memory for one record, for a few and for all, the result is that of a stable sort
-        /// in memory.
+        /// With memory for one record, for a few and for all,
+        /// the result is that of a stable sort in memory.
         #[test]
         fn it_sorts_as_a_list_does(
             records in prop::collection::vec((-3i64..9, 0u8..3), 0..600),

@@ -14,17 +14,16 @@
 //! | system release | 11 | ignored: times count from the earliest one |
 //! | parameters, assignment, block, resume, action, non-preemptive section | 2, 4, 8, 9, 10, 12, 13 | ignored |
 //!
-//! Rules of reading: (1) Times count from the earliest time in the file. (2) The jobs of a task
-//! count from the smallest number that occurs. (3) If a task continues after a completion without a
-//! switch, the execution belongs to its next job if that is released by then, and is dropped
-//! otherwise. (4) A job without a release has segments, but is not among the jobs. (5) The run is
-//! over at its last event.
+//! Rules of reading: (1) Times count from the earliest time in the file. (2) The jobs
+//! of a task count from the smallest number that occurs. (3) If a task continues
+//! after a completion without a switch, the execution belongs to its next job if that
+//! is released by then, and is dropped otherwise. (4) A job without a release has
+//! segments, but is not among the jobs. (5) The run is over at its last event.
 //!
-//! Rules of writing: Jobs count from 1, as in LITMUS^RT. The process id of a task is its position,
-//! from
-//! 1. At one instant, completions precede switches away, and those precede switches to. Marks,
-//!    answers, overheads and the jitter of releases are lost, and a job whose task left appears
-//!    pending.
+//! Rules of writing: Jobs count from 1, as in LITMUS^RT. The process ids are the positions of the
+//! tasks, starting at 1. At one instant, completions precede switches away, and those precede
+//! switches to. Marks, answers, overheads and the jitter of releases are lost, and a job whose
+//! task left appears pending.
 
 use crate::sorter::{Key, Sorter};
 use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
@@ -189,8 +188,8 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, Labels), StTraceError> {
     for record in records.iter().filter(|record| record.kind == RELEASE) {
         let id = id(record.pid, record.job);
         let release = time(record.first());
-        // A deadline before the release might be before the earliest time, and `time` would
-        // underflow.
+        // A deadline before the release might be before
+        // the earliest time, and `time` would underflow.
         let deadline = time(record.second().max(record.first()));
         let job = Job { id, arrival: release, release, deadline };
         jobs.insert(id, JobRecord { job, end: None, executed: Service::ZERO });
@@ -288,8 +287,8 @@ fn decode(bytes: &[u8]) -> Result<Vec<Record>, StTraceError> {
     }
 }
 
-/// Returns as much of a name as fits: 15 bytes, as in the kernel, where a zero follows. Does not
-/// cut a character.
+/// Returns as much of a name as fits: 15 bytes, as in the
+/// kernel, where a zero follows. Does not cut a character.
 pub fn short_name(name: &str) -> &str {
     let end = (0..=name.len().min(15)).rev().find(|&end| name.is_char_boundary(end));
     &name[..end.unwrap_or(0)]
@@ -306,9 +305,9 @@ pub fn write(trace: &Trace, labels: &Labels) -> Result<Vec<u8>, StTraceError> {
     writer.finish()
 }
 
-/// Writes the run that an engine reports, with the same bytes as [`write()`] for the whole trace.
-/// Memory is bounded at any length: a record that is known later than it happens waits in a
-/// [`Scratch`].
+/// Writes the run that an engine reports, with the same bytes as
+/// [`write()`] for the whole trace. Memory is bounded at any length: a
+/// record that is known later than it happens waits in a [`Scratch`].
 pub struct StTraceWriter<W> {
     out: W,
     sorter: Sorter,

@@ -56,8 +56,8 @@ use std::io::Write;
 /// The version of the schema of all three tables.
 pub const SCHEMA: u32 = 1;
 
-/// Returns the tables of a trace, with their names. `facts` are names and values for the metadata
-/// that describe the run.
+/// Returns the tables of a trace, with their names. `facts` are
+/// names and values for the metadata that describe the run.
 ///
 /// ```
 /// use layland_trace::{Labels, Trace};

@@ -161,8 +161,8 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Records an execution. A job that continues at once, on the same CPU or another one, extends
-    /// its last one.
+    /// Records an execution. A job that continues at once,
+    /// on the same CPU or another one, extends its last one.
     fn run(&mut self, job: (usize, u64), start: i64, end: i64) {
         if start == end {
             return;

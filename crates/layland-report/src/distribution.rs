@@ -6,8 +6,8 @@ use layland_trace::JobRecord;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A chart of one or more samples of durations: as the share of the sample that does not exceed a
-/// duration, or as a histogram.
+/// A chart of one or more samples of durations: as the share of
+/// the sample that does not exceed a duration, or as a histogram.
 #[derive(Clone, Debug)]
 pub struct Distribution {
     /// The measured quantity.

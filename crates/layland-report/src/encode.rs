@@ -27,10 +27,10 @@
 //! | `level` | mark | the criticality level in it, or else 0 |
 //! | `sign` | mark | the position of its sign in a list of words |
 //!
-//! A script computes with 53 bits, which is exact if no value reaches 2^51 after the base (26
-//! days). Otherwise the trace is *wide*: the script then reads arbitrarily large integers and
-//! stores the rounding error of each floating-point number beside it, so that each time is exact up
-//! to 2^63 ns.
+//! A script computes with 53 bits, which is exact if no value reaches 2^51
+//! after the base (26 days). Otherwise the trace is *wide*: the script then
+//! reads arbitrarily large integers and stores the rounding error of each
+//! floating-point number beside it, so that each time is exact up to 2^63 ns.
 
 use layland_model::note::NoteKind;
 use layland_model::{CpuId, Index, JobId, TaskId, Time};
@@ -165,8 +165,8 @@ type Positions = BTreeMap<JobId, usize>;
 
 fn put_jobs(columns: &mut Columns, trace: &Trace, base: i128) -> Positions {
     let mut positions: Positions = trace.jobs.iter().map(|record| (record.job.id, 0)).collect();
-    // A segment without a job record gets one with only an arrival.
-    // Its arrival is the start of its first segment.
+    // A segment without a job record gets one with only an
+    // arrival. Its arrival is the start of its first segment.
     let mut stray: BTreeMap<JobId, Time> = BTreeMap::new();
     for segment in &trace.segments {
         if !positions.contains_key(&segment.job) {

@@ -1,10 +1,10 @@
-//! Guarantees: policies side by side, with the bounds of the tasks beside their deadlines and the
-//! results of all tests.
+//! Guarantees: policies side by side, with the bounds of the
+//! tasks beside their deadlines and the results of all tests.
 //!
-//! The values are plain: other crates contain the analyses. Everything is drawn here, as text and
-//! as vector graphics within the page, so that readers without scripts, or on paper, see all of it.
-//! Durations are rounded to three digits for readability; the decisive values are exact, in the
-//! reasons.
+//! The values are plain: other crates contain the analyses. Everything is
+//! drawn here, as text and as vector graphics within the page, so that readers
+//! without scripts, or on paper, see all of it. Durations are rounded to three
+//! digits for readability; the decisive values are exact, in the reasons.
 
 use crate::line::{Line, Severity};
 use layland_model::Duration;
@@ -76,8 +76,8 @@ pub struct Growth {
     pub thousandths: i64,
     /// The task and the CPUs that limit the factor, in words; `None` if that is not known.
     pub stopped_by: Option<String>,
-    /// A larger factor that is accepted if the policy assigns the tasks to CPUs again; `None` if
-    /// there is none.
+    /// A larger factor that is accepted if the policy assigns
+    /// the tasks to CPUs again; `None` if there is none.
     pub decided_anew: Option<i64>,
 }
 

@@ -1,9 +1,9 @@
 //! Layland's report: recorded runs, guarantees, tables and distributions in one HTML file that
 //! opens from disk, without a network and without other files.
 //!
-//! A [`Report`] is a plain value: commands fill it and call [`html`](Report::html). The page
-//! presents the most important results first, and then the runs, one below the other on a common
-//! time axis.
+//! A [`Report`] is a plain value: commands fill it and call
+//! [`html`](Report::html). The page presents the most important results
+//! first, and then the runs, one below the other on a common time axis.
 //!
 //! ```
 //! use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};

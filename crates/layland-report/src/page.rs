@@ -222,9 +222,9 @@ impl Inline {
         inline
     }
 
-    /// Returns the content security policy of the page: it allows these scripts and styles, by
-    /// their hashes, and neither loads nor sends anything. A foreign script, style attribute, base
-    /// or form has no effect.
+    /// Returns the content security policy of the page: it allows these scripts
+    /// and styles, by their hashes, and neither loads nor sends anything. A
+    /// foreign script, style attribute, base or form has no effect.
     fn policy(&self) -> String {
         let (scripts, styles) = (hashes(&self.scripts), hashes(&self.styles));
         format!(
@@ -264,8 +264,8 @@ fn whole_labels(report: &Report) -> Labels {
     labels
 }
 
-/// Returns JSON for a script element: it contains nothing that ends the element or begins a
-/// comment.
+/// Returns JSON for a script element: it contains
+/// nothing that ends the element or begins a comment.
 pub(crate) fn script_json(data: &impl Serialize) -> String {
     let text = serde_json::to_string(data).expect("names and numbers can be written as JSON");
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")

@@ -37,8 +37,8 @@ pub struct Start {
     pub example: Option<String>,
 }
 
-/// Returns the end of a link that contains the state: `#s=` and JSON, deflated, in the URL
-/// alphabet.
+/// Returns the end of a link that contains the state:
+/// `#s=` and JSON, deflated, in the URL alphabet.
 ///
 /// ```
 /// use layland_report::playground::{Start, fragment};

@@ -7,8 +7,8 @@ use layland_model::{CpuId, CpuSet, Duration, Index, System, TaskId, Time, counte
 use layland_trace::{Job, JobEnd, JobRecord, Labels};
 use std::collections::BTreeMap;
 
-/// Returns the first lines of a comparison: the runs with and without misses, and growing
-/// tardiness.
+/// Returns the first lines of a comparison: the runs
+/// with and without misses, and growing tardiness.
 pub fn headline(runs: &[Run], labels: &Labels) -> Vec<Line> {
     let (mut bad, mut good) = (Vec::new(), Vec::new());
     let mut lines = Vec::new();
@@ -50,8 +50,8 @@ pub fn headline(runs: &[Run], labels: &Labels) -> Vec<Line> {
     lines
 }
 
-/// Describes the growth of tardiness from the first miss on, and its continuation in the second
-/// half.
+/// Describes the growth of tardiness from the first
+/// miss on, and its continuation in the second half.
 fn growth(run: &Run) -> Option<Line> {
     let over = run.trace.over;
     let (from, to) = run.shown();
@@ -84,9 +84,9 @@ fn growth(run: &Run) -> Option<Line> {
     })
 }
 
-/// Describes why the first job that missed its deadline did not run, as far as the trace shows it:
-/// the time that it waited, the tasks that held the CPUs that it may use, and any CPU that was idle
-/// meanwhile.
+/// Describes why the first job that missed its deadline did not run, as
+/// far as the trace shows it: the time that it waited, the tasks that
+/// held the CPUs that it may use, and any CPU that was idle meanwhile.
 pub fn blame(run: &Run, labels: &Labels, system: &System) -> Option<Line> {
     let over = run.trace.over;
     let missed = run.trace.jobs.iter().filter(|record| record.missed(over));

@@ -1,6 +1,6 @@
-//! Tests reports in a real browser: `browser/run.mjs` opens each in a headless Chromium and acts
-//! like a reader. Needs the commands `chromium` and `node`; without them it reports that it was
-//! skipped.
+//! Tests reports in a real browser: `browser/run.mjs` opens each in a
+//! headless Chromium and acts like a reader. Needs the commands
+//! `chromium` and `node`; without them it reports that it was skipped.
 
 #![expect(clippy::disallowed_methods, reason = "the environment may name the browser")]
 
@@ -142,8 +142,8 @@ fn criticality_levels_are_drawn() {
     }
     let names: Vec<String> = (0..4).map(|task| format!("task-{task}")).collect();
     let mut trace = turns(400, 2, 4, 0);
-    // The level on CPU 1 rises and falls step by step, once for a nanosecond; earlier marks are of
-    // other kinds.
+    // The level on CPU 1 rises and falls step by step, once
+    // for a nanosecond; earlier marks are of other kinds.
     let changes = [(2_000, 1), (3_000, 2), (6_000, 0), (20_000, 2), (20_000, 0), (30_000, 1)];
     for (index, (us, level)) in changes.into_iter().enumerate() {
         let at = Time::from_ns(us * 1000 + index as i64);
@@ -169,8 +169,8 @@ fn locks_spins_and_suspensions_are_drawn() {
         let end = Some((ms(end), JobEnd::Completed));
         trace.jobs.push(JobRecord { job, end, executed: Service::ZERO });
     }
-    // The camera holds resource 3 from 1 to 4 and sleeps until 8. The lidar spins for it from 2 to
-    // 4.
+    // The camera holds resource 3 from 1 to 4 and sleeps
+    // until 8. The lidar spins for it from 2 to 4.
     for (task, cpu, from, to, overhead) in [(0, 0, 0, 4, 0), (0, 0, 8, 9, 0), (1, 1, 0, 7, 2)] {
         let (start, end, overhead) = (ms(from), ms(to), Duration::from_ms(overhead));
         trace.segments.push(Segment { job: id(task), cpu: CpuId(cpu), start, end, overhead });

@@ -288,8 +288,8 @@ fn a_broken_rule_is_not_called_a_bound() {
     assert!(html.contains("RULE BROKEN") && !html.contains("BOUND BROKEN"));
 }
 
-/// Returns the texts of the elements of this kind that a browser would run or apply; data has a
-/// type.
+/// Returns the texts of the elements of this kind that
+/// a browser would run or apply; data has a type.
 fn inline<'a>(page: &'a str, element: &str) -> Vec<&'a str> {
     let (open, close) = (format!("<{element}>"), format!("</{element}>"));
     let texts = page.split(&open).skip(1);

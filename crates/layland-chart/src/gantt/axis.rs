@@ -47,8 +47,8 @@ impl Axis {
                 format!("{sign}{whole}.{}", part * 10 / scale)
             }
         };
-        // Far from the start of the run, labels that count from there would differ only in their
-        // last digits.
+        // Far from the start of the run, labels that count
+        // from there would differ only in their last digits.
         let base = (label(to).len() > 8).then_some(first);
         let mut ticks = Vec::new();
         let mut at = first;

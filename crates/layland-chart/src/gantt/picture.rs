@@ -68,8 +68,8 @@ struct Chart<'a> {
 }
 
 impl View<'_> {
-    /// Returns a PDF of one page of the size of the chart, with its font embedded; `about` is the
-    /// title of the document.
+    /// Returns a PDF of one page of the size of the chart, with
+    /// its font embedded; `about` is the title of the document.
     ///
     /// ```
     /// use layland_chart::gantt::{PdfOptions, View};
@@ -140,8 +140,8 @@ fn time_text(time: impl Into<Nanoseconds>) -> String {
 }
 
 impl Chart<'_> {
-    /// Returns the coordinate of a time; times outside the window are at its ends. Hundredths of a
-    /// point are exact enough.
+    /// Returns the coordinate of a time; times outside the window
+    /// are at its ends. Hundredths of a point are exact enough.
     fn x(&self, at: Time) -> f64 {
         let (from, to) = (i128::from(self.scene.from.ns()), i128::from(self.scene.to.ns()));
         let offset = i128::from(at.ns()).clamp(from, to) - from;
@@ -285,8 +285,8 @@ impl Chart<'_> {
         }
     }
 
-    /// Draws the locks that jobs hold or wait for, along the line; with the number of the resource
-    /// if it fits.
+    /// Draws the locks that jobs hold or wait for, along the
+    /// line; with the number of the resource if it fits.
     fn locks(&mut self, row: &TaskRow, y: f64) {
         for lock in &row.locks {
             let (start, end, top) = (self.x(lock.from), self.x(lock.to), y - LOCK);

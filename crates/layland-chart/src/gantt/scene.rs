@@ -70,8 +70,8 @@ pub(super) struct CpuRow {
     /// The segments, in the order of time.
     pub runs: Vec<Run>,
     pub offline: Vec<(Time, Time)>,
-    /// The values of its criticality indicator in the window, in the order of time; empty if it has
-    /// no indicator.
+    /// The values of its criticality indicator in the window,
+    /// in the order of time; empty if it has no indicator.
     pub levels: Vec<LevelStretch>,
 }
 
@@ -125,9 +125,9 @@ pub(super) fn missed_at(record: &JobRecord, over: Time) -> Option<Time> {
 }
 
 impl Scene {
-    /// Returns the window from `from` to `to`, at least one nanosecond, with at most `max_rows`
-    /// tasks. If all fit, they are in the order of their ids; otherwise those with misses come
-    /// first, then active ones.
+    /// Returns the window from `from` to `to`, at least one nanosecond,
+    /// with at most `max_rows` tasks. If all fit, they are in the order of
+    /// their ids; otherwise those with misses come first, then active ones.
     pub(super) fn new(
         trace: &Trace,
         labels: &Labels,
@@ -138,8 +138,8 @@ impl Scene {
         // The window has at least one nanosecond, even at the end of time.
         let from = from.min(Time::from_ns(i64::MAX - 1));
         let to = to.max(from.saturating_add(Duration::from_ns(1)));
-        // Only existing ids get a row, so that an absurdly large id in a trace does not allocate
-        // memory.
+        // Only existing ids get a row, so that an absurdly
+        // large id in a trace does not allocate memory.
         let known = (0..labels.tasks.len()).map(TaskId::from_index);
         let ids: BTreeSet<TaskId> = known
             .chain(trace.jobs.iter().map(|record| record.job.id.task))
@@ -426,8 +426,8 @@ impl Scene {
     }
 }
 
-/// Reserves memory for one element, where a vector would start with four: a window of a million
-/// tasks shows one job of each.
+/// Reserves memory for one element, where a vector would start
+/// with four: a window of a million tasks shows one job of each.
 fn make_room<T>(of: &mut Vec<T>) {
     if of.is_empty() {
         of.reserve_exact(1);

@@ -1,9 +1,9 @@
 //! Gantt charts as SVG.
 //!
-//! Coordinates are integers in hundredths of a pixel, so the bytes are the same on any machine.
-//! Segments narrower than a pixel are merged with their neighbours into a bar whose opacity is the
-//! share of busy time; a missed deadline is always drawn. No information is conveyed by colour
-//! alone.
+//! Coordinates are integers in hundredths of a pixel, so the bytes are the
+//! same on any machine. Segments narrower than a pixel are merged with their
+//! neighbours into a bar whose opacity is the share of busy time; a missed
+//! deadline is always drawn. No information is conveyed by colour alone.
 
 mod cpus;
 mod legend;
@@ -83,8 +83,8 @@ struct Chart<'a> {
 const MOST_MIGRATIONS: usize = 150;
 
 impl View<'_> {
-    /// Returns an SVG image: the same bytes for the same trace on any machine, without scripts and
-    /// external fonts.
+    /// Returns an SVG image: the same bytes for the same trace
+    /// on any machine, without scripts and external fonts.
     ///
     /// ```
     /// use layland_chart::gantt::{SvgOptions, View};

@@ -234,8 +234,8 @@ fn what_jobs_do_at_their_steps_is_in_every_chart() {
     assert_eq!(svg.matches(", then preempted").count(), 2, "in a row of tasks and in one of CPUs");
     assert!(svg.contains("fusion#0 on CPU 0: 4 ms to 10 ms (6 ms), then preempted"));
     assert!(svg.contains(">suspended<"));
-    // Spinning is drawn as such in a row of tasks, in one of CPUs and in the legend, and not as
-    // overhead.
+    // Spinning is drawn as such in a row of tasks, in one
+    // of CPUs and in the legend, and not as overhead.
     assert!(svg.contains(">spinning<") && !svg.contains(">overhead<"));
     assert_eq!([svg.matches("#spin)").count(), svg.matches("#overhead)").count()], [3, 0]);
     assert!(svg.contains("lidar#0 on CPU 1: 0 to 6 ms (6 ms), spinning from 2 ms to 4 ms<"));

@@ -1,12 +1,12 @@
 //! Gantt charts as text.
 //!
-//! A character represents a stretch of time. It shows a task, a CPU or a solid block only if that
-//! applies to at least half of the stretch; otherwise it shows a shade for the share of time. A
-//! missed deadline is always visible: it takes precedence over every other mark, and the number of
-//! misses is next to the task.
+//! A character represents a stretch of time. It shows a task, a CPU or a solid
+//! block only if that applies to at least half of the stretch; otherwise it shows
+//! a shade for the share of time. A missed deadline is always visible: it takes
+//! precedence over every other mark, and the number of misses is next to the task.
 //!
-//! Long because one place decides what a cell of the chart shows, among everything that competes
-//! for it.
+//! Long because one place decides what a cell of the
+//! chart shows, among everything that competes for it.
 
 mod legend;
 mod line;
@@ -176,8 +176,8 @@ impl Chart<'_> {
         i128::from(self.scene.to.ns()) - i128::from(self.scene.from.ns())
     }
 
-    /// Returns the column of a time in the window; the end of the window belongs to the last
-    /// column.
+    /// Returns the column of a time in the window; the
+    /// end of the window belongs to the last column.
     fn column(&self, at: Time) -> usize {
         let offset = i128::from(at.ns()) - i128::from(self.scene.from.ns());
         let column = offset * self.columns as i128 / self.span();

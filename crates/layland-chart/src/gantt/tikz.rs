@@ -96,10 +96,10 @@ struct Chart<'a> {
 }
 
 impl View<'_> {
-    /// Returns a LaTeX document that produces a page of the size of the chart (class `standalone`,
-    /// package `tikz`). To include the chart in a paper, copy its `tikzpicture` and the colours
-    /// above it, or use the package `standalone` and `\input` the file; then the paper needs only
-    /// `tikz`.
+    /// Returns a LaTeX document that produces a page of the size of the chart
+    /// (class `standalone`, package `tikz`). To include the chart in a paper,
+    /// copy its `tikzpicture` and the colours above it, or use the package
+    /// `standalone` and `\input` the file; then the paper needs only `tikz`.
     ///
     /// ```
     /// use layland_chart::gantt::{TikzOptions, View};
@@ -320,8 +320,8 @@ impl Chart<'_> {
         }
     }
 
-    /// Draws the locks that jobs hold or wait for, along the line; with the number of the resource
-    /// if it fits.
+    /// Draws the locks that jobs hold or wait for, along the
+    /// line; with the number of the resource if it fits.
     fn locks(&mut self, row: &TaskRow, y: i64) {
         for lock in &row.locks {
             let (start, end, low, high) = (self.x(lock.from), self.x(lock.to), Cm(y), Cm(y + LOCK));

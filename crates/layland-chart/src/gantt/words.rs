@@ -3,8 +3,8 @@
 use layland_model::{Duration, Time, counted};
 use std::fmt;
 
-/// A time or a duration that is printed exactly, whatever its value: a window may have arbitrary
-/// ends.
+/// A time or a duration that is printed exactly,
+/// whatever its value: a window may have arbitrary ends.
 #[derive(Clone, Copy)]
 pub(super) struct Nanoseconds(pub(super) i64);
 

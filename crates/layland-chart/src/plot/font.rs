@@ -27,8 +27,8 @@ impl Font {
         Font { face, glyphs: GlyphRemapper::new(), used: BTreeMap::new() }
     }
 
-    /// Encodes a text as glyph numbers of two bytes each. Characters that the font lacks become
-    /// question marks.
+    /// Encodes a text as glyph numbers of two bytes each.
+    /// Characters that the font lacks become question marks.
     pub(super) fn encode(&mut self, text: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
         for char in text.chars() {

@@ -9,8 +9,8 @@ const WIDTHS: [u16; 95] = [
     222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
-/// Returns the width of a text, in the unit of its size. Other characters have the width of a
-/// digit.
+/// Returns the width of a text, in the unit of its
+/// size. Other characters have the width of a digit.
 pub fn width(text: &str, size: f64) -> f64 {
     let of = |c: char| {
         let at = (c as usize).checked_sub(32);

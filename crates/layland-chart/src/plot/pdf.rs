@@ -139,8 +139,8 @@ mod tests {
         picture
     }
 
-    /// The widths of Helvetica determine the positions of texts, so the embedded font must have
-    /// them.
+    /// The widths of Helvetica determine the positions
+    /// of texts, so the embedded font must have them.
     #[test]
     fn the_font_is_as_wide_as_helvetica() {
         for char in ' '..='~' {

@@ -18,8 +18,8 @@ impl Picture {
         out.element("desc").text(about);
         let background = out.element("rect").attr("width", "100%").attr("height", "100%");
         background.attr("fill", "#fff").empty();
-        // Each clip has a number; the clipped shapes are a group that stays open until the next
-        // clip.
+        // Each clip has a number; the clipped shapes are
+        // a group that stays open until the next clip.
         let (mut clips, mut is_open) = (0, false);
         for shape in &self.shapes {
             match shape {

@@ -140,8 +140,8 @@ impl TableReader<'_> {
         columns
     }
 
-    /// Returns the levels: from the comment, or else from the execution-time columns, left to
-    /// right.
+    /// Returns the levels: from the comment, or else
+    /// from the execution-time columns, left to right.
     pub(super) fn levels(&mut self, preamble: &Preamble, columns: &[Option<Column>]) -> Levels {
         let named = columns.iter().flatten().filter_map(|column| column.level.clone());
         let named: Vec<String> = named.collect();
@@ -191,8 +191,8 @@ const UNUSED: &[(&str, &str)] = &[
     ("wcrt", "`layland check` computes it"),
 ];
 
-/// Returns true if a line is the header of a table: several titles, one of which is for the names
-/// of tasks or their times.
+/// Returns true if a line is the header of a table: several
+/// titles, one of which is for the names of tasks or their times.
 pub(crate) fn is_header(line: &str) -> bool {
     let titles: Vec<&str> = line.split([',', ';', '\t']).collect();
     let is_known = |title: &&str| column(title.trim().trim_matches('"')).is_some();
@@ -201,8 +201,8 @@ pub(crate) fn is_header(line: &str) -> bool {
         && titles.iter().filter(|title| is_known(title)).count() > 1
 }
 
-/// Returns the meaning of a title: a key in any case, perhaps with its unit (`period_ms`, `Period
-/// (ms)`).
+/// Returns the meaning of a title: a key in any case,
+/// perhaps with its unit (`period_ms`, `Period (ms)`).
 fn column(title: &str) -> Option<Column> {
     let written = title.to_owned();
     // The names of levels are case-sensitive.

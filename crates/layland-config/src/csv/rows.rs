@@ -45,8 +45,8 @@ impl<'t> Iterator for Rows<'t> {
                 loop {
                     match self.text[end..].find('"') {
                         None => {
-                            // The rest of the text is inside the quote, so there are no further
-                            // rows.
+                            // The rest of the text is inside the
+                            // quote, so there are no further rows.
                             self.at = bytes.len();
                             return Some(Err(start..start + 1));
                         }

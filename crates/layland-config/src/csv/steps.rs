@@ -1,7 +1,7 @@
 //! The cells of the column `steps`: `run 1ms; lock bus; run 2ms; unlock bus`.
 //!
-//! A table has no rows for resources: they are the ones that steps name, in the order of their
-//! first use.
+//! A table has no rows for resources: they are the ones
+//! that steps name, in the order of their first use.
 
 use super::TableReader;
 use super::rows::Cell;

@@ -180,8 +180,8 @@ impl TableReader<'_> {
         })
     }
 
-    /// Returns the places where jobs may be preempted: none, after a time, or between
-    /// blank-separated segments.
+    /// Returns the places where jobs may be preempted: none,
+    /// after a time, or between blank-separated segments.
     fn preemption(&mut self, texts: &BTreeMap<&str, &Cell<'_>>, ok: &mut bool) -> Preemption {
         let code = "layland::csv::regions";
         let (cell, read) = match (texts.get("nonpreemptive"), texts.get("segments")) {

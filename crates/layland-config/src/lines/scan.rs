@@ -97,8 +97,8 @@ impl<'t> Rest<'t> {
         Some(task)
     }
 
-    /// Parses the provenance, from the name of the generator on; the inner `None` if it is to be
-    /// dropped.
+    /// Parses the provenance, from the name of the generator
+    /// on; the inner `None` if it is to be dropped.
     fn provenance(&mut self, made: HowMade) -> Option<Option<Provenance>> {
         let generator = self.string()?;
         self.skip(",\"seed\":")?;
@@ -134,8 +134,8 @@ mod tests {
     use layland_model::{Duration, Service};
     use proptest::prelude::*;
 
-    /// Fragments that are valid in a line but that we do not write, and fragments that are not
-    /// valid.
+    /// Fragments that are valid in a line but that we
+    /// do not write, and fragments that are not valid.
     const ODD: [&str; 18] = [
         "{", "}", "[", "]", ",", ":", "\"", "\\n", "\\", " ", "0", "01", "-1", "1.5", "\u{1}", "é",
         "ms", "null",

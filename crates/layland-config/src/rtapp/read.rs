@@ -1,7 +1,7 @@
 //! Reads rt-app JSON as a system.
 //!
-//! A thread of rt-app is a program of events, whereas a task is a stream of jobs. Jobs end at
-//! timers:
+//! A thread of rt-app is a program of events, whereas
+//! a task is a stream of jobs. Jobs end at timers:
 //!
 //! | thread | task |
 //! |---|---|

@@ -23,12 +23,12 @@ pub enum RtAppPolicy {
     Fifo(Order),
 }
 
-/// Returns a system as a file for rt-app 1.0, and a problem for every loss. SCHED_FIFO has 99
-/// priorities: if a set needs more, the problems contain an error with their number, and the text
-/// is empty.
+/// Returns a system as a file for rt-app 1.0, and a problem for every
+/// loss. SCHED_FIFO has 99 priorities: if a set needs more, the
+/// problems contain an error with their number, and the text is empty.
 ///
-/// Timers are absolute, execution times are calibrated work (`run`), times are rounded up to
-/// microseconds.
+/// Timers are absolute, execution times are calibrated
+/// work (`run`), times are rounded up to microseconds.
 ///
 /// ```
 /// use layland_config::{RtAppPolicy, to_rt_app};
@@ -72,9 +72,9 @@ pub fn to_rt_app(system: &System, policy: RtAppPolicy) -> (String, Vec<Problem>)
     (format!("{file:#}\n"), writer.lost)
 }
 
-/// The key that orders the tasks under SCHED_FIFO; the smaller one is more important. If ranks
-/// decide between equal numbers, the rank and the position are part of it: the kernel has only
-/// priorities.
+/// The key that orders the tasks under SCHED_FIFO; the smaller one is
+/// more important. If ranks decide between equal numbers, the rank
+/// and the position are part of it: the kernel has only priorities.
 type Key = (i64, i64, u32);
 
 fn key(id: TaskId, system: &System, policy: RtAppPolicy) -> Option<Key> {
@@ -393,8 +393,8 @@ impl Writer {
         }
     }
 
-    /// Returns the events of a job with this execution time. Its `run` steps are scaled in
-    /// proportion.
+    /// Returns the events of a job with this execution
+    /// time. Its `run` steps are scaled in proportion.
     fn job(&mut self, task: &Task, time: Service, system: &System) -> Map<String, Value> {
         let name = &task.name;
         if !task.follows.is_empty() {

@@ -1,5 +1,5 @@
-//! The behaviour of a task: `release` for the arrivals of its jobs, `exec` for their execution
-//! times.
+//! The behaviour of a task: `release` for the arrivals
+//! of its jobs, `exec` for their execution times.
 
 use super::Decoder;
 use super::task::Lookup;
@@ -16,8 +16,8 @@ use toml::de::{DeTable, DeValue};
 const MAX_REPEATS: usize = 1_000_000;
 
 impl Decoder<'_, '_> {
-    /// Returns the places where jobs may be preempted. Segments of the task take precedence over
-    /// defaults.
+    /// Returns the places where jobs may be preempted.
+    /// Segments of the task take precedence over defaults.
     pub(super) fn preemption(&mut self, lookup: &Lookup<'_>) -> Option<Preemption> {
         let (segments, own) =
             (value_of(lookup.table, "segments"), value_of(lookup.table, "nonpreemptive"));
@@ -316,9 +316,9 @@ impl Decoder<'_, '_> {
     }
 }
 
-/// Reads a word with its span; or a table that has the word under a key, and returns the table,
-/// too. `missing` is the help if the table lacks the key, `wrong` if the value is neither word nor
-/// table.
+/// Reads a word with its span; or a table that has the word under a
+/// key, and returns the table, too. `missing` is the help if the table
+/// lacks the key, `wrong` if the value is neither word nor table.
 fn word_or_table<'t>(
     reader: &mut Reader<'_>,
     value: &KeyValue<'t>,

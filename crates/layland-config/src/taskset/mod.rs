@@ -3,8 +3,8 @@
 //! [`read`] is strict: an unknown key, a bare number instead of a time, a missing `period` or
 //! `wcet` is an error. An omitted key has only one meaning, which the schema states.
 //!
-//! The values of a text with TOML faults are still checked, as far as the faults leave them
-//! readable.
+//! The values of a text with TOML faults are still
+//! checked, as far as the faults leave them readable.
 //!
 //! Long because the parts that belong to no single table are read here.
 
@@ -64,8 +64,8 @@ pub(crate) use {
 /// The maximum number of tokens: the parser needs some 50 bytes for each.
 const MAX_TOKENS: usize = 10_000_000;
 
-/// Reads a task-set file. Returns the system and the span of each task, or `None` after reporting
-/// errors.
+/// Reads a task-set file. Returns the system and the
+/// span of each task, or `None` after reporting errors.
 pub(crate) fn read(
     text: &str,
     host: &Host,
@@ -126,8 +126,8 @@ pub(crate) fn read_table(
 /// Returns the approximate number of tokens in the text; it is rarely too low.
 fn tokens(text: &str) -> usize {
     let is_quote = |byte: u8| byte == b'"' || byte == b'\'';
-    // Consecutive blanks are one token, as is a word with its quotes; all other characters are one
-    // each.
+    // Consecutive blanks are one token, as is a word with
+    // its quotes; all other characters are one each.
     let class = |byte: u8| match byte {
         b' ' | b'\t' => 0,
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'"' | b'\'' | 0x80.. => 1,
@@ -466,8 +466,8 @@ impl SystemSpans<'_, '_> {
         })
     }
 
-    /// Returns true if a fault in a field may be the consequence of another field that could not be
-    /// read.
+    /// Returns true if a fault in a field may be the
+    /// consequence of another field that could not be read.
     fn follows(&self, table: usize, field: Field) -> bool {
         let others = match field {
             Field::Budget => bit(Field::Deadline) | bit(Field::Period),

@@ -17,8 +17,8 @@ const FORMS: &str = "write one of: task with leave = true; task with affinity; t
                      period; task with cluster; cluster with cpus; cpu with online";
 
 impl Decoder<'_, '_> {
-    /// Reads the requests in the order of their times; also returns their spans, and true if all
-    /// are valid.
+    /// Reads the requests in the order of their times; also
+    /// returns their spans, and true if all are valid.
     pub(super) fn requests<'t>(
         &mut self,
         top: &'t DeTable<'t>,
@@ -148,8 +148,8 @@ impl Decoder<'_, '_> {
             let help = if names.contains_key(copies.as_str()) {
                 format!("`{name}` has a count: name one copy, as in \"{copies}\"")
             } else {
-                // Search only a part of the names: searching those of a huge set would take too
-                // long.
+                // Search only a part of the names: searching
+                // those of a huge set would take too long.
                 match nearest(name, names.keys().copied().take(1000)) {
                     Some(near) => format!("did you mean \"{near}\"?"),
                     None => "name a [[task]] of this file".to_owned(),

@@ -1,10 +1,10 @@
 //! The fast way to read a long task-set file whose tasks have only the keys that generators write.
 //!
-//! The parser needs a kilobyte per task, which for a million tasks would exceed the memory of the
-//! simulation. So the tables of tasks are read line by line, and only the rest of the file, with
-//! one task in their place, is parsed as a document. A file with anything else (another key, a
-//! comment in a table, an escape in a string), or with any fault, is read in the slow way. A test
-//! checks that both ways agree.
+//! The parser needs a kilobyte per task, which for a million tasks would exceed the
+//! memory of the simulation. So the tables of tasks are read line by line, and only
+//! the rest of the file, with one task in their place, is parsed as a document. A file
+//! with anything else (another key, a comment in a table, an escape in a string), or
+//! with any fault, is read in the slow way. A test checks that both ways agree.
 
 use crate::host::MAX_TASKS;
 use crate::problem::{Problems, Span};

@@ -61,8 +61,8 @@ pub(crate) const DEFAULTS: &[&str] = &[
 /// The key in `[defaults]` for the rule that orders jobs of equal priority.
 pub(crate) const TIE: &str = "tie";
 
-/// The maximum number of numbers and strings in all tasks together, including copies made by
-/// `count`.
+/// The maximum number of numbers and strings in all
+/// tasks together, including copies made by `count`.
 const MAX_VALUES: usize = 16_000_000;
 
 /// A `[[task]]` and its start.
@@ -149,8 +149,8 @@ impl Decoder<'_, '_> {
         Some(table)
     }
 
-    /// Reads the tasks; for each, also returns the index of its table, and true if it is a further
-    /// copy.
+    /// Reads the tasks; for each, also returns the index
+    /// of its table, and true if it is a further copy.
     pub(super) fn tasks<'t>(
         &mut self,
         tables: &[TaskTable<'t>],
@@ -301,8 +301,8 @@ impl Decoder<'_, '_> {
             reclaim: self.reclaim(lookup),
             preemption: faults.or(self.preemption(lookup), Field::Preemption, Preemption::Anywhere),
             steps: steps.map(Into::into),
-            // The names may refer to later tasks, so they are resolved after all tasks have been
-            // read.
+            // The names may refer to later tasks, so they
+            // are resolved after all tasks have been read.
             follows: [].into(),
             let_interval,
             cache: faults.or(self.cache(lookup), Field::Cache, None),
@@ -431,8 +431,8 @@ impl Decoder<'_, '_> {
         (offset, jitter, jobs)
     }
 
-    /// Reads the affinity and the cluster. With several clusters a task names its own, or its
-    /// affinity must lie within one.
+    /// Reads the affinity and the cluster. With several clusters
+    /// a task names its own, or its affinity must lie within one.
     fn cpus_of_task(
         &mut self,
         lookup: &Lookup<'_>,

@@ -26,8 +26,7 @@ pub fn to_toml(system: &System) -> String {
     to_toml_with(system, &Comments::default())
 }
 
-/// Comments in a task-set file. Line breaks in them start another comment line, or are spaces after
-/// a key.
+/// Comments in a task-set file. A line break starts a further line, or is a space after a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comments {
     /// Comments at the top.
@@ -69,8 +68,7 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
         out.table("[criticality]");
         out.key("levels", list(system.levels.names().iter().map(|name| quoted(name))));
     }
-    // If a rank that differs from the position is written, the reader detects that the task has
-    // one.
+    // The reader detects a rank only if it is written, because it differs from the position.
     let has_rank = |id: TaskId| system.tasks[id].rank != id.index() as i64;
     if levels::are_shared(system) && system.in_level != levels::by_default(system, has_rank) {
         out.table("[defaults]");

@@ -45,8 +45,8 @@ fn names(field: Field) -> &'static [&'static str] {
     }
 }
 
-/// Reads a task set. Returns the system and the span of each task, or `None` after reporting
-/// errors.
+/// Reads a task set. Returns the system and the span
+/// of each task, or `None` after reporting errors.
 pub(crate) fn read(
     text: &str,
     host: &Host,
@@ -244,8 +244,8 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         if system.resources.is_empty() {
             out += "/>\n";
         } else {
-            // The analyses in SchedCAT need this element for every task, even for one without
-            // resources.
+            // The analyses in SchedCAT need this element for
+            // every task, even for one without resources.
             out += &format!(">{}</task>\n", sections::text(task, system, &mut lose));
         }
     }

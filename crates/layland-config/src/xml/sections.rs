@@ -1,5 +1,5 @@
-//! The resources of a SchedCAT task set: how often at most a job uses each, and for how long at a
-//! time.
+//! The resources of a SchedCAT task set: how often at
+//! most a job uses each, and for how long at a time.
 //!
 //! ```text
 //! <task period="10000" wcet="2000"><resources>

@@ -245,8 +245,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the priority of a task in our order (smaller first), if the scheduler uses
-    /// priorities.
+    /// Returns the priority of a task in our order
+    /// (smaller first), if the scheduler uses priorities.
     fn priority(&mut self, element: &Element) -> Option<i64> {
         self.scheduler.filter(|scheduler| scheduler.class == "FP")?;
         let attribute = element.attribute("priority")?;

@@ -277,8 +277,8 @@ pub(super) fn in_units(ns: i64, digits: u32) -> String {
     format!("{sign}{}{}", ns / unit, part.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Escapes text for an attribute. Characters that XML does not allow become the replacement
-/// character.
+/// Escapes text for an attribute. Characters that XML
+/// does not allow become the replacement character.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

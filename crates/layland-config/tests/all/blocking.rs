@@ -1,5 +1,5 @@
-//! Blocking times in every format: formats that support them keep them, and others report their
-//! loss.
+//! Blocking times in every format: formats that support
+//! them keep them, and others report their loss.
 
 use layland_config::{
     Format, Host, RtAppPolicy, Unit, read, to_csv, to_line, to_rt_app, to_schedcat, to_simso,

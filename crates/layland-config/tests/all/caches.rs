@@ -1,5 +1,5 @@
-//! Cache sets in task-set files and lines: their meaning, the positions of faults, and the formats
-//! that lose them.
+//! Cache sets in task-set files and lines: their meaning,
+//! the positions of faults, and the formats that lose them.
 
 use crate::common::toml;
 use layland_config::{

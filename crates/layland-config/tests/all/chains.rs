@@ -1,5 +1,5 @@
-//! Cause-effect chains in task-set files and lines: their meaning, the positions of faults, and the
-//! formats that lose them.
+//! Cause-effect chains in task-set files and lines: their meaning,
+//! the positions of faults, and the formats that lose them.
 
 use crate::common::toml;
 use layland_config::{
@@ -44,8 +44,8 @@ fn chains_are_read_and_written() {
     assert_eq!(line.unwrap().system, system);
 }
 
-/// Reads the tasks with a chain at the end. Returns the text at the first fault, its message and
-/// its help.
+/// Reads the tasks with a chain at the end. Returns the
+/// text at the first fault, its message and its help.
 fn fault(chain: &str) -> (String, String, String) {
     let text = format!("{TASKS}{chain}\n");
     let report = toml(&text).expect_err("it has a fault");

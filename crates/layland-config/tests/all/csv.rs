@@ -183,8 +183,8 @@ proptest! {
 
     #[test]
     fn what_is_written_reads_back(mut system in system()) {
-        // Remove the fields that a table has no column for, and names that a comment cannot
-        // contain.
+        // Remove the fields that a table has no column
+        // for, and names that a comment cannot contain.
         for task in system.tasks.values_mut() {
             (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
             task.let_interval = None;

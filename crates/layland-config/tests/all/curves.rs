@@ -1,5 +1,5 @@
-//! Arrival curves in task-set files and lines: their meaning, the positions of faults, and the
-//! formats that lose them.
+//! Arrival curves in task-set files and lines: their meaning,
+//! the positions of faults, and the formats that lose them.
 
 use crate::common::{csv, is_read_again, toml};
 use layland_config::{RtAppPolicy, to_csv, to_rt_app, to_schedcat, to_simso};

@@ -1,5 +1,5 @@
-//! Sets in lines of JSON: round trips, both ways to read and to write one, and the faults of a
-//! line.
+//! Sets in lines of JSON: round trips, both ways to
+//! read and to write one, and the faults of a line.
 
 use crate::common::system;
 use layland_config::{Format, Host, Loaded, Report, read, to_line, to_toml};

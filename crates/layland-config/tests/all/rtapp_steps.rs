@@ -1,5 +1,5 @@
-//! Locks and sleeps of rt-app as steps of jobs, and back. The twin of the reader executes a thread
-//! literally.
+//! Locks and sleeps of rt-app as steps of jobs, and back.
+//! The twin of the reader executes a thread literally.
 
 use crate::common::{moves, rt_app, steps};
 use layland_config::{Format, Host, Loaded, RtAppPolicy, read, to_rt_app};
@@ -110,8 +110,8 @@ fn a_sleep_before_everything_is_an_offset() {
     assert!(loaded.warnings.plain().contains("not every job does the same"));
 }
 
-/// The tasks of the rt-app examples: of those that lock, all but one wait for conditions, which are
-/// not supported.
+/// The tasks of the rt-app examples: of those that lock, all
+/// but one wait for conditions, which are not supported.
 #[test]
 fn the_examples_of_rt_app_lock_where_they_wait_for_timers() {
     let examples = std::path::Path::new("/usr/share/doc/rt-app/examples");
@@ -189,8 +189,8 @@ fn sections_beyond_a_job_leave_the_thread_out() {
     }
 }
 
-/// A task cannot have a section without execution: the section is dropped, and the steps around it
-/// stay.
+/// A task cannot have a section without execution: the
+/// section is dropped, and the steps around it stay.
 #[test]
 fn empty_sections_are_left_out_and_told() {
     for (events, left, what) in [
@@ -370,8 +370,8 @@ fn is_nested(job: &[Event]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Executes a thread literally, several times through all its phases, and splits it at its
-    /// timers.
+    /// Executes a thread literally, several times through
+    /// all its phases, and splits it at its timers.
     #[test]
     fn steps_are_what_a_thread_executes_between_its_timers(phases in phases()) {
         let turn: Vec<Event> = phases
@@ -379,8 +379,8 @@ proptest! {
             .flat_map(|(times, events)| (0..*times).flat_map(move |_| events.clone()))
             .collect();
         prop_assume!(turn.contains(&Event::Timer) && turn.iter().any(|event| matches!(event, Event::Run(_))));
-        // The job before the first timer lacks the end of the cycle before, and the one after the
-        // last is incomplete.
+        // The job before the first timer lacks the end of the
+        // cycle before, and the one after the last is incomplete.
         let executed = turn.repeat(4);
         let mut jobs: Vec<&[Event]> = executed.split(|event| *event == Event::Timer).collect();
         jobs.remove(0);
@@ -417,8 +417,8 @@ proptest! {
         }
     }
 
-    /// The same without timers: sleeps end the jobs if all are alike; otherwise the last sleep of a
-    /// cycle does.
+    /// The same without timers: sleeps end the jobs if all
+    /// are alike; otherwise the last sleep of a cycle does.
     #[test]
     fn steps_are_what_a_thread_executes_between_its_sleeps(phases in phases()) {
         let without_timers = |(times, events): (usize, Vec<Event>)| {

@@ -1,5 +1,5 @@
-//! Steps and resources in task-set files, lines and tables: their meaning, and the positions of
-//! faults.
+//! Steps and resources in task-set files, lines and
+//! tables: their meaning, and the positions of faults.
 
 use crate::common::{csv, toml};
 use layland_config::RtAppPolicy;

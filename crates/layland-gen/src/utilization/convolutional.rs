@@ -29,8 +29,8 @@
 //!   summed by additions only (van Herk 1992; Gil, Werman 1993). So the table has a relative error
 //!   of at most about `n K 2^-50`, and typically far less.
 //!
-//! Time and memory of the table are `O(n S)`, and those of a vector `O(S)`: at most `n K U`, and `K
-//! U`.
+//! Time and memory of the table are `O(n S)`, and those
+//! of a vector `O(S)`: at most `n K U`, and `K U`.
 
 use crate::{GenError, Infeasible, Random};
 use layland_model::Rate;
@@ -51,8 +51,8 @@ pub struct ConvolutionalFixedSum {
     /// The sum of the drawn numbers.
     sum: usize,
     theta: f64,
-    /// The probability, up to a factor per row, that the first `i` sum to `t`; `i` from 0 to `n -
-    /// 1`.
+    /// The probability, up to a factor per row, that
+    /// the first `i` sum to `t`; `i` from 0 to `n - 1`.
     rows: Vec<Vec<f64>>,
 }
 
@@ -178,8 +178,8 @@ impl ConvolutionalFixedSum {
         };
         let target = random.unit() * total;
         let mut sum = 0.0;
-        // Rounding may leave the sum at or below the target. The last value of positive weight is
-        // then drawn.
+        // Rounding may leave the sum at or below the target.
+        // The last value of positive weight is then drawn.
         let mut possible = first;
         for (m, weight) in (first..).zip(weights()) {
             sum += weight;
@@ -226,15 +226,15 @@ fn tilt(widths: &[usize], sum: usize) -> f64 {
     libm::exp(-low)
 }
 
-/// Computes `out(t) = sum over m = 0 ..= w of theta^m row(t - m) / normaliser`, for `t` below
-/// `length`.
+/// Computes `out(t) = sum over m = 0 ..= w of theta^m row(t - m) / normaliser`,
+/// for `t` below `length`.
 fn slide(row: &[f64], w: usize, theta: f64, length: usize) -> Vec<f64> {
     let block = w + 1;
     let scale = 1.0 / normaliser(w, theta);
     let at = |t: usize| row.get(t).copied().unwrap_or(0.0);
     let mut out = Vec::with_capacity(length);
-    // `tail[k]` has entries `k..` of the block before, each weighted by theta to the distance to
-    // its end.
+    // `tail[k]` has entries `k..` of the block before,
+    // each weighted by theta to the distance to its end.
     let mut tail = vec![0.0; block + 1];
     for start in (0..length).step_by(block) {
         let (mut head, mut power) = (0.0, 1.0);

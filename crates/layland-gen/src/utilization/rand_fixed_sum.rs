@@ -63,8 +63,8 @@ const MOST_TASKS: usize = 30_000;
 const KEPT_WHOLE: usize = 2_000;
 
 impl RandFixedSum {
-    /// Computes the table, in `O(n^2)` time. Memory is `O(n^2)` up to 2,000 tasks, and `O(n^1.5)`
-    /// beyond.
+    /// Computes the table, in `O(n^2)` time. Memory is
+    /// `O(n^2)` up to 2,000 tasks, and `O(n^1.5)` beyond.
     pub fn new(tasks: usize, total: f64, min: f64, max: f64) -> Result<RandFixedSum, GenError> {
         let (least, most) = (tasks as f64 * min, tasks as f64 * max);
         // A total that is a bound times `n` in decimals may be off by a rounding error here.

@@ -60,8 +60,8 @@ pub struct UUniFastDiscard {
 }
 
 impl UUniFastDiscard {
-    /// Returns a sampler of `tasks` utilizations of at most `max` that sum to `total`, in at most
-    /// `tries`.
+    /// Returns a sampler of `tasks` utilizations of at
+    /// most `max` that sum to `total`, in at most `tries`.
     pub fn new(tasks: usize, total: f64, max: f64, tries: u32) -> UUniFastDiscard {
         UUniFastDiscard { plain: UUniFast::new(tasks, total), max, tries }
     }

@@ -37,22 +37,22 @@ pub enum Pattern {
         period: Duration,
         /// The beginning of the first period that was seen, in nanoseconds of the trace.
         start: i64,
-        /// The difference between the largest and the smallest delay since the beginning of a
-        /// period.
+        /// The difference between the largest and the
+        /// smallest delay since the beginning of a period.
         jitter: Duration,
         /// A bound on that difference for 99 % of the arrivals.
         usual_jitter: Duration,
-        /// The periods without an arrival of their own, because the job before was late and its
-        /// thread ran on without a sleep: the index of that arrival and the number of such periods,
-        /// in ascending order.
+        /// The periods without an arrival of their own, because the job before
+        /// was late and its thread ran on without a sleep: the index of that
+        /// arrival and the number of such periods, in ascending order.
         run_on: Vec<(usize, u64)>,
         /// The number of periods without any arrival or execution.
         empty: u64,
     },
     /// Arrivals at least some time apart.
     Sporadic {
-        /// The distance between arrivals apart from the jitter: the shortest gap, or one that
-        /// nearly all reach.
+        /// The distance between arrivals apart from the jitter:
+        /// the shortest gap, or one that nearly all reach.
         separation: Duration,
         /// The jitter: `n` arrivals in a row span at least `n - 1` separations minus this.
         jitter: Duration,
@@ -112,8 +112,8 @@ pub(super) fn ahead(jobs: &[SeenJob], separation: Duration) -> Duration {
     Duration::from_ns(most)
 }
 
-/// Describes arrivals that are too few for a pattern. Their separation is the one that was seen, or
-/// the length of the trace.
+/// Describes arrivals that are too few for a pattern. Their
+/// separation is the one that was seen, or the length of the trace.
 pub(super) fn few(jobs: &[SeenJob], length: Duration) -> Arrivals {
     let gaps = jobs.windows(2).map(|pair| pair[1].arrival - pair[0].arrival);
     let least = gaps.filter(|gap| *gap > Duration::ZERO).min().unwrap_or(length);
@@ -145,8 +145,8 @@ const MISSING: u64 = 5;
 /// Jobs must number at least this many to be merged from several wake-ups each.
 const FEWEST_MERGED: usize = 4;
 
-/// Merges every few wake-ups in a row into one job, if these jobs are periodic and the wake-ups are
-/// not.
+/// Merges every few wake-ups in a row into one job, if
+/// these jobs are periodic and the wake-ups are not.
 pub(super) fn merged(jobs: &[SeenJob], parts: &Arrivals) -> Option<Merged> {
     // If nearly every period has an arrival, the wake-ups are jobs already.
     if let Pattern::Periodic { empty, run_on, .. } = &parts.pattern {
@@ -220,14 +220,14 @@ fn one(parts: &[SeenJob], each: usize) -> SeenJob {
     whole
 }
 
-/// Returns the number of first jobs that belong to the start of a program, and the pattern of the
-/// others.
+/// Returns the number of first jobs that belong to the
+/// start of a program, and the pattern of the others.
 ///
-/// A program loads and initializes itself before it begins its regular work: the trace has a few
-/// wake-ups at irregular times, and then one in each period. The function first tries whether all
-/// jobs are periodic. If they are not, it omits the jobs before the last gap of the first half that
-/// is too short for the period of the second half, provided that the remaining jobs are many and
-/// fit.
+/// A program loads and initializes itself before it begins its regular work: the
+/// trace has a few wake-ups at irregular times, and then one in each period. The
+/// function first tries whether all jobs are periodic. If they are not, it omits
+/// the jobs before the last gap of the first half that is too short for the
+/// period of the second half, provided that the remaining jobs are many and fit.
 pub fn steady(jobs: &[SeenJob]) -> Option<(usize, Arrivals)> {
     let whole = arrivals(jobs)?;
     if matches!(whole.pattern, Pattern::Periodic { .. }) {
@@ -275,13 +275,13 @@ fn line(at: &[i64], sorted: &[i64], mean: i64) -> Option<Line> {
     guesses.sort_unstable();
     guesses.dedup();
     let lines = guesses.iter().filter_map(|&guess| Line::follow(at, guess));
-    // If arrivals share periods, the period is too long. If most periods are empty, it is too
-    // short.
+    // If arrivals share periods, the period is too
+    // long. If most periods are empty, it is too short.
     let is_possible = |line: &Line| {
         line.doubles() * 1_000 <= MOST_DOUBLES * at.len() && line.periods() <= 3 * at.len() as i64
     };
-    // The line with the smallest spread relative to its period; of equal lines the one with the
-    // longest.
+    // The line with the smallest spread relative to its
+    // period; of equal lines the one with the longest.
     lines.filter(is_possible).max_by(|a, b| {
         let (a, b) = ((a.spread(25), a.period()), (b.spread(25), b.period()));
         let narrower =
@@ -316,8 +316,8 @@ fn periodic(line: &Line, jobs: &[SeenJob]) -> Pattern {
     for (number, pair) in line.index.windows(2).enumerate() {
         let skipped = (pair[1] - pair[0] - 1).max(0);
         let next = line.at(pair[0] + 1);
-        // The job ran past the time at which the next one was due, and did the next one without a
-        // sleep.
+        // The job ran past the time at which the next one
+        // was due, and did the next one without a sleep.
         let ran_into = (0..skipped)
             .take_while(|&more| {
                 let due = next + more * period;

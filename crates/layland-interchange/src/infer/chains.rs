@@ -18,14 +18,14 @@ pub struct Chain {
     pub times: usize,
     /// The number of the consumer's jobs whose cause is in the trace.
     pub of: usize,
-    /// True if the trace distinguishes wake-ups by a thread from those by an interrupt during its
-    /// execution.
+    /// True if the trace distinguishes wake-ups by a thread
+    /// from those by an interrupt during its execution.
     pub is_certain: bool,
     /// The time from the arrival of the producer's job to the wake-up: least, median, most. `None`
     /// if the jobs of the producer are not in the trace.
     pub after: Option<[Duration; 3]>,
-    /// The number of the producer's jobs that end when they have woken the consumer, or within
-    /// another tenth of their length.
+    /// The number of the producer's jobs that end when they have
+    /// woken the consumer, or within another tenth of their length.
     pub at_end: usize,
 }
 
@@ -69,8 +69,8 @@ fn chain(seen: &Observation, by_pid: &BTreeMap<u32, usize>, consumer: usize) -> 
     };
     let is_certain = causes.iter().all(|(_, waker)| waker.in_interrupt.is_some());
     let at_end = within.iter().filter(is_end).count();
-    // An interrupt wakes threads while any thread runs. Without flags, report only regular
-    // wake-ups.
+    // An interrupt wakes threads while any thread runs.
+    // Without flags, report only regular wake-ups.
     let is_regular = at_end * 10 >= at.len() * 9
         || (at.len() * 10 >= causes.len() * 9 && from.len().abs_diff(at.len()) * 10 <= at.len());
     if !is_certain && !is_regular {

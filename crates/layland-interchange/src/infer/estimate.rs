@@ -12,8 +12,8 @@ pub struct Taking {
     pub quantile: u32,
     /// The factor by which the WCET is extended.
     pub margin: Rate,
-    /// A period is rounded to a round one within this fraction of it. Jitter within it is not
-    /// mentioned.
+    /// A period is rounded to a round one within this
+    /// fraction of it. Jitter within it is not mentioned.
     pub tolerance: Rate,
     /// The rule by which CPUs become affinities.
     pub affinity: Affinity,
@@ -50,13 +50,13 @@ impl Default for Taking {
     }
 }
 
-/// The rule by which CPUs become affinities. A trace shows where a thread ran, but not where it
-/// could have run.
+/// The rule by which CPUs become affinities. A trace shows
+/// where a thread ran, but not where it could have run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Affinity {
-    /// Affinities of threads that ran on one CPU only, and waited for it several times while
-    /// another CPU had nothing as important to run. A thread that merely never moved has no
-    /// affinity.
+    /// Affinities of threads that ran on one CPU only, and waited for
+    /// it several times while another CPU had nothing as important to
+    /// run. A thread that merely never moved has no affinity.
     #[default]
     Pinned,
     /// The CPUs on which threads ran.
@@ -78,14 +78,13 @@ pub struct Estimate {
     pub nominal: Option<Nominal>,
     /// The jitter of the task.
     pub jitter: Duration,
-    /// The longest time for which the machine, or less important work, delayed the start of a ready
-    /// job.
+    /// The longest time for which the machine, or less
+    /// important work, delayed the start of a ready job.
     pub latency: Duration,
-    /// The part of the latency that is in the WCET, because the period is too short by at least as
-    /// much.
+    /// The part of the latency in the WCET; the period is too short by at least as much.
     pub in_wcet: Duration,
-    /// The longest time that a started job waited while its CPU had nothing as important. Part of
-    /// the WCET.
+    /// The longest time that a started job waited while
+    /// its CPU had nothing as important. Part of the WCET.
     pub lost: Duration,
     /// The priority of the task, as the kernel counts.
     pub priority: Option<i32>,
@@ -114,11 +113,11 @@ pub struct Estimate {
 pub enum Suspensions {
     /// The jobs have no suspensions.
     None,
-    /// Every job has the same number of them. Each becomes a step, as long as the longest at its
-    /// position.
+    /// Every job has the same number of them. Each becomes
+    /// a step, as long as the longest at its position.
     Steps(Vec<Stretch>),
-    /// They differ from job to job, and count as execution: then no analysis promises less than was
-    /// seen.
+    /// They differ from job to job, and count as execution:
+    /// then no analysis promises less than was seen.
     Counted {
         /// The number of jobs with suspensions.
         jobs: usize,
@@ -153,12 +152,11 @@ pub struct Execution {
 /// The reliability of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sureness {
-    /// Few jobs, or gaps that fit no period.
+    /// Few jobs, or gaps that do not fit the pattern.
     Guess,
-    /// Ten or more jobs, most of whose gaps fit.
+    /// Ten or more periodic jobs, most of whose gaps fit, or a hundred or more sporadic ones.
     Likely,
-    /// A hundred or more jobs, nearly all of whose gaps fit, or an estimate of the shortest gap
-    /// only.
+    /// A hundred or more periodic jobs, nearly all of whose gaps fit.
     Sure,
 }
 
@@ -316,8 +314,8 @@ fn of_jobs(
         }
     };
     let affinity = match taking.affinity {
-        // If no real-time thread uses the CPUs that it left unused, all of them may be kept off
-        // those CPUs.
+        // If no real-time thread uses the CPUs that it left
+        // unused, all of them may be kept off those CPUs.
         Affinity::Pinned
             if of.cpus.len() == 1
                 && of.tied >= FEWEST_WAITS
@@ -397,8 +395,8 @@ fn fitted(arrivals: &Arrivals, jobs: &[SeenJob], taking: &Taking, is_measured: b
     }
     let of_rounded = ahead(jobs, taken) + latency;
     let of_raw = (ahead(jobs, raw) + latency).max(jitter);
-    // A rounded period that is slightly too long drifts from the arrivals, over many periods by a
-    // whole one.
+    // A rounded period that is slightly too long drifts
+    // from the arrivals, over many periods by a whole one.
     let (period, nominal, jitter) = match within(of_rounded - of_raw) || of_rounded <= of_raw {
         true => (taken, nominal, of_rounded.max(jitter)),
         false => (raw, None, of_raw),

@@ -1,8 +1,8 @@
 //! Compares an inferred set with its trace. If the trace shows behaviour that the set does not
 //! allow, includes further facts until one of them explains it.
 //!
-//! This crate contains no analyses: a function passed by the caller returns what a set does not
-//! explain.
+//! This crate contains no analyses: a function passed
+//! by the caller returns what a set does not explain.
 
 use super::choose::Chosen;
 use super::estimate::{Affinity, Estimate, More, Taking};
@@ -66,8 +66,8 @@ pub fn infer_held(
     inferred
 }
 
-/// Returns the names of the policies by which a kernel schedules threads of these classes; empty if
-/// the classes are not known.
+/// Returns the names of the policies by which a kernel schedules
+/// threads of these classes; empty if the classes are not known.
 pub(super) fn policies(seen: &Observation, chosen: &Chosen, system: &System) -> Vec<&'static str> {
     let is = |class: fn(i32) -> bool| move |task: &Estimate| task.priority.is_some_and(class);
     if chosen.tasks.iter().all(is(|priority| priority < 0)) {
@@ -79,8 +79,8 @@ pub(super) fn policies(seen: &Observation, chosen: &Chosen, system: &System) -> 
     let tied = system.tasks.values().filter(|task| task.affinity.is_some()).count();
     match (system.platform.cpu_count(), tied) {
         (1, _) => vec!["p-fp"],
-        // Threads that never moved may be pinned; a later entry of `TRIED` gives them such
-        // affinities.
+        // Threads that never moved may be pinned; a later
+        // entry of `TRIED` gives them such affinities.
         (_, 0) if chosen.tasks.iter().any(|task| seen.threads[task.thread].cpus.len() > 1) => {
             vec!["g-fp"]
         }

@@ -50,8 +50,8 @@ impl Line {
                 arrivals[..count].iter().map(|&at| nearest(i128::from(at) - phase, period));
             let numbers: Vec<i64> = numbers.collect();
             if is_whole && numbers == index {
-                // Least squares are more accurate without late wake-ups, and the median is with
-                // them.
+                // Least squares are more accurate without
+                // late wake-ups, and the median is with them.
                 let robust = Line::through(arrivals, period, phase, index.clone());
                 let squares = least_squares(arrivals, &index).map(|period| {
                     Line::through(arrivals, period, self::phase(arrivals, &index, period), index)
@@ -112,9 +112,9 @@ impl Line {
         self.residuals.windows(2).map(|pair| pair[1] - pair[0])
     }
 
-    /// Returns true if arrivals drift: each is timed from the one before, instead of from a line.
-    /// If each is late independently, neighbours differ as much as any two; if arrivals drift, much
-    /// less.
+    /// Returns true if arrivals drift: each is timed from the one before,
+    /// instead of from a line. If each is late independently, neighbours
+    /// differ as much as any two; if arrivals drift, much less.
     pub(super) fn drifts(&self) -> bool {
         let count = self.residuals.len() as i128;
         if count < 16 {
@@ -123,8 +123,8 @@ impl Line {
         let mean = self.residuals.iter().map(|&r| i128::from(r)).sum::<i128>() / count;
         let of_line: i128 = self.residuals.iter().map(|&r| (i128::from(r) - mean).pow(2)).sum();
         let of_steps: i128 = self.steps().map(|step| i128::from(step).pow(2)).sum();
-        // Independent residuals have half the variance of the steps; three times that is not
-        // chance.
+        // Independent residuals have half the variance
+        // of the steps; three times that is not chance.
         2 * of_line > 3 * of_steps
     }
 }
@@ -147,8 +147,8 @@ fn slope(arrivals: &[i64], index: &[i64]) -> Option<(i128, i128)> {
     slopes.get(slopes.len() / 2).copied()
 }
 
-/// Returns the slope of least squares, in parts of [`FINE`] of a nanosecond; `None` if numbers
-/// overflow.
+/// Returns the slope of least squares, in parts of
+/// [`FINE`] of a nanosecond; `None` if numbers overflow.
 fn least_squares(arrivals: &[i64], index: &[i64]) -> Option<(i128, i128)> {
     let origin = *arrivals.first()?;
     let (mut k, mut a, mut kk, mut ka) = (0i128, 0i128, 0i128, 0i128);

@@ -15,8 +15,8 @@ pub struct Nominal {
     pub hertz: Option<i64>,
 }
 
-/// Returns the length that was probably intended, if `length` is within the tolerance (a fraction
-/// of it) of a round one.
+/// Returns the length that was probably intended, if `length`
+/// is within the tolerance (a fraction of it) of a round one.
 ///
 /// ```
 /// use layland_interchange::infer::nominal;

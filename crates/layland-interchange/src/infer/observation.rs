@@ -43,8 +43,8 @@ pub struct Observation {
     pub dialect: Option<&'static str>,
     /// A lower bound on the number of events that the kernel dropped.
     pub lost: u64,
-    /// The number of switches to threads that the kernel did not record, although it lost no
-    /// events.
+    /// The number of switches to threads that the kernel
+    /// did not record, although it lost no events.
     pub unrecorded: u64,
     /// The number of lines that are neither events nor comments.
     pub unknown_lines: u64,
@@ -102,8 +102,8 @@ pub struct Thread {
     pub torn: u64,
     /// The number of jobs left out because the thread was being born or died in them.
     pub unlike: u64,
-    /// The number of times that it lost its CPU because its reservation was used up, or yielded the
-    /// rest.
+    /// The number of times that it lost its CPU because
+    /// its reservation was used up, or yielded the rest.
     pub throttled: u64,
     /// The CPUs on which it ran.
     pub cpus: CpuSet,
@@ -138,8 +138,8 @@ pub struct Reserved {
 pub struct Partial {
     /// The known part of the job; a job that is cut arrives no later than the trace begins.
     pub job: SeenJob,
-    /// True if its beginning is not in the trace. Otherwise the thread was being born or died in
-    /// it.
+    /// True if its beginning is not in the trace.
+    /// Otherwise the thread was being born or died in it.
     pub is_cut: bool,
 }
 
@@ -193,8 +193,8 @@ pub struct SeenJob {
     pub end: Option<Time>,
     /// The time for which it held CPUs.
     pub executed: Service,
-    /// The time that it waited, once started, while its CPU had nothing as important. Counts as
-    /// execution.
+    /// The time that it waited, once started, while its
+    /// CPU had nothing as important. Counts as execution.
     pub lost: Duration,
     /// The stretches between its suspensions of itself; empty if there are none.
     pub stretches: Vec<Stretch>,
@@ -218,8 +218,8 @@ pub struct Stretch {
 pub struct Waker {
     /// The thread that had the CPU; 0 is the idle thread.
     pub pid: u32,
-    /// True if an interrupt caused the wake-up, and not that thread; `None` if the trace does not
-    /// show it.
+    /// True if an interrupt caused the wake-up, and not
+    /// that thread; `None` if the trace does not show it.
     pub in_interrupt: Option<bool>,
 }
 

@@ -24,8 +24,8 @@ pub(super) fn tasks(seen: &Observation, chosen: &Chosen) -> Vec<Task> {
     tasks
 }
 
-/// Removes the CPUs on which no thread of a task ran, and renumbers the others. Returns the number
-/// of remaining CPUs.
+/// Removes the CPUs on which no thread of a task ran, and
+/// renumbers the others. Returns the number of remaining CPUs.
 pub(super) fn on_used(seen: &Observation, chosen: &Chosen, tasks: &mut [Task]) -> usize {
     let used = used(seen, chosen);
     for task in tasks {
@@ -59,17 +59,17 @@ pub(super) fn begin(chosen: &Chosen) -> Option<i64> {
 fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
     let mut task = Task::implicit(name, estimate.wcet, estimate.period);
     task.deadline = estimate.deadline.unwrap_or_else(|| match is_of_kernel(&task.name) {
-        // The deadlines of kernel threads do not matter. Kernel threads often run in bursts, for
-        // which a deadline at the end of the period would yield a wrong *no*. This deadline still
-        // checks that they keep up.
+        // The deadlines of kernel threads do not matter. Kernel threads often
+        // run in bursts, for which a deadline at the end of the period would
+        // yield a wrong *no*. This deadline still checks that they keep up.
         true => estimate.period + estimate.jitter,
         false => estimate.period,
     });
     task.jitter = estimate.jitter;
     task.budget = estimate.reserved.map(|reserved| {
         let [.., longest] = estimate.execution.quantiles;
-        // The WCET here includes the latency of the machine, which the kernel does not take from
-        // the budget.
+        // The WCET here includes the latency of the machine,
+        // which the kernel does not take from the budget.
         let is_within = longest <= reserved.runtime;
         if is_within { reserved.runtime.max(estimate.wcet) } else { reserved.runtime }
     });

@@ -98,8 +98,8 @@ proptest! {
         }
     }
 
-    /// Arrivals that are timed from the one before are not periodic, and no gap is shorter than the
-    /// separation.
+    /// Arrivals that are timed from the one before are not
+    /// periodic, and no gap is shorter than the separation.
     #[test]
     fn what_drifts_is_not_periodic(period in 1_000i64..50_000, seed: u64) {
         let mut draw = noise(seed);
@@ -215,20 +215,20 @@ fn only_a_thread_that_let_another_cpu_pass_is_tied_to_its_own() {
     let tied = |seen: &Observation, name: &str| {
         seen.threads.iter().find(|thread| thread.name == name).unwrap().tied
     };
-    // CPU 0 has an ordinary thread, or one of a lower priority: the kernel would have moved the
-    // second thread there.
+    // CPU 0 has an ordinary thread, or one of a lower priority:
+    // the kernel would have moved the second thread there.
     for priority in [120, 29] {
         let seen = beside(priority);
         assert_eq!((tied(&seen, "first"), tied(&seen, "second")), (0, 10), "{priority}");
         let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
         let task = |name: &str| inferred.system.tasks.values().find(|task| task.name == name);
-        // If no real-time thread uses the CPU that it left unused, all of them may be kept off that
-        // CPU.
+        // If no real-time thread uses the CPU that it left
+        // unused, all of them may be kept off that CPU.
         assert_eq!(task("second").unwrap().affinity.is_some(), priority == 29, "{priority}");
         assert!(task("first").unwrap().affinity.is_none());
     }
-    // CPU 0 has a thread that is as important, or a SCHED_DEADLINE thread, which takes precedence
-    // there.
+    // CPU 0 has a thread that is as important, or a
+    // SCHED_DEADLINE thread, which takes precedence there.
     for priority in [19, 9, -1] {
         assert_eq!(tied(&beside(priority), "second"), 0, "{priority}");
     }
@@ -572,8 +572,8 @@ fn what_the_trace_shows_and_no_set_explains_is_kept() {
     assert_eq!((system.platform.cpu_count(), system.unexplained().len()), (1, 0));
 }
 
-/// A thread without a wake-up gets the CPU after 3 ms, for 1 ms. Until then another thread of the
-/// given priority had it.
+/// A thread without a wake-up gets the CPU after 3 ms, for 1
+/// ms. Until then another thread of the given priority had it.
 fn never_woken(priority: i32) -> Thread {
     let mut text = String::new();
     let mut line = |us: i64, who: &str, event: &str| {

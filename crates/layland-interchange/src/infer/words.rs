@@ -198,8 +198,8 @@ fn of_task(
     words
 }
 
-/// Describes the thread that is usually less important, and yet had most of the CPU while the
-/// thread of an estimate waited.
+/// Describes the thread that is usually less important, and yet
+/// had most of the CPU while the thread of an estimate waited.
 fn less_important(seen: &Observation, estimate: &Estimate) -> String {
     let own = estimate.priority.unwrap_or(i32::MAX);
     let usual = |thread: usize| seen.threads[thread].priority().unwrap_or(i32::MAX);
@@ -333,8 +333,8 @@ fn priority(thread: &Thread, taken: Option<i32>, words: &mut TaskWords) {
         Class::Other => "no real-time class".to_owned(),
         Class::Unknown => return,
     };
-    // A priority that a thread had before it became real-time is not worth a comment; one inherited
-    // through a lock is.
+    // A priority that a thread had before it became real-time
+    // is not worth a comment; one inherited through a lock is.
     let is_other = |priority: i32| Some(priority) != taken && priority < 100;
     let others = thread.priorities.iter().filter(|(priority, _)| is_other(*priority));
     let others: Vec<String> = others.map(|(priority, _)| priority.to_string()).collect();

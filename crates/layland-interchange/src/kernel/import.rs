@@ -29,11 +29,11 @@ pub enum Threads<'a> {
     Marked,
     /// Threads with the names of a system's tasks.
     Of(&'a System),
-    /// Threads for which the function returns true, given name and thread id; each is a task of its
-    /// own.
+    /// Threads for which the function returns true, given
+    /// name and thread id; each is a task of its own.
     Where(&'a dyn Fn(&str, u32) -> bool),
-    /// Threads with these ids, each with its task in a system; a task may have one thread after
-    /// another.
+    /// Threads with these ids, each with its task in a
+    /// system; a task may have one thread after another.
     Known(&'a System, &'a BTreeMap<u32, TaskId>),
 }
 
@@ -130,14 +130,14 @@ pub struct Import {
     pub since: Option<Time>,
     /// The end of the run, if a mark contains it; the recording may continue after it.
     pub until: Option<Time>,
-    /// The times at which threads that are not tasks held CPUs, except for idle threads. Sorted by
-    /// CPU, then by time.
+    /// The times at which threads that are not tasks held CPUs,
+    /// except for idle threads. Sorted by CPU, then by time.
     pub foreign: Vec<Foreign>,
-    /// The events of the tasks' threads under SCHED_DEADLINE, in the order of time; times before
-    /// the origin are negative.
+    /// The events of the tasks' threads under SCHED_DEADLINE, in
+    /// the order of time; times before the origin are negative.
     pub thread_events: Vec<ThreadEvent>,
-    /// The times at which threads of SCHED_DEADLINE or above it that are not tasks held CPUs, by
-    /// their ends.
+    /// The times at which threads of SCHED_DEADLINE or above
+    /// it that are not tasks held CPUs, by their ends.
     pub above: Vec<Foreign>,
     /// The wake-ups and the latencies that followed, in the order of time.
     pub wakes: Vec<Wake>,
@@ -153,8 +153,8 @@ impl Import {
         self.lost == 0 && self.unknown_lines == 0
     }
 
-    /// Returns the origin of the trace, which is stored with it, so that it is checked as one of a
-    /// real machine.
+    /// Returns the origin of the trace, which is stored with
+    /// it, so that it is checked as one of a real machine.
     pub fn recorded(&self) -> Recorded {
         Recorded {
             by: self.dialect.name().to_owned(),

@@ -52,8 +52,8 @@ pub(super) struct Thread<'a> {
     pub comm: &'a str,
     /// Its id; 0 is the idle thread.
     pub pid: u32,
-    /// Its priority as the kernel counts, if the event has it: -1 is SCHED_DEADLINE, below 100 is
-    /// real-time.
+    /// Its priority as the kernel counts, if the event has
+    /// it: -1 is SCHED_DEADLINE, below 100 is real-time.
     pub priority: Option<i32>,
 }
 
@@ -104,14 +104,14 @@ pub(super) struct Lines<'a> {
     pub first_unknown: Option<usize>,
 }
 
-/// A time without events is a gap if it is at least this long, and this many times as long as the
-/// rest.
+/// A time without events is a gap if it is at least
+/// this long, and this many times as long as the rest.
 const GAP_NS: i64 = 1_000_000_000;
 const GAP_TIMES: i64 = 10;
 
 impl Lines<'_> {
-    /// Removes the events before the first and after the last event of the scheduler: some tools
-    /// begin with a line at time 0.
+    /// Removes the events before the first and after the last event
+    /// of the scheduler: some tools begin with a line at time 0.
     fn cut(&mut self) {
         let is_telling = |event: &Event<'_>| !matches!(event.kind, EventKind::Other);
         if let (Some(first), Some(last)) =
@@ -217,8 +217,8 @@ fn overwritten(comment: &str) -> Option<u64> {
     Some(written.saturating_sub(kept))
 }
 
-/// Parses `overrun: 73`, `dropped events: 2`, `commit overrun: 0` of a CPU's `stats`, also in
-/// comments.
+/// Parses `overrun: 73`, `dropped events: 2`,
+/// `commit overrun: 0` of a CPU's `stats`, also in comments.
 fn counted_loss(line: &str) -> Option<u64> {
     let line = line.trim_start_matches(['#', ' ']);
     let line = match line.split_once(' ') {
@@ -319,8 +319,8 @@ fn timestamp(rest: &str) -> Option<(Option<&str>, i64, &str)> {
     None
 }
 
-/// Interprets the third flag: `h`, `H` and `s` are hard and soft interrupts, `z` and `Z` those that
-/// cannot be masked.
+/// Interprets the third flag: `h`, `H` and `s` are hard and
+/// soft interrupts, `z` and `Z` those that cannot be masked.
 fn is_interrupt(flags: &str) -> Option<bool> {
     match flags.as_bytes() {
         [_, _, b'.', _, ..] => Some(false),

@@ -88,8 +88,8 @@ impl<'a> Marker<'a> {
             "decision" => {
                 let cpu = cpu_id(value(rest, "cpu")?)?;
                 let run = rest.split_once("run=")?.1;
-                // A name may contain any character: the job number follows the last slash before a
-                // space.
+                // A name may contain any character: the job
+                // number follows the last slash before a space.
                 let run = match run.split(' ').next()? {
                     "-" => None,
                     _ => Some(with_slash(run).or_else(|| with_job(run))?),

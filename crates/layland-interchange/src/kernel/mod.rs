@@ -1,5 +1,5 @@
-//! Reads kernel traces in text form into the trace model ([`read()`]), and writes any trace in that
-//! form ([`write()`]).
+//! Reads kernel traces in text form into the trace model
+//! ([`read()`]), and writes any trace in that form ([`write()`]).
 //!
 //! Five dialects are supported, and are detected automatically:
 //!

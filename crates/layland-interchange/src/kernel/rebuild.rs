@@ -169,8 +169,8 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
     })
 }
 
-/// Returns the threads from which no switch on a CPU is recorded, although others are seen there
-/// later.
+/// Returns the threads from which no switch on a CPU
+/// is recorded, although others are seen there later.
 pub(super) fn never_left(events: &[Event]) -> Vec<(u32, String, u32)> {
     let mut never = lives::never_left(events);
     // No switch is missing from a thread that has its CPU to the end.
@@ -225,8 +225,8 @@ impl Cpus {
     fn new(listed: &[u32]) -> Cpus {
         Cpus { of_run: listed.to_vec(), is_listed: !listed.is_empty(), count: listed.len() }
     }
-    /// Returns the number of a CPU. CPUs that are not in the list follow it, in the order of their
-    /// events.
+    /// Returns the number of a CPU. CPUs that are not in
+    /// the list follow it, in the order of their events.
     fn id(&mut self, cpu: u32) -> CpuId {
         let index = if self.is_listed {
             self.of_run.iter().position(|&of_run| of_run == cpu).unwrap_or_else(|| {
@@ -381,8 +381,8 @@ fn marks(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<
         match event.kind {
             EventKind::Migrate { thread, from, to } if from != to => {
                 let task = tasks.of(thread.pid)?;
-                // The event lacks a reason, but it has the thread that moves the other one, and the
-                // CPU.
+                // The event lacks a reason, but it has the
+                // thread that moves the other one, and the CPU.
                 let why = if woken.contains(&thread.pid) {
                     MoveReason::Placed
                 } else if event.thread.comm.starts_with("migration/") {

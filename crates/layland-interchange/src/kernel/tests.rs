@@ -13,8 +13,8 @@ const PLUGINS: &str = include_str!("../../tests/kernel/trace-cmd-plugins.txt");
 const RAW: &str = include_str!("../../tests/kernel/trace-cmd-raw.txt");
 const PERF: &str = include_str!("../../tests/kernel/perf.txt");
 
-/// The recorded system: two SCHED_FIFO threads on CPU 1, the second of which moves to CPU 0 in its
-/// job 1.
+/// The recorded system: two SCHED_FIFO threads on CPU
+/// 1, the second of which moves to CPU 0 in its job 1.
 fn recorded() -> System {
     let task = |name, wcet, period| {
         Task::implicit(name, Service::from_us(wcet), Duration::from_ms(period))
@@ -159,15 +159,15 @@ fn a_switch_out_of_an_idle_cpu_need_not_be_told() {
     let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
     assert_eq!(executed, [193_000, 200_000]);
     assert_eq!(import.wakes.len(), 1, "nobody knows when the second job began");
-    // Without its wake-up, the start of the second job is unknown; it must not appear to have run
-    // since the first one.
+    // Without its wake-up, the start of the second job is unknown;
+    // it must not appear to have run since the first one.
     let unwoken = told.replace(&wake("000400"), "");
     let import = read(&unwoken, &options).unwrap();
     assert_eq!((import.lost, missed(&import)), (0, vec![(200_000, 500_000)]));
     let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
     assert_eq!(executed, [193_000, 0]);
-    // At the earliest it has run since the end of the first job, and at the latest it has just
-    // begun.
+    // At the earliest it has run since the end of the
+    // first job, and at the latest it has just begun.
     for (begins, second) in [(Begins::Earliest, 300_000), (Begins::Latest, 0)] {
         let import = read(&unwoken, &ReadOptions { begins, ..options }).unwrap();
         let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
@@ -232,8 +232,8 @@ fn marks_may_tell_times_of_the_run() {
     let system = recorded();
     let relative = TRACEFS.replace("t=10973", "t=3").replace("t=10974", "t=4");
     let import = read(&relative, &of(&system)).unwrap();
-    // The first `release` was written 105.085 us late, and no other earlier, so all times are off
-    // by that.
+    // The first `release` was written 105.085 us late,
+    // and no other earlier, so all times are off by that.
     let arrivals: Vec<i64> =
         import.trace.jobs.iter().map(|record| record.job.arrival.ns()).collect();
     assert_eq!(arrivals.len(), 6);

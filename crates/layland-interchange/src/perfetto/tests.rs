@@ -23,8 +23,8 @@ fn segment(job: JobId, cpu: u32, start: i64, end: i64) -> Segment {
     Segment { job, cpu: CpuId(cpu), start, end, overhead: Duration::ZERO }
 }
 
-/// A trace with a preempted job that migrates, one that migrates without a pause, and one that is
-/// late.
+/// A trace with a preempted job that migrates, one that
+/// migrates without a pause, and one that is late.
 fn moving() -> Trace {
     Trace {
         jobs: vec![
@@ -126,8 +126,8 @@ fn a_job_without_demand_is_an_instant() {
     assert_eq!(kinds, [TrackEventType::Instant as i32]);
 }
 
-/// For each job the time at which it could run (its release or the end of its predecessor) and its
-/// end.
+/// For each job the time at which it could run (its
+/// release or the end of its predecessor) and its end.
 fn lives(trace: &Trace) -> Vec<(Time, Time)> {
     let mut order: Vec<usize> = (0..trace.jobs.len()).collect();
     order.sort_by_key(|&index| trace.jobs[index].job.id);

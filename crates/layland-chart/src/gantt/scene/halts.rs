@@ -1,5 +1,5 @@
-//! The times at which jobs do not progress by themselves: they spin, suspend themselves, or wait
-//! for locks off their CPUs.
+//! The times at which jobs do not progress by themselves: they
+//! spin, suspend themselves, or wait for locks off their CPUs.
 
 use super::TaskRow;
 use layland_model::{JobId, Time};

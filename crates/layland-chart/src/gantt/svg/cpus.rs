@@ -87,8 +87,8 @@ impl Chart<'_> {
         mixed: &str,
         mut draw: impl FnMut(&mut Self, &Run, Px, Px),
     ) {
-        /// The segments in a step: their number, their total width, and their task if they have
-        /// only one.
+        /// The segments in a step: their number, their total
+        /// width, and their task if they have only one.
         #[derive(Clone, Copy)]
         struct Step {
             count: usize,

@@ -27,8 +27,8 @@ impl Chart<'_> {
         self.used.level = true;
         let bottom = top + HIGHEST;
         self.text(self.left - 8, bottom - 3, FONT, FAINT, "end", label);
-        // Stretches narrower than a pixel are drawn a pixel wide, unless a higher level covers
-        // them.
+        // Stretches narrower than a pixel are drawn a
+        // pixel wide, unless a higher level covers them.
         let mut last: Option<(Px, usize)> = None;
         for stretch in &row.levels {
             let level = stretch.level.level();

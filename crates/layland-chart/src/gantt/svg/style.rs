@@ -57,8 +57,8 @@ pub(super) const PALETTE: [(&str, &str); 8] = [
 /// The number of patterns.
 const PATTERNS: usize = 5;
 
-/// Draws the pattern over a colour, for tasks beyond the number of colours: the inside of an 8 by 8
-/// tile.
+/// Draws the pattern over a colour, for tasks beyond
+/// the number of colours: the inside of an 8 by 8 tile.
 pub(super) fn overlay(to: &mut Svg, variant: usize) {
     match variant {
         0 => stroke(to, "M-2 2l4-4M0 8l8-8M6 10l4-4", "#fff", "2").empty(),

@@ -110,8 +110,8 @@ impl Chart<'_> {
         self.marks(row, y, baseline, bar_top);
     }
 
-    /// Draws the locks that jobs hold or wait for, along the baseline; with the number of the
-    /// resource if it fits.
+    /// Draws the locks that jobs hold or wait for, along the
+    /// baseline; with the number of the resource if it fits.
     fn locks(&mut self, row: &TaskRow, baseline: i64) {
         let font = 8;
         for lock in &row.locks {

@@ -1,5 +1,5 @@
-//! Draws the effects of steps: jobs suspend themselves, wait for locks on or off their CPUs, and
-//! hold resources.
+//! Draws the effects of steps: jobs suspend themselves,
+//! wait for locks on or off their CPUs, and hold resources.
 
 use super::super::scene::{Lock, TaskRow};
 use super::line::Paint;
@@ -19,8 +19,8 @@ pub(super) struct Used {
 }
 
 impl Chart<'_> {
-    /// Draws the prevailing state of columns without execution, and marks columns with only
-    /// spinning.
+    /// Draws the prevailing state of columns without
+    /// execution, and marks columns with only spinning.
     pub(super) fn halts(
         &mut self,
         row: &TaskRow,
@@ -60,9 +60,9 @@ impl Chart<'_> {
         }
     }
 
-    /// Draws the locks that the jobs of a task hold or wait for, with the numbers of the resources
-    /// if they fit. Of several locks at a time, the one granted last is shown. Tasks without locks
-    /// have no such row.
+    /// Draws the locks that the jobs of a task hold or wait for, with the
+    /// numbers of the resources if they fit. Of several locks at a time,
+    /// the one granted last is shown. Tasks without locks have no such row.
     pub(super) fn lock_row(&mut self, row: &TaskRow) {
         if row.locks.is_empty() {
             return;

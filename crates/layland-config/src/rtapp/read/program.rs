@@ -1,5 +1,5 @@
-//! Determines the steps of each job of a thread: `lock`, `unlock`, `run`, and `sleep` within the
-//! job.
+//! Determines the steps of each job of a thread:
+//! `lock`, `unlock`, `run`, and `sleep` within the job.
 //!
 //! A task has one program for all of its jobs. So the jobs of one cycle through the phases must be
 //! equal, or else the whole cycle is one job, which is possible only for threads without timers.

@@ -200,8 +200,8 @@ impl Importer<'_> {
         self.with_steps(thread, task, steps, End::Turn)
     }
 
-    /// Returns the task with the steps of its jobs, if they do more than execute; `None` if no task
-    /// can have these steps.
+    /// Returns the task with the steps of its jobs, if they do
+    /// more than execute; `None` if no task can have these steps.
     fn with_steps(
         &mut self,
         thread: &Thread,
@@ -300,8 +300,8 @@ impl Importer<'_> {
     }
 }
 
-/// Removes the last sleep from the steps of a cycle: the job ends with it, and begins with the
-/// steps after it.
+/// Removes the last sleep from the steps of a cycle: the
+/// job ends with it, and begins with the steps after it.
 fn last_sleep(steps: &mut Vec<layland_model::Step>) -> Option<Duration> {
     let at = steps.iter().rposition(|step| matches!(step, layland_model::Step::Suspend(_)))?;
     let mut job = steps.split_off(at + 1);

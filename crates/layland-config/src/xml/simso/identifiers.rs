@@ -1,5 +1,5 @@
-//! The identifiers of tasks and processors in a SimSo configuration, for schedulers that depend on
-//! them.
+//! The identifiers of tasks and processors in a SimSo
+//! configuration, for schedulers that depend on them.
 
 use super::super::tree::{Element, parse};
 use crate::problem::Problems;
@@ -13,9 +13,9 @@ pub struct SimsoIdentifiers {
     pub processors: Vec<(i64, String)>,
 }
 
-/// Returns the identifiers in a configuration that [`read`](crate::read) accepts. Tasks and
-/// processors without a numeric identifier are numbered from 1, as in SimSo. `None` if it is not a
-/// configuration.
+/// Returns the identifiers in a configuration that [`read`](crate::read)
+/// accepts. Tasks and processors without a numeric identifier are
+/// numbered from 1, as in SimSo. `None` if it is not a configuration.
 ///
 /// ```
 /// let text = "<simulation><processors><processor name='left' id='4'/></processors>\

@@ -21,8 +21,8 @@ pub struct SimsoScheduler {
 pub enum Agreement {
     /// Always the same schedule, ties included.
     Same,
-    /// The same schedule unless two jobs are equal to the scheduler: SimSo breaks ties by the order
-    /// of events.
+    /// The same schedule unless two jobs are equal to the
+    /// scheduler: SimSo breaks ties by the order of events.
     ButTies,
     /// Sometimes a different schedule; the note has the reason.
     Differs,

@@ -133,8 +133,8 @@ pub(super) struct Misfit<'a> {
     pub(super) had: &'a str,
 }
 
-/// A switch to the thread of a task that the kernel did not record: it happened after `after`, and
-/// not after `by`.
+/// A switch to the thread of a task that the kernel did not
+/// record: it happened after `after`, and not after `by`.
 #[derive(Clone, Copy)]
 pub(super) struct Missed<'a> {
     pub(super) task: TaskId,
@@ -323,8 +323,8 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
     Lives { of_tasks: lives, misfits, torn, missed, strangers }
 }
 
-/// Returns true if a thread of `SCHED_DEADLINE` loses its CPU because its runtime is used up or
-/// yielded.
+/// Returns true if a thread of `SCHED_DEADLINE` loses
+/// its CPU because its runtime is used up or yielded.
 ///
 /// The thread could continue, and one of a lower class follows. Only the kernel's threads for
 /// stopping a CPU are above `SCHED_DEADLINE`; they do not count.

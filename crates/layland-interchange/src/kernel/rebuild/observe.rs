@@ -159,8 +159,8 @@ fn jobs(
         let mut job = job(&span, life, (is_marked, task.index()), holders, clock);
         if !span.is_begin_seen || span.arrival < clock.origin {
             thread.beheaded += 1;
-            // A thread without a wake-up in the trace may have waited for as long as others kept it
-            // from its CPU.
+            // A thread without a wake-up in the trace may have
+            // waited for as long as others kept it from its CPU.
             let first = life.runs.iter().find(|run| run.start == span.from && !is_marked);
             if let (false, Some(run)) = (span.is_begin_seen, first) {
                 job.arrival = clock.clamped(holders.busy_since(task.index(), run.cpu, run.start));

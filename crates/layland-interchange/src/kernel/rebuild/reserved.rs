@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 /// The priority of SCHED_DEADLINE, as the kernel counts.
 const DEADLINE: Option<i32> = Some(-1);
 
-/// The events of the tasks' threads, and the threads that took precedence over them; in order of
-/// time.
+/// The events of the tasks' threads, and the threads
+/// that took precedence over them; in order of time.
 #[derive(Default)]
 pub(super) struct Reserved {
     pub(super) events: Vec<ThreadEvent>,
@@ -45,8 +45,8 @@ pub(super) fn reserved(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut
                 if let Some(task) = tasks.of(prev.pid) {
                     let place = task.index();
                     if prev.priority == DEADLINE {
-                        // Unless the thread was reserved while it ran on this CPU, the beginning of
-                        // its run is missing.
+                        // Unless the thread was reserved while it ran on
+                        // this CPU, the beginning of its run is missing.
                         if !is_reserved[place] || on[place] != Some(event.cpu) {
                             push(task, ThreadEventKind::Unknown);
                         }

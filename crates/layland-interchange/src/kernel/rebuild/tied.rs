@@ -6,9 +6,9 @@ use super::super::threads::Tasks;
 use layland_model::{Index, TaskId};
 use std::collections::BTreeMap;
 
-/// The minimum length of a wait that counts. The kernel moves a waiting real-time thread at once to
-/// a CPU with less important work, so a shorter wait can be the latency of the kernel or of the
-/// machine.
+/// The minimum length of a wait that counts. The kernel moves a waiting
+/// real-time thread at once to a CPU with less important work, so a
+/// shorter wait can be the latency of the kernel or of the machine.
 const WORTH_A_WORD_NS: i64 = 200_000;
 
 /// The thread that a CPU runs.
@@ -56,8 +56,8 @@ pub(super) fn tied(events: &[Event], tasks: &Tasks) -> Vec<BTreeMap<u32, u64>> {
                     let free = cpus.values_mut().filter(|other| is_free(other));
                     free.for_each(|other| other.passed.push(task));
                 }
-                // A thread that loses its CPU to a less important one was throttled, and does not
-                // wait for a CPU.
+                // A thread that loses its CPU to a less important
+                // one was throttled, and does not wait for a CPU.
                 let is_preempted = prev.priority.zip(next.priority).is_some_and(|(p, n)| n < p);
                 match left {
                     Left::Runnable if is_preempted => waiting.insert(prev.pid, event.at),

@@ -1,7 +1,7 @@
-//! Explains the waits of ready threads: by threads on the CPU that are usually as important. The
-//! rest of a wait is the latency of the machine, or the execution of a less important thread, or of
-//! a thread whose priority was inherited or changed for a time: a set has only one priority per
-//! task.
+//! Explains the waits of ready threads: by threads on the CPU that are
+//! usually as important. The rest of a wait is the latency of the machine, or
+//! the execution of a less important thread, or of a thread whose priority
+//! was inherited or changed for a time: a set has only one priority per task.
 
 use super::lives::Life;
 use crate::infer::Taken;
@@ -35,8 +35,8 @@ impl Holders {
                 holders.by_cpu.entry(run.cpu).or_default().push(held);
             }
         }
-        // An empty run, as at the beginning of a trace, precedes the run that follows in the same
-        // instant.
+        // An empty run, as at the beginning of a trace,
+        // precedes the run that follows in the same instant.
         holders
             .by_cpu
             .values_mut()
@@ -112,8 +112,8 @@ impl Holders {
         left.max(0)
     }
 
-    /// Returns the time since which threads as important as this one have had a CPU, up to an
-    /// instant.
+    /// Returns the time since which threads as important
+    /// as this one have had a CPU, up to an instant.
     pub(super) fn busy_since(&self, thread: usize, cpu: u32, to: i64) -> i64 {
         let held = self.by_cpu.get(&cpu).map_or(&[][..], Vec::as_slice);
         let own = self.usual[thread];
