@@ -1,4 +1,4 @@
-//! Pictures: what happened, and what an experiment found.
+//! Draws pictures of schedules and of the results of experiments.
 //!
 //! ```text
 //!   Trace --> gantt::View --+--> text   for a terminal
@@ -9,9 +9,9 @@
 //!              (axes, ticks)   +--> PDF
 //! ```
 //!
-//! [`gantt`] draws a window of a trace: which task runs where, releases, deadlines, misses. [`plot`] has
-//! what a figure consists of; an experiment knows what it shows. Both write SVG through one writer, and
-//! the same input gives the same bytes on any machine.
+//! [`gantt`] draws a window of a trace: executions, releases, deadlines, misses. [`plot`] contains
+//! the elements of figures; an experiment determines their contents. Both write SVG through one
+//! writer, and the same input gives the same bytes on any machine.
 //!
 //! ```
 //! use layland_chart::gantt::{SvgOptions, TextOptions, View};

@@ -1,7 +1,8 @@
-//! [`Svg`]: the text of an SVG document, which grows at its end. All pictures are written with it.
+//! [`Svg`]: the text of an SVG document, written from
+//! start to end. All pictures are written with it.
 //!
-//! Attributes stand in the order in which they are given, and an element that is not inside another one
-//! has a line of its own: the same picture is the same bytes.
+//! Attributes appear in the order in which they are added, and an element that is not inside
+//! another one has a line of its own: equal pictures have equal bytes.
 
 use std::fmt::{self, Display, Write};
 
@@ -9,7 +10,7 @@ use std::fmt::{self, Display, Write};
 #[derive(Debug, Default)]
 pub(crate) struct Svg {
     text: String,
-    /// How many elements are open whose children stand in one line with them.
+    /// The number of open elements whose children are in the same line.
     depth: usize,
 }
 
@@ -32,12 +33,12 @@ impl Svg {
         self.put(format_args!("</{name}>\n"));
     }
 
-    /// What was written apart from this: whole lines.
+    /// Appends a separately written document, which consists of whole lines.
     pub(crate) fn append(&mut self, lines: &Svg) {
         self.text.push_str(&lines.text);
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(crate) fn finish(self) -> String {
         self.text
     }
@@ -48,34 +49,34 @@ impl Svg {
 }
 
 impl<'a> Element<'a> {
-    /// An attribute; its value holds nothing that would have to be escaped.
+    /// Adds an attribute; its value must not need escapes.
     pub(crate) fn attr(self, name: &str, value: impl Display) -> Element<'a> {
         self.to.put(format_args!(" {name}=\"{value}\""));
         self
     }
 
-    /// Several attributes.
+    /// Adds several attributes.
     pub(crate) fn attrs(self, attributes: &[(&str, &str)]) -> Element<'a> {
         attributes.iter().fold(self, |element, (name, value)| element.attr(name, value))
     }
 
-    /// Ends it: it has no content.
+    /// Ends the element without content.
     pub(crate) fn empty(self) {
         self.to.put(format_args!("/>"));
         self.to.end_line();
     }
 
-    /// Ends it with a text as its content.
+    /// Ends the element with a text as its content.
     pub(crate) fn text(self, text: &str) {
         self.children(|to| to.put(format_args!("{}", Escaped(text))));
     }
 
-    /// Ends it with what a viewer shows under the pointer, if there is anything.
+    /// Ends the element with a tooltip, unless the text is empty.
     pub(crate) fn tooltip(self, text: &str) {
         self.children(|to| to.tooltip(text));
     }
 
-    /// Ends it with other elements in its line.
+    /// Ends the element with other elements in the same line.
     pub(crate) fn children(self, write: impl FnOnce(&mut Svg)) {
         let Element { to, name } = self;
         to.put(format_args!(">"));
@@ -86,21 +87,22 @@ impl<'a> Element<'a> {
         to.end_line();
     }
 
-    /// Leaves it open: what follows is inside, each element in its own line, until [`Svg::close`].
+    /// Leaves the element open: the following elements are
+    /// inside, each in its own line, until [`Svg::close`].
     pub(crate) fn open(self) {
         self.to.put(format_args!(">\n"));
     }
 }
 
 impl Svg {
-    /// What a viewer shows under the pointer of the element that is open, if there is a text.
+    /// Adds a tooltip to the open element, unless the text is empty.
     pub(crate) fn tooltip(&mut self, text: &str) {
         if !text.is_empty() {
             self.element("title").text(text);
         }
     }
 
-    /// A text as it is, escaped.
+    /// Adds a text, escaped.
     pub(crate) fn words(&mut self, text: &str) {
         self.put(format_args!("{}", Escaped(text)));
     }
@@ -112,7 +114,7 @@ impl Svg {
     }
 }
 
-/// Text in which what XML takes for markup is escaped and what it does not allow is left out.
+/// Text in which the markup of XML is escaped and characters that it does not allow are omitted.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {

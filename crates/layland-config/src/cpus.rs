@@ -1,25 +1,25 @@
-//! Sets of CPUs as a person writes them: `0-3`, `l3:0`, `!7`, `all`, or a list of these.
+//! Parses sets of CPUs as users write them: `0-3`, `l3:0`, `!7`, `all`, or a list of these.
 
 use layland_model::CpuSet;
 use layland_model::nearest;
 use std::collections::BTreeMap;
 
-/// What is wrong with such a set, and what to do.
+/// A fault in such a set: the message and the help.
 pub(crate) type Fault = (String, String);
 
-/// A choice of CPUs before it is known which there are.
+/// A selection of CPUs, before the set to select from is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Choice {
     plus: CpuSet,
     minus: CpuSet,
-    /// Whether `all` was written.
+    /// True if the text contains `all`.
     all: bool,
-    /// Whether anything but exclusions was written.
+    /// True if the text contains anything other than exclusions.
     includes: bool,
 }
 
 impl Choice {
-    /// Adds what `text` names, with the names of `topology`.
+    /// Adds the CPUs in `text`, which may contain names from `topology`.
     pub(crate) fn add(
         &mut self,
         text: &str,
@@ -44,17 +44,17 @@ impl Choice {
         self.includes = true;
     }
 
-    /// Whether it means something else for every set of CPUs that it chooses from.
+    /// Returns true if the selection depends on the set of CPUs to select from.
     pub(crate) fn is_relative(&self) -> bool {
         self.all || !self.includes
     }
 
-    /// The CPUs that it takes away.
+    /// The CPUs that it excludes.
     pub(crate) fn excluded(&self) -> &CpuSet {
         &self.minus
     }
 
-    /// The CPUs that it chooses from `base`; none means all of them, whatever they are.
+    /// Returns the CPUs that it selects from `base`; `None` for all of them.
     pub(crate) fn of(&self, base: &CpuSet) -> Option<CpuSet> {
         if self.is_relative() {
             (!self.minus.is_empty()).then(|| base.difference(&self.minus))
@@ -64,7 +64,7 @@ impl Choice {
     }
 }
 
-/// A list of CPUs, or a name of the topology.
+/// Parses a list of CPUs, or a name from the topology.
 fn named(text: &str, topology: &BTreeMap<String, Vec<CpuSet>>) -> Result<CpuSet, Fault> {
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         return text.parse().map_err(|error| (format!("{error}"), CPU_HELP.to_owned()));
@@ -100,7 +100,7 @@ fn named(text: &str, topology: &BTreeMap<String, Vec<CpuSet>>) -> Result<CpuSet,
 
 const CPU_HELP: &str = "write \"0-3\", \"0,2\", \"!7\" (all but 7), \"all\" or a topology name";
 
-/// Why a name cannot be one of the topology: it would read as something else.
+/// Returns the reason why a name is not allowed in the topology, where it could be misread.
 pub(crate) fn topology_name_fault(name: &str) -> Option<&'static str> {
     let starts_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
     let reads_well =

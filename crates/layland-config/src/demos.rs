@@ -1,11 +1,11 @@
-//! Task sets that come with the program.
+//! Bundled task sets.
 
 /// A bundled task set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demo {
     /// Its name, as in `demo:robot`.
     pub name: &'static str,
-    /// What it shows, in a line.
+    /// The topic of the set, in a line.
     pub title: &'static str,
     /// The task-set file.
     pub text: &'static str,
@@ -139,12 +139,12 @@ const DEMOS: &[Demo] = &[
     },
 ];
 
-/// Every bundled task set. Each is a valid task-set file, and its first lines say what it shows.
+/// Every bundled task set. Each is a valid task-set file whose first lines describe its topic.
 pub fn demos() -> &'static [Demo] {
     DEMOS
 }
 
-/// The bundled task set of this name.
+/// Returns the bundled task set of this name.
 ///
 /// ```
 /// assert!(layland_config::demo("robot").is_some());

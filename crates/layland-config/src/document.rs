@@ -1,8 +1,9 @@
-//! A TOML document whose keys and values know their places, read strictly: every fault becomes a problem.
+//! A TOML document whose keys and values have their
+//! positions, read strictly: every fault is reported.
 //!
-//! [`parse`] gives the document. A [`Reader`] then takes typed values out of it: a value of the wrong type, a
-//! number out of range, a missing or an unknown key is reported at its place, and reading continues, so that
-//! one pass finds every fault.
+//! [`parse`] returns the document. A [`Reader`] then extracts typed values from it. If a value has
+//! the wrong type, a number is out of range, or a key is missing or unknown, it reports the
+//! position and continues, so that one pass finds every fault.
 //!
 //! ```
 //! use layland_config::document::{Codes, Reader, Section, parse};
@@ -38,20 +39,21 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The code of a second [task].
+/// The code of the error of a second [task].
 pub(crate) const BRACKETS: &str = "layland::taskset::brackets";
 
-/// In longer texts only the first fault of TOML is looked for.
+/// In longer texts the parser reports only the first TOML fault.
 const RECOVERABLE: usize = 1 << 20;
 
-/// A TOML document with the places of its keys and values; what is wrong with it goes to `problems`.
+/// Parses a TOML document with the positions of its keys and values; adds its faults to `problems`.
 pub fn parse<'t>(text: &'t str, problems: &mut Problems) -> Spanned<DeTable<'t>> {
     let (document, faults) = parse_with_faults(text);
     faults.iter().for_each(|fault| problems.push(syntax(fault, text)));
     document
 }
 
-/// What can be read of a text, and every fault of TOML in it if the text is not too long for that.
+/// Returns the readable part of a text, and every TOML
+/// fault in it unless the text is too long for that.
 pub(crate) fn parse_with_faults(text: &str) -> (Spanned<DeTable<'_>>, Vec<toml::de::Error>) {
     match DeTable::parse(text) {
         Ok(document) => (document, Vec::new()),
@@ -60,13 +62,13 @@ pub(crate) fn parse_with_faults(text: &str) -> (Spanned<DeTable<'_>>, Vec<toml::
     }
 }
 
-/// A fault of TOML as a problem.
+/// Converts a TOML fault to a problem.
 pub(crate) fn syntax(fault: &toml::de::Error, text: &str) -> Problem {
     let span = fault.span().unwrap_or(0..0);
     let word = text.get(span.clone()).unwrap_or_default();
-    // The library tells its faults apart by their words only; a test holds this one.
+    // The library distinguishes its faults only by their messages; a test checks this one.
     if fault.message() == "duplicate key" {
-        // Of two tables [task] each is complete, so that neither is to be removed.
+        // Both tables [task] are complete, so neither should be removed.
         if word == "task" && text[..span.start].trim_end().ends_with('[') {
             let message = "two tables are called `task`";
             let problem = Problem::error(BRACKETS, message);
@@ -99,13 +101,13 @@ pub(crate) fn syntax(fault: &toml::de::Error, text: &str) -> Problem {
     }
 }
 
-/// Whether more brackets are open at the end of a text than anybody means to open.
+/// Returns true if more brackets are open at the end of a text than any valid file has.
 fn is_deep(before: &str) -> bool {
     let count = |brackets: [char; 2]| before.matches(brackets).count();
     count(['[', '{']) > count([']', '}']) + 40
 }
 
-/// A key with its value.
+/// A key and its value.
 #[derive(Clone, Debug)]
 pub struct KeyValue<'t> {
     /// The key, for messages.
@@ -119,32 +121,32 @@ pub struct KeyValue<'t> {
 }
 
 impl<'t> KeyValue<'t> {
-    /// A key and its value as the parser has them.
+    /// Returns a key and its value as parsed.
     pub fn new(key: &'t Spanned<Cow<'t, str>>, value: &'t Spanned<DeValue<'t>>) -> KeyValue<'t> {
         let (span, value) = (value.span(), value.get_ref());
         KeyValue { key: key.get_ref(), key_span: key.span(), span, value }
     }
 
-    /// An element of a list, under the key of the list.
+    /// Returns an element of a list, under the key of the list.
     #[must_use]
     pub fn element(&self, value: &'t Spanned<DeValue<'t>>) -> KeyValue<'t> {
         KeyValue { span: value.span(), value: value.get_ref(), ..self.clone() }
     }
 }
 
-/// The value of a key, if the table has the key.
+/// Returns the value of a key, if the table contains the key.
 pub fn value_of<'t>(table: &'t DeTable<'t>, key: &str) -> Option<KeyValue<'t>> {
     table.get_key_value(key).map(|(key, value)| KeyValue::new(key, value))
 }
 
-/// The keys of a table with their values, in the order of the file.
+/// Returns the keys of a table and their values, in the order of the file.
 pub fn in_file_order<'t>(table: &'t DeTable<'t>) -> Vec<KeyValue<'t>> {
     let mut all: Vec<_> = table.iter().map(|(key, value)| KeyValue::new(key, value)).collect();
     all.sort_by_key(|one| one.key_span.start);
     all
 }
 
-/// What a value is, in words.
+/// Returns the type of a value, in words.
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
@@ -157,18 +159,18 @@ fn kind(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// A table of the document, with what messages call it and the place that stands for it.
+/// A table of the document, with its name in messages and its position.
 #[derive(Clone, Debug)]
 pub struct Section<'t> {
-    /// What messages call it.
+    /// Its name in messages.
     pub what: String,
-    /// Its place.
+    /// The bytes to which messages about the table point.
     pub span: Span,
     /// The table.
     pub table: &'t DeTable<'t>,
 }
 
-/// The codes of the problems that every format in TOML can have.
+/// The codes of the problems that are common to all TOML formats.
 #[derive(Clone, Copy, Debug)]
 pub struct Codes {
     /// A key is missing.
@@ -179,39 +181,39 @@ pub struct Codes {
     pub wrong_type: &'static str,
     /// A number is too small or too large.
     pub out_of_range: &'static str,
-    /// A value has the right type, and is wrong all the same.
+    /// A value has the right type, but is not valid.
     pub invalid: &'static str,
-    /// A name refers to nothing.
+    /// A name does not exist.
     pub unknown_name: &'static str,
-    /// Keys that are refused with an explanation of their own.
+    /// Keys that are rejected with an explanation of their own.
     pub reserved: &'static [Reserved],
 }
 
-/// A key that a later version of a format may use.
+/// A key that is reserved for later versions of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct Reserved {
     /// The key.
     pub key: &'static str,
     /// The code of the problem.
     pub code: &'static str,
-    /// What to do without it.
+    /// The alternative to suggest.
     pub help: &'static str,
 }
 
-/// Takes values out of a document and collects what is wrong with them.
+/// Extracts values from a document and collects their faults.
 pub struct Reader<'p> {
-    /// What was wrong so far.
+    /// The faults so far.
     pub problems: &'p mut Problems,
     codes: &'static Codes,
 }
 
 impl<'p> Reader<'p> {
-    /// A reader that reports under these codes.
+    /// Returns a reader that reports problems with these codes.
     pub fn new(problems: &'p mut Problems, codes: &'static Codes) -> Reader<'p> {
         Reader { problems, codes }
     }
 
-    /// Reports an error at a place.
+    /// Reports an error at a position.
     pub fn error(
         &mut self,
         code: &'static str,
@@ -230,7 +232,7 @@ impl<'p> Reader<'p> {
         self.error(self.codes.wrong_type, entry.span.clone(), message, &label, help);
     }
 
-    /// Reports a value that is not allowed here.
+    /// Reports a value that is not valid.
     pub fn invalid(
         &mut self,
         entry: &KeyValue<'_>,
@@ -240,7 +242,7 @@ impl<'p> Reader<'p> {
         self.error(self.codes.invalid, entry.span.clone(), message, "here", help);
     }
 
-    /// Reports a key that is not there. The span is the table's.
+    /// Reports a missing key. The span is that of the table.
     pub fn missing(&mut self, span: Span, what: &str, key: &str, help: impl Into<String>) {
         let message = format!("{what} has no `{key}`");
         self.error(self.codes.missing, span, message, "here", help);
@@ -274,7 +276,7 @@ impl<'p> Reader<'p> {
                 self.error(reserved.code, key.span(), message, "not supported yet", reserved.help);
                 continue;
             }
-            // The search takes its time, and a file can have millions of unknown keys.
+            // The search is slow, and a file can have millions of unknown keys.
             let near =
                 if self.problems.is_full() { None } else { nearest(name, known.iter().copied()) };
             let help = match near {
@@ -287,7 +289,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// The value of a key that must be there.
+    /// Returns the value of a required key.
     pub fn required<'t>(
         &mut self,
         section: &Section<'t>,
@@ -302,7 +304,7 @@ impl<'p> Reader<'p> {
         found
     }
 
-    /// A table.
+    /// Returns the value as a table.
     pub fn table<'t>(&mut self, entry: &KeyValue<'t>, example: &str) -> Option<&'t DeTable<'t>> {
         let table = entry.value.as_table();
         if table.is_none() {
@@ -311,7 +313,7 @@ impl<'p> Reader<'p> {
         table
     }
 
-    /// The elements of a list.
+    /// Returns the elements of a list.
     pub fn list<'t>(&mut self, entry: &KeyValue<'t>, example: &str) -> Option<Vec<KeyValue<'t>>> {
         let DeValue::Array(list) = entry.value else {
             self.wrong_type(entry, "a list", format!("write {} = {example}", entry.key));
@@ -320,7 +322,7 @@ impl<'p> Reader<'p> {
         Some(list.iter().map(|value| entry.element(value)).collect())
     }
 
-    /// The elements of a list that is not empty, or the value itself.
+    /// Returns the elements of a list that is not empty, or the value itself.
     pub fn one_or_more<'t>(&mut self, entry: &KeyValue<'t>) -> Vec<KeyValue<'t>> {
         let DeValue::Array(list) = entry.value else { return vec![entry.clone()] };
         if list.is_empty() {
@@ -329,7 +331,7 @@ impl<'p> Reader<'p> {
         list.iter().map(|value| entry.element(value)).collect()
     }
 
-    /// The tables of a list of tables.
+    /// Returns the tables of a list of tables.
     pub fn sections<'t>(&mut self, top: &'t DeTable<'t>, key: &str) -> Vec<Section<'t>> {
         let Some(entry) = value_of(top, key) else { return Vec::new() };
         let mut sections = Vec::new();
@@ -341,7 +343,7 @@ impl<'p> Reader<'p> {
         sections
     }
 
-    /// A text.
+    /// Returns the value as a string.
     pub fn text<'t>(&mut self, entry: &KeyValue<'t>, example: &str) -> Option<&'t str> {
         let DeValue::String(text) = entry.value else {
             self.wrong_type(entry, "a text", format!("write {} = \"{example}\"", entry.key));
@@ -350,7 +352,7 @@ impl<'p> Reader<'p> {
         Some(text)
     }
 
-    /// `true` or `false`.
+    /// Returns the value as a Boolean.
     pub fn boolean(&mut self, entry: &KeyValue<'_>) -> Option<bool> {
         let DeValue::Boolean(value) = entry.value else {
             self.wrong_type(entry, "true or false", format!("write {} = true", entry.key));
@@ -359,7 +361,7 @@ impl<'p> Reader<'p> {
         Some(*value)
     }
 
-    /// A whole number.
+    /// Returns the value as a whole number.
     pub fn integer<T: TryFrom<i128>>(
         &mut self,
         entry: &KeyValue<'_>,
@@ -382,7 +384,7 @@ impl<'p> Reader<'p> {
         value
     }
 
-    /// A number to draw with, or to compare with.
+    /// Returns a number that is drawn with or compared with; the value is not exact.
     pub fn number(&mut self, entry: &KeyValue<'_>) -> Option<f64> {
         let value = match entry.value {
             DeValue::Integer(number) => number.as_str().parse().ok(),
@@ -403,7 +405,7 @@ impl<'p> Reader<'p> {
         value
     }
 
-    /// Two numbers, the first below the second.
+    /// Returns two numbers, the first below the second.
     pub fn interval(&mut self, entry: &KeyValue<'_>) -> Option<(f64, f64)> {
         let elements = match entry.value {
             DeValue::Array(list) if list.len() == 2 => self.one_or_more(entry),
@@ -429,7 +431,7 @@ impl<'p> Reader<'p> {
     }
 }
 
-/// A number of the range that looks natural.
+/// Returns a plausible number in the range.
 fn example(range: &RangeInclusive<i128>) -> i128 {
     if range.contains(&1) { 1 } else { *range.start() }
 }

@@ -1,19 +1,21 @@
-//! What every format needs to know besides the text: the machine, and how large a task set may be.
+//! The information that every format needs besides
+//! the text: the machine, and the limit of the size.
 
 use crate::problem::{Problem, Problems};
 use layland_model::{CpuSet, Duration, ParseTimeError};
 
-/// Larger task sets are refused.
+/// The maximum number of tasks; larger task sets are rejected.
 pub const MAX_TASKS: usize = 1_000_000;
 
-/// What the caller knows and a file may leave out. This crate inspects neither the machine nor the user.
+/// Information from the caller that a file may omit.
+/// This crate inspects neither the machine nor the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// How many CPUs this machine has: the meaning of `cpus = "host"`.
+    /// The number of CPUs of this machine: the meaning of `cpus = "host"`.
     pub cpus: Option<usize>,
-    /// How many CPUs a set has whose file does not say, as asked for by the user.
+    /// The number of CPUs of a set whose file lacks it, as set by the user.
     pub default_cpus: Option<usize>,
-    /// What numbers count that have no unit, in the formats that allow them (tables, plain lines).
+    /// The unit of numbers without one, in the formats that allow them (tables, plain lines).
     pub unit: Option<Unit>,
 }
 
@@ -31,10 +33,10 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Every unit, from the smallest on.
+    /// All units, in ascending order.
     pub const ALL: [Unit; 4] = [Unit::Ns, Unit::Us, Unit::Ms, Unit::S];
 
-    /// As it is written behind a number.
+    /// Returns the suffix that denotes the unit.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Ns => "ns",
@@ -44,7 +46,7 @@ impl Unit {
         }
     }
 
-    /// The unit that is written like that.
+    /// Returns the unit with this suffix.
     ///
     /// ```
     /// use layland_config::Unit;
@@ -56,7 +58,7 @@ impl Unit {
 }
 
 impl Host {
-    /// A time as a text; without a unit it counts what the user says, if the user has said so.
+    /// Parses a time; one without a unit is in the unit that the user set, if any.
     pub(crate) fn time(&self, text: &str) -> Result<Duration, ParseTimeError> {
         match (text.parse(), self.unit) {
             (Err(ParseTimeError::MissingUnit { .. }), Some(unit)) => {
@@ -67,7 +69,7 @@ impl Host {
     }
 }
 
-/// The number of CPUs of a format that does not say it, with its warning.
+/// Returns the number of CPUs for a format that lacks it, and adds a warning.
 pub(crate) fn default_cpus(
     host: &Host,
     used: Option<usize>,
@@ -81,7 +83,8 @@ pub(crate) fn default_cpus(
         Problem::warning(code, message).help("say it with --cpus")
     };
     match (host.default_cpus, used, host.cpus) {
-        // A count beyond the limit is reported where it stands; it is no reason to reserve memory.
+        // Numbers beyond the limit are reported elsewhere.
+        // Limit them, so that they do not allocate memory.
         (Some(cpus), _, _) => Some(cpus.min(CpuSet::MAX_CPUS + 1)),
         (None, Some(used), _) => {
             problems.push(warning(used, "after the highest CPU that a task names"));

@@ -1,4 +1,4 @@
-//! Tasks written in one word, as on a command line: `control=1ms/5ms/4ms@0-1`.
+//! Parses tasks that are written as one word, as on a command line: `control=1ms/5ms/4ms@0-1`.
 
 use crate::problem::{Problem, Problems, Report, Span};
 use layland_model::{CpuSet, Duration, ParseTimeError, Service, Task};
@@ -6,10 +6,10 @@ use layland_model::{CpuSet, Duration, ParseTimeError, Service, Task};
 const FORM: &str =
     "write name=wcet/period, as in control=1ms/5ms, with /deadline and @cpus if needed";
 
-/// Reads `name=wcet/period[/deadline][@cpus]`. The deadline is the period if it is left out. A
-/// time that is a fraction has parentheses around its number: `a=(1/3)s/1s`.
+/// Parses `name=wcet/period[/deadline][@cpus]`. The deadline defaults to the period. A time that is
+/// a fraction has parentheses around its number: `a=(1/3)s/1s`.
 ///
-/// The rank of the task is 0: it breaks ties by its position.
+/// The rank of the task is 0: its position breaks ties.
 ///
 /// ```
 /// use layland_config::parse_inline;
@@ -31,7 +31,7 @@ pub fn parse_inline(text: &str) -> Result<Task, Report> {
 
 fn task(text: &str, problems: &mut Problems) -> Option<Task> {
     let code = "layland::inline::form";
-    // A name may contain `=`, the times may not.
+    // A name may contain `=`, but times may not.
     let Some(equals) = text.rfind('=') else {
         let problem = Problem::error(code, format!("`{}` is not a task", shortened(text)));
         problems.push(problem.at(0..text.len(), "no `=`").help(FORM));
@@ -92,7 +92,7 @@ fn task(text: &str, problems: &mut Problems) -> Option<Task> {
     Some(task)
 }
 
-/// The parts between the slashes that are outside of parentheses.
+/// Returns the parts between those slashes that are not in parentheses.
 fn fields(text: &str, span: Span) -> Vec<Span> {
     let (mut fields, mut start, mut open) = (Vec::new(), span.start, false);
     for (at, byte) in text.as_bytes()[span.clone()].iter().enumerate() {

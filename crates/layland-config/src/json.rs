@@ -1,15 +1,15 @@
-//! A JSON reader that keeps the place of every key and value, the order of keys, and keys that are
-//! given twice. It takes the liberties that hand-written files take: comments, a comma before a
+//! A JSON parser that keeps the position of every key and value, the order of keys, and duplicate
+//! keys. It accepts the deviations that occur in hand-written files: comments, a comma before a
 //! closing bracket, a key without a value.
 
 use crate::problem::{Problem, Problems, Span};
 
-/// Deeper nesting is an error.
+/// The maximum depth of nesting.
 const MAX_DEPTH: usize = 64;
-/// More values are an error: each needs some 100 bytes.
+/// The maximum number of values: each needs some 100 bytes.
 const MAX_VALUES: usize = 4_000_000;
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Debug)]
 pub(crate) struct Json {
     pub span: Span,
@@ -18,11 +18,11 @@ pub(crate) struct Json {
 
 #[derive(Debug)]
 pub(crate) enum Value {
-    /// Nothing after the key: `"suspend",`.
+    /// No value after the key: `"suspend",`.
     Omitted,
     Null,
     Bool(bool),
-    /// As written.
+    /// The number as written.
     Number(String),
     Text(String),
     List(Vec<Json>),
@@ -38,7 +38,7 @@ pub(crate) struct Member {
 }
 
 impl Json {
-    /// What it is, in words.
+    /// Returns its type, in words.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             Value::Omitted => "nothing",
@@ -52,7 +52,7 @@ impl Json {
     }
 }
 
-/// Parses a text, or reports the first fault of its grammar.
+/// Parses a text, or reports the first fault in its grammar.
 pub(crate) fn parse(text: &str, problems: &mut Problems) -> Option<Json> {
     let mut parser = Parser { text, at: 0, depth: 0, values: 0, commas: Vec::new() };
     if text.starts_with('\u{feff}') {
@@ -98,7 +98,7 @@ impl Parser<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// A fault at the current character.
+    /// Returns a fault at the current character.
     fn fault(&self, message: &str, help: &str) -> Box<Problem> {
         let length = self.text[self.at..].chars().next().map_or(0, char::len_utf8);
         let label = if length == 0 { "the text ends here" } else { "here" };
@@ -106,7 +106,7 @@ impl Parser<'_> {
         Box::new(problem.at(self.at..self.at + length, label).help(help))
     }
 
-    /// Skips blanks and comments.
+    /// Skips white space and comments.
     fn space(&mut self) -> Parsed<()> {
         loop {
             let rest = &self.text[self.at..];
@@ -170,7 +170,7 @@ impl Parser<'_> {
         Ok(Json { span: start..self.at, value })
     }
 
-    /// Goes one level deeper.
+    /// Parses a value one level deeper.
     fn nested(&mut self, inner: fn(&mut Self) -> Parsed<Value>) -> Parsed<Value> {
         if self.depth == MAX_DEPTH {
             let message = format!("brackets are nested more than {MAX_DEPTH} deep");
@@ -183,7 +183,7 @@ impl Parser<'_> {
         value
     }
 
-    /// After an item: whether the next one follows, `close` ends it.
+    /// Returns true if another item follows, and false at the closing bracket `close`.
     fn next_item(&mut self, close: u8) -> Parsed<bool> {
         self.space()?;
         let comma = self.at;
@@ -280,7 +280,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The number after the `u` at this place.
+    /// Returns the number after the `u` at this position.
     fn four_digits(&self, u: usize) -> Option<u32> {
         let is_u = self.text.as_bytes().get(u) == Some(&b'u');
         let hex = self.text.get(u + 1..u + 5).filter(|_| is_u)?;
@@ -288,7 +288,7 @@ impl Parser<'_> {
         is_hex.then(|| u32::from_str_radix(hex, 16).ok()).flatten()
     }
 
-    /// What follows a backslash.
+    /// Parses the characters after a backslash.
     fn escape(&mut self, out: &mut String) -> Parsed<()> {
         let c = self.peek();
         let plain = match c {

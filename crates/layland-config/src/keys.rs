@@ -1,8 +1,8 @@
-//! The keys that a field of the model comes from.
+//! The keys from which a field of the model is read.
 
 use layland_model::Field;
 
-/// The keys or columns that a field of a task comes from, the most telling one first.
+/// The keys or columns from which a field of a task is read, the most relevant one first.
 pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
     match field {
         Field::Name => &["name"],

@@ -1,22 +1,23 @@
-//! What decides between the jobs of tasks of one priority, in files.
+//! The rule that orders jobs of tasks with equal priorities, in files.
 
 use layland_model::{InLevel, System, TaskId};
 
-/// The words for it: none is by rank.
+/// The words for the rule; `None` is by rank.
 pub(crate) const WORDS: [(&str, Option<InLevel>); 3] =
     [("rank", None), ("fifo", Some(InLevel::Fifo)), ("any", Some(InLevel::Any))];
 
-/// The word for it.
+/// Returns the word for the rule.
 pub(crate) fn word(in_level: Option<InLevel>) -> &'static str {
     in_level.map_or("rank", InLevel::name)
 }
 
-/// Whether two tasks share a priority: what is said of that means nothing otherwise.
+/// Returns true if two tasks share a priority; the rule has no effect otherwise.
 pub(crate) fn are_shared(system: &System) -> bool {
     !system.shared_levels(system.tasks.ids()).is_empty()
 }
 
-/// What decides in a file that does not say it: ranks, if every task of a shared priority has one in the file.
+/// Returns the rule for a file without one: ranks, if the file has one for every task of a shared
+/// priority, and the order of arrival otherwise.
 pub(crate) fn by_default(system: &System, has_rank: impl Fn(TaskId) -> bool) -> Option<InLevel> {
     let shared = system.shared_levels(system.tasks.ids());
     let is_shared = |priority: Option<i64>| {

@@ -1,9 +1,9 @@
-//! Layland's file formats: text in, a [`System`](layland_model::System) out, and back.
+//! Layland's file formats: converts text to a [`System`](layland_model::System), and back.
 //!
-//! [`read`] takes the bytes of a file and gives a [`Loaded`] system or a [`Report`] that points at
-//! every place that is wrong, all of them in one pass, and says what to do. It never panics, never
-//! defaults silently, and refuses what would need unreasonable memory. It looks at nothing but its
-//! arguments: files, the machine and the terminal are the caller's business.
+//! [`read`] converts the bytes of a file to a [`Loaded`] system, or to a [`Report`] that points at
+//! every fault, all of them in one pass, and suggests fixes. It never panics, never uses a default
+//! silently, and rejects input that would need unreasonable memory. It depends only on its
+//! arguments: the caller handles files, the machine and the terminal.
 //!
 //! ```text
 //!   bytes --> format: values with their places --> System --> rules of a valid system --> Loaded
@@ -13,16 +13,16 @@
 //!
 //! | format | in | out |
 //! |---|---|---|
-//! | task-set file (TOML) | [`read`] | [`to_toml`]: what it writes reads back as the same system |
-//! | rt-app JSON | [`read`] | [`to_rt_app`], with a warning for everything that is lost |
-//! | CSV | [`read`] | [`to_csv`], with a warning for everything that is lost |
+//! | task-set file (TOML) | [`read`] | [`to_toml`]: the output reads back as the same system |
+//! | rt-app JSON | [`read`] | [`to_rt_app`], with a warning for every loss |
+//! | CSV | [`read`] | [`to_csv`], with a warning for every loss |
 //! | plain lines, `C T [D]` | [`read`] | |
-//! | SimSo XML | [`read`] | [`to_simso`], with a warning for everything that is lost |
-//! | SchedCAT XML | [`read`] | [`to_schedcat`], with a warning for everything that is lost |
+//! | SimSo XML | [`read`] | [`to_simso`], with a warning for every loss |
+//! | SchedCAT XML | [`read`] | [`to_schedcat`], with a warning for every loss |
 //! | a line of JSON | [`read`] | [`to_line`] |
 //! | `name=1ms/5ms` | [`parse_inline`] | |
 //!
-//! Other files in TOML are read by their own crates, with [`document`] and [`Problems`].
+//! Other TOML files are read by their own crates, with [`document`] and [`Problems`].
 //!
 //! ```
 //! use layland_config::{Format, Host, read, to_toml};
@@ -78,5 +78,5 @@ pub use xml::{
     to_simso,
 };
 
-/// What [`read`] gives for a text that it cannot use: a [`Report`] with at least one error.
+/// The error of [`read`] for a text that cannot be used: a [`Report`] with at least one error.
 pub type Failure = Report;

@@ -1,13 +1,15 @@
-//! A set in one line of JSON, with the keys and values of the task-set file: what a stream of sets has in each line.
+//! A set in one line of JSON, with the keys and values
+//! of the task-set file: a line of a stream of sets.
 //!
 //! ```text
 //! {"layland":1,"platform":{"cpus":2},"task":[{"name":"control","period":"5ms","wcet":"1ms"}]}
 //! ```
 //!
-//! There are three ways to read a line and two to write one. The shortest ([`scan`]) reads what we write ourselves, and
-//! the next one ([`plain`]) the same keys in any order; a stream has millions of those. What they do not know takes the
-//! long ways: a line becomes the document that a TOML file becomes, and a system the text of one. Tests hold that all
-//! ways agree.
+//! There are three ways to read a line and two to write one. The fastest reader
+//! ([`scan`]) accepts the lines that we write ourselves, and the next one
+//! ([`plain`]) the same keys in any order; a stream has millions of those. All other
+//! lines are converted to the document that a TOML file is parsed into, and all
+//! other systems are written by way of TOML text. Tests check that all ways agree.
 
 mod scan;
 
@@ -29,7 +31,8 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Reads a text that has one set in one line, with where each task is if the line was read the long way.
+/// Reads a text that has one set in one line. Returns the
+/// position of each task if the line needed the slowest reader.
 pub(crate) fn read(
     text: &str,
     host: &Host,
@@ -74,7 +77,7 @@ fn is_rt_app(document: &Json) -> bool {
     has("tasks") && !has("layland")
 }
 
-/// A value of JSON as one of TOML, at its place.
+/// Converts a JSON value to a TOML value, at its position.
 fn value<'j>(json: &'j Json, problems: &mut Problems) -> Option<Spanned<DeValue<'j>>> {
     let span = json.span.clone();
     let of = match &json.value {
@@ -123,7 +126,7 @@ fn value<'j>(json: &'j Json, problems: &mut Problems) -> Option<Spanned<DeValue<
 }
 
 // ---------------------------------------------------------------------------------------------
-// The short ways
+// The fast ways
 // ---------------------------------------------------------------------------------------------
 
 /// The keys that generators write.
@@ -163,7 +166,7 @@ struct ProvenanceKeys<'t> {
     parameters: BTreeMap<&'t str, Cow<'t, str>>,
 }
 
-/// The system of a line with these keys alone, if nothing is wrong with it.
+/// Returns the system of a line that has only these keys and no faults.
 fn plain(text: &str) -> Option<System> {
     let line: Line<'_> = serde_json::from_str(text).ok()?;
     let cpus = usize::from(line.platform.cpus);
@@ -198,7 +201,8 @@ fn time<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// A system as one line of JSON, with its newline. It reads back as [`to_toml`](crate::to_toml) does.
+/// Returns a system as one line of JSON, with its newline.
+/// It reads back like [`to_toml`](crate::to_toml).
 ///
 /// ```
 /// use layland_config::to_line;
@@ -216,7 +220,7 @@ pub fn to_line(system: &System) -> String {
         false => {
             let text = taskset::to_toml(system);
             let mut line = String::with_capacity(text.len());
-            // What we have written is TOML.
+            // Our own output is valid TOML.
             if let Ok(document) = DeTable::parse(&text) {
                 table_line(document.get_ref(), &mut line);
             }
@@ -227,7 +231,7 @@ pub fn to_line(system: &System) -> String {
     line
 }
 
-/// Whether [`plain_line`] writes all that there is.
+/// Returns true if [`plain_line`] writes all parts of the system.
 fn is_plain(system: &System) -> bool {
     let System {
         platform,

@@ -1,4 +1,5 @@
-//! Task sets as plain lines of times, `C T` or `C T D`: what generators of task sets print.
+//! Reads task sets as plain lines of times, `C T` or
+//! `C T D`, as generators of task sets print them.
 //!
 //! ```text
 //! # a comment
@@ -6,14 +7,15 @@
 //! 8ms 20ms 15ms
 //! ```
 //!
-//! A line is a task: its WCET, its period and, if it is not the period, its deadline. Numbers without a unit need the
-//! unit that the user says ([`Host::unit`]). Tasks are named `t0`, `t1` and so on, by their place.
+//! A line is a task: its WCET, its period and, if it differs from the period,
+//! its deadline. Numbers without a unit need the unit that the user sets
+//! ([`Host::unit`]). Tasks are named `t0`, `t1` and so on, by their positions.
 
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{Duration, Field, Index, ParseTimeError, Platform, Service, System, Task};
 
-/// Whether a line looks like a task: two or three times and nothing else.
+/// Returns true if a line looks like a task: two or three times and nothing else.
 pub(crate) fn is_task(line: &str) -> bool {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let is_time = |field: &&str| match field.parse::<Duration>() {
@@ -23,7 +25,8 @@ pub(crate) fn is_task(line: &str) -> bool {
     matches!(fields.len(), 2 | 3) && fields.iter().all(is_time)
 }
 
-/// Reads such lines, with where each task is; `None` if there are errors.
+/// Parses plain lines. Returns the system and the span
+/// of each task, or `None` after reporting errors.
 pub(crate) fn read(
     text: &str,
     host: &Host,
@@ -61,7 +64,7 @@ pub(crate) fn read(
         for span in &spans {
             match host.time(&text[span.clone()]) {
                 Ok(time) => times.push(time),
-                // Once for the whole text: all its numbers lack the same thing.
+                // Report this once for the whole text: all its numbers lack the same unit.
                 Err(ParseTimeError::MissingUnit { number }) => {
                     without_unit.get_or_insert((span.clone(), number));
                 }
@@ -124,7 +127,7 @@ pub(crate) fn read(
     Some((system, whole))
 }
 
-/// The places of the words of a line that begins there.
+/// Returns the spans of the words of a line that begins at `start`.
 fn words(line: &str, start: usize) -> Vec<Span> {
     let place = |word: &str| {
         let at = start + (word.as_ptr() as usize - line.as_ptr() as usize);

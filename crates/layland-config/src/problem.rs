@@ -1,6 +1,7 @@
-//! Faults of a file: [`Problem`]s with their places, collected into a [`Report`].
+//! Faults in a file: [`Problem`]s with their positions, collected into a [`Report`].
 //!
-//! Long because a report also draws itself, for which it moves the places of problems with the text.
+//! Long because a report also draws itself, for which
+//! it moves the positions of problems in the text.
 
 use layland_model::{
     Field, Invalid, SystemPart, TaskId, acts_on_a_terminal, counted, push_visible, visible,
@@ -15,21 +16,22 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A range of bytes of the text.
+/// A range of bytes in the text.
 pub type Span = Range<usize>;
 
-/// How many problems a report lists at most; [`Report::unlisted`] counts the rest.
+/// The maximum number of problems in a report; [`Report::unlisted`] counts the others.
 pub const LISTED: usize = 50;
 
-/// How many errors, and how many warnings, are kept while reading, so that a huge broken file needs no huge memory.
+/// The maximum number of errors, and of warnings, that are kept
+/// while reading: it limits the memory for a huge broken file.
 const KEPT: usize = 1000;
 
-/// How bad a problem is.
+/// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The text cannot be used.
     Error,
-    /// The text can be used, but something in it does not count as written.
+    /// The text can be used, but not everything in it takes effect as written.
     Warning,
 }
 
@@ -57,8 +59,9 @@ impl fmt::Display for Position {
     }
 }
 
-/// The position of the start of each of these spans.
+/// Returns the position of the start of each of these spans.
 pub(crate) fn positions(text: &str, spans: &[Span]) -> Vec<Position> {
+    // In the order of the text, so that one pass counts its lines.
     let mut order: Vec<usize> = (0..spans.len()).collect();
     order.sort_by_key(|&index| spans[index].start);
     let mut found = vec![Position { line: 1, column: 1 }; spans.len()];
@@ -76,30 +79,30 @@ pub(crate) fn positions(text: &str, spans: &[Span]) -> Vec<Position> {
     found
 }
 
-/// One thing that is wrong: what, where, and what to do about it.
+/// One problem: its description, its position and a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Problem {
-    /// Error or warning.
+    /// The severity: error or warning.
     pub severity: Severity,
-    /// Stable name of the kind of problem, as in `layland::taskset::unknown_key`.
+    /// A stable name of the kind of problem, as in `layland::taskset::unknown_key`.
     pub code: &'static str,
-    /// What is wrong.
+    /// The description of the problem.
     pub message: String,
-    /// Short text beside the place.
+    /// A short label beside the position.
     pub label: String,
-    /// The bytes of the text that cause it; none if the text as a whole does.
+    /// The bytes of the text that cause it; `None` if the text as a whole does.
     pub span: Option<Span>,
-    /// Where the span starts.
+    /// The position of the start of the span.
     pub position: Option<Position>,
-    /// Other places that belong to it, each with a short text.
+    /// Other spans that belong to it, each with a short label.
     pub related: Vec<(Span, String)>,
-    /// What to do.
+    /// The suggested fix.
     pub help: Option<String>,
 }
 
 impl Problem {
-    /// An error without a place.
+    /// Returns an error without a position.
     pub fn error(code: &'static str, message: impl Into<String>) -> Problem {
         Problem {
             severity: Severity::Error,
@@ -112,11 +115,12 @@ impl Problem {
             help: None,
         }
     }
-    /// A warning without a place.
+    /// Returns a warning without a position.
     pub fn warning(code: &'static str, message: impl Into<String>) -> Problem {
         Problem { severity: Severity::Warning, ..Problem::error(code, message) }
     }
-    /// Why a system is invalid, in a file that is about tasks alone: at the place of the task's field.
+    /// Converts an invalid part of a system to a problem, for a
+    /// file that contains only tasks: at the field of the task.
     pub(crate) fn invalid(
         code: &'static str,
         invalid: Invalid,
@@ -140,19 +144,19 @@ impl Problem {
             None => problem,
         }
     }
-    /// Names the place.
+    /// Sets the position.
     #[must_use]
     pub fn at(mut self, span: Span, label: impl Into<String>) -> Problem {
         (self.span, self.label) = (Some(span), label.into());
         self
     }
-    /// Names another place.
+    /// Adds another position.
     #[must_use]
     pub fn and_at(mut self, span: Span, label: impl Into<String>) -> Problem {
         self.related.push((span, label.into()));
         self
     }
-    /// Says what to do.
+    /// Sets the suggested fix.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Problem {
         self.help = Some(help.into());
@@ -187,15 +191,15 @@ impl Diagnostic for Problem {
     }
 }
 
-/// The most bytes of a span that a picture marks.
+/// The maximum number of bytes of a span that a picture marks.
 const MARKED: usize = 80;
-/// The most bytes of a line that are shown on either side of a mark.
+/// The maximum number of bytes of a line that are shown on either side of a mark.
 const SHOWN: usize = 160;
 
-/// Everything that is wrong with one text, and the text. Never panics on any span.
+/// All problems in one text, and the text. No span causes a panic.
 ///
 /// It is a [`miette::Diagnostic`]; [`Report::graphical`] draws it, [`Report::plain`] lists it with
-/// one line per problem, and the fields serve anything else.
+/// one line per problem, and the fields serve any other output.
 ///
 /// ```
 /// use layland_config::{Format, Host, read};
@@ -209,16 +213,16 @@ const SHOWN: usize = 160;
 pub struct Report {
     /// The name of the text: a path, `<stdin>`, `demo:robot`.
     pub name: String,
-    /// The text. Up to the first byte that is not UTF-8.
+    /// The text, up to the first byte that is not UTF-8.
     pub text: Arc<str>,
-    /// Errors, then warnings; each in the order of the text, those without a place last.
+    /// Errors, then warnings; each in the order of the text, those without a position last.
     pub problems: Vec<Problem>,
-    /// How many more there are.
+    /// The number of further problems.
     pub unlisted: usize,
 }
 
 impl Report {
-    /// Orders the problems, keeps the first [`LISTED`] and finds their lines and columns.
+    /// Sorts the problems, keeps the first [`LISTED`] and finds their lines and columns.
     pub fn new(name: &str, text: &str, problems: Problems) -> Report {
         let Problems { found: mut problems, mut unlisted, .. } = problems;
         for problem in &mut problems {
@@ -229,7 +233,7 @@ impl Report {
             }
         }
         let start = |problem: &Problem| problem.span.as_ref().map(|span| span.start);
-        // Problems without a place come last.
+        // Problems without a position come last.
         let rank = |problem: &Problem| start(problem).unwrap_or(usize::MAX);
         problems.sort_by_key(|problem| (problem.severity, rank(problem)));
         unlisted += problems.len().saturating_sub(LISTED);
@@ -240,21 +244,23 @@ impl Report {
         for (index, position) in placed.into_iter().zip(positions(text, &spans)) {
             problems[index].position = Some(position);
         }
+        // Without problems, do not copy the text, which may be large.
         let text = if problems.is_empty() { "" } else { text };
         Report { name: name.to_owned(), text: text.into(), problems, unlisted }
     }
 
-    /// Whether there is nothing to report.
+    /// Returns true if there are no problems.
     pub fn is_empty(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// How many of the listed problems are of this severity.
+    /// Returns the number of listed problems of this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.problems.iter().filter(|problem| problem.severity == severity).count()
     }
 
-    /// One line per problem, `name:line:column: error: message [code]`, and one for its help.
+    /// Returns one line per problem,
+    /// `name:line:column: error: message [code]`, and one for its help.
     pub fn plain(&self) -> String {
         let mut out = String::new();
         for problem in &self.problems {
@@ -270,8 +276,8 @@ impl Report {
         out + &self.more()
     }
 
-    /// A picture of every problem with the lines of the text, `width` columns wide. What would act on a terminal is
-    /// shown as an escape.
+    /// Draws every problem with the lines of the text, `width` columns wide. Characters that act on
+    /// a terminal are shown as escapes.
     pub fn graphical(&self, width: usize, colour: bool, unicode: bool) -> String {
         let report = self.visible();
         let theme = GraphicalTheme {
@@ -294,9 +300,10 @@ impl Report {
         out + &self.more()
     }
 
-    /// The report with a text and messages in which nothing acts on a terminal. Places move with the text.
+    /// Returns the report with text and messages in which no
+    /// character acts on a terminal. Positions move with the text.
     fn visible(&self) -> Cow<'_, Report> {
-        // Lines end in the text, and pictures show tabs as spaces.
+        // Newlines are part of the text, and pictures show tabs as spaces.
         let acts = |char| acts_on_a_terminal(char) && !matches!(char, '\n' | '\r' | '\t');
         let said = |problem: &Problem| {
             let texts = [Some(&problem.message), Some(&problem.label), problem.help.as_ref()];
@@ -337,18 +344,18 @@ impl Report {
     }
 }
 
-/// The span, cut to the text and to whole characters.
+/// Clamps a span to the text and to whole characters.
 fn within(text: &str, span: Span) -> Span {
     let start = boundary_before(text, span.start);
     start..boundary_after(text, span.end.max(start))
 }
 
-/// The last boundary of characters at or before `at`.
+/// Returns the last character boundary at or before `at`.
 fn boundary_before(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// The first boundary of characters at or after `at`.
+/// Returns the first character boundary at or after `at`.
 fn boundary_after(text: &str, at: usize) -> usize {
     (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
@@ -384,8 +391,8 @@ impl Diagnostic for Report {
     }
 }
 
-/// Finds the lines around a span without a walk over the whole text, and shows a part of a line
-/// that is very long.
+/// Finds the lines around a span without scanning the
+/// whole text, and shows only a part of a very long line.
 impl SourceCode for Report {
     fn read_span<'a>(
         &'a self,
@@ -410,7 +417,7 @@ impl SourceCode for Report {
         for _ in 0..after {
             end = if end == text.len() { end } else { line_end(end + 1) };
         }
-        // A return without its newline would be taken for the end of one more line.
+        // A carriage return without its newline would count as the end of another line.
         if end > asked.end && bytes[..end].ends_with(b"\r") {
             end -= 1;
         }
@@ -421,7 +428,7 @@ impl SourceCode for Report {
             end = line_end(asked.end).min(boundary_before(text, asked.end + SHOWN));
         }
         if before == 0 && after == 0 {
-            // Only the place is asked for, not its surroundings.
+            // The caller wants only the span, not its surroundings.
             (start, end) = (asked.start, asked.end);
         }
         let line = newlines(&bytes[..start]);
@@ -438,7 +445,7 @@ impl SourceCode for Report {
     }
 }
 
-/// A problem with its text.
+/// A problem and its text.
 #[derive(Debug, thiserror::Error)]
 #[error("{problem}")]
 struct Shown<'a> {
@@ -464,7 +471,7 @@ impl Diagnostic for Shown<'_> {
     }
 }
 
-/// Cuts a text that quotes a huge part of the file.
+/// Shortens a string that quotes a huge part of the file.
 fn shorten(text: &mut String) {
     const LONGEST: usize = 600;
     if text.len() > LONGEST {
@@ -473,7 +480,7 @@ fn shorten(text: &mut String) {
     }
 }
 
-/// Collects problems, each once.
+/// Collects problems without duplicates.
 #[derive(Debug, Default)]
 pub struct Problems {
     found: Vec<Problem>,
@@ -484,7 +491,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// Adds a problem, unless the same was found in the same place.
+    /// Adds a problem, unless an equal one was found at the same position.
     pub fn push(&mut self, mut problem: Problem) {
         let kept = match problem.severity {
             Severity::Error => &mut self.errors,
@@ -498,35 +505,36 @@ impl Problems {
         if let Some(help) = &mut problem.help {
             shorten(help);
         }
-        // One fault can be found by several rules: the place, the code and the message tell whether it is new.
+        // Several rules can find the same fault. It is a duplicate
+        // if severity, position, code and message are equal.
         let start = problem.span.as_ref().map(|span| span.start);
         if self.seen.insert((problem.severity, start, problem.code, problem.message.clone())) {
             *kept += 1;
             self.found.push(problem);
         }
     }
-    /// Whether no further error is kept, only counted.
+    /// Returns true if further errors are only counted, and not kept.
     pub(crate) fn is_full(&self) -> bool {
         self.errors == KEPT
     }
-    /// Adds those of another collection.
+    /// Adds the problems of another collection.
     pub(crate) fn absorb(&mut self, other: Problems) {
         self.unlisted += other.unlisted;
         other.found.into_iter().for_each(|problem| self.push(problem));
     }
-    /// Whether there is an error.
+    /// Returns true if there is an error.
     pub fn has_errors(&self) -> bool {
         self.found.iter().any(|problem| problem.severity == Severity::Error)
     }
-    /// Drops those that `keep` refuses.
+    /// Removes the problems for which `keep` returns false.
     pub(crate) fn retain(&mut self, keep: impl FnMut(&Problem) -> bool) {
         self.found.retain(keep);
     }
-    /// Whether there is nothing.
+    /// Returns true if there are no problems.
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
-    /// The problems as they were found.
+    /// Returns the problems in the order in which they were found.
     #[cfg(test)]
     pub(crate) fn into_vec(self) -> Vec<Problem> {
         self.found

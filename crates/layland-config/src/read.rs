@@ -1,34 +1,35 @@
-//! From bytes to a system: which format it is, what is refused before any parsing, and [`read`].
+//! Converts bytes to a system: detects the format, rejects
+//! unsuitable input before parsing, and [`read`]s.
 
 use crate::host::Host;
 use crate::problem::{Position, Problem, Problems, Report, positions};
 use crate::{csv, lines, plain, rtapp, taskset, xml};
 use layland_model::{Duration, System};
 
-/// Longer texts are refused.
+/// The maximum length of a text; longer ones are rejected.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// A format that task sets are written in.
+/// A format of task sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Layland's own task-set file, TOML.
     Toml,
-    /// The JSON of rt-app 1.0, with the liberties that its example files and `workgen` take.
+    /// The JSON of rt-app 1.0, with the deviations in its example files and in those of `workgen`.
     RtApp,
-    /// A table: comma, semicolon or tab between the columns, names of our keys on top.
+    /// A table: commas, semicolons or tabs between the columns, and our keys as titles.
     Csv,
-    /// Lines of times: WCET, period and perhaps deadline.
+    /// Lines of times: WCET, period and an optional deadline.
     Plain,
-    /// The configuration of a simulation in SimSo, XML.
+    /// The configuration of a SimSo simulation, XML.
     Simso,
-    /// A task set of SchedCAT, XML.
+    /// A SchedCAT task set, XML.
     Schedcat,
-    /// One set in one line of JSON, with the keys of the task-set file or as rt-app has them.
+    /// One set in one line of JSON, with the keys of the task-set file or those of rt-app.
     Lines,
 }
 
 impl Format {
-    /// Every format.
+    /// All formats.
     pub const ALL: [Format; 7] = [
         Format::Toml,
         Format::RtApp,
@@ -39,7 +40,7 @@ impl Format {
         Format::Lines,
     ];
 
-    /// Its name, for options and messages.
+    /// Returns its name, for options and messages.
     pub fn name(self) -> &'static str {
         match self {
             Format::Toml => "toml",
@@ -52,7 +53,7 @@ impl Format {
         }
     }
 
-    /// The format of a file: by the ending of its name, or else by how the text begins.
+    /// Detects the format of a file by its extension, or else by the beginning of the text.
     ///
     /// ```
     /// use layland_config::Format;
@@ -116,31 +117,31 @@ impl std::str::FromStr for Format {
     }
 }
 
-/// What was read.
+/// The result of reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     /// The system. It is valid: [`System::validate`] finds nothing.
     pub system: System,
-    /// What does not count as written. Often empty.
+    /// Warnings about parts that do not take effect as written. Often empty.
     pub warnings: Report,
-    /// How long the file asks to run, if it does (`duration` of rt-app and SimSo).
+    /// The length of the run, if the file contains one (`duration` of rt-app and SimSo).
     pub until: Option<Duration>,
-    /// The policy that schedules as the file asks for, if it asks for one (the scheduler of SimSo).
+    /// The policy that corresponds to the scheduler in the file, if it has one (SimSo).
     pub policy: Option<&'static str>,
-    /// Where each task begins in the text; tasks of one table or thread are at one place.
+    /// The position of each task in the text; tasks of one table or thread share a position.
     pub places: Vec<Position>,
 }
 
-/// What becomes of how a set was made, where its text says so.
+/// The treatment of the provenance, if the text contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HowMade {
-    /// [`System::provenance`] has it.
+    /// It is stored in [`System::provenance`].
     Kept,
-    /// It is read and left out: of a stream of sets that is much of the work.
+    /// It is parsed and dropped: for a stream of sets, storing it is much of the work.
     LeftOut,
 }
 
-/// Reads a text of the given format. `name` is what reports call it.
+/// Reads a text of the given format. `name` is its name in reports.
 ///
 /// # Errors
 /// A report with every error of the text (at most [`LISTED`](crate::LISTED) are listed), and with
@@ -149,10 +150,10 @@ pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loa
     read_with(name, bytes, format, host, HowMade::Kept)
 }
 
-/// [`read`], for who may not need to know how the set was made.
+/// Does what [`read`] does, for callers that may not need the provenance of the set.
 ///
 /// # Errors
-/// As [`read`], whether or not that is kept.
+/// The errors of [`read`], whether or not the provenance is kept.
 pub fn read_with(
     name: &str,
     bytes: &[u8],
@@ -179,7 +180,7 @@ pub fn read_with(
         }
     };
     if text.len() > MAX_BYTES {
-        // How long it is nobody knows: no more of it may have been read.
+        // The total length is unknown: the caller may have stopped reading at the limit.
         let message = format!("the text is longer than {} MiB: no more is read", MAX_BYTES >> 20);
         let help = "split the set, or write equal tasks as one [[task]] with `count`";
         problems.push(Problem::error("layland::text::too_long", message).help(help));

@@ -1,9 +1,9 @@
 //! The JSON Schema of the task-set file, for editors and for other programs that write it.
 //!
-//! The structures below describe the file and are never filled: [`crate::read`] reads strictly and
-//! keeps places, which a derived reader cannot. A test holds the two against each other.
+//! The structures below describe the file and are never constructed: [`crate::read`] reads strictly
+//! and keeps positions, which a derived reader cannot. A test compares the keys of both.
 //!
-//! Long because every table of the file has its structure here.
+//! Long because the structures of all tables of the file are here.
 #![expect(dead_code, reason = "these structures are turned into a schema and never made")]
 
 mod chains;
@@ -14,7 +14,7 @@ use costs::{CacheSets, OverheadTable};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use std::collections::BTreeMap;
 
-/// The JSON Schema (draft 2020-12) of the task-set file, format 1.
+/// Returns the JSON Schema (draft 2020-12) of the task-set file, format 1.
 ///
 /// ```
 /// let schema = layland_config::schema();

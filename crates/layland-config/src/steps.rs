@@ -1,6 +1,6 @@
-//! A step of a job as a text: `run 1ms`, `lock bus`, `unlock bus`, `suspend 3ms`.
+//! Parses and formats the steps of a job: `run 1ms`, `lock bus`, `unlock bus`, `suspend 3ms`.
 //!
-//! The name of a resource has no blanks, so that what follows the verb is one time or one name.
+//! The name of a resource has no blanks, so the verb is followed by exactly one time or one name.
 
 use crate::problem::Span;
 use layland_model::{
@@ -15,31 +15,31 @@ pub(crate) const RESOURCE: &[&str] = &["name", "home"];
 #[derive(Default)]
 pub(crate) struct Resources {
     pub listed: Vec<Resource>,
-    /// Where the name of each stands.
+    /// The span of each name.
     pub spans: Vec<Span>,
-    /// The first of each name.
+    /// The first resource of each name.
     pub names: BTreeMap<String, ResourceId>,
-    /// Whether all of them could be read.
+    /// True if all of them could be read.
     pub complete: bool,
 }
 
-/// Jobs with more steps are refused, or their steps are left out.
+/// The maximum number of steps of a job. Jobs with more are rejected, or lose their steps.
 pub(crate) const MAX_STEPS: usize = 10_000;
 
 /// The verbs.
 const VERBS: [&str; 4] = ["run", "lock", "unlock", "suspend"];
 
-/// Why a text is not a step.
+/// The reason why a text is not a step.
 pub(crate) enum Fault {
-    /// Its time is not one.
+    /// The time is not valid.
     Time(ParseTimeError),
-    /// Anything else, with what to do.
+    /// Any other fault: the message and the help.
     Other { message: String, help: String },
-    /// The resource of this name is not there.
+    /// The resource does not exist.
     Unlisted(String),
 }
 
-/// A step, if the text is one. `time` reads its time, and `resource` knows the names.
+/// Parses a step. `time` parses its time, and `resource` resolves its name.
 pub(crate) fn parse(
     text: &str,
     time: impl FnOnce(&str) -> Result<Duration, ParseTimeError>,
@@ -83,7 +83,7 @@ pub(crate) fn parse(
     Ok(if found == "lock" { Step::Lock(resource) } else { Step::Unlock(resource) })
 }
 
-/// A step as a text.
+/// Formats a step.
 pub(crate) fn text(step: Step, resources: &[Resource]) -> String {
     let name = |id: ResourceId| match resources.get(id.index()) {
         Some(resource) => resource.name.clone(),
@@ -97,18 +97,18 @@ pub(crate) fn text(step: Step, resources: &[Resource]) -> String {
     }
 }
 
-/// How long the steps execute.
+/// Returns the execution time of the steps.
 pub(crate) fn execution(steps: &[Step]) -> Service {
     let run = |step: &Step| match *step {
         Step::Run(length) => i128::from(length.ns()),
         Step::Lock(_) | Step::Unlock(_) | Step::Suspend(_) => 0,
     };
-    // A sum that does not fit is longer than what is valid.
+    // A sum that does not fit exceeds the valid range in any case.
     Service::from_ns(i64::try_from(steps.iter().map(run).sum::<i128>()).unwrap_or(i64::MAX))
 }
 
-/// Takes out the sections in which nothing is executed, which no job of a valid system has. Returns their resources, in
-/// the order in which they are entered.
+/// Removes the critical sections without execution, which are not valid in a system. Returns their
+/// resources, in the order in which they are entered.
 pub(crate) fn drop_empty_sections(steps: &mut Vec<Step>) -> Vec<ResourceId> {
     let mut open: Vec<(usize, bool)> = Vec::new();
     let mut empty = Vec::new();
@@ -126,6 +126,7 @@ pub(crate) fn drop_empty_sections(steps: &mut Vec<Step>) -> Vec<ResourceId> {
             }
         }
     }
+    // Nested sections are closed from the inside out.
     empty.sort_unstable();
     let locked = |&(from, _): &(usize, usize)| match steps[from] {
         Step::Lock(resource) => Some(resource),
@@ -138,7 +139,7 @@ pub(crate) fn drop_empty_sections(steps: &mut Vec<Step>) -> Vec<ResourceId> {
     resources
 }
 
-/// The resources that tasks use, in the order in which they first occur.
+/// Returns the resources that tasks use, in the order of their first use.
 pub(crate) fn used(system: &System) -> Vec<ResourceId> {
     let mut seen = vec![false; system.resources.len()];
     let mut used = Vec::new();
@@ -153,14 +154,14 @@ pub(crate) fn used(system: &System) -> Vec<ResourceId> {
     used
 }
 
-/// Keeps the resources that tasks use, in the order in which they first occur.
+/// Keeps the resources that tasks use, in the order of their first use.
 pub(crate) fn keep_used(system: &mut System) {
     let used = used(system);
     let mut new = vec![ResourceId(0); system.resources.len()];
     for (at, old) in used.iter().enumerate() {
         new[old.index()] = ResourceId::from_index(at);
     }
-    // Copies of one task go on sharing their steps.
+    // Copies of one task continue to share their steps.
     let mut before: Option<[Arc<[Step]>; 2]> = None;
     for task in system.tasks.values_mut() {
         let Some(steps) = &task.steps else { continue };

@@ -1,34 +1,34 @@
-//! Where tasks may run.
+//! Random affinities.
 
 use crate::parameters::{Reader, Writer};
 use crate::{GenError, Random};
 use layland_model::{CpuId, CpuSet, Index, Rate, System};
 
-/// How affinities are drawn. The sets of CPUs of every kind are nested or disjoint.
+/// A distribution of affinities. The sets of CPUs of every kind are nested or disjoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Affinities {
-    /// Every task anywhere.
+    /// All CPUs for every task.
     Global,
-    /// Each task in a uniformly drawn cluster. Cluster `i` of `k` has the CPUs from
+    /// A uniformly drawn cluster for each task. Cluster `i` of `k` has the CPUs from
     /// `floor(i m / k)` to below `floor((i + 1) m / k)`.
     Clustered {
-        /// How many clusters.
+        /// The number of clusters.
         clusters: usize,
     },
-    /// Each task on a uniformly drawn CPU.
+    /// A uniformly drawn CPU for each task.
     Partitioned,
-    /// Task `i` on CPU `i mod m`.
+    /// CPU `i mod m` for task `i`.
     RoundRobin,
-    /// The levels of Bonifaci, Brandenburg, D'Angelo, Marchetti-Spaccamela (2016): everywhere, one
-    /// socket, or one CPU with equal probability; then a uniformly drawn socket or CPU. Sockets are
-    /// cut as clusters are.
+    /// The levels of Bonifaci, Brandenburg, D'Angelo, Marchetti-Spaccamela (2016): all CPUs, one
+    /// socket, or one CPU with equal probability; then a uniformly drawn socket or CPU. The CPUs
+    /// are divided into sockets like into clusters.
     Levels {
-        /// How many sockets.
+        /// The number of sockets.
         sockets: usize,
     },
     /// A random family of nested sets, the same for all tasks of a set: the CPUs, in random order,
-    /// are cut in two at a uniformly drawn place, and so are the parts, down to single CPUs. Each
-    /// task gets one of the `2m - 1` sets, uniformly.
+    /// are split in two at a uniformly drawn position, and so are the parts, down to single CPUs.
+    /// Each task gets one of the `2m - 1` sets, uniformly.
     Nested,
 }
 
@@ -50,7 +50,7 @@ impl Affinities {
         }
     }
 
-    /// Draws the affinity of every task (and the clusters of the platform).
+    /// Draws the affinity of every task, and the clusters of the platform.
     pub(crate) fn draw(self, system: &mut System, random: &mut Random) {
         let cpus = system.platform.cpu_count();
         let uniform = |count: usize, random: &mut Random| random.below(count as u64) as usize;
@@ -140,14 +140,14 @@ impl Affinities {
     }
 }
 
-/// The CPUs `0..cpus` in contiguous parts whose sizes differ by at most one.
+/// Splits the CPUs `0..cpus` into contiguous parts whose sizes differ by at most one.
 fn cut(cpus: usize, parts: usize) -> Vec<CpuSet> {
     let part = |i: usize| (i * cpus / parts..(i + 1) * cpus / parts).map(CpuId::from_index);
     (0..parts).map(|i| part(i).collect()).collect()
 }
 
-/// Whether every utilization is at most 1 and Hall's condition holds. Exact, and for implicit deadlines
-/// equivalent to feasibility.
+/// Returns true if every utilization is at most 1 and Hall's condition holds. The check is exact;
+/// for implicit deadlines it is equivalent to feasibility.
 pub(crate) fn hall_condition(system: &System) -> bool {
     let confined = system.hall().expect("drawn affinities are nested or disjoint");
     confined.fits && system.tasks.values().all(|task| task.utilization() <= Rate::ONE)

@@ -1,4 +1,4 @@
-//! Bursts: arrival curves that are drawn.
+//! Bursts: random arrival curves.
 
 use crate::parameters::{Reader, Writer};
 use crate::rounding::{share, uniform_rate};
@@ -6,11 +6,12 @@ use crate::{GenError, Random};
 use layland_model::{ArrivalCurve, Behaviour, CurveArrivals, Duration, Rate, TIME_LIMIT};
 use std::sync::Arc;
 
-/// How bursts are drawn.
+/// A distribution of bursts.
 ///
-/// The jobs of a burst arrive a distance `d` apart. Bursts of `k` jobs repeat every `k` periods, so that there is a job
-/// for each period in the long run: the least distances are `d, 2d, .., (k - 1) d, k T`. Each job comes as soon as that
-/// permits. Where `k` is 1, or `d` is the period, the task is periodic.
+/// The jobs of a burst arrive a distance `d` apart. Bursts of `k` jobs repeat
+/// every `k` periods, so that in the long run there is one job per period: the
+/// least distances are `d, 2d, .., (k - 1) d, k T`. Each job arrives as soon
+/// as they permit. If `k` is 1, or `d` is the period, the task is periodic.
 ///
 /// ```
 /// use layland_gen::{Bursts, Recipe, Utilizations};
@@ -26,14 +27,15 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bursts {
-    /// How many jobs a burst of a task has: the least and the most, 1 to 512, uniform.
+    /// The least and the largest number of jobs in a burst of a task, 1 to 512; uniform.
     pub jobs: (u32, u32),
-    /// `x`: the jobs of a burst are `x T` apart, rounded down to a granule; uniform, 0 to 1.
+    /// The distance `x`: the jobs of a burst are `x T`
+    /// apart, rounded down to a granule; uniform, 0 to 1.
     pub distance: (Rate, Rate),
 }
 
 impl Bursts {
-    /// Checks the parameters, with periods of up to `longest`.
+    /// Checks the parameters, for periods of at most `longest`.
     pub(crate) fn check(&self, longest: Duration) -> Result<(), GenError> {
         let (least, most) = self.jobs;
         let value = || format!("{least}..{most}");
@@ -53,7 +55,7 @@ impl Bursts {
         Ok(())
     }
 
-    /// How the jobs of a task arrive.
+    /// Draws the arrivals of the jobs of a task.
     pub(crate) fn draw(
         &self,
         period: Duration,
@@ -61,7 +63,8 @@ impl Bursts {
         random: &mut Random,
     ) -> Behaviour {
         let jobs = random.between(self.jobs.0.into(), self.jobs.1.into());
-        // Drawn for a single job, too: the distances of other tasks do not depend on how many it has.
+        // Draw the distance even for a single job, so that the
+        // distances of other tasks do not depend on the number of jobs.
         let x = uniform_rate(&self.distance.0, &self.distance.1, random);
         let distance = share(&x, period, granule);
         let within = (1..jobs).map(|steps| distance * steps);

@@ -1,8 +1,9 @@
-//! Cache blocks that are drawn.
+//! Random cache blocks.
 //!
-//! The evaluation of Altmeyer, Davis and Maiza (2012; RTSS 2011) has these parameters and these defaults: 256 sets, a
-//! cache utilization of 10 that UUniFast parts, a share of useful blocks up to a reuse factor of 0.3, and 8 us to
-//! reload a block. The evicting blocks of a task begin in a random set.
+//! The parameters and the defaults are those of the evaluation of Altmeyer,
+//! Davis and Maiza (2012; RTSS 2011): 256 sets, a cache utilization of 10 that
+//! UUniFast divides, a share of useful blocks up to a reuse factor of 0.3, and
+//! 8 us to reload a block. The evicting blocks of a task begin in a random set.
 
 use crate::parameters::{Reader, Writer};
 use crate::rounding::{to_rate, uniform_rate};
@@ -10,14 +11,14 @@ use crate::{GenError, Random, UUniFast};
 use layland_model::{CacheSets, CacheUse, Duration, Rate, System, TIME_LIMIT};
 use std::sync::Arc;
 
-/// How cache blocks are drawn.
+/// A distribution of cache blocks.
 ///
-/// UUniFast parts the cache utilization. A task with the part `u` has `b = max(1, floor(u sets))` blocks. They lie in
-/// sets one after the other, from a uniform one; after the last set comes the first one. Of more blocks than sets each
-/// set has one at least, and all sets are evicting.
+/// UUniFast divides the cache utilization. A task with the part `u` has `b = max(1, floor(u sets))`
+/// blocks. They lie in consecutive sets from a uniformly drawn one; the first set follows the last
+/// one. If there are more blocks than sets, each set has at least one, and all sets are evicting.
 ///
-/// With `e` evicting sets, `floor(x e)` of them are useful. These lie one after the other as well, from a place among
-/// the evicting ones that is uniform.
+/// With `e` evicting sets, `floor(x e)` of them are useful. These are consecutive as well, from a
+/// uniformly drawn position among the evicting ones.
 ///
 /// ```
 /// use layland_gen::{Caches, Recipe, Utilizations};
@@ -33,18 +34,18 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caches {
-    /// How many sets a cache has: 1 to 65536.
+    /// The number of sets of a cache: 1 to 65536.
     pub sets: u32,
-    /// The blocks of all tasks, over the sets: above 0, up to 1000.
+    /// The number of blocks of all tasks, divided by that of the sets: above 0, up to 1000.
     pub utilization: Rate,
-    /// `x`: the share of the evicting sets of a task that is useful; uniform, 0 to 1.
+    /// The share `x` of the evicting sets of a task that are useful; uniform, 0 to 1.
     pub reuse: (Rate, Rate),
-    /// How long a block takes to reload.
+    /// The time to reload a block.
     pub block_reload_time: Duration,
 }
 
 impl Caches {
-    /// So many sets, a cache utilization of 10, a reuse from 0 to 0.3, and 8 us to reload a block.
+    /// Returns a cache utilization of 10, a reuse from 0 to 0.3, and 8 us to reload a block.
     pub fn new(sets: u32) -> Caches {
         Caches {
             sets,
@@ -75,7 +76,7 @@ impl Caches {
         Ok(())
     }
 
-    /// Gives every task its sets, and the platform the time to reload a block.
+    /// Draws the sets of every task, and sets the reload time of the platform.
     pub(crate) fn draw(&self, system: &mut System, random: &mut Random) {
         let sets = i64::from(self.sets);
         let of = |x: &Rate, whole: i64| (x * &Rate::whole(whole)).floor().expect("both are small");

@@ -1,11 +1,11 @@
-//! Criticality levels that are drawn.
+//! Random criticality levels.
 
 use crate::parameters::{Reader, Writer};
 use crate::rounding::{share, uniform_rate};
 use crate::{GenError, Random};
 use layland_model::{Criticality, Duration, Rate, Service, Task};
 
-/// How criticality levels and their execution times are drawn.
+/// A distribution of criticality levels and their execution times.
 ///
 /// The drawn utilization is that of the lowest level, `C_0 / T`. A task of level `l` has
 /// `C_k = floor(f C_{k-1})` for `k` from 1 to `l`, rounded down to a granule, with a factor `f`
@@ -20,14 +20,14 @@ pub struct Criticalities {
     pub min_factor: Rate,
     /// The largest factor; `f` is uniform on `[min_factor, max_factor]`.
     pub max_factor: Rate,
-    /// Whether execution times are cut at the period, rounded down to a granule, but not below the
-    /// level before.
+    /// True if execution times are limited to the period, rounded
+    /// down to a granule, but not below the time of the level before.
     pub capped: bool,
 }
 
 impl Criticalities {
-    /// Two levels, LO and HI: a task is HI with the given probability, and then has `factor` times
-    /// the execution time; not capped.
+    /// Returns two levels, LO and HI: a task is HI with the given probability, and then has
+    /// `factor` times the execution time; not capped.
     pub fn dual(probability: Rate, factor: Rate) -> Criticalities {
         Criticalities {
             levels: vec!["LO".to_owned(), "HI".to_owned()],
@@ -62,13 +62,15 @@ impl Criticalities {
         Ok(())
     }
 
-    /// Draws the level of a task that has the execution time of the lowest, and the other times.
+    /// Draws the level of a task with the execution time of the lowest level, and its other times.
     pub(crate) fn draw(&self, task: &mut Task, granule: Duration, random: &mut Random) {
         let drawn = uniform_rate(&Rate::ZERO, &Rate::ONE, random);
         let mut sum = Rate::ZERO;
         let mut level = 0;
         for (at, probability) in self.probabilities.iter().enumerate() {
             sum = &sum + probability;
+            // `drawn` may equal 1. The last possible level
+            // is then taken, and never one of probability 0.
             if *probability > Rate::ZERO {
                 level = at;
                 if drawn < sum {

@@ -1,11 +1,11 @@
-//! Errors of a recipe, each with what to do about it.
+//! The errors of recipes, each with advice.
 
 use layland_model::{Duration, Rate};
 
-/// Why no set was made.
+/// The reason why no set was generated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GenError {
-    /// No choice of the utilizations has the total.
+    /// No utilizations within the bounds have the total.
     #[error(transparent)]
     Infeasible(#[from] Box<Infeasible>),
     /// The total is not a multiple of the resolution.
@@ -16,7 +16,7 @@ pub enum GenError {
     OffGrid {
         /// The total.
         total: Rate,
-        /// Steps per unit of utilization.
+        /// The number of steps per unit of utilization.
         resolution: u32,
     },
     /// The table of a convolutional sampler would be too large.
@@ -25,11 +25,11 @@ pub enum GenError {
          is the limit: use a coarser resolution"
     )]
     TooFine {
-        /// How many utilizations.
+        /// The number of utilizations.
         tasks: usize,
-        /// Steps per unit of utilization.
+        /// The number of steps per unit of utilization.
         resolution: u32,
-        /// Entries of the table.
+        /// The number of entries of the table.
         entries: u64,
         /// The limit.
         most: u64,
@@ -40,7 +40,7 @@ pub enum GenError {
          are the most: use UUniFast-Discard, UUniFast or a range"
     )]
     TooMany {
-        /// How many utilizations.
+        /// The number of utilizations.
         tasks: usize,
         /// The limit.
         most: usize,
@@ -48,11 +48,11 @@ pub enum GenError {
     /// The limit of tries was reached.
     #[error("none of {tries} tries {wanted}: {help}")]
     Exhausted {
-        /// How many tries.
+        /// The number of tries.
         tries: u32,
         /// The condition that no try met, as in "none of 100 tries ..".
         wanted: &'static str,
-        /// What to do.
+        /// The advice.
         help: &'static str,
     },
     /// No multiple of the granularity lies between the bounds.
@@ -65,7 +65,7 @@ pub enum GenError {
         min: Duration,
         /// The longest period.
         max: Duration,
-        /// Periods are multiples of it.
+        /// The granularity of periods.
         granularity: Duration,
     },
     /// A parameter is out of its range.
@@ -75,7 +75,7 @@ pub enum GenError {
         name: &'static str,
         /// Its value.
         value: String,
-        /// What it must be.
+        /// The condition that the value must satisfy.
         help: &'static str,
     },
     /// A provenance does not describe a recipe.
@@ -83,9 +83,9 @@ pub enum GenError {
     Provenance {
         /// The name of the parameter.
         name: String,
-        /// What is wrong.
+        /// The kind of the fault.
         problem: &'static str,
-        /// What to do.
+        /// The advice.
         help: &'static str,
     },
 }
@@ -100,7 +100,7 @@ impl GenError {
     }
 }
 
-/// Bounds between which no utilizations have the total.
+/// Bounds within which no utilizations have the total.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{tasks} utilizations within their bounds sum to {least:.6} at least and {most:.6} at most, \
@@ -108,12 +108,12 @@ impl GenError {
     least = least.to_f64(), most = most.to_f64(), total = total.to_f64()
 )]
 pub struct Infeasible {
-    /// How many utilizations.
+    /// The number of utilizations.
     pub tasks: usize,
     /// The sum of the lower bounds.
     pub least: Rate,
     /// The sum of the upper bounds.
     pub most: Rate,
-    /// The total that was asked for.
+    /// The requested total.
     pub total: Rate,
 }

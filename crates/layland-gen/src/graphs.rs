@@ -1,29 +1,31 @@
-//! DAG tasks: the graph of each drawn task, and how its volume is parted among the nodes.
+//! DAG tasks: draws the graph of each task, and divides its volume among the nodes.
 //!
-//! Two shapes. **G(n, p)**: nodes in a fixed order, and from each node an edge to each later one with the same
-//! probability (the Erdős–Rényi method in Cordeiro et al. 2010). Where that leaves several components, the first
-//! node of each but the first follows a uniformly drawn node before it, so that the graph is connected. **Nested
-//! fork-join** (Melani et al. 2015, without conditional branches): a source forks into branches that a sink joins; a
-//! branch is one node, or forks in turn. Edges between nodes of which none comes before the other are then added with
-//! a given probability.
+//! There are two shapes. **G(n, p)**: nodes in a fixed order, and from each node an edge to each
+//! later one with the same probability (the Erdős–Rényi method in Cordeiro et al. 2010). If the
+//! graph has several components, the first node of each but the first follows a uniformly drawn
+//! node before it, so that the graph becomes connected. **Nested fork-join** (Melani et al. 2015,
+//! without conditional branches): a source forks into branches that a sink joins; a branch is one
+//! node, or forks in turn. Edges between nodes that are not ordered are then added with a given
+//! probability.
 //!
-//! Each of the `n` nodes draws a weight, uniform on 1 to 100. It gets one granule of the volume, and of the rest the
-//! part of its weight: with `S_j` the sum of the first `j` weights and `R` what is left, `floor(R S_j / S_n) -
-//! floor(R S_(j-1) / S_n)` granules. So the WCETs sum to the volume exactly.
+//! Each of the `n` nodes draws a weight, uniform on 1 to 100. It gets one granule of the
+//! volume, and a part of the rest in proportion to its weight: with `S_j` the sum of the
+//! first `j` weights and `R` the rest, `floor(R S_j / S_n) - floor(R S_(j-1) / S_n)`
+//! granules. So the WCETs sum to the volume exactly.
 
 use crate::parameters::{Reader, Writer};
 use crate::rounding::{Chance, split};
 use crate::{GenError, Random};
 use layland_model::{Duration, Rate, Service, System, Task, TaskId};
 
-/// The most nodes of a graph.
+/// The maximum number of nodes of a graph.
 const MOST_NODES: u32 = 1000;
 
-/// How DAG tasks are drawn: each drawn utilization is that of a graph, and so are period, deadline, offset and
-/// affinity.
+/// A distribution of DAG tasks: each drawn utilization is that
+/// of a graph, and so are period, deadline, offset and affinity.
 ///
-/// A graph whose longest path exceeds its period is drawn again; so is one of another number of nodes than it may
-/// have.
+/// A graph is drawn again if its longest path exceeds its
+/// period, or if its number of nodes is out of range.
 ///
 /// ```
 /// use layland_gen::{Graphs, Recipe, Shape, Utilizations};
@@ -39,7 +41,7 @@ const MOST_NODES: u32 = 1000;
 pub struct Graphs {
     /// The shape.
     pub shape: Shape,
-    /// The least and the largest number of nodes: 1 to 1000. Under G(n, p) it is uniform.
+    /// The least and the largest number of nodes: 1 to 1000. Uniform for G(n, p).
     pub nodes: (u32, u32),
 }
 
@@ -53,13 +55,13 @@ pub enum Shape {
     },
     /// Nested fork-join.
     ForkJoin {
-        /// The probability that a branch forks, where it is not too deep.
+        /// The probability that a branch forks, unless it has the largest depth.
         fork: Rate,
         /// The least and the largest number of branches of a fork, 2 to 64; uniform.
         branches: (u32, u32),
-        /// How many forks lie within each other at most, the outermost counted: 1 to 16.
+        /// The maximum depth of nested forks, including the outermost: 1 to 16.
         depth: u32,
-        /// The probability of an edge between two nodes of which none comes before the other.
+        /// The probability of an edge between two nodes that are not ordered.
         edge: Rate,
     },
 }
@@ -71,7 +73,7 @@ type Edges = Vec<Vec<usize>>;
 pub(crate) struct Drawn {
     wcets: Vec<Service>,
     edges: Edges,
-    /// The longest path.
+    /// The length of the longest path.
     pub(crate) length: Duration,
 }
 
@@ -105,7 +107,8 @@ impl Graphs {
         }
     }
 
-    /// A graph of this volume, or of a granule for each node where that is more, whose longest path is at most `limit`.
+    /// Draws a graph whose longest path is at most `limit`. Its volume is the given one, or a
+    /// granule for each node if that is more.
     pub(crate) fn draw(
         &self,
         volume: Service,
@@ -147,7 +150,7 @@ impl Graphs {
         })
     }
 
-    /// The edges of a graph; none if it has another number of nodes than it may have.
+    /// Draws the edges of a graph; returns `None` if its number of nodes is out of range.
     fn edges(&self, random: &mut Random) -> Option<Edges> {
         let (least, most) = (self.nodes.0 as usize, self.nodes.1 as usize);
         match &self.shape {
@@ -209,10 +212,10 @@ impl Graphs {
     }
 }
 
-/// A graph of so many nodes with each edge by chance, and what is needed to connect it.
+/// Draws a graph with `nodes` nodes and random edges, and adds the edges that connect it.
 fn gnp(nodes: usize, edge: &Chance, random: &mut Random) -> Edges {
     let mut edges: Edges = vec![Vec::new(); nodes];
-    // The smallest node that each is connected with.
+    // For each node the smallest node to which it is connected.
     let mut first: Vec<usize> = (0..nodes).collect();
     for to in 1..nodes {
         for from in 0..to {
@@ -223,14 +226,15 @@ fn gnp(nodes: usize, edge: &Chance, random: &mut Random) -> Edges {
             }
         }
     }
-    // The smallest node of a component follows nothing, and all before it are in others.
+    // The smallest node of a component follows no other,
+    // and all nodes before it are in other components.
     for node in (1..nodes).filter(|&node| first[node] == node) {
         edges[node].push(random.below(node as u64) as usize);
     }
     edges
 }
 
-/// A nested fork-join graph that is being drawn.
+/// A nested fork-join graph under construction.
 struct Forks {
     edges: Edges,
     fork: Chance,
@@ -239,7 +243,8 @@ struct Forks {
 }
 
 impl Forks {
-    /// Forks behind a node, and says the node that joins; none if there are too many nodes.
+    /// Adds a fork after a node and returns the node that
+    /// joins it; `None` if there are too many nodes.
     fn expand(&mut self, source: usize, depth: u32, random: &mut Random) -> Option<usize> {
         let (least, most) = self.branches;
         let mut ends = Vec::new();
@@ -257,8 +262,8 @@ impl Forks {
     }
 }
 
-/// Adds edges between nodes of which none comes before the other, each with the same chance, from the smaller one to
-/// the larger one; for each node those from the nearest one first.
+/// Adds edges between nodes that are not ordered, each with the same probability, from the smaller
+/// to the larger one; for each node, those from the nearest one come first.
 fn add_parallel(edges: &mut [Vec<usize>], edge: &Chance, random: &mut Random) {
     let nodes = edges.len();
     let mut before = vec![vec![false; nodes]; nodes];
@@ -280,7 +285,7 @@ fn add_parallel(edges: &mut [Vec<usize>], edge: &Chance, random: &mut Random) {
     }
 }
 
-/// The largest sum on a path.
+/// Returns the largest sum on a path.
 fn longest_path(edges: &Edges, wcets: &[i64]) -> i64 {
     let mut end: Vec<i64> = Vec::with_capacity(wcets.len());
     for (follows, wcet) in edges.iter().zip(wcets) {
@@ -290,7 +295,8 @@ fn longest_path(edges: &Edges, wcets: &[i64]) -> i64 {
     end.into_iter().max().unwrap_or(0)
 }
 
-/// The system in which each task has become the nodes of its graph. Those of `t3` are `t3.1`, `t3.2` and so on.
+/// Returns the system in which the nodes of graphs replace
+/// the tasks. Those of `t3` are `t3.1`, `t3.2` and so on.
 pub(crate) fn expanded(system: &System, graphs: &[Drawn]) -> System {
     let mut nodes: Vec<Task> = Vec::new();
     for (task, graph) in system.tasks.values().zip(graphs) {

@@ -1,7 +1,7 @@
 //! Random task sets: seeded, portable, and reproducible from their provenance.
 //!
-//! A [`Recipe`] holds every parameter. [`Recipe::generate`] makes its `index`-th set, a
-//! [`System`](layland_model::System) whose provenance is enough to make it again
+//! A [`Recipe`] contains every parameter. [`Recipe::generate`] returns its `index`-th set, a
+//! [`System`](layland_model::System) whose provenance suffices to generate it again
 //! ([`Recipe::from_provenance`]).
 //!
 //! ```text
@@ -12,8 +12,8 @@
 //!      `-- ..
 //! ```
 //!
-//! Each aspect draws from a stream of its own, so that a set keeps its periods when only the parameters of
-//! its utilizations change.
+//! Each aspect has a random stream of its own, so that a set keeps its periods when only the
+//! parameters of its utilizations change.
 //!
 //! ```
 //! use layland_gen::{Recipe, Utilizations};
@@ -36,11 +36,12 @@
 //! | critical sections, self-suspensions | [`Sections`], [`Suspensions`] |
 //! | non-preemptive regions, cache blocks | [`Regions`], [`Caches`] |
 //!
-//! The Dirichlet-rescale algorithm (DRS) is left out on purpose: its authors withdrew it because
-//! its vectors are not uniform. [`ConvolutionalFixedSum`] takes its place.
+//! The Dirichlet-rescale algorithm (DRS) is omitted on purpose: its authors withdrew it because its
+//! vectors are not uniform. [`ConvolutionalFixedSum`] replaces it.
 //!
-//! Floating point draws, and a stated rule rounds what it draws to integers. Logarithms and
-//! exponentials come from `libm`, in software, so that a seed gives the same bytes on every machine.
+//! Random numbers are drawn in floating point and rounded to integers
+//! by documented rules. Logarithms and exponentials come from `libm`,
+//! in software, so that a seed gives the same bytes on every machine.
 
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 

@@ -1,4 +1,4 @@
-//! Parameters as text, for [`Provenance`](layland_model::Provenance): written, and read back
+//! Writes parameters as text for a [`Provenance`](layland_model::Provenance), and reads them back
 //! without loss.
 
 use crate::GenError;
@@ -21,7 +21,7 @@ impl Writer {
     }
 }
 
-/// Reads parameters, those of one part by their names in it, and knows which were read.
+/// Reads parameters, those of a part by their names within it, and records which were read.
 pub(crate) struct Reader<'a> {
     parameters: &'a BTreeMap<Arc<str>, Arc<str>>,
     read: BTreeSet<String>,
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         text.parse().map_err(|_| self.invalid(name))
     }
 
-    /// The parameter, if it is there.
+    /// Reads a parameter, if it exists.
     pub(crate) fn find<T: FromStr>(&mut self, name: &str) -> Result<Option<T>, GenError> {
         if self.parameters.contains_key(name) { self.get(name).map(Some) } else { Ok(None) }
     }
@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
         GenError::Provenance { name: name.to_owned(), problem, help: HELP }
     }
 
-    /// That no parameter is left unread.
+    /// Checks that all parameters were read.
     pub(crate) fn finish(self) -> Result<(), GenError> {
         match self.parameters.keys().find(|name| !self.read.contains(&***name)) {
             None => Ok(()),
@@ -94,7 +94,7 @@ impl Part<'_, '_> {
         let name = self.full(name);
         self.reader.list(&name)
     }
-    /// A list of two.
+    /// Reads a list of two values.
     pub(crate) fn pair<T: FromStr + Clone>(&mut self, name: &str) -> Result<(T, T), GenError> {
         match &self.list(name)?[..] {
             [one, other] => Ok((T::clone(one), T::clone(other))),

@@ -1,4 +1,4 @@
-//! [`Recipe`]: every parameter of a family of random systems, and the systems themselves.
+//! [`Recipe`]: every parameter of a family of random systems, and the generation of these systems.
 
 use crate::affinity::hall_condition;
 use crate::graphs::expanded;
@@ -16,15 +16,16 @@ use layland_model::{
 };
 use std::fmt::Write as _;
 
-/// The version of the rules by which a recipe becomes a set. It changes whenever the same recipe
-/// gives other bytes.
+/// The version of the rules by which a recipe becomes a set.
+/// It changes whenever a recipe gives other bytes than before.
 const RULES: u32 = 1;
 
 /// Every parameter of a family of random systems.
 ///
-/// A set is made in this order: utilizations, periods, execution times, criticality levels, graphs,
-/// steps, deadlines, offsets, arrivals, affinities, regions, cache blocks. Tasks are named `t1`,
-/// `t2`, .. in the order in which their utilizations were drawn, which is also their rank.
+/// A set is generated in this order: utilizations, periods, execution times,
+/// criticality levels, graphs, steps, deadlines, offsets, arrivals, affinities,
+/// regions, cache blocks. Tasks are named `t1`, `t2`, .. in the order in which
+/// their utilizations were drawn, which is also that of their ranks.
 ///
 /// `C = max(1 granule, floor(u T))` in whole granules.
 ///
@@ -45,55 +46,56 @@ const RULES: u32 = 1;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// How many CPUs, all of unit speed.
+    /// The number of CPUs, all of unit speed.
     pub cpus: usize,
-    /// The utilizations (with criticality levels: of the lowest).
+    /// The utilizations; with criticality levels, those of the lowest level.
     pub utilizations: Utilizations,
     /// The periods.
     pub periods: Periods,
-    /// Execution times, deadlines, offsets and separations are multiples of it (deadlines: where
-    /// the period is one).
+    /// The granularity of execution times, offsets and separations,
+    /// and of deadlines if the period is a multiple of it.
     pub granularity: Duration,
-    /// No execution time is shorter: a period is drawn from the part of its range with
-    /// `u T >= min_wcet`. Where that part is empty, the whole set is drawn again.
+    /// The minimum execution time: a period is drawn from the part of its range with
+    /// `u T >= min_wcet`. If that part is empty, the whole set is drawn again.
     pub min_wcet: Service,
     /// The relative deadlines.
     pub deadlines: Deadlines,
     /// The first arrivals.
     pub offsets: Offsets,
-    /// Periodic or sporadic.
+    /// The arrivals: periodic or sporadic.
     pub arrivals: Arrivals,
-    /// The bursts in which jobs arrive, if they do; with periodic `arrivals`, and not together with graphs.
+    /// The bursts of arrivals, if any; requires periodic `arrivals`, and excludes graphs.
     pub bursts: Option<Bursts>,
     /// The criticality levels, if there are several.
     pub criticalities: Option<Criticalities>,
-    /// Criticality levels that are not drawn; not together with `criticalities`.
+    /// Criticality levels that are not drawn; excludes `criticalities`.
     pub two_budgets: Option<TwoBudgets>,
-    /// The graphs, if tasks are DAG tasks; not together with criticality levels or `min_wcet`.
+    /// The graphs, if tasks are DAG tasks; excludes criticality levels and `min_wcet`.
     pub graphs: Option<Graphs>,
-    /// The critical sections, if tasks share resources; not together with criticality levels or graphs.
+    /// The critical sections, if tasks share resources; excludes criticality levels and graphs.
     pub sections: Option<Sections>,
-    /// The self-suspensions, if there are any; not together with criticality levels or graphs.
+    /// The self-suspensions, if any; excludes criticality levels and graphs.
     pub suspensions: Option<Suspensions>,
-    /// The non-preemptive regions, if there are any; not together with sections or suspensions.
+    /// The non-preemptive regions, if any; excludes sections and suspensions.
     pub regions: Option<Regions>,
-    /// The cache blocks, if tasks have any; not together with sections or suspensions.
+    /// The cache blocks, if any; excludes sections and suspensions.
     pub caches: Option<Caches>,
     /// The affinities.
     pub affinities: Affinities,
-    /// Whether the whole set is drawn again until Hall's condition holds: no set of CPUs has tasks
-    /// that may run nowhere else with a utilization above its size (with criticality levels, at
-    /// each task's own). With implicit deadlines: until the set is feasible.
+    /// True if the whole set is drawn again until Hall's condition holds: for every set of CPUs,
+    /// the tasks that may run nowhere else have a utilization of at most its size (with criticality
+    /// levels, at each task's own). With implicit deadlines, the set is then feasible.
     pub feasible: bool,
-    /// How often the whole set is drawn at most.
+    /// The maximum number of times that the whole set is drawn.
     pub tries: u32,
     /// The seed.
     pub seed: u64,
 }
 
 impl Recipe {
-    /// Log-uniform periods from 10 ms to 1 s in whole milliseconds, implicit deadlines, synchronous
-    /// periodic arrivals, global scheduling, a granularity of 1 us; change the fields that differ.
+    /// Returns log-uniform periods from 10 ms to 1 s in whole milliseconds,
+    /// implicit deadlines, synchronous periodic arrivals, global scheduling,
+    /// and a granularity of 1 us. Callers change the fields that differ.
     pub fn new(cpus: usize, utilizations: Utilizations, seed: u64) -> Recipe {
         Recipe {
             cpus,
@@ -164,13 +166,13 @@ impl Recipe {
         Ok(Generator { periods, utilizations, recipe: self.clone(), provenance })
     }
 
-    /// The `index`-th set, which does not depend on the others. For many sets of one recipe,
-    /// [`Recipe::generator`] is faster.
+    /// Generates the `index`-th set, which does not depend on the others. For many sets of one
+    /// recipe, [`Recipe::generator`] is faster.
     pub fn generate(&self, index: u64) -> Result<System, GenError> {
         self.generator()?.generate(index)
     }
 
-    /// The recipe and the index of a set that [`Recipe::generate`] made.
+    /// Returns the recipe and the index of a set that [`Recipe::generate`] generated.
     pub fn from_provenance(provenance: &Provenance) -> Result<(Recipe, u64), GenError> {
         let generator = &provenance.generator;
         if generator.split_whitespace().next() != Some(env!("CARGO_PKG_NAME")) {
@@ -216,7 +218,7 @@ impl Recipe {
         Ok((recipe, index))
     }
 
-    /// Where the `index`-th set comes from.
+    /// Returns the provenance of the `index`-th set.
     pub fn provenance(&self, index: u64) -> Provenance {
         let mut to = Writer::default();
         to.put("rules", RULES);
@@ -264,21 +266,21 @@ impl Recipe {
     }
 }
 
-/// The parameter that tells the sets of a recipe apart.
+/// The parameter that distinguishes the sets of a recipe.
 const INDEX: &str = "index";
 
-/// A recipe whose parameters are checked and whose tables are computed.
+/// A recipe with checked parameters and computed tables.
 #[derive(Clone, Debug)]
 pub struct Generator {
     recipe: Recipe,
     utilizations: Sampler,
     periods: PeriodSampler,
-    /// That of the first set: the others differ in their index.
+    /// The provenance of the first set; those of the others differ only in the index.
     provenance: Provenance,
 }
 
 impl Generator {
-    /// The `index`-th set: the same as [`Recipe::generate`] makes.
+    /// Generates the `index`-th set, equal to that of [`Recipe::generate`].
     ///
     /// ```
     /// use layland_gen::{Recipe, Utilizations};
@@ -320,7 +322,7 @@ impl Generator {
         Err(GenError::Exhausted { tries: recipe.tries, wanted, help })
     }
 
-    /// One try; none if a period long enough does not exist.
+    /// Makes one try; returns `None` if there is no period that is long enough.
     fn draw(&self, streams: &mut Streams) -> Result<Option<System>, GenError> {
         let recipe = &self.recipe;
         let granule = recipe.granularity;
@@ -329,7 +331,7 @@ impl Generator {
         let mut graphs = Vec::new();
         let mut name = String::from("t");
         for (i, u) in utilizations.iter().enumerate() {
-            // ceil(min_wcet / u), with min_wcet rounded up to a granule.
+            // `ceil(min_wcet / u)`, with `min_wcet` rounded up to a granule.
             let min_wcet = granule * recipe.min_wcet.at_unit_speed().div_ceil(granule);
             let least = match (min_wcet, u) {
                 (Duration::ZERO, _) => Duration::ZERO,
@@ -401,7 +403,7 @@ impl Generator {
     }
 }
 
-/// The random numbers of one set.
+/// The random streams of one set.
 struct Streams {
     utilizations: Random,
     periods: Random,

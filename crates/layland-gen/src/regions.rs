@@ -1,4 +1,4 @@
-//! Where jobs may be preempted: non-preemptive regions that are drawn.
+//! Random non-preemptive regions.
 
 use crate::parameters::{Reader, Writer};
 use crate::rounding::{share, uniform_rate};
@@ -6,7 +6,7 @@ use crate::{GenError, Random};
 use layland_model::{Duration, Preemption, Rate, Service, Task};
 use std::collections::BTreeSet;
 
-/// How non-preemptive regions are drawn. `C` is the WCET at the task's own criticality level.
+/// A distribution of non-preemptive regions. `C` is the WCET at the task's own criticality level.
 ///
 /// ```
 /// use layland_gen::{Recipe, Regions, Utilizations};
@@ -22,13 +22,15 @@ use std::collections::BTreeSet;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Regions {
-    /// A job is preempted between its segments alone. Their number is uniform. Their lengths are whole granules, and
-    /// all lengths that sum to `C` are equally likely. A WCET of fewer granules has a segment for each.
+    /// A job is preempted only between its segments. Their number is uniform.
+    /// Their lengths are whole granules, and all lengths that sum to `C` are
+    /// equally likely. A WCET of fewer granules has one segment per granule.
     Segments {
-        /// The least and the most, 1 to 1000.
+        /// The least and the largest number of segments, 1 to 1000.
         count: (u32, u32),
     },
-    /// A floating region of `x C`, rounded down to a granule, but one at least; `x` is uniform.
+    /// A floating region of `x C`, rounded down to a
+    /// granule, but at least one granule; `x` is uniform.
     Floating {
         /// The least and the largest `x`, 0 to 1.
         share: (Rate, Rate),
@@ -59,7 +61,7 @@ impl Regions {
         Ok(())
     }
 
-    /// Gives a task its regions.
+    /// Draws the regions of a task.
     pub(crate) fn draw(&self, task: &mut Task, granule: Duration, random: &mut Random) {
         let wcet = task.own_wcet();
         task.preemption = match self {
@@ -102,14 +104,16 @@ impl Regions {
     }
 }
 
-/// Cuts a WCET into so many segments, or one for each granule where these are fewer.
+/// Divides a WCET into `count` segments, or into one per granule if it has fewer granules.
 ///
-/// The cuts are a uniform subset of all places between granules (Floyd, in Bentley 1987).
+/// The cuts are a uniform subset of all positions between granules (Floyd, in Bentley 1987).
 fn segments(wcet: Service, count: i64, granule: Duration, random: &mut Random) -> Box<[Service]> {
     let granules = wcet.at_unit_speed().div_floor(granule);
     let count = count.min(granules);
     let mut cuts = BTreeSet::new();
     for last in granules - count + 1..granules {
+        // Floyd's algorithm: a cut that was drawn before is
+        // replaced by `last`, which was not possible before.
         let cut = random.between(1, last);
         if !cuts.insert(cut) {
             cuts.insert(last);

@@ -1,13 +1,14 @@
-//! What jobs do besides executing: critical sections and self-suspensions.
+//! The steps of jobs other than execution: critical sections and self-suspensions.
 //!
-//! Sections are drawn as in the experiments with SchedCAT (Brandenburg 2011): each task uses each resource with the
-//! same probability; of one that it uses, a job makes a number of requests, uniform on a range, all of one length,
-//! uniform on another. A job suspends itself a number of times, uniform on a range, for a share of `T - C` in
-//! total. Sections are not nested, and no job suspends itself within one.
+//! Sections are drawn as in the experiments with SchedCAT (Brandenburg 2011). Each task uses each
+//! resource with the same probability. For each resource that its task uses, a job makes a number
+//! of requests that is uniform on a range, all of one length, which is uniform on another. A job
+//! suspends itself a number of times that is uniform on a range, for a share of `T - C` in total.
+//! Sections are not nested, and jobs do not suspend themselves within one.
 //!
-//! Sections are a part of the WCET: what is left is executed before, between and after sections and suspensions, at
-//! least a granule each time. Their order is uniform. What is left, and the suspensions, are parted by weights as the
-//! nodes of a [graph](crate::Graphs) are.
+//! Sections are a part of the WCET. The rest is executed before, between and after sections and
+//! suspensions, at least a granule each time. Their order is uniform. The rest and the suspensions
+//! are divided by weights like the nodes of a [graph](crate::Graphs).
 
 use crate::parameters::{Reader, Writer};
 use crate::rounding::{Chance, share, split, uniform_rate};
@@ -16,7 +17,7 @@ use layland_model::{
     CpuId, Duration, Index, Rate, Resource, ResourceId, Service, Step, TIME_LIMIT, Task,
 };
 
-/// How critical sections are drawn.
+/// A distribution of critical sections.
 ///
 /// The resources are `r1`, `r2` and so on, with their homes on the CPUs in turn.
 ///
@@ -37,23 +38,24 @@ use layland_model::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sections {
-    /// How many resources there are: 1 to 1000.
+    /// The number of resources: 1 to 1000.
     pub resources: u32,
     /// The probability that a task uses a resource.
     pub access: Rate,
-    /// How often a job requests a resource that its task uses: the least and the most, 1 to 1000.
+    /// The least and the largest number of requests of a job for a resource of its task, 1 to 1000.
     pub requests: (u32, u32),
     /// The shortest and the longest section, each rounded up to a granule.
     pub length: (Service, Service),
 }
 
-/// How self-suspensions are drawn. A relative deadline is not shorter than WCET and suspensions together, where the
-/// period is not.
+/// A distribution of self-suspensions. If the period is at least
+/// the WCET plus the suspensions, so is the relative deadline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspensions {
-    /// How often a job suspends itself: the least and the most, up to 1000.
+    /// The least and the largest number of suspensions of a job, up to 1000.
     pub count: (u32, u32),
-    /// `x`: a job is suspended for `x (T - C)` in all, rounded down to a granule; uniform, 0 to 1.
+    /// The share `x`: a job is suspended for `x (T - C)` in
+    /// total, rounded down to a granule; uniform, 0 to 1.
     pub share: (Rate, Rate),
 }
 
@@ -80,7 +82,7 @@ impl Sections {
         Ok(())
     }
 
-    /// The resources.
+    /// Returns the resources.
     pub(crate) fn resources(&self, cpus: usize) -> Vec<Resource> {
         let resource = |at: usize| Resource {
             name: format!("r{}", at + 1),
@@ -89,7 +91,7 @@ impl Sections {
         (0..self.resources as usize).map(resource).collect()
     }
 
-    /// The sections of a job: what each locks, and its length in granules.
+    /// Draws the sections of a job: the resource and the length in granules of each.
     fn draw(&self, granule: Duration, random: &mut Random) -> Vec<(ResourceId, i64)> {
         let access = Chance::new(&self.access);
         let granules = |length: Service| length.at_unit_speed().div_ceil(granule);
@@ -142,7 +144,7 @@ impl Suspensions {
         Ok(())
     }
 
-    /// The suspensions of a job, in granules.
+    /// Draws the suspensions of a job, in granules.
     fn draw(&self, rest: Duration, granule: Duration, random: &mut Random) -> Vec<i64> {
         let count = random.between(self.count.0.into(), self.count.1.into());
         let x = uniform_rate(&self.share.0, &self.share.1, random);
@@ -167,14 +169,15 @@ impl Suspensions {
     }
 }
 
-/// The random numbers of the steps of a set.
+/// The random streams for the steps of a set.
 pub(crate) struct StepStreams {
     pub(crate) sections: Random,
     pub(crate) suspensions: Random,
     pub(crate) order: Random,
 }
 
-/// Gives a task its steps, if it has any besides executing; says for how long its jobs suspend themselves.
+/// Draws the steps of a task, if it does more than execute;
+/// returns the time for which its jobs suspend themselves.
 ///
 /// Sections that leave too little to execute are drawn again.
 pub(crate) fn draw(
@@ -198,6 +201,7 @@ pub(crate) fn draw(
         if parts == 1 {
             return Ok(Duration::ZERO);
         }
+        // At least a granule is executed before, between and after the others.
         if rest < parts as i128 {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Parts of a recipe as single words, as the command line and experiment files write them.
+//! Parses parts of a recipe from single words, as in the command line and in experiment files.
 //!
 //! ```
 //! use layland_gen::{Affinities, text};
@@ -6,12 +6,12 @@
 //! assert!(text::affinities("levels").unwrap_err().contains("as in levels:2"));
 //! ```
 //!
-//! Every error is a sentence that says what to write.
+//! Every error is a sentence with the expected form.
 
 use crate::{Affinities, Arrivals, Deadlines, Offsets, Periods, Regions};
 use layland_model::{Duration, ParseTimeError, Rate, Service};
 
-/// `name:rest` or `name`.
+/// Splits `name:rest`; a plain `name` has an empty rest.
 fn parts(text: &str) -> (&str, &str) {
     text.split_once(':').unwrap_or((text, ""))
 }
@@ -20,7 +20,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     text.trim().parse().map_err(|error: ParseTimeError| format!("{error}: {}", error.help()))
 }
 
-/// `MIN..MAX` or one number for both.
+/// Parses `MIN..MAX`, or one number for both.
 pub fn rates(text: &str) -> Result<(Rate, Rate), String> {
     let rate = |text: &str| text.trim().parse::<Rate>().map_err(|error| error.to_string());
     match text.split_once("..") {
@@ -29,7 +29,7 @@ pub fn rates(text: &str) -> Result<(Rate, Rate), String> {
     }
 }
 
-/// `MIN..MAX` or one number for both.
+/// Parses `MIN..MAX`, or one number for both.
 pub fn counts(text: &str) -> Result<(u32, u32), String> {
     let count = |part: &str| {
         part.trim().parse::<u32>().map_err(|_| format!("`{text}` is not MIN..MAX, as in 5..20"))
@@ -40,7 +40,8 @@ pub fn counts(text: &str) -> Result<(u32, u32), String> {
     }
 }
 
-/// `MIN..MAX`, or as in experiments with SchedCAT `short` (1us..15us), `medium` (1us..100us) or `long` (5us..1280us).
+/// Parses `MIN..MAX`, or the ranges of experiments with SchedCAT: `short` (1us..15us), `medium`
+/// (1us..100us) or `long` (5us..1280us).
 pub fn sections(text: &str) -> Result<(Service, Service), String> {
     let text = match text {
         "short" => "1us..15us",
@@ -52,7 +53,8 @@ pub fn sections(text: &str) -> Result<(Service, Service), String> {
     Ok((duration(min)?.at_unit_speed(), duration(max)?.at_unit_speed()))
 }
 
-/// `MIN..MAX` of the period less the WCET; `short` is 0.01..0.1, `medium` 0.1..0.3 and `long` 0.3..0.6.
+/// Parses `MIN..MAX` of the period minus the WCET; `short`
+/// is 0.01..0.1, `medium` 0.1..0.3 and `long` 0.3..0.6.
 pub fn suspension(text: &str) -> Result<(Rate, Rate), String> {
     match text {
         "short" => rates("0.01..0.1"),
@@ -62,7 +64,7 @@ pub fn suspension(text: &str) -> Result<(Rate, Rate), String> {
     }
 }
 
-/// `segments:MIN..MAX`, `floating:MIN..MAX` of the WCET, or `whole`.
+/// Parses `segments:MIN..MAX`, `floating:MIN..MAX` of the WCET, or `whole`.
 pub fn regions(text: &str) -> Result<Regions, String> {
     let needs = |example| format!("`{text}` needs MIN..MAX, as in {example}");
     match parts(text) {
@@ -77,7 +79,7 @@ pub fn regions(text: &str) -> Result<Regions, String> {
     }
 }
 
-/// A factor by which execution times grow: 1 to 1000.
+/// Parses a factor by which execution times grow: 1 to 1000.
 pub fn factor(text: &str) -> Result<Rate, String> {
     let factor = text.trim().parse::<Rate>().map_err(|error| error.to_string())?;
     match factor < Rate::ONE || factor > Rate::whole(1000) {
@@ -86,7 +88,7 @@ pub fn factor(text: &str) -> Result<Rate, String> {
     }
 }
 
-/// `MIN..MAX`, `heavy` or `medium`.
+/// Parses `MIN..MAX`, `heavy` or `medium`.
 pub fn range(text: &str) -> Result<(Rate, Rate), String> {
     match text {
         "heavy" => rates("0.5..0.9"),
@@ -95,7 +97,7 @@ pub fn range(text: &str) -> Result<(Rate, Rate), String> {
     }
 }
 
-/// `log:10ms..1s`, `uniform:10ms..100ms`, `harmonic:5ms,8ms*2^4` or `list:5ms,10ms`.
+/// Parses `log:10ms..1s`, `uniform:10ms..100ms`, `harmonic:5ms,8ms*2^4` or `list:5ms,10ms`.
 pub fn periods(text: &str, granularity: Duration) -> Result<Periods, String> {
     let (kind, rest) = parts(text);
     let range = || -> Result<(Duration, Duration), String> {
@@ -120,7 +122,7 @@ pub fn periods(text: &str, granularity: Duration) -> Result<Periods, String> {
     }
 }
 
-/// `implicit`, `constrained:MIN..MAX` or `factor:MIN..MAX`.
+/// Parses `implicit`, `constrained:MIN..MAX` or `factor:MIN..MAX`.
 pub fn deadlines(text: &str) -> Result<Deadlines, String> {
     let (kind, rest) = parts(text);
     match kind {
@@ -134,7 +136,7 @@ pub fn deadlines(text: &str) -> Result<Deadlines, String> {
     }
 }
 
-/// `synchronous` or `uniform`.
+/// Parses `synchronous` or `uniform`.
 pub fn offsets(text: &str) -> Result<Offsets, String> {
     match text {
         "synchronous" => Ok(Offsets::Synchronous),
@@ -143,7 +145,7 @@ pub fn offsets(text: &str) -> Result<Offsets, String> {
     }
 }
 
-/// `periodic`, `sporadic:MAX` or `exponential:MEAN..MAX`.
+/// Parses `periodic`, `sporadic:MAX` or `exponential:MEAN..MAX`.
 pub fn arrivals(text: &str) -> Result<Arrivals, String> {
     let (kind, rest) = parts(text);
     match kind {
@@ -157,7 +159,7 @@ pub fn arrivals(text: &str) -> Result<Arrivals, String> {
     }
 }
 
-/// `global`, `clustered:K`, `partitioned`, `round-robin`, `levels:SOCKETS` or `nested`.
+/// Parses `global`, `clustered:K`, `partitioned`, `round-robin`, `levels:SOCKETS` or `nested`.
 pub fn affinities(text: &str) -> Result<Affinities, String> {
     let (kind, rest) = parts(text);
     let count = || rest.parse().map_err(|_| format!("`{text}` needs a number, as in {kind}:2"));

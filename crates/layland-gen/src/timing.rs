@@ -1,4 +1,4 @@
-//! Periods, deadlines, offsets and arrivals.
+//! Random periods, deadlines, offsets and arrivals.
 
 use crate::parameters::{Reader, Writer};
 use crate::rounding::{share, uniform_rate};
@@ -6,37 +6,37 @@ use crate::{GenError, Random};
 use layland_model::{Behaviour, Duration, Rate, Separation, Service, TIME_LIMIT};
 use num_integer::Integer;
 
-/// How the periods are drawn.
+/// A distribution of periods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Periods {
     /// Uniform on the multiples of the granularity in `[min, max]`.
     Uniform {
-        /// The shortest.
+        /// The shortest period.
         min: Duration,
-        /// The longest.
+        /// The longest period.
         max: Duration,
-        /// Periods are multiples of it.
+        /// The granularity of periods.
         granularity: Duration,
     },
     /// Log-uniform (Emberson, Stafford, Davis 2010): with `a` and `b` the first and the
     /// last multiple of the granularity in `[min, max]`, in granules, and `r` uniform on
     /// `[ln a, ln (b + 1))`, the period is `floor(exp r)` granules.
     LogUniform {
-        /// The shortest.
+        /// The shortest period.
         min: Duration,
-        /// The longest.
+        /// The longest period.
         max: Duration,
-        /// Periods are multiples of it.
+        /// The granularity of periods.
         granularity: Duration,
     },
-    /// A base times a factor to a power from 0 to `powers`; base and power uniform. With one base
-    /// the periods of a set divide one another.
+    /// A base times a power of a factor, with an exponent from 0 to `powers`; base and exponent are
+    /// uniform. With one base the periods of a set divide one another.
     Harmonic {
         /// The bases.
         bases: Vec<Duration>,
-        /// The factor, 2 at least.
+        /// The factor, at least 2.
         factor: u32,
-        /// The largest power.
+        /// The largest exponent.
         powers: u32,
     },
     /// Uniform on a list.
@@ -57,7 +57,7 @@ pub(crate) enum PeriodSampler {
         last: i64,
         granule: i64,
     },
-    /// In the order of the list.
+    /// The values in the order of the list.
     Choice(Vec<Duration>),
 }
 
@@ -165,7 +165,7 @@ fn choice(values: Vec<Duration>) -> Result<PeriodSampler, GenError> {
 }
 
 impl PeriodSampler {
-    /// The shortest period.
+    /// Returns the shortest period.
     pub(crate) fn shortest(&self) -> Duration {
         match self {
             PeriodSampler::Uniform { first, granule, .. }
@@ -176,7 +176,7 @@ impl PeriodSampler {
         }
     }
 
-    /// The longest period.
+    /// Returns the longest period.
     pub(crate) fn longest(&self) -> Duration {
         match self {
             PeriodSampler::Uniform { last, granule, .. }
@@ -185,8 +185,8 @@ impl PeriodSampler {
         }
     }
 
-    /// A period of at least `least`, which is the lower bound instead where it is above; none if
-    /// there is no such period.
+    /// Draws a period of at least `least`, which replaces the lower bound if it is larger. Returns
+    /// `None` if there is no such period.
     pub(crate) fn draw(&self, least: Duration, random: &mut Random) -> Option<Duration> {
         let raised =
             |first: i64, granule: i64| first.max(least.div_ceil(Duration::from_ns(granule)));
@@ -202,6 +202,8 @@ impl PeriodSampler {
                     return None;
                 }
                 let (low, high) = (libm::log(first as f64), libm::log(*last as f64 + 1.0));
+                // Rounding errors of the logarithm and the exponential
+                // may leave the range, hence the limits below.
                 let granules = libm::exp(low + (high - low) * random.unit()) as i64;
                 Some(Duration::from_ns(granules.clamp(first, *last) * granule))
             }
@@ -214,9 +216,9 @@ impl PeriodSampler {
     }
 }
 
-/// How the relative deadlines are drawn. `C` is the task's own WCET, with its suspensions, or the longest path of its
-/// graph; `x` is uniform on `[min, max]`. Deadlines are at least `C`, except where the period is shorter than
-/// that already.
+/// A distribution of relative deadlines. `C` is the task's own WCET plus its suspensions, or the
+/// longest path of its graph; `x` is uniform on `[min, max]`. Deadlines are at least `C`, unless
+/// the period is already shorter than that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deadlines {
     /// `D = T`.
@@ -299,10 +301,10 @@ impl Deadlines {
     }
 }
 
-/// When the first jobs come.
+/// A distribution of first arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offsets {
-    /// All at once, at 0.
+    /// All at time 0.
     Synchronous,
     /// Uniform on the multiples of the granularity in `[0, T)`.
     Uniform,
@@ -335,22 +337,22 @@ impl Offsets {
     }
 }
 
-/// Whether jobs arrive periodically. The additional separation of a sporadic job is a share of
-/// the period, rounded down to a granule; its value for each job is drawn when the set is used.
+/// A distribution of arrivals. The additional separation of a sporadic job is a share of the
+/// period, rounded down to a granule; its value for each job is drawn when the set is simulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// Every period.
+    /// One job per period.
     Periodic,
-    /// Up to `max` periods later, uniform.
+    /// An additional separation of up to `max` periods, uniform.
     Uniform {
-        /// The most, in periods.
+        /// The largest additional separation, in periods.
         max: Rate,
     },
-    /// Exponentially later, with this mean and this limit.
+    /// An additional separation that is exponential, with this mean and this limit.
     Exponential {
         /// The mean before the limit, in periods.
         mean: Rate,
-        /// The most, in periods.
+        /// The limit, in periods.
         max: Rate,
     },
 }

@@ -1,10 +1,10 @@
-//! Which parts of a recipe go together.
+//! Checks that the parts of a recipe can be combined.
 
 use crate::{Arrivals, Caches, GenError, Recipe, Regions, Sections, Suspensions};
 use layland_model::{Duration, Service};
 
 impl Recipe {
-    /// Checks graphs and steps, and whether they go with the rest.
+    /// Checks graphs and steps, and their combination with the other parts.
     pub(crate) fn check_structure(&self) -> Result<(), GenError> {
         let levels = self.criticalities.is_some() || self.two_budgets.is_some();
         if let Some(graphs) = &self.graphs {
@@ -36,7 +36,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// Checks regions and cache blocks, and whether they go with the rest.
+    /// Checks regions and cache blocks, and their combination with the other parts.
     pub(crate) fn check_preemption(&self) -> Result<(), GenError> {
         let parts = [
             ("regions", self.regions.as_ref().map(Regions::check)),
@@ -55,7 +55,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// Checks bursts, and whether they go with the rest.
+    /// Checks bursts, and their combination with the other parts.
     pub(crate) fn check_bursts(&self, longest: Duration) -> Result<(), GenError> {
         let Some(bursts) = &self.bursts else { return Ok(()) };
         bursts.check(longest)?;
@@ -69,7 +69,7 @@ impl Recipe {
     }
 }
 
-/// Refuses a part of a recipe that does not go with another one.
+/// Rejects a part of a recipe that cannot be combined with another one.
 fn refuse(what: &'static str, help: &'static str) -> Result<(), GenError> {
     Err(GenError::parameter(what, "given", help))
 }

@@ -1,16 +1,16 @@
 //! Mixed-criticality tasks with two execution times each (Huang, Gill, Lu 2014, Section 4).
 //!
-//! Task `i`, from 0, has level `i mod N`. With `Cn = max(1 granule, floor(u T))`, as without levels, and `Co =
-//! ceil(CF Cn)`, in whole granules, `C(l)` is `Cn` below its own level and `Co` from there on. A task of the
-//! lowest level thus has `Co` at every level, which is the literal reading of the paper, agrees with its Table I,
-//! and makes the share of accepted sets rise with the number of levels, as it reports. The paper does not
-//! say how `CF Cn` is rounded.
+//! Task `i`, from 0, has level `i mod N`. Let `Cn = max(1 granule, floor(u T))`, as without levels,
+//! and `Co = ceil(CF Cn)`, in whole granules. `C(l)` is `Cn` below the task's own level and `Co`
+//! from there on. A task of the lowest level thus has `Co` at every level. This is the literal
+//! reading of the paper, agrees with its Table I, and makes the share of accepted sets rise with
+//! the number of levels, as it reports. The paper does not specify how `CF Cn` is rounded.
 
 use crate::GenError;
 use crate::parameters::{Reader, Writer};
 use layland_model::{Criticality, Duration, Levels, Rate, Service, Task};
 
-/// Levels in turn, and the execution times of a task below its own level and from there on.
+/// Levels in turn, and two execution times per task: one below its own level and one from there on.
 ///
 /// ```
 /// use layland_gen::{Recipe, TwoBudgets, Utilizations};
@@ -30,16 +30,16 @@ use layland_model::{Criticality, Duration, Levels, Rate, Service, Task};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TwoBudgets {
-    /// `N`: how many levels.
+    /// The number of levels, `N`.
     pub levels: usize,
-    /// `CF`, at least 1.
+    /// The factor `CF`, at least 1.
     pub factor: Rate,
-    /// Whether tasks of the lowest level have `Co`, too; otherwise they keep `Cn`.
+    /// True if tasks of the lowest level also have `Co`; otherwise they keep `Cn`.
     pub lowest_grows: bool,
 }
 
 impl TwoBudgets {
-    /// As in the paper.
+    /// Returns the parameters as in the paper.
     pub fn new(levels: usize, factor: Rate) -> TwoBudgets {
         TwoBudgets { levels, factor, lowest_grows: true }
     }
@@ -64,7 +64,7 @@ impl TwoBudgets {
         }
     }
 
-    /// Gives the `index`-th task, with one execution time, its level and the other times.
+    /// Sets the level and the other times of the `index`-th task, which has one execution time.
     pub(crate) fn apply(&self, task: &mut Task, index: usize, granule: Duration) {
         let level = index % self.levels;
         let below = task.wcet[0];

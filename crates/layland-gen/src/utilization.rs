@@ -1,4 +1,4 @@
-//! Where the utilizations of a set come from: one file per published algorithm.
+//! The utilizations of a set, with one file per published algorithm.
 
 pub(crate) mod convolutional;
 pub(crate) mod independent;
@@ -14,33 +14,33 @@ use crate::{
 use layland_model::Rate;
 use std::str::FromStr;
 
-/// How the utilizations of a set are drawn.
+/// A distribution of the utilizations of a set.
 ///
-/// Numbers drawn in floating point are rounded down to a multiple of `2^-50`, so a sum of `n` falls
-/// short of the total by less than `n * 2^-49`. The other samplers are exact.
+/// Numbers drawn in floating point are rounded down to a multiple of `2^-50`, so a sum of `n`
+/// numbers is below the total by less than `n * 2^-49`. The other samplers are exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Utilizations {
     /// [`UUniFast`]: a total, no upper bound (one task may exceed 1 if the total does).
     UUniFast {
-        /// How many tasks.
+        /// The number of tasks.
         tasks: usize,
         /// The sum.
         total: Rate,
     },
     /// [`UUniFastDiscard`]: a total, and an upper bound by drawing again.
     UUniFastDiscard {
-        /// How many tasks.
+        /// The number of tasks.
         tasks: usize,
         /// The sum.
         total: Rate,
         /// The upper bound.
         max: Rate,
-        /// How often to draw at most.
+        /// The maximum number of draws.
         tries: u32,
     },
-    /// [`RandFixedSum`]: a total, and the same bounds for all. The one to use by default.
+    /// [`RandFixedSum`]: a total, and the same bounds for all. The recommended default.
     RandFixedSum {
-        /// How many tasks.
+        /// The number of tasks.
         tasks: usize,
         /// The sum.
         total: Rate,
@@ -53,14 +53,14 @@ pub enum Utilizations {
     Convolutional {
         /// The sum, a multiple of `1/resolution`.
         total: Rate,
-        /// Lower and upper bound of each task.
+        /// The lower and the upper bound of each task.
         bounds: Vec<(Rate, Rate)>,
-        /// Steps per unit of utilization.
+        /// The number of steps per unit of utilization.
         resolution: u32,
     },
     /// [`Independent`]: a number of tasks from a range; the total is not controlled.
     Independent {
-        /// How many tasks.
+        /// The number of tasks.
         tasks: usize,
         /// The lower bound.
         min: Rate,
@@ -75,14 +75,14 @@ pub enum Utilizations {
         min: Rate,
         /// The upper bound.
         max: Rate,
-        /// Steps per unit of utilization.
+        /// The number of steps per unit of utilization.
         resolution: u32,
-        /// How often to draw at most.
+        /// The maximum number of draws.
         tries: u32,
     },
 }
 
-/// Whether `tasks` numbers from `[min, max]` can have the total, exactly.
+/// Checks exactly that `tasks` numbers from `[min, max]` can have the total.
 pub(crate) fn check_total(
     tasks: usize,
     total: &Rate,
@@ -256,7 +256,7 @@ impl Utilizations {
     }
 }
 
-/// `min..max`.
+/// The bounds as `min..max`.
 struct Bounds(Rate, Rate);
 
 impl FromStr for Bounds {

@@ -1,5 +1,5 @@
-//! Bursts, non-preemptive regions and cache blocks: the same bytes for ever, the stated rules, other parts of a set as
-//! they are without them, and errors.
+//! Bursts, non-preemptive regions and cache blocks: golden bytes, the documented rules, the
+//! independence of the other parts of a set, and errors.
 
 use layland_gen::{
     Arrivals, Bursts, Caches, Criticalities, Deadlines, Graphs, Offsets, Periods, Recipe, Regions,
@@ -99,7 +99,7 @@ fn caches() -> impl Strategy<Value = Caches> {
     )
 }
 
-/// What a recipe has besides, with which these go together.
+/// Other parts of a recipe with which these can be combined.
 fn besides() -> impl Strategy<Value = Recipe> {
     let plain = |seed| Recipe {
         granularity: Duration::from_us(100),
@@ -124,7 +124,7 @@ fn besides() -> impl Strategy<Value = Recipe> {
     })
 }
 
-/// The set without what this file is about.
+/// Returns the set without the parts that this file tests.
 fn stripped(system: &System) -> System {
     let mut system = system.clone();
     system.provenance = None;
@@ -159,7 +159,7 @@ proptest! {
         prop_assert_eq!((&again, index), (&recipe, 4));
         prop_assert_eq!(&again.generate(4).unwrap(), &system);
         prop_assert_eq!(stripped(&system), stripped(&plain));
-        // Bursts change no utilization.
+        // Bursts do not change utilizations.
         prop_assert_eq!(system.utilization().exact(), plain.utilization().exact());
 
         for task in system.tasks.values() {
@@ -200,7 +200,7 @@ proptest! {
         prop_assert_eq!(system.platform.overheads.block_reload_time, reload);
     }
 
-    /// The blocks of a task lie one behind the other, and all sum to what they are drawn for.
+    /// The blocks of a task are consecutive, and their total is the drawn utilization.
     #[test]
     fn cache_blocks_follow_each_other(caches in caches(), tasks in 1usize..12, seed in any::<u64>()) {
         let sets = caches.sets as usize;
@@ -213,7 +213,8 @@ proptest! {
             let (least, most) = &caches.reuse;
             let share = |x: &Rate| (x * &Rate::whole(ecb.len() as i64)).floor().unwrap();
             prop_assert!((share(least)..=share(most)).contains(&(ucb.len() as i64)));
-            // From some set on the evicting ones follow each other, and so do the useful ones from one of these on.
+            // The evicting sets are consecutive from some set on,
+            // and so are the useful ones from one of these on.
             let is_run = |of: &CacheSets, from: usize| {
                 (0..of.len()).all(|at| of.contains((from + at) % sets))
             };
@@ -234,7 +235,7 @@ proptest! {
     }
 }
 
-/// Each of as many cells, within five standard deviations.
+/// The counts are even over this number of cells, within five standard deviations.
 fn assert_even<K: Ord + std::fmt::Debug>(counts: &BTreeMap<K, u32>, cells: usize) {
     assert_eq!(counts.len(), cells, "{counts:?}");
     let total: u32 = counts.values().sum();
@@ -278,10 +279,10 @@ fn segments(task: &Task) -> Vec<i64> {
 #[test]
 fn all_ways_to_cut_a_job_are_equally_likely() {
     let cut = |count| Recipe { regions: Some(Regions::Segments { count }), ..six() };
-    // 1 + 1 + 4, 1 + 2 + 3, ..: two of five places.
+    // 1 + 1 + 4, 1 + 2 + 3, ..: two of five positions.
     assert_even(&counted(&cut((3, 3)), segments), 10);
     assert_even(&counted(&cut((2, 5)), |task| segments(task).len()), 4);
-    // Six granules are six segments at most.
+    // Six granules are at most six segments.
     assert_eq!(counted(&cut((7, 9)), segments), BTreeMap::from([(vec![1; 6], 6_000)]));
 }
 
@@ -295,7 +296,7 @@ fn bursts_and_places_in_the_cache_are_uniform() {
     let mut distances = counted(&drawn, distance);
     distances.remove(&None);
     assert_even(&distances, 10);
-    // Six evicting ones of eight sets begin at eight places, and three useful ones of them at four.
+    // Six evicting sets of eight begin at eight positions, and three useful ones of them at four.
     let caches = Caches {
         utilization: Rate::new(3, 4),
         reuse: (Rate::new(1, 2), Rate::new(1, 2)),
@@ -308,7 +309,8 @@ fn bursts_and_places_in_the_cache_are_uniform() {
     assert_even(&counted(&Recipe { caches: Some(caches), ..six() }, place), 32);
 }
 
-/// UUniFast parts the cache utilization: below the whole of two tasks, the first one's part is uniform.
+/// UUniFast divides the cache utilization: below the
+/// whole of two tasks, the first one's part is uniform.
 #[test]
 fn the_parts_of_a_cache_are_uniform() {
     let caches = Caches { utilization: Rate::ONE, ..Caches::new(100) };
@@ -316,13 +318,13 @@ fn the_parts_of_a_cache_are_uniform() {
     let first = |task: &Task| (task.name == "t1").then(|| task.cache.as_ref().unwrap().ecb.len());
     let mut counts = counted(&recipe, first);
     counts.remove(&None);
-    // Of at least one block: what is below two is one.
+    // A task has at least one block, so every part below two blocks gives one.
     let few = counts.remove(&Some(1)).unwrap();
     assert!((60..180).contains(&few), "{few}");
     assert_even(&counts, 98);
 }
 
-/// A distance of a whole period, and bursts of one job, are periodic.
+/// A distance of a whole period and bursts of one job give periodic tasks.
 #[test]
 fn what_is_no_burst_is_periodic() {
     for (jobs, distance) in [((3, 3), percent(100, 100)), ((1, 1), percent(0, 10))] {

@@ -1,4 +1,4 @@
-//! Recipes: the same bytes for ever, valid systems, stated rules, and errors that say what to do.
+//! Recipes: golden bytes, valid systems, documented rules, and errors with advice.
 //!
 //! Long because each rule of a recipe has a test, and the golden sets are here.
 
@@ -54,7 +54,7 @@ fn lines(system: &System) -> Vec<String> {
     system.tasks.values().map(line).collect()
 }
 
-/// Bytes that must never change while the rules keep their version.
+/// Bytes that must not change while the rules have the same version.
 #[test]
 fn golden_sets() {
     let recipe = Recipe {
@@ -257,8 +257,8 @@ proptest! {
     }
 }
 
-/// The execution time is the largest whole number of granules with `C / T <= u`: with a grid of
-/// utilizations that the periods are multiples of, nothing is lost.
+/// The execution time is the largest whole number of granules with `C / T <= u`. If the periods are
+/// multiples of the grid of utilizations, there is no rounding loss.
 #[test]
 fn heavy_sets_have_their_total_exactly() {
     for index in 0..50 {
@@ -273,7 +273,7 @@ fn heavy_sets_have_their_total_exactly() {
     }
 }
 
-/// Rounding down to a microsecond loses less than one per task and period.
+/// Rounding down to a microsecond loses less than one microsecond per task and period.
 #[test]
 fn rounding_loses_less_than_a_granule() {
     for index in 0..50 {
@@ -284,8 +284,8 @@ fn rounding_loses_less_than_a_granule() {
     }
 }
 
-/// No set of CPUs, of all 2^m, holds tasks that need more than it has: Hall's condition by brute
-/// force, against the check of the nested sets alone.
+/// For each of the 2^m sets of CPUs, the tasks that may run nowhere else fit: Hall's condition by
+/// brute force, compared with the check that considers only the nested sets.
 #[test]
 fn feasible_sets_satisfy_hall_for_every_set_of_cpus() {
     for affinities in [
@@ -300,7 +300,8 @@ fn feasible_sets_satisfy_hall_for_every_set_of_cpus() {
         for index in 0..30 {
             assert!(hall_for_all(&feasible.generate(index).unwrap()), "{affinities:?} {index}");
             let system = plain.generate(index).unwrap();
-            // The first try that passes is taken, so a plain set that passes is the feasible one.
+            // The first valid try is accepted, so a plain
+            // set that is valid equals the feasible one.
             let same = lines(&system) == lines(&feasible.generate(index).unwrap());
             assert_eq!(hall_for_all(&system), same, "{affinities:?} {index}");
             infeasible += usize::from(!same);
@@ -309,7 +310,7 @@ fn feasible_sets_satisfy_hall_for_every_set_of_cpus() {
     }
 }
 
-/// A task above 1 fits nowhere, however many CPUs there are.
+/// A task above 1 fits nowhere, regardless of the number of CPUs.
 #[test]
 fn no_task_of_a_feasible_set_exceeds_one() {
     let utilizations = Utilizations::UUniFast { tasks: 5, total: Rate::new(5, 2) };
@@ -375,7 +376,7 @@ fn clusters_cover_the_cpus() {
     assert!((0..3).all(|c| system.tasks.values().any(|task| task.cluster == c)));
 }
 
-/// Half of the tasks HI with twice the execution time; others keep theirs at every level.
+/// Half of the tasks are HI with twice the execution time; others keep theirs at every level.
 #[test]
 fn two_budgets() {
     let utilizations = Utilizations::UUniFast { tasks: 6, total: Rate::new(3, 5) };
@@ -413,14 +414,14 @@ fn dual_criticality() {
         let (system, plain) = (recipe.generate(index).unwrap(), plain.generate(index).unwrap());
         assert_eq!(system.levels.names(), ["LO", "HI"]);
         for (task, other) in system.tasks.values().zip(plain.tasks.values()) {
-            // The other streams do not notice.
+            // The other streams are unaffected.
             assert_eq!((task.wcet[0], task.period), (other.wcet[0], other.period));
             let level = task.criticality.level() as i64;
             assert_eq!(task.wcet[1], task.wcet[0] * (1 + level));
             high += level;
         }
     }
-    // 500 expected, standard deviation 19; five of them.
+    // 500 are expected, with a standard deviation of 19; the bound is five of them.
     assert!((403..597).contains(&high), "{high}");
 }
 

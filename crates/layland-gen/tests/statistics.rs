@@ -1,13 +1,13 @@
-//! Statistical tests of the samplers, with fixed seeds: they pass or fail for ever.
+//! Statistical tests of the samplers, with fixed seeds, so that their results never change.
 //!
-//! Every threshold is the one that a correct sampler exceeds with a probability of about 1e-6:
+//! Every threshold is one that a correct sampler exceeds with a probability of about 1e-6:
 //!
 //! - Kolmogorov-Smirnov: `D > sqrt(ln(2 / p) / 2) / sqrt(N)`, with `N n m / (n + m)` for two
 //!   samples;
 //! - chi-square: the quantile by Wilson and Hilferty, `d (1 - 2/(9d) + z sqrt(2/(9d)))^3` with
 //!   `z = 4.753`.
 //!
-//! Samplers that are known to be wrong go through the same tests and fail, so the tests can fail.
+//! Samplers that are known to be wrong fail the same tests, which shows that the tests can fail.
 
 use layland_gen::{
     Aspect, ConvolutionalFixedSum, Independent, Periods, RandFixedSum, Random, Recipe, UUniFast,
@@ -32,7 +32,8 @@ fn column(vectors: &[Vec<f64>], i: usize) -> Vec<f64> {
     vectors.iter().map(|x| x[i]).collect()
 }
 
-/// How far the sample's distribution function is from the exact one, over the threshold.
+/// Returns the distance between the sample's distribution
+/// function and the exact one, over the threshold.
 fn ks(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
     sample.sort_by(f64::total_cmp);
     let n = sample.len() as f64;
@@ -44,7 +45,7 @@ fn ks(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
     largest / ((2.0 / P).ln() / 2.0 / n).sqrt()
 }
 
-/// How far two samples' distribution functions are apart, over the threshold.
+/// Returns the distance between two samples' distribution functions, over the threshold.
 fn ks_two(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
     a.sort_by(f64::total_cmp);
     b.sort_by(f64::total_cmp);
@@ -63,8 +64,8 @@ fn ks_two(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
     largest / ((2.0 / P).ln() / 2.0 * (n + m) / (n * m)).sqrt()
 }
 
-/// Chi-square of counts against expected counts, over the threshold. Cells with an expectation
-/// below 5 are put together.
+/// Returns chi-square of counts against expected counts, over the threshold. Cells with an
+/// expectation below 5 are merged.
 fn chi_square(cells: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     let (mut sum, mut degrees) = (0.0, -1.0);
     let (mut rest, mut rest_expected) = (0.0, 0.0);
@@ -93,8 +94,8 @@ fn factorial(n: u32) -> f64 {
     (1..=n).map(f64::from).product()
 }
 
-/// `integral` times over, the distribution of a sum of `n` uniform numbers (Irwin and Hall): its
-/// density for 0, its distribution function for 1.
+/// Returns the distribution of a sum of `n` uniform numbers (Irwin and Hall), integrated `integral`
+/// times: its density for 0, its distribution function for 1.
 fn irwin_hall(n: u32, x: f64, integral: u32) -> f64 {
     if x >= f64::from(n) {
         return f64::from(integral);
@@ -107,8 +108,8 @@ fn irwin_hall(n: u32, x: f64, integral: u32) -> f64 {
         / factorial(n - 1 + integral)
 }
 
-/// Distribution function of one coordinate, uniform on `{sum = total, 0 <= x_i <= 1}`: given
-/// `x_1`, the others are `n - 1` uniform numbers with the sum `total - x_1`.
+/// Returns the distribution function of one coordinate, uniform on `{sum = total, 0 <= x_i <= 1}`:
+/// given `x_1`, the others are `n - 1` uniform numbers with the sum `total - x_1`.
 fn marginal(n: u32, total: f64, x: f64) -> f64 {
     let below = |s: f64| if s <= 0.0 { 0.0 } else { irwin_hall(n - 1, s, 1) };
     (below(total) - below(total - x)) / irwin_hall(n, total, 0)
@@ -121,8 +122,8 @@ fn check_sum(vectors: &[Vec<f64>], total: f64, min: f64, max: f64) {
     }
 }
 
-/// Uniform on the cube's slice by rejection: all coordinates but the last are uniform, the last is
-/// the remainder, and the vector counts if that is within the bounds.
+/// Draws uniformly from the slice of the cube by rejection: all coordinates but the last are
+/// uniform, the last is the remainder, and the vector is accepted if that is within the bounds.
 fn rejection(n: usize, total: f64, random: &mut Random) -> Vec<f64> {
     loop {
         let mut x: Vec<f64> = (1..n).map(|_| random.unit()).collect();
@@ -134,7 +135,7 @@ fn rejection(n: usize, total: f64, random: &mut Random) -> Vec<f64> {
     }
 }
 
-/// The wrong sampler that suggests itself: uniform numbers, scaled to the total.
+/// An obvious but wrong sampler: uniform numbers, scaled to the total.
 fn normalised(n: usize, total: f64, random: &mut Random) -> Vec<f64> {
     let x: Vec<f64> = (0..n).map(|_| random.unit()).collect();
     let sum: f64 = x.iter().sum();
@@ -199,7 +200,7 @@ fn normalised_draws_fail_the_bounded_test() {
     assert!(ks(column(&drawn, 0), |x| marginal(4, 2.3, x)) > 2.0);
 }
 
-/// The marginals alone do not make a distribution uniform: compare functions of all coordinates.
+/// Correct marginals do not imply a uniform distribution: compare functions of all coordinates.
 #[test]
 fn rand_fixed_sum_and_the_lattice_are_jointly_uniform() {
     for total in [0.8, 1.7, 2.0, 3.2] {
@@ -213,7 +214,7 @@ fn rand_fixed_sum_and_the_lattice_are_jointly_uniform() {
         let steps = |random: &mut Random| -> Vec<f64> {
             lattice.sample_steps(random).into_iter().map(|m| m as f64 / 1e5).collect()
         };
-        // The lattice costs a scan of its row per number: fewer of them.
+        // The lattice scans a row per number, so draw fewer vectors from it.
         for (name, drawn) in [
             ("fixed", vectors(SAMPLES, || fixed.sample(&mut a))),
             ("lattice", vectors(SAMPLES / 20, || steps(&mut b))),
@@ -236,7 +237,7 @@ fn rand_fixed_sum_and_the_lattice_are_jointly_uniform() {
 }
 
 /// Three numbers in [0, 1] with the sum 1.5 fill a hexagon around (1/2, 1/2, 1/2). Scaled by `r`
-/// about its centre it has `r^2` of the area, and each of the six orders one sixth.
+/// about its centre it has `r^2` of the area, and each of the six orders has one sixth.
 #[test]
 fn the_hexagon_is_filled_evenly() {
     let size = |x: &Vec<f64>| x.iter().map(|x| 2.0 * (x - 0.5).abs()).fold(0.0, f64::max);
@@ -248,14 +249,14 @@ fn the_hexagon_is_filled_evenly() {
         let mut counts = [0.0; 8];
         drawn.iter().for_each(|x| counts[order(x)] += 1.0);
         let sixth = drawn.len() as f64 / 6.0;
-        // Two of the eight patterns contradict themselves.
+        // Two of the eight patterns are contradictory.
         area.max(chi_square(counts.into_iter().filter(|&n| n > 0.0).map(|n| (n, sixth))))
     };
     let mut random = random(20);
     let fixed = RandFixedSum::new(3, 1.5, 0.0, 1.0).unwrap();
     let drawn = vectors(SAMPLES, || fixed.sample(&mut random));
     assert!(verdict(&drawn) < 1.0);
-    // Drawn one after the other, each from what is still possible: wrong.
+    // Wrong: drawn one after the other, each uniformly from the values that remain possible.
     let drawn = vectors(SAMPLES, || {
         let first = random.unit();
         let low = (0.5 - first).max(0.0);
@@ -281,8 +282,8 @@ fn other_bounds_are_the_unit_cube_moved_and_scaled() {
     }
 }
 
-/// Many tasks: the densities in the table fall to 1e-350. With 240 tasks and U = 18 the bound 1
-/// hardly matters (some task exceeds it once in 3500 vectors of the simplex), so the marginal is
+/// Many tasks: the densities in the table fall to 1e-350. With 240 tasks and U = 18 the bound 1 has
+/// little effect (some task exceeds it once in 3500 vectors of the simplex), so the marginal is
 /// Beta(1, 239); U = 222 is its mirror image.
 #[test]
 fn two_hundred_and_forty_tasks() {
@@ -304,7 +305,7 @@ fn two_hundred_and_forty_tasks() {
     }
 }
 
-/// Every lattice point of an asymmetric polytope, counted.
+/// Counts every lattice point of an asymmetric polytope.
 #[test]
 fn the_lattice_is_drawn_uniformly() {
     let bounds = [(0, 5), (2, 9), (1, 3), (0, 8)];
@@ -332,13 +333,14 @@ fn the_lattice_is_drawn_uniformly() {
     }
 }
 
-/// Thirty tasks with different bounds: each marginal against counts by plain summation.
+/// Thirty tasks with different bounds: compares each marginal with counts by plain summation.
 #[test]
 fn the_lattice_has_the_exact_marginals() {
     let widths: Vec<usize> = (0..30).map(|i| 10 + 5 * (i % 7)).collect();
     let bounds: Vec<(Rate, Rate)> =
         widths.iter().map(|&w| (Rate::ZERO, Rate::new(w as i64, 100))).collect();
-    // Ways in which some of the numbers sum to t. 40^30 is within the range of floating point.
+    // The number of ways in which some of the numbers sum
+    // to t. 40^30 is within the floating-point range.
     let ways = |skip: usize| {
         let mut ways = vec![1.0f64];
         for (_, &w) in widths.iter().enumerate().filter(|(i, _)| *i != skip) {
@@ -371,7 +373,7 @@ fn the_lattice_has_the_exact_marginals() {
     }
 }
 
-/// A thousand tasks: without the weights `theta^m` the counts would leave every range.
+/// A thousand tasks: without the weights `theta^m` the counts would exceed every range.
 #[test]
 fn the_lattice_takes_many_tasks() {
     let mut random = random(70);
@@ -399,7 +401,7 @@ fn independent_draws_are_uniform() {
     assert!(ks(drawn, |x| (x - 0.1) / 0.4) < 1.0);
 }
 
-/// Periods and utilizations through recipes, over many indices.
+/// Periods and utilizations of recipes, over many indices.
 fn tasks_of(periods: Periods) -> (Vec<f64>, Vec<f64>) {
     let utilizations = Utilizations::UUniFast { tasks: 10, total: Rate::ONE };
     let recipe = Recipe { periods, ..Recipe::new(1, utilizations, 90) };
@@ -442,7 +444,7 @@ fn log_uniform_periods_have_equal_decades() {
     let d = ks(uniform, |x| (x / 1e4 - 99.0) / 99_901.0);
     assert!(d < 1.0, "{d}");
 
-    // Periods do not depend on utilizations: each side of the medians.
+    // Periods do not depend on utilizations: compare both sides of the medians.
     let median = |values: &[f64]| {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);

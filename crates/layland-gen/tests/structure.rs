@@ -1,7 +1,7 @@
-//! Graphs, critical sections and self-suspensions: the same bytes for ever, exact volumes, the distributions that the
-//! rules state, and errors. The thresholds are those of `statistics.rs`.
+//! Graphs, critical sections and self-suspensions: golden bytes, exact volumes, the documented
+//! distributions, and errors. The thresholds are those of `statistics.rs`.
 //!
-//! Long because each shape has its exact distribution and each rule its error here.
+//! Long because the exact distribution of each shape and the errors of each rule are here.
 
 use layland_gen::{
     Affinities, Arrivals, Criticalities, Deadlines, Graphs, Offsets, Periods, Recipe, Sections,
@@ -11,8 +11,8 @@ use layland_model::{Duration, Graph, Rate, Service, Step, System, TaskId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Chi-square of counts against expected counts, over the threshold; cells with an expectation below 5 are put
-/// together.
+/// Returns chi-square of counts against expected counts, over the threshold; cells with an
+/// expectation below 5 are merged.
 fn chi_square(cells: impl IntoIterator<Item = (f64, f64)>) -> f64 {
     let (few, many): (Vec<_>, Vec<_>) = cells.into_iter().partition(|cell| cell.1 < 5.0);
     let rest = few.iter().fold((0.0, 0.0), |sum, cell| (sum.0 + cell.0, sum.1 + cell.1));
@@ -32,7 +32,7 @@ fn against<K: Ord>(counts: &BTreeMap<K, f64>, expected: &BTreeMap<K, f64>) -> f6
     chi_square(expected.iter().map(|(key, p)| (counts.get(key).copied().unwrap_or(0.0), p * total)))
 }
 
-/// So many tasks, with this total, each at most `max`.
+/// A recipe with this number of tasks and this total, each task at most `max`.
 fn recipe(tasks: usize, total: Rate, max: Rate, seed: u64) -> Recipe {
     let min = Rate::new(1, 100);
     Recipe::new(8, Utilizations::RandFixedSum { tasks, total, min, max }, seed)
@@ -134,7 +134,7 @@ const GOLDEN_STEPS: [&str; 2] = [
     "t2=190.412ms/258ms: 36.802ms +0 9us -0 4.248ms +0 9us -0 16.279ms z1.569ms 50.957ms z5.631ms 57.327ms +0 9us -0 24.772ms",
 ];
 
-/// The longest path, by all paths backwards from each node.
+/// Returns the longest path, by following all paths backwards from each node.
 fn longest_path(system: &System, graph: &Graph) -> Service {
     fn until(system: &System, task: TaskId) -> Service {
         let before = system.tasks[task].follows.iter().map(|&before| until(system, before));
@@ -227,7 +227,7 @@ proptest! {
             let steps = task.steps.as_deref().unwrap_or_default();
             let mut suspended = (0, Duration::ZERO);
             for pair in steps.windows(2) {
-                // Between a section and what comes next something is executed.
+                // Between a section and the following section or suspension there is execution.
                 prop_assert!(matches!(pair, [Step::Run(_), _] | [_, Step::Run(_)]), "{steps:?}");
             }
             for step in steps {
@@ -243,7 +243,8 @@ proptest! {
             match count {
                 None => prop_assert_eq!(suspended.0, 0),
                 Some((least, more)) => {
-                    // Where less than a granule is left to be suspended for, a job suspends itself less often.
+                    // If the suspension is too short for the drawn number
+                    // of granules, a job suspends itself less often.
                     prop_assert!(suspended.0 <= least + more);
                     prop_assert!(suspended.0 >= least || suspended.1.ns() / 1_000 < i64::from(least));
                     if suspended.0 > 0 {
@@ -257,15 +258,15 @@ proptest! {
     }
 }
 
-/// The graphs of sets with one graph each.
+/// Returns the graphs of sets with one graph each.
 fn graphs_of(shape: Shape, nodes: (u32, u32), count: u64) -> impl Iterator<Item = Graph> {
     let generator =
         with_graphs(shape, nodes, recipe(1, Rate::new(1, 2), Rate::ONE, 3)).generator().unwrap();
     (0..count).map(move |index| generator.generate(index).unwrap().graphs().swap_remove(0))
 }
 
-/// The probability of each graph with four nodes, from all 64 choices of edges. `attach` says with which probability
-/// the first node of a component that is left over follows a node before it.
+/// Returns the probability of each graph with four nodes, from all 64 choices of edges. `attach` is
+/// the probability that the first node of a remaining component follows a given node before it.
 fn distribution(
     p: f64,
     attach: impl Fn(usize, usize) -> f64,
@@ -302,7 +303,7 @@ fn distribution(
     all
 }
 
-/// G(n, p), connected: against the exact distribution of all graphs with four nodes.
+/// G(n, p), connected: compares with the exact distribution of all graphs with four nodes.
 #[test]
 fn random_graphs_have_their_distribution() {
     let mut counts = BTreeMap::new();
@@ -313,7 +314,8 @@ fn random_graphs_have_their_distribution() {
     assert!((uniform.values().sum::<f64>() - 1.0).abs() < 1e-9);
     let d = against(&counts, &uniform);
     assert!(d < 1.0, "{d}");
-    // Who attaches to the node just before it, or mistakes the probability, is found out.
+    // The test detects a sampler that attaches to the
+    // node just before, or uses another probability.
     let before = distribution(0.3, |from, node| if from + 1 == node { 0.9 } else { 0.1 });
     assert!(against(&counts, &before) > 3.0);
     assert!(against(&counts, &distribution(0.33, |_, node| 1.0 / node as f64)) > 1.0);
@@ -329,7 +331,7 @@ fn the_number_of_nodes_is_uniform() {
     assert!(d < 1.0, "{d}");
 }
 
-/// Two forks within each other: the exact distribution of the number of nodes, by convolution.
+/// Two nested forks: the exact distribution of the number of nodes, by convolution.
 #[test]
 fn forks_have_their_distribution() {
     let (fork, most) = (0.4, 4);
@@ -354,8 +356,8 @@ fn forks_have_their_distribution() {
     let shape = fork_join(Rate::new(2, 5), (2, most as u32), 2, Rate::ZERO);
     for graph in graphs_of(shape, (4, 1000), 20_000) {
         *counts.entry(graph.tasks.len()).or_insert(0.0) += 1.0;
-        // The source comes before all others, and the sink behind them: each other has one that it follows and
-        // one that follows it.
+        // The source precedes all other nodes, and the sink follows
+        // them: every other node has a predecessor and a successor.
         let last = graph.tasks.len() - 1;
         assert!((1..=last).all(|node| graph.edges.iter().any(|edge| edge.1 == node)));
         assert!((0..last).all(|node| graph.edges.iter().any(|edge| edge.0 == node)));
@@ -388,7 +390,7 @@ fn added_edges_order_what_was_parallel() {
     assert_eq!([Rate::ZERO, Rate::ONE].map(parallel), [100, 0]);
 }
 
-/// How often a job requests a resource, and for how long.
+/// The number and the length of the requests of a job.
 #[test]
 fn sections_have_their_distributions() {
     let periods = Periods::Choice(vec![Duration::from_ms(100)]);

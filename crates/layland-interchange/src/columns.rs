@@ -1,4 +1,4 @@
-//! A table of columns, as CSV and as Parquet.
+//! Tables of columns, written as CSV and as Parquet.
 
 use layland_model::csv_cell;
 use parquet::basic::Compression;
@@ -11,20 +11,20 @@ use parquet::schema::parser::parse_message_type;
 use std::io::Write;
 use std::sync::Arc;
 
-/// The values of a column; some may not exist.
+/// The values of a column; each may be missing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Texts.
+    /// Strings.
     Text(Vec<Option<String>>),
     /// Integers.
     Int(Vec<Option<i64>>),
     /// Floating-point numbers.
     Real(Vec<Option<f64>>),
-    /// Yes or no.
+    /// Booleans.
     Bool(Vec<Option<bool>>),
 }
 
-/// The library that writes Parquet failed.
+/// An error of the library that writes Parquet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("failed to write Parquet: {0}")]
 pub struct ColumnsError(String);
@@ -35,7 +35,7 @@ impl From<ParquetError> for ColumnsError {
     }
 }
 
-/// A table.
+/// A table of named columns.
 ///
 /// ```
 /// use layland_interchange::columns::{Column, Columns};
@@ -52,20 +52,21 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Without columns. The version of the schema becomes `layland.schema` in the metadata.
+    /// Returns a table without columns. The schema
+    /// version becomes `layland.schema` in the metadata.
     pub fn new(schema: u32) -> Columns {
         let metadata = vec![("layland.schema".to_owned(), schema.to_string())];
         Columns { metadata, columns: Vec::new() }
     }
 
-    /// Adds an entry of the metadata of a Parquet file, `layland.<key>`.
+    /// Adds an entry, `layland.<key>`, to the metadata of the Parquet file.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<String>) -> Columns {
         self.metadata.push((format!("layland.{key}"), value.into()));
         self
     }
 
-    /// Adds a column. Every column has as many values as the first.
+    /// Adds a column. All columns must have the same number of values.
     pub fn push(&mut self, name: &str, column: Column) {
         self.columns.push((name.to_owned(), column));
     }
@@ -75,7 +76,7 @@ impl Columns {
         &self.columns
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| match column {
             Column::Text(values) => values.len(),
@@ -85,8 +86,8 @@ impl Columns {
         })
     }
 
-    /// As CSV: a line of names, then a line per row; what does not exist is empty. Numbers are the
-    /// shortest that read back as the same.
+    /// Returns the table as CSV: a line of names, then a line per row. A missing value is an empty
+    /// cell. Numbers are written with the fewest digits that read back as the same number.
     pub fn csv(&self) -> String {
         let mut out = String::new();
         let names = self.columns.iter().map(|(name, _)| csv_cell(name).into_owned());
@@ -109,7 +110,8 @@ impl Columns {
         out
     }
 
-    /// As Parquet: one row group, Snappy, every column optional, the metadata of the table.
+    /// Returns the table as Parquet, with its metadata:
+    /// one row group, Snappy, every column optional.
     ///
     /// # Errors
     /// If the library fails.
@@ -139,7 +141,8 @@ pub struct ParquetWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins a file with the columns and the metadata of a table; its values are not written.
+    /// Begins a file with the columns and the metadata of
+    /// a table; the values of the table are not written.
     ///
     /// # Errors
     /// If the library or writing fails.
@@ -157,7 +160,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(ParquetWriter { file })
     }
 
-    /// Adds the rows of a table of the same columns.
+    /// Adds the rows of a table with the same columns.
     ///
     /// # Errors
     /// If the library or writing fails.
@@ -189,7 +192,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(())
     }
 
-    /// Ends the file. What it was written to is not flushed.
+    /// Ends the file. Does not flush the writer.
     ///
     /// # Errors
     /// If the library or writing fails.
@@ -198,7 +201,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-/// Which values exist, and those.
+/// Returns the definition levels (1 for a value, 0 for a missing one) and the values that exist.
 fn dense<T, U>(values: &[Option<T>], convert: impl Fn(&T) -> U) -> (Vec<i16>, Vec<U>) {
     let levels = values.iter().map(|value| i16::from(value.is_some())).collect();
     (levels, values.iter().flatten().map(convert).collect())

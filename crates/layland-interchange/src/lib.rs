@@ -1,4 +1,4 @@
-//! Layland's traces in the formats of other tools, and theirs as traces.
+//! Converts between Layland's traces and the formats of other tools.
 //!
 //! ```text
 //!                  +--> perfetto   ui.perfetto.dev
@@ -12,13 +12,15 @@
 //! | [`perfetto`] | Perfetto trace, `.pftrace` | <https://ui.perfetto.dev>, its trace processor and SQL |
 //! | [`tables`] | Parquet, one file per table | polars, DuckDB, pandas, Spark, R |
 //! | [`st_trace`] | the scheduling traces of LITMUS^RT | its `st-draw`, `st-job-stats`, `st-dump`, and traces of its kernels |
-//! | [`kernel`] | the text of Linux kernel traces | `trace-cmd`, `perf script`, tracefs, and runs of ours |
+//! | [`kernel`] | Linux kernel traces as text | `trace-cmd`, `perf script`, tracefs, and our own runs |
 //!
-//! [`infer`](mod@infer) makes a task set of what a trace shows of threads about which nothing else is known.
+//! [`infer`](mod@infer) derives a task set from a
+//! trace of threads about which nothing else is known.
 //!
-//! [`columns`] is the writer of tables that experiments use too. Every writer gives the same bytes
-//! for the same trace on any machine, and no input makes a reader panic. Perfetto, tables and `st_trace` are also
-//! written while a run is reported, with memory that is bounded at any length.
+//! [`columns`] writes tables; the experiments use it, too. Every writer
+//! produces the same bytes for the same trace on any machine, and no input
+//! makes a reader panic. Perfetto, tables and `st_trace` can also be written
+//! while a run is reported, in bounded memory for runs of any length.
 //!
 //! ```
 //! use layland_interchange::kernel;

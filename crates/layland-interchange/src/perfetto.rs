@@ -1,8 +1,9 @@
-//! A trace for Perfetto.
+//! Writes a trace for Perfetto.
 //!
-//! The schedule is written as the state changes of threads (`GenericKernelTaskStateEvent`), so that
-//! Perfetto shows it on its own CPU and thread tracks, and its `sched` and `thread_state` tables
-//! have it. Every task is a thread of one process. What jobs add is track events on that thread:
+//! The schedule is written as state changes of threads (`GenericKernelTaskStateEvent`).
+//! Perfetto shows it on its own CPU and thread tracks, and its `sched` and
+//! `thread_state` tables contain it. Every task is a thread of one process. Jobs,
+//! misses, marks and answers are track events on that thread:
 //!
 //! | in the trace | in Perfetto |
 //! |---|---|
@@ -13,13 +14,13 @@
 //! | deadline miss | an instant `deadline miss` at the deadline |
 //! | mark, answer | an instant |
 //!
-//! The numbers of the fields are those of `perfetto_trace.proto`, which promises to keep them. The
-//! state events need Perfetto 50 or later; older ones show the track events alone. A thread has the
-//! number of its task plus one, because thread 0 is the idle one.
+//! The field numbers are those of `perfetto_trace.proto`, which guarantees that they do not change.
+//! The state events need Perfetto 50 or later; older versions show only the track events. The
+//! number of a thread is that of its task plus one, because thread 0 is the idle thread.
 //!
-//! Rules of order, at one instant: states that end, slices that end, misses, releases, states
-//! *Running*, marks. A thread is never *Running* twice in a row, which Perfetto would refuse: a job
-//! that moves to another CPU without a pause becomes *Runnable* for no time.
+//! Order at one instant: states that end, slices that end, misses, releases, states *Running*,
+//! marks. A thread never becomes *Running* twice in a row, which Perfetto rejects: a job that moves
+//! to another CPU without a pause becomes *Runnable* for zero time in between.
 
 mod proto;
 
@@ -31,8 +32,8 @@ use layland_trace::{
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// `TaskStateEnum`. That a thread is created is not written: its track says so already, and a thread
-/// that is created twice is an error to Perfetto.
+/// `TaskStateEnum`. The state *Created* is not written: the track already declares the thread, and
+/// Perfetto reports an error for a thread that is created twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Runnable = 2,
@@ -48,31 +49,32 @@ enum TrackEventType {
     Instant = 3,
 }
 
-/// Everything is of one sequence of packets.
+/// All packets belong to one sequence.
 const SEQUENCE: u32 = 1;
-/// `SEQ_INCREMENTAL_STATE_CLEARED`: nothing was said before.
+/// `SEQ_INCREMENTAL_STATE_CLEARED`: the sequence has no earlier state.
 const CLEARED: u32 = 1;
 /// The track of the process; those of the tasks follow.
 const PROCESS_TRACK: u64 = 1;
 
-/// Something to write, in the order in which it is written at one instant.
+/// An item to write. The order of the variants is the
+/// order in which they are written at one instant.
 #[derive(Clone, Copy)]
 enum What {
-    /// The task stops running or waiting on a CPU: it waits (`true`), or it has nothing to do.
+    /// The task stops running or waiting on a CPU; then it waits (`true`) or sleeps (`false`).
     Stops(TaskId, CpuId, bool),
-    /// The job of this position ends.
+    /// The job with this index ends.
     JobEnds(u64),
-    /// The job of this position misses its deadline.
+    /// The job with this index misses its deadline.
     Misses(u64),
-    /// The job of this position can run.
+    /// The job with this index can run.
     JobBegins(u64),
-    /// The task waits, and did not run just before.
+    /// The task waits and did not run just before.
     Waits(TaskId, CpuId),
     /// The task runs.
     Runs(TaskId, CpuId),
-    /// The mark of this position.
+    /// The mark with this index.
     Mark(u64),
-    /// The answer of this position.
+    /// The answer with this index.
     Answer(u64),
 }
 
@@ -92,7 +94,7 @@ impl What {
     }
 }
 
-/// A trace as a file for Perfetto; `title` is the name of its process.
+/// Returns a trace as a file for Perfetto; `title` is the name of its process.
 ///
 /// ```
 /// use layland_model::{CpuId, Duration, JobId, TaskId, Time};
@@ -115,19 +117,19 @@ pub fn write(trace: &Trace, labels: &Labels, title: &str) -> Vec<u8> {
     writer.finish().expect("memory takes what is written to it")
 }
 
-/// Writes what an engine reports as [`write()`] would write the whole trace, to the byte. Memory is bounded at any
-/// length: what begins before it is known how it ends waits in a [`Scratch`].
+/// Writes the run that an engine reports, with the same bytes as [`write()`] for the whole trace.
+/// Memory is bounded at any length: a record whose end is not known yet waits in a [`Scratch`].
 pub struct PerfettoWriter<'a, W> {
     out: W,
     labels: &'a Labels,
     sorter: Sorter,
-    /// How many jobs, marks and answers there were.
+    /// The numbers of jobs, marks and answers so far.
     jobs: u64,
     marks: u64,
     answers: u64,
-    /// The jobs that ran and are not over.
+    /// The jobs that have run and are not over.
     running: BTreeMap<JobId, Stretch>,
-    /// Those that are over, with when: an engine may report their last segments after their ends.
+    /// The jobs that are over, each with its end: an engine may report their last segments later.
     over: Vec<(JobRecord, Time)>,
     tasks: TaskMap<History>,
     written: io::Result<()>,
@@ -137,21 +139,21 @@ impl History {
     const NONE: History = History { over: None, cpu: CpuId(0) };
 }
 
-/// Where a job ran last, without a pause and on one CPU.
+/// The last stretch in which a job ran on one CPU without a pause.
 #[derive(Clone, Copy)]
 struct Stretch {
-    /// When the job first ran.
+    /// The start of the job's first segment.
     first: Time,
     cpu: CpuId,
     end: Time,
 }
 
-/// What is known of a task from its former jobs.
+/// Facts about a task from its earlier jobs.
 #[derive(Clone, Copy)]
 struct History {
-    /// When the last job was over.
+    /// The end of the last job.
     over: Option<Time>,
-    /// Where it ran.
+    /// The CPU on which that job ran.
     cpu: CpuId,
 }
 
@@ -179,7 +181,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         writer
     }
 
-    /// Ends the file. What it was written to is not flushed.
+    /// Ends the file. Does not flush the writer.
     ///
     /// # Errors
     /// If writing failed, now or while the run was reported.
@@ -225,13 +227,13 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     fn push(&mut self, at: Time, what: What, packet: &proto::TracePacket) {
-        // Nothing more once writing has failed.
+        // Write nothing more once writing has failed.
         if self.written.is_ok() {
             self.written = self.sorter.push(what.key(at), &bytes(packet));
         }
     }
 
-    /// The task changes its state.
+    /// Writes a change of the task's state.
     fn state(&mut self, at: Time, what: What) {
         let (task, cpu, state) = match what {
             What::Stops(task, cpu, true) | What::Waits(task, cpu) => (task, cpu, State::Runnable),
@@ -259,7 +261,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.push(at, what, &packet);
     }
 
-    /// A slice begins or ends on a track, or there is an instant.
+    /// Writes the begin or end of a slice, or an instant, on a track.
     fn event(&mut self, at: Time, what: What, track: u64, event: proto::TrackEvent) {
         let packet = proto::TracePacket {
             timestamp: Some(timestamp(at)),
@@ -270,7 +272,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.push(at, what, &packet);
     }
 
-    /// Everything about the jobs that were over before this time is known.
+    /// Writes the jobs that were over before this time: everything about them is known.
     fn settle(&mut self, at: Time) {
         if self.over.first().is_some_and(|&(_, over)| over < at) {
             for (record, at) in std::mem::take(&mut self.over) {
@@ -279,14 +281,14 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         }
     }
 
-    /// A job was over at this time, ended or not.
+    /// Writes a job that was over at this time, whether or not it ended.
     fn job(&mut self, record: &JobRecord, at: Time) {
         let position = self.jobs;
         self.jobs += 1;
         let JobRecord { job, end: ended, .. } = record;
         let task = job.id.task;
         let history = self.tasks.get(task).copied().unwrap_or(History::NONE);
-        // It could run when its predecessor was over.
+        // The job could run only after its predecessor was over.
         let ready = history.over.map_or(job.release, |over| over.max(job.release));
         let end = at.max(ready);
         let ran = self.running.remove(&job.id);
@@ -318,7 +320,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         if ran.is_none_or(|ran| ran.first > ready) {
             self.state(ready, What::Waits(task, cpu));
         }
-        // It ended where it did not run.
+        // The job ended while it did not run.
         if ended.is_some() && ran.is_none_or(|ran| ran.end < end) {
             self.state(end, What::Stops(task, cpu, false));
         }
@@ -384,14 +386,14 @@ impl<W: Write> Recorder for PerfettoWriter<'_, W> {
 
     fn over(&mut self, _at: Time, _interrupted: bool) {
         self.settle(Time::NEVER);
-        // What ran and is no job of the trace.
+        // End the executions of jobs that the trace does not have as jobs.
         for (job, ran) in std::mem::take(&mut self.running) {
             self.state(ran.end, What::Stops(job.task, ran.cpu, true));
         }
     }
 }
 
-/// A packet as a field of the message `Trace`.
+/// Encodes a packet as a field of the message `Trace`.
 fn bytes(packet: &proto::TracePacket) -> Vec<u8> {
     let mut bytes = Vec::new();
     prost::encoding::message::encode(1, packet, &mut bytes);
@@ -413,7 +415,7 @@ fn event(
     }
 }
 
-/// A deadline is missed.
+/// The event of a missed deadline.
 fn miss(record: &JobRecord) -> proto::TrackEvent {
     let job = &record.job;
     let mut arguments = vec![number("job", i64::try_from(job.id.seq).unwrap_or(i64::MAX))];
@@ -463,7 +465,7 @@ fn track(task: TaskId) -> u64 {
     PROCESS_TRACK + 1 + u64::from(task.0)
 }
 
-/// Perfetto's times are not negative; nor are those of a run.
+/// Converts a time. Neither Perfetto's times nor those of a run are negative.
 fn timestamp(at: Time) -> u64 {
     u64::try_from(at.ns()).unwrap_or(0)
 }

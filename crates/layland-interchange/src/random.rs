@@ -5,7 +5,7 @@ use layland_sim::{SimOptions, simulate};
 use layland_trace::{Both, Recorder, Trace};
 use proptest::prelude::*;
 
-/// Systems with and without overload, in which late jobs go on or are given up; and a policy.
+/// Systems with and without overload, in which late jobs continue or are aborted; and a policy.
 pub(crate) fn systems() -> impl Strategy<Value = (System, &'static str)> {
     let task = (1i64..9, 5i64..20, 0i64..3);
     let policies = vec!["g-edf", "p-edf:pack=worst-fit", "dl", "qps", "g-rm", "apedf"];
@@ -26,8 +26,8 @@ pub(crate) fn systems() -> impl Strategy<Value = (System, &'static str)> {
     )
 }
 
-/// A run of a system as a trace and as another recorder has it. A policy that refuses the system gives way to
-/// global EDF.
+/// Runs a system and returns the trace and the other recorder.
+/// If the policy rejects the system, global EDF runs it.
 pub(crate) fn simulated<R: Recorder>(system: &System, policy: &str, recorder: R) -> (Trace, R) {
     let registry = layland_policy::Registry::standard();
     let policy =

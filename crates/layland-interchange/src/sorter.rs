@@ -1,8 +1,9 @@
-//! Records in the order of their keys, however many there are.
+//! Sorts any number of records by their keys, in bounded memory.
 //!
-//! A merge sort. What fits in memory is sorted there; what does not is written in sorted runs, and [`FAN`] runs of
-//! one length become one of the next, so that few files are open at any length. Records of one key stay in the
-//! order in which they came.
+//! A merge sort. Records are sorted in memory as long as they fit. Further
+//! records are written to files as sorted runs, and [`FAN`] runs of one level
+//! are merged into one run of the next level, so that few files are open at
+//! any length. The sort is stable: records with equal keys keep their order.
 
 use layland_model::Time;
 use layland_trace::Scratch;
@@ -11,20 +12,20 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 
-/// How many runs are merged into one.
+/// The number of runs that are merged into one.
 const FAN: usize = 16;
 
-/// What records are sorted by, compared as bytes.
+/// The sort key of a record, compared byte by byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key([u8; Key::LENGTH]);
 
 impl Key {
     const LENGTH: usize = 22;
 
-    /// By time first, then by the others in turn.
+    /// Orders by time first, then by the other values in turn.
     pub(crate) fn new(at: Time, rank: u8, (a, b, c): (u64, u32, u8)) -> Key {
         let mut key = [0; Key::LENGTH];
-        // Negative numbers come first once their sign is turned.
+        // Flipping the sign bit makes negative times sort before positive ones.
         key[..8].copy_from_slice(&(at.ns() as u64 ^ 1 << 63).to_be_bytes());
         key[8] = rank;
         key[9..17].copy_from_slice(&a.to_be_bytes());
@@ -36,12 +37,12 @@ impl Key {
 
 pub(crate) struct Sorter {
     scratch: Scratch,
-    /// The records in memory, one after the other.
+    /// The records in memory, concatenated.
     bytes: Vec<u8>,
-    /// Their keys, where they are in `bytes`, and how long they are.
+    /// For each record in memory its key, its offset in `bytes` and its length.
     held: Vec<(Key, usize, usize)>,
-    /// The runs that are files: those of a level are older than those of the levels before, and each is older than
-    /// the next of its level.
+    /// The runs in files. The runs of a level are older than those of all lower levels, and each
+    /// run is older than the next run of its level.
     levels: Vec<Vec<File>>,
 }
 
@@ -52,6 +53,7 @@ impl Sorter {
 
     pub(crate) fn push(&mut self, key: Key, record: &[u8]) -> io::Result<()> {
         let used = self.bytes.len() + self.held.len() * size_of::<(Key, usize, usize)>();
+        // A record that exceeds the memory on its own is held nevertheless.
         if used.saturating_add(record.len()) > self.scratch.room() && !self.held.is_empty() {
             self.spill()?;
         }
@@ -60,7 +62,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// Writes all records in order.
+    /// Writes all records, in order.
     pub(crate) fn finish(mut self, out: &mut impl Write) -> io::Result<()> {
         if self.levels.is_empty() {
             self.held.sort_by_key(|&(key, ..)| key);
@@ -69,6 +71,8 @@ impl Sorter {
                 .try_for_each(|&(_, at, length)| out.write_all(&self.bytes[at..at + length]));
         }
         self.spill()?;
+        // The merge prefers earlier runs at equal keys,
+        // so the order of the runs keeps the sort stable.
         let oldest_first = self.levels.into_iter().rev().flatten().collect();
         merge(oldest_first, |_, record| out.write_all(record))
     }
@@ -81,7 +85,7 @@ impl Sorter {
         keys
     }
 
-    /// Makes what is in memory a run.
+    /// Writes the records in memory to a file, as a sorted run.
     fn spill(&mut self) -> io::Result<()> {
         self.held.sort_by_key(|&(key, ..)| key);
         let mut run = BufWriter::with_capacity(1 << 16, self.scratch.file()?);
@@ -115,7 +119,8 @@ fn put(run: &mut impl Write, key: Key, record: &[u8]) -> io::Result<()> {
     run.write_all(record)
 }
 
-/// All records of some runs in order; at one key, those of an earlier run first.
+/// Passes all records of some runs to `each`, in order;
+/// at equal keys, those of an earlier run first.
 fn merge(runs: Vec<File>, mut each: impl FnMut(Key, &[u8]) -> io::Result<()>) -> io::Result<()> {
     let mut runs: Vec<_> = runs.into_iter().map(Run::open).collect::<io::Result<_>>()?;
     let mut heads = BinaryHeap::new();
@@ -129,7 +134,7 @@ fn merge(runs: Vec<File>, mut each: impl FnMut(Key, &[u8]) -> io::Result<()>) ->
     Ok(())
 }
 
-/// A run that is read.
+/// A run that is being read.
 struct Run {
     file: BufReader<File>,
     /// The record that was read last.
@@ -142,7 +147,7 @@ impl Run {
         Ok(Run { file: BufReader::with_capacity(1 << 16, file), record: Vec::new() })
     }
 
-    /// Reads the next record; its key, unless there is none.
+    /// Reads the next record and returns its key, or `None` at the end of the run.
     fn next(&mut self) -> io::Result<Option<Key>> {
         let mut key = [0; Key::LENGTH];
         match self.file.read_exact(&mut key) {
@@ -174,7 +179,8 @@ mod tests {
     }
 
     proptest! {
-        /// With room for one record, for a few, and for all: as a sort in memory that keeps the order of equals.
+        /// With memory for one record, for a few and for all,
+        /// the result is that of a stable sort in memory.
         #[test]
         fn it_sorts_as_a_list_does(
             records in prop::collection::vec((-3i64..9, 0u8..3), 0..600),

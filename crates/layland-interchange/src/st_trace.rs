@@ -1,28 +1,29 @@
-//! The scheduling traces of LITMUS^RT (`st_trace`), in and out.
+//! Reads and writes the scheduling traces of LITMUS^RT (`st_trace`).
 //!
-//! A file is a sequence of records of 24 bytes, little-endian: a header of 8 (kind, CPU, the low 16
-//! bits of the process id, number of the job) and 16 that the kind gives a meaning. Times are
-//! nanoseconds of the machine's clock. There may be one file per CPU; their records, one file after
-//! the other, are one trace.
+//! A file is a sequence of little-endian records of 24 bytes: a header of 8 bytes (kind, CPU, the
+//! low 16 bits of the process id, the job number) and 16 bytes whose meaning depends on the kind.
+//! Times are nanoseconds of the machine's clock. A run may be recorded in one file per CPU; the
+//! concatenation of these files is one trace.
 //!
 //! | record | number | as a [`Trace`] |
 //! |---|---|---|
 //! | name | 1 | the name of the task |
-//! | release | 3 | a job, with its deadline; arrival and release are the same |
+//! | release | 3 | a job, with its deadline; its arrival equals its release |
 //! | switch to, switch away | 5, 6 | a segment |
-//! | completion | 7 | the job completed; if it is *forced*, it was aborted |
-//! | system release | 11 | not kept: times count from the earliest one |
-//! | parameters, assignment, block, resume, action, non-preemptive section | 2, 4, 8, 9, 10, 12, 13 | not kept |
+//! | completion | 7 | the job completed; a *forced* completion is an abort |
+//! | system release | 11 | ignored: times count from the earliest one |
+//! | parameters, assignment, block, resume, action, non-preemptive section | 2, 4, 8, 9, 10, 12, 13 | ignored |
 //!
-//! Rules of reading: (1) times count from the earliest of the file. (2) The jobs of a task count from
-//! the smallest number that occurs. (3) What a task runs after a completion, without a switch,
-//! belongs to its next job if that is released by then, and to nobody otherwise. (4) A job
-//! without a release has segments, but is not among the jobs. (5) The run is over with the last thing
-//! that happens in it.
+//! Rules of reading: (1) Times count from the earliest time in the file. (2) The jobs
+//! of a task count from the smallest number that occurs. (3) If a task continues
+//! after a completion without a switch, the execution belongs to its next job if that
+//! is released by then, and is dropped otherwise. (4) A job without a release has
+//! segments, but is not among the jobs. (5) The run is over at its last event.
 //!
-//! Rules of writing: jobs count from 1, as there; the process ids are the positions of the tasks, from
-//! 1; at one instant, completions come before switches away, and those before switches to. Marks,
-//! answers, overheads and the jitter of releases are lost, and a job whose task left looks pending.
+//! Rules of writing: Jobs count from 1, as in LITMUS^RT. The process ids are the positions of the
+//! tasks, starting at 1. At one instant, completions precede switches away, and those precede
+//! switches to. Marks, answers, overheads and the jitter of releases are lost, and a job whose
+//! task left appears pending.
 
 use crate::sorter::{Key, Sorter};
 use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
@@ -37,59 +38,59 @@ const SWITCH_TO: u8 = 5;
 const SWITCH_AWAY: u8 = 6;
 const COMPLETION: u8 = 7;
 const SYSTEM_RELEASE: u8 = 11;
-/// The kinds are 1 to this.
+/// The largest kind; the smallest is 1.
 const LAST_KIND: u8 = 13;
 
-/// Why bytes are no scheduling trace, or a trace cannot be one.
+/// The reason why bytes are not a scheduling trace, or why a trace cannot be written as one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StTraceError {
-    /// The last record is cut off.
+    /// The last record is truncated.
     #[error(
         "the last of the {records} records at byte {at} has {rest} of 24 bytes: copy the file again, \
          or cut it to {at} bytes"
     )]
     CutOff {
-        /// How many records there are.
+        /// The number of complete records.
         records: usize,
-        /// Where it starts.
+        /// The byte at which it starts.
         at: usize,
-        /// How many bytes it has.
+        /// The number of its bytes.
         rest: usize,
     },
-    /// A record has a kind that does not exist.
+    /// A record has an unknown kind.
     #[error("record {record} at byte {at} is of kind {kind}: a scheduling trace has 1 to 13")]
     Kind {
-        /// Which record, from 1.
+        /// The number of the record, from 1.
         record: usize,
-        /// Where it starts.
+        /// The byte at which it starts.
         at: usize,
         /// Its kind.
         kind: u8,
     },
-    /// A time is beyond what a trace can have.
+    /// A time is out of range for a trace.
     #[error("record {record} at byte {at} has a time of {ns} ns: at most 2^63 - 1 is possible")]
     Time {
-        /// Which record, from 1.
+        /// The number of the record, from 1.
         record: usize,
-        /// Where it starts.
+        /// The byte at which it starts.
         at: usize,
         /// The time.
         ns: u64,
     },
-    /// The format has no room for so many.
+    /// A count exceeds the limit of the format.
     #[error("the trace has {count} {what}: the format has room for {most}")]
     TooMany {
-        /// Of what.
+        /// The counted things.
         what: &'static str,
-        /// How many.
+        /// Their number.
         count: u64,
-        /// How many are possible.
+        /// The largest number that the format allows.
         most: u64,
     },
     /// Writing failed.
     #[error("failed to write the trace: {reason}")]
     Write {
-        /// What the system says.
+        /// The message of the system.
         reason: String,
     },
 }
@@ -100,7 +101,7 @@ impl From<io::Error> for StTraceError {
     }
 }
 
-/// A record, decoded as far as all have the same form.
+/// A record, with the fields decoded that all kinds share.
 #[derive(Clone, Copy)]
 struct Record {
     kind: u8,
@@ -125,7 +126,7 @@ impl Record {
         bytes[8..].copy_from_slice(&self.data);
         bytes
     }
-    /// When it happened, for those that say it.
+    /// The time of the record, for kinds that have one.
     fn time(&self) -> Option<u64> {
         matches!(self.kind, RELEASE | SWITCH_TO | SWITCH_AWAY | COMPLETION | SYSTEM_RELEASE)
             .then(|| self.first())
@@ -139,7 +140,7 @@ fn pair(first: u64, second: u64) -> [u8; 16] {
     data
 }
 
-/// Whether bytes look like a scheduling trace: whole records, each of a kind that exists.
+/// Returns true if bytes look like a scheduling trace: whole records, each of a known kind.
 ///
 /// ```
 /// use layland_interchange::st_trace::looks_like;
@@ -153,16 +154,16 @@ pub fn looks_like(bytes: &[u8]) -> bool {
         && records.iter().all(|record| (1..=LAST_KIND).contains(&record[0]))
 }
 
-/// Reads a trace, or several of one run after each other.
+/// Reads a trace, or the concatenation of several traces of one run.
 ///
 /// # Errors
-/// If the bytes are no sequence of records; the error names the record and its place.
+/// If the bytes are not a sequence of records; the error has the number and position of the record.
 pub fn read(bytes: &[u8]) -> Result<(Trace, Labels), StTraceError> {
     let mut records = decode(bytes)?;
     let origin = records.iter().filter_map(Record::time).min().unwrap_or(0);
-    // Every time fits, so the differences do.
+    // Every time fits into an `i64`, so their differences fit, too.
     let time = |ns: u64| Time::from_ns((ns - origin) as i64);
-    // Those without a time are about the task, and can stay where they are.
+    // Records without a time describe tasks. `None` sorts first, so that they precede all others.
     records.sort_by_key(|record| record.time());
 
     let has_job = |record: &&Record| matches!(record.kind, RELEASE..=COMPLETION);
@@ -187,7 +188,8 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, Labels), StTraceError> {
     for record in records.iter().filter(|record| record.kind == RELEASE) {
         let id = id(record.pid, record.job);
         let release = time(record.first());
-        // A deadline before the release would be before the earliest time, perhaps.
+        // A deadline before the release might be before
+        // the earliest time, and `time` would underflow.
         let deadline = time(record.second().max(record.first()));
         let job = Job { id, arrival: release, release, deadline };
         jobs.insert(id, JobRecord { job, end: None, executed: Service::ZERO });
@@ -228,6 +230,7 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, Labels), StTraceError> {
         trace.over = trace.over.max(now);
     }
     let over = trace.over;
+    // A job that runs to the end of the trace has a segment without a switch away.
     for (cpu, on) in std::mem::take(&mut running) {
         stop(&mut trace, &mut jobs, Some(on), CpuId(u32::from(cpu)), over);
     }
@@ -242,7 +245,7 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, Labels), StTraceError> {
     Ok((trace, Labels { tasks: tasks.collect(), cpus, levels: Vec::new() }))
 }
 
-/// The job that ran on a CPU stops.
+/// Ends the segment of the job that ran on a CPU.
 fn stop(
     trace: &mut Trace,
     jobs: &mut BTreeMap<JobId, JobRecord>,
@@ -284,14 +287,14 @@ fn decode(bytes: &[u8]) -> Result<Vec<Record>, StTraceError> {
     }
 }
 
-/// As much of a name as there is room for: 15 bytes and a zero, as a kernel has it; no character is
-/// cut.
+/// Returns as much of a name as fits: 15 bytes, as in the
+/// kernel, where a zero follows. Does not cut a character.
 pub fn short_name(name: &str) -> &str {
     let end = (0..=name.len().min(15)).rev().find(|&end| name.is_char_boundary(end));
     &name[..end.unwrap_or(0)]
 }
 
-/// A trace as one file of records.
+/// Returns a trace as one file of records.
 ///
 /// # Errors
 /// If there are more than 65 535 tasks, 256 CPUs or 2^32 - 2 jobs of a task.
@@ -302,16 +305,17 @@ pub fn write(trace: &Trace, labels: &Labels) -> Result<Vec<u8>, StTraceError> {
     writer.finish()
 }
 
-/// Writes what an engine reports as [`write()`] would write the whole trace, to the byte. Memory is bounded at any
-/// length: what is known later than it happens waits in a [`Scratch`].
+/// Writes the run that an engine reports, with the same bytes as
+/// [`write()`] for the whole trace. Memory is bounded at any length: a
+/// record that is known later than it happens waits in a [`Scratch`].
 pub struct StTraceWriter<W> {
     out: W,
     sorter: Sorter,
-    /// The jobs that ran and are not over: how long, and where last.
+    /// The jobs that have run and are not over: the time that each ran, and its last CPU.
     running: BTreeMap<JobId, (u64, CpuId)>,
-    /// Those that are over, with when: an engine may report their last segments after their ends.
+    /// The jobs that are over, each with its end: an engine may report their last segments later.
     over: Vec<(Job, Option<JobEnd>, Time)>,
-    /// The most jobs of a task, and how many CPUs there are.
+    /// The largest number of jobs of a task, and the number of CPUs.
     jobs: u64,
     cpus: u64,
     written: io::Result<()>,
@@ -341,7 +345,7 @@ impl<W: Write> StTraceWriter<W> {
         Ok(StTraceWriter { out, sorter, running, over, jobs: 0, cpus: 0, written: Ok(()) })
     }
 
-    /// Ends the file. What it was written to is not flushed.
+    /// Ends the file. Does not flush the writer.
     ///
     /// # Errors
     /// If there were more than 256 CPUs or 2^32 - 2 jobs of a task, or writing failed.
@@ -353,19 +357,19 @@ impl<W: Write> StTraceWriter<W> {
         Ok(self.out)
     }
 
-    /// Adds a record; at one instant, those of lower rank come first.
+    /// Adds a record; at one instant, records of lower rank come first.
     fn push(&mut self, at: Time, rank: u8, (kind, cpu, job): (u8, CpuId, JobId), data: [u8; 16]) {
-        // What does not fit is refused at the end.
+        // The casts may truncate: `finish` rejects values that do not fit.
         let (pid, number) = (job.task.0 as u16 + 1, (job.seq as u32).wrapping_add(1));
         let record = Record { kind, cpu: cpu.0 as u8, pid, job: number, data };
         let key = Key::new(at, rank, (u64::from(record.cpu) << 16 | u64::from(pid), number, 0));
-        // Nothing more once writing has failed.
+        // Write nothing more once writing has failed.
         if self.written.is_ok() {
             self.written = self.sorter.push(key, &record.bytes());
         }
     }
 
-    /// Everything about the jobs that were over before this time is known.
+    /// Writes the jobs that were over before this time: everything about them is known.
     fn settle(&mut self, at: Time) {
         if self.over.first().is_some_and(|&(_, _, over)| over < at) {
             for (job, end, at) in std::mem::take(&mut self.over) {
@@ -374,7 +378,7 @@ impl<W: Write> StTraceWriter<W> {
         }
     }
 
-    /// A job was over at this time, ended or not.
+    /// Writes a job that was over at this time, whether or not it ended.
     fn job(&mut self, job: &Job, end: Option<JobEnd>, at: Time) {
         self.jobs = self.jobs.max(job.id.seq + 1);
         let (executed, cpu) = self.running.remove(&job.id).unwrap_or((0, CpuId(0)));

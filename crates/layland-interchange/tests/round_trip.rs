@@ -1,4 +1,4 @@
-//! What is written as a scheduling trace of LITMUS^RT reads back as the same schedule.
+//! A written LITMUS^RT scheduling trace reads back as the same schedule.
 
 use layland_interchange::st_trace;
 use layland_model::{Duration, Service, System, Task, Time};
@@ -32,7 +32,7 @@ proptest! {
         let (again, names) = st_trace::read(&bytes).unwrap();
         prop_assert_eq!(&names.tasks, &labels.tasks);
         prop_assert_eq!(&again.segments, &trace.segments);
-        // Jobs that end together are in the order of their CPUs in the file.
+        // In the file, jobs that end together are ordered by CPU.
         let sorted = |trace: &Trace| {
             let mut jobs = trace.jobs.clone();
             jobs.retain(|record| record.job.release <= again.over);
@@ -40,7 +40,7 @@ proptest! {
             jobs
         };
         prop_assert_eq!(sorted(&again), sorted(&trace));
-        // Jobs that nothing happens to after their release are beyond the end of what is read.
+        // Jobs without any event after their release are beyond the end of the trace that is read.
         if again.jobs.len() == trace.jobs.len() {
             prop_assert_eq!(st_trace::write(&again, &labels).unwrap(), bytes);
         }

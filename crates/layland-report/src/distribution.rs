@@ -1,4 +1,4 @@
-//! Distributions: how often which length of time occurred.
+//! Distributions of durations.
 
 use crate::run::Run;
 use layland_model::Duration;
@@ -6,36 +6,37 @@ use layland_trace::JobRecord;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A chart of one or more samples of lengths of time: as shares of the sample that do not exceed a
-/// length, or as a histogram.
+/// A chart of one or more samples of durations: as the share of
+/// the sample that does not exceed a duration, or as a histogram.
 #[derive(Clone, Debug)]
 pub struct Distribution {
-    /// What was measured.
+    /// The measured quantity.
     pub title: String,
-    /// The samples, one line in the chart each.
+    /// The samples, with one line each in the chart.
     pub series: Vec<Series>,
 }
 
-/// A sample: lengths of time, and how often each occurred.
+/// A sample: durations, and the number of times that each occurred.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
-    /// What it is a sample of.
+    /// The name of the sample.
     pub name: String,
-    /// In rising order, each length in nanoseconds once.
+    /// In ascending order, each duration in nanoseconds once.
     steps: Vec<(i64, u64)>,
 }
 
-/// More steps than this are not seen in a chart.
+/// The maximum number of steps; a chart does not show more.
 const STEPS: usize = 500;
 
 impl Series {
-    /// A sample. Of more than 500 different values, neighbours are put together and stand at the
+    /// Returns a sample. If it has more than 500 different values, neighbours are merged at the
     /// largest of them, so that no share is drawn too high.
     pub fn new(name: impl Into<String>, values: impl IntoIterator<Item = Duration>) -> Series {
         let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
         for value in values {
             *counts.entry(value.ns()).or_default() += 1;
         }
+        // At least 1, because chunks of an empty list need a length, too.
         let each = counts.len().div_ceil(STEPS).max(1);
         let exact: Vec<(i64, u64)> = counts.into_iter().collect();
         let joined = exact.chunks(each).map(|chunk| {
@@ -45,19 +46,19 @@ impl Series {
         Series { name: name.into(), steps: joined.collect() }
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> u64 {
         self.steps.iter().map(|&(_, count)| count).sum()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 }
 
 impl Distribution {
-    /// The response times of the completed jobs of each run.
+    /// Returns the response times of the completed jobs of each run.
     pub fn responses(runs: &[Run]) -> Distribution {
         Self::of_completed(runs, "Response time", |record, response| {
             let _ = record;
@@ -65,7 +66,7 @@ impl Distribution {
         })
     }
 
-    /// The tardiness of the completed jobs of each run.
+    /// Returns the tardiness of the completed jobs of each run.
     pub fn tardiness(runs: &[Run]) -> Distribution {
         Self::of_completed(runs, "Tardiness", |record, response| {
             let finish = record.job.arrival + response;

@@ -1,35 +1,36 @@
-//! A trace as columns of variable-length integers, deflated: what the script of a report reads.
+//! Encodes a trace as deflated columns of variable-length integers, for the script of a report.
 //!
 //! Every column is a sequence of unsigned integers, each in groups of seven bits, the lowest first,
-//! with the high bit set in all bytes but the last (LEB128). *Signed* values are folded: 0, -1, 1, -2
-//! become 0, 1, 2, 3. The columns stand one after the other, deflated together without a header.
-//! Times are nanoseconds after the base of the trace.
+//! with the high bit set in all bytes but the last (LEB128). *Signed* values are folded: 0, -1, 1,
+//! -2 become 0, 1, 2, 3. The columns are concatenated and deflated together without a header. Times
+//! are nanoseconds after the base of the trace.
 //!
 //! | column | per | value |
 //! |---|---|---|
 //! | `arrival` | job | after the arrival of the job before; jobs are sorted by arrival, task, number |
 //! | `task` | job | the task |
-//! | `seq` | job | signed: its number, less 1 and the number of the task's job before |
+//! | `seq` | job | signed: its number, minus 1 and minus the number of the task's job before |
 //! | `release` | job | signed: after its arrival |
-//! | `deadline` | job | 0 if there is none; or else 1 more than, signed: after its arrival |
-//! | `how` | job | 0 pending, 1 completed, 2 aborted, 3 left, 4 nothing known but its segments |
+//! | `deadline` | job | 0 if there is none; otherwise 1 plus, signed: after its arrival |
+//! | `how` | job | 0 pending, 1 completed, 2 aborted, 3 left, 4 known only by its segments |
 //! | `end` | job that ended | signed: after its arrival |
-//! | `executed` | job | signed: the work that it got |
-//! | `on_cpu` | CPU | how many segments it has; segments are sorted by CPU, start, end |
+//! | `executed` | job | signed: the work that it executed |
+//! | `on_cpu` | CPU | the number of its segments; segments are sorted by CPU, start, end |
 //! | `start` | segment | signed: after the end of the segment before on the CPU, at first after the base |
 //! | `length` | segment | signed: from its start to its end |
-//! | `job` | segment | signed: the position of its job less that of the segment before on the CPU |
+//! | `job` | segment | signed: the position of its job minus that of the segment before on the CPU |
 //! | `overhead` | segment | signed |
 //! | `at` | mark | after the mark before |
 //! | `kind` | mark | the position of its kind in a list ([`Layout::kinds`]) |
 //! | `of_task` | mark | the task that it is about, plus 1; 0 if none |
 //! | `of_cpu` | mark | its CPU, plus 1; 0 if none |
-//! | `level` | mark | the criticality level that it tells, or else 0 |
+//! | `level` | mark | the criticality level in it, or else 0 |
 //! | `sign` | mark | the position of its sign in a list of words |
 //!
-//! A script computes with 53 bits. If no value reaches 2^51 after the base (26 days), that is exact.
-//! Otherwise the trace is *wide*: the script then reads with integers of any length and keeps what a
-//! floating-point number loses beside it, so that each time is exact up to 2^63 ns.
+//! A script computes with 53 bits, which is exact if no value reaches 2^51
+//! after the base (26 days). Otherwise the trace is *wide*: the script then
+//! reads arbitrarily large integers and stores the rounding error of each
+//! floating-point number beside it, so that each time is exact up to 2^63 ns.
 
 use layland_model::note::NoteKind;
 use layland_model::{CpuId, Index, JobId, TaskId, Time};
@@ -43,7 +44,7 @@ pub const COLUMNS: [&str; 19] = [
     "length", "job", "overhead", "at", "kind", "of_task", "of_cpu", "level", "sign",
 ];
 
-/// From here on a trace is wide.
+/// The value from which a trace is wide.
 const WIDE: i128 = 1 << 51;
 
 /// An encoded trace.
@@ -51,37 +52,37 @@ const WIDE: i128 = 1 << 51;
 pub(crate) struct Encoded {
     /// The columns, deflated.
     pub bytes: Vec<u8>,
-    /// What is needed to read them.
+    /// The information that is required to read them.
     pub layout: Layout,
 }
 
-/// What is needed to read the columns.
+/// The information that is required to read the columns.
 #[derive(Debug, Serialize)]
 pub(crate) struct Layout {
-    /// What times count from, in decimal digits: a script cannot read 64 bits as a number.
+    /// The base of times, in decimal digits: a script cannot read 64 bits as a number.
     pub base: String,
-    /// Whether values beyond 53 bits occur.
+    /// True if values beyond 53 bits occur.
     pub wide: bool,
-    /// How many jobs.
+    /// The number of jobs.
     pub jobs: usize,
-    /// How many segments.
+    /// The number of segments.
     pub segments: usize,
-    /// How many marks.
+    /// The number of marks.
     pub marks: usize,
     /// The length of each column in bytes before deflation.
     pub columns: Vec<usize>,
-    /// The kinds of marks that occur, in the order in which they do first.
+    /// The kinds of marks that occur, in the order of their first occurrence.
     pub kinds: Vec<MarkLegend>,
     /// The signs of marks that occur.
     pub signs: Vec<String>,
 }
 
-/// What a page knows of a kind of mark.
+/// The description of a kind of mark in a page.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct MarkLegend {
-    /// Its name in files: some kinds have a picture of their own in the script.
+    /// Its name in files: the script draws some kinds in a special way.
     pub name: &'static str,
-    /// What its sign means.
+    /// The meaning of its sign.
     pub legend: &'static str,
 }
 
@@ -114,7 +115,7 @@ fn ns(at: Time) -> i128 {
     at.ns().into()
 }
 
-/// Every time of the trace that is written, except deadlines that never come.
+/// Returns every time of the trace that is written, except infinite deadlines.
 fn times(trace: &Trace) -> impl Iterator<Item = Time> + '_ {
     let of_job = |record: &JobRecord| {
         let JobRecord { job, end, .. } = *record;
@@ -127,7 +128,7 @@ fn times(trace: &Trace) -> impl Iterator<Item = Time> + '_ {
     jobs.chain(segments).chain(marks).chain(over).filter(|at| at.ns() != i64::MAX)
 }
 
-/// The earliest and the latest time of some traces; the start of time is among them, unless that
+/// Returns the earliest and the latest time of some traces; the range includes time 0 unless that
 /// would make them wide.
 pub(crate) fn extent<'a>(traces: impl Iterator<Item = &'a Trace> + Clone) -> (Time, Time) {
     let all = || traces.clone().flat_map(times);
@@ -136,8 +137,8 @@ pub(crate) fn extent<'a>(traces: impl Iterator<Item = &'a Trace> + Clone) -> (Ti
     (if ns(most) < WIDE { least.min(Time::ZERO) } else { least }, most)
 }
 
-/// Encodes a trace on this many CPUs at least, with its times relative to the start of an
-/// [`extent`] that contains it. The same trace gives the same bytes.
+/// Encodes a trace on at least this many CPUs, with its times relative to the start of an
+/// [`extent`] that contains it. Equal traces give equal bytes.
 pub(crate) fn encode(trace: &Trace, cpus: usize, extent: (Time, Time)) -> Encoded {
     let base = ns(extent.0);
     let mut columns = Columns(vec![Vec::new(); COLUMNS.len()]);
@@ -164,7 +165,8 @@ type Positions = BTreeMap<JobId, usize>;
 
 fn put_jobs(columns: &mut Columns, trace: &Trace, base: i128) -> Positions {
     let mut positions: Positions = trace.jobs.iter().map(|record| (record.job.id, 0)).collect();
-    // A segment whose job is not there gets one that has nothing but an arrival.
+    // A segment without a job record gets one with only an
+    // arrival. Its arrival is the start of its first segment.
     let mut stray: BTreeMap<JobId, Time> = BTreeMap::new();
     for segment in &trace.segments {
         if !positions.contains_key(&segment.job) {
@@ -253,7 +255,7 @@ fn put_marks(columns: &mut Columns, trace: &Trace, base: i128) -> (Vec<MarkLegen
     (kinds, signs)
 }
 
-/// The position of an item in a list, at whose end it is put if it is not there.
+/// Returns the position of an item in a list, and appends it if it is missing.
 fn position<T: PartialEq>(list: &mut Vec<T>, item: T) -> u128 {
     let position = list.iter().position(|known| *known == item).unwrap_or_else(|| {
         list.push(item);

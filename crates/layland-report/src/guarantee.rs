@@ -1,26 +1,27 @@
-//! What can be guaranteed: policies side by side, with the bounds of the tasks beside their deadlines
-//! and what every test said.
+//! Guarantees: policies side by side, with the bounds of the
+//! tasks beside their deadlines and the results of all tests.
 //!
-//! Only plain values: the analyses are elsewhere. Everything is drawn here, as text and as vector
-//! graphics within the page, so that a reader without scripts, or on paper, loses nothing. Lengths are
-//! written for people, with three digits; what decided is exact, in the reasons.
+//! The values are plain: other crates contain the analyses. Everything is
+//! drawn here, as text and as vector graphics within the page, so that readers
+//! without scripts, or on paper, see all of it. Durations are rounded to three
+//! digits for readability; the decisive values are exact, in the reasons.
 
 use crate::line::{Line, Severity};
 use layland_model::Duration;
 use minijinja::{Value, context};
 
-/// Policies held against analyses.
+/// Policies and the results of their analyses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guarantees {
-    /// What is asked about, in the order of the rows.
+    /// The tasks, in the order of the rows.
     pub tasks: Vec<GuaranteedTask>,
     /// The policies, in the order of the columns.
     pub policies: Vec<Guarantee>,
-    /// What tests say that are not about a policy.
+    /// The results of tests that do not depend on a policy.
     pub any_policy: Vec<TestResult>,
 }
 
-/// A task, as far as bounds are drawn beside it.
+/// The parameters of a task that are drawn beside its bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuaranteedTask {
     /// Its name.
@@ -33,96 +34,97 @@ pub struct GuaranteedTask {
     pub deadline: Duration,
 }
 
-/// What a verdict says.
+/// The answer of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Every deadline is guaranteed.
     Yes,
-    /// Not every deadline is.
+    /// Some deadlines are not guaranteed.
     No,
-    /// No test can tell.
+    /// No test has a result.
     Unknown,
-    /// The policy does not take the set.
+    /// The policy rejects the set.
     Refused,
-    /// The test is not for such a system.
+    /// The test does not apply to such a system.
     DoesNotApply,
 }
 
-/// What is known of one policy.
+/// The guarantees of one policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guarantee {
     /// The policy.
     pub policy: String,
     /// The verdict.
     pub answer: Answer,
-    /// Why, as sentences without full stops.
+    /// The reasons, as sentences without full stops.
     pub reasons: Vec<String>,
-    /// The position in `tests` of the one that decided.
+    /// The position in `tests` of the decisive one.
     pub decided_by: Option<usize>,
-    /// By how much all WCETs can grow. None if it was not looked for.
+    /// The growth that all WCETs allow; `None` if it was not computed.
     pub margin: Option<Growth>,
-    /// One per task; empty if the policy does not take the set.
+    /// One bound per task; empty if the policy rejects the set.
     pub bounds: Vec<TaskBound>,
-    /// What each test said, in the order in which they were asked.
+    /// The results of the tests, in the order in which they ran.
     pub tests: Vec<TestResult>,
 }
 
-/// By how much all WCETs can grow.
+/// The factor by which all WCETs can grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Growth {
-    /// The factor, in thousandths, by which all WCETs can be multiplied and be guaranteed; the next
-    /// larger one is not.
+    /// The factor, in thousandths, by which all WCETs can be multiplied and still be guaranteed;
+    /// the next larger one is not guaranteed.
     pub thousandths: i64,
-    /// The task and the CPUs that stop it, in words; none if that is not known.
+    /// The task and the CPUs that limit the factor, in words; `None` if that is not known.
     pub stopped_by: Option<String>,
-    /// A larger factor that is accepted where the policy decides anew which task runs where; none if there is none.
+    /// A larger factor that is accepted if the policy assigns
+    /// the tasks to CPUs again; `None` if there is none.
     pub decided_anew: Option<i64>,
 }
 
 impl Growth {
-    /// A factor alone.
+    /// Returns a growth with only a factor.
     pub fn of(thousandths: i64) -> Growth {
         Growth { thousandths, stopped_by: None, decided_anew: None }
     }
 }
 
-/// How long a job can take.
+/// A bound on the time that a job takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskBound {
-    /// Nothing is known.
+    /// No bound is known.
     Unknown,
     /// No job finishes later than this after its arrival.
     Response {
         /// The bound.
         within: Duration,
-        /// Whether it is reached.
+        /// True if the bound is tight.
         exact: bool,
         /// The analysis.
         by: String,
     },
     /// No job finishes later than this after its deadline.
     Tardiness {
-        /// The bound, rounded up; none if it is longer than any time.
+        /// The bound, rounded up; `None` if it is longer than any time.
         within: Option<Duration>,
         /// The analysis.
         by: String,
     },
 }
 
-/// What a test said.
+/// The result of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestResult {
     /// Its short name.
     pub name: String,
-    /// What it tests.
+    /// The property that it tests.
     pub title: String,
-    /// Exact, sufficient or necessary.
+    /// The kind: exact, sufficient or necessary.
     pub kind: String,
     /// Its answer.
     pub answer: Answer,
-    /// Why, or why it does not apply.
+    /// The reasons for the answer, or why the test does not apply.
     pub reasons: Vec<String>,
-    /// Whom to cite, each a line of text.
+    /// The sources to cite, one per line of text.
     pub sources: Vec<String>,
 }
 
@@ -158,14 +160,16 @@ impl Answer {
 }
 
 impl Guarantees {
-    /// The first lines of a page: which policies guarantee every deadline, those with most room first, which do
-    /// not, and of which it is not known. A line names a few and counts the rest; the table below has all.
+    /// Returns the first lines of a page: the policies that guarantee every deadline, those with
+    /// the largest margin first, those that do not, and those without a result. A line names a few
+    /// policies and counts the others; the table below has all of them.
     pub fn headline(&self) -> Vec<Line> {
         let of = |answer: Answer| -> Vec<&str> {
             let mut found: Vec<&Guarantee> =
                 self.policies.iter().filter(|policy| policy.answer == answer).collect();
             let room =
                 |policy: &&Guarantee| policy.margin.as_ref().map(|margin| margin.thousandths);
+            // `None` is less than any margin, so policies without a margin come last.
             found.sort_by_key(|policy| std::cmp::Reverse(room(policy)));
             found.into_iter().map(|policy| policy.policy.as_str()).collect()
         };
@@ -212,7 +216,7 @@ impl Guarantees {
         }
     }
 
-    /// The policies under which some task has a bound.
+    /// Returns the policies under which some task has a bound.
     fn bounded(&self) -> impl Iterator<Item = &Guarantee> {
         self.policies.iter().filter(|policy| {
             policy.bounds.len() == self.tasks.len()
@@ -220,8 +224,8 @@ impl Guarantees {
         })
     }
 
-    /// How long the axis of a task is: up to its deadline and its largest bound, but not much beyond
-    /// the deadline, which would become too small to see.
+    /// Returns the length of the axis of a task: up to its deadline and its largest bound, but not
+    /// far beyond the deadline, which would become too small to see.
     fn scale(&self, index: usize) -> f64 {
         let deadline = self.tasks[index].deadline.ns() as f64;
         let ends = self.bounded().filter_map(|policy| end(&policy.bounds[index], deadline));
@@ -229,10 +233,10 @@ impl Guarantees {
     }
 }
 
-/// So many policies are named in a sentence.
+/// The number of policies that a sentence names.
 const NAMED: usize = 5;
 
-/// The first of some policies, and how many more there are.
+/// Lists the first of some policies, and the number of the others.
 fn several(names: &[&str]) -> String {
     match names {
         [few @ .., last] if !few.is_empty() && names.len() <= NAMED + 1 => {
@@ -243,13 +247,13 @@ fn several(names: &[&str]) -> String {
     }
 }
 
-/// The bounds of so many tasks are told in words.
+/// The maximum number of tasks whose bounds are described in words.
 const TOLD: usize = 100;
 
-/// As many deadlines long an axis is at most.
+/// The maximum length of an axis, in deadlines.
 const MOST: f64 = 3.0;
 
-/// The latest completion after the arrival; none if nothing is known.
+/// Returns the bound on the completion, from the arrival; `None` if it is unknown.
 fn end(bound: &TaskBound, deadline: f64) -> Option<f64> {
     match bound {
         TaskBound::Unknown => None,
@@ -259,7 +263,7 @@ fn end(bound: &TaskBound, deadline: f64) -> Option<f64> {
     }
 }
 
-/// A bound in words, and where its parts lie on an axis of 100.
+/// Describes a bound in words, and returns the positions of its parts on an axis of length 100.
 fn cell(bound: &TaskBound, task: &GuaranteedTask, scale: f64) -> Value {
     let deadline = task.deadline.ns() as f64;
     let (text, class, by) = match bound {
@@ -308,7 +312,7 @@ impl Guarantee {
         }
     }
 
-    /// The policy in a sentence or two.
+    /// Describes the policy in a sentence or two.
     pub(crate) fn words(&self, tasks: &[GuaranteedTask]) -> Vec<String> {
         let by = self.decided_by.and_then(|index| self.tests.get(index));
         let by = by.map_or(String::new(), |test| format!(" ({}, {})", test.name, test.kind));
@@ -355,7 +359,7 @@ impl Guarantee {
 struct Margin<'a>(&'a Growth);
 
 impl Margin<'_> {
-    /// What stops the growth, and how far it would go otherwise.
+    /// Describes what limits the growth, and the growth that would be possible otherwise.
     fn more(&self) -> Option<String> {
         let Growth { stopped_by, decided_anew, .. } = self.0;
         let stopped = stopped_by.as_ref().map(|what| format!("stopped by {what}"));
@@ -384,7 +388,7 @@ impl Margin<'_> {
     }
 
     fn context(&self) -> Value {
-        // From 0 to twice what the set needs: the limit in the middle.
+        // The axis runs from 0 to twice the required amount, with the limit in the middle.
         let thousandths = self.0.thousandths;
         let at = (thousandths.clamp(0, 2000) as f64) / 20.0;
         let kept = thousandths >= 1000;
@@ -401,7 +405,7 @@ impl Margin<'_> {
     }
 }
 
-/// Thousandths as percent, exact.
+/// Formats thousandths as percent, exactly.
 fn percent(thousandths: i64) -> String {
     match thousandths % 10 {
         0 => format!("{} %", thousandths / 10),
@@ -409,7 +413,7 @@ fn percent(thousandths: i64) -> String {
     }
 }
 
-/// Thousandths as a factor, exact.
+/// Formats thousandths as a factor, exactly.
 fn share(thousandths: i64) -> String {
     format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
 }
@@ -427,7 +431,7 @@ impl TestResult {
     }
 }
 
-/// The sources of a page, each once, numbered in the order in which they are first named.
+/// The distinct sources of a page, numbered in the order of their first use.
 #[derive(Default)]
 struct Sources {
     list: Vec<String>,

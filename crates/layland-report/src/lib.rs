@@ -1,8 +1,9 @@
-//! Layland's report: recorded runs, guarantees, tables and distributions in one HTML file that opens
-//! from disk, without a network and without anything beside it.
+//! Layland's report: recorded runs, guarantees, tables and distributions in one HTML file that
+//! opens from disk, without a network and without other files.
 //!
-//! A [`Report`] is a plain value: commands fill it and ask for its [`html`](Report::html). The page
-//! says first what matters most, then shows the runs one below the other on one axis of time.
+//! A [`Report`] is a plain value: commands fill it and call
+//! [`html`](Report::html). The page presents the most important results
+//! first, and then the runs, one below the other on a common time axis.
 //!
 //! ```
 //! use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
@@ -24,8 +25,8 @@
 //! assert!(html.starts_with("<!doctype html>") && html.contains("&lt;brake&gt;"));
 //! ```
 //!
-//! The page keeps 64-bit times exact (see `encode.rs`). Its scripts are the files in `assets/js`, one
-//! after the other in one function; distributions are drawn with uPlot (MIT, its text is in
+//! The page keeps 64-bit times exact (see `encode.rs`). Its scripts are the files in `assets/js`,
+//! concatenated in one function. uPlot draws distributions (MIT, its license text is in
 //! `assets/vendor` and in every page).
 
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]

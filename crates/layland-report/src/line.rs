@@ -1,24 +1,24 @@
-//! What a report says: sentences, and how much each matters.
+//! The sentences of a report, each with its severity.
 
-/// How much a line matters, in rising order.
+/// The severity of a line, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// For information.
     Note,
-    /// As it should be.
+    /// An expected result.
     Good,
-    /// Something to know before trusting the rest, such as a cut.
+    /// A fact to consider before trusting the rest, such as omitted data.
     Warning,
-    /// A deadline was missed, a set is not schedulable.
+    /// A missed deadline, or a set that is not schedulable.
     Bad,
-    /// A rule that a policy promises to keep does not hold.
+    /// A violated rule of a policy.
     BrokenRule,
-    /// A bound that was promised does not hold.
+    /// A violated bound.
     BrokenBound,
 }
 
 impl Severity {
-    /// What the style sheet calls it.
+    /// Returns its class in the style sheet.
     pub(crate) fn class(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -29,7 +29,7 @@ impl Severity {
         }
     }
 
-    /// The sign and the word that stand for it where there is no colour.
+    /// Returns the sign and the word that represent it without colour.
     pub(crate) fn sign(self) -> (&'static str, &'static str) {
         match self {
             Severity::Note => ("i", "note"),
@@ -42,17 +42,17 @@ impl Severity {
     }
 }
 
-/// A sentence, and how much it matters.
+/// A sentence and its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// How much.
+    /// The severity.
     pub severity: Severity,
     /// The sentence.
     pub text: String,
 }
 
 impl Line {
-    /// A line.
+    /// Returns a line.
     pub fn new(severity: Severity, text: impl Into<String>) -> Line {
         Line { severity, text: text.into() }
     }

@@ -1,4 +1,4 @@
-//! The page: what the template is given.
+//! The page: the values for its template, and its scripts.
 
 use crate::distribution::Series;
 use crate::encode::{self, COLUMNS, Layout};
@@ -14,8 +14,8 @@ use minijinja::{Environment, Value, context};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// The scripts of the page, in their order; each says what it is for. The playground takes all but the last, which
-/// starts the page of a report.
+/// The scripts of the page, in their order; each begins with its purpose. The playground uses all
+/// but the last, which starts the page of a report.
 const SCRIPTS: [&str; 15] = [
     include_str!("../assets/js/10-time.js"),
     include_str!("../assets/js/20-decode.js"),
@@ -34,25 +34,25 @@ const SCRIPTS: [&str; 15] = [
     include_str!("../assets/js/90-start.js"),
 ];
 
-/// The page, and what is a part of it.
+/// The template of the page, and a part of it.
 const TEMPLATES: [(&str, &str); 2] = [
     ("report.html", include_str!("../assets/report.html")),
     ("guarantees.html", include_str!("../assets/guarantees.html")),
 ];
 
-/// So many stretches of a raised criticality level are listed.
+/// The maximum number of stretches of a raised criticality level that are listed.
 const LISTED_LEVELS: usize = 10;
-/// As many misses of one run are listed.
+/// The maximum number of misses of one run that are listed.
 const LISTED: usize = 100;
 
-/// What the scripts are told.
+/// The input of the scripts.
 #[derive(Serialize)]
 struct Data<'a> {
     names: Vec<String>,
     levels: &'a [String],
     cpus: usize,
     columns: [&'static str; COLUMNS.len()],
-    /// In nanoseconds after the base, as digits.
+    /// The start and the end in nanoseconds after the base, as digits.
     window: (String, String),
     range: (String, String),
     runs: Vec<DataRun<'a>>,
@@ -73,12 +73,12 @@ struct DataDistribution<'a> {
 }
 
 impl Report {
-    /// The page. The same report gives the same bytes.
+    /// Returns the page. Equal reports give equal bytes.
     pub fn html(&self) -> String {
         render(self)
     }
 
-    /// What the page is made of as JSON, for another page with the same scripts.
+    /// Returns the contents of the page as JSON, for another page with the same scripts.
     pub fn parts(&self) -> String {
         let labels = whole_labels(self);
         serde_json::to_string(&parts(self, &labels))
@@ -86,15 +86,15 @@ impl Report {
     }
 }
 
-/// What a page is made of beside its template, for a page that draws reports of its own: its members are what the
-/// template and the scripts are given.
+/// The contents of a page other than its template, for pages that draw reports on their own. The
+/// members are the input of the template and the scripts.
 #[derive(Serialize)]
 struct Parts<'a> {
     title: &'a str,
     provenance: &'a str,
-    /// What the scripts are told.
+    /// The input of the scripts.
     data: Data<'a>,
-    /// For each run what `20-decode.js` reads.
+    /// For each run the input of `20-decode.js`.
     packed: Vec<String>,
     panels: Vec<Value>,
     lines: Vec<Value>,
@@ -129,7 +129,7 @@ fn parts<'a>(report: &'a Report, labels: &'a Labels) -> Parts<'a> {
     };
     let figures: Vec<Summary> = report.runs.iter().map(|run| run.figures(labels)).collect();
     let mut lines: Vec<_> = report.lines.iter().collect();
-    // Stable: lines of the same severity stay in their order, and good news and notes come last.
+    // The sort is stable: lines of equal severity keep their order. Good news and notes come last.
     lines.sort_by_key(|line| std::cmp::Reverse(line.severity));
     let line = |line: &&Line| {
         let (sign, word) = line.severity.sign();
@@ -153,7 +153,7 @@ fn parts<'a>(report: &'a Report, labels: &'a Labels) -> Parts<'a> {
 fn render(report: &Report) -> String {
     let labels = whole_labels(report);
     let Parts { data, packed, panels, lines, words, tables, misses, .. } = parts(report, &labels);
-    // Only where something is drawn with it.
+    // The library is included only if it draws something.
     let charts = !(report.runs.is_empty() && report.distributions.is_empty());
     let inline = Inline::of(charts);
     let mut environment = Environment::new();
@@ -198,7 +198,7 @@ fn render(report: &Report) -> String {
     )
 }
 
-/// What runs on a page, and what it looks like: the text of each element, to the byte.
+/// The scripts and the styles of a page: the text of each element, to the byte.
 struct Inline {
     styles: Vec<String>,
     scripts: Vec<String>,
@@ -222,8 +222,9 @@ impl Inline {
         inline
     }
 
-    /// The policy of the page: these scripts run and these styles count, by their hashes; nothing is loaded or sent. A
-    /// foreign script, style attribute, base or form in it has no effect.
+    /// Returns the content security policy of the page: it allows these scripts
+    /// and styles, by their hashes, and neither loads nor sends anything. A
+    /// foreign script, style attribute, base or form has no effect.
     fn policy(&self) -> String {
         let (scripts, styles) = (hashes(&self.scripts), hashes(&self.styles));
         format!(
@@ -233,7 +234,7 @@ impl Inline {
     }
 }
 
-/// The hashes by which a policy allows these elements.
+/// Returns the hashes by which a policy allows these elements.
 fn hashes(texts: &[String]) -> String {
     let hash = |text: &String| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     texts.iter().map(hash).collect::<Vec<_>>().join(" ")
@@ -243,7 +244,7 @@ fn safe(text: &str) -> Value {
     Value::from_safe_string(text.to_owned())
 }
 
-/// The labels, with a name for every task and every level that occurs, and every CPU.
+/// Returns the labels, with names for all tasks and levels that occur, and with all CPUs.
 fn whole_labels(report: &Report) -> Labels {
     let mut labels = report.labels.clone();
     for run in &report.runs {
@@ -263,13 +264,14 @@ fn whole_labels(report: &Report) -> Labels {
     labels
 }
 
-/// JSON that can stand in a script element: nothing in it ends the element or begins a comment.
+/// Returns JSON for a script element: it contains
+/// nothing that ends the element or begins a comment.
 pub(crate) fn script_json(data: &impl Serialize) -> String {
     let text = serde_json::to_string(data).expect("names and numbers can be written as JSON");
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// What of all runs is there.
+/// Returns the range of time that the runs cover.
 fn range(report: &Report) -> (Time, Time) {
     let shown = || report.runs.iter().map(Run::shown);
     let from = shown().map(|(from, _)| from).min().unwrap_or_default();
@@ -277,8 +279,8 @@ fn range(report: &Report) -> (Time, Time) {
     (from, to.max(from.saturating_add(Duration::from_ns(1))))
 }
 
-/// About the longest three lives of jobs around the first miss, or from the start; less if that is a
-/// crowd.
+/// Returns about three times the longest relative deadline, around the first miss or from the
+/// start; less if there are too many segments.
 fn window(report: &Report, (from, to): (Time, Time)) -> (Time, Time) {
     let all = to - from;
     let first = report.runs.iter().filter_map(first_miss).min();
@@ -297,7 +299,7 @@ fn window(report: &Report, (from, to): (Time, Time)) -> (Time, Time) {
     if all.ns() <= span.saturating_mul(3) / 2 {
         return (from, to);
     }
-    // Centred, if that does not leave less than half of it.
+    // Centre the miss unless less than half of the space before it would be used.
     let half = Duration::from_ns(span / 2);
     let half = half.min((first - from).max(Duration::from_ns(span / 4)));
     ((first - half).max(from), first + half)
@@ -331,7 +333,7 @@ fn panel(run: &Run, figures: &Summary) -> Value {
     }
 }
 
-/// Everything that is drawn, in words.
+/// Describes everything that is drawn, in words.
 fn all_words(report: &Report, labels: &Labels, figures: &[Summary]) -> Vec<Vec<String>> {
     let runs = figures.iter().zip(&report.runs).map(|(figures, run)| words(run, labels, figures));
     let guarantees = report
@@ -341,7 +343,7 @@ fn all_words(report: &Report, labels: &Labels, figures: &[Summary]) -> Vec<Vec<S
     runs.chain(guarantees).collect()
 }
 
-/// A run in words, for those who cannot see a chart.
+/// Describes a run in words, for readers who cannot see a chart.
 fn words(run: &Run, labels: &Labels, figures: &Summary) -> Vec<String> {
     let total = &figures.total;
     let mut words = vec![format!(
@@ -380,7 +382,7 @@ fn words(run: &Run, labels: &Labels, figures: &Summary) -> Vec<String> {
     words
 }
 
-/// When the criticality level of a CPU is raised, in words; nothing if it has no such level.
+/// Lists the times at which the criticality level of a CPU is raised; `None` if it never is.
 fn level_words(run: &Run, labels: &Labels, cpu: CpuId) -> Option<String> {
     let stretches = level_stretches(&run.trace, cpu);
     let (from, to) = run.shown();

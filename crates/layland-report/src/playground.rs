@@ -1,35 +1,35 @@
-//! What the page of the playground begins with: in a link to it, or in a copy of it.
+//! The initial state of the playground: in a link to the page, or in a copy of it.
 
 use crate::page::script_json;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-/// A page takes no more tasks.
+/// The maximum number of tasks in the page.
 pub const MOST_TASKS: usize = 5_000;
 
-/// Where the page has what it begins with; the bytes stand in it once.
+/// The position of the initial state in the page; these bytes occur in it once.
 const PLACE: &str = "<script type=\"application/json\" id=\"start\">null</script>";
 
-/// What the page begins with.
+/// The initial state of the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
     /// The task-set file.
     pub set: String,
-    /// What to call it.
+    /// The name of the set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The policies to compare, with their options; without any the page chooses.
+    /// The policies to compare, with their options; if empty, the page chooses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<String>,
-    /// Up to when to simulate, as in 2s.
+    /// The end of the simulation, as in 2s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     /// The seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Whether the page is in a frame of another one, so that it shows less around the schedule.
+    /// True if the page is in a frame of another one, so that it shows less around the schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedded: Option<bool>,
     /// The guided example to begin with.
@@ -37,7 +37,8 @@ pub struct Start {
     pub example: Option<String>,
 }
 
-/// The end of a link that carries all of it: `#s=` and JSON, deflated, in the alphabet of addresses.
+/// Returns the end of a link that contains the state:
+/// `#s=` and JSON, deflated, in the URL alphabet.
 ///
 /// ```
 /// use layland_report::playground::{Start, fragment};
@@ -49,7 +50,7 @@ pub fn fragment(start: &Start) -> String {
     format!("#s={}", URL_SAFE_NO_PAD.encode(miniz_oxide::deflate::compress_to_vec(&json, 9)))
 }
 
-/// A copy of the page that begins with that; none if it is no page of the playground.
+/// Returns a copy of the page that begins with this state; `None` if it is not a playground page.
 ///
 /// ```
 /// use layland_report::playground::{Start, begin};

@@ -1,4 +1,4 @@
-//! The report: a plain value with everything that a page shows. How it becomes a page is in `page.rs`.
+//! The report: a plain value with everything that a page shows. `page.rs` converts it to a page.
 
 use crate::distribution::Distribution;
 use crate::guarantee::Guarantees;
@@ -7,48 +7,48 @@ use crate::run::Run;
 use layland_model::Time;
 use layland_trace::Labels;
 
-/// What a page shows. Every text is plain: what HTML takes for markup is escaped.
+/// The contents of a page. All texts are plain: HTML markup in them is escaped.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What it is about.
+    /// The title of the page.
     pub title: String,
-    /// What it says first, the most severe line on top and the loudest. See [`headline`](crate::headline).
+    /// The first lines, which the page sorts by severity. See [`headline`](crate::headline).
     pub lines: Vec<Line>,
-    /// What made it: command, version, seed, so that it can be made again.
+    /// The command, version and seed, with which the report can be reproduced.
     pub provenance: String,
     /// The names of the tasks and the number of CPUs, of all runs.
     pub labels: Labels,
-    /// What ran, one below the other.
+    /// The runs, one below the other.
     pub runs: Vec<Run>,
-    /// What can be guaranteed, side by side.
+    /// The guarantees, side by side.
     pub guarantees: Option<Guarantees>,
     /// Tables, below the chart.
     pub tables: Vec<Table>,
     /// Distributions, below the tables.
     pub distributions: Vec<Distribution>,
-    /// A link that opens the set in the playground, if that is where the reader is.
+    /// A link that opens the set in the playground, if that is the page that shows the report.
     pub playground: Option<String>,
-    /// What the chart shows at first; by default about three periods around the first miss.
+    /// The initial window of the chart; by default about three periods around the first miss.
     pub window: Option<(Time, Time)>,
 }
 
-/// A table of texts. The first cell of a row names it, the others are figures.
+/// A table of texts. The first cell of a row is its name, the others are figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What it shows.
+    /// The title of the table.
     pub title: String,
     /// One heading per column.
     pub headings: Vec<String>,
     /// The rows, as long as the headings.
     pub rows: Vec<Vec<String>>,
-    /// The rows that stand out, by position, and how much.
+    /// The rows that are highlighted, by position, with their severities.
     pub marked: Vec<(usize, Severity)>,
-    /// What a reader must know about the figures.
+    /// Notes that readers need to interpret the figures.
     pub notes: Vec<String>,
 }
 
 impl Report {
-    /// A report with nothing in it yet.
+    /// Returns an empty report.
     pub fn new(title: impl Into<String>, labels: Labels) -> Report {
         Report {
             title: title.into(),

@@ -1,5 +1,5 @@
-//! What a report says in words, made from the data: who missed how much, and what stood in the way of
-//! the first job that did.
+//! The sentences of a report, derived from its data: the misses of each run, and the obstacles of
+//! the first job that missed its deadline.
 
 use crate::line::{Line, Severity};
 use crate::run::Run;
@@ -7,7 +7,8 @@ use layland_model::{CpuId, CpuSet, Duration, Index, System, TaskId, Time, counte
 use layland_trace::{Job, JobEnd, JobRecord, Labels};
 use std::collections::BTreeMap;
 
-/// The first sentence of a comparison: who misses what, who does not, and whether it gets worse.
+/// Returns the first lines of a comparison: the runs
+/// with and without misses, and growing tardiness.
 pub fn headline(runs: &[Run], labels: &Labels) -> Vec<Line> {
     let (mut bad, mut good) = (Vec::new(), Vec::new());
     let mut lines = Vec::new();
@@ -49,7 +50,8 @@ pub fn headline(runs: &[Run], labels: &Labels) -> Vec<Line> {
     lines
 }
 
-/// How the tardiness grows from the first miss on, and whether it still does in the second half.
+/// Describes the growth of tardiness from the first
+/// miss on, and its continuation in the second half.
 fn growth(run: &Run) -> Option<Line> {
     let over = run.trace.over;
     let (from, to) = run.shown();
@@ -59,7 +61,7 @@ fn growth(run: &Run) -> Option<Line> {
         let end = record.end.map_or(over, |(at, _)| at);
         (record.job.deadline, record.job.tardiness(end))
     });
-    // Of deadlines that are due together the one that is missed by most.
+    // Of deadlines at the same time, the one that is missed by most.
     let (first_due, first) =
         late.clone().min_by_key(|&(due, late)| (due, std::cmp::Reverse(late)))?;
     let (worst_due, worst) =
@@ -82,8 +84,9 @@ fn growth(run: &Run) -> Option<Line> {
     })
 }
 
-/// What kept the first job that missed its deadline from running, as far as the trace tells: how long
-/// it waited, who held the CPUs that it may use, and which CPU was idle meanwhile.
+/// Describes why the first job that missed its deadline did not run, as
+/// far as the trace shows it: the time that it waited, the tasks that
+/// held the CPUs that it may use, and any CPU that was idle meanwhile.
 pub fn blame(run: &Run, labels: &Labels, system: &System) -> Option<Line> {
     let over = run.trace.over;
     let missed = run.trace.jobs.iter().filter(|record| record.missed(over));
@@ -114,7 +117,7 @@ pub fn blame(run: &Run, labels: &Labels, system: &System) -> Option<Line> {
     Some(Line::new(Severity::Bad, text))
 }
 
-/// When a job was ready before its deadline and did not run.
+/// Returns the times at which a job was ready before its deadline and did not run.
 fn waits(run: &Run, record: &JobRecord) -> Vec<(Time, Time)> {
     let Job { id, release, deadline, .. } = record.job;
     let of_task = run.trace.jobs.iter().filter(|other| other.job.id.task == id.task);
@@ -135,7 +138,7 @@ fn waits(run: &Run, record: &JobRecord) -> Vec<(Time, Time)> {
     waits
 }
 
-/// How much of one interval lies in some others.
+/// Returns the length of the part of an interval that lies in some others.
 fn overlap(from: Time, to: Time, intervals: &[(Time, Time)]) -> Duration {
     let part = |&(a, b): &(Time, Time)| (to.min(b) - from.max(a)).max(Duration::ZERO);
     intervals.iter().map(part).sum()
@@ -170,7 +173,7 @@ fn obstacle(
         _ => format!("the {} CPUs that it may use were", mine.len()),
     };
     let mut holders: Vec<(TaskId, Duration)> = held.into_iter().collect();
-    // Who held them longest first; of equals the task that comes first.
+    // The longest holder first; of equal ones the task that comes first.
     holders.sort_by_key(|&(id, time)| (std::cmp::Reverse(time), id));
     let &(holder, _) = holders.first()?;
     let holder_name = labels.task(holder);

@@ -1,5 +1,6 @@
-//! Reports in a real browser: `browser/run.mjs` opens each in a headless Chromium and does what a
-//! reader does. Needs the commands `chromium` and `node`; without them it says that it was skipped.
+//! Tests reports in a real browser: `browser/run.mjs` opens each in a
+//! headless Chromium and acts like a reader. Needs the commands
+//! `chromium` and `node`; without them it reports that it was skipped.
 
 #![expect(clippy::disallowed_methods, reason = "the environment may name the browser")]
 
@@ -15,13 +16,13 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// Whether a browser can be driven; says so if not.
+/// Returns true if a browser is available; reports the test as skipped otherwise.
 fn browser_is_there(test: &str) -> bool {
     for needed in [std::env::var("CHROMIUM").unwrap_or("chromium".to_owned()), "node".to_owned()] {
         let there =
             Command::new(&needed).arg("--version").output().is_ok_and(|out| out.status.success());
         if !there {
-            // Not through the macro, whose output a test that passes does not show.
+            // Not through the macro, because a passing test does not show its output.
             let line = format!("{test}: skipped: needs {needed}\n");
             let _ = std::io::stderr().write_all(line.as_bytes());
             return false;
@@ -47,8 +48,8 @@ fn drive(name: &str, script: &str, report: &Report, more: &[&str]) {
     assert!(out.status.success(), "{name}: {said}");
 }
 
-/// A trace on some CPUs, whose tasks take turns; a job runs in two pieces, on two CPUs if there are
-/// several, and every 50th is late.
+/// A trace on some CPUs, whose tasks take turns. A job runs in two pieces, on two CPUs if there are
+/// several, and every 50th job is late.
 fn turns(jobs: u64, cpus: u32, tasks: u32, start: i64) -> Trace {
     let mut trace = Trace::default();
     let at = |us: i64| Time::from_ns(start) + Duration::from_ns(us * 1000);
@@ -109,7 +110,7 @@ fn times_beyond_floating_point_work() {
         return;
     }
     let names: Vec<String> = (0..3).map(|task| format!("t{task}")).collect();
-    // Far from the start of time; and so long that the script must keep what floating point loses.
+    // Times far from 0, and a trace so long that the script must store the rounding errors.
     let far = turns(60, 2, 3, (1 << 60) + 1);
     let mut both = turns(60, 2, 3, 1);
     both.segments.extend(far.segments.iter().map(|segment| Segment {
@@ -141,7 +142,8 @@ fn criticality_levels_are_drawn() {
     }
     let names: Vec<String> = (0..4).map(|task| format!("task-{task}")).collect();
     let mut trace = turns(400, 2, 4, 0);
-    // Level by level up and down again on CPU 1, once for a nanosecond; the marks before are about others.
+    // The level on CPU 1 rises and falls step by step, once
+    // for a nanosecond; earlier marks are of other kinds.
     let changes = [(2_000, 1), (3_000, 2), (6_000, 0), (20_000, 2), (20_000, 0), (30_000, 1)];
     for (index, (us, level)) in changes.into_iter().enumerate() {
         let at = Time::from_ns(us * 1000 + index as i64);
@@ -167,7 +169,8 @@ fn locks_spins_and_suspensions_are_drawn() {
         let end = Some((ms(end), JobEnd::Completed));
         trace.jobs.push(JobRecord { job, end, executed: Service::ZERO });
     }
-    // The camera holds resource 3 from 1 to 4 and sleeps until 8. The lidar spins for it from 2 to 4.
+    // The camera holds resource 3 from 1 to 4 and sleeps
+    // until 8. The lidar spins for it from 2 to 4.
     for (task, cpu, from, to, overhead) in [(0, 0, 0, 4, 0), (0, 0, 8, 9, 0), (1, 1, 0, 7, 2)] {
         let (start, end, overhead) = (ms(from), ms(to), Duration::from_ms(overhead));
         trace.segments.push(Segment { job: id(task), cpu: CpuId(cpu), start, end, overhead });
@@ -262,7 +265,7 @@ fn guarantees_are_drawn_beside_deadlines() {
         tasks: vec![task("<script>window.laylandInjected=1</script>", 2, 10), task("b", 3, 1000)],
         policies: vec![
             policy("p-edf", Answer::Yes, vec![response(10, true), response(400, false)]),
-            // Late by a little, and by so much that its bar is cut.
+            // One task is slightly late, and one so much that its bar is cut.
             policy("g-edf", Answer::Unknown, vec![tardiness(3), tardiness(1_000_000)]),
             policy("dl", Answer::Unknown, vec![tardiness(0), TaskBound::Unknown]),
             policy("g-fp", Answer::Refused, Vec::new()),

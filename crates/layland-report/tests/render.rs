@@ -1,4 +1,4 @@
-//! What a page says and what it must not contain.
+//! The required and the forbidden contents of a page.
 
 use layland_model::{
     CpuId, CpuSet, Criticality, Duration, JobId, Note, Service, System, Task, TaskId, Time,
@@ -36,7 +36,7 @@ fn run(
     trace.ended(&job, end, JobEnd::Completed, Service::from_ms(span.1 - span.0));
 }
 
-/// Task 0 is tied to CPU 0, which task 1 holds; CPU 1 is idle from 2 ms on.
+/// Task 0 is pinned to CPU 0, which task 1 holds; CPU 1 is idle from 2 ms on.
 fn late() -> Trace {
     let mut trace = Trace::default();
     run(&mut trace, 2, 0, 1, 0, 6, (0, 2));
@@ -80,7 +80,7 @@ fn no_name_is_taken_for_markup() {
     assert!(!html.contains("<img"), "a name ends up as an element");
     assert!(html.contains("{{ 7 * 7 }}"), "a name is taken for a template");
     assert!(html.contains("&lt;script&gt;window.laylandInjected"));
-    // Every script element is one of ours: the style of the others would show.
+    // Every script element is one of ours. Foreign ones would change the counts.
     let scripts = html.matches("<script").count();
     assert_eq!((scripts, html.matches("</script>").count()), (5, 5));
     let data = html.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
@@ -203,7 +203,7 @@ fn a_large_sample_is_never_drawn_too_high() {
     }
 }
 
-/// One policy with one task, all of whose texts are naughty.
+/// One policy with one task, all of whose texts contain markup.
 fn guarantees() -> Guarantees {
     let [a, b, c, d] = NAUGHTY.map(str::to_owned);
     let ms = Duration::from_ms;
@@ -236,10 +236,10 @@ fn guarantees_escape_names_and_need_no_script() {
     let html = report.html();
     assert!(!html.contains("<script>window") && !html.contains("<img"), "a name is an element");
     assert!(html.contains("{{ 7 * 7 }}"), "a name is taken for a template");
-    // The data and our own script: no library for distributions that are not there.
+    // The data and our own script, without the library because there are no distributions.
     assert_eq!(html.matches("<script").count(), 2);
     assert!(!html.contains("uPlot 1"), "a licence of what is not there");
-    // Everything is there without a script, as text: verdict, bound, limit, sources.
+    // Everything is present without a script, as text: verdict, bound, limit, sources.
     for text in ["✓</span> yes", "<b>3 ms</b>", "× 1.001", "may grow by 0.1 %", "id=\"source-2\""]
     {
         assert!(html.contains(text), "{text}");
@@ -269,7 +269,7 @@ fn a_headline_tells_what_is_guaranteed() {
         Line::new(Severity::Note, "No test can tell of c."),
     ];
     assert_eq!(found.headline(), expected);
-    // Many are counted, and those with most room are named.
+    // Of many policies, those with the largest margins are named, and the others counted.
     found.policies = (0..25)
         .map(|k| Guarantee {
             margin: Some(Growth::of(1000 + k)),
@@ -288,7 +288,8 @@ fn a_broken_rule_is_not_called_a_bound() {
     assert!(html.contains("RULE BROKEN") && !html.contains("BOUND BROKEN"));
 }
 
-/// The texts of the elements of this kind that a browser would run or apply; data has a type.
+/// Returns the texts of the elements of this kind that
+/// a browser would run or apply; data has a type.
 fn inline<'a>(page: &'a str, element: &str) -> Vec<&'a str> {
     let (open, close) = (format!("<{element}>"), format!("</{element}>"));
     let texts = page.split(&open).skip(1);

@@ -1,13 +1,13 @@
 //! Time axes: ticks at round times, with labels in one unit.
 
-/// Ticks between two times.
+/// The ticks between two times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Axis {
-    /// In nanoseconds since the start of the run, with their labels, ascending.
+    /// The times in nanoseconds since the start of the run, with their labels, ascending.
     pub ticks: Vec<(i64, String)>,
     /// The unit of the labels.
     pub unit: &'static str,
-    /// What the labels count from, if that is not the start of the run.
+    /// The time from which the labels count, if it is not the start of the run.
     pub base: Option<i64>,
 }
 
@@ -15,13 +15,14 @@ const UNITS: [(&str, i128); 4] =
     [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
 
 impl Axis {
-    /// As many ticks from `from` to `to`, up to `most`, as have labels that fit next to each other
-    /// in a line of `columns` characters.
+    /// Returns the ticks from `from` to `to`: at most `most`, and few enough for their labels to
+    /// fit next to each other in a line of `columns` characters.
     pub(super) fn new(from: i64, to: i64, columns: usize, most: usize) -> Axis {
         let fits = |axis: &Axis| {
             let widest = axis.ticks.iter().map(|(_, label)| label.len()).max().unwrap_or(0);
             axis.ticks.len() * (widest + 2) <= columns + 2
         };
+        // The largest number of ticks whose labels fit is best.
         let candidates = (1..=most.max(1)).rev().map(|count| Axis::with_ticks(from, to, count));
         candidates.into_iter().find(fits).unwrap_or(Axis {
             ticks: Vec::new(),
@@ -31,6 +32,7 @@ impl Axis {
     }
 
     fn with_ticks(from: i64, to: i64, count: usize) -> Axis {
+        // The difference of two times may exceed 64 bits.
         let (from, to) = (i128::from(from), i128::from(to));
         let step = round_step((to - from).max(1), count as i128);
         let (unit, scale) =
@@ -45,7 +47,8 @@ impl Axis {
                 format!("{sign}{whole}.{}", part * 10 / scale)
             }
         };
-        // Far from the start, labels that count from there would differ in their last digits only.
+        // Far from the start of the run, labels that count
+        // from there would differ only in their last digits.
         let base = (label(to).len() > 8).then_some(first);
         let mut ticks = Vec::new();
         let mut at = first;
@@ -61,7 +64,7 @@ impl Axis {
     }
 }
 
-/// The smallest of 1, 2, 5, 10, 20, 50, .. that covers `span` in `count` steps.
+/// Returns the smallest of 1, 2, 5, 10, 20, 50, .. that covers `span` in `count` steps.
 fn round_step(span: i128, count: i128) -> i128 {
     let mut power = 1i128;
     loop {

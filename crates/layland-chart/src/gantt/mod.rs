@@ -1,5 +1,5 @@
-//! Gantt charts of a window of a [`Trace`](layland_trace::Trace): as text for a terminal, and as SVG, PDF and
-//! TikZ for a paper.
+//! Gantt charts of a window of a [`Trace`](layland_trace::Trace):
+//! as text for a terminal, and as SVG, PDF and TikZ for a paper.
 //!
 //! ```
 //! use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};

@@ -1,7 +1,7 @@
-//! Gantt charts as PDF: the chart for LaTeX (`tikz.rs`), as a picture of one page.
+//! Gantt charts as PDF: a picture of one page that looks like the chart for LaTeX (`tikz.rs`).
 //!
-//! Coordinates are points, in floating point, from the top left; times become places by integers, so that the
-//! bytes are the same on any machine.
+//! Coordinates are points, in floating point, from the top left. Times are converted to coordinates
+//! in integers, so that the bytes are the same on any machine.
 
 use super::axis::Axis;
 use super::scene::{CpuRow, Run, Scene, TaskRow};
@@ -10,27 +10,27 @@ use super::words::{Nanoseconds, counted_misses};
 use crate::plot::{Anchor, Colour, Picture, text_width};
 use layland_model::Time;
 
-/// How a chart is drawn as PDF.
+/// Options of a chart as PDF.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PdfOptions {
     /// The width of the time axis in points; at least 60 are used.
     pub width: u32,
-    /// Which rows.
+    /// The rows to draw.
     pub rows: Rows,
     /// A title above the chart.
     pub title: Option<String>,
-    /// The most tasks that get a row; of more, those with misses come first.
+    /// The maximum number of tasks with rows; if there are more, those with misses come first.
     pub max_rows: usize,
 }
 
 impl Default for PdfOptions {
-    /// 400 points wide, both kinds of rows, no title, at most 40 tasks.
+    /// Returns a width of 400 points, both kinds of rows, no title, at most 40 tasks.
     fn default() -> Self {
         PdfOptions { width: 400, rows: Rows::Both, title: None, max_rows: 40 }
     }
 }
 
-/// The colours of Okabe and Ito, as in the chart for LaTeX, and as light as there.
+/// The colours of Okabe and Ito, as light as in the chart for LaTeX.
 const PALETTE: [Colour; 8] = [
     [102, 170, 209],
     [240, 197, 102],
@@ -47,17 +47,17 @@ const GRID: Colour = [190, 190, 190];
 const RED: Colour = [192, 0, 0];
 const PAPER: Colour = [255, 255, 255];
 
-/// The distance of two rows, the height of a bar, of an arrow.
+/// The distance between two rows, the height of a bar, and that of an arrow.
 const LANE: f64 = 26.0;
 const BAR: f64 = 12.0;
 const ARROW: f64 = 20.0;
-/// The distance of a row of criticality levels from what is above it, and its height.
+/// The distance of a row of criticality levels from the row above it, and its height.
 const LEVEL_LANE: f64 = 12.0;
 const LEVEL: f64 = 8.0;
 const FONT: f64 = 8.0;
 const SMALL: f64 = 6.0;
 const TINY: f64 = 4.5;
-/// The height of what is held.
+/// The height of the bar of a lock.
 const LOCK: f64 = 5.0;
 
 struct Chart<'a> {
@@ -68,7 +68,8 @@ struct Chart<'a> {
 }
 
 impl View<'_> {
-    /// As a PDF of one page of the size of the chart, with its font embedded; `about` is the title of the document.
+    /// Returns a PDF of one page of the size of the chart, with
+    /// its font embedded; `about` is the title of the document.
     ///
     /// ```
     /// use layland_chart::gantt::{PdfOptions, View};
@@ -139,7 +140,8 @@ fn time_text(time: impl Into<Nanoseconds>) -> String {
 }
 
 impl Chart<'_> {
-    /// The place of a time; times outside the window at its ends. Hundredths of a point are exact enough.
+    /// Returns the coordinate of a time; times outside the window
+    /// are at its ends. Hundredths of a point are exact enough.
     fn x(&self, at: Time) -> f64 {
         let (from, to) = (i128::from(self.scene.from.ns()), i128::from(self.scene.to.ns()));
         let offset = i128::from(at.ns()).clamp(from, to) - from;
@@ -147,7 +149,7 @@ impl Chart<'_> {
         self.left + hundredths as f64 / 100.0
     }
 
-    /// A name on the left, cut where there is no room, and the line on which its bars stand.
+    /// Draws a name on the left, shortened to fit, and the base line of its bars.
     fn row(&mut self, name: &str, size: f64, middle: f64, y: f64) {
         let room = self.left - 8.0;
         let mut shown: String = name.to_owned();
@@ -163,7 +165,7 @@ impl Chart<'_> {
         let corners = ((start, y - BAR), (end, y));
         self.picture.block(corners.0, corners.1, PALETTE[run.position % PALETTE.len()]);
         if run.overhead.ns() > 0 {
-            // Overheads are paid first.
+            // Overheads precede the execution of the job.
             let until = self.x(run.start.saturating_add(run.overhead).min(run.end));
             self.picture.block((start, y - BAR), (until, y), FAINT);
         }
@@ -181,11 +183,11 @@ impl Chart<'_> {
         }
     }
 
-    /// A zigzag on white: the job holds its CPU, and does not go on.
+    /// Draws a zigzag on white: the job holds its CPU, but makes no progress.
     fn spin(&mut self, left: f64, right: f64, y: f64) {
         let (top, step) = (y - BAR, 3.0);
         self.picture.block((left, top), (right, y), PAPER);
-        // Above and below a text.
+        // Above and below the text.
         for low in [top + 3.0, y - 1.0] {
             let mut waves = vec![(left, low)];
             for count in 1..=((right - left) / step) as usize {
@@ -216,7 +218,7 @@ impl Chart<'_> {
         }
     }
 
-    /// Lines from where a job left a CPU to where it goes on.
+    /// Draws lines from the end of a job on one CPU to its continuation on another.
     fn migrations(&mut self, places: &[f64]) {
         let scene = self.scene;
         let place = |cpu| {
@@ -231,7 +233,7 @@ impl Chart<'_> {
         }
     }
 
-    /// The criticality indicator of a CPU: a bar as high as its level, with the name of that.
+    /// Draws the criticality indicator of a CPU: bars with the height and the name of the level.
     fn levels(&mut self, row: &CpuRow, label: &str, y: f64) {
         let scene = self.scene;
         self.row(label, SMALL, y - LEVEL / 2.0, y);
@@ -283,7 +285,8 @@ impl Chart<'_> {
         }
     }
 
-    /// What jobs hold, and what they wait for, along the line; with the number of the resource if there is room.
+    /// Draws the locks that jobs hold or wait for, along the
+    /// line; with the number of the resource if it fits.
     fn locks(&mut self, row: &TaskRow, y: f64) {
         for lock in &row.locks {
             let (start, end, top) = (self.x(lock.from), self.x(lock.to), y - LOCK);
@@ -300,7 +303,7 @@ impl Chart<'_> {
         }
     }
 
-    /// An upright arrow from one height to another.
+    /// Draws a vertical arrow from one height to another.
     fn arrow(&mut self, at: Time, (tail, tip): (f64, f64)) {
         let x = self.x(at);
         let back = if tip < tail { 4.0 } else { -4.0 };

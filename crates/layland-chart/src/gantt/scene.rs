@@ -1,4 +1,4 @@
-//! What is to be drawn of a window, before it is known with what.
+//! The contents of a window of a trace, independent of the output format.
 
 mod halts;
 
@@ -16,44 +16,45 @@ use std::collections::BTreeSet;
 /// Everything that is visible between two times.
 pub(super) struct Scene {
     pub from: Time,
-    /// After `from`.
+    /// The end of the window, after `from`.
     pub to: Time,
-    /// Those that are shown, in the order in which they are shown.
+    /// The tasks that are shown, in the order of their rows.
     pub tasks: Vec<TaskRow>,
     /// Tasks that are not shown, in the order of their ids.
     pub hidden: Vec<TaskRow>,
     pub cpus: Vec<CpuRow>,
-    /// Moves of a job to another CPU, in the order of time.
+    /// Migrations of jobs to other CPUs, in the order of time.
     pub migrations: Vec<Migration>,
-    /// When a job held its CPU and waited for a lock, in the order of jobs and times.
+    /// The times at which jobs spun for a lock, in the order of jobs and times.
     pub spins: Vec<Spin>,
-    /// Segments of some length in the window.
+    /// The number of segments in the window that are not empty.
     pub segment_count: usize,
-    /// The names of the criticality levels, of those that occur at least; none if no CPU has an indicator.
+    /// The names of the criticality levels, including all that occur; empty if no CPU has an
+    /// indicator.
     pub level_names: Vec<String>,
     pub over: Time,
 }
 
-/// A task and what its jobs do.
+/// A task and the behaviour of its jobs.
 pub(super) struct TaskRow {
     pub name: String,
-    /// Its position among all tasks: decides its colour.
+    /// Its position among all tasks, which determines its colour.
     pub position: usize,
-    /// In the order of their numbers.
+    /// The jobs, in the order of their numbers.
     pub jobs: Vec<VisibleJob>,
-    /// In the order of time.
+    /// The segments, in the order of time.
     pub runs: Vec<Run>,
-    /// When a job was ready and did not run.
+    /// The times at which a job was ready and did not run.
     pub waits: Vec<(Time, Time)>,
-    /// When a job suspended itself, in the order of time.
+    /// The times at which a job was suspended by itself, in the order of time.
     pub suspensions: Vec<(Time, Time)>,
-    /// When a job held a resource, or waited for it, in the order in which it got there.
+    /// The times at which a job held a resource or waited for it, in the order in which they end.
     pub locks: Vec<Lock>,
-    /// How many deadlines are missed in the window.
+    /// The number of deadlines that are missed in the window.
     pub misses: usize,
 }
 
-/// A job holds a resource, or waits for it, on its CPU or off it.
+/// A time for which a job holds a resource or waits for it, on its CPU or off it.
 #[derive(Clone, Copy)]
 pub(super) struct Lock {
     pub job: JobId,
@@ -63,29 +64,29 @@ pub(super) struct Lock {
     pub to: Time,
 }
 
-/// A CPU and what it runs.
+/// A CPU and the segments on it.
 pub(super) struct CpuRow {
     pub id: CpuId,
-    /// In the order of time.
+    /// The segments, in the order of time.
     pub runs: Vec<Run>,
     pub offline: Vec<(Time, Time)>,
-    /// The values of its criticality indicator in the window, in the order of time; none if it has no
-    /// indicator.
+    /// The values of its criticality indicator in the window,
+    /// in the order of time; empty if it has no indicator.
     pub levels: Vec<LevelStretch>,
 }
 
-/// A job, some of whose life lies in the window.
+/// A job that exists at some time in the window.
 #[derive(Clone, Copy)]
 pub(super) struct VisibleJob {
     pub id: JobId,
     pub release: Time,
     pub deadline: Time,
-    /// When the deadline was missed, or when the job was given up before it.
+    /// The time at which the deadline was missed, or the job was aborted before it.
     pub missed_at: Option<Time>,
-    /// When it completed, if that was late.
+    /// The completion time, if it was late.
     pub tardy_at: Option<Time>,
     pub aborted_at: Option<Time>,
-    /// Until when it was late, if it was: its end, or the end of the run.
+    /// The end of its lateness, if it was late: its end, or the end of the run.
     pub late_until: Option<Time>,
 }
 
@@ -98,24 +99,24 @@ pub(super) struct Run {
     pub cpu: CpuId,
     pub start: Time,
     pub end: Time,
-    /// Without the time that it spins.
+    /// The overhead, without the time that the job spins.
     pub overhead: Duration,
-    /// Whether the job could have gone on, and runs again later.
+    /// True if the job could have continued, and runs again later.
     pub is_preempted: bool,
-    /// The CPU that it ran on before, if that was another one.
+    /// The CPU on which it ran before, if that was another one.
     pub migrated_from: Option<CpuId>,
     /// The deadline of the job, if it is known.
     pub deadline: Option<Time>,
 }
 
-/// A job stopped on a CPU and went on on another one.
+/// A job that stopped on a CPU and continued on another one.
 #[derive(Clone, Copy)]
 pub(super) struct Migration {
     pub from: (Time, CpuId),
     pub to: (Time, CpuId),
 }
 
-/// When a job missed its deadline, if it did.
+/// Returns the time at which a job missed its deadline, if it did.
 pub(super) fn missed_at(record: &JobRecord, over: Time) -> Option<Time> {
     record.missed(over).then(|| match record.end {
         Some((at, JobEnd::Aborted)) => at.min(record.job.deadline),
@@ -124,8 +125,9 @@ pub(super) fn missed_at(record: &JobRecord, over: Time) -> Option<Time> {
 }
 
 impl Scene {
-    /// The window from `from` to `to`, at least one nanosecond, with at most `max_rows` tasks: all
-    /// in the order of their ids, or else those with misses first, then those that do something.
+    /// Returns the window from `from` to `to`, at least one nanosecond,
+    /// with at most `max_rows` tasks. If all fit, they are in the order of
+    /// their ids; otherwise those with misses come first, then active ones.
     pub(super) fn new(
         trace: &Trace,
         labels: &Labels,
@@ -133,9 +135,11 @@ impl Scene {
         to: Time,
         max_rows: usize,
     ) -> Scene {
+        // The window has at least one nanosecond, even at the end of time.
         let from = from.min(Time::from_ns(i64::MAX - 1));
         let to = to.max(from.saturating_add(Duration::from_ns(1)));
-        // Only ids that occur get a row, so that a wild id in a trace costs nothing.
+        // Only existing ids get a row, so that an absurdly
+        // large id in a trace does not allocate memory.
         let known = (0..labels.tasks.len()).map(TaskId::from_index);
         let ids: BTreeSet<TaskId> = known
             .chain(trace.jobs.iter().map(|record| record.job.id.task))
@@ -191,23 +195,23 @@ impl Scene {
         scene
     }
 
-    /// Whether a time is in the window, both ends included.
+    /// Returns true if a time is in the window, both ends included.
     pub(super) fn shows(&self, at: Time) -> bool {
         self.from <= at && at <= self.to
     }
 
-    /// Whether a job misses its deadline in the window.
+    /// Returns true if a job misses its deadline in the window.
     pub(super) fn misses(&self, job: &VisibleJob) -> bool {
         job.missed_at.is_some_and(|at| self.shows(at))
     }
 
-    /// When the job of a segment spins in it, in the order of time.
+    /// Returns the times at which the job of a segment spins in it, in the order of time.
     pub(super) fn spins(&self, run: &Run) -> &[Spin] {
         let before = |at| self.spins.partition_point(|spin| (spin.job, spin.from) < (run.job, at));
         &self.spins[before(run.start)..before(run.end)]
     }
 
-    /// How the criticality indicator of a CPU behaves, in words; nothing if it has none.
+    /// Describes the criticality indicator of a CPU in words; returns `None` if it has none.
     pub(super) fn level_text(&self, row: &CpuRow) -> Option<String> {
         let of_cpu = format!("The criticality level of CPU {}", row.id);
         match raised(&row.levels, self.from, self.to) {
@@ -220,7 +224,7 @@ impl Scene {
         }
     }
 
-    /// What a row of levels is called where it does not stand under its CPU.
+    /// Returns the name of a row of levels that is not under its CPU.
     pub(super) fn level_label(&self, row: &CpuRow) -> String {
         match self.cpus.len() {
             1 => "level".to_owned(),
@@ -239,7 +243,7 @@ impl Scene {
         position: impl Fn(TaskId) -> usize,
         halts: &Halts,
     ) {
-        /// Where a task executed last.
+        /// The last execution of a task.
         #[derive(Clone, Copy)]
         struct Last {
             job: JobId,
@@ -273,7 +277,7 @@ impl Scene {
                 continue;
             }
             self.segment_count += 1;
-            // A job that spins makes no progress, and its trace has that among the overheads.
+            // A spinning job makes no progress, and the trace counts the time as overhead.
             let mut overhead = segment.overhead;
             for spin in spins(segment, halts) {
                 overhead = (overhead - (spin.to - spin.from)).max(Duration::ZERO);
@@ -292,7 +296,7 @@ impl Scene {
                 deadline: None,
             });
         }
-        // In a valid trace they are in this order already.
+        // In a valid trace they already have this order.
         self.spins.sort_by_key(|spin| (spin.job, spin.from));
         tasks.iter_mut().for_each(|row| row.runs.sort_by_key(|run| (run.job, run.start)));
     }
@@ -304,6 +308,7 @@ impl Scene {
         position: impl Fn(TaskId) -> usize,
         halts: &Halts,
     ) {
+        // By id, because a job is ready only after its predecessor is over.
         let mut by_id: Vec<&JobRecord> = trace.jobs.iter().collect();
         by_id.sort_by_key(|record| record.job.id);
         let mut predecessor: Option<(TaskId, Time)> = None;
@@ -345,8 +350,8 @@ impl Scene {
                 }
                 waits_from = waits_from.max(run.end);
             }
-            // Segments outside the window are not among the runs, but neither is what is between
-            // them of interest: the waits are cut at the window below.
+            // Segments outside the window are not among the runs, but the gaps between them do not
+            // matter, either: the waits are clipped to the window below.
             if waits_from < end {
                 make_room(&mut row.waits);
                 row.waits.push((waits_from, end));
@@ -375,7 +380,7 @@ impl Scene {
     }
 
     fn add_locks(&self, trace: &Trace, tasks: &mut [TaskRow], position: impl Fn(TaskId) -> usize) {
-        // Since when which job waits for what, or holds it.
+        // The locks that are held or waited for at this point of the trace.
         let mut open: Vec<Lock> = Vec::new();
         let mut close = |open: &mut Vec<Lock>, job: JobId, resource: ResourceId, at: Time| {
             let is_it = |lock: &mut Lock| lock.job == job && lock.resource == resource;
@@ -409,25 +414,27 @@ impl Scene {
             return;
         }
         let mut order = tasks;
-        // No two have the same position, and a stable sort would take as much memory again.
+        // Positions are distinct, and a stable sort would need a buffer as large as the rows.
         order.sort_unstable_by_key(|row| {
             let is_active = !row.runs.is_empty() || !row.waits.is_empty();
             (row.misses == 0, !is_active, row.position)
         });
         self.tasks = order.drain(..max_rows).collect();
         self.hidden = order;
+        // Positions are in the order of ids.
         self.hidden.sort_unstable_by_key(|row| row.position);
     }
 }
 
-/// Room for one at first, where a vector makes room for four: a window of a million tasks shows one job of each.
+/// Reserves memory for one element, where a vector would start
+/// with four: a window of a million tasks shows one job of each.
 fn make_room<T>(of: &mut Vec<T>) {
     if of.is_empty() {
         of.reserve_exact(1);
     }
 }
 
-/// The name of each level up to the highest that is visible or has a name.
+/// Returns the name of each level up to the highest one that is visible or has a name.
 fn level_names(cpus: &[CpuRow], labels: &Labels) -> Vec<String> {
     let levels = cpus.iter().flat_map(|row| &row.levels).map(|stretch| stretch.level.level());
     let Some(highest) = levels.max() else { return Vec::new() };

@@ -1,8 +1,9 @@
 //! Gantt charts as SVG.
 //!
-//! Coordinates are integers in hundredths of a pixel, so the bytes are the same on any machine. What
-//! would be narrower than a pixel is merged with its neighbours into a bar whose opacity is the
-//! share of time; a missed deadline is always drawn. Nothing is told by colour alone.
+//! Coordinates are integers in hundredths of a pixel, so the bytes are the
+//! same on any machine. Segments narrower than a pixel are merged with their
+//! neighbours into a bar whose opacity is the share of busy time; a missed
+//! deadline is always drawn. No information is conveyed by colour alone.
 
 mod cpus;
 mod legend;
@@ -23,27 +24,27 @@ use layland_model::{Time, counted};
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
 
-/// How a chart is drawn as SVG.
+/// Options of a chart as SVG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SvgOptions {
-    /// The width in pixels; at least 320 are used. The height follows from the number of rows.
+    /// The width in pixels; at least 320 are used. The number of rows determines the height.
     pub width: u32,
-    /// Which rows.
+    /// The rows to draw.
     pub rows: Rows,
-    /// The title; what is shown, if there is none.
+    /// The title; by default the range that is shown.
     pub title: Option<String>,
-    /// The most tasks that get a row; of more, those with misses come first.
+    /// The maximum number of tasks with rows; if there are more, those with misses come first.
     pub max_rows: usize,
 }
 
 impl Default for SvgOptions {
-    /// 1000 pixels wide, both kinds of rows, at most 200 tasks.
+    /// Returns a width of 1000 pixels, both kinds of rows, at most 200 tasks.
     fn default() -> Self {
         SvgOptions { width: 1000, rows: Rows::Both, title: None, max_rows: 200 }
     }
 }
 
-/// What was drawn, so that the legend explains that and nothing else.
+/// The symbols that were drawn, so that the legend explains only those.
 #[derive(Default)]
 struct Used {
     release: bool,
@@ -69,21 +70,21 @@ struct Used {
 struct Chart<'a> {
     scene: &'a Scene,
     sizes: Sizes,
-    /// Left and right end of the time axis.
+    /// The left and the right end of the time axis.
     left: i64,
     right: i64,
-    /// The names of the tasks by position.
+    /// The names of the tasks, by position.
     names: Vec<&'a str>,
     body: Svg,
     used: Used,
 }
 
-/// More arrows between CPUs than this hide the rows.
+/// The maximum number of arrows between CPUs; more would hide the rows.
 const MOST_MIGRATIONS: usize = 150;
 
 impl View<'_> {
-    /// As an SVG image: the same bytes for the same trace on any machine, no script, no external
-    /// font.
+    /// Returns an SVG image: the same bytes for the same trace
+    /// on any machine, without scripts and external fonts.
     ///
     /// ```
     /// use layland_chart::gantt::{SvgOptions, View};
@@ -142,6 +143,7 @@ fn draw(view: &View, options: &SvgOptions) -> String {
         y = chart.task_rows(y);
     }
     let bottom = y;
+    // The grid needs the height of the rows, but must be drawn before them to lie behind them.
     let mut rows = std::mem::take(&mut chart.body);
     chart.axis(top, bottom, bottom - top > 500);
     let grid = std::mem::replace(&mut chart.body, std::mem::take(&mut rows));
@@ -189,7 +191,7 @@ fn draw(view: &View, options: &SvgOptions) -> String {
     out.finish()
 }
 
-/// The text alternative: what a reader of the chart would be told about it.
+/// Returns the text alternative: a description for readers who cannot see the chart.
 fn description(scene: &Scene, title: &str, subtitle: &str) -> String {
     let mut text =
         format!("Gantt chart of {title}: {subtitle}, {}.", counted(scene.segment_count, "segment"));
@@ -227,7 +229,7 @@ fn miss_text(row: &TaskRow, job: &VisibleJob, over: Time) -> String {
     }
 }
 
-/// Patterns that are used.
+/// Writes the patterns that are used.
 fn definitions(out: &mut Svg, scene: &Scene) {
     let mut used = BTreeSet::new();
     for row in scene.tasks.iter().chain(&scene.hidden) {
@@ -280,7 +282,7 @@ fn square<'a>(inside: &'a mut Svg, side: i64, fill: &str) -> Element<'a> {
 }
 
 impl Chart<'_> {
-    /// The place of a time on the axis; times outside the window at its ends.
+    /// Returns the coordinate of a time on the axis; times outside the window are at its ends.
     fn x(&self, at: Time) -> Px {
         let (from, to) = (i128::from(self.scene.from.ns()), i128::from(self.scene.to.ns()));
         let offset = (i128::from(at.ns()).clamp(from, to) - from) * 100;
@@ -306,7 +308,7 @@ impl Chart<'_> {
         self.body.element("path").attr("d", d)
     }
 
-    /// Grid lines with their times below, and above if that is far away.
+    /// Draws grid lines with their times below, and also above if that is far away.
     fn axis(&mut self, top: i64, bottom: i64, above: bool) {
         let scene = self.scene;
         let columns = usize::try_from((self.right - self.left) / 8).unwrap_or(0);

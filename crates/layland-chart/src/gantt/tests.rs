@@ -1,4 +1,4 @@
-//! Charts of small schedules as files, and of anything at all without a panic.
+//! Charts of small schedules compared with files, and charts of arbitrary traces without panics.
 
 use super::words::Nanoseconds;
 use super::*;
@@ -21,7 +21,7 @@ fn feasible() -> (Trace, Labels) {
     schedule(2, &[(1, 4), (2, 5), (3, 10), (5, 20), (4, 20)], 40, &NAMES)
 }
 
-/// The same with too much to do, an overhead, an abort and a CPU that goes away.
+/// The tasks of [`feasible`] with overload, an overhead, an abort and a CPU that goes offline.
 fn overloaded() -> (Trace, Labels) {
     let (mut trace, labels) = schedule(2, &[(2, 4), (3, 5), (4, 10), (6, 20), (4, 20)], 40, &NAMES);
     for segment in trace.segments.iter_mut().filter(|segment| segment.job.task == TaskId(1)) {
@@ -37,7 +37,7 @@ fn overloaded() -> (Trace, Labels) {
     (trace, labels)
 }
 
-/// A set whose CPU 0 runs only what matters for a while, twice, once for a moment.
+/// A set whose CPU 0 twice runs only critical jobs for some time, once for a moment.
 fn critical() -> (Trace, Labels) {
     let (mut trace, mut labels) = schedule(2, &[(1, 4), (2, 5), (3, 10)], 40, &NAMES[..3]);
     labels.levels = ["LO", "MID", "HI"].map(str::to_owned).to_vec();
@@ -51,8 +51,8 @@ fn critical() -> (Trace, Labels) {
     (trace, labels)
 }
 
-/// A camera that holds a resource, suspends itself and waits for the CPU; a lidar that spins for that resource, and
-/// waits for another one off its CPU; a fusion that is preempted.
+/// A camera that holds a resource, suspends itself and waits for the CPU; a lidar that spins for
+/// that resource, and waits for another one off its CPU; a fusion task that is preempted.
 fn locking() -> (Trace, Labels) {
     let ms = |ms: i64| at(ms * MS);
     let run = |task, cpu, from: i64, to: i64| segment(id(task, 0), cpu, from * MS, to * MS);
@@ -80,7 +80,7 @@ fn locking() -> (Trace, Labels) {
         jobs: vec![job(1, 11), job(0, 12), job(2, 14)],
         segments: vec![
             run(0, 0, 0, 4),
-            // A job that spins makes no progress: 2 ms of 6.
+            // The job spins, without progress, for 2 ms of 6.
             layland_trace::Segment { overhead: Duration::from_ms(2), ..run(1, 1, 0, 6) },
             run(2, 0, 4, 10),
             run(1, 1, 9, 11),
@@ -108,7 +108,7 @@ fn large() -> (Trace, Labels) {
     schedule(8, &tasks, 300, &names)
 }
 
-/// The same window and sizes whatever the defaults become.
+/// Draws with a fixed window and fixed sizes, independent of the defaults.
 fn text(view: View, rows: Rows, charset: Charset) -> String {
     let colours = Colours::Never;
     view.text(&TextOptions { width: 90, rows, charset, colours, max_rows: 24 })
@@ -166,8 +166,8 @@ fn a_miss_is_visible_at_any_width_and_counted_if_its_lane_is_not_shown() {
     assert!(chart.contains("D planner ✗1"), "{chart}");
     assert!(chart.contains("4 tasks not shown, with 2 deadline misses"), "{chart}");
     for width in [1, 400, 2000] {
-        // The mark of a miss, once in the legend and in each row; two at 40 ms share one place
-        // where the tasks share a row.
+        // The mark of a miss occurs once in the legend and once in each row; two at 40 ms share a
+        // position if the tasks share a row.
         for (rows, marks) in [(Rows::Both, 4), (Rows::Tasks, 4), (Rows::Cpus, 3)] {
             let svg = view.svg(&SvgOptions { width, rows, ..SvgOptions::default() });
             assert_eq!(svg.matches("m-2.6 -2.6l5.2 5.2").count(), marks, "{width} {rows:?}");
@@ -196,7 +196,7 @@ fn a_raised_criticality_level_is_visible_in_every_chart() {
         let tikz = view.tikz(&TikzOptions { rows, ..TikzOptions::default() });
         assert_eq!(tikz.matches("\\filldraw[level]").count(), 7);
     }
-    // What happened before the window counts.
+    // The level before the window still applies.
     let chart = view.window(at(12 * MS), at(16 * MS)).text(&TextOptions::default());
     assert!(
         chart.contains("HI━━━") && !chart.contains("LO━") && !chart.contains("MID━"),
@@ -213,7 +213,7 @@ fn what_jobs_do_at_their_steps_is_in_every_chart() {
             TextOptions { width: 74, rows: Rows::Tasks, charset, ..TextOptions::default() };
         view.text(&options)
     };
-    // Four characters a millisecond.
+    // Four characters per millisecond.
     let rows = |chart: &str| -> Vec<String> {
         let shown = chart.lines().filter(|line| !line.contains(['↕', '^', 'I']));
         shown.map(|line| line.chars().skip(10).collect()).collect()
@@ -229,12 +229,13 @@ fn what_jobs_do_at_their_steps_is_in_every_chart() {
     let legend = "z suspended  w waiting for a lock  ≈ spinning  ━ holds a resource";
     assert!(chart.replace('\n', "  ").contains(legend), "{chart}");
     assert!(text(Charset::Ascii).contains(&lidar_locks.replace('╌', "-").replace('━', "=")));
-    // Of the jobs that stop and go on, one is preempted.
+    // Of the jobs that stop and continue, one is preempted.
     let svg = svg(view, "locking");
     assert_eq!(svg.matches(", then preempted").count(), 2, "in a row of tasks and in one of CPUs");
     assert!(svg.contains("fusion#0 on CPU 0: 4 ms to 10 ms (6 ms), then preempted"));
     assert!(svg.contains(">suspended<"));
-    // Who spins is drawn as spinning, in a row of tasks, in one of CPUs and in the legend, and not as overhead.
+    // Spinning is drawn as such in a row of tasks, in one
+    // of CPUs and in the legend, and not as overhead.
     assert!(svg.contains(">spinning<") && !svg.contains(">overhead<"));
     assert_eq!([svg.matches("#spin)").count(), svg.matches("#overhead)").count()], [3, 0]);
     assert!(svg.contains("lidar#0 on CPU 1: 0 to 6 ms (6 ms), spinning from 2 ms to 4 ms<"));
@@ -243,7 +244,7 @@ fn what_jobs_do_at_their_steps_is_in_every_chart() {
     assert_eq!([count("suspended"), count("hold"), count("request")], [1, 3, 2]);
     assert_eq!([count("spin"), count("overhead")], [2, 0]);
     assert!(tikz.contains("\\filldraw[hold]") && tikz.contains("{12}"));
-    // A line for its time alone, of one that waits for a lock off its CPU: nothing is dotted.
+    // A job that waits for a lock off its CPU has only the line of its lock, without dots.
     assert_eq!(count("wait"), 3, "camera after its suspension, fusion before and after it runs");
     let pdf = String::from_utf8_lossy(&view.pdf(&PdfOptions::default(), "locking")).into_owned();
     let without = Trace { marks: Vec::new(), ..trace.clone() };
@@ -261,7 +262,7 @@ fn what_is_more_than_the_spin_is_overhead_and_a_window_does_not_matter() {
         let svg = svg(view, "locking");
         assert!(svg.contains("(6 ms), 1 ms overhead, spinning from 2 ms to 4 ms<"), "{svg}");
     }
-    // At the start of the segment, and so outside of a window that begins later.
+    // It is at the start of the segment, and thus outside of a window that begins later.
     let overhead = |view| svg(view, "locking").contains(">overhead<");
     assert!(overhead(whole) && !overhead(whole.window(at(3 * MS), at(8 * MS))));
 }

@@ -1,11 +1,12 @@
 //! Gantt charts as text.
 //!
-//! A character stands for a stretch of time. It shows a task, a CPU or a solid block only where that
-//! is true of the whole stretch or at least of half of it, and a shade of the share of time where
-//! not. A missed deadline is always visible: it takes precedence over every other mark, and the
-//! number of misses is next to the task.
+//! A character represents a stretch of time. It shows a task, a CPU or a solid
+//! block only if that applies to at least half of the stretch; otherwise it shows
+//! a shade for the share of time. A missed deadline is always visible: it takes
+//! precedence over every other mark, and the number of misses is next to the task.
 //!
-//! Long because what a cell of the chart shows depends on all that competes for it, and is decided in one place.
+//! Long because one place decides what a cell of the
+//! chart shows, among everything that competes for it.
 
 mod legend;
 mod line;
@@ -19,23 +20,23 @@ use super::words::{Nanoseconds, counted_misses};
 use layland_model::{Time, counted};
 use std::fmt::Write;
 
-/// How a chart is drawn as text.
+/// Options of a chart as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// The characters in a row; at least 24 are used.
+    /// The number of characters in a row; at least 24 are used.
     pub width: usize,
-    /// Which rows.
+    /// The rows to draw.
     pub rows: Rows,
-    /// Which characters.
+    /// The characters to use.
     pub charset: Charset,
-    /// Whether to colour.
+    /// The colours to use.
     pub colours: Colours,
-    /// The most tasks that get a row; of more, those with misses come first.
+    /// The maximum number of tasks with rows; if there are more, those with misses come first.
     pub max_rows: usize,
 }
 
 impl Default for TextOptions {
-    /// 100 characters wide, both kinds of rows, Unicode, no colour, at most 24 tasks.
+    /// Returns a width of 100 characters, both kinds of rows, Unicode, no colour, at most 24 tasks.
     fn default() -> Self {
         TextOptions {
             width: 100,
@@ -67,10 +68,10 @@ pub enum Colours {
     Ansi,
 }
 
-/// What a row of levels is called under its CPU.
+/// The label of a row of levels under its CPU.
 const LEVEL_LABEL: &str = "  level";
 
-/// The part of a character's time, in units of 1 / `Chart::columns` nanoseconds.
+/// A part of a character's time, in units of 1 / `Chart::columns` nanoseconds.
 type Share = i128;
 
 struct Chart<'a> {
@@ -82,7 +83,7 @@ struct Chart<'a> {
     /// The key of each task that has one, by position.
     keys: Vec<Option<char>>,
     out: String,
-    /// The most segments that a character stands for.
+    /// The maximum number of segments in one character.
     crowd: usize,
     used_other_task: bool,
     used_offline: bool,
@@ -91,7 +92,7 @@ struct Chart<'a> {
 }
 
 impl View<'_> {
-    /// As text for a terminal.
+    /// Returns the chart as text for a terminal.
     pub fn text(&self, options: &TextOptions) -> String {
         draw(self, options)
     }
@@ -156,7 +157,7 @@ fn draw(view: &View, options: &TextOptions) -> String {
     chart.out
 }
 
-/// A letter or digit for each of the first 62 tasks that run or have a row.
+/// Assigns a letter or digit to each of the first 62 tasks that run or have a row.
 fn keys(scene: &Scene) -> Vec<Option<char>> {
     let count = scene.tasks.len() + scene.hidden.len();
     let mut wants_key = vec![false; count];
@@ -175,17 +176,19 @@ impl Chart<'_> {
         i128::from(self.scene.to.ns()) - i128::from(self.scene.from.ns())
     }
 
-    /// The column of a time that is in the window; its end belongs to the last column.
+    /// Returns the column of a time in the window; the
+    /// end of the window belongs to the last column.
     fn column(&self, at: Time) -> usize {
         let offset = i128::from(at.ns()) - i128::from(self.scene.from.ns());
         let column = offset * self.columns as i128 / self.span();
         usize::try_from(column).unwrap_or(0).min(self.columns - 1)
     }
 
-    /// Calls with each column that an interval covers in part, and how much it covers of it; a
+    /// Calls `each` for every column that an interval overlaps, with the share that it covers; a
     /// whole column is `self.span()`.
     fn cover(&self, start: Time, end: Time, mut each: impl FnMut(usize, Share)) {
         let (from, span) = (i128::from(self.scene.from.ns()), self.span());
+        // Multiply by the number of columns instead of dividing the span, so that shares are exact.
         let scaled = |at: Time| (i128::from(at.ns()) - from).clamp(0, span) * self.columns as i128;
         let (start, end) = (scaled(start), scaled(end));
         let mut at = start;
@@ -235,7 +238,7 @@ impl Chart<'_> {
         for row in &scene.cpus {
             let mut line = self.line();
             line.write(0, &format!("CPU {}", row.id), Paint::Plain);
-            // Per column: how much of it each task has, how many segments there are.
+            // For each column the share of each task, and the number of segments.
             let mut tasks: Vec<Vec<(usize, Share)>> = vec![Vec::new(); self.columns];
             let mut crowd = vec![0usize; self.columns];
             for run in &row.runs {
@@ -254,7 +257,7 @@ impl Chart<'_> {
             }
             for (column, tasks) in tasks.into_iter().enumerate() {
                 let busy: Share = tasks.iter().map(|&(_, share)| share).sum();
-                // The first of the largest.
+                // The first of the largest shares.
                 let most = tasks.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
                 let (glyph, paint) = match most {
                     Some((task, share)) if share * 2 >= self.span() => {
@@ -286,8 +289,8 @@ impl Chart<'_> {
         }
     }
 
-    /// The criticality indicator of a CPU, if it has one: in each character the highest level of its time,
-    /// by its name where there is room for that, or else by its number.
+    /// Draws the criticality indicator of a CPU, if it has one: in each character the highest level
+    /// in its time, by its name if that fits, or else by its number.
     fn level_row(&mut self, row: &CpuRow, label: &str) {
         if row.levels.is_empty() {
             return;
@@ -368,7 +371,7 @@ impl Chart<'_> {
         self.lock_row(row);
     }
 
-    /// The number of the CPU, in the middle of a segment where it leaves room for it.
+    /// Draws the number of the CPU in the middle of a segment, if it fits.
     fn cpu_number(&self, run: &Run, line: &mut Line, paint: Paint) {
         let mut full = Vec::new();
         self.cover(run.start, run.end, |column, share| {
@@ -431,7 +434,7 @@ impl Chart<'_> {
             rule.put(self.gutter + column, self.glyphs.axis, Paint::Plain);
         }
         rule.put(self.gutter, self.glyphs.first_tick, Paint::Plain);
-        // The unit stands at the end, and labels keep off it.
+        // The unit is at the end, and labels do not overlap it.
         let room = self.columns.saturating_sub(3);
         let axis = Axis::new(from.ns(), to.ns(), room, 16);
         let mut free_from = 0;
@@ -456,7 +459,7 @@ impl Chart<'_> {
     }
 }
 
-/// At most `room` characters of a name.
+/// Returns at most `room` characters of a name.
 fn shortened(name: &str, room: usize, ellipsis: char) -> String {
     let clean = |c: char| if c.is_control() { ' ' } else { c };
     if name.chars().count() <= room {

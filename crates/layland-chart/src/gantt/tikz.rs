@@ -1,9 +1,9 @@
 //! Gantt charts for LaTeX.
 //!
-//! A document of class `standalone` with one `tikzpicture`; the package `tikz` is all it needs. One
-//! line per thing that is drawn, so that a paper can edit it. Lengths are thousandths of a
-//! centimetre, in integers, so the bytes are the same on any machine. Colours have names
-//! (`laylandA` ..), to be redefined; every segment has the name of its job too, where it fits.
+//! The output is a document of class `standalone` with one `tikzpicture`; it needs only the package
+//! `tikz`. Each drawn item is one line, so that authors can edit it. Lengths are integers in
+//! thousandths of a centimetre, so the bytes are the same on any machine. Colours have names
+//! (`laylandA` ..) that can be redefined. Every segment has the name of its job if it fits.
 
 use super::axis::Axis;
 use super::scene::{CpuRow, Run, Scene, TaskRow};
@@ -12,21 +12,21 @@ use super::words::{Nanoseconds, counted_misses};
 use layland_model::Time;
 use std::fmt::{self, Write};
 
-/// How a chart is drawn for LaTeX.
+/// Options of a chart for LaTeX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TikzOptions {
     /// The width of the time axis in millimetres; at least 20 are used.
     pub width: u32,
-    /// Which rows.
+    /// The rows to draw.
     pub rows: Rows,
     /// A title above the chart.
     pub title: Option<String>,
-    /// The most tasks that get a row; of more, those with misses come first.
+    /// The maximum number of tasks with rows; if there are more, those with misses come first.
     pub max_rows: usize,
 }
 
 impl Default for TikzOptions {
-    /// 140 mm wide, both kinds of rows, no title, at most 40 tasks.
+    /// Returns a width of 140 mm, both kinds of rows, no title, at most 40 tasks.
     fn default() -> Self {
         TikzOptions { width: 140, rows: Rows::Both, title: None, max_rows: 40 }
     }
@@ -43,22 +43,22 @@ impl fmt::Display for Cm {
     }
 }
 
-/// The colours of Okabe and Ito, which are told apart with any kind of colour vision.
+/// The colours of Okabe and Ito, which people with any kind of colour vision can distinguish.
 const PALETTE: [&str; 8] =
     ["0072B2", "E69F00", "009E73", "CC79A7", "56B4E9", "F0E442", "D55E00", "B0B0B0"];
 
-/// The distance of two rows, the height of a bar.
+/// The distance between two rows, and the height of a bar.
 const LANE: i64 = 900;
 const BAR: i64 = 420;
 /// The distance of a row of criticality levels from its CPU, and its height.
 const LEVEL_LANE: i64 = 420;
 const LEVEL: i64 = 260;
-/// The height of what is held.
+/// The height of the bar of a lock.
 const LOCK: i64 = 190;
-/// Narrower bars get no text; each character needs so much more.
+/// The width that a bar needs for text, and for each further character.
 const TEXT: i64 = 150;
 
-/// Text in which what LaTeX takes for a command is escaped.
+/// Text in which the special characters of LaTeX are escaped.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -80,7 +80,7 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// A time as text.
+/// Formats a time.
 fn time_text(time: impl Into<Nanoseconds>) -> String {
     time.into().to_string().replace("us", "µs")
 }
@@ -96,9 +96,10 @@ struct Chart<'a> {
 }
 
 impl View<'_> {
-    /// As a document for LaTeX, which gives a page of the size of the chart (class `standalone`,
-    /// package `tikz`). To put the chart into a paper, copy its `tikzpicture` and the colours above
-    /// it, or use the package `standalone` and `\input` the file; then `tikz` is all that the paper needs.
+    /// Returns a LaTeX document that produces a page of the size of the chart
+    /// (class `standalone`, package `tikz`). To include the chart in a paper,
+    /// copy its `tikzpicture` and the colours above it, or use the package
+    /// `standalone` and `\input` the file; then the paper needs only `tikz`.
     ///
     /// ```
     /// use layland_chart::gantt::{TikzOptions, View};
@@ -187,7 +188,7 @@ impl Chart<'_> {
                      move/.style={black!60,line width=.4pt,densely dashed,-{Stealth[length=1.2mm]}}]\n";
     }
 
-    /// The place of a time; times outside the window at its ends.
+    /// Returns the coordinate of a time; times outside the window are at its ends.
     fn x(&self, at: Time) -> Cm {
         let (from, to) = (i128::from(self.scene.from.ns()), i128::from(self.scene.to.ns()));
         let offset = i128::from(at.ns()).clamp(from, to) - from;
@@ -218,7 +219,7 @@ impl Chart<'_> {
             Escaped(text)
         ));
         if run.overhead.ns() > 0 {
-            // Overheads are paid first.
+            // Overheads precede the execution of the job.
             let until = self.x(run.start.saturating_add(run.overhead).min(run.end));
             self.line(format_args!("\\fill[overhead] ({start},{low}) rectangle ({until},{high});"));
         }
@@ -254,12 +255,12 @@ impl Chart<'_> {
         }
     }
 
-    /// The distance of two rows of CPUs.
+    /// Returns the distance between two rows of CPUs.
     fn cpu_pitch(&self) -> i64 {
         LANE + if self.scene.level_names.is_empty() { 0 } else { LEVEL_LANE }
     }
 
-    /// The criticality indicator of a CPU: a bar as high as its level, with the name of that.
+    /// Draws the criticality indicator of a CPU: bars with the height and the name of the level.
     fn levels(&mut self, row: &CpuRow, label: &str, y: i64) {
         let scene = self.scene;
         self.label(-100, y + LEVEL / 2, "east", "\\tiny", label);
@@ -311,7 +312,7 @@ impl Chart<'_> {
                 let (low, high) = (Cm(middle - 90), Cm(middle + 90));
                 self.line(format_args!(
                     "\\draw[miss] ({left},{low}) -- ({right},{high}) ({left},{high}) -- ({right},{low}); % {}#{} misses its deadline",
-                    // A line of a comment ends with the line.
+                    // A line break would end the comment.
                     row.name.replace(char::is_control, " "),
                     job.id.seq,
                 ));
@@ -319,7 +320,8 @@ impl Chart<'_> {
         }
     }
 
-    /// What jobs hold, and what they wait for, along the line; with the number of the resource if there is room.
+    /// Draws the locks that jobs hold or wait for, along the
+    /// line; with the number of the resource if it fits.
     fn locks(&mut self, row: &TaskRow, y: i64) {
         for lock in &row.locks {
             let (start, end, low, high) = (self.x(lock.from), self.x(lock.to), Cm(y), Cm(y + LOCK));

@@ -1,11 +1,11 @@
-//! [`View`]: which part of a trace is drawn, and what of it.
+//! [`View`]: the part of a trace that is drawn.
 
 use super::scene::missed_at;
 use layland_model::{Duration, TaskId, Time};
 use layland_trace::{Labels, Trace};
 use std::collections::BTreeMap;
 
-/// A window of a trace, to be drawn. Times are not negative.
+/// A window of a trace, for drawing. Times are not negative.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     pub(super) trace: &'a Trace,
@@ -14,12 +14,12 @@ pub struct View<'a> {
     pub(super) to: Time,
 }
 
-/// Which rows a chart has.
+/// The kinds of rows in a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Rows {
-    /// One per CPU: which task runs where.
+    /// One row per CPU: the tasks that run there.
     Cpus,
-    /// One per task: releases, deadlines, misses, execution, waiting.
+    /// One row per task: releases, deadlines, misses, execution, waiting.
     Tasks,
     /// CPUs on top, tasks below.
     #[default]
@@ -41,26 +41,26 @@ impl Rows {
     }
 }
 
-/// The most segments that [`View::interesting`] shows.
+/// The maximum number of segments that [`View::interesting`] shows.
 const INTERESTING_SEGMENTS: usize = 240;
 
 impl<'a> View<'a> {
-    /// The whole run.
+    /// Returns a view of the whole run.
     pub fn new(trace: &'a Trace, labels: &'a Labels) -> View<'a> {
         View { trace, labels, from: Time::ZERO, to: trace.over }
     }
 
-    /// A window from one time to another; at least one nanosecond is shown.
+    /// Limits the view to a window from one time to another; at least one nanosecond is shown.
     #[must_use]
     pub fn window(self, from: Time, to: Time) -> View<'a> {
         View { from, to, ..self }
     }
 
-    /// The window that is worth a first look: about three times the longest period, around the
-    /// first deadline miss or else from the start, but no more than about 240 segments.
+    /// Returns a window for a first look: about three times the longest period, around the first
+    /// deadline miss or else from the start, with at most about 240 segments.
     ///
-    /// The period of a task is taken to be the least time between two arrivals, or else from an
-    /// arrival to its deadline.
+    /// The period of a task is taken to be the least time between two arrivals, or else the time
+    /// from an arrival to its deadline.
     pub fn interesting(trace: &'a Trace, labels: &'a Labels) -> View<'a> {
         let over = trace.over.ns().max(1);
         let span = longest_period(trace).map_or(over, |period| period.ns().saturating_mul(3));
@@ -72,7 +72,7 @@ impl<'a> View<'a> {
         let (from, to) = match missed.min() {
             None => (0, span),
             Some((missed_at, _)) => {
-                // Two thirds of the window are before the miss: the reasons are there.
+                // Two thirds of the window precede the miss, because its causes are there.
                 let from = (missed_at.ns() - span / 3 * 2).clamp(0, over - span);
                 (from, from + span)
             }
@@ -84,7 +84,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The start and the end of the window.
+    /// Returns the start and the end of the window.
     pub fn bounds(&self) -> (Time, Time) {
         (self.from, self.to)
     }
@@ -95,6 +95,7 @@ impl<'a> View<'a> {
         loop {
             let segments = self.trace.segments.iter();
             let count = segments.filter(|s| s.start.ns() < to && s.end.ns() > from).count();
+            // A window of two nanoseconds may not shrink any further, and the loop would not end.
             if count <= INTERESTING_SEGMENTS || to - from <= 2 {
                 return self.window(Time::from_ns(from), Time::from_ns(to));
             }
@@ -105,7 +106,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The first miss in a window.
+/// Returns the time of the first miss in a window.
 fn missed_focus(view: &View) -> Option<Time> {
     let missed = view.trace.jobs.iter().filter_map(|record| missed_at(record, view.trace.over));
     missed.filter(|&at| view.from <= at && at <= view.to).min()

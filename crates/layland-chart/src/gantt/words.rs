@@ -1,9 +1,10 @@
-//! Times and counts as they are printed.
+//! Formats times and counts.
 
 use layland_model::{Duration, Time, counted};
 use std::fmt;
 
-/// A time or a length of time that is printed exactly, whatever its value: a window may end anywhere.
+/// A time or a duration that is printed exactly,
+/// whatever its value: a window may have arbitrary ends.
 #[derive(Clone, Copy)]
 pub(super) struct Nanoseconds(pub(super) i64);
 
@@ -22,8 +23,9 @@ impl fmt::Display for Nanoseconds {
         if self.0 == i64::MAX {
             return f.write_str("never");
         }
+        // The absolute value of the smallest `i64` does not fit in an `i64`.
         let (sign, ns) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
-        // The largest unit that keeps it exact with at most three decimals.
+        // The largest unit in which the value is exact with at most three decimals.
         let units = [("s", 1_000_000_000, 1_000_000), ("ms", 1_000_000, 1_000), ("us", 1_000, 1)];
         let unit = units.into_iter().find(|&(_, scale, step)| ns >= scale && ns % step == 0);
         let Some((unit, scale, step)) = unit else {
@@ -35,7 +37,7 @@ impl fmt::Display for Nanoseconds {
     }
 }
 
-/// `1 deadline miss`, `no deadline miss`.
+/// Formats a number of misses: `1 deadline miss`, `no deadline miss`.
 pub(super) fn counted_misses(count: usize) -> String {
     match count {
         0 => "no deadline miss".to_owned(),

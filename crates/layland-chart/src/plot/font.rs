@@ -1,5 +1,5 @@
-//! The font of pictures as PDF: Liberation Sans, which has the widths of Helvetica. What a picture uses of it is
-//! embedded, as publishers ask for.
+//! The font of pictures as PDF: Liberation Sans, which has the widths of Helvetica. The glyphs that
+//! a picture uses are embedded, as publishers require.
 
 use pdf_writer::types::{CidFontType, FontFlags, SystemInfo, UnicodeCmap};
 use pdf_writer::{Finish, Name, Pdf, Rect, Ref, Str};
@@ -8,16 +8,16 @@ use subsetter::GlyphRemapper;
 use ttf_parser::{Face, GlyphId};
 
 const DATA: &[u8] = include_bytes!("../../assets/LiberationSans-Regular.ttf");
-/// Six capital letters say that it is a part of the font.
+/// A prefix of six capital letters marks a subset of the font.
 const NAME: Name<'_> = Name(b"LAYLND+LiberationSans");
 const IDENTITY: SystemInfo<'_> =
     SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
 
-/// What a picture uses of the font.
+/// The subset of the font that a picture uses.
 pub(super) struct Font {
     face: Face<'static>,
     glyphs: GlyphRemapper,
-    /// By the number of the glyph in the part: the character and the width, in thousandths of the size.
+    /// By glyph number in the subset: the character, and its width in thousandths of the font size.
     used: BTreeMap<u16, (char, f32)>,
 }
 
@@ -27,7 +27,8 @@ impl Font {
         Font { face, glyphs: GlyphRemapper::new(), used: BTreeMap::new() }
     }
 
-    /// A text as numbers of glyphs, two bytes each. What the font lacks becomes a question mark.
+    /// Encodes a text as glyph numbers of two bytes each.
+    /// Characters that the font lacks become question marks.
     pub(super) fn encode(&mut self, text: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
         for char in text.chars() {
@@ -47,13 +48,13 @@ impl Font {
         f32::from(self.face.glyph_hor_advance(glyph).unwrap_or(0)) * 1000.0 / units
     }
 
-    /// The one character that was encoded, with its width.
+    /// Returns the only encoded character, with its width.
     #[cfg(test)]
     pub(super) fn only(&self) -> (char, f32) {
         self.used.values().next().copied().expect("a character was encoded")
     }
 
-    /// Puts the part that is used into a file, as five objects.
+    /// Writes the subset to a file, as five objects.
     pub(super) fn embed(self, pdf: &mut Pdf, [font, cid, descriptor, file, unicode]: [Ref; 5]) {
         let part = subsetter::subset(DATA, 0, &self.glyphs)
             .expect("the font that comes with this crate can be cut");

@@ -1,6 +1,6 @@
-//! The widths of Helvetica, as Adobe's font metrics give them.
+//! The widths of Helvetica, from Adobe's font metrics.
 
-/// Of the characters from the space to the tilde, in thousandths of the size.
+/// The widths of the characters from the space to the tilde, in thousandths of the font size.
 const WIDTHS: [u16; 95] = [
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556,
     556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
@@ -9,7 +9,8 @@ const WIDTHS: [u16; 95] = [
     222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
-/// How wide a text is, in the unit of its size. Other characters count as a digit.
+/// Returns the width of a text, in the unit of its
+/// size. Other characters have the width of a digit.
 pub fn width(text: &str, size: f64) -> f64 {
     let of = |c: char| {
         let at = (c as usize).checked_sub(32);

@@ -1,4 +1,4 @@
-//! Pictures for a paper: shapes in points, the same as SVG and as PDF.
+//! Pictures for a paper: shapes in points, with equal output as SVG and as PDF.
 //!
 //! ```
 //! use layland_chart::plot::{Anchor, Picture};
@@ -21,18 +21,18 @@ pub use scale::{Label, Scale, Tick};
 /// A picture: shapes in points (1/72 inch), from the top left.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// How wide it is.
+    /// The width.
     pub width: f64,
-    /// How high it is.
+    /// The height.
     pub height: f64,
-    /// What is drawn, from back to front.
+    /// The shapes, from back to front.
     pub shapes: Vec<Shape>,
 }
 
-/// Red, green, blue.
+/// A colour: red, green, blue.
 pub type Colour = [u8; 3];
 
-/// What a [`Picture`] consists of.
+/// An element of a [`Picture`].
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// A line through points.
@@ -43,7 +43,7 @@ pub enum Shape {
         colour: Colour,
         /// Its width.
         width: f64,
-        /// The lengths of dashes and gaps in turn; a solid line if there is none.
+        /// The lengths of dashes and gaps in turn; empty for a solid line.
         dash: &'static [f64],
     },
     /// A closed polygon, filled.
@@ -62,36 +62,36 @@ pub enum Shape {
         /// Its colour.
         colour: Colour,
     },
-    /// Words in Helvetica, or in a font of its widths.
+    /// A text in Helvetica, or in a font with the same widths.
     Text {
-        /// The point of the base line that the anchor names.
+        /// The position of the anchor on the base line.
         at: (f64, f64),
-        /// The words.
+        /// The text.
         text: String,
         /// The size of the font.
         size: f64,
-        /// Which point of the text is there.
+        /// The point of the text that is at that position.
         anchor: Anchor,
-        /// Whether it is turned to the left by a right angle.
+        /// True if the text is rotated to the left by a right angle.
         upwards: bool,
         /// Its colour.
         colour: Colour,
     },
-    /// What follows is cut to a rectangle, until the next of these.
+    /// Clips the following shapes to a rectangle, until the next clip.
     Clip {
-        /// Left, top, width and height; nothing is cut if there is none.
+        /// Left, top, width and height; `None` ends the clipping.
         at: Option<[f64; 4]>,
     },
 }
 
-/// Which point of a text is at the given one.
+/// The point of a text that is at a given position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// Where it begins.
+    /// The start.
     Start,
-    /// Its middle.
+    /// The middle.
     Middle,
-    /// Where it ends.
+    /// The end.
     End,
 }
 

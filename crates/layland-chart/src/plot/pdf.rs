@@ -1,15 +1,15 @@
-//! A picture as PDF: one page of its size, with what it uses of its font.
+//! Writes a picture as PDF: one page of its size, with the glyphs that it uses.
 
 use super::font::Font;
 use super::{Anchor, Colour, Picture, Shape, helvetica};
 use pdf_writer::types::{LineCapStyle, LineJoinStyle};
 use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 
-/// A circle is four curves whose control points are this far along, in radii.
+/// The distance of control points, in radii, with which four curves form a circle.
 const ROUND: f64 = 0.552_284_75;
 
 impl Picture {
-    /// The picture; `about` is its title.
+    /// Returns the picture; `about` is its title.
     pub fn pdf(&self, about: &str) -> Vec<u8> {
         let [catalog, pages, page, content, info] = [1, 2, 3, 4, 5].map(Ref::new);
         let of_font = [6, 7, 8, 9, 10].map(Ref::new);
@@ -61,7 +61,7 @@ impl Picture {
                     let (sx, sy) = along(1.0, 0.0);
                     to.move_to(sx, sy);
                     for (dx, dy) in [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)] {
-                        // A quarter turn further.
+                        // The point a quarter turn further.
                         let (ex, ey) = (-dy, dx);
                         let (ax, ay) = along(dx + ROUND * ex, dy + ROUND * ey);
                         let (bx, by) = along(ex + ROUND * dx, ey + ROUND * dy);
@@ -139,7 +139,8 @@ mod tests {
         picture
     }
 
-    /// Texts are placed by the widths of Helvetica, which the embedded font must have.
+    /// The widths of Helvetica determine the positions
+    /// of texts, so the embedded font must have them.
     #[test]
     fn the_font_is_as_wide_as_helvetica() {
         for char in ' '..='~' {
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(picture().pdf("a"), picture().pdf("a"));
     }
 
-    /// What conferences check before they take a paper.
+    /// The checks that conferences make before they accept a paper.
     #[test]
     fn every_font_is_embedded() {
         let path = std::env::temp_dir().join(format!("layland-font-{}.pdf", std::process::id()));
@@ -165,7 +166,7 @@ mod tests {
         let text = Command::new("pdftotext").args([path.as_os_str(), "-".as_ref()]).output();
         let _ = std::fs::remove_file(&path);
         let (Ok(fonts), Ok(text)) = (fonts, text) else {
-            // Not through the macro, whose output a test that passes does not show.
+            // Not through the macro, because a passing test does not show its output.
             use std::io::Write;
             let _ = std::io::stderr()
                 .write_all(b"skipped: needs pdffonts and pdftotext (poppler-utils)\n");
@@ -177,7 +178,7 @@ mod tests {
         let flags: Vec<&str> =
             rows[0].split_whitespace().filter(|word| ["yes", "no"].contains(word)).collect();
         assert_eq!(flags, ["yes", "yes", "yes"], "embedded, a part, with Unicode: {fonts}");
-        // What is selected and searched is the text, not numbers of glyphs.
+        // Selection and search find the text, not glyph numbers.
         let text = String::from_utf8_lossy(&text.stdout).into_owned();
         for part in ["tardiness [ms]", "λ ≤ 50 µs", "a (b) \\ c", "?"] {
             assert!(text.contains(part), "{part}: {text}");

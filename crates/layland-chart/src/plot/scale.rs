@@ -1,4 +1,4 @@
-//! Axes: from values to coordinates, and where the ticks are.
+//! Axes: the mapping from values to coordinates, and the ticks.
 
 /// An axis.
 #[derive(Clone, Debug)]
@@ -10,26 +10,26 @@ pub struct Scale {
     ends: (f64, f64),
 }
 
-/// A tick with its label; minor ones have none.
+/// A tick and its label; minor ones have no label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
     /// The value.
     pub value: f64,
-    /// What stands there.
+    /// The label.
     pub label: Option<Label>,
 }
 
-/// What stands at a tick.
+/// The label of a tick.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Label {
-    /// This text.
+    /// A text.
     Plain(String),
     /// Ten to this power.
     Power(i32),
 }
 
 impl Scale {
-    /// From `low` to `high`, at these coordinates.
+    /// Returns an axis from `low` to `high`, at these coordinates.
     pub fn new((low, high): (f64, f64), log: bool, ends: (f64, f64)) -> Scale {
         Scale { low, high, log, ends }
     }
@@ -43,23 +43,23 @@ impl Scale {
         }
     }
 
-    /// The coordinate of a value.
+    /// Returns the coordinate of a value.
     pub fn position(&self, value: f64) -> f64 {
         self.ends.0 + self.share(value) * (self.ends.1 - self.ends.0)
     }
 
-    /// Where the axis ends.
+    /// The coordinate of the end of the axis.
     pub fn end(&self) -> f64 {
         self.ends.1
     }
 
-    /// Whether a value is between the ends.
+    /// Returns true if a value is between the ends.
     pub fn shows(&self, value: f64) -> bool {
         let slack = 1e-9;
         (-slack..=1.0 + slack).contains(&self.share(value))
     }
 
-    /// About `count` ticks at round values; all powers of ten, if it is logarithmic.
+    /// Returns about `count` ticks at round values; on a logarithmic axis all powers of ten.
     pub fn ticks(&self, count: usize) -> Vec<Tick> {
         if self.log { self.log_ticks() } else { self.linear_ticks(count) }
     }
@@ -84,7 +84,7 @@ impl Scale {
     fn log_ticks(&self) -> Vec<Tick> {
         let first = libm::floor(libm::log10(self.low) + 1e-9) as i32;
         let last = libm::ceil(libm::log10(self.high) - 1e-9) as i32;
-        // Over many decades not every one has a label.
+        // Over many decades, only some have a label.
         let every = ((last - first) / 6).max(1);
         let mut ticks = Vec::new();
         for exponent in first..=last {

@@ -1,10 +1,10 @@
-//! A picture as SVG.
+//! Writes a picture as SVG.
 
 use super::{Anchor, Colour, Picture, Shape};
 use crate::svg::Svg;
 
 impl Picture {
-    /// The picture; `about` is its description.
+    /// Returns the picture; `about` is its description.
     pub fn svg(&self, about: &str) -> String {
         let (width, height) = (number(self.width), number(self.height));
         let mut out = Svg::default();
@@ -18,7 +18,8 @@ impl Picture {
         out.element("desc").text(about);
         let background = out.element("rect").attr("width", "100%").attr("height", "100%");
         background.attr("fill", "#fff").empty();
-        // Each clip has its number; what it cuts is a group that is open until the next clip.
+        // Each clip has a number; the clipped shapes are
+        // a group that stays open until the next clip.
         let (mut clips, mut is_open) = (0, false);
         for shape in &self.shapes {
             match shape {
@@ -89,7 +90,7 @@ impl Picture {
     }
 }
 
-/// With at most two decimals.
+/// Formats a number with at most two decimals.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

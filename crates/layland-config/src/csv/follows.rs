@@ -1,29 +1,29 @@
-//! The cell of the column `follows`: `camera; radar`. The tasks may stand anywhere in the table.
+//! The cells of the column `follows`: `camera; radar`. The tasks may be anywhere in the table.
 
 use super::rows::Cell;
 use crate::problem::Span;
 use layland_model::{System, Task, TaskId, nearest};
 use std::collections::BTreeMap;
 
-/// What stands between two tasks.
+/// The separator between two tasks.
 const BETWEEN: char = ';';
 
-/// What a row says that its task follows.
+/// The tasks that a task follows, as written in its row.
 pub(super) struct Following {
-    /// The position of the task.
+    /// The index of the task.
     pub task: usize,
     names: String,
     pub span: Span,
 }
 
 impl Following {
-    /// What the cell of a task says, if it says anything.
+    /// Returns the content of the cell of a task, unless it is empty.
     pub(super) fn of(cell: &Cell<'_>, task: usize) -> Option<Following> {
         let names = cell.text.trim().to_owned();
         (!names.is_empty()).then(|| Following { task, names, span: cell.span.clone() })
     }
 
-    /// The tasks of these names. `false` for whether a guess is wanted saves the time where nobody reads it.
+    /// Resolves the names to tasks. Without `guesses` it omits the slow search for similar names.
     pub(super) fn tasks(&self, ids: &Ids, guesses: bool) -> Result<Box<[TaskId]>, Vec<Fault>> {
         let mut faults = Vec::new();
         let mut follows = Vec::new();
@@ -50,16 +50,16 @@ impl Following {
     }
 }
 
-/// The tasks of a table by their names. Of several of one name it is the first.
+/// The tasks of a table by name. Of several tasks with one name it has the first.
 pub(super) type Ids = BTreeMap<String, TaskId>;
 
-/// Why a cell names no task.
+/// The reason why a cell does not name tasks.
 pub(super) struct Fault {
     pub message: String,
     pub help: String,
 }
 
-/// What a task follows as a cell; none if a name cannot be written in one.
+/// Returns the tasks that a task follows as a cell; `None` if a name cannot be written in one.
 pub(super) fn cell_text(task: &Task, system: &System) -> Option<String> {
     let name = |id: &TaskId| {
         let name = &system.tasks.get(*id)?.name;

@@ -1,4 +1,4 @@
-//! What stands above the rows: comments about the platform and the titles of the columns.
+//! The part above the rows: comments about the platform, and the titles of the columns.
 
 use super::rows::Cell;
 use super::{COLUMNS, TIMES, TableReader};
@@ -11,11 +11,11 @@ use layland_model::{CpuSet, Levels, nearest};
 pub(super) struct Column {
     /// The key.
     pub key: &'static str,
-    /// The level of an execution time.
+    /// The criticality level of an execution time.
     pub level: Option<String>,
     /// The unit of its numbers.
     pub unit: Option<&'static str>,
-    /// As written.
+    /// The title as written.
     pub title: String,
 }
 
@@ -29,9 +29,10 @@ pub(super) struct Preamble {
 }
 
 impl TableReader<'_> {
-    /// The comments on top, and where the header starts.
+    /// Parses the comments at the top; also returns the start of the header.
     pub(super) fn preamble(&mut self, text: &str) -> (Preamble, usize) {
         let mut preamble = Preamble::default();
+        // Spreadsheets write a byte order mark.
         let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         for line in text[at..].split_inclusive('\n') {
             let trimmed = line.trim();
@@ -84,7 +85,7 @@ impl TableReader<'_> {
         (preamble, at.min(text.len()))
     }
 
-    /// What the columns mean; none for those that are not known.
+    /// Returns the meanings of the columns; `None` for an unknown column.
     pub(super) fn header(&mut self, cells: &[Cell<'_>]) -> Vec<Option<Column>> {
         let mut columns: Vec<Option<Column>> = Vec::new();
         let mut meant: Vec<&str> = Vec::new();
@@ -127,7 +128,7 @@ impl TableReader<'_> {
         };
         for key in ["name", "period", "wcet"] {
             let there = columns.iter().flatten().any(|column| column.key == key);
-            // What the steps of a job run is its execution time.
+            // The sum of the `run` steps of a job is its execution time.
             let follows =
                 key == "wcet" && columns.iter().flatten().any(|column| column.key == "steps");
             if !there && !follows && !meant.contains(&key) {
@@ -139,7 +140,8 @@ impl TableReader<'_> {
         columns
     }
 
-    /// The levels: from the comment, or else the execution-time columns from left to right.
+    /// Returns the levels: from the comment, or else
+    /// from the execution-time columns, left to right.
     pub(super) fn levels(&mut self, preamble: &Preamble, columns: &[Option<Column>]) -> Levels {
         let named = columns.iter().flatten().filter_map(|column| column.level.clone());
         let named: Vec<String> = named.collect();
@@ -155,7 +157,7 @@ impl TableReader<'_> {
     }
 }
 
-/// Titles that people write for our keys.
+/// Common titles for our keys.
 const ALIASES: &[(&str, &str)] = &[
     ("task", "name"),
     ("task_name", "name"),
@@ -180,7 +182,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("blocking_time", "blocking"),
 ];
 
-/// What columns of other tools say that a task does not need.
+/// Columns of other tools that are ignored, each with the reason or the alternative.
 const UNUSED: &[(&str, &str)] = &[
     ("bcet", "jobs may take less than the WCET: describe it with `exec` in a task-set file"),
     ("acet", "describe how long jobs take with `exec` in a task-set file"),
@@ -189,7 +191,8 @@ const UNUSED: &[(&str, &str)] = &[
     ("wcrt", "`layland check` computes it"),
 ];
 
-/// Whether a line is the header of a table: it has several titles, and one of them names tasks or their times.
+/// Returns true if a line is the header of a table: several
+/// titles, one of which is for the names of tasks or their times.
 pub(crate) fn is_header(line: &str) -> bool {
     let titles: Vec<&str> = line.split([',', ';', '\t']).collect();
     let is_known = |title: &&str| column(title.trim().trim_matches('"')).is_some();
@@ -198,10 +201,11 @@ pub(crate) fn is_header(line: &str) -> bool {
         && titles.iter().filter(|title| is_known(title)).count() > 1
 }
 
-/// The meaning of a title, if it has one: a key, in any case, with its unit behind it (`period_ms`, `Period (ms)`).
+/// Returns the meaning of a title: a key in any case,
+/// perhaps with its unit (`period_ms`, `Period (ms)`).
 fn column(title: &str) -> Option<Column> {
     let written = title.to_owned();
-    // Levels keep their case.
+    // The names of levels are case-sensitive.
     let (title, level) = match title.split_at_checked("wcet.".len()) {
         Some((start, level)) if start.eq_ignore_ascii_case("wcet.") && !level.is_empty() => {
             ("wcet", Some(level))
@@ -228,12 +232,12 @@ fn column(title: &str) -> Option<Column> {
     Some(Column { key, level, unit, title: written })
 }
 
-/// A title without differences that mean nothing.
+/// Normalizes a title, so that insignificant differences disappear.
 fn normal(title: &str) -> String {
     title.trim().to_ascii_lowercase().replace([' ', '-'], "_")
 }
 
-/// A title and the unit behind it.
+/// Splits a title and the unit at its end.
 fn split_unit(title: &str) -> Option<(String, &'static str)> {
     let title = title.trim();
     let (rest, unit) = match title.strip_suffix([')', ']']) {

@@ -1,11 +1,12 @@
-//! Task sets as tables: CSV with commas, semicolons or tabs.
+//! Reads task sets as tables: CSV with commas, semicolons or tabs.
 //!
-//! The first line names the columns with the keys of the task-set file, in any case, or with other names that are
-//! common (`Task`, `C`, `T`). A time is a text with a unit, or a plain number under a header with a unit
-//! (`period_ms`, `Period (ms)`), or in the unit that the user says ([`Host::unit`]). `wcet.LO` and `wcet.HI` are
-//! execution times by criticality level. The steps of a job are one cell (`run 1ms; lock bus; run 2ms; unlock bus`),
-//! and the resources are those that steps name. The tasks that a task follows are one cell, too (`camera; radar`). An
-//! empty cell is a key that is left out. Comments before the header say what is not about a task:
+//! The first line names the columns with the keys of the task-set file, in any case, or with other
+//! common names (`Task`, `C`, `T`). A time has a unit, or is a plain number under a title with a
+//! unit (`period_ms`, `Period (ms)`), or is in the unit that the user sets ([`Host::unit`]).
+//! `wcet.LO` and `wcet.HI` are execution times by criticality level. The steps of a job are one
+//! cell (`run 1ms; lock bus; run 2ms; unlock bus`), and the resources are those that steps name.
+//! The tasks that a task follows are one cell, too (`camera; radar`). An empty cell is an omitted
+//! key. Comments before the header contain the properties of the whole set:
 //!
 //! ```text
 //! # cpus = 4
@@ -59,7 +60,7 @@ pub(crate) const COLUMNS: &[&str] = &[
 ];
 const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter", "blocking"];
 
-/// Reads a table, with where each task is; `None` if there are errors.
+/// Reads a table. Returns the system and the span of each task, or `None` after reporting errors.
 pub(crate) fn read(
     text: &str,
     host: &Host,
@@ -103,6 +104,7 @@ pub(crate) fn read(
     }
     reader.report_unit();
     if !following.is_empty() {
+        // Resolve names only now: a task may follow a later one.
         let mut ids = Ids::new();
         for (at, row) in tasks.iter().enumerate() {
             ids.entry(row.task.name.to_string()).or_insert(TaskId::from_index(at));
@@ -119,6 +121,7 @@ pub(crate) fn read(
             }
         }
     }
+    // Applied to an empty set, a selection contains only the CPUs that it names explicitly.
     let used = tasks.iter().filter_map(|task| task.affinity.of(&CpuSet::new())?.highest());
     let used = used.max().map(|cpu| cpu.index() + 1);
     let cpus = match preamble.cpus {
@@ -187,15 +190,15 @@ pub(crate) fn read(
     Some((system, spans))
 }
 
-/// Where the fields of a task stand.
+/// The spans of the fields of a task.
 struct RowSpans {
     row: Span,
     fields: Vec<(&'static str, Span)>,
 }
 
 impl RowSpans {
-    /// The row whose first cell this is. It is read again: to keep the places of all rows would take more memory than
-    /// their tasks.
+    /// Finds the row whose first cell this is and parses it again: keeping the spans of all rows
+    /// would need more memory than their tasks.
     fn at(text: &str, separator: u8, columns: &[Option<Column>], first: &Span) -> RowSpans {
         let row = Rows { text, at: first.start, separator }.next();
         RowSpans::of(columns, &row.and_then(Result::ok).unwrap_or_default())
@@ -220,14 +223,14 @@ impl RowSpans {
 struct TableReader<'p> {
     problems: &'p mut Problems,
     host: &'p Host,
-    /// The first number without a unit, its column, and its place.
+    /// The first number without a unit, with its column and span.
     without_unit: Option<(String, Column, Span)>,
     /// The resources that steps name.
     named: Named,
 }
 
 impl TableReader<'_> {
-    /// Reports numbers without a unit, once: all of them lack the same thing.
+    /// Reports numbers without a unit, once: all of them lack the same unit.
     fn report_unit(&mut self) {
         let Some((text, column, span)) = self.without_unit.take() else { return };
         let message = format!("`{}`: a time needs a unit", column.title);

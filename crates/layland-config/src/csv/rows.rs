@@ -1,22 +1,22 @@
-//! A text in rows and cells, each with its place.
+//! Splits a text into rows and cells with their spans.
 
 use crate::problem::Span;
 use layland_model::csv_text;
 use std::borrow::Cow;
 
-/// Further cells of a row are not kept: no header has as many columns.
+/// The maximum number of cells that are kept of a row: no header has as many columns.
 const MAX_CELLS: usize = 1000;
 
-/// A cell and where it stands.
+/// A cell and its span.
 pub(super) struct Cell<'t> {
     pub text: Cow<'t, str>,
     pub span: Span,
 }
 
-/// The sign that is most frequent in the header.
+/// Returns the separator that is most frequent in the header.
 pub(super) fn separator(header: &str) -> u8 {
     let count = |sign: &u8| header.bytes().filter(|byte| byte == sign).count();
-    // Of two that are equally frequent, the last is taken: comma before semicolon before tab.
+    // Of equally frequent ones, `max_by_key` returns the last: comma before semicolon before tab.
     [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Rows<'t> {
     pub separator: u8,
 }
 
-/// The cells of a row, or the place of a quote that is not closed.
+/// The cells of a row, or the span of a quote that is not closed.
 pub(super) type RawRow<'t> = Result<Vec<Cell<'t>>, Span>;
 
 impl<'t> Iterator for Rows<'t> {
@@ -45,10 +45,12 @@ impl<'t> Iterator for Rows<'t> {
                 loop {
                     match self.text[end..].find('"') {
                         None => {
+                            // The rest of the text is inside the
+                            // quote, so there are no further rows.
                             self.at = bytes.len();
                             return Some(Err(start..start + 1));
                         }
-                        // Two quotes in a row stand for one, and do not end the cell.
+                        // Two consecutive quotes stand for one, and do not end the cell.
                         Some(found) if bytes.get(end + found + 1) == Some(&b'"') => {
                             end += found + 2
                         }
@@ -70,7 +72,7 @@ impl<'t> Iterator for Rows<'t> {
             let tail = self.text[self.at..end].trim_end_matches('\r');
             let span_end = self.at + tail.len();
             let cell = match cell.text {
-                // What follows a closed quote belongs to the cell.
+                // Text after a closed quote belongs to the cell.
                 Cow::Owned(text) => {
                     let text = text + tail;
                     Cell { text: Cow::Owned(csv_text(&text).to_owned()), span: start..span_end }

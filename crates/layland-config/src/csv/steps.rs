@@ -1,6 +1,7 @@
-//! The cell of the column `steps`: `run 1ms; lock bus; run 2ms; unlock bus`.
+//! The cells of the column `steps`: `run 1ms; lock bus; run 2ms; unlock bus`.
 //!
-//! A table has no rows for resources: they are what the steps name, in the order in which they first occur.
+//! A table has no rows for resources: they are the ones
+//! that steps name, in the order of their first use.
 
 use super::TableReader;
 use super::rows::Cell;
@@ -9,14 +10,14 @@ use crate::steps::{Fault, MAX_STEPS, parse, text, used};
 use layland_model::{Index, Resource, ResourceId, Step, System, Task};
 use std::collections::BTreeMap;
 
-/// What stands between two steps.
+/// The separator between two steps.
 const BETWEEN: char = ';';
 
-/// The resources that were named so far.
+/// The resources that have been named so far.
 #[derive(Default)]
 pub(super) struct Named {
     pub resources: Vec<Resource>,
-    /// The cell that names each first.
+    /// The span of the first cell that names each resource.
     pub spans: Vec<Span>,
     ids: BTreeMap<String, ResourceId>,
 }
@@ -35,7 +36,7 @@ impl Named {
 }
 
 impl TableReader<'_> {
-    /// The steps of a row, if it has a cell for them.
+    /// Returns the steps of a row, if it has a cell for them.
     pub(super) fn steps(&mut self, cell: Option<&Cell<'_>>, ok: &mut bool) -> Option<Vec<Step>> {
         let cell = cell?;
         let code = "layland::csv::steps";
@@ -58,7 +59,7 @@ impl TableReader<'_> {
                 }
                 Err(Fault::Time(fault)) => (fault.to_string(), fault.help().replace('"', "")),
                 Err(Fault::Other { message, help }) => (message, help.replace('"', "")),
-                // Every name makes a resource.
+                // Every name creates a resource, so none is unlisted.
                 Err(Fault::Unlisted(_)) => continue,
             };
             self.error(code, cell.span.clone(), message, &help);
@@ -69,7 +70,7 @@ impl TableReader<'_> {
     }
 }
 
-/// The cell of a task. Empty, if it has no steps or they cannot be written.
+/// Returns the cell of a task; it is empty if the task has no steps or they cannot be written.
 pub(super) fn cell_text(task: &Task, resources: &[Resource]) -> String {
     let texts: Vec<String> = task.steps().iter().map(|&step| text(step, resources)).collect();
     if texts.iter().any(|text| text.contains(BETWEEN)) {
@@ -78,7 +79,7 @@ pub(super) fn cell_text(task: &Task, resources: &[Resource]) -> String {
     texts.join("; ")
 }
 
-/// What becomes of the resources of a system in a table.
+/// Reports the properties of resources that a table cannot express.
 pub(super) fn lost(system: &System, lose: &mut impl FnMut(bool, String)) {
     let resources = &system.resources;
     let used = used(system);

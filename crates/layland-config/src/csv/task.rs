@@ -1,4 +1,4 @@
-//! A row as a task.
+//! Converts a row to a task.
 
 use super::header::Column;
 use super::rows::Cell;
@@ -11,7 +11,7 @@ use layland_model::{
 };
 use std::collections::BTreeMap;
 
-/// A task whose affinity is still a choice.
+/// A task whose affinity is still a selection to be resolved.
 pub(super) struct Row {
     pub task: Task,
     pub has_rank: bool,
@@ -54,7 +54,7 @@ impl TableReader<'_> {
             };
             match column.level.as_ref().map(|level| levels.find(level)) {
                 Some(Some(level)) => by_level[level.level()] = Some(ns),
-                // Reported with the header.
+                // The header has reported this.
                 Some(None) => ok = false,
                 None => drop(times.insert(column.key, ns)),
             }
@@ -180,7 +180,8 @@ impl TableReader<'_> {
         })
     }
 
-    /// Where jobs may be preempted: nowhere, after a time, or between segments with blanks between them.
+    /// Returns the places where jobs may be preempted: none,
+    /// after a time, or between blank-separated segments.
     fn preemption(&mut self, texts: &BTreeMap<&str, &Cell<'_>>, ok: &mut bool) -> Preemption {
         let code = "layland::csv::regions";
         let (cell, read) = match (texts.get("nonpreemptive"), texts.get("segments")) {
@@ -227,7 +228,7 @@ impl TableReader<'_> {
         number
     }
 
-    /// A time with a unit, or a number under a header with one.
+    /// Parses a time with a unit, or a number under a title with one.
     fn time(&mut self, column: &Column, cell: &Cell<'_>) -> Option<i64> {
         let text = cell.text.trim();
         let read: Result<Duration, ParseTimeError> = match column.unit {

@@ -1,4 +1,4 @@
-//! A system as a table.
+//! Writes a system as a table.
 
 use super::{follows, steps};
 use crate::levels;
@@ -8,10 +8,10 @@ use layland_model::{
     System, Task, csv_cell,
 };
 
-/// The text of a task in a column.
+/// Formats the cell of a task in a column.
 type Text<'a> = &'a dyn Fn(usize, &Task) -> String;
 
-/// A system as a table with commas, and everything that is lost on the way.
+/// Returns a system as a table with commas, and a problem for every loss.
 ///
 /// ```
 /// use layland_config::to_csv;
@@ -36,7 +36,7 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
     let any = |differs: &dyn Fn(usize, &Task) -> bool| {
         system.tasks.iter().any(|(id, task)| differs(id.index(), task))
     };
-    // A column of ranks says that they decide between equal priorities.
+    // A column of ranks states that ranks decide between equal priorities.
     let is_shared = !system.shared_levels(system.tasks.ids()).is_empty();
     let by_rank = system.in_level.is_none() && is_shared;
     let mut titles: Vec<String> = vec!["name".to_owned(), "period".to_owned()];
@@ -133,7 +133,7 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
     (out, lost)
 }
 
-/// What a table cannot say.
+/// Returns the losses of a table.
 fn lost(system: &System) -> Vec<Problem> {
     let mut lost = Vec::new();
     let mut lose = |is: bool, what: String| {

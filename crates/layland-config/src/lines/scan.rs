@@ -1,5 +1,6 @@
-//! A line as [`to_line`](super::to_line) writes it for generators: its keys in that order, with no blank between them
-//! and no escape in a string. Everything else, and everything that is wrong, is left to the other ways.
+//! Scans a line as [`to_line`](super::to_line) writes it for generators: its keys in that order,
+//! without blanks between them and without escapes in strings. All other lines, including invalid
+//! ones, are left to the other ways.
 
 use crate::host::MAX_TASKS;
 use crate::read::HowMade;
@@ -7,7 +8,7 @@ use crate::taskset;
 use layland_model::{Provenance, System, Task};
 use std::str::FromStr;
 
-/// The system of such a line, if nothing is wrong with it.
+/// Returns the system of such a line, unless it has a fault.
 pub(super) fn scan(text: &str, made: HowMade) -> Option<System> {
     let mut rest = Rest(text);
     rest.skip("{\"layland\":")?;
@@ -17,7 +18,7 @@ pub(super) fn scan(text: &str, made: HowMade) -> Option<System> {
     rest.skip(",\"platform\":{\"cpus\":")?;
     let cpus = u16::try_from(rest.number()?).ok().filter(|&cpus| cpus > 0)?;
     rest.skip("},\"task\":[")?;
-    // A task takes some fifty bytes: more often than not nothing is moved.
+    // A task has some fifty bytes, so the vector rarely grows.
     let mut tasks = Vec::with_capacity(rest.0.len() / 50);
     loop {
         tasks.push(rest.task()?);
@@ -42,17 +43,17 @@ pub(super) fn scan(text: &str, made: HowMade) -> Option<System> {
     system.validate().is_empty().then_some(system)
 }
 
-/// What is still to be read of a line.
+/// The rest of a line.
 struct Rest<'t>(&'t str);
 
 impl<'t> Rest<'t> {
-    /// Goes beyond this, if it is next.
+    /// Skips this text, if the rest begins with it.
     fn skip(&mut self, what: &str) -> Option<()> {
         self.0 = self.0.strip_prefix(what)?;
         Some(())
     }
 
-    /// A number as JSON has it: no other digit after a zero.
+    /// Parses a JSON number: after a leading zero there is no further digit.
     fn number(&mut self) -> Option<u64> {
         let digits = self.0.bytes().take_while(u8::is_ascii_digit).count();
         let (number, rest) = self.0.split_at(digits);
@@ -63,7 +64,7 @@ impl<'t> Rest<'t> {
         number.parse().ok()
     }
 
-    /// A string without escapes.
+    /// Parses a string without escapes.
     fn string(&mut self) -> Option<&'t str> {
         let inside = self.0.strip_prefix('"')?;
         let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | ..=0x1f);
@@ -96,7 +97,8 @@ impl<'t> Rest<'t> {
         Some(task)
     }
 
-    /// From the name of the generator on; nothing, if it is to be left out.
+    /// Parses the provenance, from the name of the generator
+    /// on; the inner `None` if it is to be dropped.
     fn provenance(&mut self, made: HowMade) -> Option<Option<Provenance>> {
         let generator = self.string()?;
         self.skip(",\"seed\":")?;
@@ -132,7 +134,8 @@ mod tests {
     use layland_model::{Duration, Service};
     use proptest::prelude::*;
 
-    /// What a line may have that we do not write, and what no line may have.
+    /// Fragments that are valid in a line but that we
+    /// do not write, and fragments that are not valid.
     const ODD: [&str; 18] = [
         "{", "}", "[", "]", ",", ":", "\"", "\\n", "\\", " ", "0", "01", "-1", "1.5", "\u{1}", "é",
         "ms", "null",
@@ -176,7 +179,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the way that takes the keys in any order: what is scanned is what that reads.
+        /// The scanner returns the same systems as the reader that accepts the keys in any order.
         #[test]
         fn a_changed_line_is_scanned_as_it_is_read(
             (tasks, seed, provenance) in (1usize..4, 0u64..4, any::<bool>()),

@@ -1,4 +1,4 @@
-//! The JSON of rt-app 1.0, in and out.
+//! Reads and writes the JSON of rt-app 1.0.
 
 mod read;
 mod write;

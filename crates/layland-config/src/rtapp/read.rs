@@ -1,6 +1,7 @@
-//! rt-app JSON as a system.
+//! Reads rt-app JSON as a system.
 //!
-//! A thread of rt-app is a program of events; a task is a stream of jobs. Jobs end at timers:
+//! A thread of rt-app is a program of events, whereas
+//! a task is a stream of jobs. Jobs end at timers:
 //!
 //! | thread | task |
 //! |---|---|
@@ -10,15 +11,15 @@
 //! | no timer, `sleep` | self-suspending: the period is execution plus sleep |
 //! | no timer, no `sleep` | never blocks, or gives up its budget at `yield` |
 //! | phases with one period | jobs with a list of execution times |
-//! | `dl-runtime`, `dl-deadline`, `dl-period` | budget, deadline, period; the period is the budget if left out, the deadline the period, as rt-app has it |
+//! | `dl-runtime`, `dl-deadline`, `dl-period` | budget, deadline, period; as in rt-app, the period defaults to the budget, and the deadline to the period |
 //! | `priority` of SCHED_FIFO and SCHED_RR | the negated priority: here the smaller number is more important |
 //! | `lock`, `unlock`, and `sleep` before the timer | steps of the job: critical sections and suspensions |
 //! | `cpus`, `instance`, `delay`, `loop` | affinity, copies, offset, number of jobs |
 //!
-//! Everything else is a warning that names the thread and the event. A thread that no task can
-//! stand for is left out, with a warning; an error, if none is left.
+//! Everything else is a warning that names the thread and the event. A thread without an equivalent
+//! task is omitted, with a warning; if none is left, that is an error.
 //!
-//! The format before 1.0 (`exec`, `period`, `deadline` of a thread) is read alike.
+//! The format before 1.0 (`exec`, `period`, `deadline` of a thread) is supported, too.
 //!
 //! Long because the keys of the file, of threads and of phases are read side by side.
 
@@ -57,12 +58,12 @@ const THREAD: &[&str] = &[
     "util_max",
     "nodes_membind",
 ];
-/// Keys of a thread or phase that rt-app knows and that mean nothing to a task.
+/// Keys of a thread or phase that rt-app supports and that have no meaning for a task.
 const NOT_MODELLED: &[&str] = &["taskgroup", "util_min", "util_max", "nodes_membind"];
 /// Keys of a thread or phase before rt-app 1.0.
 const OLD: &[&str] = &["exec", "period", "deadline", "lock_order", "resources"];
 
-/// Reads a file: the system, how long it is to run, and where each task is.
+/// Reads a file: the system, the length of the run, and the span of each task.
 pub(crate) fn read(
     text: &str,
     host: &Host,
@@ -117,7 +118,7 @@ pub(crate) fn read(
     };
     keep_used(&mut system);
     if levels::are_shared(&system) {
-        // Slices of SCHED_RR end where they do: of equal threads any may be next.
+        // The ends of SCHED_RR slices are unknown, so any of several equal threads may be next.
         let in_level = if has_round_robin { InLevel::Any } else { InLevel::Fifo };
         system.in_level = Some(in_level);
     }
@@ -133,10 +134,10 @@ pub(crate) fn read(
     Some((system, until, spans))
 }
 
-/// What a thread does in one step.
+/// A step of a thread.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Executes for so many nanoseconds.
+    /// Executes for this time in nanoseconds.
     Run(i64),
     Sleep(i64),
     /// Waits for a timer with this period.
@@ -149,26 +150,26 @@ enum Step {
 /// A phase: steps that are repeated.
 struct Phase {
     name: String,
-    /// None: for ever.
+    /// The number of repetitions; `None` for an endless phase.
     times: Option<u64>,
     steps: Vec<Step>,
     cpus: Option<CpuSet>,
 }
 
-/// What a thread says besides its phases.
+/// The keys of a thread other than its phases.
 struct Thread {
     name: String,
     span: Span,
     times: Option<u64>,
     phases: Vec<Phase>,
-    /// Events that no task can stand for.
+    /// The events that have no equivalent in a task.
     lost: Vec<(String, Span)>,
-    /// Where it locks and unlocks.
+    /// The spans of its locks and unlocks.
     locks: Vec<Span>,
-    /// The first event that waits for another thread; a barrier, only if there is nothing else.
-    /// A thread that sleeps sets its own pace, even if it waits for others at barriers.
+    /// The first event that waits for another thread; a barrier only if there is no other. A thread
+    /// that sleeps sets its own pace, even if it waits for others at barriers.
     waits: Option<(String, Span)>,
-    /// Deadline of the old format.
+    /// The deadline of the old format.
     deadline: Option<i64>,
     reservation: Reservation,
 }
@@ -183,7 +184,7 @@ struct Reservation {
 }
 
 impl Reservation {
-    /// The period, which rt-app takes to be the budget if it is left out.
+    /// Returns the period, which rt-app sets to the budget by default.
     fn period(&self) -> Option<i64> {
         self.period.or(self.runtime)
     }
@@ -192,19 +193,19 @@ impl Reservation {
 struct Importer<'p> {
     problems: &'p mut Problems,
     default_policy: String,
-    /// Threads with relative timers.
+    /// The threads with relative timers.
     relative: Vec<(String, Span)>,
-    /// Threads whose priority was negated.
+    /// The threads whose priority was negated.
     negated: Vec<(String, Span)>,
-    /// Whether a thread is SCHED_RR.
+    /// True if a thread is SCHED_RR.
     has_round_robin: bool,
-    /// Threads whose priority is a nice value.
+    /// The threads whose priority is a nice value.
     nice: Vec<(String, Span)>,
     tasks: Vec<(Task, Span)>,
     names: BTreeSet<String>,
-    /// The mutexes that were named, also by threads that are left out.
+    /// The named mutexes, including those of omitted threads.
     mutexes: Mutexes,
-    /// How many steps the threads may still have.
+    /// The number of steps that the remaining threads may have.
     steps_left: usize,
 }
 
@@ -216,7 +217,7 @@ impl Importer<'_> {
         self.problems.push(Problem::warning(code, message).at(span.clone(), "here").help(help));
     }
 
-    /// The `global` object: how long to run. The rest of it does not touch the tasks.
+    /// Reads the `global` object: the length of the run. Its other keys do not affect the tasks.
     fn global(&mut self, members: &[Member]) -> Option<Duration> {
         const KNOWN: &[&str] = &[
             "duration",
@@ -278,7 +279,7 @@ impl Importer<'_> {
                         self.thread(thread);
                     }
                 }
-                // Since rt-app 1.0 resources are made where they are used.
+                // Since rt-app 1.0, resources are created where they are used.
                 "global" | "resources" => {}
                 key => self.unknown(key, "the file", &["tasks", "global"], &member.key_span),
             }
@@ -290,7 +291,7 @@ impl Importer<'_> {
         }
     }
 
-    /// One thread: its tasks, or a warning.
+    /// Reads one thread: adds its tasks, or a warning.
     fn thread(&mut self, member: &Member) {
         let mut name = member.key.clone();
         if self.names.contains(&name) {
@@ -408,7 +409,7 @@ impl Importer<'_> {
         }
     }
 
-    /// Warns of a key that rt-app knows and that means nothing to a task.
+    /// Warns of a key that rt-app supports and that has no meaning for a task.
     fn not_modelled(&mut self, of: &str, key: &str, span: &Span) {
         let message = format!("`{key}` of `{of}` is not modelled");
         let help = match key {
@@ -419,7 +420,7 @@ impl Importer<'_> {
         self.warn("layland::rtapp::not_modelled", span, message, help);
     }
 
-    /// Names the events that no task can stand for.
+    /// Warns of the events that have no equivalent in a task.
     fn lost_events(&mut self, thread: &Thread) {
         let Some(((_, first), more)) = thread.lost.split_first() else { return };
         let mut kinds: Vec<String> = Vec::new();
@@ -440,7 +441,7 @@ impl Importer<'_> {
         self.problems.push(problem);
     }
 
-    /// The affinity of a thread; phases may have others.
+    /// Returns the affinity of a thread; its phases may have others.
     fn affinity(&mut self, thread: &Thread, cpus: Option<CpuSet>) -> Option<CpuSet> {
         let of_phases: Vec<Option<&CpuSet>> =
             thread.phases.iter().map(|phase| phase.cpus.as_ref().or(cpus.as_ref())).collect();
@@ -466,7 +467,7 @@ impl Importer<'_> {
         self.warn("layland::rtapp::left_out", &thread.span, message, help);
     }
 
-    /// Warnings that hold for several threads, once.
+    /// Adds one warning for each property that concerns several threads.
     fn summaries(&mut self) {
         let mut summary = |of: &[(String, Span)], code, what: &str, help: &str| {
             let Some(((_, first), more)) = of.split_first() else { return };
@@ -505,7 +506,7 @@ impl Importer<'_> {
     }
 }
 
-/// A length that a system can have.
+/// Limits a length to the valid range of a system.
 fn limited(ns: i64) -> i64 {
     ns.clamp(0, TIME_LIMIT)
 }

@@ -1,4 +1,4 @@
-//! A system as rt-app JSON. What rt-app cannot say is a warning that names it.
+//! Writes a system as rt-app JSON. Properties that rt-app cannot express become warnings.
 
 use crate::problem::Problem;
 use crate::steps::used;
@@ -9,25 +9,26 @@ use layland_model::{
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// The policies of the kernel that the threads get.
+/// The kernel policies of the threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtAppPolicy {
-    /// What each task says: SCHED_DEADLINE with a budget, SCHED_FIFO with a priority, or else SCHED_OTHER.
+    /// By task: SCHED_DEADLINE with a budget, SCHED_FIFO with a priority, or else SCHED_OTHER.
     OfTasks,
-    /// SCHED_DEADLINE for all; a task without a budget gets its WCET.
+    /// SCHED_DEADLINE for all tasks; the budget defaults to the WCET.
     Deadline,
-    /// SCHED_FIFO for all, with priorities in this order.
+    /// SCHED_FIFO for all tasks, with priorities in this order.
     ///
     /// # Panics
-    /// [`to_rt_app`] does, if it is [`Order::Deadline`]: such priorities change from job to job.
+    /// [`to_rt_app`] panics for [`Order::Deadline`]: such priorities change from job to job.
     Fifo(Order),
 }
 
-/// A system as a file for rt-app 1.0, and everything that is lost on the way. There are 99 priorities of SCHED_FIFO: an
-/// error says how many a set needs that has more, and the text is empty.
+/// Returns a system as a file for rt-app 1.0, and a problem for every
+/// loss. SCHED_FIFO has 99 priorities: if a set needs more, the
+/// problems contain an error with their number, and the text is empty.
 ///
-/// Timers are absolute, execution times are calibrated work (`run`),
-/// times are rounded up to microseconds.
+/// Timers are absolute, execution times are calibrated
+/// work (`run`), times are rounded up to microseconds.
 ///
 /// ```
 /// use layland_config::{RtAppPolicy, to_rt_app};
@@ -71,8 +72,9 @@ pub fn to_rt_app(system: &System, policy: RtAppPolicy) -> (String, Vec<Problem>)
     (format!("{file:#}\n"), writer.lost)
 }
 
-/// What orders the tasks under SCHED_FIFO; the smaller one is more important. Where ranks decide between equal numbers
-/// they are part of it, with the position: the kernel knows priorities alone.
+/// The key that orders the tasks under SCHED_FIFO; the smaller one is
+/// more important. If ranks decide between equal numbers, the rank
+/// and the position are part of it: the kernel has only priorities.
 type Key = (i64, i64, u32);
 
 fn key(id: TaskId, system: &System, policy: RtAppPolicy) -> Option<Key> {
@@ -92,14 +94,14 @@ fn key(id: TaskId, system: &System, policy: RtAppPolicy) -> Option<Key> {
     }
 }
 
-/// The different keys, the most important first.
+/// Returns the distinct keys, the most important first.
 fn priorities(system: &System, policy: RtAppPolicy) -> Vec<Key> {
     let found: BTreeSet<Key> =
         system.tasks.ids().filter_map(|id| key(id, system, policy)).collect();
     found.into_iter().collect()
 }
 
-/// The numbers of SCHED_FIFO.
+/// The number of SCHED_FIFO priorities.
 const NUMBERS: usize = 99;
 
 struct Writer {
@@ -110,7 +112,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Names the threads that compete with everything else on the machine.
+    /// Warns of the threads that compete with all other threads on the machine.
     fn ordinary(&mut self, system: &System) {
         if self.policy != RtAppPolicy::OfTasks {
             return;
@@ -132,7 +134,7 @@ impl Writer {
         self.lost.push(Problem::warning("layland::rtapp::lost", message).help(help));
     }
 
-    /// The losses that concern the whole set.
+    /// Reports the losses that concern the whole set.
     fn set(&mut self, system: &System) {
         let platform = &system.platform;
         if !platform.is_unit_speed() {
@@ -180,7 +182,7 @@ impl Writer {
         }
     }
 
-    /// Whole microseconds, rounded up.
+    /// Returns whole microseconds, rounded up.
     fn micros(&mut self, of: &str, what: &str, ns: i64) -> i64 {
         let us = ns.div_euclid(1000) + i64::from(ns.rem_euclid(1000) != 0);
         if ns.rem_euclid(1000) != 0 {
@@ -223,7 +225,7 @@ impl Writer {
         let times = self.times(task);
         let jobs: Vec<Map<String, Value>> =
             times.into_iter().map(|time| self.job(task, time, system)).collect();
-        // Without phases rt-app 1.0 repeats a thread for ever, whatever its `loop` says.
+        // Without phases, rt-app 1.0 repeats a thread forever, regardless of its `loop`.
         if let ([job], None) = (&jobs[..], task.jobs) {
             thread.insert("loop".to_owned(), json!(-1));
             thread.extend(job.clone());
@@ -254,7 +256,7 @@ impl Writer {
         Value::Object(thread)
     }
 
-    /// The budget of a thread under SCHED_DEADLINE; none if it has another policy.
+    /// Returns the budget of a thread under SCHED_DEADLINE; `None` if it has another policy.
     fn budget(&self, task: &Task) -> Option<Service> {
         match self.policy {
             RtAppPolicy::OfTasks => task.budget,
@@ -310,7 +312,7 @@ impl Writer {
             let (priority, ..) = own;
             let given =
                 matches!(self.policy, RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given));
-            // Numbers that ranks tell apart have to be told apart by others.
+            // Equal numbers that ranks distinguish need distinct numbers in the kernel.
             let as_is =
                 self.priorities.iter().all(|&(priority, ..)| (-99..=-1).contains(&priority))
                     && self.priorities.windows(2).all(|pair| pair[0].0 != pair[1].0);
@@ -327,7 +329,7 @@ impl Writer {
         }
     }
 
-    /// What ends a job.
+    /// Returns the event that ends a job.
     fn end(&mut self, task: &Task, period: i64) -> Option<(&'static str, Value)> {
         let name = &task.name;
         let timer = json!({ "ref": "unique", "period": period, "mode": "absolute" });
@@ -363,7 +365,7 @@ impl Writer {
         }
     }
 
-    /// The execution times of the jobs; one if all are the same.
+    /// Returns the execution times of the jobs; one if all are equal.
     fn times(&mut self, task: &Task) -> Vec<Service> {
         let name = &task.name;
         let own = task.own_wcet();
@@ -391,7 +393,8 @@ impl Writer {
         }
     }
 
-    /// The events of a job that executes for so long. Its `run` steps are longer or shorter in proportion.
+    /// Returns the events of a job with this execution
+    /// time. Its `run` steps are scaled in proportion.
     fn job(&mut self, task: &Task, time: Service, system: &System) -> Map<String, Value> {
         let name = &task.name;
         if !task.follows.is_empty() {
@@ -420,6 +423,7 @@ impl Writer {
             Some(resource) => json!(resource.name),
             None => json!(resource.to_string()),
         };
+        // At least 1, because it is a divisor.
         let (c, time) = (i128::from(task.own_wcet().ns().max(1)), i128::from(time.ns()));
         for (index, step) in steps.iter().enumerate() {
             let (event, value) = match *step {
@@ -433,7 +437,7 @@ impl Writer {
                 Step::Lock(resource) => ("lock", mutex(resource)),
                 Step::Unlock(resource) => ("unlock", mutex(resource)),
             };
-            // A key of an object is there once.
+            // Keys of an object must be distinct.
             job.insert(format!("{event}{index}"), value);
         }
         job

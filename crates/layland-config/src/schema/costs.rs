@@ -1,4 +1,4 @@
-//! What the machine spends besides the jobs, in the schema.
+//! The overheads of the machine, in the schema.
 
 use super::TimeText;
 use schemars::JsonSchema;

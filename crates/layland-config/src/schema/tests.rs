@@ -1,11 +1,11 @@
-//! The schema against the reader.
+//! Compares the schema with the reader.
 
 use super::*;
 use crate::taskset;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The keys of a structure of the schema, and those that the reader takes, are the same.
+/// The keys of each structure of the schema are those that the reader accepts.
 #[test]
 fn schema_and_reader_know_the_same_keys() {
     let schema = schema();

@@ -1,4 +1,5 @@
-//! How a task behaves: `release` says when its jobs come, `exec` how long they take.
+//! The behaviour of a task: `release` for the arrivals
+//! of its jobs, `exec` for their execution times.
 
 use super::Decoder;
 use super::task::Lookup;
@@ -11,11 +12,12 @@ use layland_model::{
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
-/// The most times that a list of execution times stands for.
+/// The maximum number of times that a list of execution times represents.
 const MAX_REPEATS: usize = 1_000_000;
 
 impl Decoder<'_, '_> {
-    /// Where its jobs may be preempted. Segments of its own come before what the defaults say.
+    /// Returns the places where jobs may be preempted.
+    /// Segments of the task take precedence over defaults.
     pub(super) fn preemption(&mut self, lookup: &Lookup<'_>) -> Option<Preemption> {
         let (segments, own) =
             (value_of(lookup.table, "segments"), value_of(lookup.table, "nonpreemptive"));
@@ -58,7 +60,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// `release`.
+    /// Reads `release`.
     pub(super) fn behaviour(&mut self, lookup: &Lookup<'_>) -> Option<Behaviour> {
         const KINDS: &[&str] =
             &["periodic", "sporadic", "curve", "explicit", "self-suspending", "hog", "yield"];
@@ -121,7 +123,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// `delta_min` and perhaps `extra` of arrivals by a curve.
+    /// Reads `delta_min` and the optional `extra` of arrivals by a curve.
     fn curve(&mut self, value: &KeyValue<'_>, extra: Option<KeyValue<'_>>) -> Option<Behaviour> {
         let entries = self.reader.list(value, "[\"1ms\", \"2ms\", \"20ms\"]")?;
         let read: Vec<Option<Duration>> =
@@ -134,9 +136,10 @@ impl Decoder<'_, '_> {
         match ArrivalCurve::new(&distances) {
             Ok(curve) => Some(Behaviour::Curve(Arc::new(CurveArrivals { curve, extra: extra? }))),
             Err(error) => {
-                // A distance that is too short is pointed at, and not the list.
+                // Point to the distance that is too short, instead of the whole list.
                 let at = match &error {
                     CurveError::Falls { arrivals, .. } => arrivals - 1,
+                    // Other errors concern the whole list.
                     CurveError::Empty
                     | CurveError::TooMany(_)
                     | CurveError::OutOfRange(_)
@@ -151,7 +154,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// `extra` of a sporadic release.
+    /// Reads `extra` of a sporadic release.
     fn separation(&mut self, value: &KeyValue<'_>) -> Option<Separation> {
         const EXPONENTIAL: &str = "{ dist = \"exponential\", mean = \"4ms\", max = \"20ms\" }";
         const UNIFORM: &str = "{ dist = \"uniform\", max = \"4ms\" }";
@@ -193,7 +196,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// `exec`.
+    /// Reads `exec`.
     pub(super) fn execution(
         &mut self,
         lookup: &Lookup<'_>,
@@ -282,7 +285,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// A list of execution times; `"1ms x 300"` stands for 300 of them.
+    /// Reads a list of execution times; `"1ms x 300"` stands for 300 of them.
     fn services(&mut self, values: &KeyValue<'_>) -> Option<Vec<Service>> {
         let list = self.reader.list(values, "[\"1ms\", \"2ms\"]")?;
         let mut times = Vec::with_capacity(list.len());
@@ -313,8 +316,9 @@ impl Decoder<'_, '_> {
     }
 }
 
-/// A word with its place; or a table that has the word under a key, and the table. `missing` is the help if the
-/// table has no such key, `wrong` if the value is neither.
+/// Reads a word with its span; or a table that has the word under a
+/// key, and returns the table, too. `missing` is the help if the table
+/// lacks the key, `wrong` if the value is neither word nor table.
 fn word_or_table<'t>(
     reader: &mut Reader<'_>,
     value: &KeyValue<'t>,

@@ -11,7 +11,7 @@ const CODE: &str = "layland::taskset::cache_sets";
 const HELP: &str = "write \"0-39\", \"0-39,64\" or [3, 7, \"10-19\"]; sets count from 0";
 
 impl Decoder<'_, '_> {
-    /// What a task uses of the cache; the inner `None` if it does not say, the outer one after a fault.
+    /// Reads the cache use of a task; the inner `None` if it has none, the outer one after a fault.
     pub(super) fn cache(&mut self, lookup: &Lookup<'_>) -> Option<Option<Arc<CacheUse>>> {
         let (ucb, ecb) = (lookup.get("ucb"), lookup.get("ecb"));
         if ucb.is_none() && ecb.is_none() {
@@ -31,7 +31,7 @@ impl Decoder<'_, '_> {
         Some(Some(Arc::new(CacheUse { ucb: ucb?, ecb: ecb? })))
     }
 
-    /// A text with ranges, or a list of numbers and such texts.
+    /// Reads a string with ranges, or a list of numbers and such strings.
     fn cache_sets(&mut self, entry: &KeyValue<'_>) -> Option<CacheSets> {
         let mut sets = CacheSets::new();
         let mut ok = true;
@@ -58,13 +58,13 @@ impl Decoder<'_, '_> {
         ok.then_some(sets)
     }
 
-    /// Cache blocks are worth nothing unless the file says how long one takes to reload.
+    /// Reports cache blocks in a file without the time to reload one: they have no effect then.
     pub(super) fn has_reload_time(&mut self, top: &DeTable<'_>, tables: &[TaskTable<'_>]) {
         let of_task = |key| tables.iter().find_map(move |task| value_of(task.table, key));
         let Some(first) = of_task("ucb").or_else(|| of_task("ecb")) else { return };
         let platform = value_of(top, "platform");
         let overhead = within(&platform, "overhead");
-        // A fault of these is told elsewhere.
+        // Faults in these tables are reported elsewhere.
         let is_no_table = |entry: &Option<KeyValue<'_>>| {
             entry.as_ref().is_some_and(|entry| entry.value.as_table().is_none())
         };
@@ -78,7 +78,7 @@ impl Decoder<'_, '_> {
     }
 }
 
-/// A key of a table, if both are there.
+/// Returns a key of a table, if both exist.
 fn within<'t>(entry: &Option<KeyValue<'t>>, key: &str) -> Option<KeyValue<'t>> {
     value_of(entry.as_ref()?.value.as_table()?, key)
 }

@@ -1,4 +1,4 @@
-//! The `[[chain]]` tables: cause-effect chains, whose tasks may stand anywhere in the file.
+//! The `[[chain]]` tables: cause-effect chains, whose tasks may be anywhere in the file.
 
 use super::Decoder;
 use crate::document::{KeyValue, value_of};
@@ -12,7 +12,7 @@ pub(crate) const CHAIN: &[&str] = &["name", "tasks", "communication"];
 const TASKS: &str = "[\"camera\", \"brake\"]";
 
 impl Decoder<'_, '_> {
-    /// Every `[[chain]]` that can be read, with the place of its tasks.
+    /// Reads every valid `[[chain]]`, with the span of its tasks.
     pub(super) fn chains<'t>(
         &mut self,
         top: &'t DeTable<'t>,
@@ -38,7 +38,7 @@ impl Decoder<'_, '_> {
         (chains, spans)
     }
 
-    /// A table; nothing if a part of it could not be read, which then has been told.
+    /// Reads a table; returns `None` after reporting a fault.
     fn chain(
         &mut self,
         element: &KeyValue<'_>,
@@ -77,7 +77,7 @@ impl Decoder<'_, '_> {
         found
     }
 
-    /// The tasks of a list of names, if each is known.
+    /// Returns the tasks of a list of names, if each exists.
     fn chained(
         &mut self,
         entry: &KeyValue<'_>,

@@ -1,4 +1,4 @@
-//! The tasks that a task follows, by name. They may stand anywhere in the file.
+//! The tasks that a task follows, by name. They may be anywhere in the file.
 
 use super::Decoder;
 use super::task::TaskTable;
@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use toml::de::DeValue;
 
 impl Decoder<'_, '_> {
-    /// Gives every task the tasks that it follows. `origin` has for each task the index of its table.
+    /// Sets the tasks that each task follows. `origin` has for each task the index of its table.
     ///
-    /// What copies follow is the copy of the same number, where there is one.
+    /// A copy follows the copy of the same number, if there is one.
     pub(super) fn follow(
         &mut self,
         tables: &[TaskTable<'_>],
@@ -36,7 +36,7 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// The tasks of a list of names. Faults are told of the first copy alone.
+    /// Returns the tasks of a list of names. Faults are reported only for the first copy.
     fn followed(
         &mut self,
         entry: &KeyValue<'_>,

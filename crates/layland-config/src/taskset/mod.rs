@@ -1,12 +1,12 @@
 //! The task-set file, format 1: TOML.
 //!
-//! [`read`] is strict: an unknown key, a bare number where a time belongs, a missing `period` or
-//! `wcet` is an error. A key that is left out has one meaning only, which the schema states.
+//! [`read`] is strict: an unknown key, a bare number instead of a time, a missing `period` or
+//! `wcet` is an error. An omitted key has only one meaning, which the schema states.
 //!
-//! A text with faults of TOML itself still has its values checked, as far as these faults leave
-//! them readable.
+//! The values of a text with TOML faults are still
+//! checked, as far as the faults leave them readable.
 //!
-//! Long because what belongs to no single table is read here.
+//! Long because the parts that belong to no single table are read here.
 
 mod behaviour;
 mod cache;
@@ -37,7 +37,7 @@ use std::collections::BTreeMap;
 use task::TaskTable;
 use toml::de::{DeTable, DeValue};
 
-/// The version that this reader understands.
+/// The version of the format that this reader supports.
 pub(crate) const VERSION: i64 = 1;
 
 pub(crate) const TOP: &[&str] = &[
@@ -61,10 +61,11 @@ pub(crate) use {
     task::{DEFAULTS, TASK},
 };
 
-/// More signs and words than this are refused: the parser needs some 50 bytes for each.
+/// The maximum number of tokens: the parser needs some 50 bytes for each.
 const MAX_TOKENS: usize = 10_000_000;
 
-/// Reads a task-set file, with where each task is; `None` if there are errors.
+/// Reads a task-set file. Returns the system and the
+/// span of each task, or `None` after reporting errors.
 pub(crate) fn read(
     text: &str,
     host: &Host,
@@ -78,7 +79,7 @@ pub(crate) fn read(
     read_document(text, host, problems)
 }
 
-/// The same, for any file.
+/// Reads any file in the same way.
 fn read_document(text: &str, host: &Host, problems: &mut Problems) -> Option<(System, Vec<Span>)> {
     if tokens(text) > MAX_TOKENS {
         let message =
@@ -89,7 +90,7 @@ fn read_document(text: &str, host: &Host, problems: &mut Problems) -> Option<(Sy
     }
     let (document, faults) = parse_with_faults(text);
     let broken_from = faults.iter().filter_map(|fault| fault.span()).map(|span| span.start).min();
-    // The library goes on with one table for two [task], in which every further key is given twice.
+    // For two tables [task] the library continues with one, in which all later keys are duplicates.
     let found: Vec<Problem> = faults.iter().map(|fault| syntax(fault, text)).collect();
     match found.iter().position(|problem| problem.code == BRACKETS) {
         Some(at) => found.into_iter().take(at + 1).for_each(|problem| problems.push(problem)),
@@ -113,7 +114,7 @@ fn read_document(text: &str, host: &Host, problems: &mut Problems) -> Option<(Sy
     system.filter(|_| !failed)
 }
 
-/// Reads what a file or a line has become.
+/// Reads the table that a file or a line was parsed into.
 pub(crate) fn read_table(
     table: &DeTable<'_>,
     host: &Host,
@@ -122,10 +123,11 @@ pub(crate) fn read_table(
     Decoder::new(problems, host).document(table)
 }
 
-/// About the number of tokens of the text; hardly ever less.
+/// Returns the approximate number of tokens in the text; it is rarely too low.
 fn tokens(text: &str) -> usize {
     let is_quote = |byte: u8| byte == b'"' || byte == b'\'';
-    // Blanks in a row are one token, and so is a word with its quotes; other signs are one each.
+    // Consecutive blanks are one token, as is a word with
+    // its quotes; all other characters are one each.
     let class = |byte: u8| match byte {
         b' ' | b'\t' => 0,
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'"' | b'\'' | 0x80.. => 1,
@@ -140,13 +142,13 @@ fn tokens(text: &str) -> usize {
     count
 }
 
-/// Reads one document.
+/// The state of reading one document.
 struct Decoder<'p, 'h> {
     reader: Reader<'p>,
     host: &'h Host,
 }
 
-/// What could not be read, so that nothing is concluded from its stand-in.
+/// The parts that could not be read, so that no conclusion is drawn from their stand-ins.
 #[derive(Default)]
 struct Broken {
     platform: bool,
@@ -155,7 +157,7 @@ struct Broken {
     fields: Vec<u32>,
 }
 
-/// A field as a bit.
+/// Returns the bit of a field.
 fn bit(field: Field) -> u32 {
     1 << field as u32
 }
@@ -224,7 +226,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
         (!self.reader.problems.has_errors()).then(|| (system, spans.collect()))
     }
 
-    /// Whether this is the version that we read.
+    /// Returns true if the version is the one that this reader supports.
     fn version(&mut self, top: &DeTable<'_>) -> bool {
         let Some(entry) = value_of(top, "layland") else {
             let problem =
@@ -259,7 +261,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
         }
     }
 
-    /// What decides between jobs of one priority; none if ranks do.
+    /// Reads the rule that orders jobs of equal priority; `None` for ranks.
     fn tie(&mut self, entry: &KeyValue<'_>) -> Option<InLevel> {
         let word = self.reader.text(entry, "fifo")?;
         match levels::WORDS.iter().find(|(known, _)| *known == word) {
@@ -319,7 +321,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
         Some(names)
     }
 
-    /// How a set was made: by a generator, or from a trace.
+    /// Reads the provenance of a set: a generator, or a trace.
     fn provenance(
         &mut self,
         section: &KeyValue<'_>,
@@ -342,7 +344,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
             }
         };
         let seed = match value_of(table, "seed") {
-            // TOML promises 63 bits only, so larger seeds are written as texts.
+            // TOML guarantees only 63 bits, so larger seeds are written as strings.
             Some(KeyValue { value: DeValue::String(text), span, .. }) => {
                 let seed = text.parse::<u64>().ok();
                 if seed.is_none() {
@@ -372,7 +374,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
     }
 }
 
-/// What a set was inferred from, if it says so.
+/// Reads the facts about the trace from which a set was inferred, if there are any.
 fn observed(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Option<Observed> {
     let (seen, unexplained) = (value_of(table, "seen"), value_of(table, "unexplained"));
     if seen.is_none() && unexplained.is_none() {
@@ -386,11 +388,11 @@ fn observed(reader: &mut Reader<'_>, table: &DeTable<'_>) -> Option<Observed> {
     Some(Observed { length, unexplained: unexplained.collect() })
 }
 
-/// Where the parts of a system stand in the text.
+/// The spans of the parts of a system in the text.
 struct SystemSpans<'a, 't> {
     tables: &'a [TaskTable<'t>],
     defaults: Option<&'t DeTable<'t>>,
-    /// For each task the index of its table, and whether it is a further copy.
+    /// For each task the index of its table, and true if it is a further copy.
     origin: &'a [(u32, bool)],
     platform: &'a PlatformSpans,
     resources: &'a [Span],
@@ -401,7 +403,7 @@ struct SystemSpans<'a, 't> {
 }
 
 impl SystemSpans<'_, '_> {
-    /// The problem that an invalid part is, if it is not the consequence of another.
+    /// Converts an invalid part to a problem, unless it is the consequence of another one.
     fn problem(&self, system: &System, invalid: Invalid) -> Option<Problem> {
         let Invalid { part, message, help } = invalid;
         let problem = Problem::error("layland::taskset::invalid", message).help(help);
@@ -464,7 +466,8 @@ impl SystemSpans<'_, '_> {
         })
     }
 
-    /// Whether a fault in a field may be the consequence of another field that could not be read.
+    /// Returns true if a fault in a field may be the
+    /// consequence of another field that could not be read.
     fn follows(&self, table: usize, field: Field) -> bool {
         let others = match field {
             Field::Budget => bit(Field::Deadline) | bit(Field::Period),
@@ -509,14 +512,14 @@ impl SystemSpans<'_, '_> {
         section || self.broken.fields[table] & (bit(field) | others) != 0
     }
 
-    /// An element of `steps`.
+    /// Returns the span of an element of `steps`.
     fn step(&self, table: usize, index: usize) -> Span {
         let steps = value_of(self.tables[table].table, "steps");
         let element = steps.and_then(|entry| Some(entry.value.as_array()?.get(index)?.span()));
         element.unwrap_or_else(|| self.field(table, Field::Steps))
     }
 
-    /// The value of a field, or else the header of the table.
+    /// Returns the span of the value of a field, or else of the header of the table.
     fn field(&self, table: usize, field: Field) -> Span {
         let table = &self.tables[table];
         let found = keys_of(field).iter().find_map(|key| {
@@ -527,7 +530,7 @@ impl SystemSpans<'_, '_> {
     }
 }
 
-/// The platform that stands in for one that could not be read.
+/// Returns the stand-in for a platform that could not be read.
 fn stand_in() -> Platform {
     Platform::identical(1)
 }

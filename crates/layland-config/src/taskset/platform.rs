@@ -21,7 +21,7 @@ pub(crate) const OVERHEAD: &[&str] = &[
     "block_reload_time",
 ];
 
-/// Where the parts of a platform stand.
+/// The spans of the parts of a platform.
 #[derive(Debug, Default)]
 pub(super) struct PlatformSpans {
     pub cpus: Option<Span>,
@@ -65,7 +65,7 @@ impl Decoder<'_, '_> {
             }
             None => self.default_platform(Some(section.key_span)).map(|p| p.cpu_count()),
         };
-        // Without the number of CPUs nothing else of the platform can be checked but the times.
+        // If the number of CPUs is unknown, only the times of the platform can be checked.
         let overheads = match value_of(table, "overhead") {
             Some(entry) => {
                 spans.overhead = Some(entry.span.clone());
@@ -102,9 +102,10 @@ impl Decoder<'_, '_> {
         Some(Platform { speeds: speeds?, overheads: overheads?, ..platform })
     }
 
-    /// The platform of a file that does not say how many CPUs there are.
+    /// Returns the platform of a file without the number of CPUs.
     fn default_platform(&mut self, section: Option<Span>) -> Option<Platform> {
         if let Some(cpus) = self.host.default_cpus {
+            // One more than the limit is enough for an error, and does not allocate much memory.
             return Some(Platform::identical(cpus.min(CpuSet::MAX_CPUS + 1)));
         }
         let code = "layland::taskset::missing";
@@ -249,7 +250,7 @@ impl Decoder<'_, '_> {
 }
 
 impl Reader<'_> {
-    /// What a machine spends besides jobs: `overhead = { context_switch = "2us" }`. Nothing where it is left out.
+    /// Reads overheads: `overhead = { context_switch = "2us" }`. Omitted ones are zero.
     pub fn overheads(&mut self, section: &KeyValue<'_>) -> Option<Overheads> {
         let table = self.table(section, "overhead = { context_switch = \"2us\" }")?;
         self.only(table, OVERHEAD, "overhead");

@@ -1,4 +1,4 @@
-//! The `[[request]]` tables: requests that come while the system runs.
+//! The `[[request]]` tables: requests that arrive while the system runs.
 
 use super::Decoder;
 use crate::document::{KeyValue, value_of};
@@ -17,7 +17,8 @@ const FORMS: &str = "write one of: task with leave = true; task with affinity; t
                      period; task with cluster; cluster with cpus; cpu with online";
 
 impl Decoder<'_, '_> {
-    /// The requests in the order of their times, the place of each, and whether all were readable.
+    /// Reads the requests in the order of their times; also
+    /// returns their spans, and true if all are valid.
     pub(super) fn requests<'t>(
         &mut self,
         top: &'t DeTable<'t>,
@@ -43,6 +44,7 @@ impl Decoder<'_, '_> {
             }
         }
         let complete = found.len() == elements.len();
+        // The sort is stable: requests at the same time keep the order of the file.
         found.sort_by_key(|(request, _)| request.at);
         let (requests, spans) = found.into_iter().unzip();
         (requests, spans, complete)
@@ -64,7 +66,7 @@ impl Decoder<'_, '_> {
                 None
             }
         };
-        // The keys other than `at` and `task`, in the order of REQUEST, say what is requested.
+        // The keys other than `at` and `task`, in the order of REQUEST, determine the request.
         let asked: Vec<KeyValue<'_>> = REQUEST
             .iter()
             .filter(|key| !matches!(**key, "at" | "task"))
@@ -146,7 +148,8 @@ impl Decoder<'_, '_> {
             let help = if names.contains_key(copies.as_str()) {
                 format!("`{name}` has a count: name one copy, as in \"{copies}\"")
             } else {
-                // The nearest of a part is enough: the walk over a huge set would take too long.
+                // Search only a part of the names: searching
+                // those of a huge set would take too long.
                 match nearest(name, names.keys().copied().take(1000)) {
                     Some(near) => format!("did you mean \"{near}\"?"),
                     None => "name a [[task]] of this file".to_owned(),
@@ -159,7 +162,7 @@ impl Decoder<'_, '_> {
         task
     }
 
-    /// CPUs that exist; with several clusters, written out.
+    /// Reads CPUs that exist; with several clusters, the list must be explicit.
     fn requested_cpus(&mut self, entry: &KeyValue<'_>, platform: &Platform) -> Option<CpuSet> {
         let all = platform.all_cpus();
         let choice = self.reader.cpus(entry, &platform.topology)?;

@@ -1,26 +1,27 @@
-//! The short way to read a long task-set file: of tasks with the keys that generators write.
+//! The fast way to read a long task-set file whose tasks have only the keys that generators write.
 //!
-//! The parser needs a kilobyte for each task, which for a million of them would be more than the simulation. So the
-//! tables of tasks are read line by line, and only the rest of the file, with one task in their place, is read
-//! as a document. Whatever is not plain (another key, a comment in a table, an escape in a text) takes the long way,
-//! and so does a file in which anything is wrong. A test holds that both ways agree.
+//! The parser needs a kilobyte per task, which for a million tasks would exceed the
+//! memory of the simulation. So the tables of tasks are read line by line, and only
+//! the rest of the file, with one task in their place, is parsed as a document. A file
+//! with anything else (another key, a comment in a table, an escape in a string), or
+//! with any fault, is read in the slow way. A test checks that both ways agree.
 
 use crate::host::MAX_TASKS;
 use crate::problem::{Problems, Span};
 use layland_model::{Duration, System, Task};
 
-/// Shorter texts are read the long way.
+/// The minimum length; shorter texts are read in the slow way.
 pub(super) const LONG: usize = 1 << 20;
 
 const HEADER: &str = "[[task]]";
 
-/// The system, and where each task is, if the file is plain and nothing is wrong with it. `read_document` is the long
-/// way.
+/// Returns the system and the span of each task, if the file is plain and has no faults.
+/// `read_document` is the slow way.
 pub(super) fn read(
     text: &str,
     read_document: impl Fn(&str, &mut Problems) -> Option<(System, Vec<Span>)>,
 ) -> Option<(System, Vec<Span>)> {
-    // A text of several lines can have lines that look like a table.
+    // A multi-line string can contain lines that look like a table.
     if text.contains("\"\"\"") || text.contains("'''") {
         return None;
     }
@@ -39,7 +40,7 @@ pub(super) fn read(
             }
             spans.push(start..start + HEADER.len());
         } else if plain.starts_with('[') {
-            // A part of a task.
+            // This table is a part of a task.
             if plain.starts_with("[task") || plain.starts_with("[[task") {
                 return None;
             }
@@ -63,7 +64,7 @@ pub(super) fn read(
     let mut problems = Problems::default();
     let (mut system, others) = read_document(&rest, &mut problems)?;
     let stand_in = Task::implicit("a", layland_model::Service::from_ns(1), Duration::from_secs(1));
-    // Defaults would change it, and other levels its execution times.
+    // Defaults would change the stand-in, and other levels its execution times.
     let is_plain = others.len() == 1 && system.tasks.as_slice() == [stand_in];
     if !is_plain || !system.requests.is_empty() || !problems.is_empty() {
         return None;
@@ -83,7 +84,7 @@ struct Keys<'t> {
 }
 
 impl<'t> Keys<'t> {
-    /// Takes a line, if it is `key = "text"` or empty.
+    /// Reads a line, if it is `key = "text"` or empty.
     fn line(&mut self, line: &'t str) -> Option<()> {
         if line.is_empty() {
             return Some(());
@@ -101,7 +102,7 @@ impl<'t> Keys<'t> {
             "offset" => &mut self.offset,
             _ => return None,
         };
-        // A key that is given twice is an error.
+        // A duplicate key is an error.
         place.replace(text).is_none().then_some(())
     }
 

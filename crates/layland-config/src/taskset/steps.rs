@@ -7,7 +7,7 @@ use layland_model::{CpuId, CpuSet, Index, Platform, Resource, ResourceId, Step, 
 use toml::de::{DeTable, DeValue};
 
 impl Decoder<'_, '_> {
-    /// Every `[[resource]]`.
+    /// Reads every `[[resource]]`.
     pub(super) fn resources<'t>(
         &mut self,
         top: &'t DeTable<'t>,
@@ -33,7 +33,7 @@ impl Decoder<'_, '_> {
             let home = value_of(table, "home").and_then(|entry| {
                 let cpu = self.reader.integer(&entry, 0..=CpuSet::MAX_CPUS as i128 - 1)?;
                 let home = CpuId(cpu);
-                // Of a platform that could not be read nobody knows the CPUs.
+                // The CPUs of a platform that could not be read are unknown.
                 let known = !broken.platform;
                 (known && self.reader.exist(&entry, &CpuSet::single(home), &all)).then_some(home)
             });
@@ -55,7 +55,7 @@ impl Decoder<'_, '_> {
         resources
     }
 
-    /// The steps of a task, if it has the key.
+    /// Reads the steps of a task, if it has the key.
     pub(super) fn steps(
         &mut self,
         entry: &KeyValue<'_>,
@@ -105,11 +105,11 @@ impl Decoder<'_, '_> {
                 Fault::Other { message, help } => {
                     self.reader.error(code, element.span.clone(), message, "here", help);
                 }
-                // It may be one that could not be read.
+                // The resource may be one that could not be read.
                 Fault::Unlisted(_) if !resources.complete => {}
                 Fault::Unlisted(name) => {
                     let message = format!("there is no resource `{name}`");
-                    // The search takes its time, and a file can have millions of unknown names.
+                    // The search is slow, and a file can have millions of unknown names.
                     let near = match self.reader.problems.is_full() {
                         true => None,
                         false => nearest(&name, resources.names.keys().map(String::as_str)),

@@ -1,6 +1,6 @@
 //! The `[[task]]` tables and `[defaults]`.
 //!
-//! Long because every key of a task is read here.
+//! Long because all keys of a task are read here.
 
 use super::{Broken, Decoder, bit};
 use crate::document::{KeyValue, value_of};
@@ -42,7 +42,7 @@ pub(crate) const TASK: &[&str] = &[
     "release",
     "exec",
 ];
-/// The keys of `[defaults]`: that of the set, and those that a task without them takes.
+/// The keys of `[defaults]`: one for the whole set, and those that tasks inherit.
 pub(crate) const DEFAULTS: &[&str] = &[
     TIE,
     "criticality",
@@ -58,19 +58,20 @@ pub(crate) const DEFAULTS: &[&str] = &[
     "exec",
 ];
 
-/// What decides between jobs of tasks of one priority, in `[defaults]`.
+/// The key in `[defaults]` for the rule that orders jobs of equal priority.
 pub(crate) const TIE: &str = "tie";
 
-/// The most numbers and texts of all tasks together, after `count` has made the copies.
+/// The maximum number of numbers and strings in all
+/// tasks together, including copies made by `count`.
 const MAX_VALUES: usize = 16_000_000;
 
-/// A `[[task]]` and where it starts.
+/// A `[[task]]` and its start.
 pub(super) struct TaskTable<'t> {
     pub table: &'t DeTable<'t>,
     pub span: Span,
 }
 
-/// Looks keys up: in the table of a task, then in the defaults.
+/// Looks up keys: first in the table of a task, then in the defaults.
 pub(super) struct Lookup<'t> {
     pub(super) table: &'t DeTable<'t>,
     defaults: Option<&'t DeTable<'t>>,
@@ -97,7 +98,7 @@ impl Faults {
 }
 
 impl Decoder<'_, '_> {
-    /// Every `[[task]]`.
+    /// Returns every `[[task]]`.
     pub(super) fn task_tables<'t>(&mut self, top: &'t DeTable<'t>) -> Vec<TaskTable<'t>> {
         let Some(section) = value_of(top, "task") else { return Vec::new() };
         if let DeValue::Table(_) = section.value {
@@ -115,7 +116,7 @@ impl Decoder<'_, '_> {
         tables
     }
 
-    /// The `[defaults]`, checked even if no task uses them.
+    /// Returns `[defaults]`, which is checked even if no task uses it.
     pub(super) fn defaults<'t>(
         &mut self,
         top: &'t DeTable<'t>,
@@ -124,7 +125,7 @@ impl Decoder<'_, '_> {
     ) -> Option<&'t DeTable<'t>> {
         let section = value_of(top, "defaults")?;
         let table = self.reader.table(&section, "[defaults]")?;
-        // One key is of the set, and no task has it.
+        // One key belongs to the set, and not to tasks.
         let keys: Vec<&str> = TASK.iter().copied().chain([TIE]).collect();
         for key in TASK.iter().filter(|key| !DEFAULTS.contains(key)) {
             if let Some(entry) = value_of(table, key) {
@@ -148,7 +149,8 @@ impl Decoder<'_, '_> {
         Some(table)
     }
 
-    /// The tasks; for each, the index of its table and whether it is a further copy.
+    /// Reads the tasks; for each, also returns the index
+    /// of its table, and true if it is a further copy.
     pub(super) fn tasks<'t>(
         &mut self,
         tables: &[TaskTable<'t>],
@@ -183,7 +185,7 @@ impl Decoder<'_, '_> {
                     Some(_) => format!("{}.{copy}", task.name),
                     None => task.name.to_string(),
                 };
-                // Ranks are positions, so that ties break in the order of the file.
+                // The default rank is the position, so that ties break in the order of the file.
                 let rank = if value_of(table.table, "rank").is_some() {
                     task.rank
                 } else {
@@ -193,6 +195,7 @@ impl Decoder<'_, '_> {
                 origin.push((index as u32, copy > 0));
             }
         }
+        // The loop may have ended before the last table.
         broken.fields.resize(tables.len(), 0);
         (tasks, origin)
     }
@@ -217,7 +220,7 @@ impl Decoder<'_, '_> {
         let name = faults.or(name, Field::Name, String::new());
         let mut required = |key: &str, help: &str| {
             let found = lookup.get(key);
-            // A misspelt key is reported as unknown already.
+            // A misspelt key has been reported as unknown.
             let meant = |other: &str| {
                 let near = nearest(other, TASK.iter().copied());
                 let is_it = near == Some(key) || near == Some("steps") && key == "wcet";
@@ -233,7 +236,7 @@ impl Decoder<'_, '_> {
             "period",
             "give the least time between two jobs: period = \"5ms\"; there is no default",
         );
-        // What a job runs in its steps is its WCET.
+        // The WCET of a job with steps is the sum of its `run` steps.
         let steps = lookup.get("steps");
         let wcet = match steps {
             Some(_) => lookup.get("wcet"),
@@ -298,7 +301,8 @@ impl Decoder<'_, '_> {
             reclaim: self.reclaim(lookup),
             preemption: faults.or(self.preemption(lookup), Field::Preemption, Preemption::Anywhere),
             steps: steps.map(Into::into),
-            // Names, of tasks that may come later.
+            // The names may refer to later tasks, so they
+            // are resolved after all tasks have been read.
             follows: [].into(),
             let_interval,
             cache: faults.or(self.cache(lookup), Field::Cache, None),
@@ -320,7 +324,7 @@ impl Decoder<'_, '_> {
         faults.or(level, Field::Criticality, Criticality::default())
     }
 
-    /// The name of a level.
+    /// Reads the name of a level.
     pub(super) fn level(&mut self, entry: &KeyValue<'_>, levels: &Levels) -> Option<Criticality> {
         let name = self.reader.text(entry, "HI")?;
         let level = levels.find(name);
@@ -343,8 +347,8 @@ impl Decoder<'_, '_> {
         self.reader.error("layland::taskset::levels", span, message, "unknown level", help);
     }
 
-    /// One time for every level, or a table of times by level. Levels above the task's own that
-    /// the table leaves out get the time of its own level: the task never runs longer than that.
+    /// Reads one time for all levels, or a table of times by level. Levels above the task's own
+    /// that the table omits get the time of its own level: the task never runs longer than that.
     fn wcet(
         &mut self,
         entry: &KeyValue<'_>,
@@ -384,7 +388,7 @@ impl Decoder<'_, '_> {
         Some(times.into_iter().map(|time| time.unwrap_or(at_own)).collect())
     }
 
-    /// What happens to late jobs.
+    /// Reads the treatment of late jobs.
     pub(super) fn on_miss(&mut self, lookup: &Lookup<'_>) -> OnMiss {
         let Some(entry) = lookup.get("on_miss") else { return OnMiss::default() };
         let Some(name) = self.reader.text(&entry, "abort") else { return OnMiss::default() };
@@ -395,19 +399,19 @@ impl Decoder<'_, '_> {
         })
     }
 
-    /// Whether it reclaims.
+    /// Reads whether the task reclaims bandwidth.
     fn reclaim(&mut self, lookup: &Lookup<'_>) -> bool {
         let entry = lookup.get("reclaim");
         entry.and_then(|entry| self.reader.boolean(&entry)).unwrap_or(false)
     }
 
-    /// Which threads of a program it is about.
+    /// Reads the threads of a program to which the task applies.
     fn thread(&mut self, lookup: &Lookup<'_>) -> Option<Box<str>> {
         let entry = lookup.get("thread")?;
         self.reader.text(&entry, "ctrl.*").map(Box::from)
     }
 
-    /// Offset, jitter and number of jobs.
+    /// Reads the offset, the jitter and the number of jobs.
     fn lengths(
         &mut self,
         lookup: &Lookup<'_>,
@@ -427,8 +431,8 @@ impl Decoder<'_, '_> {
         (offset, jitter, jobs)
     }
 
-    /// Affinity and cluster. With several clusters a task names its own, or its affinity lies
-    /// within one.
+    /// Reads the affinity and the cluster. With several clusters
+    /// a task names its own, or its affinity must lie within one.
     fn cpus_of_task(
         &mut self,
         lookup: &Lookup<'_>,
@@ -477,7 +481,7 @@ impl Decoder<'_, '_> {
     }
 }
 
-/// How many values a task keeps.
+/// Returns the number of values that a task keeps.
 fn size(task: &Task) -> usize {
     let list = match &task.execution {
         ExecutionModel::Wcet

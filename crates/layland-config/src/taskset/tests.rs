@@ -1,4 +1,4 @@
-//! The short way to read a file against the long one.
+//! Compares the fast way of reading a file with the slow one.
 
 use super::{read_document, short};
 use crate::host::Host;
@@ -49,7 +49,7 @@ proptest! {
             prop_assert!(found.is_some(), "{}", text);
             prop_assert_eq!(found, expected);
         } else {
-            // The long way says what is wrong.
+            // The slow way reports the faults.
             prop_assert_eq!(found, None);
         }
     }
@@ -80,7 +80,7 @@ fn what_is_not_plain_takes_the_long_way() {
     ] {
         assert_eq!(short_way(&text, &host), None, "{text}");
     }
-    // Of several clusters each task says in which it is.
+    // With several clusters, each task names its own.
     let first = CpuSet::first(1);
     let mut platform = Platform::identical(2);
     platform.clusters = vec![first.clone(), platform.all_cpus().difference(&first)];

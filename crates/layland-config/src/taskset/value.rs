@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use toml::de::DeValue;
 
-/// The codes of a task-set file.
+/// The problem codes of a task-set file.
 pub(super) const CODES: Codes = Codes {
     missing: "layland::taskset::missing",
     unknown_key: "layland::taskset::unknown_key",
@@ -20,7 +20,7 @@ pub(super) const CODES: Codes = Codes {
 };
 
 impl Reader<'_> {
-    /// A time: a text with a unit.
+    /// Reads a time: a string with a unit.
     pub(super) fn time<T: FromStr<Err = ParseTimeError>>(
         &mut self,
         entry: &KeyValue<'_>,
@@ -38,12 +38,12 @@ impl Reader<'_> {
         parsed.map_err(|fault| self.time_fault(&fault, entry)).ok()
     }
 
-    /// Reports what is wrong with a time.
+    /// Reports the fault of a time.
     pub(super) fn time_fault(&mut self, fault: &ParseTimeError, entry: &KeyValue<'_>) {
         self.problems.push(time_fault(fault, entry));
     }
 
-    /// A number that is kept exactly: a text.
+    /// Reads an exact number: a string.
     pub(super) fn rate(&mut self, entry: &KeyValue<'_>) -> Option<Rate> {
         let number = match entry.value {
             DeValue::String(text) => {
@@ -73,7 +73,7 @@ impl Reader<'_> {
         None
     }
 
-    /// CPUs: a text, or a list of CPUs and texts.
+    /// Reads CPUs: a string, or a list of CPUs and strings.
     pub(super) fn cpus(
         &mut self,
         entry: &KeyValue<'_>,
@@ -128,7 +128,7 @@ impl Reader<'_> {
         ok.then_some(choice)
     }
 
-    /// CPUs that must exist, none of them relative to anything.
+    /// Reads CPUs that must exist, none of them relative to a cluster.
     pub(super) fn fixed_cpus(
         &mut self,
         entry: &KeyValue<'_>,
@@ -140,7 +140,7 @@ impl Reader<'_> {
         self.exist(entry, &cpus.union(choice.excluded()), all).then_some(cpus)
     }
 
-    /// Whether the CPUs exist; reports it if not.
+    /// Returns true if the CPUs exist, and reports an error otherwise.
     pub(super) fn exist(&mut self, entry: &KeyValue<'_>, cpus: &CpuSet, all: &CpuSet) -> bool {
         let outside = cpus.difference(all);
         if !outside.is_empty() {
@@ -152,7 +152,7 @@ impl Reader<'_> {
     }
 }
 
-/// What is wrong with a time, at its place.
+/// Converts the fault of a time to a problem at its position.
 fn time_fault(fault: &ParseTimeError, entry: &KeyValue<'_>) -> Problem {
     let (code, label) = match fault {
         ParseTimeError::MissingUnit { .. } => ("layland::taskset::missing_unit", "a bare number"),
@@ -171,7 +171,7 @@ fn time_fault(fault: &ParseTimeError, entry: &KeyValue<'_>) -> Problem {
     Problem::error(code, message).at(entry.span.clone(), label).help(fault.help())
 }
 
-/// Keys that later versions of the format may use.
+/// Keys that are reserved for later versions of the format.
 const RESERVED: &[Reserved] = &[
     reserved("command", "remove it: a task of a set is a synthetic load"),
     reserved("reserve", "remove it: the whole of every CPU is for the tasks"),
@@ -183,7 +183,7 @@ const fn reserved(key: &'static str, help: &'static str) -> Reserved {
     Reserved { key, code: "layland::taskset::not_supported", help }
 }
 
-/// The index of a CPU set's element, for tables with one entry per CPU.
+/// Iterates over the indices of the CPUs in a set, for tables with one entry per CPU.
 pub(super) fn cpu_indices(set: &CpuSet) -> impl Iterator<Item = usize> + '_ {
     set.iter().map(Index::index)
 }

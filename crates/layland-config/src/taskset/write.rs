@@ -1,4 +1,4 @@
-//! A system as a task-set file.
+//! Writes a system as a task-set file.
 
 use crate::levels;
 use layland_model::{
@@ -8,9 +8,9 @@ use layland_model::{
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A system as a task-set file, without keys that have their default. The same system gives the same text.
-/// It reads back as an equal system if [`System::validate`] finds nothing, no two levels have one
-/// name, and requests are in the order of their times.
+/// Returns a system as a task-set file, without the keys that have default values. Equal systems
+/// produce the same text. It reads back as an equal system if [`System::validate`] finds no fault,
+/// the names of levels are distinct, and requests are in the order of their times.
 ///
 /// ```
 /// use layland_config::to_toml;
@@ -26,25 +26,25 @@ pub fn to_toml(system: &System) -> String {
     to_toml_with(system, &Comments::default())
 }
 
-/// Comments in a task-set file. Line breaks in them begin another line of comment, or are spaces behind a key.
+/// Comments in a task-set file. A line break starts a further line, or is a space after a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comments {
-    /// Above everything.
+    /// Comments at the top.
     pub head: Vec<String>,
-    /// About the tasks, in their order; those that are missing have none.
+    /// Comments about the tasks, in their order; tasks beyond the end of the list have none.
     pub tasks: Vec<TaskComments>,
 }
 
 /// Comments about a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskComments {
-    /// Above its table.
+    /// Comments above its table.
     pub above: Vec<String>,
-    /// Behind its keys. A key that is not written, as it has its default, takes its comment along.
+    /// Comments after its keys. If a key is omitted because it has its default, so is its comment.
     pub keys: BTreeMap<&'static str, String>,
 }
 
-/// The same file with comments, which say nothing to a reader that is a program.
+/// Returns the same file with comments, which do not affect the system.
 ///
 /// ```
 /// use layland_config::{Comments, TaskComments, to_toml_with};
@@ -68,7 +68,7 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
         out.table("[criticality]");
         out.key("levels", list(system.levels.names().iter().map(|name| quoted(name))));
     }
-    // Where a rank is written that is no position, the reader sees that it is.
+    // The reader detects a rank only if it is written, because it differs from the position.
     let has_rank = |id: TaskId| system.tasks[id].rank != id.index() as i64;
     if levels::are_shared(system) && system.in_level != levels::by_default(system, has_rank) {
         out.table("[defaults]");
@@ -111,14 +111,14 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
         if let Some(length) = length {
             out.key("seen", time(*length));
         }
-        // An empty list tells that the set is from a trace where nothing else does.
+        // An empty list marks the set as inferred from a trace if no other key does.
         if length.is_none() || !unexplained.is_empty() {
             out.key("unexplained", list(unexplained.iter().map(|text| quoted(text))));
         }
     }
     if let Some(provenance) = &system.provenance {
         out.key("generator", quoted(&provenance.generator));
-        // TOML promises 63 bits only.
+        // TOML guarantees only 63 bits.
         out.key(
             "seed",
             match i64::try_from(provenance.seed) {
@@ -136,7 +136,7 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
     out.text
 }
 
-/// The text so far, and the comments on the keys of the table that is being written.
+/// The text so far, and the comments on the keys of the current table.
 struct Out<'c> {
     text: String,
     keys: &'c BTreeMap<&'static str, String>,
@@ -159,7 +159,7 @@ impl Out<'_> {
         }
     }
 
-    /// With a reload time if some task `has_blocks`.
+    /// Writes the platform, with a reload time if some task `has_blocks`.
     fn platform(&mut self, platform: &Platform, has_blocks: bool) {
         self.table("[platform]");
         self.key("cpus", platform.cpu_count());
@@ -210,7 +210,7 @@ impl Out<'_> {
                     self.key(key, time(cost));
                 }
             }
-            // Who has cache blocks says how long one takes to reload, if it takes no time, too.
+            // If tasks have cache blocks, the reload time is required, even if it is zero.
             if block_reload_time.ns() != 0 || has_blocks {
                 self.key("block_reload_time", time(block_reload_time));
             }
@@ -422,27 +422,27 @@ impl Out<'_> {
     }
 }
 
-/// A line of a comment, in which TOML allows no control characters.
+/// Returns a line of a comment, without the control characters that TOML does not allow.
 fn plain(text: &str) -> String {
     text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
-/// A value that needs no escapes, in quotes.
+/// Quotes a value that needs no escapes.
 fn text(value: impl std::fmt::Display) -> String {
     format!("\"{value}\"")
 }
 
-/// A time in quotes.
+/// Quotes a time.
 fn time(value: impl std::fmt::Display) -> String {
     text(value)
 }
 
-/// CPUs in quotes.
+/// Quotes CPUs.
 fn cpus(set: &CpuSet) -> String {
     text(set)
 }
 
-/// What is added to the distances of jobs.
+/// Formats the time that is added to the distances of jobs.
 fn extra(separation: &Separation) -> String {
     match separation {
         Separation::Uniform { max } => time(max),
@@ -460,20 +460,20 @@ fn inline(entries: impl Iterator<Item = String>) -> String {
     format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
 }
 
-/// A key: bare where TOML allows it.
+/// Formats a key, without quotes if TOML allows that.
 fn bare_or_quoted(key: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { quoted(key) }
 }
 
-/// A basic string of TOML.
+/// Formats a basic TOML string.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     quote(text, &mut out);
     out
 }
 
-/// A string in quotes, as TOML and JSON have it.
+/// Appends a string in quotes that is valid in TOML and JSON.
 pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
     let is_plain = |byte: &u8| matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');

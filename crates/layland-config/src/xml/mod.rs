@@ -1,4 +1,4 @@
-//! XML as a tree of elements with their places, for the formats that are XML: SimSo and SchedCAT.
+//! Parses XML into a tree of elements with their spans, for the XML formats: SimSo and SchedCAT.
 
 mod schedcat;
 mod sections;
@@ -12,7 +12,7 @@ pub use simso::{
     Agreement, SIMSO_SCHEDULERS, SimsoIdentifiers, SimsoScheduler, simso_identifiers, to_simso,
 };
 
-/// The name of the first element of a text, as far as it can be seen without parsing.
+/// Returns the name of the first element of a text, as far as it is visible without parsing.
 pub(crate) fn root(text: &str) -> Option<&str> {
     text.split('<').skip(1).find(|tag| !tag.starts_with(['?', '!'])).map(|tag| {
         let end = tag.find(|c: char| c.is_whitespace() || c == '>' || c == '/');

@@ -1,11 +1,10 @@
-//! The task sets of SchedCAT, in and out.
+//! Reads and writes the task sets of SchedCAT.
 //!
-//! A `<taskset>` has a `<task>` for each task, with `wcet` and `period`, and perhaps `id`, `deadline`
-//! (the period if it is missing) and `partition` (the CPU of the task, which becomes its affinity), and
-//! with the resources that its jobs use ([`sections`]). The
-//! format does not say the unit; these files count in microseconds, as the generators there do. A
-//! `<testpoint>` with one set, and a `<task>` alone, are read too. How many CPUs there are is asked of
-//! the caller.
+//! A `<taskset>` has a `<task>` for each task, with `wcet` and `period`, optionally `id`,
+//! `deadline` (by default the period) and `partition` (the CPU of the task, which becomes its
+//! affinity), and the resources that its jobs use ([`sections`]). The format does not specify the
+//! unit; these files use microseconds, as the generators there do. A `<testpoint>` with one set and
+//! a single `<task>` are accepted, too. The caller supplies the number of CPUs.
 
 use super::sections::{self, Sections};
 use super::tree::{Attributes, Element, in_units, parse};
@@ -21,7 +20,7 @@ const LOST: &str = "layland::schedcat::lost";
 /// Microseconds are 10^3 nanoseconds.
 const US: i32 = 3;
 
-/// The attributes that a field of a task comes from.
+/// The attributes from which a field of a task is read.
 fn names(field: Field) -> &'static [&'static str] {
     match field {
         Field::Name => &["id"],
@@ -46,7 +45,8 @@ fn names(field: Field) -> &'static [&'static str] {
     }
 }
 
-/// Reads a task set; `None` if there are errors. With it, where each task is.
+/// Reads a task set. Returns the system and the span
+/// of each task, or `None` after reporting errors.
 pub(crate) fn read(
     text: &str,
     host: &Host,
@@ -153,7 +153,7 @@ fn task(
     })
 }
 
-/// A system as a task set of SchedCAT, in microseconds, and everything that is lost on the way.
+/// Returns a system as a SchedCAT task set, in microseconds, and a problem for every loss.
 ///
 /// ```
 /// use layland_config::to_schedcat;
@@ -244,7 +244,8 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         if system.resources.is_empty() {
             out += "/>\n";
         } else {
-            // The analyses there want the element of every task, also of one that uses nothing.
+            // The analyses in SchedCAT need this element for
+            // every task, even for one without resources.
             out += &format!(">{}</task>\n", sections::text(task, system, &mut lose));
         }
     }

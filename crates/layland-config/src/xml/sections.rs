@@ -1,4 +1,5 @@
-//! The resources of a task set of SchedCAT: how often at most a job uses each, and for how long at a time.
+//! The resources of a SchedCAT task set: how often at
+//! most a job uses each, and for how long at a time.
 //!
 //! ```text
 //! <task period="10000" wcet="2000"><resources>
@@ -6,11 +7,11 @@
 //! </resources></task>
 //! ```
 //!
-//! The defaults are those of `schedcat/model/serialize.py`: resource 0, one write, of length 1. Of two requirements for
-//! one resource the last counts. The format does not say when a job uses a resource: here its critical sections come
-//! first, one after the other, each as long as it may be. Analyses ask for numbers and lengths alone; for a simulation
-//! this is one job of many. Reads exclude each other here, as writes do.
-//! Sections of length 0 are left out.
+//! The defaults are those of `schedcat/model/serialize.py`: resource 0, one write, of length 1. Of
+//! two requirements for one resource the last one counts. The format does not specify when a job
+//! uses a resource: here its critical sections come first, one after the other, each of maximum
+//! length. Analyses depend only on numbers and lengths; for a simulation this is one of many
+//! possible jobs. Reads exclude each other here, as writes do. Sections of length 0 are omitted.
 
 use super::tree::{Attributes, Element, in_units};
 use crate::steps::MAX_STEPS;
@@ -19,22 +20,22 @@ use std::collections::BTreeMap;
 
 const LOST: &str = "layland::schedcat::lost";
 const US: i32 = 3;
-/// The most steps of all tasks together.
+/// The maximum number of steps of all tasks together.
 const ALL_STEPS: u64 = 1_000_000;
 
-/// The resources that were named so far.
+/// The resources that have been named so far.
 #[derive(Default)]
 pub(super) struct Sections {
     pub resources: Vec<Resource>,
     ids: BTreeMap<String, ResourceId>,
-    /// How many steps all tasks have.
+    /// The number of steps of all tasks.
     steps: u64,
-    /// Whether it was said that their places are not known.
+    /// True if the unknown positions of the sections have been reported.
     told: bool,
 }
 
 impl Sections {
-    /// The steps of a task with this WCET, if it uses resources.
+    /// Returns the steps of a task with this WCET, if it uses resources.
     pub(super) fn of(
         &mut self,
         attributes: &mut Attributes<'_>,
@@ -42,7 +43,7 @@ impl Sections {
         (name, wcet): (&str, i64),
     ) -> Option<Vec<Step>> {
         let model = task.all("resources").find(|model| !model.children.is_empty())?;
-        // For each resource its sections: how many, and how long.
+        // The sections of each resource: writes and reads, each as a number and a length.
         let mut sections: Vec<(ResourceId, [(i64, i64); 2])> = Vec::new();
         let mut places: BTreeMap<ResourceId, usize> = BTreeMap::new();
         for requirement in model.all("requirement") {
@@ -103,6 +104,7 @@ impl Sections {
             attributes.warn(LOST, span, message, "the WCET has what is executed in them");
             return None;
         };
+        // Each section has three steps: lock, run, unlock.
         let more = u64::try_from(3 * count).unwrap_or(u64::MAX);
         self.steps = self.steps.saturating_add(more);
         if more >= MAX_STEPS as u64 || self.steps > ALL_STEPS {
@@ -141,7 +143,7 @@ impl Sections {
     }
 }
 
-/// What a task says of resources, and what is lost of its steps.
+/// Formats the resource requirements of a task, and reports the losses in its steps.
 pub(super) fn text(
     task: &Task,
     system: &System,
@@ -178,7 +180,7 @@ pub(super) fn text(
     if out == "<resources>" { "<resources/>".to_owned() } else { out + "</resources>" }
 }
 
-/// What is lost of the resources of a system.
+/// Reports the losses in the resources of a system.
 pub(super) fn lost(system: &System, lose: &mut impl FnMut(bool, String, &str)) {
     for (index, resource) in system.resources.iter().enumerate() {
         let name = &resource.name;

@@ -1,21 +1,21 @@
-//! The configuration files of SimSo, in and out.
+//! Reads and writes the configuration files of SimSo.
 //!
-//! Tasks and their times (in milliseconds), processors with their speed and overheads (in cycles), and
-//! the duration (in cycles) are read. What has no counterpart is a warning, or an error where the
-//! releases would be others: a task that another one releases.
+//! It reads tasks and their times (in milliseconds), processors with their speeds and overheads (in
+//! cycles), and the duration (in cycles). Elements without a counterpart become warnings. A task
+//! that another one releases is an error, because its releases would differ.
 //!
 //! | SimSo | here |
 //! |---|---|
 //! | `period`, `deadline`, `WCET`, `activationDate` | period, deadline, execution time, offset |
 //! | `task_type="Sporadic"`, `list_activation_dates` | jobs at these times |
-//! | `speed` of a processor | the same |
+//! | `speed` of a processor | its speed |
 //! | `cl_overhead` + `cs_overhead` of a processor, the largest | context switch |
 //! | `overhead`, `overhead_activate` of the scheduler | scheduling, release |
 //! | `migration_overhead` | migration |
-//! | `duration` | how long to run |
-//! | `abort_on_miss` | what happens to late jobs (`on_miss`) |
+//! | `duration` | length of the run |
+//! | `abort_on_miss` | treatment of late jobs (`on_miss`) |
 //! | `class` of the scheduler | the policy ([`Loaded::policy`](crate::Loaded::policy)): [`SIMSO_SCHEDULERS`] |
-//! | `priority` of a task, under FP | its priority; the larger number comes first there, and the smaller one here |
+//! | `priority` of a task, under FP | its priority; in SimSo the larger number comes first, and here the smaller one |
 //! | `cpu` of a task, under Fixed_PEDF | its affinity to the processor of this `id` |
 
 use super::tree::{Attributes, Element, decimal, escaped, in_units, parse};
@@ -36,7 +36,7 @@ const LOST: &str = "layland::simso::lost";
 /// Milliseconds are 10^6 nanoseconds.
 const MS: i32 = 6;
 
-/// The attributes that a field of a task comes from.
+/// The attributes from which a field of a task is read.
 fn names(field: Field) -> &'static [&'static str] {
     match field {
         Field::Name => &["name"],
@@ -61,11 +61,11 @@ fn names(field: Field) -> &'static [&'static str] {
     }
 }
 
-/// What a configuration has: the tasks, how long it asks to run, the policy that its scheduler is, and where
-/// each task is.
+/// The content of a configuration: the tasks, the length of the run, the policy that corresponds to
+/// its scheduler, and the span of each task.
 type Found = (System, Option<Duration>, Option<&'static str>, Vec<Span>);
 
-/// Reads a configuration; `None` if there are errors.
+/// Reads a configuration. Returns `None` after reporting errors.
 pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
     let root = parse(text, problems)?;
     let mut reader = Reader { attributes: Attributes { problems }, scheduler: None };
@@ -118,12 +118,12 @@ pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
 
 struct Reader<'p> {
     attributes: Attributes<'p>,
-    /// What the file asks for, if SimSo has it.
+    /// The scheduler in the file, if SimSo has it.
     scheduler: Option<&'static SimsoScheduler>,
 }
 
 impl Reader<'_> {
-    /// An overhead in cycles; zero if it is not there.
+    /// Reads an overhead in cycles; zero if it is missing.
     fn cycles(&mut self, element: &Element, name: &str, per_ms: i64) -> i64 {
         let Some(attribute) = element.attribute(name) else { return 0 };
         let Some(cycles) = self.attributes.time(attribute, 0, "cycles") else { return 0 };
@@ -209,7 +209,7 @@ impl Reader<'_> {
         Some(platform)
     }
 
-    /// The scheduler, and what else the head says.
+    /// Reads the scheduler, and the other attributes of the root.
     fn scheduler(&mut self, root: &Element) {
         for attribute in root.all("sched").filter_map(|sched| sched.attribute("class")) {
             self.scheduler = schedulers::of_class(&attribute.value);
@@ -245,15 +245,16 @@ impl Reader<'_> {
         }
     }
 
-    /// The number of a task that comes first if it is smaller, where the scheduler asks for one.
+    /// Returns the priority of a task in our order
+    /// (smaller first), if the scheduler uses priorities.
     fn priority(&mut self, element: &Element) -> Option<i64> {
         self.scheduler.filter(|scheduler| scheduler.class == "FP")?;
         let attribute = element.attribute("priority")?;
-        // The smallest number there is has no opposite.
+        // The smallest `i64` has no negation.
         self.attributes.whole(attribute).map(|number| number.saturating_neg())
     }
 
-    /// The processor of a task, where the scheduler asks for one: that of this `id`.
+    /// Returns the processor whose `id` the task names, if the scheduler assigns processors.
     fn home(&mut self, element: &Element, ids: &[&str]) -> Option<CpuSet> {
         self.scheduler.filter(|scheduler| scheduler.class == "Fixed_PEDF")?;
         let attribute = element.attribute("cpu")?;
@@ -304,7 +305,7 @@ impl Reader<'_> {
         };
         let (priority, affinity) = (self.priority(element), self.home(element, ids));
         let deadline = Duration::from_ns(deadline?);
-        // The period of a sporadic task means nothing there.
+        // SimSo ignores the period of a sporadic task.
         let period = match (&behaviour, period?) {
             (Some(Behaviour::Explicit(_)), 0) => deadline,
             (_, period) => Duration::from_ns(period),
@@ -340,10 +341,10 @@ impl Reader<'_> {
     }
 }
 
-/// A system as a configuration of SimSo under its global EDF, and everything that is lost on the way.
+/// Returns a system as a configuration for SimSo with its global EDF, and a problem for every loss.
 ///
-/// It runs for two hyperperiods after the last offset, at most 10 s. A cycle is a nanosecond; SimSo computes times
-/// in floating point and cuts them to cycles.
+/// It runs for two hyperperiods after the last offset, at most 10 s. A cycle is a nanosecond; SimSo
+/// computes times in floating point and truncates them to cycles.
 ///
 /// ```
 /// use layland_config::to_simso;
@@ -408,7 +409,7 @@ pub fn to_simso(system: &System) -> (String, Vec<Problem>) {
     (out, lost(system))
 }
 
-/// A speed with six decimals.
+/// Formats a speed with six decimals.
 fn micro(speed: Speed) -> String {
     let micro = i128::from(speed.numerator()) * 1_000_000 / i128::from(speed.denominator());
     in_units(i64::try_from(micro).unwrap_or(i64::MAX), 6)
@@ -421,7 +422,7 @@ fn duration(system: &System) -> Duration {
     twice.and_then(|length| last.checked_add(length)).map_or(limit, |length| length.min(limit))
 }
 
-/// What SimSo cannot say.
+/// Returns the losses of a SimSo configuration.
 fn lost(system: &System) -> Vec<Problem> {
     let mut lost = Vec::new();
     let mut lose = |is: bool, what: String, help: &str| {

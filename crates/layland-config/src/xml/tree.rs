@@ -1,4 +1,4 @@
-//! Elements, their attributes and where they stand; numbers in them.
+//! Elements, their attributes and spans, and the numbers in them.
 
 use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Problems, Span};
@@ -7,7 +7,7 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-/// Deeper documents are refused.
+/// The maximum depth of a document.
 const MAX_DEPTH: usize = 32;
 
 /// An attribute.
@@ -15,15 +15,15 @@ const MAX_DEPTH: usize = 32;
 pub(super) struct Attribute {
     pub name: String,
     pub value: String,
-    /// Of its value.
+    /// The span of its value.
     pub span: Span,
 }
 
-/// An element. Text between elements means nothing in these formats.
+/// An element. These formats do not use text between elements.
 #[derive(Debug)]
 pub(super) struct Element {
     pub name: String,
-    /// Of its start tag.
+    /// The span of its start tag.
     pub span: Span,
     pub attributes: Vec<Attribute>,
     pub children: Vec<Element>,
@@ -34,19 +34,19 @@ impl Element {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
 
-    /// The children with this name.
+    /// Returns the children with this name.
     pub(super) fn all<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Element> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// The place of the first of these attributes that exists, or of the element.
+    /// Returns the span of the first of these attributes that exists, or of the element.
     pub(super) fn place(&self, names: &[&str]) -> Span {
         let find = |name: &&str| self.attribute(name).map(|attribute| attribute.span.clone());
         names.iter().find_map(find).unwrap_or_else(|| self.span.clone())
     }
 }
 
-/// The root of a document.
+/// Parses a document and returns its root.
 pub(super) fn parse(text: &str, problems: &mut Problems) -> Option<Element> {
     let mut wrong = |span: Span, message: String, help: &str| {
         problems.push(Problem::error("layland::xml::syntax", message).at(span, "here").help(help));
@@ -101,7 +101,7 @@ pub(super) fn parse(text: &str, problems: &mut Problems) -> Option<Element> {
         }
         match open.last_mut() {
             Some(parent) => parent.children.push(closed),
-            // What follows the root is of no interest.
+            // The text after the root is ignored.
             None => return Some(closed),
         }
     }
@@ -126,7 +126,7 @@ fn element(
                 return None;
             }
         };
-        // The value is a part of the text, so its place is the distance of the two.
+        // The value is a slice of the text, so the difference of the pointers is its position.
         let at = (attribute.value.as_ptr() as usize).checked_sub(text.as_ptr() as usize);
         let place = at
             .map(|at| at..at + attribute.value.len())
@@ -147,7 +147,7 @@ fn element(
     Some(Element { name: start.name().0.to_owned(), span, attributes, children: Vec::new() })
 }
 
-/// Reads attributes of elements, and says what is wrong with them.
+/// Reads the attributes of elements, and reports their faults.
 pub(super) struct Attributes<'p> {
     pub problems: &'p mut Problems,
 }
@@ -161,7 +161,7 @@ impl Attributes<'_> {
         self.problems.push(Problem::warning(code, message).at(span, "here").help(help));
     }
 
-    /// The value of an attribute, or an error that it is missing.
+    /// Returns the value of an attribute, or reports that it is missing.
     pub(super) fn required<'e>(
         &mut self,
         element: &'e Element,
@@ -176,7 +176,7 @@ impl Attributes<'_> {
         found
     }
 
-    /// A decimal number in units of 10^`digits` nanoseconds, in nanoseconds.
+    /// Reads a decimal number in units of 10^`digits` nanoseconds, as nanoseconds.
     pub(super) fn time(&mut self, attribute: &Attribute, digits: i32, unit: &str) -> Option<i64> {
         let text = attribute.value.trim();
         match decimal(text, digits) {
@@ -204,7 +204,7 @@ impl Attributes<'_> {
         }
     }
 
-    /// A whole number.
+    /// Reads a whole number.
     pub(super) fn whole(&mut self, attribute: &Attribute) -> Option<i64> {
         match decimal(attribute.value.trim(), 0) {
             Some((number, true)) => i64::try_from(number).ok(),
@@ -218,7 +218,7 @@ impl Attributes<'_> {
         })
     }
 
-    /// Reports why a system is invalid; the names are those of the attributes of a field.
+    /// Reports an invalid part of a system at the attributes of its field, which `names` returns.
     pub(super) fn invalid(
         &mut self,
         invalid: Invalid,
@@ -233,7 +233,8 @@ impl Attributes<'_> {
     }
 }
 
-/// A decimal number (`12`, `0.5`, `1e-3`) times 10^`digits`, towards zero, and whether that is exact.
+/// Parses a decimal number (`12`, `0.5`, `1e-3`) times 10^`digits`, rounded towards zero; also
+/// returns true if the result is exact.
 pub(super) fn decimal(text: &str, digits: i32) -> Option<(i128, bool)> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -250,6 +251,7 @@ pub(super) fn decimal(text: &str, digits: i32) -> Option<(i128, bool)> {
         return None;
     }
     let all = all.trim_start_matches('0');
+    // Up to 36 digits fit in an `i128`, with a margin.
     if all.len() > 36 {
         return None;
     }
@@ -266,7 +268,7 @@ pub(super) fn decimal(text: &str, digits: i32) -> Option<(i128, bool)> {
     Some((if negative { -number } else { number }, exact))
 }
 
-/// Nanoseconds as a decimal number of units of 10^`digits` nanoseconds.
+/// Formats nanoseconds as a decimal number of units of 10^`digits` nanoseconds.
 pub(super) fn in_units(ns: i64, digits: u32) -> String {
     let unit = 10i64.pow(digits);
     let (sign, ns) = (if ns < 0 { "-" } else { "" }, ns.unsigned_abs());
@@ -275,7 +277,8 @@ pub(super) fn in_units(ns: i64, digits: u32) -> String {
     format!("{sign}{}{}", ns / unit, part.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Text for an attribute. What XML does not allow becomes the replacement character.
+/// Escapes text for an attribute. Characters that XML
+/// does not allow become the replacement character.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

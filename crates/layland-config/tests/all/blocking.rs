@@ -1,4 +1,5 @@
-//! Blocking times in every format: those that have a place for them keep them, the others tell that they are lost.
+//! Blocking times in every format: formats that support
+//! them keep them, and others report their loss.
 
 use layland_config::{
     Format, Host, RtAppPolicy, Unit, read, to_csv, to_line, to_rt_app, to_schedcat, to_simso,
@@ -6,7 +7,7 @@ use layland_config::{
 };
 use layland_model::{Duration, Service, System, Task};
 
-/// The set of an exercise: execution time, period and blocking time.
+/// The set of an exercise, with execution time, period and blocking time per task.
 fn exercise() -> System {
     let task = |(at, (c, t, b)): (usize, (i64, i64, i64))| Task {
         blocking_time: Duration::from_ms(b),

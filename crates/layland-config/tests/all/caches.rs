@@ -1,4 +1,5 @@
-//! Cache sets in task-set files and lines: what they mean, where faults are, and who cannot say them.
+//! Cache sets in task-set files and lines: their meaning,
+//! the positions of faults, and the formats that lose them.
 
 use crate::common::toml;
 use layland_config::{
@@ -33,7 +34,7 @@ fn who_counts_no_reloads_says_so() {
     }
 }
 
-/// Gives the text at the first fault, what it says, and what to do.
+/// Returns the text at the first fault, its message and its help.
 fn fault(text: &str) -> (String, String, String) {
     let report = toml(text).expect_err("it has a fault");
     let problem = &report.problems[0];

@@ -1,4 +1,5 @@
-//! Cause-effect chains in task-set files and lines: what they mean, where faults are, and who cannot say them.
+//! Cause-effect chains in task-set files and lines: their meaning,
+//! the positions of faults, and the formats that lose them.
 
 use crate::common::toml;
 use layland_config::{
@@ -12,7 +13,7 @@ const TASKS: &str = "layland = 1\n[platform]\ncpus = 1\n\
 
 #[test]
 fn chains_are_read_and_written() {
-    // A chain may stand before its tasks.
+    // A chain may precede its tasks.
     let text = format!(
         "{}[[chain]]\nname = \"stop\"\ntasks = [\"camera\", \"brake\"]\ncommunication = \"let\"\n{}\
          [[chain]]\nname = \"back\"\ntasks = [\"brake\", \"camera\", \"brake\"]\n",
@@ -43,7 +44,8 @@ fn chains_are_read_and_written() {
     assert_eq!(line.unwrap().system, system);
 }
 
-/// Reads the tasks with something at the end, and gives the text at the first fault, what it says, and what to do.
+/// Reads the tasks with a chain at the end. Returns the
+/// text at the first fault, its message and its help.
 fn fault(chain: &str) -> (String, String, String) {
     let text = format!("{TASKS}{chain}\n");
     let report = toml(&text).expect_err("it has a fault");

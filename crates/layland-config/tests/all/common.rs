@@ -1,4 +1,4 @@
-//! What the tests of this crate share: valid systems of every shape.
+//! Shared helpers of the tests of this crate: valid systems of every shape.
 #![allow(dead_code, reason = "not every test uses every helper")]
 
 use layland_config::{Format, Host, Loaded, Report, read, to_line, to_toml};
@@ -23,7 +23,7 @@ pub(crate) fn rt_app(text: &str) -> Result<Loaded, Report> {
     )
 }
 
-/// As a file and as a line it is read again.
+/// The system reads back from a file and from a line.
 pub(crate) fn is_read_again(system: &System) {
     assert_eq!(toml(&to_toml(system)).unwrap().system, *system);
     let line = to_line(system);
@@ -31,7 +31,7 @@ pub(crate) fn is_read_again(system: &System) {
     assert_eq!(again.unwrap().system, *system);
 }
 
-/// A name that no other task has.
+/// Returns a name that no other task has.
 fn name(index: usize, text: String) -> String {
     format!("{text}{index}")
 }
@@ -80,15 +80,15 @@ fn behaviour() -> impl Strategy<Value = Behaviour> {
     ]
 }
 
-/// What a job does, in numbers that [`steps`] turns into steps.
+/// The actions of a job, as numbers that [`steps`] converts to steps.
 pub(crate) fn moves() -> impl Strategy<Value = Option<Vec<(u8, u32, i64)>>> {
     let moves = prop::collection::vec((0u8..4, any::<u32>(), length(0)), 0..8);
     prop_oneof![2 => Just(None), 1 => moves.prop_map(Some)]
 }
 
-/// Steps that execute for `c`, with sections that are nested and not empty.
+/// Returns steps that execute for `c`, with sections that are nested and not empty.
 pub(crate) fn steps(moves: &[(u8, u32, i64)], c: i64, resources: usize) -> Vec<Step> {
-    // What is held, with what was left to execute when it was locked.
+    // For each held resource, the remaining execution time when it was locked.
     let (mut steps, mut held, mut left) = (Vec::new(), Vec::<(ResourceId, i64)>::new(), c);
     for &(kind, number, length) in moves {
         match kind {
@@ -117,7 +117,7 @@ pub(crate) fn steps(moves: &[(u8, u32, i64)], c: i64, resources: usize) -> Vec<S
     steps
 }
 
-/// Resources, each with a name of its own.
+/// Resources with distinct names.
 fn resources(cpus: usize) -> impl Strategy<Value = Vec<Resource>> {
     let one = ("[a-z;,\"@\\PC]{0,4}", prop::option::of(0..cpus));
     prop::collection::vec(one, 0..4).prop_map(|drawn| {
@@ -129,7 +129,7 @@ fn resources(cpus: usize) -> impl Strategy<Value = Vec<Resource>> {
     })
 }
 
-/// A task, given the platform, the number of levels and that of resources. Its name is not yet unique.
+/// A task for a platform, a number of levels and a number of resources. Its name is not yet unique.
 fn task(platform: Platform, levels: u8, resources: usize) -> impl Strategy<Value = Task> {
     let clusters = platform.clusters.clone();
     let place = (0..clusters.len()).prop_flat_map(move |cluster| {
@@ -170,7 +170,7 @@ fn task(platform: Platform, levels: u8, resources: usize) -> impl Strategy<Value
                 task.jitter = Duration::from_ns(jitter);
                 task.rank = rank.unwrap_or(i64::MIN);
                 (task.priority, task.jobs) = (priority, jobs);
-                // Drawn with the jitter: the two have nothing to do with each other.
+                // Derived from the jitter, because the two are unrelated.
                 task.on_miss = OnMiss::ALL[(jitter.unsigned_abs() % 3) as usize];
                 task.reclaim = jitter.unsigned_abs() % 4 >= 2;
                 let c = task.own_wcet().ns();
@@ -183,7 +183,7 @@ fn task(platform: Platform, levels: u8, resources: usize) -> impl Strategy<Value
                 let interval = task.period.ns() - offset % task.period.ns();
                 task.let_interval = (offset % 3 == 1).then(|| Duration::from_ns(interval));
                 task.steps = moves.map(|moves| steps(&moves, c, resources).into());
-                // No steps and cache blocks together: that is invalid.
+                // Steps and cache blocks together are not valid.
                 if task.steps.is_none() && offset % 4 == 2 {
                     let first = (offset / 4 % 300) as usize;
                     let ecb: CacheSets = (first..first + 70).filter(|set| set % 7 != 3).collect();
@@ -217,7 +217,7 @@ fn platform() -> impl Strategy<Value = Platform> {
                     .collect();
             }
             for (cpu, &speed) in (0..count).zip(&speeds) {
-                // No long common denominators: they are invalid with long execution times.
+                // Avoid long common denominators: they are not valid with long execution times.
                 if speed > 10 {
                     let speed = Speed::new(&Rate::new(speed, 1));
                     platform.speeds[CpuId::from_index(cpu)] = speed.unwrap();
@@ -274,7 +274,7 @@ fn request(platform: Platform, tasks: usize) -> impl Strategy<Value = Request> {
     (length(0), kind).prop_map(|(at, kind)| Request { at: Time::from_ns(at), kind })
 }
 
-/// Some chains of these tasks: what is drawn of the tasks says which.
+/// Some chains of these tasks, derived from their random values.
 fn chains(tasks: &Tasks) -> Vec<Chain> {
     let there = tasks.iter().filter(|(_, task)| task.offset.ns() % 2 == 1);
     let chain = |(at, (id, task)): (usize, (TaskId, &Task))| {

@@ -1,4 +1,4 @@
-//! Tables: in, out, faults.
+//! Tables: reading, writing, faults.
 
 use crate::common::{csv, system};
 use layland_config::{Format, Host, Severity, Unit, read, to_csv};
@@ -60,7 +60,7 @@ fn faults_have_places() {
     }
 }
 
-/// Tables as courses and generators write them.
+/// Tables as in courses and as printed by generators.
 #[test]
 fn columns_have_other_names_and_no_units() {
     let read_with = |text: &str, unit| {
@@ -78,7 +78,7 @@ fn columns_have_other_names_and_no_units() {
     assert_eq!((tasks[0].period, tasks[0].deadline), (Duration::from_ms(10), Duration::from_ms(9)));
     let warning = "warning: the column `BCET` does not count";
     assert!(loaded.warnings.plain().contains(warning), "{}", loaded.warnings.plain());
-    // Without the unit: one error, not one for each cell.
+    // Without the unit there is one error, not one per cell.
     let report = read_with(course, None).unwrap_err();
     let errors = report.problems.iter().filter(|problem| problem.severity == Severity::Error);
     let messages: Vec<&str> = errors.map(|problem| problem.message.as_str()).collect();
@@ -91,7 +91,7 @@ fn columns_have_other_names_and_no_units() {
         help.unwrap(),
         "say it for all columns with --unit ms, call the column wcet_ms, or write 2ms"
     );
-    // Units in the titles win over the unit of the user.
+    // Units in the titles take precedence over the unit of the user.
     let titled = "task_name;C (us);Period [ms];wcet.HI_us\n";
     assert_eq!(Format::detect("<stdin>", titled.as_bytes()), Format::Csv);
     let text = "task_name;C (us);Period [ms];jitter\na;1500;10;2\n";
@@ -101,7 +101,7 @@ fn columns_have_other_names_and_no_units() {
     assert_eq!(task.jitter, Duration::from_ns(2));
 }
 
-/// What `taskgen` and its like print.
+/// Lines as printed by `taskgen` and similar tools.
 #[test]
 fn plain_lines_are_tasks() {
     let host = Host { default_cpus: Some(2), unit: Some(Unit::Us), ..Host::default() };
@@ -129,8 +129,8 @@ fn plain_lines_are_tasks() {
     assert_eq!(report.problems[0].message, "the numbers have no unit");
 }
 
-/// The same system, with the resources alone that a table has: those that are locked, in the order in which they are,
-/// without homes, and with names that have no semicolons.
+/// Returns the system with only the resources that a table keeps: those that are locked, in the
+/// order of their first use, without homes, and with names without semicolons.
 fn with_resources_of_steps(system: &System) -> System {
     let mut used: Vec<ResourceId> = Vec::new();
     let mut system = system.clone();
@@ -160,7 +160,7 @@ fn with_resources_of_steps(system: &System) -> System {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
-    /// What a table cannot say of resources is told, and the rest of them comes back.
+    /// The losses of resources in a table are reported, and all other resources read back.
     #[test]
     fn resources_that_do_not_come_back_are_told(system in system()) {
         let named = |system: &System| System { resources: system.resources.clone(), ..System::new(1, Vec::new()) };
@@ -183,7 +183,8 @@ proptest! {
 
     #[test]
     fn what_is_written_reads_back(mut system in system()) {
-        // What a table has no column for, and names that a comment cannot hold.
+        // Remove the fields that a table has no column
+        // for, and names that a comment cannot contain.
         for task in system.tasks.values_mut() {
             (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
             task.let_interval = None;
@@ -201,7 +202,7 @@ proptest! {
         system.chains.clear();
         (system.provenance, system.observed) = (None, None);
         system = with_resources_of_steps(&system);
-        // A column of ranks says that they decide.
+        // A column of ranks states that ranks decide.
         system.in_level = None;
         let (text, lost) = to_csv(&system);
         prop_assert!(lost.is_empty());

@@ -1,10 +1,11 @@
-//! Arrival curves in task-set files and lines: what they mean, where faults are, and who cannot say them.
+//! Arrival curves in task-set files and lines: their meaning,
+//! the positions of faults, and the formats that lose them.
 
 use crate::common::{csv, is_read_again, toml};
 use layland_config::{RtAppPolicy, to_csv, to_rt_app, to_schedcat, to_simso};
 use layland_model::{Behaviour, Duration, Separation, System, TaskId};
 
-/// A task with this period and release, which is in line 7.
+/// A task with this period and release; the release is in line 7.
 fn text(period: &str, release: &str) -> String {
     format!(
         "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"a\"\nperiod = \"{period}\"\n\
@@ -29,7 +30,7 @@ fn they_are_read_and_written() {
             DRAWN,
             Some(Separation::Exponential { mean: Duration::from_ms(1), max: Duration::from_ms(5) }),
         ),
-        // What follows from the others need not be given.
+        // Distances that follow from the others may be omitted.
         ("5ms", "{ kind = \"curve\", delta_min = [\"5ms\", \"6ms\"] }", None),
     ] {
         let system = system(period, release);

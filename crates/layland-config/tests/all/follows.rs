@@ -1,10 +1,11 @@
-//! Tasks that follow others, in task-set files and lines: what they mean, where faults are, and who cannot say them.
+//! Tasks that follow others, in task-set files and lines: their meaning, the positions of faults,
+//! and the formats that lose them.
 
 use crate::common::{csv, is_read_again, toml};
 use layland_config::{RtAppPolicy, to_csv, to_rt_app, to_schedcat, to_simso, to_toml};
 use layland_model::TaskId;
 
-/// Two tasks of which the second has these keys besides.
+/// Two tasks, the second with these additional keys.
 fn second(keys: &str) -> String {
     format!(
         "layland = 1\n[platform]\ncpus = 2\n\
@@ -86,7 +87,7 @@ fn tables_have_a_column_for_it() {
     assert!(lost.is_empty(), "{lost:?}");
     assert!(written.contains("\nmerge,9ms,1ms,\"right; left\"\n"), "{written}");
     assert_eq!(csv(&written).unwrap().system, system);
-    // The same as a task-set file has.
+    // A task-set file gives the same system.
     assert_eq!(toml(&to_toml(&system)).unwrap().system, system);
 }
 
@@ -119,7 +120,7 @@ fn faults_of_a_table_are_told_where_they_are() {
     );
 }
 
-/// What follows a task whose name has the sign that stands between names.
+/// A task follows one whose name contains the separator.
 #[test]
 fn a_name_that_a_table_cannot_list_is_told() {
     let mut system = toml(&second("period = \"10ms\"\nfollows = [\"a\"]")).unwrap().system;

@@ -1,4 +1,5 @@
-//! Sets in lines of JSON: round trips, both ways to read and to write one, and what is wrong with a line.
+//! Sets in lines of JSON: round trips, both ways to
+//! read and to write one, and the faults of a line.
 
 use crate::common::system;
 use layland_config::{Format, Host, Loaded, Report, read, to_line, to_toml};
@@ -10,7 +11,7 @@ fn line(text: &str) -> Result<Loaded, Report> {
     read("sets.jsonl", text.as_bytes(), Format::Lines, &Host::default())
 }
 
-/// A system of what generators write alone.
+/// A system with only the keys that generators write.
 fn plain() -> impl Strategy<Value = System> {
     let task = (1i64..1_000_000, 1i64..3_000_000, 0i64..5_000, prop::option::of(1i64..4_000_000));
     let name = "[a-zA-Z0-9_ \"\\\\é\n.-]{1,8}";
@@ -58,7 +59,7 @@ proptest! {
     #[test]
     fn both_ways_agree(system in plain()) {
         let text = to_line(&system);
-        // A key that the short way does not know.
+        // A key that the fast way does not support.
         let long = text.trim_end().strip_suffix('}').map(|text| format!("{text},\"defaults\":{{}}}}"));
         let [short, long] = [text.clone(), long.unwrap()].map(|text| line(&text));
         match (short, long) {

@@ -1,4 +1,4 @@
-//! The tests of this crate as one program, a module each.
+//! The tests of this crate as one program, with a module for each topic.
 
 mod blocking;
 mod caches;

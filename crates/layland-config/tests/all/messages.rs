@@ -1,4 +1,4 @@
-//! The look of problems: what a person reads.
+//! The text of problems as shown to users.
 
 use crate::common::{csv, rt_app, toml};
 use layland_config::parse_inline;
@@ -97,7 +97,7 @@ fn many_problems_are_cut() {
     assert!(report.plain().ends_with("and 30 more\n"));
 }
 
-/// Lines keep their numbers, however they end.
+/// Line numbers do not depend on the line endings.
 #[test]
 fn lines_may_end_as_on_windows() {
     let text = "layland = 1\r\n[platform]\r\ncpus = 2\r\n[[task]]\r\nname = \"a\"\r\nperiod = \"5msec\"\r\nwcet = \"1ms\"\r\n";

@@ -1,5 +1,5 @@
-//! Arbitrary and broken texts: every reader gives a system or a report, and every span lies within
-//! the text. The seeds are fixed, so a failure repeats.
+//! Arbitrary and broken texts: every reader returns a system or a report, and every span lies
+//! within the text. The seeds are fixed, so failures are reproducible.
 
 use layland_config::{
     Format, Host, Report, RtAppPolicy, demos, parse_inline, read, to_csv, to_line, to_rt_app,
@@ -7,7 +7,7 @@ use layland_config::{
 };
 use proptest::prelude::*;
 
-/// Holds a report against its text.
+/// Checks a report against its text.
 fn check(report: &Report) {
     let text = &*report.text;
     for problem in &report.problems {
@@ -29,7 +29,7 @@ fn check(report: &Report) {
     report.graphical(80, false, true);
 }
 
-/// Reads a text as everything.
+/// Reads a text in every format.
 fn read_all(bytes: &[u8]) {
     let host = Host { cpus: Some(4), default_cpus: None, ..Host::default() };
     Format::detect("<stdin>", bytes);
@@ -181,7 +181,7 @@ fn truncated_texts() {
 #[test]
 fn deep_nesting() {
     for open in ["[", "{", "{a=", "[[", "a.", "{\"a\":", "[{", "\"", "(", "/*", "a=[", "[a."] {
-        // The last one is more than a stack has room for, however short its frames are.
+        // The largest depth would overflow the stack, however small the frames are.
         for depth in [70, 1000, 30_000] {
             let text = open.repeat(depth);
             for text in
@@ -218,7 +218,7 @@ fn amplification_is_refused() {
     let text =
         "{ \"tasks\" : { \"a\" : { \"instance\" : 2000000000, \"run\" : 1, \"sleep\" : 1 } } }";
     assert!(crate::common::rt_app(text).is_err());
-    // Loops are unrolled, and few of so many threads have room for that.
+    // Loops are unrolled, and the limit of steps suffices for only a few of these threads.
     let section = "\"loop\" : 3000, \"lock\" : \"m\", \"run\" : 1, \"unlock\" : \"m\"";
     let thread =
         |at: usize| format!("\"t{at}\" : {{ \"phases\" : {{ \"p\" : {{ {section} }} }} }}");

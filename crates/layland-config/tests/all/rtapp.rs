@@ -1,4 +1,4 @@
-//! rt-app JSON: what threads become, and back.
+//! rt-app JSON: the tasks of threads, and the threads of tasks.
 
 use crate::common::{rt_app, system};
 use layland_config::{Format, Host, RtAppPolicy, read, to_rt_app};
@@ -51,11 +51,11 @@ fn one(thread: &str) -> Option<Task> {
 #[test]
 fn jobs_end_at_timers_wherever_these_stand() {
     let timer = "\"timer\" : { \"ref\" : \"unique\", \"period\" : 10000 }";
-    // The timer comes first: the first job is one period late.
+    // The timer comes first, so the first job is one period late.
     let task = one(&format!("{{ \"loop\" : 4, {timer}, \"run\" : 300 }}")).unwrap();
     assert_eq!((task.offset, task.jobs), (Duration::from_ms(10), Some(4)));
     assert_eq!(task.own_wcet(), Service::from_us(300));
-    // Two jobs in one turn.
+    // Two jobs in one cycle.
     let task = one(&format!("{{ \"loop\" : 3, \"run0\" : 1, {timer}, \"run1\" : 2, {timer} }}"));
     let task = task.unwrap();
     assert_eq!(task.jobs, Some(6));
@@ -63,12 +63,12 @@ fn jobs_end_at_timers_wherever_these_stand() {
         task.execution,
         ExecutionModel::List(vec![Service::from_us(1), Service::from_us(2)])
     );
-    // A phase without a timer belongs to the next job; its loop counts.
+    // A phase without a timer belongs to the next job, repeated as often as its loop requires.
     let task = one(&format!(
         "{{ \"phases\" : {{ \"a\" : {{ \"loop\" : 3, \"run\" : 5 }}, \"b\" : {{ \"run\" : 1, {timer} }} }} }}"
     ));
     assert_eq!(task.unwrap().own_wcet(), Service::from_us(16));
-    // A long phase is a distribution.
+    // A long phase becomes a distribution.
     let task = one(&format!(
         "{{ \"phases\" : {{ \"a\" : {{ \"loop\" : 3000000, \"run\" : 5, {timer} }}, \
          \"b\" : {{ \"run\" : 1, {timer} }} }} }}"
@@ -99,7 +99,7 @@ fn faults_are_errors_with_places() {
     }
 }
 
-/// rt-app takes the budget for a period that is left out, and the period for a deadline.
+/// In rt-app, the period defaults to the budget, and the deadline to the period.
 #[test]
 fn reservations_have_the_defaults_of_rt_app() {
     let policy = "\"policy\" : \"SCHED_DEADLINE\"";
@@ -108,7 +108,7 @@ fn reservations_have_the_defaults_of_rt_app() {
     let task = task.unwrap();
     assert_eq!((task.budget, task.behaviour), (Some(Service::from_ms(200)), Behaviour::Hog));
     assert_eq!((task.period, task.deadline), (Duration::from_ms(200), Duration::from_ms(200)));
-    // Of a task with a timer the period is known.
+    // The period of a task with a timer is known.
     let timer = "\"timer\" : { \"ref\" : \"unique\", \"period\" : 10000, \"mode\" : \"absolute\" }";
     let text = format!(
         "{{ \"tasks\" : {{ \"t\" : {{ \"run\" : 300, {timer}, {policy}, \"dl-runtime\" : 500 }} }} }}"
@@ -132,7 +132,7 @@ fn keys_of_groups_and_clamps_are_known() {
     assert!(!said.contains("unknown key"), "{said}");
 }
 
-/// The policy of the kernel that is asked for.
+/// Threads get the requested policy of the kernel.
 #[test]
 fn threads_are_written_with_a_policy() {
     let task = |name: &str, wcet, period| {
@@ -170,7 +170,7 @@ fn threads_of_the_old_format_are_read() {
     assert_eq!(task.deadline, Duration::from_ms(20));
 }
 
-/// Equal priorities are equal to the kernel, too, unless ranks decide.
+/// Equal priorities stay equal in the kernel, unless ranks decide.
 #[test]
 fn priorities_are_told_apart_where_ranks_tell_tasks_apart() {
     let task = |name: &str, priority: i64| Task {
@@ -200,7 +200,7 @@ fn priorities_are_told_apart_where_ranks_tell_tasks_apart() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever is written is read without errors; what rt-app can say exactly comes back.
+    /// The written file is read without errors; systems that rt-app can express exactly read back.
     #[test]
     fn what_is_written_reads_back(system in system()) {
         let (text, lost) = to_rt_app(&system, RtAppPolicy::OfTasks);
@@ -215,7 +215,7 @@ proptest! {
                     prop_assert_eq!(task.budget, again.budget);
                 }
             }
-            // A budget or an execution time may be rounded beyond what is valid.
+            // A budget or an execution time may have been rounded beyond the valid range.
             Ok(_) => {}
             Err(report) => prop_assert!(!lost.is_empty(), "{}\n{}", report.plain(), text),
         }

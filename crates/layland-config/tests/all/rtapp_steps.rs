@@ -1,4 +1,5 @@
-//! Locks and sleeps of rt-app as steps of jobs, and back. The twin of the reader executes a thread literally.
+//! Locks and sleeps of rt-app as steps of jobs, and back.
+//! The twin of the reader executes a thread literally.
 
 use crate::common::{moves, rt_app, steps};
 use layland_config::{Format, Host, Loaded, RtAppPolicy, read, to_rt_app};
@@ -9,8 +10,8 @@ use std::fmt::Write;
 const TIMER: &str =
     "\"timer\" : { \"ref\" : \"unique\", \"period\" : 100000, \"mode\" : \"absolute\" }";
 
-/// The steps of a task as texts, as far as rt-app tells them apart: what executes in a row is one step, and who
-/// suspends itself for no time does not.
+/// Returns the steps of a task as strings, as far as rt-app distinguishes them: consecutive
+/// execution is one step, and suspensions of zero length are omitted.
 fn texts(task: &Task, resources: &[Resource]) -> Vec<String> {
     let mut texts = Vec::new();
     let mut run = Service::ZERO;
@@ -60,7 +61,7 @@ fn locks_and_sleeps_before_the_timer_are_steps() {
     assert_eq!(task.behaviour, Behaviour::Periodic);
 }
 
-/// A phase without a timer is repeated within the job, and what follows the timer comes first.
+/// A phase without a timer is repeated within the job, and the steps after the timer come first.
 #[test]
 fn loops_within_a_job_are_unrolled() {
     let (steps, _) = program(&format!(
@@ -74,7 +75,7 @@ fn loops_within_a_job_are_unrolled() {
     );
 }
 
-/// Without a timer the last sleep of a turn ends the job, and the others are within it.
+/// Without a timer, the last sleep of a cycle ends the job, and the others are within it.
 #[test]
 fn a_thread_that_sleeps_in_several_places_suspends_itself() {
     let (steps, task) = program(
@@ -83,7 +84,7 @@ fn a_thread_that_sleeps_in_several_places_suspends_itself() {
     assert_eq!(steps, ["run 6us", "suspend 20us", "run 3us"]);
     assert_eq!(task.behaviour, Behaviour::SelfSuspending { gap: Duration::from_us(40) });
     assert_eq!((task.own_wcet(), task.period), (Service::from_us(9), Duration::from_us(69)));
-    // One sleep is the gap alone.
+    // A single sleep is the gap.
     let (steps, task) = program(
         "{ \"loop\" : -1, \"lock\" : \"m\", \"run0\" : 1, \"unlock\" : \"m\", \"sleep0\" : 20 }",
     );
@@ -91,7 +92,7 @@ fn a_thread_that_sleeps_in_several_places_suspends_itself() {
     assert_eq!(task.behaviour, Behaviour::SelfSuspending { gap: Duration::from_us(20) });
 }
 
-/// The section of example 5 of the tutorial of rt-app, without the other thread.
+/// The section of example 5 of the rt-app tutorial, without the other thread.
 #[test]
 fn a_sleep_before_everything_is_an_offset() {
     let thread = format!(
@@ -102,14 +103,15 @@ fn a_sleep_before_everything_is_an_offset() {
     let (steps, task) = program(&thread);
     assert_eq!(steps, ["lock mutex", "run 20ms", "unlock mutex", "run 70ms"]);
     assert_eq!((task.offset, task.jobs), (Duration::from_ms(10), Some(8)));
-    // In every turn it is a part of the first job.
+    // If the cycle is repeated, the sleep is part of the first job of every cycle.
     let again = thread.replacen("\"loop\" : 1", "\"loop\" : 2", 1);
     let loaded = one(&again).unwrap();
     assert_eq!(loaded.system.tasks[TaskId(0)].steps, None);
     assert!(loaded.warnings.plain().contains("not every job does the same"));
 }
 
-/// What the examples of rt-app become: of those that lock, all but one wait for conditions, which is not modelled.
+/// The tasks of the rt-app examples: of those that lock, all
+/// but one wait for conditions, which are not supported.
 #[test]
 fn the_examples_of_rt_app_lock_where_they_wait_for_timers() {
     let examples = std::path::Path::new("/usr/share/doc/rt-app/examples");
@@ -144,7 +146,7 @@ fn a_thread_without_timers_has_sections() {
         program("{ \"lock\" : \"m\", \"run0\" : 1, \"unlock\" : \"m\", \"run1\" : 2 }");
     assert_eq!(steps, ["lock m", "run 1us", "unlock m", "run 2us"]);
     assert_eq!((task.behaviour, task.jobs), (Behaviour::Hog, None));
-    // All turns of one that ends are one job.
+    // All cycles of a finite thread are one job.
     let (steps, task) = program(
         "{ \"loop\" : 2, \"lock\" : \"m\", \"run0\" : 1, \"unlock\" : \"m\", \"run1\" : 2 }",
     );
@@ -187,7 +189,8 @@ fn sections_beyond_a_job_leave_the_thread_out() {
     }
 }
 
-/// A section in which nothing runs is none of a task: it is left out, and what is around it stays.
+/// A task cannot have a section without execution: the
+/// section is dropped, and the steps around it stay.
 #[test]
 fn empty_sections_are_left_out_and_told() {
     for (events, left, what) in [
@@ -244,7 +247,7 @@ fn names_of_mutexes_are_names_of_resources() {
     assert!(report.contains("set.json:1:32: error: `lock` names the mutex \"a b\""), "{report}");
     let report = one(&section("7")).unwrap_err();
     assert!(report.contains("set.json:1:32: error: `lock` is a text, not a number"), "{report}");
-    // Only what a task locks is a resource, in the order in which the tasks lock.
+    // Only mutexes that a task locks become resources, in the order of their first use.
     let text = format!(
         "{{ \"tasks\" : {{ \"gone\" : {{ \"lock\" : \"x\", \"wait\" : {{ \"ref\" : \"q\", \"mutex\" : \"x\" }}, \"unlock\" : \"x\" }}, \
          \"b\" : {}, \"a\" : {}, \"c\" : {} }} }}",
@@ -260,7 +263,7 @@ fn names_of_mutexes_are_names_of_resources() {
     assert_eq!(texts(&tasks[1], &system.resources)[0], "lock early");
 }
 
-/// An event of a thread that is executed.
+/// An event of a thread that is executed literally.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Event {
     Run(i64),
@@ -270,7 +273,7 @@ enum Event {
     Timer,
 }
 
-/// Phases with their loops. Most locks are closed in their phase.
+/// Phases with their loops. Most locks are released in the same phase.
 fn phases() -> impl Strategy<Value = Vec<(usize, Vec<Event>)>> {
     let block = prop_oneof![
         4 => (1i64..4).prop_map(|us| vec![Event::Run(us)]),
@@ -306,7 +309,7 @@ fn json(phases: &[(usize, Vec<Event>)]) -> String {
     text + " } }"
 }
 
-/// What a job does, as texts.
+/// Returns the actions of a job, as strings.
 fn told(job: &[Event]) -> Vec<String> {
     let mut texts = Vec::new();
     let mut run = 0;
@@ -332,8 +335,8 @@ fn told(job: &[Event]) -> Vec<String> {
     texts
 }
 
-/// What is left of a job whose sections are nested, as texts, without those in which nothing runs; nothing, if it only
-/// runs then.
+/// Returns the actions of a job with nested sections, as strings, without sections that have no
+/// execution; empty if the job then only executes.
 fn left(job: &[Event]) -> Vec<String> {
     let mut kept = job.to_vec();
     let is_empty = |from: usize, kept: &[Event]| {
@@ -350,7 +353,7 @@ fn left(job: &[Event]) -> Vec<String> {
     if texts.iter().all(|text| text.starts_with("run")) { Vec::new() } else { texts }
 }
 
-/// Whether a job locks and unlocks as a task may.
+/// Returns true if a job locks and unlocks as a task may.
 fn is_nested(job: &[Event]) -> bool {
     let mut held = Vec::new();
     for event in job {
@@ -367,7 +370,8 @@ fn is_nested(job: &[Event]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// A thread that is executed literally, several times through all its phases, and cut at its timers.
+    /// Executes a thread literally, several times through
+    /// all its phases, and splits it at its timers.
     #[test]
     fn steps_are_what_a_thread_executes_between_its_timers(phases in phases()) {
         let turn: Vec<Event> = phases
@@ -375,7 +379,8 @@ proptest! {
             .flat_map(|(times, events)| (0..*times).flat_map(move |_| events.clone()))
             .collect();
         prop_assume!(turn.contains(&Event::Timer) && turn.iter().any(|event| matches!(event, Event::Run(_))));
-        // What comes before the first timer lacks the end of the turn before, and what comes after the last is cut.
+        // The job before the first timer lacks the end of the
+        // cycle before, and the one after the last is incomplete.
         let executed = turn.repeat(4);
         let mut jobs: Vec<&[Event]> = executed.split(|event| *event == Event::Timer).collect();
         jobs.remove(0);
@@ -412,7 +417,8 @@ proptest! {
         }
     }
 
-    /// The same without timers: sleeps end the jobs if these are alike, and else the last sleep of a turn does.
+    /// The same without timers: sleeps end the jobs if all
+    /// are alike; otherwise the last sleep of a cycle does.
     #[test]
     fn steps_are_what_a_thread_executes_between_its_sleeps(phases in phases()) {
         let without_timers = |(times, events): (usize, Vec<Event>)| {
@@ -451,7 +457,7 @@ proptest! {
         prop_assert_eq!(&task.behaviour, &Behaviour::SelfSuspending { gap: Duration::from_us(gap) });
     }
 
-    /// Steps of whole microseconds come back as they were.
+    /// Steps of whole microseconds read back unchanged.
     #[test]
     fn steps_that_are_written_read_back(drawn in prop::collection::vec((moves(), 1i64..9000), 1..4)) {
         let us = |ns: i64| 1000 * (ns % 100_000);

@@ -1,4 +1,5 @@
-//! Steps and resources in task-set files, lines and tables: what they mean, and where faults are.
+//! Steps and resources in task-set files, lines and
+//! tables: their meaning, and the positions of faults.
 
 use crate::common::{csv, toml};
 use layland_config::RtAppPolicy;
@@ -45,7 +46,7 @@ fn steps_are_read_and_the_wcet_follows() {
     assert_eq!(same.system, system);
     let line = read("set.jsonl", to_line(&system).as_bytes(), Format::Lines, &Host::default());
     assert_eq!(line.unwrap().system, system);
-    // With levels and without a table of times, every level has this one.
+    // With levels and without a table of times, the WCET of every level is this sum.
     let levels = "steps = [\"run 2ms\", \"suspend 1ms\"]\ncriticality = \"LO\"\n[criticality]\nlevels = [\"LO\", \"HI\"]";
     assert_eq!(
         toml(&file(levels)).unwrap().system.tasks[TaskId(0)].wcet,
@@ -58,7 +59,7 @@ fn steps_are_read_and_the_wcet_follows() {
 const EMPTY: &str =
     "a section of `a` on `bus` is empty: no `run` of at least one unit between them";
 
-/// The first problem: where it is, what it says, and what to do.
+/// Returns the position, the message and the help of the first problem.
 fn first(report: &Report) -> (String, &str, &str) {
     let problem = &report.problems[0];
     let position = problem.position.map_or(String::new(), |position| position.to_string());
@@ -85,7 +86,7 @@ fn faults_point_at_the_step() {
         ("\"run 5\"", "`steps`: a time needs a unit", "5ms"),
         ("\"suspend 5 parsecs\"", "unknown time unit `parsecs`", ""),
         ("7", "`steps` is a list of texts, not a whole number", "\"lock bus\""),
-        // What the rules of a valid system say.
+        // Faults that the validation of systems finds.
         ("\"unlock bus\"", "`a` unlocks `bus`, which is not what it locked last", "reverse order"),
         ("\"run 0ms\"", "`a` runs for 0ns", "leave the step out"),
         ("\"suspend -1ms\"", "`a` suspends itself for -1ms", "cannot be negative"),
@@ -99,7 +100,7 @@ fn faults_point_at_the_step() {
         assert!(what.contains(help), "{second}: {what}");
         assert_eq!((at.as_str(), report.problems.len()), ("12:21", 1), "{}", report.plain());
     }
-    // Each that is empty, at its lock: of two within each other both, or the inner one alone.
+    // Every empty section is reported at its lock: both of two nested ones, or only the inner one.
     for (second, at) in [
         (
             "\"lock bus\", \"lock buffer\", \"unlock buffer\", \"unlock bus\"",

@@ -33,7 +33,7 @@ fn what_decides_between_equal_priorities_is_read_or_follows_from_ranks() {
         ("", [plain, plain], Some(InLevel::Fifo)),
         ("", [plain, ranked], Some(InLevel::Fifo)),
         ("", [ranked, ranked], None),
-        // Nobody shares a priority: ranks are for other policies.
+        // No tasks share a priority, so the ranks are for other policies.
         ("", [plain, "priority = 4\n"], None),
         ("[defaults]\ntie = \"any\"\n", [plain, "priority = 4\n"], None),
         ("[defaults]\ntie = \"fifo\"\n", [ranked, ranked], Some(InLevel::Fifo)),
@@ -48,7 +48,7 @@ fn what_decides_between_equal_priorities_is_read_or_follows_from_ranks() {
     for wrong in ["[defaults]\ntie = \"lifo\"\n", "[defaults]\ntie = 3\n"] {
         assert!(read(wrong, [plain, plain]).is_err(), "{wrong}");
     }
-    // It is a matter of the set, and not of a task.
+    // The key belongs to the set, and not to a task.
     assert!(read("", ["tie = \"any\"\n", plain]).is_err());
 }
 
@@ -70,7 +70,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn what_is_written_fits_the_schema(mut system in system()) {
-        // More than 63 bits are beyond what the general reader of TOML takes.
+        // The general TOML reader does not accept numbers of more than 63 bits.
         for task in system.tasks.values_mut() {
             task.jobs = task.jobs.map(|jobs| jobs >> 1);
         }
@@ -97,7 +97,7 @@ fn the_schema_refuses_what_the_reader_refuses() {
     }
 }
 
-/// Whether a value fits a schema: the words of JSON Schema that ours uses.
+/// Checks that a value fits a schema, for the keywords of JSON Schema that ours uses.
 fn fits(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
     let Some(schema) = schema.as_object() else {
         return if schema == &Value::Bool(false) { Err("forbidden".into()) } else { Ok(()) };
@@ -348,7 +348,7 @@ fn regions_are_read_and_faults_point_at_them() {
     }
 }
 
-/// The classic slip: one fault, and not a second one for every key.
+/// The common mistake of single brackets is one fault, and not a further one for every key.
 #[test]
 fn single_brackets_are_explained() {
     let task =

@@ -1,4 +1,4 @@
-//! The task sets of SimSo and SchedCAT: what they say, what is lost, and where they are wrong.
+//! The task sets of SimSo and SchedCAT: their meaning, the losses, and the positions of faults.
 
 use layland_config::{
     Agreement, Format, Host, Loaded, Report, SIMSO_SCHEDULERS, read, to_schedcat, to_simso,
@@ -14,7 +14,7 @@ fn schedcat(text: &str) -> Result<Loaded, Report> {
     read("set.xml", text.as_bytes(), Format::detect("<stdin>", text.as_bytes()), &host)
 }
 
-/// As the graphical editor of SimSo writes it, in short.
+/// A file as written by the graphical editor of SimSo, shortened.
 const SIMSO: &str = r#"<?xml version="1.0" ?>
 <simulation cycles_per_ms="1000000" duration="100000000" etm="acet">
 	<sched class="simso.schedulers.P_EDF" overhead="7" overhead_activate="0" overhead_terminate="0"/>
@@ -57,7 +57,8 @@ fn a_configuration_of_simso_is_read() {
     assert!(warnings.contains(&part), "{part}: {warnings}");
 }
 
-/// A scheduler that is a policy is read without a word, one that differs with a warning, and one that is none, too.
+/// A scheduler with an equivalent policy is read without a warning. One with a different policy or
+/// without a policy causes a warning.
 #[test]
 fn every_scheduler_of_simso_is_known() {
     let names: Vec<&str> = SIMSO_SCHEDULERS.iter().map(|one| one.class).collect();
@@ -94,7 +95,7 @@ fn every_scheduler_of_simso_is_known() {
     assert!(said.contains("no policy is the scheduler `simso.schedulers.Mine`"), "{said}");
 }
 
-/// What only FP and Fixed_PEDF look for in a task.
+/// Attributes of tasks that only FP and Fixed_PEDF use.
 #[test]
 fn priorities_and_cpus_of_simso_are_read() {
     let with = |class: &str| {
@@ -121,7 +122,7 @@ fn priorities_and_cpus_of_simso_are_read() {
     }
 }
 
-/// The line and the column of the first place where a part of a text stands.
+/// Returns the line and the column of the first occurrence of a part of a text.
 fn place(text: &str, part: &str) -> String {
     let before = &text[..text.find(part).unwrap()];
     let line = before.rsplit('\n').next().unwrap();
@@ -130,7 +131,7 @@ fn place(text: &str, part: &str) -> String {
 
 #[test]
 fn errors_of_xml_point_at_the_value() {
-    // What is replaced, by what, where the error points, and what it says.
+    // The replaced part, its replacement, the position of the error, and its message.
     for (from, to, at, message) in [
         ("\"2.5\"", "\"2,5\"", "2,5", "`WCET` is not a number: `2,5`"),
         ("WCET=\"2.5\"", "", "<task ACET", "<task> has no `WCET`"),
@@ -221,7 +222,7 @@ fn what_schedcat_can_say_reads_back() {
     assert_eq!(schedcat(&text).unwrap().system, system);
 }
 
-/// As `schedcat.model.serialize` writes it, and with what it takes for granted.
+/// A file as written by `schedcat.model.serialize`, and one that relies on its defaults.
 #[test]
 fn resources_of_schedcat_are_sections() {
     let set = "<taskset>\n<task id=\"1\" period=\"10000\" wcet=\"2000\"><resources>\n\
@@ -257,7 +258,7 @@ fn resources_of_schedcat_are_sections() {
     let said = schedcat(&many).unwrap().warnings.plain();
     assert!(said.contains("the critical sections of `T1` are lost: there are too many"), "{said}");
     let loaded = schedcat(&set.replace("\"50\"", "\"0\"")).unwrap();
-    // What no task locks is no resource.
+    // A resource that no task locks is dropped.
     let steps = [&section(r7, 900)[..], &[us(1100)]].concat();
     assert_eq!(loaded.system.tasks[TaskId(0)].steps(), steps);
     let said = loaded.warnings.plain();
@@ -297,7 +298,7 @@ fn sections_of_schedcat_read_back() {
     assert_eq!(lost, ["where in a job its critical sections are is lost"]);
     assert!(text.contains("<resources/></task>"), "{text}");
     assert_eq!(schedcat(&text).unwrap().system, system);
-    // The longest of each resource alone is kept, in whole microseconds.
+    // Only the longest section of each resource is kept, in whole microseconds.
     let mut steps = system.tasks[TaskId(1)].steps().to_vec();
     (steps[1], steps[4]) = (Step::Run(Service::from_ns(3_999)), Step::Run(Service::from_ns(4_001)));
     system.tasks[TaskId(1)].steps = Some(steps.into());

@@ -4,8 +4,8 @@
 //! { u_1 + .. + u_n = U,  a_i <= u_i <= b_i,  every u_i a multiple of 1/K }
 //! ```
 //!
-//! with bounds of its own for every task. Sum and bounds hold exactly; there is no rounding step.
-//! As `K` grows the distribution tends to the uniform one on the polytope.
+//! Every task has bounds of its own. Sum and bounds hold exactly; there is no rounding step. As `K`
+//! grows the distribution tends to the uniform one on the polytope.
 //!
 //! Let `m_i = K u_i - ceil(K a_i)`, so that `0 <= m_i <= w_i` and the `m_i` sum to `S`. The number
 //! of ways in which the first `i` of them sum to `t` is the convolution
@@ -14,43 +14,45 @@
 //! W_0(t) = [t = 0],    W_i(t) = sum over m = 0 .. w_i of W_{i-1}(t - m)
 //! ```
 //!
-//! Given that the first `i` sum to `t`, `m_i = m` has the probability `W_{i-1}(t - m) / W_i(t)`:
-//! draw `m_n` at `t = S`, then `m_{n-1}` at `S - m_n`, and so on.
+//! Given that the first `i` sum to `t`, `m_i = m` has the probability `W_{i-1}(t - m) / W_i(t)`.
+//! Draw `m_n` at `t = S`, then `m_{n-1}` at `S - m_n`, and so on.
 //!
-//! Three things keep this stable in floating point for any number of tasks:
+//! Three techniques keep this stable in floating point for any number of tasks:
 //!
 //! - The counts exceed every range. But the distribution given the sum does not change if `m_i` is
-//!   weighted by `theta^m_i`, as every vector then has the weight `theta^S`. With a `theta` for
-//!   which the mean of the weighted sum is about `S`, the rows are ordinary probabilities where they
-//!   are needed.
+//!   weighted by `theta^m_i`, because every vector then has the weight `theta^S`. For a `theta`
+//!   with which the mean of the weighted sum is about `S`, the rows are ordinary probabilities
+//!   where they are needed.
 //! - `theta` is at most 1: if `S` is above half of the largest sum, `w_i - m_i` is drawn instead.
-//! - A window that slides by subtracting what leaves it would cancel. Here the window is the end of
-//!   one block of `w_i + 1` entries and the start of the next, each summed by additions alone
-//!   (van Herk 1992; Gil, Werman 1993). So the table has a relative error of at most about
-//!   `n K 2^-50`, and typically far less.
+//! - A window that slides by subtracting the entries that leave it would suffer from cancellation.
+//!   Here the window is the end of one block of `w_i + 1` entries and the start of the next, each
+//!   summed by additions only (van Herk 1992; Gil, Werman 1993). So the table has a relative error
+//!   of at most about `n K 2^-50`, and typically far less.
 //!
-//! Time and memory of the table are `O(n S)`, of a vector `O(S)`: at most `n K U`, and `K U`.
+//! Time and memory of the table are `O(n S)`, and those
+//! of a vector `O(S)`: at most `n K U`, and `K U`.
 
 use crate::{GenError, Infeasible, Random};
 use layland_model::Rate;
 
-/// Entries that a table may have: 512 MiB.
+/// The maximum number of entries of a table: 512 MiB.
 const MOST_ENTRIES: u64 = 1 << 26;
 
-/// Uniform on the lattice vectors of a given sum with bounds for each coordinate.
+/// Draws uniformly from the lattice vectors of a given sum with bounds for each coordinate.
 #[derive(Clone, Debug)]
 pub struct ConvolutionalFixedSum {
     resolution: u32,
-    /// `ceil(K a_i)`.
+    /// The lower bounds `ceil(K a_i)`.
     low: Vec<i64>,
-    /// `w_i`.
+    /// The widths `w_i`.
     widths: Vec<usize>,
-    /// Whether `w_i - m_i` is drawn.
+    /// True if `w_i - m_i` is drawn.
     mirrored: bool,
     /// The sum of the drawn numbers.
     sum: usize,
     theta: f64,
-    /// Probability, up to a factor per row, that the first `i` sum to `t`; `i` from 0 to `n - 1`.
+    /// The probability, up to a factor per row, that
+    /// the first `i` sum to `t`; `i` from 0 to `n - 1`.
     rows: Vec<Vec<f64>>,
 }
 
@@ -96,6 +98,7 @@ impl ConvolutionalFixedSum {
             return Err(infeasible());
         }
         let mirrored = sum > room / 2;
+        // The smaller sum also makes the table smaller.
         let sum = if mirrored { room - sum } else { sum };
 
         let lengths = widths.iter().scan(0, |reach, w| {
@@ -120,7 +123,7 @@ impl ConvolutionalFixedSum {
         Ok(ConvolutionalFixedSum { resolution, low, widths, mirrored, sum, theta, rows })
     }
 
-    /// One vector of multiples of `1/resolution`. Sum and bounds are exact.
+    /// Draws one vector of multiples of `1/resolution`. Sum and bounds are exact.
     ///
     /// ```
     /// use layland_gen::{Aspect, ConvolutionalFixedSum, Random};
@@ -137,7 +140,7 @@ impl ConvolutionalFixedSum {
         steps.into_iter().map(|m| Rate::new(m, i64::from(self.resolution))).collect()
     }
 
-    /// One vector, in units of `1/resolution`.
+    /// Draws one vector, in units of `1/resolution`.
     pub fn sample_steps(&self, random: &mut Random) -> Vec<i64> {
         let mut t = self.sum;
         let mut steps = vec![0; self.widths.len()];
@@ -151,7 +154,7 @@ impl ConvolutionalFixedSum {
         steps
     }
 
-    /// `m_i` given that it and those before it sum to `t`.
+    /// Draws `m_i`, given that the first `i` numbers sum to `t`.
     fn draw(&self, i: usize, t: usize, random: &mut Random) -> usize {
         let row = &self.rows[i];
         // `t - m` must be within the row, and at least zero.
@@ -169,12 +172,14 @@ impl ConvolutionalFixedSum {
             })
         };
         let total = match self.rows.get(i + 1) {
-            // The window sum that made the next row, but for the common power of theta.
+            // The window sum that made the next row, except for the common power of theta.
             Some(next) if first == 0 => next[t] * normaliser(self.widths[i], self.theta),
             _ => weights().sum(),
         };
         let target = random.unit() * total;
         let mut sum = 0.0;
+        // Rounding may leave the sum at or below the target.
+        // The last value of positive weight is then drawn.
         let mut possible = first;
         for (m, weight) in (first..).zip(weights()) {
             sum += weight;
@@ -189,15 +194,15 @@ impl ConvolutionalFixedSum {
     }
 }
 
-/// Sum of `theta^m` for `m = 0 ..= w`.
+/// Returns the sum of `theta^m` for `m = 0 ..= w`.
 fn normaliser(w: usize, theta: f64) -> f64 {
     let lambda = -libm::log(theta);
     let count = (w + 1) as f64;
     if lambda <= 0.0 { count } else { libm::expm1(-lambda * count) / libm::expm1(-lambda) }
 }
 
-/// A `theta` in `(0, 1]` with which the weighted numbers sum to about `sum` in the mean. Any other
-/// would be correct as well, but may lose range.
+/// Returns a `theta` in `(0, 1]` with which the mean of the weighted sum is about `sum`. Any other
+/// would be correct as well, but may exceed the range.
 fn tilt(widths: &[usize], sum: usize) -> f64 {
     // The mean of m = 0 ..= w with the weights exp(-lambda m).
     let mean = |w: usize, lambda: f64| {
@@ -221,13 +226,15 @@ fn tilt(widths: &[usize], sum: usize) -> f64 {
     libm::exp(-low)
 }
 
-/// `out(t) = sum over m = 0 ..= w of theta^m row(t - m) / normaliser`, for `t` below `length`.
+/// Computes `out(t) = sum over m = 0 ..= w of theta^m row(t - m) / normaliser`,
+/// for `t` below `length`.
 fn slide(row: &[f64], w: usize, theta: f64, length: usize) -> Vec<f64> {
     let block = w + 1;
     let scale = 1.0 / normaliser(w, theta);
     let at = |t: usize| row.get(t).copied().unwrap_or(0.0);
     let mut out = Vec::with_capacity(length);
-    // tail[k]: entries k.. of the block before, each weighted by theta to the distance to its end.
+    // `tail[k]` has entries `k..` of the block before,
+    // each weighted by theta to the distance to its end.
     let mut tail = vec![0.0; block + 1];
     for start in (0..length).step_by(block) {
         let (mut head, mut power) = (0.0, 1.0);
@@ -271,7 +278,7 @@ mod tests {
     #[test]
     fn the_tilt_moves_the_mean_to_the_sum() {
         assert!((tilt(&[10, 10], 10) - 1.0).abs() < 1e-9);
-        // Two numbers from 0 to 1, sum 1/2 in the mean: theta / (1 + theta) = 1/4.
+        // Two numbers from 0 to 1 with the mean sum 1/2: theta / (1 + theta) = 1/4.
         assert!((tilt(&[1, 1, 1, 1], 1) - 1.0 / 3.0).abs() < 1e-9);
         assert!(tilt(&[1, 1], 0) > 0.0);
     }

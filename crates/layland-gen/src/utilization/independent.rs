@@ -1,10 +1,10 @@
 //! Utilizations from a given range: "light", "medium" and "heavy" tasks.
 //!
 //! [`Independent`] draws a given number of them and does not control the total. [`UntilTotal`]
-//! draws until the remainder to a given total falls into the range: that is the last one, as for
-//! the random sets of Compagnin, Mezzetti, Vardanega (2015), with utilizations on a grid of 1/1000
-//! from [0.5, 0.9] (heavy) or [0.1, 0.5] (medium). Where a remainder is below the range the whole
-//! vector is drawn again.
+//! draws until the remainder to a given total falls into the range; the remainder is the last
+//! utilization. The random sets of Compagnin, Mezzetti, Vardanega (2015) are drawn in this way,
+//! with utilizations on a grid of 1/1000 from [0.5, 0.9] (heavy) or [0.1, 0.5] (medium). If a
+//! remainder is below the range, the whole vector is drawn again.
 
 use crate::{GenError, Random};
 use layland_model::Rate;
@@ -18,12 +18,12 @@ pub struct Independent {
 }
 
 impl Independent {
-    /// A sampler of `tasks` utilizations.
+    /// Returns a sampler of `tasks` utilizations.
     pub fn new(tasks: usize, min: f64, max: f64) -> Independent {
         Independent { tasks, min, max }
     }
 
-    /// One vector.
+    /// Draws one vector.
     ///
     /// ```
     /// use layland_gen::{Aspect, Independent, Random};
@@ -36,7 +36,7 @@ impl Independent {
     }
 }
 
-/// Uniform draws from a range until the remainder is one too.
+/// Uniform draws from a range until the remainder is in the range, too.
 #[derive(Clone, Debug)]
 pub struct UntilTotal {
     resolution: u32,
@@ -47,8 +47,8 @@ pub struct UntilTotal {
 }
 
 impl UntilTotal {
-    /// A sampler of multiples of `1/resolution` from `[min, max]` that sum to `total`, which must
-    /// be such a multiple. The bounds are rounded inwards.
+    /// Returns a sampler of multiples of `1/resolution` from `[min, max]` that sum to `total`,
+    /// which must be such a multiple. The bounds are rounded inwards.
     pub fn new(
         total: &Rate,
         min: &Rate,
@@ -66,7 +66,7 @@ impl UntilTotal {
             let help = "`min` must be above 0, and a multiple of the resolution up to `max`";
             return Err(GenError::parameter("min", min, help));
         }
-        // The number of tasks k must satisfy k * low <= total <= k * high.
+        // The number of tasks `k` must satisfy `k * low <= total <= k * high`.
         let fewest = num_integer::Integer::div_ceil(&total, &high);
         if fewest * low > total || total == 0 {
             let help = "no number of tasks in the range has this total: choose another";
@@ -75,7 +75,7 @@ impl UntilTotal {
         Ok(UntilTotal { resolution, total, min: low, max: high, tries })
     }
 
-    /// One vector; how many utilizations it has is random. The sum is exact.
+    /// Draws one vector with a random number of utilizations. The sum is exact.
     ///
     /// ```
     /// use layland_gen::{Aspect, Random, UntilTotal};

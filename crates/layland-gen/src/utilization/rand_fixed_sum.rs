@@ -1,22 +1,22 @@
 //! RandFixedSum (Stafford 2006; Emberson, Stafford, Davis 2010): uniform on
 //! `{x_1 + .. + x_n = s, 0 <= x_i <= 1}`, by cones over the facets.
 //!
-//! Written from the geometry, which is this. Let `Q(i, s)` be that set for `i` coordinates. It has
-//! the centre `(s/i, .., s/i)` and, for each coordinate, a facet where it is 0, which is
+//! The implementation follows from the geometry. Let `Q(i, s)` be that set for `i` coordinates. It
+//! has the centre `(s/i, .., s/i)` and, for each coordinate, a facet where it is 0, which is
 //! `Q(i-1, s)`, and one where it is 1, which is `Q(i-1, s-1)`. The cones from the centre over the
 //! facets fill `Q(i, s)`. So a uniform point is `centre + sigma (y - centre)`, where
 //!
 //! - the facet is chosen in proportion to the volume of its cone: its own volume, times its
 //!   distance from the centre, which is in the ratio `s/i` to `1 - s/i`;
-//! - `y` is uniform on the facet: the same problem with one coordinate less;
-//! - `sigma = r^(1/(i-1))` with a uniform `r`, as the section of a cone of dimension `i-1` at
+//! - `y` is uniform on the facet, which is the same problem with one coordinate less;
+//! - `sigma = r^(1/(i-1))` with a uniform `r`, because the section of a cone of dimension `i-1` at
 //!   `sigma` has a volume in proportion to `sigma^(i-2)`.
 //!
-//! Which coordinate the facet belongs to is uniform; it is enough to take them in order and to put
-//! the result into a random order.
+//! The coordinate to which the facet belongs is uniform. It suffices to process the coordinates in
+//! order and to shuffle the result.
 //!
 //! The volume of `Q(i, s)` is, up to a factor `sqrt(i)`, the density `f_i(s)` of a sum of `i`
-//! uniform numbers, and its recurrence
+//! uniform numbers. Its recurrence
 //!
 //! ```text
 //! f_1(s) = 1 for 0 <= s < 1
@@ -24,25 +24,25 @@
 //! ```
 //!
 //! has the two kinds of cones as its terms: the second one's share is the probability `t(i, s)` of
-//! a coordinate 1. Only sums `s - j` with a whole `j` occur, which makes a table of `n^2 / 2`
-//! probabilities. It is computed from the logarithms of `f` (they fall below the range of floating
-//! point), and all terms are positive, so nothing cancels.
+//! a coordinate 1. Only sums `s - j` with a whole `j` occur, so the table has `n^2 / 2`
+//! probabilities. It is computed from the logarithms of `f`, because the values fall below the
+//! range of floating point. All terms are positive, so there is no cancellation.
 //!
 //! A point needs one probability of each row. For few coordinates the table is kept. For many it
-//! would take gigabytes, so that every `k`-th row of the logarithms is kept, with `k` near
-//! `sqrt(n)`, and the part of the table that a point can reach within the next `k` rows is computed
-//! again: `O(n k)` time for a point, `O(n^2 / k)` memory, and the same numbers.
+//! would need gigabytes, so only every `k`-th row of the logarithms is kept, with `k` near
+//! `sqrt(n)`. The part of the table that a point can reach within the next `k` rows is computed
+//! again. This takes `O(n k)` time for a point and `O(n^2 / k)` memory, and gives the same numbers.
 
 use crate::{GenError, Infeasible, Random};
 use layland_model::Rate;
 
-/// Uniform on the vectors of a given sum with one pair of bounds for all coordinates.
+/// Draws uniformly from the vectors of a given sum with the same bounds for all coordinates.
 #[derive(Clone, Debug)]
 pub struct RandFixedSum {
     tasks: usize,
     min: f64,
     max: f64,
-    /// The sum, once the bounds are moved to 0 and 1.
+    /// The sum, after the bounds are mapped to 0 and 1.
     sum: f64,
     table: Table,
 }
@@ -56,17 +56,18 @@ enum Table {
     Sparse { k: usize, kept: Vec<Vec<f64>> },
 }
 
-/// The most tasks: the time for their table grows with the square of their number.
+/// The maximum number of tasks: the time for their table grows with the square of their number.
 const MOST_TASKS: usize = 30_000;
 
-/// The most tasks whose table is kept, of 16 MB.
+/// The maximum number of tasks whose table is kept; it then has 16 MB.
 const KEPT_WHOLE: usize = 2_000;
 
 impl RandFixedSum {
-    /// Computes the table: `O(n^2)` time. Memory is `O(n^2)` up to 2,000 tasks, and `O(n^1.5)` beyond.
+    /// Computes the table, in `O(n^2)` time. Memory is
+    /// `O(n^2)` up to 2,000 tasks, and `O(n^1.5)` beyond.
     pub fn new(tasks: usize, total: f64, min: f64, max: f64) -> Result<RandFixedSum, GenError> {
         let (least, most) = (tasks as f64 * min, tasks as f64 * max);
-        // A total that is a bound times n in decimals may be off by a rounding here.
+        // A total that is a bound times `n` in decimals may be off by a rounding error here.
         let slack = 1e-12 * tasks as f64;
         if tasks == 0 || !(min <= max && least - slack <= total && total <= most + slack) {
             let rate = |x: f64| crate::rounding::to_rate(x.clamp(0.0, 8191.0));
@@ -78,6 +79,7 @@ impl RandFixedSum {
         }
         let width = max - min;
         let sum = if width > 0.0 { (total - least) / width } else { 0.0 };
+        // A total within the slack may be outside of the bounds.
         let sum = sum.clamp(0.0, tasks as f64);
         let table = if tasks <= KEPT_WHOLE {
             Table::Whole(whole(tasks, sum))
@@ -87,8 +89,8 @@ impl RandFixedSum {
         Ok(RandFixedSum { tasks, min, max, sum, table })
     }
 
-    /// One vector, in `O(n)`, and beyond 2,000 tasks in `O(n^1.5)`. The sum is right to about `n * 2^-52`; the bounds
-    /// are kept.
+    /// Draws one vector, in `O(n)`, and beyond 2,000 tasks in `O(n^1.5)`. The sum is accurate to
+    /// about `n * 2^-52`; the bounds are kept.
     ///
     /// ```
     /// use layland_gen::{Aspect, Random, RandFixedSum};
@@ -100,11 +102,11 @@ impl RandFixedSum {
     /// ```
     pub fn sample(&self, random: &mut Random) -> Vec<f64> {
         let mut x = Vec::with_capacity(self.tasks);
-        // Rows that were computed again, the first of them, and the `j` that they begin with.
+        // Rows that were computed again, the first of them, and the `j` at which they begin.
         let (mut again, mut first, mut from) = (Vec::new(), usize::MAX, 0);
         let mut s = self.sum;
         let mut used = 0;
-        // The coordinates that are left are `base + scale * y` with `y` uniform on `Q(i, s)`.
+        // The remaining coordinates are `base + scale * y` with `y` uniform on `Q(i, s)`.
         let (mut base, mut scale) = (0.0, 1.0);
         for i in (2..=self.tasks).rev() {
             let sigma = libm::exp(libm::log(random.open_unit()) / (i - 1) as f64);
@@ -133,12 +135,13 @@ impl RandFixedSum {
         }
         x.push(base + scale * s);
         random.shuffle(&mut x);
+        // Rounding may leave the bounds, so the results are limited to them.
         let max = self.max;
         x.iter_mut().for_each(|x| *x = (self.min + (max - self.min) * *x).clamp(self.min, max));
         x
     }
 
-    /// For a recipe: the same with exact bounds in the error.
+    /// Does what `new` does, for a recipe: the error has exact bounds.
     pub(crate) fn exact(
         tasks: usize,
         total: &Rate,
@@ -150,7 +153,7 @@ impl RandFixedSum {
     }
 }
 
-/// `ln f_1(sum - j)` for `j = 0 .. n`.
+/// Returns `ln f_1(sum - j)` for `j = 0 .. n`.
 fn first_row(n: usize, sum: f64) -> Vec<f64> {
     let first = |j: usize| {
         let s = sum - j as f64;
@@ -159,15 +162,15 @@ fn first_row(n: usize, sum: f64) -> Vec<f64> {
     (0..n).map(first).collect()
 }
 
-/// `ln f_i(sum - j)`, up to a constant per row, and `t(i, sum - j)`, for `j` from `from` on, by the row `i - 1` from
-/// the same `j` on. Both are shorter by one than that row.
+/// Returns `ln f_i(sum - j)`, up to a constant per row, and `t(i, sum - j)`, for `j` from `from`
+/// on, computed from the row `i - 1` from the same `j` on. Both are shorter by one than that row.
 fn next_row(i: usize, sum: f64, from: usize, below: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let of = |(at, pair): (usize, &[f64])| {
         let s = sum - (from + at) as f64;
         let zero = log_product(s, pair[0]);
         let one = log_product(i as f64 - s, pair[1]);
         let t = if zero == f64::NEG_INFINITY && one == f64::NEG_INFINITY {
-            // Outside, or a corner: all coordinates 0 or all 1.
+            // Outside of the set, or a corner: all coordinates 0 or all 1.
             if s >= i as f64 { 1.0 } else { 0.0 }
         } else {
             1.0 / (1.0 + libm::exp(zero - one))
@@ -177,7 +180,7 @@ fn next_row(i: usize, sum: f64, from: usize, below: &[f64]) -> (Vec<f64>, Vec<f6
     below.windows(2).enumerate().map(of).unzip()
 }
 
-/// The rows `i = 2 ..= n` of `t(i, sum - j)`.
+/// Returns the rows `i = 2 ..= n` of `t(i, sum - j)`.
 fn whole(n: usize, sum: f64) -> Vec<Vec<f64>> {
     let mut below = first_row(n, sum);
     let mut rows = Vec::with_capacity(n.saturating_sub(1));
@@ -189,7 +192,7 @@ fn whole(n: usize, sum: f64) -> Vec<Vec<f64>> {
     rows
 }
 
-/// Every `k`-th row of the logarithms.
+/// Returns every `k`-th row of the logarithms.
 fn sparse(n: usize, sum: f64, k: usize) -> Table {
     let mut row = first_row(n, sum);
     let mut kept = vec![row.clone()];
@@ -202,8 +205,9 @@ fn sparse(n: usize, sum: f64, k: usize) -> Table {
     Table::Sparse { k, kept }
 }
 
-/// The rows `base + 1 ..= top` of `t(i, sum - j)` from `j = used` on, by the logarithms of the row `base`: as far as a
-/// point gets that has `used` coordinates of 1 at the row `top`. Each row below it adds one at most.
+/// Returns the rows `base + 1 ..= top` of `t(i, sum - j)` from `j = used` on, computed from the
+/// logarithms of the row `base`: the part that a point with `used` coordinates of 1 at the row
+/// `top` can reach. Each row below it adds at most one.
 fn reachable(sum: f64, base: usize, top: usize, used: usize, logarithms: &[f64]) -> Vec<Vec<f64>> {
     let mut below = logarithms[used..=used + top - base].to_vec();
     let mut rows = Vec::with_capacity(top - base);

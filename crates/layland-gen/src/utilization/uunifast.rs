@@ -3,19 +3,19 @@
 //! UUniFast draws uniformly from `{u_1 + .. + u_n = U, u_i >= 0}`. The sum of the last `k` of them,
 //! given that of the last `k + 1`, is that sum times `r^(1/k)` for a uniform `r`.
 //!
-//! Above `U = 1` some `u_i` may exceed 1. Discarding the vectors where one does leaves the uniform
-//! distribution on what is left, but the share of vectors that survive,
+//! Above `U = 1` some `u_i` may exceed 1. Discarding the vectors with such a `u_i` leaves the
+//! uniform distribution on the remaining ones, but the share of vectors that survive,
 //!
 //! ```text
 //! sum over k of (-1)^k binomial(n, k) max(0, 1 - k/U)^(n-1)
 //! ```
 //!
-//! falls quickly: with 16 tasks it is 1/39 for a total of 7.6, and 6e-8 for 12.
+//! decreases quickly: with 16 tasks it is 1/39 for a total of 7.6, and 6e-8 for 12.
 //! [`RandFixedSum`](crate::RandFixedSum) has no such limit.
 
 use crate::{GenError, Random};
 
-/// UUniFast: uniform on the vectors of a given sum, without upper bounds.
+/// UUniFast: draws uniformly from the vectors of a given sum, without upper bounds.
 #[derive(Clone, Debug)]
 pub struct UUniFast {
     tasks: usize,
@@ -23,12 +23,12 @@ pub struct UUniFast {
 }
 
 impl UUniFast {
-    /// A sampler of `tasks` utilizations that sum to `total`.
+    /// Returns a sampler of `tasks` utilizations that sum to `total`.
     pub fn new(tasks: usize, total: f64) -> UUniFast {
         UUniFast { tasks, total }
     }
 
-    /// One vector. The sum is right to a relative `2^-50` or so.
+    /// Draws one vector. The sum is accurate to a relative error of about `2^-50`.
     ///
     /// ```
     /// use layland_gen::{Aspect, Random, UUniFast};
@@ -51,7 +51,7 @@ impl UUniFast {
     }
 }
 
-/// UUniFast, drawn again until no utilization exceeds a bound.
+/// UUniFast, repeated until no utilization exceeds a bound.
 #[derive(Clone, Debug)]
 pub struct UUniFastDiscard {
     plain: UUniFast,
@@ -60,12 +60,13 @@ pub struct UUniFastDiscard {
 }
 
 impl UUniFastDiscard {
-    /// A sampler of `tasks` utilizations of at most `max` that sum to `total`, in at most `tries`.
+    /// Returns a sampler of `tasks` utilizations of at
+    /// most `max` that sum to `total`, in at most `tries`.
     pub fn new(tasks: usize, total: f64, max: f64, tries: u32) -> UUniFastDiscard {
         UUniFastDiscard { plain: UUniFast::new(tasks, total), max, tries }
     }
 
-    /// One vector, or [`GenError::Exhausted`].
+    /// Draws one vector, or returns [`GenError::Exhausted`].
     ///
     /// ```
     /// use layland_gen::{Aspect, Random, UUniFastDiscard};

@@ -1,64 +1,67 @@
-//! How the jobs of a thread arrive: periodically, or at least some time apart.
+//! Finds how the jobs of a thread arrive: periodically, or at least some time apart.
 
 use super::line::Line;
 use super::observation::{SeenJob, Stretch};
 use layland_model::{Duration, Service};
 
-/// A gap fits the period if it differs from a multiple of it by less than this part.
+/// A gap fits the period if it differs from a multiple of it by less than one part in this many.
 const FITS: i64 = 20;
-/// So many arrivals of a thousand may share a period with another one.
+/// The number of arrivals per thousand that may share a period with another one.
 const MOST_DOUBLES: usize = 50;
 
-/// With more jitter than so many separations it is bursts that come, and not jobs.
+/// With a jitter of more than this many separations, the arrivals are bursts and not jobs.
 const MOST_JITTER: i64 = 4;
 
-/// How jobs arrive.
+/// The arrivals of the jobs of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrivals {
-    /// By which pattern.
+    /// The pattern of the arrivals.
     pub pattern: Pattern,
-    /// How many arrivals it was seen from.
+    /// The number of arrivals from which the pattern was found.
     pub count: usize,
-    /// Of a thousand gaps between arrivals, so many are whole periods, up to a twentieth of a period. Without a
-    /// period: differ from the mean gap by less than that.
+    /// The number of gaps per thousand that are whole periods, within a twentieth of a period.
+    /// Without a period: the number that differ from the mean gap by less than a twentieth of it.
     pub fitting: u32,
-    /// The least, the mean and the largest gap.
+    /// The shortest, the mean and the longest gap.
     pub gaps: [Duration; 3],
-    /// Of a hundred gaps 95 are no shorter.
+    /// A length that 95 % of the gaps reach.
     pub usual: Duration,
 }
 
 /// A pattern of arrivals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// One in each period, perhaps late.
+    /// One arrival in each period, perhaps late.
     Periodic {
         /// The period, to the nearest nanosecond.
         period: Duration,
-        /// When the first period that was seen began, in nanoseconds of the trace.
+        /// The beginning of the first period that was seen, in nanoseconds of the trace.
         start: i64,
-        /// How much the delays since the beginnings of periods differ.
+        /// The difference between the largest and the
+        /// smallest delay since the beginning of a period.
         jitter: Duration,
-        /// Up to this 99 of a hundred do.
+        /// A bound on that difference for 99 % of the arrivals.
         usual_jitter: Duration,
-        /// How many periods had no arrival although their job ran: the one before was late, and its thread did not
-        /// sleep. By the number of the arrival, in ascending order.
+        /// The periods without an arrival of their own, because the job before
+        /// was late and its thread ran on without a sleep: the index of that
+        /// arrival and the number of such periods, in ascending order.
         run_on: Vec<(usize, u64)>,
-        /// How many periods had no arrival at all.
+        /// The number of periods without any arrival or execution.
         empty: u64,
     },
-    /// At least some time apart.
+    /// Arrivals at least some time apart.
     Sporadic {
-        /// How far apart they are but for the jitter: the least gap, or what nearly all gaps are.
+        /// The distance between arrivals apart from the jitter:
+        /// the shortest gap, or one that nearly all reach.
         separation: Duration,
-        /// `n` of them in a row take at least `n - 1` separations less this.
+        /// The jitter: `n` arrivals in a row span at least `n - 1` separations minus this.
         jitter: Duration,
-        /// How long the thread sleeps after each of its jobs, if that explains the gaps.
+        /// The time that the thread sleeps after each job, if that explains the gaps.
         sleep: Option<Duration>,
     },
 }
 
-/// The pattern of jobs in the order of their arrivals; none of fewer than three.
+/// Returns the pattern of jobs in the order of their arrivals; `None` for fewer than three.
 pub fn arrivals(jobs: &[SeenJob]) -> Option<Arrivals> {
     let at: Vec<i64> = jobs.iter().map(|job| job.arrival.ns()).collect();
     let mut gaps: Vec<i64> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -97,8 +100,8 @@ pub fn arrivals(jobs: &[SeenJob]) -> Option<Arrivals> {
     })
 }
 
-/// By how much arrivals in a row get ahead of a separation, at most: with this jitter no run of them is shorter than
-/// the separation allows.
+/// Returns the most by which a run of arrivals gets ahead of a separation. With this jitter no run
+/// of arrivals is shorter than the separation allows.
 pub(super) fn ahead(jobs: &[SeenJob], separation: Duration) -> Duration {
     let (mut ahead, mut most) = (0i64, 0i64);
     for pair in jobs.windows(2) {
@@ -109,8 +112,8 @@ pub(super) fn ahead(jobs: &[SeenJob], separation: Duration) -> Duration {
     Duration::from_ns(most)
 }
 
-/// What is said of arrivals that are too few to have a pattern: they are as far apart as they were, or as the trace is
-/// long.
+/// Describes arrivals that are too few for a pattern. Their
+/// separation is the one that was seen, or the length of the trace.
 pub(super) fn few(jobs: &[SeenJob], length: Duration) -> Arrivals {
     let gaps = jobs.windows(2).map(|pair| pair[1].arrival - pair[0].arrival);
     let least = gaps.filter(|gap| *gap > Duration::ZERO).min().unwrap_or(length);
@@ -125,26 +128,27 @@ pub(super) fn few(jobs: &[SeenJob], length: Duration) -> Arrivals {
 
 /// Jobs of a thread that also sleeps within its jobs.
 pub(super) struct Merged {
-    /// So many jobs come before the first whole one.
+    /// The number of wake-ups before the first whole job.
     pub(super) before: usize,
-    /// So many wake-ups are one job.
+    /// The number of wake-ups in each job.
     pub(super) each: usize,
     /// The jobs, with their suspensions.
     pub(super) jobs: Vec<SeenJob>,
-    /// How they arrive.
+    /// The arrivals of these jobs.
     pub(super) arrivals: Arrivals,
 }
 
-/// A job wakes up so many times at most.
+/// The maximum number of wake-ups in a job.
 const MOST_PARTS: usize = 8;
-/// Of so many arrivals one is missing at least, if the period is that of wake-ups within jobs.
+/// If wake-ups within jobs are mistaken for jobs, at least one arrival in this many is missing.
 const MISSING: u64 = 5;
-/// Of fewer jobs nothing is said about sleeps within them.
+/// Jobs must number at least this many to be merged from several wake-ups each.
 const FEWEST_MERGED: usize = 4;
 
-/// The jobs of which every so many wake-ups in a row are one, if these are periodic and the wake-ups are not.
+/// Merges every few wake-ups in a row into one job, if
+/// these jobs are periodic and the wake-ups are not.
 pub(super) fn merged(jobs: &[SeenJob], parts: &Arrivals) -> Option<Merged> {
-    // Where nearly every period has an arrival they are jobs.
+    // If nearly every period has an arrival, the wake-ups are jobs already.
     if let Pattern::Periodic { empty, run_on, .. } = &parts.pattern {
         let missing = run_on.iter().map(|(_, more)| more).sum::<u64>() + empty;
         if missing * MISSING < parts.count as u64 {
@@ -164,12 +168,12 @@ pub(super) fn merged(jobs: &[SeenJob], parts: &Arrivals) -> Option<Merged> {
         let all_end = |group: &&&[SeenJob]| {
             group.len() == each && group.iter().all(|part| part.end.is_some())
         };
-        // The last one may go on after the trace.
+        // The last one may continue after the end of the trace.
         let whole = groups.iter().take_while(all_end).count();
         if whole < FEWEST_MERGED || whole + 1 < groups.len() {
             continue;
         }
-        // Whatever does not sleep for longer between jobs than within them has no such jobs.
+        // The sleep between jobs must be longer than any sleep within them.
         let sleep =
             |at: usize| jobs[at - 1].end.map_or(Duration::ZERO, |end| jobs[at].arrival - end);
         let (between, within): (Vec<usize>, Vec<usize>) =
@@ -188,7 +192,7 @@ pub(super) fn merged(jobs: &[SeenJob], parts: &Arrivals) -> Option<Merged> {
     None
 }
 
-/// Several wake-ups as one job.
+/// Merges several wake-ups into one job.
 fn one(parts: &[SeenJob], each: usize) -> SeenJob {
     let mut whole = parts[0].clone();
     whole.stretches.clear();
@@ -216,12 +220,14 @@ fn one(parts: &[SeenJob], each: usize) -> SeenJob {
     whole
 }
 
-/// How many of the first jobs belong to the start of a program, and the pattern of the others.
+/// Returns the number of first jobs that belong to the
+/// start of a program, and the pattern of the others.
 ///
-/// A program loads and sets itself up before it begins with what it is for: a few wake-ups in no order, and then one in
-/// each period. Whether all of the jobs are periodic is asked first. If they are not, those are left out that come
-/// before the last gap of the first half that is too short for the period of the second half; and only if the others
-/// are many, and fit.
+/// A program loads and initializes itself before it begins its regular work: the
+/// trace has a few wake-ups at irregular times, and then one in each period. The
+/// function first tries whether all jobs are periodic. If they are not, it omits
+/// the jobs before the last gap of the first half that is too short for the
+/// period of the second half, provided that the remaining jobs are many and fit.
 pub fn steady(jobs: &[SeenJob]) -> Option<(usize, Arrivals)> {
     let whole = arrivals(jobs)?;
     if matches!(whole.pattern, Pattern::Periodic { .. }) {
@@ -237,12 +243,13 @@ pub fn steady(jobs: &[SeenJob]) -> Option<(usize, Arrivals)> {
     Some(rest.map_or((0, whole), |rest| (later, rest)))
 }
 
-/// Of fewer jobs it cannot be said that they are what a program is for.
+/// The minimum number of remaining jobs for them to count as the regular work of a program.
 const FEWEST_STEADY: usize = 20;
-/// Of a thousand gaps of the steady part so many fit the period.
+/// The number of gaps per thousand of the steady part that must fit the period.
 const STEADY: u32 = 900;
 
-/// The first job after the last gap of the first half that is shorter than half of what is usual in the second half.
+/// Returns the index of the first job after the last gap of the first half that is shorter than
+/// half of the usual gap of the second half.
 fn start_up(jobs: &[SeenJob]) -> usize {
     let gaps: Vec<i64> =
         jobs.windows(2).map(|pair| (pair[1].arrival - pair[0].arrival).ns()).collect();
@@ -251,7 +258,7 @@ fn start_up(jobs: &[SeenJob]) -> usize {
     second.sort_unstable();
     let Some(&usual) = second.get(second.len() / 2) else { return 0 };
     let Some(last) = gaps[..half].iter().rposition(|&gap| gap < usual / 2) else { return 0 };
-    // The last of them may be a while before the steady part.
+    // The last job of the start may precede the steady part by some time.
     let fits = |gap: i64| (gap - usual).abs() * FITS <= usual;
     last + if fits(gaps[last + 1]) { 1 } else { 2 }
 }
@@ -260,7 +267,7 @@ fn per_mille(part: usize, all: usize) -> u32 {
     (part * 1_000 / all.max(1)) as u32
 }
 
-/// The best line. Guesses are quantiles of the gaps and their mean.
+/// Finds the best line. The guesses are quantiles of the gaps and their mean.
 fn line(at: &[i64], sorted: &[i64], mean: i64) -> Option<Line> {
     let last = sorted.len() - 1;
     let mut guesses = [10, 25, 50, 75].map(|percent| sorted[last * percent / 100]).to_vec();
@@ -268,11 +275,13 @@ fn line(at: &[i64], sorted: &[i64], mean: i64) -> Option<Line> {
     guesses.sort_unstable();
     guesses.dedup();
     let lines = guesses.iter().filter_map(|&guess| Line::follow(at, guess));
-    // Where arrivals share periods, the period is too long; where most periods are empty, too short.
+    // If arrivals share periods, the period is too
+    // long. If most periods are empty, it is too short.
     let is_possible = |line: &Line| {
         line.doubles() * 1_000 <= MOST_DOUBLES * at.len() && line.periods() <= 3 * at.len() as i64
     };
-    // The narrowest in parts of its period; of equal ones the longest period.
+    // The line with the smallest spread relative to its
+    // period; of equal lines the one with the longest.
     lines.filter(is_possible).max_by(|a, b| {
         let (a, b) = ((a.spread(25), a.period()), (b.spread(25), b.period()));
         let narrower =
@@ -281,8 +290,8 @@ fn line(at: &[i64], sorted: &[i64], mean: i64) -> Option<Line> {
     })
 }
 
-/// Whether a line is more than an accident. Few arrivals are near some line whatever they do, so that the fewer there
-/// are the nearer they must be.
+/// Returns true if a line is unlikely to fit by chance. A few arrivals are near some line in any
+/// case, so the fewer they are, the nearer they must be.
 fn is_periodic(line: &Line) -> bool {
     let period = line.period();
     let count = line.index.len() as i64;
@@ -307,7 +316,8 @@ fn periodic(line: &Line, jobs: &[SeenJob]) -> Pattern {
     for (number, pair) in line.index.windows(2).enumerate() {
         let skipped = (pair[1] - pair[0] - 1).max(0);
         let next = line.at(pair[0] + 1);
-        // It ran until the next one was due, which it then did in the same go.
+        // The job ran past the time at which the next one
+        // was due, and did the next one without a sleep.
         let ran_into = (0..skipped)
             .take_while(|&more| {
                 let due = next + more * period;
@@ -330,13 +340,13 @@ fn periodic(line: &Line, jobs: &[SeenJob]) -> Pattern {
     }
 }
 
-/// How far apart arrivals are, and the jitter with which that is true of all of them.
+/// Returns the distance of arrivals and the jitter with which it holds for all of them.
 ///
-/// Of a thousand gaps one may be a third as long as all others, as the arrival before it was late. As a separation it
-/// would make the task three times as heavy as it is.
+/// One gap of a thousand may be a third of the others, because the arrival before it was late.
+/// Taken as the separation, it would make the task three times as heavy as it is.
 fn apart(gaps: &[i64], least: Duration, usual: Duration) -> (Duration, Duration) {
     let least = least.max(Duration::from_ns(1));
-    // The most by which arrivals in a row get ahead of the separation.
+    // The most by which a run of arrivals gets ahead of the separation.
     let (mut ahead, mut most) = (0i64, 0i64);
     for &gap in gaps {
         ahead = ahead.saturating_add(usual.ns() - gap).max(0);
@@ -346,7 +356,7 @@ fn apart(gaps: &[i64], least: Duration, usual: Duration) -> (Duration, Duration)
     if is_rare { (usual, Duration::from_ns(most)) } else { (least, Duration::ZERO) }
 }
 
-/// How long a thread sleeps, if that differs much less than its gaps do.
+/// Returns the time that a thread sleeps, if that varies much less than its gaps do.
 fn sleep(jobs: &[SeenJob], sorted_gaps: &[i64]) -> Option<Duration> {
     let slept = jobs.windows(2).filter_map(|pair| Some((pair[1].arrival - pair[0].end?).ns()));
     let mut slept: Vec<i64> = slept.filter(|&length| length > 0).collect();

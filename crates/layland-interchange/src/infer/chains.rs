@@ -1,34 +1,35 @@
-//! Who wakes whom.
+//! Finds which threads wake which.
 
 use super::observation::{Observation, SeenJob};
 use layland_model::{Duration, Time};
 use std::collections::BTreeMap;
 
-/// Of a hundred wake-ups so many must have one thread as their cause to be told.
+/// The percentage of a thread's wake-ups that one thread must cause for a chain to be reported.
 const LEAST_SHARE: usize = 50;
 
 /// A thread that wakes another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// The place of the one that wakes among the threads of the observation.
+    /// The index of the waking thread among the threads of the observation.
     pub producer: usize,
-    /// The place of the one that wakes up.
+    /// The index of the thread that is woken.
     pub consumer: usize,
-    /// How many of its jobs the consumer has from the producer.
+    /// The number of the consumer's jobs that the producer caused.
     pub times: usize,
-    /// Of how many whose cause is in the trace.
+    /// The number of the consumer's jobs whose cause is in the trace.
     pub of: usize,
-    /// Whether the trace tells wake-ups by a thread from those by an interrupt that came while it ran.
+    /// True if the trace distinguishes wake-ups by a thread
+    /// from those by an interrupt during its execution.
     pub is_certain: bool,
-    /// How long after the arrival of the producer's job: least, median, most. None if the jobs of the producer are not
-    /// in the trace.
+    /// The time from the arrival of the producer's job to the wake-up: least, median, most. `None`
+    /// if the jobs of the producer are not in the trace.
     pub after: Option<[Duration; 3]>,
-    /// How many of the producer's jobs end when they have woken the consumer, or go on for less than a tenth of their
-    /// time.
+    /// The number of the producer's jobs that end when they have
+    /// woken the consumer, or within another tenth of their length.
     pub at_end: usize,
 }
 
-/// The chains that lead to these threads, in their order.
+/// Returns the chains that lead to these threads, in the order of the threads.
 pub fn chains(seen: &Observation, threads: &[usize]) -> Vec<Chain> {
     let by_pid: BTreeMap<u32, usize> = (seen.threads.iter().enumerate())
         .filter_map(|(place, thread)| Some((thread.pid?, place)))
@@ -49,7 +50,7 @@ fn chain(seen: &Observation, by_pid: &BTreeMap<u32, usize>, consumer: usize) -> 
             by_producer.entry(producer).or_default().push(at);
         }
     }
-    // Of equals the first one.
+    // Of equally frequent producers, take the first.
     let (producer, at) =
         by_producer.into_iter().max_by_key(|(place, at)| (at.len(), std::cmp::Reverse(*place)))?;
     if at.len() * 100 < causes.len() * LEAST_SHARE || at.len() < 3 {
@@ -68,7 +69,8 @@ fn chain(seen: &Observation, by_pid: &BTreeMap<u32, usize>, consumer: usize) -> 
     };
     let is_certain = causes.iter().all(|(_, waker)| waker.in_interrupt.is_some());
     let at_end = within.iter().filter(is_end).count();
-    // An interrupt hits whoever runs. Without flags only what is regular is told.
+    // An interrupt wakes threads while any thread runs.
+    // Without flags, report only regular wake-ups.
     let is_regular = at_end * 10 >= at.len() * 9
         || (at.len() * 10 >= causes.len() * 9 && from.len().abs_diff(at.len()) * 10 <= at.len());
     if !is_certain && !is_regular {

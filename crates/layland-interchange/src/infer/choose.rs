@@ -1,79 +1,79 @@
-//! Which threads are tasks, if nobody says so.
+//! Chooses the threads that become tasks, if the caller does not name them.
 
 use super::arrivals::Pattern;
 use super::estimate::{Estimate, Sureness, Taking, Unfit, estimate, guess};
 use super::observation::{Class, Observation, Thread, is_of_kernel};
 use layland_model::Duration;
 
-/// Which threads are wanted.
+/// A selection of threads.
 #[derive(Clone, Copy, Default)]
 pub enum Wanted<'a> {
-    /// Those that write marks; or else those of real-time classes, but for the kernel's own; or else those that look
-    /// periodic.
+    /// Threads that write marks. If there are none, those of real-time classes except the kernel's
+    /// own. If there are none of these, those that look periodic.
     #[default]
     RealTime,
-    /// Those for which this is true of name and thread id.
+    /// Threads for which the function returns true, given name and thread id.
     Where(&'a dyn Fn(&str, Option<u32>) -> bool),
 }
 
-/// Which threads are tasks, and why others are none.
+/// The threads that become tasks, and why others do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
-    /// The tasks: by priority, then by period.
+    /// The tasks, sorted by priority, then by period.
     pub tasks: Vec<Estimate>,
-    /// Threads that were wanted, or could have been, and are no tasks.
+    /// Threads that were selected, or could have been, and do not become tasks.
     pub left_out: Vec<LeftOut>,
-    /// How many others were not looked at, as they are not of a real-time class.
+    /// The number of all other threads.
     pub others: usize,
-    /// By what the threads were chosen.
+    /// The criterion by which the threads were chosen.
     pub by: Choice,
 }
 
-/// By what threads were chosen.
+/// A criterion by which threads are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// They are the tasks of a trace of ours, or write marks.
+    /// The threads are the tasks of one of our own traces, or write marks.
     Marks,
-    /// By their class.
+    /// The threads belong to a real-time class.
     #[default]
     RealTime,
-    /// No thread is of a real-time class, and they look periodic.
+    /// No thread belongs to a real-time class, and these look periodic.
     Periodic,
-    /// By the user.
+    /// The user chose the threads.
     Asked,
 }
 
-/// A thread that is no task.
+/// A thread that does not become a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its place among the threads of the observation.
+    /// Its index among the threads of the observation.
     pub thread: usize,
-    /// Why.
+    /// The reason.
     pub why: WhyNot,
 }
 
 impl LeftOut {
-    /// Whether it belongs to the kernel.
+    /// Returns true if the thread belongs to the kernel.
     pub fn is_of_kernel(&self) -> bool {
         matches!(self.why, WhyNot::OfKernel)
     }
 }
 
-/// Why a thread is no task.
+/// The reason why a thread does not become a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhyNot {
-    /// It does not tell enough.
+    /// The trace does not have enough of its jobs.
     #[error(transparent)]
     Unfit(#[from] Unfit),
     /// It belongs to the kernel.
     #[error("a thread of the kernel")]
     OfKernel,
-    /// It writes no marks, and others do.
+    /// It writes no marks, whereas other threads do.
     #[error("others write marks, and it does not")]
     Unmarked,
 }
 
-/// Chooses the tasks.
+/// Chooses the threads that become tasks.
 pub fn choose(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Chosen {
     let mut chosen = Chosen::default();
     let is_real_time =
@@ -127,7 +127,7 @@ pub fn choose(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Chosen
     chosen
 }
 
-/// What had a CPU for so long, while a task waited for it, is a task, too.
+/// A real-time thread that held a CPU this long while a task waited for it becomes a task, too.
 const WORTH_A_TASK: Duration = Duration::from_us(50);
 
 impl Chosen {
@@ -138,8 +138,8 @@ impl Chosen {
         }
     }
 
-    /// Adds the threads of real-time classes that had CPUs while tasks waited: interrupt threads, others of the kernel,
-    /// and those with few jobs.
+    /// Adds the threads of real-time classes that held CPUs while tasks waited: interrupt threads,
+    /// other kernel threads, and threads with few jobs.
     fn strangers(&mut self, seen: &Observation, taking: &Taking) {
         loop {
             let is_task = |place: usize| self.tasks.iter().any(|task| task.thread == place);
@@ -164,7 +164,7 @@ impl Chosen {
         }
     }
 
-    /// No thread is of a real-time class: those that look periodic.
+    /// Chooses the threads that look periodic, if no thread belongs to a real-time class.
     fn periodic(&mut self, seen: &Observation, taking: &Taking) {
         let looks = |task: &Estimate| {
             matches!(task.arrivals.pattern, Pattern::Periodic { .. })

@@ -1,40 +1,41 @@
-//! What one thread is as a task, and how sure that is.
+//! Estimates the task that one thread implements, and how reliable the estimate is.
 
 use super::arrivals::{Arrivals, Merged, Pattern, ahead, arrivals, few, merged, steady};
 use super::nominal::{Nominal, nominal};
 use super::observation::{Class, Observation, Reserved, SeenJob, Stretch, Thread};
 use layland_model::{CpuSet, Duration, Rate, Service, TIME_LIMIT};
 
-/// How execution times and periods are taken from what was seen.
+/// Rules by which execution times and periods are derived from a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taking {
-    /// Of a hundred thousand jobs so many execute no longer than the WCET; all by default.
+    /// The number of jobs of [`EVERY`] that execute at most for the WCET; all by default.
     pub quantile: u32,
-    /// The WCET is this times as long.
+    /// The factor by which the WCET is extended.
     pub margin: Rate,
-    /// Within this part of itself a period is rounded to what was probably meant, and jitter is not worth a word.
+    /// A period is rounded to a round one within this
+    /// fraction of it. Jitter within it is not mentioned.
     pub tolerance: Rate,
-    /// Which CPUs become affinities.
+    /// The rule by which CPUs become affinities.
     pub affinity: Affinity,
-    /// What else counts.
+    /// Further facts that the estimate takes into account.
     pub more: More,
 }
 
-/// What counts only where the trace is not explained without it.
+/// Facts that count only if the trace cannot be explained without them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct More {
-    /// What threads do when they are born, before they are steady, and when they die.
+    /// Execution of a thread when it is born, before it is steady, and when it dies.
     pub partial: bool,
-    /// That other CPUs than those that were used cannot be used.
+    /// Unused CPUs are taken to be unavailable.
     pub used: bool,
-    /// Threads that had a CPU for the shortest time while tasks waited.
+    /// Threads that held a CPU for any time, however short, while tasks waited.
     pub strangers: bool,
 }
 
-/// A thread that waited for its CPU so many times, while it could have had another one, may not use that.
+/// The number of waits, while another CPU was free, that show that a thread may not use that CPU.
 const FEWEST_WAITS: u64 = 3;
 
-/// All jobs.
+/// The scale of quantiles; as a quantile, all jobs.
 pub const EVERY: u32 = 100_000;
 
 impl Default for Taking {
@@ -49,117 +50,123 @@ impl Default for Taking {
     }
 }
 
-/// Which CPUs become affinities: a trace tells where a thread ran, and not where it might have run.
+/// The rule by which CPUs become affinities. A trace shows
+/// where a thread ran, but not where it could have run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Affinity {
-    /// Those of threads that were seen on one CPU alone, and waited for it several times while another one had nothing
-    /// as important to do. A thread that has just never moved has none.
+    /// Affinities of threads that ran on one CPU only, and waited for
+    /// it several times while another CPU had nothing as important to
+    /// run. A thread that merely never moved has no affinity.
     #[default]
     Pinned,
-    /// Those on which threads were seen.
+    /// The CPUs on which threads ran.
     Seen,
-    /// None.
+    /// No affinities.
     None,
 }
 
-/// A thread as a task.
+/// A task that was estimated from a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// Its place among the threads of the observation.
+    /// The index of the thread among the threads of the observation.
     pub thread: usize,
-    /// How its jobs arrive.
+    /// The arrivals of its jobs.
     pub arrivals: Arrivals,
-    /// The period or the least separation that is taken.
+    /// The period or the minimum separation of the task.
     pub period: Duration,
-    /// What that was rounded to, if it was.
+    /// The round period that replaced the measured one, if it was rounded.
     pub nominal: Option<Nominal>,
-    /// The jitter that is taken.
+    /// The jitter of the task.
     pub jitter: Duration,
-    /// How long the machine, or something less important, kept ready jobs from beginning, at most.
+    /// The longest time for which the machine, or less
+    /// important work, delayed the start of a ready job.
     pub latency: Duration,
-    /// How much of that is in the WCET, as the period is too short by at least as much.
+    /// The part of the latency in the WCET; the period is too short by at least as much.
     pub in_wcet: Duration,
-    /// How long jobs that had begun waited while nothing as important had the CPU, at most: this is in the WCET.
+    /// The longest time that a started job waited while
+    /// its CPU had nothing as important. Part of the WCET.
     pub lost: Duration,
-    /// The priority that is taken, as the kernel counts.
+    /// The priority of the task, as the kernel counts.
     pub priority: Option<i32>,
-    /// The relative deadline that is reserved, or the least that the trace tells.
+    /// The relative deadline that is reserved, or else the shortest in the trace.
     pub deadline: Option<Duration>,
-    /// What is reserved under SCHED_DEADLINE, where that is known.
+    /// The reservation under SCHED_DEADLINE, if it is known.
     pub reserved: Option<Reserved>,
-    /// How long jobs executed.
+    /// The execution times of the jobs.
     pub execution: Execution,
-    /// The WCET that is taken.
+    /// The WCET of the task.
     pub wcet: Service,
-    /// What becomes of suspensions.
+    /// The treatment of suspensions.
     pub suspensions: Suspensions,
-    /// How often it wakes up within each of its jobs; 1 if its sleeps end its jobs.
+    /// The number of wake-ups in each of its jobs; 1 if every sleep ends a job.
     pub parts: usize,
-    /// What is left out at its beginning.
+    /// The first jobs, which are omitted from the estimate.
     pub start_up: Option<StartUp>,
-    /// The CPUs that are taken.
+    /// The affinity of the task.
     pub affinity: Option<CpuSet>,
-    /// How sure it is.
+    /// The reliability of the estimate.
     pub sureness: Sureness,
 }
 
-/// What the suspensions of jobs become: in the middle of their work threads waited for something that is no CPU.
+/// The treatment of suspensions: waits for something other than a CPU in the middle of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Suspensions {
-    /// There are none.
+    /// The jobs have no suspensions.
     None,
-    /// Every job has as many: each is a step, as long as the longest of its place.
+    /// Every job has the same number of them. Each becomes
+    /// a step, as long as the longest at its position.
     Steps(Vec<Stretch>),
-    /// They differ from job to job, and count as execution: no analysis can then promise less than what was seen.
+    /// They differ from job to job, and count as execution:
+    /// then no analysis promises less than was seen.
     Counted {
-        /// So many jobs have any.
+        /// The number of jobs with suspensions.
         jobs: usize,
-        /// What one job was suspended for, at most.
+        /// The longest total suspension of a job.
         longest: Duration,
     },
 }
 
-/// What a program did before it began with what it is for. It is not part of the estimate.
+/// The first jobs of a program, before its regular work. They are not part of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartUp {
-    /// So many jobs.
+    /// The number of these jobs.
     pub jobs: usize,
-    /// From the first of their arrivals to that of the first job after them.
+    /// The time from the first of their arrivals to that of the first job after them.
     pub length: Duration,
-    /// How long one of them executed, at most.
+    /// The longest execution time of one of them.
     pub longest: Service,
 }
 
-/// So many suspensions of a job become steps at most.
+/// The maximum number of suspensions of a job that become steps.
 const MOST_SUSPENSIONS: usize = 8;
 
-/// How long the jobs that were seen from beginning to end executed.
+/// The execution times of the jobs that are in the trace from beginning to end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// How many there are.
+    /// The number of these jobs.
     pub jobs: usize,
-    /// Least, 50 %, 90 %, 99 %, 99.9 %, most.
+    /// The minimum, the quantiles 50 %, 90 %, 99 % and 99.9 %, and the maximum.
     pub quantiles: [Service; 6],
 }
 
-/// How far an estimate can be believed.
+/// The reliability of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sureness {
-    /// Few jobs, or gaps that fit no period.
+    /// Few jobs, or gaps that do not fit the pattern.
     Guess,
-    /// Ten jobs or more, of which most gaps fit.
+    /// Ten or more periodic jobs, most of whose gaps fit, or a hundred or more sporadic ones.
     Likely,
-    /// A hundred jobs or more, of which nearly all gaps fit, or nothing is claimed but the least gap.
+    /// A hundred or more periodic jobs, nearly all of whose gaps fit.
     Sure,
 }
 
 impl Sureness {
-    /// Fewer jobs than this are no more than a guess.
+    /// Estimates from fewer jobs than this are guesses.
     pub const FEWEST: usize = 10;
-    /// So many jobs are much.
+    /// The number of jobs from which an estimate can be sure.
     pub const MANY: usize = 100;
 
-    /// In a word.
+    /// Returns the reliability as a word.
     pub fn word(self) -> &'static str {
         match self {
             Sureness::Guess => "a guess",
@@ -172,7 +179,7 @@ impl Sureness {
         let count = jobs.min(arrivals.count);
         let (period, jitter) = match &arrivals.pattern {
             Pattern::Periodic { period, jitter, .. } => (*period, *jitter),
-            // What is claimed is a bound, of which no number of jobs makes sure.
+            // The separation is a bound, and no number of observed jobs proves a bound.
             Pattern::Sporadic { .. } if count >= Sureness::MANY && is_whole => {
                 return Sureness::Likely;
             }
@@ -189,35 +196,35 @@ impl Sureness {
     }
 }
 
-/// Why a thread is no task.
+/// The reason why a thread does not become a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// It cannot be known from so few.
+    /// It has too few jobs for an estimate.
     #[error("{jobs} of its jobs are in the trace, and three are needed")]
     FewJobs {
-        /// So many are there with their beginnings, and lack no switch.
+        /// The number of jobs whose beginnings are in the trace and whose switches are complete.
         jobs: usize,
     },
-    /// Gaps between the jobs that are left are no gaps between its arrivals.
+    /// Most jobs are incomplete. Gaps between the remaining jobs are not gaps between arrivals.
     #[error("{torn} of its {} jobs lack switches that are missing in the trace", .torn + .jobs)]
     MostlyTorn {
-        /// So many lack switches.
+        /// The number of jobs that lack switches.
         torn: usize,
-        /// So many do not.
+        /// The number of jobs that do not.
         jobs: usize,
     },
-    /// No job was seen from its beginning to its end.
+    /// No job is in the trace from beginning to end.
     #[error("none of its jobs is in the trace from beginning to end")]
     NoWholeJob,
-    /// Arrivals at one time.
+    /// All jobs arrive at one time.
     #[error("all of its jobs arrive at one time")]
     AtOnce,
 }
 
-/// The task that a thread of an observation is.
+/// Estimates the task that a thread of an observation implements.
 ///
 /// # Errors
-/// If its jobs do not tell.
+/// If its jobs are not sufficient for an estimate.
 pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Estimate, Unfit> {
     let of = &seen.threads[thread];
     let jobs = of.jobs.len();
@@ -238,17 +245,18 @@ pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Es
     let Some(merged) = merged(&of.jobs, &parts.arrivals) else { return Ok(parts) };
     let Merged { before, each, jobs, arrivals } = merged;
     let whole = of_jobs(seen, thread, taking, (&of.jobs[..before], &jobs), arrivals)?;
-    // What sleeps in its middle looks like jobs that come as often as it wakes up, each as long as the longest part.
+    // A thread that sleeps within its jobs looks like a task with an arrival per wake-up, in which
+    // each job is as long as the longest part.
     let load = |estimate: &Estimate| Rate::new(estimate.wcet.ns(), estimate.period.ns().max(1));
     let is_lighter = load(&whole) * Rate::new(5, 4) <= load(&parts);
     Ok(if is_lighter { Estimate { parts: each, start_up: None, ..whole } } else { parts })
 }
 
-/// The task that a thread is of which few jobs are in the trace, or which are not whole: they come no more often than
-/// they did. It is no more than a guess.
+/// Guesses the task of a thread with few jobs in the trace, or with incomplete ones, taking the
+/// arrivals to be no more frequent than those in the trace.
 ///
 /// # Errors
-/// If it has none.
+/// If the thread has no jobs.
 pub(super) fn guess(seen: &Observation, thread: usize, taking: &Taking) -> Result<Estimate, Unfit> {
     let jobs = with_partial(&seen.threads[thread]);
     if jobs.is_empty() {
@@ -258,7 +266,7 @@ pub(super) fn guess(seen: &Observation, thread: usize, taking: &Taking) -> Resul
     of_jobs(seen, thread, taking, (&[], &jobs), arrivals)
 }
 
-/// All jobs of a thread, whole or not.
+/// Returns all jobs of a thread, complete or not.
 fn with_partial(of: &Thread) -> Vec<SeenJob> {
     let partial = of.partial.iter().map(|partial| &partial.job);
     let mut all: Vec<SeenJob> = of.jobs.iter().chain(partial).cloned().collect();
@@ -287,7 +295,7 @@ fn of_jobs(
     let Fitted { period, nominal, jitter, in_wcet } =
         fitted(&arrivals, jobs, taking, is_measured || !of.is_marked);
     let latency = jobs.iter().map(|job| job.delay).max().unwrap_or(Duration::ZERO);
-    // A server has its budget once in its own period, however often the thread wakes up.
+    // A server has one budget per server period, however often the thread wakes up.
     let reserved = of.reserved.filter(|_| of.class() == Class::Deadline);
     let is_as_long =
         |of: Duration| Rate::new((of - period).ns(), of.ns().max(1)) <= taking.tolerance;
@@ -306,7 +314,8 @@ fn of_jobs(
         }
     };
     let affinity = match taking.affinity {
-        // Whoever let a CPU pass that no such thread uses may just be one of those that may not use it.
+        // If no real-time thread uses the CPUs that it left
+        // unused, all of them may be kept off those CPUs.
         Affinity::Pinned
             if of.cpus.len() == 1
                 && of.tied >= FEWEST_WAITS
@@ -349,7 +358,7 @@ fn of_jobs(
     })
 }
 
-/// What of the arrivals and of the latency becomes which part of a task.
+/// The parts of a task into which arrivals and latency translate.
 struct Fitted {
     period: Duration,
     nominal: Option<Nominal>,
@@ -357,10 +366,10 @@ struct Fitted {
     in_wcet: Duration,
 }
 
-/// A period and a jitter that allow every run of arrivals that was seen, and the latency.
+/// Returns a period and a jitter that allow every run of arrivals that was seen, and the latency.
 ///
-/// A little jitter is better told by a period that is as much shorter: most tests take no jitter. A job that begins
-/// late takes as much longer then.
+/// A small jitter is better expressed by a period that is shorter by as much, because most tests
+/// support no jitter. The latency of a job then extends its WCET.
 fn fitted(arrivals: &Arrivals, jobs: &[SeenJob], taking: &Taking, is_measured: bool) -> Fitted {
     let latency = jobs.iter().map(|job| job.delay).max().unwrap_or(Duration::ZERO);
     let [least, ..] = arrivals.gaps;
@@ -386,7 +395,8 @@ fn fitted(arrivals: &Arrivals, jobs: &[SeenJob], taking: &Taking, is_measured: b
     }
     let of_rounded = ahead(jobs, taken) + latency;
     let of_raw = (ahead(jobs, raw) + latency).max(jitter);
-    // Over many periods a rounded one that is a little too long gets as far from the arrivals as periods are long.
+    // A rounded period that is slightly too long drifts
+    // from the arrivals, over many periods by a whole one.
     let (period, nominal, jitter) = match within(of_rounded - of_raw) || of_rounded <= of_raw {
         true => (taken, nominal, of_rounded.max(jitter)),
         false => (raw, None, of_raw),
@@ -394,15 +404,15 @@ fn fitted(arrivals: &Arrivals, jobs: &[SeenJob], taking: &Taking, is_measured: b
     Fitted { period, nominal, jitter, in_wcet: Duration::ZERO }
 }
 
-/// At most four digits, and no longer.
+/// Rounds down to four digits.
 fn rounded_down(length: Duration) -> Duration {
     let ns = length.ns().max(1);
     let unit = 10i64.pow(ns.ilog10().saturating_sub(3));
     Duration::from_ns(ns / unit * unit)
 }
 
-/// How long a job executed of which the trace shows a part alone, at most. What began before the trace was longer, and
-/// what goes on after it will be: neither is less than what was seen.
+/// Returns the longest execution time of a job that is only partly in the trace. Such a job began
+/// before the trace or continues after it, so it executes at least this long.
 fn cut(of: &Thread, jobs: &[SeenJob]) -> Service {
     let pending = jobs.iter().filter(|job| job.end.is_none());
     let before = of.partial.iter().filter(|partial| partial.is_cut).map(|partial| &partial.job);
@@ -410,7 +420,7 @@ fn cut(of: &Thread, jobs: &[SeenJob]) -> Service {
     pending.chain(before).map(executed).max().unwrap_or(Service::ZERO)
 }
 
-/// What the suspensions of jobs become that were seen to their ends.
+/// Determines the treatment of suspensions, from jobs that are in the trace to their end.
 fn suspensions(jobs: &[SeenJob], taking: &Taking, is_measured: bool) -> Suspensions {
     let whole = || jobs.iter().filter(|job| job.end.is_some());
     let suspended = whole().filter(|job| !job.stretches.is_empty()).count();
@@ -444,7 +454,8 @@ fn suspensions(jobs: &[SeenJob], taking: &Taking, is_measured: bool) -> Suspensi
     Suspensions::Steps(steps.collect())
 }
 
-/// How long each job executed that was seen to its end. What runs without a sleep is one job, however long it is.
+/// Returns the execution time of each job that is in the trace to its end. Execution without a
+/// sleep is one job, however long it is.
 fn executions(jobs: &[SeenJob], suspensions: &Suspensions) -> Vec<Service> {
     let taken = |job: &SeenJob| match suspensions {
         Suspensions::Counted { .. } if !job.stretches.is_empty() => {
@@ -459,20 +470,20 @@ fn executions(jobs: &[SeenJob], suspensions: &Suspensions) -> Vec<Service> {
     whole.map(|job| Service::from_ns(taken(job))).collect()
 }
 
-/// The WCET that is taken of a time: of a kernel trace in whole microseconds, rounded up.
+/// Returns the WCET for an observed time: for a kernel trace in whole microseconds, rounded up.
 fn wcet(seen: Service, taking: &Taking, is_measured: bool) -> Service {
     let with_margin = (&Rate::whole(seen.ns()) * &taking.margin).ceil().unwrap_or(i64::MAX);
     let unit = if is_measured { 1_000 } else { 1 };
     Service::from_ns(rounded_up(with_margin, unit).max(unit).min(TIME_LIMIT))
 }
 
-/// The least multiple of a unit that is no smaller.
+/// Returns the least multiple of `unit` that is at least `length`.
 fn rounded_up(length: i64, unit: i64) -> i64 {
     let units = length.div_euclid(unit) + i64::from(length.rem_euclid(unit) > 0);
     units.saturating_mul(unit)
 }
 
-/// Where the quantile is among so many sorted values: `part` of [`EVERY`] are no larger.
+/// Returns the index of the quantile in `count` sorted values: `part` of [`EVERY`] are no larger.
 fn rank(count: usize, part: u32) -> usize {
     let below = (count as u64 * u64::from(part)).div_ceil(u64::from(EVERY));
     (below.max(1) - 1).min(count as u64 - 1) as usize

@@ -1,7 +1,8 @@
-//! A set that was inferred, held against its trace: what the trace shows that the set does not allow, and which of the
-//! things that do not count by default explains it.
+//! Compares an inferred set with its trace. If the trace shows behaviour that the set does not
+//! allow, includes further facts until one of them explains it.
 //!
-//! Analyses are no matter of this crate: a function says what a set does not explain.
+//! This crate contains no analyses: a function passed
+//! by the caller returns what a set does not explain.
 
 use super::choose::Chosen;
 use super::estimate::{Affinity, Estimate, More, Taking};
@@ -9,7 +10,7 @@ use super::observation::{Class, Observation, Taken};
 use super::{Inferred, Wanted, infer};
 use layland_model::{Duration, Observed, System};
 
-/// What else counts, in the order in which it is tried: from what changes least on.
+/// The further facts, in the order in which they are tried: those that change the least come first.
 const TRIED: [(More, bool); 8] = {
     const NONE: More = More { partial: false, used: false, strangers: false };
     const PARTIAL: More = More { partial: true, ..NONE };
@@ -26,9 +27,10 @@ const TRIED: [(More, bool); 8] = {
     ]
 };
 
-/// [`infer`], held against the trace by a function that says what of it a set does not explain, in sentences without
-/// full stops. The first set that explains all is taken; if there is none, the first one, with what it does not explain
-/// in [`System::observed`].
+/// Does what [`infer`] does and compares the set with the trace. The function returns the behaviour
+/// in the trace that the set does not explain, in sentences without full stops. Returns the first
+/// set that explains everything. If there is none, returns the first set, with the unexplained
+/// behaviour in [`System::observed`].
 pub fn infer_held(
     seen: &Observation,
     wanted: Wanted<'_>,
@@ -64,8 +66,8 @@ pub fn infer_held(
     inferred
 }
 
-/// The policies by which a kernel schedules threads of the classes that were seen, each as `name`; none if it is not
-/// known.
+/// Returns the names of the policies by which a kernel schedules
+/// threads of these classes; empty if the classes are not known.
 pub(super) fn policies(seen: &Observation, chosen: &Chosen, system: &System) -> Vec<&'static str> {
     let is = |class: fn(i32) -> bool| move |task: &Estimate| task.priority.is_some_and(class);
     if chosen.tasks.iter().all(is(|priority| priority < 0)) {
@@ -77,7 +79,8 @@ pub(super) fn policies(seen: &Observation, chosen: &Chosen, system: &System) -> 
     let tied = system.tasks.values().filter(|task| task.affinity.is_some()).count();
     match (system.platform.cpu_count(), tied) {
         (1, _) => vec!["p-fp"],
-        // Threads that never moved may be tied to where they were, and will then be asked about as such.
+        // Threads that never moved may be pinned; a later
+        // entry of `TRIED` gives them such affinities.
         (_, 0) if chosen.tasks.iter().any(|task| seen.threads[task.thread].cpus.len() > 1) => {
             vec!["g-fp"]
         }
@@ -85,7 +88,7 @@ pub(super) fn policies(seen: &Observation, chosen: &Chosen, system: &System) -> 
     }
 }
 
-/// The longest response of each task that the trace shows, whole or not.
+/// Returns the longest response of each task in the trace, including incomplete jobs.
 pub(super) fn responses(seen: &Observation, chosen: &Chosen) -> Vec<Duration> {
     let longest = |task: &Estimate| {
         let thread = &seen.threads[task.thread];
@@ -97,8 +100,8 @@ pub(super) fn responses(seen: &Observation, chosen: &Chosen) -> Vec<Duration> {
     chosen.tasks.iter().map(longest).collect()
 }
 
-/// Who took most of the CPU from the threads of the task that a sentence names and is not in the set, or had a priority
-/// that is not the one in the set.
+/// Appends to a sentence the thread that took the most CPU time from the task named there, among
+/// threads that are not in the set or had a more important priority than in the set.
 fn with_reason(seen: &Observation, inferred: &Inferred, sentence: String) -> String {
     let mut tasks = inferred.system.tasks.values().zip(&inferred.chosen.tasks);
     let named = tasks.find(|(task, _)| sentence.contains(&format!("`{}`", task.name)));

@@ -1,34 +1,35 @@
-//! A line through arrivals: which period, which phase, and which arrival belongs to which beginning of a period.
+//! Fits a line through arrivals: a period, a phase, and the number of the period of each arrival.
 //!
-//! Arrivals of a periodic task are `phase + k * period + jitter`. Some may be missing, since a thread that is late does
-//! not sleep. A guess for the period is followed from the first arrivals on, a quarter further each time: so a guess
-//! that is good for a few periods becomes one that is good for all of them. The period is a median of slopes over
-//! half of the arrivals, which a few late wake-ups do not move.
+//! The arrivals of a periodic task are `phase + k * period + jitter`. Some may be missing, because
+//! a late thread does not sleep. A guess of the period is fitted to the first arrivals, and then to
+//! a quarter more of them each time. A guess that is good for a few periods thereby becomes one
+//! that is good for all of them. The period is a median of slopes over half of the arrivals, which
+//! a few late wake-ups do not affect.
 
 use std::cmp::Ordering;
 
-/// So many arrivals are numbered by the guess alone.
+/// The number of first arrivals that are numbered by the guess alone.
 const BY_GUESS: usize = 8;
-/// A line that fits is found in so many steps, or not at all.
+/// The maximum number of steps in which a line is fitted.
 const MOST_STEPS: usize = 100;
 
-/// In such parts of a nanosecond is a slope that is no fraction of two arrivals.
+/// The denominator, in parts of a nanosecond, of slopes that are not fractions of two arrivals.
 const FINE: i128 = 1 << 10;
 
 /// A line through arrivals. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// The period is a fraction, so that it is good for thousands of periods.
+    /// The period, as a fraction so that it stays exact over thousands of periods.
     period: (i128, i128),
     phase: i128,
-    /// The number of the period of each arrival.
+    /// For each arrival the number of its period.
     pub(super) index: Vec<i64>,
-    /// How much later than the line each arrival is.
+    /// For each arrival its lateness relative to the line.
     pub(super) residuals: Vec<i64>,
 }
 
 impl Line {
-    /// Follows a guess through arrivals in ascending order; at least three.
+    /// Fits a guess to at least three arrivals in ascending order.
     pub(super) fn follow(arrivals: &[i64], guess: i64) -> Option<Line> {
         if arrivals.len() < 3 || guess <= 0 {
             return None;
@@ -49,7 +50,8 @@ impl Line {
                 arrivals[..count].iter().map(|&at| nearest(i128::from(at) - phase, period));
             let numbers: Vec<i64> = numbers.collect();
             if is_whole && numbers == index {
-                // Without late wake-ups the least squares are nearer the truth, and with them the median is.
+                // Least squares are more accurate without
+                // late wake-ups, and the median is with them.
                 let robust = Line::through(arrivals, period, phase, index.clone());
                 let squares = least_squares(arrivals, &index).map(|period| {
                     Line::through(arrivals, period, self::phase(arrivals, &index, period), index)
@@ -76,17 +78,17 @@ impl Line {
         ((2 * self.period.0 + self.period.1) / (2 * self.period.1)) as i64
     }
 
-    /// Where the line is at the beginning of a period.
+    /// The time at which the line begins period `k`.
     pub(super) fn at(&self, k: i64) -> i64 {
         (self.phase + (i128::from(k) * self.period.0).div_euclid(self.period.1)) as i64
     }
 
-    /// How many arrivals share their period with the one before.
+    /// The number of arrivals that share their period with the arrival before.
     pub(super) fn doubles(&self) -> usize {
         self.index.windows(2).filter(|pair| pair[0] == pair[1]).count()
     }
 
-    /// How many periods there are from the first arrival to the last.
+    /// The number of periods from the first arrival to the last.
     pub(super) fn periods(&self) -> i64 {
         match (self.index.first(), self.index.last()) {
             (Some(first), Some(last)) => last - first + 1,
@@ -94,7 +96,7 @@ impl Line {
         }
     }
 
-    /// How far apart the residuals are, `trim` of a thousand on each side left out.
+    /// The range of the residuals, without `trim` of a thousand on each side.
     pub(super) fn spread(&self, trim: usize) -> i64 {
         let mut sorted = self.residuals.clone();
         sorted.sort_unstable();
@@ -105,13 +107,14 @@ impl Line {
         }
     }
 
-    /// By how much each distance between two arrivals differs from whole periods.
+    /// For each pair of consecutive arrivals the difference of their distance from whole periods.
     pub(super) fn steps(&self) -> impl Iterator<Item = i64> {
         self.residuals.windows(2).map(|pair| pair[1] - pair[0])
     }
 
-    /// Whether arrivals drift: each counts from the one before, and not from a line. If each is late by itself,
-    /// neighbours differ as much as any two, and otherwise much less.
+    /// Returns true if arrivals drift: each is timed from the one before,
+    /// instead of from a line. If each is late independently, neighbours
+    /// differ as much as any two; if arrivals drift, much less.
     pub(super) fn drifts(&self) -> bool {
         let count = self.residuals.len() as i128;
         if count < 16 {
@@ -120,18 +123,19 @@ impl Line {
         let mean = self.residuals.iter().map(|&r| i128::from(r)).sum::<i128>() / count;
         let of_line: i128 = self.residuals.iter().map(|&r| (i128::from(r) - mean).pow(2)).sum();
         let of_steps: i128 = self.steps().map(|step| i128::from(step).pow(2)).sum();
-        // Independent residuals have half the variance of the steps; three times that is no accident.
+        // Independent residuals have half the variance
+        // of the steps; three times that is not chance.
         2 * of_line > 3 * of_steps
     }
 }
 
-/// A number of periods, rounded to the nearest.
+/// Returns the number of periods in a length, rounded to the nearest.
 fn nearest(length: i128, (numerator, denominator): (i128, i128)) -> i64 {
     let number = (2 * length * denominator + numerator).div_euclid(2 * numerator);
     number.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
-/// The median of the slopes between arrivals that are half of all arrivals apart.
+/// Returns the median of the slopes between arrivals that are half of all arrivals apart.
 fn slope(arrivals: &[i64], index: &[i64]) -> Option<(i128, i128)> {
     let half = (arrivals.len() / 2).max(1);
     let pairs = arrivals.iter().zip(index).zip(arrivals[half..].iter().zip(&index[half..]));
@@ -143,7 +147,8 @@ fn slope(arrivals: &[i64], index: &[i64]) -> Option<(i128, i128)> {
     slopes.get(slopes.len() / 2).copied()
 }
 
-/// The slope that makes the sum of squares least, in parts of [`FINE`] of a nanosecond; none if numbers get too large.
+/// Returns the slope of least squares, in parts of
+/// [`FINE`] of a nanosecond; `None` if numbers overflow.
 fn least_squares(arrivals: &[i64], index: &[i64]) -> Option<(i128, i128)> {
     let origin = *arrivals.first()?;
     let (mut k, mut a, mut kk, mut ka) = (0i128, 0i128, 0i128, 0i128);
@@ -168,7 +173,7 @@ fn by_value(a: &(i128, i128), b: &(i128, i128)) -> Ordering {
     (a.0 * b.1).cmp(&(b.0 * a.1))
 }
 
-/// The median of what arrivals are later than multiples of the period.
+/// Returns the median of the distances of arrivals from multiples of the period.
 fn phase(arrivals: &[i64], index: &[i64], (numerator, denominator): (i128, i128)) -> i128 {
     let later = arrivals
         .iter()

@@ -1,4 +1,4 @@
-//! A task set from a trace of threads about which nothing else is known.
+//! Infers a task set from a trace of threads about which nothing else is known.
 //!
 //! ```text
 //!   kernel::observe(text) --+
@@ -6,22 +6,23 @@
 //!   of_trace(trace) --------+                 `--chains--> who wakes whom -------+--> Words
 //! ```
 //!
-//! A job is what a thread does between a wake-up and its next sleep; what that is worth is told in
-//! [`kernel`](crate::kernel). Of its jobs are inferred:
+//! A job is the execution of a thread from a wake-up to its next sleep; [`kernel`](crate::kernel)
+//! describes the limits of this rule. From the jobs the following is inferred:
 //!
 //! | what | how |
 //! |---|---|
-//! | period | a line through the arrivals, also if some are missing or late; or else the least gap between two |
-//! | jitter | how much the delays of the arrivals since that line differ, and what the machine takes to begin a job; a little of it makes the period shorter instead |
-//! | offset | the line, which no arrival is before |
-//! | WCET | the time on CPUs between wake-up and sleep, and what waits nothing as important explains, of any quantile of the jobs, and a margin |
-//! | steps | suspensions within jobs (state `D`), if every job has as many; otherwise they count as execution |
-//! | affinity | the only CPU that a thread was seen on, if it waited for it while another one was free |
+//! | period | a line through the arrivals, also if some are missing or late; or else the shortest gap between two |
+//! | jitter | the range of the delays of the arrivals relative to that line, plus the latency of the machine; a small jitter makes the period shorter instead |
+//! | offset | the beginning of the line, which no arrival precedes |
+//! | WCET | the time on CPUs between wake-up and sleep, plus waits that nothing as important explains, of any quantile of the jobs, and a margin |
+//! | steps | suspensions within jobs (state `D`), if every job has the same number of them; otherwise they count as execution |
+//! | affinity | the only CPU on which a thread ran, if it waited for it while another one was free |
 //! | priority | the most frequent one |
-//! | deadline | what marks or a trace of ours tell; a kernel trace tells none |
+//! | deadline | from marks or from a trace of ours; a kernel trace has none |
 //!
-//! All of it is what was seen. A longer trace may show longer jobs, and no trace shows the longest. How sure an
-//! estimate is [is told](Sureness) by the number of jobs and by the share of gaps that fit.
+//! All values are those that were observed. A longer trace may show longer jobs, and no trace shows
+//! the longest one. The number of jobs and the share of gaps that fit give the
+//! [reliability](Sureness) of an estimate.
 //!
 //! ```
 //! use layland_interchange::infer::{Observation, SeenJob, Taking, Thread, Wanted, infer};
@@ -79,24 +80,24 @@ pub use words::{TaskWords, Words};
 
 use layland_model::{Duration, InLevel, Observed, System};
 
-/// What was made of a trace.
+/// The result of an inference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inferred {
-    /// The task set; its tasks are those that were chosen, in their order.
+    /// The task set; its tasks are those that were chosen, in the same order.
     pub system: System,
-    /// Which threads they are, and which others are none.
+    /// The threads of the tasks, and the threads that do not become tasks.
     pub chosen: Chosen,
-    /// Who wakes whom.
+    /// The pairs of tasks in which one wakes the other.
     pub chains: Vec<Chain>,
-    /// Where what comes from, and how sure it is, in words.
+    /// The origin and the reliability of each value, in words.
     pub words: Words,
-    /// The longest response of each task that was seen, also of jobs that are not over.
+    /// The longest response of each task in the trace, including jobs that are not over.
     pub responses: Vec<Duration>,
-    /// The policies by which the kernel schedules such threads; none if the classes are not known.
+    /// The policies by which the kernel schedules such threads; empty if the classes are not known.
     pub policies: Vec<&'static str>,
 }
 
-/// Makes a task set of an observation.
+/// Infers a task set from an observation.
 pub fn infer(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Inferred {
     let chosen = choose(seen, wanted, taking);
     let threads: Vec<usize> = chosen.tasks.iter().map(|task| task.thread).collect();
@@ -109,8 +110,8 @@ pub fn infer(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Inferre
     let mut system = System::new(cpus.max(1), tasks);
     system.observed =
         Some(Observed { length: Some(rounded(seen.length)), unexplained: Vec::new() });
-    // Equal threads of SCHED_FIFO queue; ranks are positions in a file, and the kernel knows none. Those of
-    // SCHED_DEADLINE have one priority, and come in an order of their own.
+    // Equal threads of SCHED_FIFO queue; ranks are positions in a file, which the kernel does not
+    // have. Threads of SCHED_DEADLINE share one priority, and are ordered by their deadlines.
     let is_shared = !system.shared_levels(system.tasks.ids()).is_empty();
     let by_deadline = |task: &&Estimate| task.priority.is_some_and(|priority| priority < 0);
     let in_level = match chosen.tasks.iter().filter(by_deadline).count() {
@@ -124,7 +125,7 @@ pub fn infer(seen: &Observation, wanted: Wanted<'_>, taking: &Taking) -> Inferre
     Inferred { system, chosen, chains, words, responses, policies }
 }
 
-/// In whole milliseconds, where it has some.
+/// Rounds to whole milliseconds, if the length is at least one.
 fn rounded(length: Duration) -> Duration {
     let ms = Duration::from_ms(1).ns();
     if length.ns() < 10 * ms { length } else { Duration::from_ns(length.ns() / ms * ms) }

@@ -1,21 +1,22 @@
-//! What period was probably meant: few people write 9.9993 ms.
+//! Finds the period that was probably intended: few people write 9.9993 ms.
 //!
-//! Every length is near some number, the nearer the more digits that may have. So a number of one digit is believed
-//! within the whole tolerance, one of two digits within a quarter, and one of three within a fortieth. Rates are
-//! believed, too: 16.6667 ms is 60 Hz.
+//! Every length is near some number, and the nearer the more digits the number may have. So a
+//! number of one digit is accepted within the whole tolerance, one of two digits within a quarter
+//! of it, and one of three within a fortieth. Rates are accepted, too: 16.6667 ms is 60 Hz.
 
 use layland_model::{Duration, Rate};
 
-/// A length that was probably meant.
+/// A period that was probably intended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nominal {
     /// The length.
     pub length: Duration,
-    /// The rate that it is one of, if it is not a round length itself.
+    /// The rate of which this is the period, if it is not a round length itself.
     pub hertz: Option<i64>,
 }
 
-/// What was probably meant by this length, if it is within the tolerance (a part of the length) of a round one.
+/// Returns the length that was probably intended, if `length`
+/// is within the tolerance (a fraction of it) of a round one.
 ///
 /// ```
 /// use layland_interchange::infer::nominal;
@@ -29,7 +30,7 @@ pub fn nominal(length: Duration, tolerance: &Rate) -> Option<Nominal> {
     if ns <= 0 || *tolerance <= Rate::ZERO {
         return None;
     }
-    // The digits stop before what a program could not have meant.
+    // Programs do not specify times with more digits than these.
     let unit = |digits: u32| 10i64.checked_pow(ns.ilog10().saturating_sub(digits - 1));
     let is_near = |meant: i64, part: i64| {
         let difference = Rate::new((meant - ns).abs(), ns);
@@ -43,7 +44,7 @@ pub fn nominal(length: Duration, tolerance: &Rate) -> Option<Nominal> {
         }
     }
     let hertz = (1_000_000_000 + ns / 2) / ns;
-    // A rate of many digits is as accidental as a length of many.
+    // A rate with many digits is as unlikely to be intended as a length with many.
     let is_round = hertz > 0 && hertz <= 1_000;
     let meant = if is_round { (1_000_000_000 + hertz / 2) / hertz } else { 0 };
     (is_round && is_near(meant, 40))

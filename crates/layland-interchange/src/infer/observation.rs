@@ -1,10 +1,10 @@
-//! What a trace says of the jobs of threads, whatever wrote it.
+//! The jobs of threads as a trace shows them, independent of its format.
 
 use layland_model::{CpuId, CpuSet, Duration, Index, JobId, Service, Time};
 use layland_trace::{JobEnd, Labels, MarkKind, Trace};
 use std::collections::BTreeMap;
 
-/// What the names of the kernel's own threads begin with, where those can be real-time.
+/// Prefixes of the names of those kernel threads that can be real-time.
 const OF_KERNEL: [&str; 16] = [
     "migration/",
     "irq/",
@@ -29,34 +29,35 @@ const OF_KERNEL: [&str; 16] = [
 pub struct Observation {
     /// The threads, or the tasks of a trace of ours.
     pub threads: Vec<Thread>,
-    /// How many CPUs there are, counted up to the last one that is named.
+    /// The number of CPUs, up to the last one that is named.
     pub cpus: usize,
-    /// What time 0 is on the clock of the trace, in nanoseconds.
+    /// Time 0 on the clock of the trace, in nanoseconds.
     pub origin_ns: i64,
-    /// Whether time 0 is that of the run, and not the first event that happens to be in the trace.
+    /// True if time 0 is the start of the run, and not just the first event in the trace.
     pub is_run: bool,
-    /// How long the trace is.
+    /// The length of the trace.
     pub length: Duration,
-    /// Times are multiples of this.
+    /// The unit of which all times are multiples.
     pub resolution: Duration,
-    /// Who wrote it; `None` is a trace of ours.
+    /// The tool that wrote the trace; `None` for a trace of ours.
     pub dialect: Option<&'static str>,
-    /// How many events the kernel dropped, at least.
+    /// A lower bound on the number of events that the kernel dropped.
     pub lost: u64,
-    /// How many switches to threads the kernel did not record, although it lost nothing.
+    /// The number of switches to threads that the kernel
+    /// did not record, although it lost no events.
     pub unrecorded: u64,
-    /// How many lines are neither events nor comments.
+    /// The number of lines that are neither events nor comments.
     pub unknown_lines: u64,
-    /// What is doubtful, in words.
+    /// Doubts about the trace, in words.
     pub remarks: Vec<String>,
-    /// When the trace is over.
+    /// The end of the trace.
     pub over: Time,
-    /// Who had CPUs for which real-time threads waited.
+    /// The threads that held CPUs for which real-time threads waited.
     pub taken: Vec<Taken>,
 }
 
 impl Observation {
-    /// The CPUs on which threads of real-time classes ran, but for the kernel's own.
+    /// Returns the CPUs on which threads of real-time classes ran, except for the kernel's own.
     pub(super) fn used(&self) -> CpuSet {
         let is_real_time = |thread: &&Thread| {
             matches!(thread.class(), Class::Deadline | Class::RealTime { .. })
@@ -67,62 +68,64 @@ impl Observation {
     }
 }
 
-/// A thread had CPUs for which another one waited.
+/// A thread that held a CPU for which another one waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// The place of the one that waited among the threads.
+    /// The index of the waiting thread.
     pub from: usize,
-    /// The place of the other one.
+    /// The index of the thread that held the CPU.
     pub by: usize,
-    /// The most important priority with which that ran, as the kernel counts.
+    /// The most important priority that the holder had meanwhile, as the kernel counts.
     pub priority: i32,
-    /// The longest part of one wait.
+    /// The longest part of a single wait.
     pub longest: Duration,
-    /// All of them together.
+    /// The total of all waits.
     pub total: Duration,
 }
 
-/// What was seen of a thread.
+/// A thread as the trace shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Thread {
     /// Its name, the last one if it changed.
     pub name: String,
     /// Its id in the kernel.
     pub pid: Option<u32>,
-    /// The priorities that it had, as the kernel counts, with how often each was seen; the most frequent first.
-    /// -1 is SCHED_DEADLINE, 0 to 98 are SCHED_FIFO and SCHED_RR, the highest first, and from 100 on are the others.
+    /// The priorities that it had, as the kernel counts, each with the number of times it was seen;
+    /// the most frequent first. -1 is SCHED_DEADLINE, 0 to 98 are SCHED_FIFO and SCHED_RR, the
+    /// highest first, and the others start at 100.
     pub priorities: Vec<(i32, u64)>,
     /// Its jobs in the order of their arrivals.
     pub jobs: Vec<SeenJob>,
-    /// How many jobs were left out, as their beginnings are not in the trace.
+    /// The number of jobs left out because their beginnings are not in the trace.
     pub beheaded: u64,
-    /// How many were left out as switches of the thread are missing in them.
+    /// The number of jobs left out because switches of the thread are missing in them.
     pub torn: u64,
-    /// How many were left out as what a thread does when it is born or dies.
+    /// The number of jobs left out because the thread was being born or died in them.
     pub unlike: u64,
-    /// How many times it lost its CPU because its reservation was used up, or because it gave up the rest by a yield.
+    /// The number of times that it lost its CPU because
+    /// its reservation was used up, or yielded the rest.
     pub throttled: u64,
-    /// Where it ran.
+    /// The CPUs on which it ran.
     pub cpus: CpuSet,
-    /// How many times it waited for a CPU while another one had nothing as important: the kernel would have moved it
-    /// there if it could.
+    /// The number of times that it waited for a CPU while another one had nothing as important. The
+    /// kernel would have moved the thread there if it could.
     pub tied: u64,
-    /// Those other CPUs.
+    /// The other CPUs in those waits.
     pub passed: CpuSet,
-    /// Whether marks tell of its jobs, and not its sleeps.
+    /// True if marks delimit its jobs, instead of its sleeps.
     pub is_marked: bool,
-    /// The jobs that were left out, as they are not like others or not whole.
+    /// The jobs that were left out because they are unlike others or incomplete.
     pub partial: Vec<Partial>,
-    /// Since when it waits for a CPU that it does not get in the trace.
+    /// The beginning of a wait for a CPU that lasts to the end of the trace.
     pub waits_since: Option<Time>,
-    /// What it has reserved under SCHED_DEADLINE, if anybody says so: no event does.
+    /// Its reservation under SCHED_DEADLINE, if the caller provides one: no event contains it.
     pub reserved: Option<Reserved>,
 }
 
-/// What a thread of SCHED_DEADLINE has reserved.
+/// A reservation under SCHED_DEADLINE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserved {
-    /// Processor time in each period.
+    /// The processor time in each period.
     pub runtime: Service,
     /// The relative deadline.
     pub deadline: Duration,
@@ -130,44 +133,45 @@ pub struct Reserved {
     pub period: Duration,
 }
 
-/// A job that is no measure of others.
+/// A job that is not representative of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial {
-    /// What is known of it; it arrives at the beginning of the trace at the latest, if it is cut.
+    /// The known part of the job; a job that is cut arrives no later than the trace begins.
     pub job: SeenJob,
-    /// Whether its beginning is not in the trace. Otherwise it is what a thread does when it is born or dies.
+    /// True if its beginning is not in the trace.
+    /// Otherwise the thread was being born or died in it.
     pub is_cut: bool,
 }
 
 impl Thread {
-    /// The priority that it had most often.
+    /// Returns the priority that it had most often.
     pub fn priority(&self) -> Option<i32> {
         self.priorities.first().map(|&(priority, _)| priority)
     }
-    /// Its class by its priority.
+    /// Returns its class, by its priority.
     pub fn class(&self) -> Class {
         Class::of(self.priority())
     }
 }
 
-/// A class of the kernel's scheduler, as far as a priority tells.
+/// A class of the kernel's scheduler, as far as a priority determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// SCHED_DEADLINE.
     Deadline,
-    /// SCHED_FIFO or SCHED_RR; events do not tell which.
+    /// SCHED_FIFO or SCHED_RR; events do not distinguish them.
     RealTime {
-        /// As programs give it: 99 is the highest.
+        /// The priority as programs specify it: 99 is the highest.
         priority: i32,
     },
-    /// SCHED_OTHER and the like.
+    /// SCHED_OTHER and similar classes.
     Other,
-    /// The trace does not tell.
+    /// The class is not in the trace.
     Unknown,
 }
 
 impl Class {
-    /// That of a priority, as the kernel counts.
+    /// Returns the class of a priority, as the kernel counts.
     pub fn of(priority: Option<i32>) -> Class {
         match priority {
             None => Class::Unknown,
@@ -178,46 +182,48 @@ impl Class {
     }
 }
 
-/// A job of which the beginning was seen.
+/// A job whose beginning was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenJob {
-    /// When it arrived.
+    /// The arrival time.
     pub arrival: Time,
-    /// How much later it could run, if the trace tells that from its arrival.
+    /// The delay after the arrival until it could run, if the trace distinguishes the two.
     pub delay: Duration,
-    /// When it completed; `None` if the trace ends before, or it was given up.
+    /// The completion time; `None` if the trace ends before, or the job was aborted.
     pub end: Option<Time>,
-    /// How long it held CPUs.
+    /// The time for which it held CPUs.
     pub executed: Service,
-    /// How long it waited, after it had begun, while nothing as important had the CPU: this counts as execution.
+    /// The time that it waited, once started, while its
+    /// CPU had nothing as important. Counts as execution.
     pub lost: Duration,
-    /// What it did between its suspensions of itself; empty if there is none.
+    /// The stretches between its suspensions of itself; empty if there are none.
     pub stretches: Vec<Stretch>,
-    /// Its relative deadline, if the trace knows.
+    /// Its relative deadline, if the trace contains it.
     pub deadline: Option<Duration>,
-    /// Who woke the thread for it, if that was seen.
+    /// The cause of the wake-up of its thread, if the trace contains it.
     pub woken_by: Option<Waker>,
 }
 
 /// A part of a job, up to a suspension of itself or to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Stretch {
-    /// How long it held CPUs, and what the machine took to begin.
+    /// The time for which it held CPUs, plus the latency of the machine before it.
     pub executed: Service,
-    /// How long it then could not go on; zero after the last one.
+    /// The length of the suspension that follows; zero after the last stretch.
     pub suspended: Duration,
 }
 
-/// Who woke a thread.
+/// The cause of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waker {
-    /// The thread that had the CPU; 0 is an idle one.
+    /// The thread that had the CPU; 0 is the idle thread.
     pub pid: u32,
-    /// Whether it was an interrupt, and not that thread; `None` if the trace does not tell.
+    /// True if an interrupt caused the wake-up, and not
+    /// that thread; `None` if the trace does not show it.
     pub in_interrupt: Option<bool>,
 }
 
-/// What a trace of a simulation or of a run of ours says. Nothing in it is guessed.
+/// Returns the jobs in a trace of a simulation or of a run of ours. No part of it is a guess.
 pub fn of_trace(trace: &Trace, labels: &Labels) -> Observation {
     let named = |name: &String| Thread { name: name.clone(), is_marked: true, ..Thread::default() };
     let mut threads: Vec<Thread> = labels.tasks.values().map(named).collect();
@@ -257,7 +263,7 @@ pub fn of_trace(trace: &Trace, labels: &Labels) -> Observation {
     }
 }
 
-/// What the jobs did that suspend themselves, between their suspensions.
+/// Returns the stretches of jobs between their suspensions of themselves.
 fn stretches(trace: &Trace) -> BTreeMap<JobId, Vec<Stretch>> {
     let mut pauses: BTreeMap<JobId, Vec<(Time, Option<Time>)>> = BTreeMap::new();
     for mark in &trace.marks {
@@ -289,7 +295,7 @@ fn stretches(trace: &Trace) -> BTreeMap<JobId, Vec<Stretch>> {
         .collect();
     for segment in &trace.segments {
         let Some(pauses) = pauses.get(&segment.job) else { continue };
-        // Each segment lies between two pauses.
+        // Each segment lies between two suspensions.
         let place = pauses.partition_point(|&(from, _)| from <= segment.start);
         if let Some(stretch) = stretches.get_mut(&segment.job).and_then(|all| all.get_mut(place)) {
             stretch.executed += Service::from_ns((segment.end - segment.start).ns());
@@ -298,7 +304,7 @@ fn stretches(trace: &Trace) -> BTreeMap<JobId, Vec<Stretch>> {
     stretches
 }
 
-/// Whether a thread has a name that the kernel gives its own.
+/// Returns true if a thread has a name of a kernel thread.
 pub(super) fn is_of_kernel(name: &str) -> bool {
     OF_KERNEL.iter().any(|&of_kernel| name.starts_with(of_kernel))
 }

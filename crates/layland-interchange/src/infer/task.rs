@@ -1,4 +1,4 @@
-//! Estimates as tasks of one set.
+//! Turns estimates into the tasks of a set.
 
 use super::arrivals::Pattern;
 use super::choose::Chosen;
@@ -7,7 +7,7 @@ use super::observation::{Observation, Thread, is_of_kernel};
 use layland_model::{Behaviour, CpuId, CpuSet, Duration, Index, Separation, Step, Task};
 use std::collections::BTreeSet;
 
-/// The tasks. Time 0 is that of the run, or else the earliest beginning of a period.
+/// Returns the tasks. Time 0 is that of the run, or else the earliest beginning of a period.
 pub(super) fn tasks(seen: &Observation, chosen: &Chosen) -> Vec<Task> {
     let origin = if seen.is_run { 0 } else { begin(chosen).unwrap_or(0) };
     let is_real_time =
@@ -24,7 +24,8 @@ pub(super) fn tasks(seen: &Observation, chosen: &Chosen) -> Vec<Task> {
     tasks
 }
 
-/// Leaves the CPUs out that no thread of a task was seen on, and gives the others new numbers. How many are left.
+/// Removes the CPUs on which no thread of a task ran, and
+/// renumbers the others. Returns the number of remaining CPUs.
 pub(super) fn on_used(seen: &Observation, chosen: &Chosen, tasks: &mut [Task]) -> usize {
     let used = used(seen, chosen);
     for task in tasks {
@@ -33,7 +34,7 @@ pub(super) fn on_used(seen: &Observation, chosen: &Chosen, tasks: &mut [Task]) -
             (0..used.len()).filter(|&at| own.contains(used[at])).map(CpuId::from_index).collect()
         };
         let own: Option<CpuSet> = own.map(renumbered);
-        // All that is left is no affinity.
+        // An affinity of all remaining CPUs is not a restriction.
         task.affinity = own.filter(|own| own.len() < used.len());
     }
     used.len()
@@ -46,7 +47,7 @@ pub(super) fn used(seen: &Observation, chosen: &Chosen) -> Vec<CpuId> {
     (0..seen.cpus).map(CpuId::from_index).filter(on).collect()
 }
 
-/// When the earliest of the first periods begins, in nanoseconds of the trace.
+/// Returns the earliest beginning of a first period, in nanoseconds of the trace.
 pub(super) fn begin(chosen: &Chosen) -> Option<i64> {
     let starts = chosen.tasks.iter().filter_map(|task| match task.arrivals.pattern {
         Pattern::Periodic { start, .. } => Some(start),
@@ -58,15 +59,17 @@ pub(super) fn begin(chosen: &Chosen) -> Option<i64> {
 fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
     let mut task = Task::implicit(name, estimate.wcet, estimate.period);
     task.deadline = estimate.deadline.unwrap_or_else(|| match is_of_kernel(&task.name) {
-        // Nobody asks whether a thread of the kernel is in time. It often comes in bursts, for which a deadline at the
-        // end of the period would be a wrong no; this one still says whether it keeps up.
+        // The deadlines of kernel threads do not matter. Kernel threads often
+        // run in bursts, for which a deadline at the end of the period would
+        // yield a wrong *no*. This deadline still checks that they keep up.
         true => estimate.period + estimate.jitter,
         false => estimate.period,
     });
     task.jitter = estimate.jitter;
     task.budget = estimate.reserved.map(|reserved| {
         let [.., longest] = estimate.execution.quantiles;
-        // What the machine takes to begin a job is part of its WCET here, and takes nothing from the budget there.
+        // The WCET here includes the latency of the machine,
+        // which the kernel does not take from the budget.
         let is_within = longest <= reserved.runtime;
         if is_within { reserved.runtime.max(estimate.wcet) } else { reserved.runtime }
     });
@@ -85,7 +88,7 @@ fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
             task.offset = Duration::from_ns((start - origin).rem_euclid(period));
         }
         Pattern::Sporadic { .. } => {
-            // Drawn from here, gaps have the mean that was seen.
+            // Uniform gaps up to this maximum have the mean that was seen.
             let [_, mean, _] = estimate.arrivals.gaps;
             let max = (mean - estimate.period).max(Duration::ZERO) * 2;
             task.behaviour = Behaviour::Sporadic(Separation::Uniform { max });
@@ -94,7 +97,7 @@ fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
     task
 }
 
-/// A name that is a line of text and that no other task has.
+/// Returns a name that is a single line and that no other task has.
 fn name(thread: &Thread, names: &mut BTreeSet<String>) -> String {
     let clean: String =
         thread.name.chars().map(|char| if char.is_control() { '?' } else { char }).collect();

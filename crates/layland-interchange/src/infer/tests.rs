@@ -1,13 +1,13 @@
-//! Arrivals of many kinds, texts, and what is left out.
+//! Arrivals of many kinds, the comments of inferred sets, and the jobs that are left out.
 //!
-//! Long because each part of an estimate has its kinds of threads here.
+//! Long because the threads for each part of an estimate are here.
 
 use super::*;
 use crate::kernel::observe;
 use layland_model::{Behaviour, CpuId, CpuSet, Duration, Service, Step, Time};
 use proptest::prelude::*;
 
-/// A job that arrives at this microsecond and takes so many.
+/// A job that arrives at this microsecond and executes for `executed` microseconds.
 fn job(at: i64, executed: i64) -> SeenJob {
     SeenJob {
         arrival: Time::from_us(at),
@@ -21,7 +21,7 @@ fn job(at: i64, executed: i64) -> SeenJob {
     }
 }
 
-/// A thread whose jobs arrive at these microseconds, each of which takes 100.
+/// A thread with jobs of 100 us that arrive at these microseconds.
 fn thread(arrivals: &[i64]) -> Thread {
     Thread {
         name: "a".to_owned(),
@@ -42,7 +42,7 @@ fn pattern(at: &[i64]) -> Pattern {
     arrivals(&thread(at).jobs).expect("there are three").pattern
 }
 
-/// Numbers that look random and are the same everywhere.
+/// Deterministic pseudo-random numbers.
 fn noise(seed: u64) -> impl FnMut(i64) -> i64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |below| {
@@ -54,7 +54,7 @@ fn noise(seed: u64) -> impl FnMut(i64) -> i64 {
 }
 
 proptest! {
-    /// With jitter, and with arrivals that are missing.
+    /// A period is found in spite of jitter and missing arrivals.
     #[test]
     fn a_period_is_found(
         period in 500i64..200_000,
@@ -82,7 +82,7 @@ proptest! {
         }
     }
 
-    /// No jobs in a row come earlier than separation and jitter allow, whatever comes.
+    /// No run of jobs comes earlier than separation and jitter allow, for any gaps.
     #[test]
     fn a_separation_is_kept(gaps in prop::collection::vec(1i64..10_000, 3..80)) {
         let mut at = vec![0];
@@ -98,7 +98,8 @@ proptest! {
         }
     }
 
-    /// Arrivals that count from the one before are not periodic, and the least gap is no longer than any.
+    /// Arrivals that are timed from the one before are not
+    /// periodic, and no gap is shorter than the separation.
     #[test]
     fn what_drifts_is_not_periodic(period in 1_000i64..50_000, seed: u64) {
         let mut draw = noise(seed);
@@ -131,7 +132,7 @@ fn few_arrivals_tell_nothing_or_little() {
 #[test]
 fn a_late_job_that_runs_on_is_one_job() {
     let mut late = thread(&[0, 10_000, 20_000, 50_000, 60_000, 70_000, 80_000, 90_000]);
-    // It may have been three jobs, or one that took long.
+    // It may have been three jobs, or one long job.
     late.jobs[2].end = Some(Time::from_us(45_000));
     late.jobs[2].executed = Service::from_us(900);
     let inferred = infer(&seen(vec![late]), Wanted::RealTime, &Taking::default());
@@ -162,7 +163,7 @@ fn affinities_are_as_asked() {
     let at: Vec<i64> = (0..50).map(|k| k * 1_000).collect();
     let mut two = thread(&at);
     two.cpus.insert(CpuId(0));
-    // One of them waited for its CPU while another one was free; the other has just never moved.
+    // One of them waited for its CPU while another one was free; the other merely never moved.
     let tied = Thread { tied: 3, ..thread(&at) };
     let seen = Observation { cpus: 3, ..seen(vec![tied, thread(&at), two]) };
     let of = |affinity| {
@@ -177,8 +178,8 @@ fn affinities_are_as_asked() {
     assert_eq!(of(Affinity::None), [None, None, None]);
 }
 
-/// Two threads of SCHED_FIFO on CPU 1, of which the second one waits for the first for 1 ms, while CPU 0 has a thread
-/// of this priority for as long.
+/// Two threads of SCHED_FIFO on CPU 1, the second of which waits for the first for 1 ms, while CPU
+/// 0 runs a thread of this priority for the same time.
 fn beside(priority: i32) -> Observation {
     let mut text = String::new();
     for k in 0..10i64 {
@@ -214,17 +215,20 @@ fn only_a_thread_that_let_another_cpu_pass_is_tied_to_its_own() {
     let tied = |seen: &Observation, name: &str| {
         seen.threads.iter().find(|thread| thread.name == name).unwrap().tied
     };
-    // CPU 0 has an ordinary thread, or one of a lower priority: the kernel would have moved the second thread there.
+    // CPU 0 has an ordinary thread, or one of a lower priority:
+    // the kernel would have moved the second thread there.
     for priority in [120, 29] {
         let seen = beside(priority);
         assert_eq!((tied(&seen, "first"), tied(&seen, "second")), (0, 10), "{priority}");
         let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
         let task = |name: &str| inferred.system.tasks.values().find(|task| task.name == name);
-        // If no real-time thread uses the CPU that it let pass, all of them may be kept from that.
+        // If no real-time thread uses the CPU that it left
+        // unused, all of them may be kept off that CPU.
         assert_eq!(task("second").unwrap().affinity.is_some(), priority == 29, "{priority}");
         assert!(task("first").unwrap().affinity.is_none());
     }
-    // It has one that is as important, or a thread that may have anything but its time there.
+    // CPU 0 has a thread that is as important, or a
+    // SCHED_DEADLINE thread, which takes precedence there.
     for priority in [19, 9, -1] {
         assert_eq!(tied(&beside(priority), "second"), 0, "{priority}");
     }
@@ -251,7 +255,7 @@ fn suspensions_that_differ_count_as_execution() {
         panic!("{:?}", consumer.suspensions)
     };
     assert_eq!(longest, Duration::from_us(1_490));
-    // From 10 us after its wake-up on the longest job lasts 2495 us, waits and all.
+    // The longest job lasts 2495 us, counted from 10 us after its wake-up and including waits.
     assert!(consumer.wcet >= Service::from_us(2_495), "{}", consumer.wcet);
     assert_eq!(consumer.sureness, Sureness::Guess);
     let words = inferred.words.tasks.last().unwrap();
@@ -260,7 +264,7 @@ fn suspensions_that_differ_count_as_execution() {
 
 #[test]
 fn the_start_of_a_program_is_named_and_left_out() {
-    // Thirteen wake-ups in no order, one of them long, and then 3 ms every 20 ms.
+    // Thirteen irregular wake-ups, one of them long, and then 3 ms every 20 ms.
     let mut early: Vec<SeenJob> = (0..13).map(|k| job(k * 600 + k % 3 * 70, 200)).collect();
     early[4].executed = Service::from_ms(25);
     let steady = (0..100).map(|k| job(30_000 + k * 20_000, 3_000));
@@ -301,8 +305,8 @@ fn round_lengths_and_rates_are_believed_and_others_kept() {
     assert_eq!(nominal(Duration::from_ms(10), &layland_model::Rate::ZERO), None);
 }
 
-/// A producer that wakes a consumer at its end, and is woken by a timer. The consumer has a gap of one half in each
-/// period, in state D.
+/// A producer that wakes a consumer at its end, and is woken by a timer. Every job of the consumer
+/// has a suspension in state D in its middle.
 fn pipeline() -> String {
     let mut text = String::new();
     for k in 0..40i64 {
@@ -341,8 +345,9 @@ fn a_consumer_is_woken_by_its_producer_and_not_by_interrupts() {
     let seen = observe(&pipeline()).unwrap();
     let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
     let tasks: Vec<String> = inferred.system.tasks.values().map(ToString::to_string).collect();
-    // Waiting for a disk, in state D, ends no job and is no execution, but a step of its own. What the machine took to
-    // go on afterwards is a part of what follows. What it took to begin makes the WCET longer and the period shorter.
+    // A wait for a disk, in state D, does not end a job and is not execution, but a step of its
+    // own. The latency after the wait is part of the following stretch. The latency before the job
+    // makes the WCET longer and the period shorter.
     assert_eq!(tasks, ["pro=1.01ms/9.99ms", "con=1.005ms/10ms"]);
     let run = |us| Step::Run(Service::from_us(us));
     let suspend = |us| Step::Suspend(Duration::from_us(us));
@@ -355,7 +360,7 @@ fn a_consumer_is_woken_by_its_producer_and_not_by_interrupts() {
     assert_eq!((chain.times, chain.of, chain.at_end), (40, 40, 40));
     assert!(chain.is_certain);
     assert_eq!(chain.after, Some([Duration::from_ms(1); 3]));
-    // Without flags it is as likely, and said to be less certain.
+    // Without flags the same chain is found, but it is not certain.
     let bare = pipeline().replace("d.h3. ", "").replace("d..3. ", "").replace("d..2. ", "");
     let inferred = infer(&observe(&bare).unwrap(), Wanted::RealTime, &Taking::default());
     assert!(!inferred.chains[0].is_certain);
@@ -365,7 +370,7 @@ fn a_consumer_is_woken_by_its_producer_and_not_by_interrupts() {
 fn jobs_without_beginning_or_end_are_left_out() {
     let text = pipeline();
     let lines: Vec<&str> = text.lines().collect();
-    // From the middle of the first job of the producer to the middle of the last one of the consumer.
+    // The text begins in the first job of the producer and ends in the last one of the consumer.
     let cut = lines[2..lines.len() - 1].join("\n");
     let seen = observe(&cut).unwrap();
     let of = |name: &str| seen.threads.iter().find(|thread| thread.name == name).unwrap();
@@ -382,7 +387,7 @@ fn a_missing_switch_costs_its_job_alone() {
     let text = pipeline();
     let lines: Vec<&str> = text.lines().collect();
     let mut torn = lines.clone();
-    // The consumer leaves for good in its tenth job, and nobody says so.
+    // In its tenth job the consumer leaves for good, but the switch is missing.
     torn.remove(9 * 8 + 7);
     let seen = observe(&torn.join("\n")).unwrap();
     let consumer = seen.threads.iter().find(|thread| thread.name == "con").unwrap();
@@ -394,7 +399,7 @@ fn a_missing_switch_costs_its_job_alone() {
 
 #[test]
 fn what_is_left_of_torn_jobs_tells_no_period() {
-    // A CPU that traces nothing while it is idle leaves a few jobs of many, at gaps that mean nothing.
+    // A CPU that traces nothing while it is idle leaves a few of many jobs, with meaningless gaps.
     let left = |torn| {
         let thread = Thread { torn, ..thread(&[0, 920_000, 2_880_000, 3_840_000]) };
         super::estimate(&seen(vec![thread]), 0, &Taking::default()).map(|task| task.period)
@@ -443,7 +448,7 @@ fn names_are_lines_and_differ() {
 fn rare_short_gaps_are_jitter_and_not_a_separation() {
     let mut at = vec![0i64];
     for k in 1..200 {
-        // Drifts, so that no line fits; every fiftieth arrival is early.
+        // The arrivals drift, so that no line fits; every fiftieth one is early.
         let gap = 10_000 + k * 37 % 400 - if k % 50 == 0 { 7_000 } else { 0 };
         at.push(at[at.len() - 1] + gap);
     }
@@ -456,13 +461,13 @@ fn rare_short_gaps_are_jitter_and_not_a_separation() {
     assert_eq!((task.period, task.jitter), (separation, jitter));
 }
 
-/// Arrivals at these microseconds, rounded by default.
+/// The period and jitter for arrivals at these microseconds.
 fn fitted(at: &[i64], taking: &Taking) -> (Duration, Duration) {
     let estimate = estimate(&seen(vec![thread(at)]), 0, taking).unwrap();
     (estimate.period, estimate.jitter)
 }
 
-/// Whether no run of arrivals comes earlier than period and jitter allow.
+/// Returns true if no run of arrivals comes earlier than period and jitter allow.
 fn allows(at: &[i64], (period, jitter): (Duration, Duration)) -> bool {
     (0..at.len()).all(|from| {
         (from + 1..at.len()).all(|to| {
@@ -473,7 +478,7 @@ fn allows(at: &[i64], (period, jitter): (Duration, Duration)) -> bool {
 }
 
 proptest! {
-    /// Whatever is rounded, and however arrivals are doubled, late or missing.
+    /// This holds for any rounding, and for arrivals that are doubled, late or missing.
     #[test]
     fn no_window_holds_more_arrivals_than_the_set_allows(
         period in 500i64..200_000,
@@ -501,7 +506,7 @@ proptest! {
         let exact = Taking { tolerance: layland_model::Rate::ZERO, ..Taking::default() };
         let taking = if is_exact { exact } else { Taking::default() };
         let found = fitted(&at, &taking);
-        // The start of a program is left out.
+        // The start of the program is not part of the estimate.
         let start = steady(&thread(&at).jobs).map_or(0, |(start, _)| start);
         prop_assert!(allows(&at[start..], found), "{found:?} of {at:?} from {start} on");
     }
@@ -514,7 +519,7 @@ fn a_period_is_never_rounded_beyond_what_was_seen() {
     assert_eq!(of(10_000), (Duration::from_ms(10), Duration::ZERO));
     assert_eq!(of(9_910), (Duration::from_us(9_910), Duration::ZERO));
     assert_eq!(of(10_080), (Duration::from_ms(10), Duration::ZERO));
-    // A little jitter makes the period shorter, and more of it stays jitter.
+    // A small jitter makes the period shorter, and a larger one stays jitter.
     let late = |us| {
         let at: Vec<i64> = (0..50i64).map(|k| k * 10_000 + k % 2 * us).collect();
         fitted(&at, &Taking::default())
@@ -530,7 +535,7 @@ fn a_period_is_never_rounded_beyond_what_was_seen() {
 
 #[test]
 fn a_thread_that_sleeps_within_its_jobs_has_steps() {
-    // 1.5 ms, a sleep of 0.1 ms, 6 ms, and the next one 10 ms after the first.
+    // 1.5 ms, a sleep of 0.1 ms, 6 ms, and the next job 10 ms after the beginning of the first.
     let mut jobs = Vec::new();
     for k in 0..50 {
         for (at, executed) in [(k * 10_000, 1_500), (k * 10_000 + 1_600, 6_000)] {
@@ -559,7 +564,7 @@ fn what_the_trace_shows_and_no_set_explains_is_kept() {
         vec!["`a` took long".to_owned()]
     });
     assert_eq!(system.unexplained(), ["`a` took long"]);
-    // The CPUs that were used explain it: one of two.
+    // The number of used CPUs explains it: one of two.
     let system = of(&|inferred| match inferred.system.platform.cpu_count() {
         1 => Vec::new(),
         _ => vec!["`a` took long".to_owned()],
@@ -567,7 +572,8 @@ fn what_the_trace_shows_and_no_set_explains_is_kept() {
     assert_eq!((system.platform.cpu_count(), system.unexplained().len()), (1, 0));
 }
 
-/// A thread that nobody wakes up has the CPU after 3 ms, for 1 ms: until then another one had it, of this priority.
+/// A thread without a wake-up gets the CPU after 3 ms, for 1
+/// ms. Until then another thread of the given priority had it.
 fn never_woken(priority: i32) -> Thread {
     let mut text = String::new();
     let mut line = |us: i64, who: &str, event: &str| {
@@ -599,7 +605,7 @@ fn a_job_that_began_before_the_trace_has_waited_for_who_had_its_cpu() {
     let arrival = |thread: &Thread| thread.partial[0].job.arrival;
     assert_eq!(arrival(&never_woken(39)), Time::ZERO);
     assert_eq!(arrival(&never_woken(59)), Time::ZERO);
-    // It would not have waited for these.
+    // It would not have waited for threads of these priorities.
     for priority in [69, 120] {
         assert_eq!(arrival(&never_woken(priority)), Time::from_ms(3), "{priority}");
     }

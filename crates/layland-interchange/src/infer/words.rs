@@ -1,4 +1,4 @@
-//! What was inferred and how sure it is, in words: the comments of the task-set file.
+//! Describes the inferred set and its reliability in words: the comments of the task-set file.
 
 use super::arrivals::Pattern;
 use super::chains::Chain;
@@ -12,18 +12,18 @@ use std::collections::BTreeMap;
 /// Comments for a task-set file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
-    /// About all of it.
+    /// Comments about the whole set.
     pub head: Vec<String>,
-    /// About each task, in the order of the set.
+    /// Comments about each task, in the order of the set.
     pub tasks: Vec<TaskWords>,
 }
 
 /// Comments about a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskWords {
-    /// About all of it: the first line says who it is and how sure it is.
+    /// Comments about the whole task; the first line has its thread and its reliability.
     pub above: Vec<String>,
-    /// About a key of its table.
+    /// Comments about single keys of its table.
     pub keys: BTreeMap<&'static str, String>,
 }
 
@@ -198,7 +198,8 @@ fn of_task(
     words
 }
 
-/// The thread of usually less importance that had most of the CPU while the one of an estimate waited.
+/// Describes the thread that is usually less important, and yet
+/// had most of the CPU while the thread of an estimate waited.
 fn less_important(seen: &Observation, estimate: &Estimate) -> String {
     let own = estimate.priority.unwrap_or(i32::MAX);
     let usual = |thread: usize| seen.threads[thread].priority().unwrap_or(i32::MAX);
@@ -332,7 +333,8 @@ fn priority(thread: &Thread, taken: Option<i32>, words: &mut TaskWords) {
         Class::Other => "no real-time class".to_owned(),
         Class::Unknown => return,
     };
-    // What a thread had before it became real-time is no news; what it was lent by a lock is.
+    // A priority that a thread had before it became real-time
+    // is not worth a comment; one inherited through a lock is.
     let is_other = |priority: i32| Some(priority) != taken && priority < 100;
     let others = thread.priorities.iter().filter(|(priority, _)| is_other(*priority));
     let others: Vec<String> = others.map(|(priority, _)| priority.to_string()).collect();

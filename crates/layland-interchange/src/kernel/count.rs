@@ -1,18 +1,18 @@
 //! The jobs of threads, counted as a trace grows: [`JobCounter`].
 //!
-//! What a job is, [`read`](super::read) says for traces without marks: from a wake-up to the next interruptible sleep,
-//! with suspensions in state `D` inside. Nothing is kept of a job that is over, so that a trace may go on for weeks.
-//! The tests hold both to each other.
+//! [`read`](super::read) defines the jobs of traces without marks: a job lasts from a wake-up to
+//! the next interruptible sleep, and may have suspensions in state `D`. The counter forgets each
+//! job at its end, so that a trace may last for weeks. The tests compare the counter with `read`.
 
 use super::line::{EventKind, Left, lines};
 use super::rebuild::{RACE_NS, is_throttled};
 use layland_model::Duration;
 use std::collections::BTreeMap;
 
-/// Events of one CPU may come later than those of another one, by less than this.
+/// The events of one CPU may follow later events of another one by less than this.
 const HELD_BACK_NS: i64 = 10_000_000;
 
-/// Counts the jobs of some threads in pieces of a trace.
+/// Counts the jobs of some threads in a trace that arrives in pieces.
 ///
 /// ```
 /// use layland_interchange::kernel::{Counted, JobCounter};
@@ -31,24 +31,24 @@ const HELD_BACK_NS: i64 = 10_000_000;
 #[derive(Debug, Default)]
 pub struct JobCounter {
     threads: BTreeMap<u32, State>,
-    /// The events that an earlier one may still follow.
+    /// The events that an earlier one may still follow in the text.
     held_back: Vec<Event>,
     last: i64,
-    /// The begin of a line.
+    /// The beginning of an incomplete line.
     rest: String,
 }
 
-/// What [`JobCounter`] finds.
+/// A result of [`JobCounter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// A job is over, or the trace is.
+    /// The end of a job, or of the trace in the middle of one.
     Job {
-        /// Its thread.
+        /// The thread of the job.
         thread: u32,
-        /// From its wake-up on.
+        /// The time from its wake-up.
         response: Duration,
     },
-    /// A budget of `SCHED_DEADLINE` was used up, or given up by a yield.
+    /// A budget of `SCHED_DEADLINE` was used up, or its rest yielded.
     BudgetUsedUp {
         /// The thread.
         thread: u32,
@@ -65,7 +65,7 @@ struct Event {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// It is woken, by something on the CPU of the event.
+    /// The thread was woken, by an event on this CPU.
     Woken,
     Runs,
     Leaves {
@@ -76,20 +76,20 @@ enum Step {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// When its job began; none while it sleeps, and as long as nobody has seen it wake up.
+    /// The start of its job; `None` while it sleeps, and until its first wake-up in the trace.
     since: Option<i64>,
     on: Option<u32>,
-    /// When another CPU woke it up while it was still on its own.
+    /// The time of a wake-up by another CPU while the thread was still on its own.
     early: Option<i64>,
 }
 
 impl JobCounter {
-    /// Counts the jobs of this thread, too, from its next wake-up on.
+    /// Also counts the jobs of this thread, from its next wake-up on.
     pub fn follow(&mut self, thread: u32) {
         self.threads.entry(thread).or_default();
     }
 
-    /// Takes the next piece of the trace.
+    /// Processes the next piece of the trace.
     pub fn read(&mut self, piece: &str) -> Vec<Counted> {
         self.rest.push_str(piece);
         let whole = self.rest.rfind('\n').map_or(0, |end| end + 1);
@@ -99,7 +99,7 @@ impl JobCounter {
         self.count(self.last - HELD_BACK_NS)
     }
 
-    /// The trace is over: what is begun counts as long as it has lasted.
+    /// Ends the trace. A job that has begun counts with the length that it has reached.
     pub fn finish(&mut self) -> Vec<Counted> {
         let rest = std::mem::take(&mut self.rest);
         self.take(&rest);
@@ -113,7 +113,7 @@ impl JobCounter {
     }
 
     fn take(&mut self, text: &str) {
-        // A piece without events is none.
+        // A piece without events is not an error.
         let Ok(lines) = lines(text) else { return };
         for event in &lines.events {
             let (at, cpu) = (event.at, event.cpu);
@@ -135,7 +135,7 @@ impl JobCounter {
         }
     }
 
-    /// Counts what happened up to a time.
+    /// Counts the events up to a time.
     fn count(&mut self, until: i64) -> Vec<Counted> {
         self.held_back.sort_by_key(|event| event.at);
         let sure = self.held_back.partition_point(|event| event.at <= until);
@@ -145,7 +145,7 @@ impl JobCounter {
             match step {
                 Step::Woken => match state.on {
                     None => drop(state.since.get_or_insert(at)),
-                    // What wakes it on its own CPU finds it there, and it goes on.
+                    // A wake-up on its own CPU finds the thread running, so it continues.
                     Some(on) if on == cpu => {}
                     Some(_) => state.early = Some(at),
                 },

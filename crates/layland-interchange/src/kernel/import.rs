@@ -1,4 +1,4 @@
-//! How a kernel trace is read, what is read of it ([`Import`]), and why it cannot be.
+//! The options for reading a kernel trace, the result ([`Import`]), and the errors.
 
 use super::line::Dialect;
 use layland_model::{CpuId, Duration, JobId, System, TIME_LIMIT, TaskId, Time};
@@ -6,13 +6,13 @@ use layland_trace::json::Recorded;
 use layland_trace::{Foreign, Labels, ThreadEvent, Trace};
 use std::collections::BTreeMap;
 
-/// The deadline of a job of which none is known.
+/// The deadline of a job whose deadline is unknown.
 pub const NO_DEADLINE: Time = Time::from_ns(TIME_LIMIT);
 
-/// How many bytes of a thread's name the kernel keeps.
+/// The maximum length of a thread's name in the kernel, in bytes.
 pub const COMM_BYTES: usize = 15;
 
-/// What the kernel makes of a name: its first [`COMM_BYTES`] bytes, cut between characters.
+/// Returns a name as the kernel keeps it: its first [`COMM_BYTES`] bytes, cut between characters.
 pub fn comm(name: &str) -> &str {
     let mut end = name.len().min(COMM_BYTES);
     while !name.is_char_boundary(end) {
@@ -21,135 +21,140 @@ pub fn comm(name: &str) -> &str {
     &name[..end]
 }
 
-/// Which threads are tasks.
+/// A selection of the threads that are tasks.
 #[derive(Clone, Copy, Default)]
 pub enum Threads<'a> {
-    /// Those that marks name; without marks there are none.
+    /// Threads that marks name; a trace without marks has no such threads.
     #[default]
     Marked,
-    /// Those with the names of a system's tasks, which the trace is then about.
+    /// Threads with the names of a system's tasks.
     Of(&'a System),
-    /// Those for which this is true of name and thread id; each thread is a task of its own.
+    /// Threads for which the function returns true, given
+    /// name and thread id; each is a task of its own.
     Where(&'a dyn Fn(&str, u32) -> bool),
-    /// These thread ids, each with the task of a system that it is, one thread after another.
+    /// Threads with these ids, each with its task in a
+    /// system; a task may have one thread after another.
     Known(&'a System, &'a BTreeMap<u32, TaskId>),
 }
 
-/// When a thread is taken to begin to which the kernel recorded no switch.
+/// An assumption about the start of a thread if the kernel recorded no switch to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Begins {
-    /// As early as it can have begun, if its wake-up is in the trace; or else when it was seen.
+    /// As early as possible if its wake-up is in the trace; otherwise when it was seen.
     #[default]
     Likely,
-    /// As early as it can have begun.
+    /// As early as possible.
     Earliest,
     /// When it was seen.
     Latest,
 }
 
-/// A switch to a task that the kernel did not record: it is known up to an interval when the thread began.
+/// A switch to a task that the kernel did not record: the thread began at some time in an interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unrecorded {
     /// The task.
     pub task: TaskId,
-    /// Where it began.
+    /// The CPU on which it began.
     pub cpu: CpuId,
-    /// Not before this.
+    /// The earliest time.
     pub after: Time,
-    /// Not after this.
+    /// The latest time.
     pub by: Time,
-    /// The thread that had the CPU before: the kernel records no switch from it.
+    /// The thread that had the CPU before; the kernel records no switch from it.
     pub from: String,
 }
 
-/// How to read.
+/// Options for reading a trace.
 #[derive(Clone, Copy, Default)]
 pub struct ReadOptions<'a> {
-    /// Which threads are tasks.
+    /// The threads that are tasks.
     pub threads: Threads<'a>,
-    /// What time is 0 in the trace, in nanoseconds of the trace's clock. By default: what a `begin`
-    /// mark says; or else, with a system and marks, what the first release implies; or else the first
-    /// event.
+    /// The time 0 of the trace, in nanoseconds of the trace's clock. By default the one in the
+    /// `begin` mark; otherwise, with a system and marks, the one that the first release implies;
+    /// otherwise the time of the first event.
     pub origin_ns: Option<i64>,
-    /// When threads begin to which no switch is recorded. What is true for the earliest and for the latest is true.
+    /// The assumption about unrecorded switches. A result that holds for the earliest and for the
+    /// latest start holds in any case.
     pub begins: Begins,
 }
 
-/// A thread that became ready and later ran.
+/// A wake-up of a thread that later ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {
-    /// Its task.
+    /// The task of the thread.
     pub task: TaskId,
-    /// When it became ready.
+    /// The time at which it became ready.
     pub at: Time,
-    /// How long it then waited for a CPU.
+    /// The time that it then waited for a CPU.
     pub latency: Duration,
 }
 
-/// A decision, as the run reported it.
+/// A decision, as reported by the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// When it was reported.
+    /// The time of the report.
     pub at: Time,
-    /// For which CPU.
+    /// The CPU of the decision.
     pub cpu: CpuId,
-    /// What it is to run; `None`: nothing.
+    /// The job that the CPU is to run; `None` for an idle CPU.
     pub run: Option<JobId>,
 }
 
-/// A kernel trace in the trace model.
+/// A kernel trace, converted to the trace model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Import {
     /// The run.
     pub trace: Trace,
-    /// The names of its tasks, and how many CPUs there are.
+    /// The names of its tasks, and the number of CPUs.
     pub labels: Labels,
     /// The dialect of the first event.
     pub dialect: Dialect,
-    /// What time 0 of the trace is on the trace's clock, in nanoseconds.
+    /// The time 0 of the trace on the trace's clock, in nanoseconds.
     pub origin_ns: i64,
-    /// How many events were read.
+    /// The number of events that were read.
     pub events: u64,
-    /// How many events the kernel dropped, at least.
+    /// A lower bound on the number of events that the kernel dropped.
     pub lost: u64,
-    /// The switches to tasks that the kernel did not record, although it lost nothing: some virtual machines record no
-    /// switch from certain threads.
+    /// The switches to tasks that the kernel did not record, although it lost no events: some
+    /// virtual machines record no switch from certain threads.
     pub unrecorded: Vec<Unrecorded>,
-    /// How many lines are neither events nor comments.
+    /// The number of lines that are neither events nor comments.
     pub unknown_lines: u64,
-    /// The number of the first of them, from 1.
+    /// The number of the first such line, from 1.
     pub first_unknown_line: Option<usize>,
-    /// Whether the boundaries of jobs are inferred from sleeps, for want of marks.
+    /// True if the boundaries of jobs are inferred from sleeps, because there are no marks.
     pub is_inferred: bool,
-    /// From when on the trace knows of the run, if marks say when that began: time 0 of the trace is then time 0
-    /// of the run.
+    /// The beginning of the recording in the time of the run, if marks contain the start of the
+    /// run: time 0 of the trace is then time 0 of the run.
     pub since: Option<Time>,
-    /// When the run was over, if a mark says so: the record may go on after it.
+    /// The end of the run, if a mark contains it; the recording may continue after it.
     pub until: Option<Time>,
-    /// Which threads that are no tasks held the CPUs of the trace, apart from their idle threads. By CPU, in the
-    /// order of time.
+    /// The times at which threads that are not tasks held CPUs,
+    /// except for idle threads. Sorted by CPU, then by time.
     pub foreign: Vec<Foreign>,
-    /// What happened to the threads of tasks under SCHED_DEADLINE, in the order of time; times before the origin are
-    /// negative.
+    /// The events of the tasks' threads under SCHED_DEADLINE, in
+    /// the order of time; times before the origin are negative.
     pub thread_events: Vec<ThreadEvent>,
-    /// Which threads that are no tasks held CPUs and are of SCHED_DEADLINE or above it, in the order of their ends.
+    /// The times at which threads of SCHED_DEADLINE or above
+    /// it that are not tasks held CPUs, by their ends.
     pub above: Vec<Foreign>,
-    /// From becoming ready to running, in the order of time.
+    /// The wake-ups and the latencies that followed, in the order of time.
     pub wakes: Vec<Wake>,
-    /// Decisions that were reported, in the order of time.
+    /// The reported decisions, in the order of time.
     pub decisions: Vec<Decision>,
-    /// What is doubtful, in words.
+    /// Doubts about the trace, in words.
     pub remarks: Vec<String>,
 }
 
 impl Import {
-    /// Whether a verdict can rest on it: no event was lost, and no line was damaged.
+    /// Returns true if a verdict can rest on the trace: no event was lost, and no line was damaged.
     pub fn is_trustworthy(&self) -> bool {
         self.lost == 0 && self.unknown_lines == 0
     }
 
-    /// How it was recorded: what is written with the trace, so that it is judged as one of a real machine.
+    /// Returns the origin of the trace, which is stored with
+    /// it, so that it is checked as one of a real machine.
     pub fn recorded(&self) -> Recorded {
         Recorded {
             by: self.dialect.name().to_owned(),
@@ -169,40 +174,40 @@ impl Import {
     }
 }
 
-/// Why a text is not a kernel trace.
+/// The reason why a text is not a kernel trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// No line is an event.
     #[error("no line is an event of the scheduler{}", first_line(*.first_unknown_line))]
     NoEvents {
-        /// The number of the first line that is no event, from 1.
+        /// The number of the first line that is not an event, from 1.
         first_unknown_line: Option<usize>,
     },
-    /// A line is no event because it does not say on which CPU it happened.
+    /// A line is not an event because it lacks the CPU on which it happened.
     #[error("line {line} does not say on which CPU it happened")]
     NoCpu {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: usize,
     },
     /// No thread is a task.
     #[error("no thread in the trace is a task")]
     NoTasks {
-        /// The names of threads that ran most, with their ids.
+        /// The names and ids of the threads that ran the most.
         candidates: Vec<(String, u32)>,
-        /// The names of tasks that were looked for.
+        /// The names of the tasks that were expected.
         wanted: Vec<String>,
     },
-    /// Two tasks of the set have one name for the kernel.
+    /// The kernel's names of two tasks of the set are equal.
     #[error("tasks `{first}` and `{second}` are both called `{comm}` by the kernel")]
     SameComm {
         /// A task.
         first: String,
         /// Another one.
         second: String,
-        /// What is left of the name.
+        /// The name in the kernel.
         comm: String,
     },
-    /// Times that are too far apart.
+    /// The times are too far apart.
     #[error("the trace is longer than {TIME_LIMIT} ns, or begins that long before its origin")]
     TooLong,
 }
@@ -212,7 +217,7 @@ fn first_line(line: Option<usize>) -> String {
 }
 
 impl ReadError {
-    /// What to do about it.
+    /// Returns advice on how to resolve the error.
     pub fn help(&self) -> String {
         match self {
             ReadError::NoEvents { .. } => {

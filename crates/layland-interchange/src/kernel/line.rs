@@ -1,26 +1,26 @@
-//! One line of a kernel trace, in any dialect. Nothing is allocated but the list of events.
+//! Parses one line of a kernel trace, in any dialect. Allocates only the list of events.
 
 use super::import::ReadError;
 use super::marker::{Marker, MarkerError, cpu_id};
 
-/// Which tool wrote the text.
+/// The tool that wrote the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Dialect {
     /// The kernel: `trace` or `trace_pipe`.
     #[default]
     Tracefs,
-    /// `trace-cmd report -N`: events as the kernel prints them, without flags.
+    /// `trace-cmd report -N`: events as printed by the kernel, without flags.
     TraceCmd,
-    /// `trace-cmd report`: plugins print the events.
+    /// `trace-cmd report`: events as printed by plugins.
     TraceCmdPlugins,
-    /// `trace-cmd report -R`: every field as it is.
+    /// `trace-cmd report -R`: every field unformatted.
     TraceCmdRaw,
     /// `perf script`.
     Perf,
 }
 
 impl Dialect {
-    /// What to call it.
+    /// The name of the tool.
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Tracefs => "tracefs",
@@ -32,31 +32,32 @@ impl Dialect {
     }
 }
 
-/// In which state a thread left its CPU.
+/// The state in which a thread left its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Left {
-    /// It could go on: `R`, `R+`.
+    /// It could continue: `R`, `R+`.
     Runnable,
     /// It sleeps and may be interrupted: `S`.
     Sleeping,
-    /// It is stopped or waits for the kernel: `D`, `T`, `I` and the like.
+    /// It is stopped, or waits in the kernel: `D`, `T`, `I` and the like.
     Blocked,
     /// It ended.
     Dead,
 }
 
-/// A thread, as an event names it.
+/// A thread as named in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Thread<'a> {
-    /// Its name; empty if the kernel forgot it.
+    /// Its name; empty if the kernel no longer knew it.
     pub comm: &'a str,
-    /// Its id; 0 is an idle CPU.
+    /// Its id; 0 is the idle thread.
     pub pid: u32,
-    /// Its priority as the kernel counts, where the event tells it: -1 is SCHED_DEADLINE, below 100 is real-time.
+    /// Its priority as the kernel counts, if the event has
+    /// it: -1 is SCHED_DEADLINE, below 100 is real-time.
     pub priority: Option<i32>,
 }
 
-/// What happened.
+/// The kind of an event, with its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EventKind<'a> {
     Switch {
@@ -66,7 +67,7 @@ pub(super) enum EventKind<'a> {
     },
     Wake {
         thread: Thread<'a>,
-        /// Whether it has never run before.
+        /// True if the thread has never run before.
         is_new: bool,
     },
     Migrate {
@@ -75,27 +76,27 @@ pub(super) enum EventKind<'a> {
         to: u32,
     },
     Mark(Marker<'a>),
-    /// An event that is not looked at.
+    /// An event of no interest.
     Other,
 }
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event<'a> {
-    /// Nanoseconds of the trace's clock.
+    /// The time, in nanoseconds of the trace's clock.
     pub at: i64,
     pub cpu: u32,
     /// The thread that was running.
     pub thread: Thread<'a>,
-    /// Whether an interrupt had the CPU and not the thread, where the line has flags.
+    /// True if an interrupt had the CPU and not the thread; `None` if the line has no flags.
     pub in_interrupt: Option<bool>,
     pub kind: EventKind<'a>,
 }
 
-/// A whole text.
+/// The events of a whole text.
 #[derive(Debug, Default)]
 pub(super) struct Lines<'a> {
-    /// In the order of time; those of one instant as in the text.
+    /// In the order of time; events of one instant in the order of the text.
     pub events: Vec<Event<'a>>,
     pub dialect: Dialect,
     pub lost: u64,
@@ -103,13 +104,14 @@ pub(super) struct Lines<'a> {
     pub first_unknown: Option<usize>,
 }
 
-/// A part of a trace without any event is a gap, if it is this long and this many times as long as all the rest.
+/// A time without events is a gap if it is at least
+/// this long, and this many times as long as the rest.
 const GAP_NS: i64 = 1_000_000_000;
 const GAP_TIMES: i64 = 10;
 
 impl Lines<'_> {
-    /// Leaves out what is no event of the scheduler before the first one and after the last one: some tools begin with
-    /// a line of the time 0.
+    /// Removes the events before the first and after the last event
+    /// of the scheduler: some tools begin with a line at time 0.
     fn cut(&mut self) {
         let is_telling = |event: &Event<'_>| !matches!(event.kind, EventKind::Other);
         if let (Some(first), Some(last)) =
@@ -120,7 +122,7 @@ impl Lines<'_> {
         }
     }
 
-    /// The one stretch of time without any event that is much longer than the rest of the trace.
+    /// Returns the longest time without events, if it is much longer than the rest of the trace.
     pub(super) fn gap(&self) -> Option<(i64, i64)> {
         let (first, last) = (self.events.first()?.at, self.events.last()?.at);
         let apart = |pair: &[Event<'_>]| pair[1].at.saturating_sub(pair[0].at);
@@ -132,10 +134,10 @@ impl Lines<'_> {
     }
 }
 
-/// Reads every line.
+/// Parses every line.
 pub(super) fn lines(text: &str) -> Result<Lines<'_>, ReadError> {
     let mut lines = Lines::default();
-    // The same loss may be told where it happened, in the head and in the foot.
+    // One loss may be reported at its position, in the header and in the footer.
     let (mut inline, mut head, mut foot) = (0u64, 0u64, 0u64);
     let mut dialect = None;
     let mut without_cpu = None;
@@ -177,8 +179,8 @@ fn is_telling(dialect: Dialect) -> bool {
     matches!(dialect, Dialect::TraceCmdPlugins | Dialect::TraceCmdRaw)
 }
 
-/// `CPU:1 [LOST 12 EVENTS]`, `CPU:1 [12 EVENTS DROPPED]`, `PERF_RECORD_LOST lost 12`; at least 1 if
-/// the number is missing.
+/// Parses `CPU:1 [LOST 12 EVENTS]`, `CPU:1 [12 EVENTS DROPPED]`, `PERF_RECORD_LOST lost 12`;
+/// returns at least 1 if the number is missing.
 fn lost_here(line: &str) -> Option<u64> {
     let is_kernel = line.starts_with("CPU:")
         && line.ends_with(']')
@@ -195,7 +197,7 @@ fn lost_here(line: &str) -> Option<u64> {
     Some(number.and_then(|word| word.parse().ok()).unwrap_or(1).max(1))
 }
 
-/// A line that is no event and need not be one.
+/// Returns the line if it is a comment, or another line that need not be an event.
 fn comment(line: &str) -> Option<&str> {
     let is_comment = line.is_empty()
         || line.starts_with('#')
@@ -207,7 +209,7 @@ fn comment(line: &str) -> Option<&str> {
     is_comment.then_some(line)
 }
 
-/// `# entries-in-buffer/entries-written: 197/351   #P:2`: what is not in the buffer any more.
+/// Parses `# entries-in-buffer/entries-written: 197/351   #P:2`: the number of overwritten entries.
 fn overwritten(comment: &str) -> Option<u64> {
     let (_, numbers) = comment.split_once("entries-written:")?;
     let (kept, written) = numbers.split_whitespace().next()?.split_once('/')?;
@@ -215,7 +217,8 @@ fn overwritten(comment: &str) -> Option<u64> {
     Some(written.saturating_sub(kept))
 }
 
-/// `overrun: 73`, `dropped events: 2`, `commit overrun: 0` of a CPU's `stats`, also as comments.
+/// Parses `overrun: 73`, `dropped events: 2`,
+/// `commit overrun: 0` of a CPU's `stats`, also in comments.
 fn counted_loss(line: &str) -> Option<u64> {
     let line = line.trim_start_matches(['#', ' ']);
     let line = match line.split_once(' ') {
@@ -227,7 +230,7 @@ fn counted_loss(line: &str) -> Option<u64> {
         .then(|| number.trim().parse().ok())?
 }
 
-/// How the prefix of a line looked.
+/// The format of the prefix of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Prefix {
     Flags,
@@ -235,7 +238,7 @@ enum Prefix {
     Perf,
 }
 
-/// How the event itself was printed.
+/// The format of the event itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Fields,
@@ -253,7 +256,7 @@ fn dialect_of((prefix, form): (Prefix, Form)) -> Dialect {
     }
 }
 
-/// `12.000345:` in nanoseconds, for up to nine decimals.
+/// Parses `12.000345:` into nanoseconds, with up to nine decimals.
 fn time(word: &str) -> Option<i64> {
     let (seconds, decimals) = word.strip_suffix(':')?.split_once('.')?;
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -264,14 +267,14 @@ fn time(word: &str) -> Option<i64> {
     seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// A line of perf that lacks the CPU: `comm 7 12.000345: sched:..`.
+/// Returns true for a line of perf that lacks the CPU: `comm 7 12.000345: sched:..`.
 fn is_without_cpu(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.any(|word| time(word).is_some()) && words.next().is_some_and(|word| word.ends_with(':'))
 }
 
 fn event(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {
-    // The CPU is the first `[digits]` after which the line goes on as it must.
+    // The CPU is the first `[digits]` that is followed by a valid rest of the line.
     line.match_indices(" [").find_map(|(at, _)| {
         let (cpu, rest) = line[at + 2..].split_once(']')?;
         if cpu.is_empty() || !cpu.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -280,7 +283,7 @@ fn event(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {
         let cpu = cpu_id(cpu)?;
         let (flags, at_ns, rest) = timestamp(rest)?;
         let (name, body) = rest.trim_start().split_once(':')?;
-        // perf writes `sched:sched_switch:`.
+        // perf has the prefix `sched:` in `sched:sched_switch:`.
         let (name, body) = match name {
             "sched" | "ftrace" | "print" if !body.starts_with(' ') => body.split_once(':')?,
             name => (name, body),
@@ -300,7 +303,7 @@ fn event(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {
     })
 }
 
-/// The flags, if any, and the time; and what follows.
+/// Parses the flags, if any, and the time; also returns the rest.
 fn timestamp(rest: &str) -> Option<(Option<&str>, i64, &str)> {
     let mut rest = rest;
     let mut flags = None;
@@ -316,8 +319,8 @@ fn timestamp(rest: &str) -> Option<(Option<&str>, i64, &str)> {
     None
 }
 
-/// What the third of the flags says: `h`, `H` and `s` are interrupts, hard and soft, `z` and `Z` those that cannot be
-/// masked.
+/// Interprets the third flag: `h`, `H` and `s` are hard and
+/// soft interrupts, `z` and `Z` those that cannot be masked.
 fn is_interrupt(flags: &str) -> Option<bool> {
     match flags.as_bytes() {
         [_, _, b'.', _, ..] => Some(false),
@@ -326,7 +329,7 @@ fn is_interrupt(flags: &str) -> Option<bool> {
     }
 }
 
-/// `comm-7`, `comm-7 (5)`, or perf's `comm 7` and `comm 5/7`.
+/// Parses `comm-7`, `comm-7 (5)`, or perf's `comm 7` and `comm 5/7`.
 fn running(text: &str) -> Option<(Thread<'_>, bool)> {
     let text = match text.rsplit_once('(') {
         Some((before, group))
@@ -338,7 +341,8 @@ fn running(text: &str) -> Option<(Thread<'_>, bool)> {
         }
         Some(_) | None => text,
     };
-    // Without a name before it the dash is the sign of -1, which perf prints for a thread that has just ended.
+    // Without a name before it, the dash is the sign of -1, which perf prints for a thread that
+    // just ended.
     if let Some((comm, pid)) = text.rsplit_once('-')
         && !comm.trim_start().is_empty()
         && let Some(pid) = id(pid)
@@ -356,7 +360,7 @@ fn id(text: &str) -> Option<u32> {
 
 fn named(comm: &str, pid: u32) -> Thread<'_> {
     let comm = comm.trim_start();
-    // `<...>` is what is printed for a name that was not kept.
+    // `<...>` is printed for a name that the kernel did not keep.
     Thread { comm: if comm == "<...>" { "" } else { comm }, pid, priority: None }
 }
 
@@ -381,7 +385,7 @@ fn kind<'a>(name: &str, body: &'a str) -> Option<(EventKind<'a>, Form)> {
     }
 }
 
-/// The last `key=value` of a text, and the text before it.
+/// Returns the last `key=value` of a text, and the text before it.
 fn last_field<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     let (at, _) = text.rmatch_indices(key).find(|&(at, _)| {
         text[at + key.len()..].starts_with('=') && (at == 0 || text[..at].ends_with(' '))
@@ -390,7 +394,7 @@ fn last_field<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
     Some((text[..at].trim_end(), value))
 }
 
-/// `comm=.. pid=.. prio=..` at the end of a text, and what is before it.
+/// Parses `comm=.. pid=.. prio=..` at the end of a text; also returns the text before it.
 fn fields_thread<'a>(
     text: &'a str,
     comm: &str,
@@ -400,7 +404,7 @@ fn fields_thread<'a>(
     let (text, prio) = last_field(text, prio)?;
     let (text, pid) = last_field(text, pid)?;
     let start = text.find(&format!("{comm}="))?;
-    // A name that holds the key is longer than it looks: take the key that stands after a space.
+    // A name may contain the key itself: search for the last occurrence that follows a space.
     let start = match comm {
         "next_comm" => text.rfind(" next_comm=").map_or(start, |at| at + 1),
         _ => start,
@@ -437,20 +441,20 @@ fn wake(body: &str, is_new: bool) -> Option<(EventKind<'_>, Form)> {
         let (thread, _) = fields_thread(body, "comm", "pid", "prio")?;
         return Some((EventKind::Wake { thread, is_new }, Form::Fields));
     }
-    // `comm:7 [39] CPU:001`, with `success=1` before the CPU in old versions.
+    // `comm:7 [39] CPU:001`; old versions have `success=1` before the CPU.
     let end = body.rfind(']')?;
     let thread = plugin_thread(&body[..=end])?;
     Some((EventKind::Wake { thread, is_new }, Form::Plugin))
 }
 
-/// `comm:7 [39]`.
+/// Parses `comm:7 [39]`.
 fn plugin_thread(text: &str) -> Option<Thread<'_>> {
     let (thread, prio) = text.trim_end().strip_suffix(']')?.rsplit_once(" [")?;
     let (comm, pid) = thread.rsplit_once(':')?;
     Some(Thread { priority: priority(prio), ..named(comm, id(pid)?) })
 }
 
-/// A priority; `-R` may print that of SCHED_DEADLINE without its sign.
+/// Parses a priority; `-R` may print that of SCHED_DEADLINE without its sign.
 fn priority(text: &str) -> Option<i32> {
     let number = match text.strip_prefix("0x") {
         Some(digits) => i64::from_str_radix(digits, 16).ok()?,
@@ -459,13 +463,13 @@ fn priority(text: &str) -> Option<i32> {
     i32::try_from(if number == i64::from(u32::MAX) { -1 } else { number }).ok()
 }
 
-/// A state by its letters, or by its number as `-R` prints it.
+/// Parses a state from its letters, or from its number as printed by `-R`.
 fn left(state: &str) -> Option<Left> {
     if let Ok(bits) = state
         .parse::<u32>()
         .or_else(|_| u32::from_str_radix(state.strip_prefix("0x").unwrap_or("no number"), 16))
     {
-        // The low byte is the state; a bit above it says that the thread was preempted.
+        // The low byte is the state; a higher bit marks a thread that was preempted.
         return Some(match bits & 0xff {
             0 => Left::Runnable,
             bits if bits & 0x30 != 0 => Left::Dead,

@@ -1,19 +1,19 @@
-//! What a run writes to `trace_marker`, so that its trace can be read without guessing.
+//! The marks that a run writes to `trace_marker`, so that its trace can be read without guessing.
 //!
 //! | mark | meaning |
 //! |---|---|
-//! | `layland: begin t=NS cpus=0,2` | time 0 of the run, and which kernel CPU each CPU is |
+//! | `layland: begin t=NS cpus=0,2` | time 0 of the run, and the kernel CPU of each CPU |
 //! | `layland: release task=NAME job=K t=NS` | job K arrived at t; `d=NS` may follow, its deadline |
 //! | `layland: start task=NAME job=K` | its thread starts working on it |
 //! | `layland: complete task=NAME job=K` | the job completed |
-//! | `layland: abort task=NAME job=K` | it was given up |
-//! | `layland: overrun task=NAME job=K` | it used up its budget |
-//! | `layland: decision cpu=N run=NAME/K` | the policy wants the CPU to run this (also `run=NAME job=K`); `run=-`: nothing |
+//! | `layland: abort task=NAME job=K` | the job was aborted |
+//! | `layland: overrun task=NAME job=K` | the job used up its budget |
+//! | `layland: decision cpu=N run=NAME/K` | the policy wants the CPU to run this job (also `run=NAME job=K`); `run=-`: no job |
 //! | `layland: end t=NS` | the run is over |
 //!
-//! Times are nanoseconds of the trace's clock, which should be CLOCK_MONOTONIC (`mono`), or else of the
-//! run: they are the run's if there is no `begin` and the first `t` is not inside the trace. Unknown
-//! words after the known ones are ignored, so that a reason can be added.
+//! Times are nanoseconds of the trace's clock, which should be CLOCK_MONOTONIC (`mono`), or else of
+//! the run: they are those of the run if there is no `begin` and the first `t` is not inside the
+//! trace. Unknown words after the known ones are ignored, so that a reason can be appended.
 
 use layland_model::CpuSet;
 use std::fmt;
@@ -26,36 +26,36 @@ pub enum Marker<'a> {
     Begin { t: i64, cpus: Vec<u32> },
     /// A job arrived.
     Release { task: &'a str, job: u64, t: i64, deadline: Option<i64> },
-    /// Its thread begins to work on it.
+    /// The thread of the job begins to work on it.
     Start { task: &'a str, job: u64 },
-    /// It completed.
+    /// The job completed.
     Complete { task: &'a str, job: u64 },
-    /// It was given up.
+    /// The job was aborted.
     Abort { task: &'a str, job: u64 },
-    /// It used up its budget.
+    /// The job used up its budget.
     Overrun { task: &'a str, job: u64 },
-    /// What a CPU is to run.
+    /// The policy selected the job for a CPU.
     Decision { cpu: u32, run: Option<(&'a str, u64)> },
     /// The run is over.
     End { t: i64 },
 }
 
-/// What every mark begins with.
+/// The prefix of every mark.
 const PREFIX: &str = "layland: ";
 
-/// Why a text is no mark.
+/// The reason why a text is not a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MarkerError {
-    /// It is somebody else's.
+    /// The text comes from another program.
     #[error("not a mark of layland")]
     Foreign,
-    /// It begins like one and goes on wrong.
+    /// The text begins like a mark, but the rest is invalid.
     #[error("a damaged mark")]
     Damaged,
 }
 
 impl<'a> Marker<'a> {
-    /// Reads a mark, wherever it begins in the text.
+    /// Parses a mark, which may begin anywhere in the text.
     ///
     /// ```
     /// use layland_interchange::kernel::Marker;
@@ -65,7 +65,7 @@ impl<'a> Marker<'a> {
     /// ```
     ///
     /// # Errors
-    /// If there is none, or it is damaged.
+    /// If the text contains no mark, or a damaged one.
     pub fn parse(text: &'a str) -> Result<Marker<'a>, MarkerError> {
         let at = text.find(PREFIX).ok_or(MarkerError::Foreign)?;
         let body = text[at + PREFIX.len()..].trim_end();
@@ -88,7 +88,8 @@ impl<'a> Marker<'a> {
             "decision" => {
                 let cpu = cpu_id(value(rest, "cpu")?)?;
                 let run = rest.split_once("run=")?.1;
-                // A name may hold anything: the job's number follows the last slash before a space.
+                // A name may contain any character: the job
+                // number follows the last slash before a space.
                 let run = match run.split(' ').next()? {
                     "-" => None,
                     _ => Some(with_slash(run).or_else(|| with_job(run))?),
@@ -120,13 +121,13 @@ impl<'a> Marker<'a> {
     }
 }
 
-/// `NAME job=K`.
+/// Parses `NAME job=K`.
 fn with_job(text: &str) -> Option<(&str, u64)> {
     let (task, fields) = text.rsplit_once(" job=")?;
     Some((task, fields.split(' ').next()?.parse().ok()?))
 }
 
-/// `NAME/K`, the first place where digits that end a word follow a slash.
+/// Parses `NAME/K` at the first slash that is followed by digits up to the end of a word.
 fn with_slash(text: &str) -> Option<(&str, u64)> {
     text.match_indices('/').find_map(|(at, _)| {
         let job = text[at + 1..].split(' ').next()?.parse().ok()?;
@@ -138,7 +139,7 @@ fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
-/// A CPU that can exist: what is kept for each CPU is kept up to the last one.
+/// Parses a CPU number, with a limit: tables by CPU extend up to the largest one.
 pub(super) fn cpu_id(text: &str) -> Option<u32> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     let cpu = is_number.then(|| text.parse::<u32>().ok())?;

@@ -1,7 +1,7 @@
-//! Kernel traces as text, read into the trace model ([`read()`]), and any trace as such text
-//! ([`write()`]).
+//! Reads kernel traces in text form into the trace model
+//! ([`read()`]), and writes any trace in that form ([`write()`]).
 //!
-//! Five dialects are understood; they need not be told apart by the caller:
+//! Five dialects are supported, and are detected automatically:
 //!
 //! | dialect | a line |
 //! |---|---|
@@ -11,29 +11,31 @@
 //! | `trace-cmd report -R` | `prev_state` is a number, and there is no `==>` |
 //! | `perf script` | `comm 7 [001] 12.000345: sched:sched_switch: prev_comm=..` |
 //!
-//! What is read of them: `sched_switch`, `sched_waking` (or `sched_wakeup`), `sched_migrate_task` and
-//! marks that were written to `trace_marker`. A name may hold spaces, dashes, brackets: every line is
-//! split from the right.
+//! The reader uses `sched_switch`, `sched_waking` (or `sched_wakeup`), `sched_migrate_task` and the
+//! marks that were written to `trace_marker`. A name may contain spaces, dashes and brackets, so
+//! every line is split from the right.
 //!
 //! # What is certain and what is not
 //!
-//! 1. Which thread held which CPU from when to when is exact, up to the resolution of the text
-//!    (1 us, or 1 ns where the tool prints nine decimals).
-//! 2. Where jobs begin and end is exact where the run wrote [`Marker`]s. Without them a job is taken
-//!    to last from a wake-up to the next interruptible sleep (`S`), and [`Import::is_inferred`] says
-//!    so: a job that sleeps in its middle counts as two, and jobs that follow without a sleep as one.
-//!    Other states end no job: a preempted thread is `R` or `R+` depending on the kernel, and one that
-//!    is being moved to another CPU is `D`.
-//! 3. Events that the kernel had to drop are counted ([`Import::lost`]). A trace with lost events
-//!    supports no verdict.
-//!    Some virtual machines record no switch *from* certain threads, such as the idle thread of a CPU, and lose
-//!    nothing. When the next thread began is then known up to an interval ([`Import::unrecorded`]): after the last
-//!    event of the thread before it, after its own wake-up, and not after its own first event. What is true of the
-//!    trace for both ends ([`Begins`]) does not hang on it. A switch that does not fit the one before it is a loss.
-//! 4. A time before the origin ([`ReadOptions::origin_ns`]) does not exist in the trace: what lies before it is
-//!    cut off.
+//! 1. The times at which threads held CPUs are exact, up to the resolution of the text (1 us, or 1
+//!    ns if the tool prints nine decimals).
+//! 2. The beginnings and ends of jobs are exact if the run wrote [`Marker`]s. Without them a job is
+//!    taken to last from a wake-up to the next interruptible sleep (`S`), and
+//!    [`Import::is_inferred`] is true. A job that sleeps in its middle then counts as two, and jobs
+//!    that follow each other without a sleep count as one. Other states do not end a job: a
+//!    preempted thread is `R` or `R+` depending on the kernel, and one that is being moved to
+//!    another CPU is `D`.
+//! 3. The number of events that the kernel dropped is in [`Import::lost`]. A trace with lost events
+//!    supports no verdict. Some virtual machines record no switch *from* certain threads, such as
+//!    the idle thread of a CPU, although they lose no events. The start of the next thread is then
+//!    known up to an interval ([`Import::unrecorded`]): after the last event of the thread before
+//!    it, after its own wake-up, and not after its own first event. A property of the trace that
+//!    holds for both ends ([`Begins`]) does not depend on the exact start. A switch that
+//!    contradicts the one before it counts as a loss.
+//! 4. The trace has no times before the origin ([`ReadOptions::origin_ns`]): everything before it
+//!    is cut off.
 //!
-//! Without a task set nothing is known about deadlines; they are [`NO_DEADLINE`] then.
+//! Without a task set the deadlines are unknown, and are set to [`NO_DEADLINE`].
 
 mod count;
 mod import;
@@ -57,11 +59,11 @@ pub use write::write;
 use self::line::{Event, EventKind};
 use crate::infer::Observation;
 
-/// Every switch between threads that a text tells of: the CPU, and nanoseconds of the trace's clock. In
-/// the order of time.
+/// Returns the CPU and the time of every switch between threads in a text, in nanoseconds of the
+/// trace's clock and in the order of time.
 ///
 /// # Errors
-/// If the text holds no events.
+/// If the text contains no events.
 pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
     let switch = |event: &Event<'_>| match event.kind {
         EventKind::Switch { .. } => Some((event.cpu, event.at)),
@@ -73,11 +75,11 @@ pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
     Ok(line::lines(text)?.events.iter().filter_map(switch).collect())
 }
 
-/// The threads from which a text tells no switch on a CPU, although it tells switches to them and events of others
-/// there after these: the CPU, the name and the id of each.
+/// Returns the CPU, name and id of each thread from which a text has no switch on a CPU, although
+/// it has switches to the thread and later events of other threads there.
 ///
 /// # Errors
-/// If the text holds no events.
+/// If the text contains no events.
 pub fn never_left(text: &str) -> Result<Vec<(u32, String, u32)>, ReadError> {
     Ok(rebuild::never_left(&line::lines(text)?.events))
 }
@@ -105,13 +107,13 @@ pub fn never_left(text: &str) -> Result<Vec<(u32, String, u32)>, ReadError> {
 /// ```
 ///
 /// # Errors
-/// If there are no events, no thread is a task, or times are too far apart. Lines that are no events
-/// are counted and skipped.
+/// If there are no events, no thread is a task, or times are too far apart. Lines that are not
+/// events are counted and skipped.
 pub fn read(text: &str, options: &ReadOptions) -> Result<Import, ReadError> {
     rebuild::rebuild(line::lines(text)?, options)
 }
 
-/// The jobs of every thread of a kernel trace, for [`infer`](mod@crate::infer).
+/// Returns the jobs of every thread of a kernel trace, for [`infer`](mod@crate::infer).
 ///
 /// ```
 /// let text = "\
@@ -126,7 +128,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Import, ReadError> {
 /// ```
 ///
 /// # Errors
-/// As [`read`].
+/// The errors of [`read`].
 pub fn observe(text: &str) -> Result<Observation, ReadError> {
     rebuild::observe(line::lines(text)?)
 }

@@ -1,9 +1,9 @@
-//! From events to a run: who held which CPU, then which job that was.
+//! Rebuilds a run from events: first the times at which threads held CPUs, then their jobs.
 //!
-//! With marks, what a thread does between the completion of a job and that of the next one belongs to
-//! the next one, from its arrival on: the way into and out of a sleep belongs to no job. Without
-//! marks, a job lasts from a wake-up to the next interruptible sleep. What a thread sleeps within a job is a suspension
-//! of that job: state `D` always, and state `S` where marks say that the job is not over.
+//! With marks, the execution of a thread between the completions of two jobs belongs to the second
+//! one, from its arrival on: the way into and out of a sleep belongs to no job. Without marks, a
+//! job lasts from a wake-up to the next interruptible sleep. A sleep within a job is a suspension
+//! of that job: state `D` always, and state `S` if marks show that the job is not over.
 
 mod lives;
 mod observe;
@@ -54,7 +54,7 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         | EventKind::Migrate { .. }
         | EventKind::Other => None,
     });
-    // Times of the run become times of the trace's clock.
+    // Convert times of the run to times of the trace's clock.
     let of_run = begin.is_none().then(|| run_origin(events, first.at, last.at)).flatten();
     if let Some(origin) = of_run {
         for known in known.values_mut() {
@@ -84,7 +84,7 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
 
     let mut cpus = Cpus::new(begin.map_or(&[], |(_, cpus)| cpus));
     let mut trace = Trace { over, ..Trace::default() };
-    // With marks the run says itself when budgets were used up.
+    // With marks, the run reports itself when budgets are used up.
     let mut throttled: Vec<Mark> = Vec::new();
     let mut suspensions: Vec<Mark> = Vec::new();
     for (index, life) in lives.iter().enumerate() {
@@ -152,7 +152,7 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         dialect: lines.dialect,
         origin_ns,
         events: lines.events.len() as u64,
-        // A switch that does not fit the one before it is proof that one is missing.
+        // A switch that contradicts the one before it proves that one is missing.
         lost: lines.lost.max(misfits.len() as u64),
         unrecorded,
         unknown_lines: lines.unknown,
@@ -169,10 +169,11 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
     })
 }
 
-/// The threads from which no switch is recorded on a CPU, although others are seen there after them.
+/// Returns the threads from which no switch on a CPU
+/// is recorded, although others are seen there later.
 pub(super) fn never_left(events: &[Event]) -> Vec<(u32, String, u32)> {
     let mut never = lives::never_left(events);
-    // Of a thread that has its CPU to the end nothing is missing.
+    // No switch is missing from a thread that has its CPU to the end.
     let mut last: BTreeMap<u32, u32> = BTreeMap::new();
     let mut followed: BTreeSet<(u32, u32)> = BTreeSet::new();
     for event in events {
@@ -196,7 +197,7 @@ pub(super) fn never_left(events: &[Event]) -> Vec<(u32, String, u32)> {
     never.into_iter().map(|((cpu, pid), comm)| (cpu, called(comm).to_owned(), pid)).collect()
 }
 
-/// From the trace's clock to the time of the run.
+/// Converts times from the trace's clock to the time of the run.
 #[derive(Clone, Copy)]
 struct Clock {
     origin: i64,
@@ -207,13 +208,13 @@ impl Clock {
         let ns = at.checked_sub(self.origin)?;
         (-TIME_LIMIT..=TIME_LIMIT).contains(&ns).then(|| Time::from_ns(ns))
     }
-    /// A mark may say anything.
+    /// Times in marks are arbitrary, so limit them.
     fn clamped(self, at: i64) -> Time {
         Time::from_ns(at.saturating_sub(self.origin).clamp(-TIME_LIMIT, TIME_LIMIT))
     }
 }
 
-/// Kernel CPUs by their position in the `begin` mark, or else by their number.
+/// The numbers of kernel CPUs: their positions in the `begin` mark, or else their own numbers.
 struct Cpus {
     of_run: Vec<u32>,
     is_listed: bool,
@@ -224,7 +225,8 @@ impl Cpus {
     fn new(listed: &[u32]) -> Cpus {
         Cpus { of_run: listed.to_vec(), is_listed: !listed.is_empty(), count: listed.len() }
     }
-    /// Those that are not in the list come after it, as they are met.
+    /// Returns the number of a CPU. CPUs that are not in
+    /// the list follow it, in the order of their events.
     fn id(&mut self, cpu: u32) -> CpuId {
         let index = if self.is_listed {
             self.of_run.iter().position(|&of_run| of_run == cpu).unwrap_or_else(|| {
@@ -237,7 +239,7 @@ impl Cpus {
         self.count = self.count.max(index + 1);
         CpuId::from_index(index)
     }
-    /// A CPU that was met before, or is in the list.
+    /// Returns the number of a CPU that was met before, or is in the list.
     fn known(&self, cpu: u32) -> Option<CpuId> {
         let index = if self.is_listed {
             self.of_run.iter().position(|&of_run| of_run == cpu)?
@@ -251,11 +253,11 @@ impl Cpus {
     }
 }
 
-/// How far before the first event a job may have arrived that is released in the trace.
+/// The longest time before the first event at which a job released in the trace may have arrived.
 const LONGEST_WAIT_NS: i64 = 10_000_000_000;
 
-/// When time 0 of the run was, if marks tell times of the run: a mark is never written before the
-/// time that it tells, and the fastest one is believed.
+/// Returns time 0 of the run, if marks contain times of the run. A mark is never written before the
+/// time in it, so the mark with the least delay gives the closest estimate.
 fn run_origin(events: &[Event], first: i64, last: i64) -> Option<i64> {
     let release = |event: &Event| match event.kind {
         EventKind::Mark(Marker::Release { t, .. }) => Some((event.at, t)),
@@ -272,7 +274,7 @@ fn run_origin(events: &[Event], first: i64, last: i64) -> Option<i64> {
     events.iter().filter_map(release).map(|(at, t)| at.saturating_sub(t)).min()
 }
 
-/// What the first arrivals say about time 0, where tasks are periodic.
+/// Returns the time 0 that the first arrivals imply if the tasks are periodic.
 fn implied_origin(known: &BTreeMap<JobId, Known>, system: &System) -> Option<i64> {
     let origins = known.iter().filter_map(|(id, known)| {
         let task = system.tasks.get(id.task)?;
@@ -307,7 +309,7 @@ fn job(
         }
         executed += Service::from_ns((end - start).ns());
         let cpu = cpus.id(run.cpu);
-        // A pause that is too short to be seen is none.
+        // A pause below the resolution of the trace does not split a segment.
         if let Some(segment) = last.and_then(|last| trace.segments.get_mut(last))
             && segment.end == start
             && segment.cpu == cpu
@@ -323,7 +325,7 @@ fn job(
     let arrival = true_arrival.max(Time::ZERO);
     let deadline = match (span.deadline, relative) {
         (Some(deadline), _) => clock.clamped(deadline),
-        // A mark may say that the job arrived at the end of time.
+        // A mark may set the arrival of the job to the end of time.
         (None, Some(relative)) => (true_arrival + relative).min(NO_DEADLINE),
         (None, None) => NO_DEADLINE,
     };
@@ -332,12 +334,12 @@ fn job(
     trace.jobs.push(JobRecord { job, end, executed });
 }
 
-/// When a job suspended itself, and was ready again.
+/// Returns marks for the suspensions of a job and their ends.
 fn suspended(life: &Life, span: &Span, clock: Clock) -> Vec<Mark> {
     let mut marks = Vec::new();
     for pause in span.pauses(life) {
         let (from, to) = (clock.clamped(pause.from), pause.to.map(|to| clock.clamped(to)));
-        // What lies before the origin is cut off there.
+        // Suspensions before the origin are cut off.
         if to.is_some_and(|to| to <= Time::ZERO.max(from)) {
             continue;
         }
@@ -348,7 +350,7 @@ fn suspended(life: &Life, span: &Span, clock: Clock) -> Vec<Mark> {
     marks
 }
 
-/// When the budget of a job was used up.
+/// Returns a mark for each time at which the budget of a job was used up.
 fn throttles(life: &Life, span: &Span, clock: Clock, cpus: &mut Cpus) -> Vec<Mark> {
     let first = life.throttled.partition_point(|&(at, _)| at <= span.from);
     let of_job = life.throttled[first..].iter().take_while(|&&(at, _)| at <= span.to);
@@ -379,7 +381,8 @@ fn marks(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<
         match event.kind {
             EventKind::Migrate { thread, from, to } if from != to => {
                 let task = tasks.of(thread.pid)?;
-                // The event does not say why, but who does it and where does.
+                // The event lacks a reason, but it has the
+                // thread that moves the other one, and the CPU.
                 let why = if woken.contains(&thread.pid) {
                     MoveReason::Placed
                 } else if event.thread.comm.starts_with("migration/") {
@@ -415,7 +418,7 @@ fn decisions(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> 
                     Some(JobId { task: tasks.named(name, event.thread.pid)?, seq })
                 }
             };
-            // The engine numbers its own CPUs already.
+            // The engine already uses the CPU numbers of the run.
             cpus.count = cpus.count.max(CpuId(cpu).index() + 1);
             Some(Decision { at: clock.clamped(event.at), cpu: CpuId(cpu), run })
         }

@@ -13,7 +13,8 @@ const PLUGINS: &str = include_str!("../../tests/kernel/trace-cmd-plugins.txt");
 const RAW: &str = include_str!("../../tests/kernel/trace-cmd-raw.txt");
 const PERF: &str = include_str!("../../tests/kernel/perf.txt");
 
-/// What was recorded: two SCHED_FIFO threads on CPU 1, the second of which moves to CPU 0 in its job 1.
+/// The recorded system: two SCHED_FIFO threads on CPU
+/// 1, the second of which moves to CPU 0 in its job 1.
 fn recorded() -> System {
     let task = |name, wcet, period| {
         Task::implicit(name, Service::from_us(wcet), Duration::from_ms(period))
@@ -71,7 +72,7 @@ fn a_recording_with_marks_is_exact() {
         .map(|segment| segment.cpu.0)
         .collect();
     assert_eq!(of_first, [1, 1, 1, 0, 0]);
-    // Six times for a job, and once by the thread that moved it.
+    // Six wake-ups for a job, and one by the thread that moved it.
     assert_eq!(import.wakes.len(), 7);
 }
 
@@ -81,15 +82,15 @@ fn without_marks_jobs_are_inferred_and_said_to_be() {
     let import = read(PERF, &of(&system)).unwrap();
     assert_eq!(import.dialect, Dialect::Perf);
     assert!(import.is_inferred && import.is_trustworthy(), "{:?}", import.remarks);
-    // The first two are what the threads do before they first sleep.
+    // The first job of each task is the execution of its thread before it first sleeps.
     let of_task = |task| import.trace.jobs.iter().filter(|r| r.job.id.task == TaskId(task)).count();
     assert_eq!((of_task(0), of_task(1)), (4, 4));
-    // Being moved (state D) ends no job.
+    // A migration (state D) does not end a job.
     let moved =
         import.trace.jobs.iter().find(|r| r.job.id == layland_trace::testing::id(1, 2)).unwrap();
     assert!(moved.executed > Service::from_us(5_400), "{moved:?}");
 
-    // The marks taken out, the other recording gives the same jobs but for microseconds.
+    // Without its marks, the other recording has the same jobs, up to microseconds.
     let bare: String = (TRACEFS.lines().filter(|line| !line.contains("layland:")))
         .map(|line| format!("{line}\n"))
         .collect();
@@ -121,7 +122,7 @@ fn lost_events_are_counted_wherever_they_are_told() {
         let import = read(&format!("{TRACEFS}{line}\n"), &of(&system)).unwrap();
         assert_eq!((import.lost, import.unknown_lines), (count, 0), "{line}");
     }
-    // A switch that is missing is noticed without being told.
+    // A missing switch is detected even if the trace does not report a loss.
     let switch = TRACEFS.lines().position(|line| line.contains("next_comm=<odd> b")).unwrap();
     let without: String = (TRACEFS.lines().enumerate().filter(|&(index, _)| index != switch))
         .map(|(_, line)| format!("{line}\n"))
@@ -158,19 +159,22 @@ fn a_switch_out_of_an_idle_cpu_need_not_be_told() {
     let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
     assert_eq!(executed, [193_000, 200_000]);
     assert_eq!(import.wakes.len(), 1, "nobody knows when the second job began");
-    // Without its wake-up nobody knows when the second job began, and not that it ran since the first one.
+    // Without its wake-up, the start of the second job is unknown;
+    // it must not appear to have run since the first one.
     let unwoken = told.replace(&wake("000400"), "");
     let import = read(&unwoken, &options).unwrap();
     assert_eq!((import.lost, missed(&import)), (0, vec![(200_000, 500_000)]));
     let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
     assert_eq!(executed, [193_000, 0]);
-    // At the earliest it ran since the first job had ended, and at the latest it has just begun.
+    // At the earliest it has run since the end of the
+    // first job, and at the latest it has just begun.
     for (begins, second) in [(Begins::Earliest, 300_000), (Begins::Latest, 0)] {
         let import = read(&unwoken, &ReadOptions { begins, ..options }).unwrap();
         let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
         assert_eq!(executed, [193_000, second], "{begins:?}");
     }
-    // Of another thread it is so, too, if the trace never shows that it leaves; and a loss if it does so elsewhere.
+    // The same holds for a thread other than the idle one, if the trace never shows it leaving. If
+    // the trace does elsewhere, the missing switch is a loss.
     let other = told
         .replace("next_comm=swapper/1 next_pid=0", "next_comm=other next_pid=8")
         .replace("<idle>-0 [001] d.h3. 1.000400", "other-8 [001] d.h3. 1.000400");
@@ -228,7 +232,8 @@ fn marks_may_tell_times_of_the_run() {
     let system = recorded();
     let relative = TRACEFS.replace("t=10973", "t=3").replace("t=10974", "t=4");
     let import = read(&relative, &of(&system)).unwrap();
-    // As the first `release` was written 105.085 us late, and none earlier, it is that much off.
+    // The first `release` was written 105.085 us late,
+    // and no other earlier, so all times are off by that.
     let arrivals: Vec<i64> =
         import.trace.jobs.iter().map(|record| record.job.arrival.ns()).collect();
     assert_eq!(arrivals.len(), 6);
@@ -251,7 +256,7 @@ fn what_is_no_trace_is_answered() {
     assert_eq!(read(without_cpu, &ReadOptions::default()), Err(ReadError::NoCpu { line: 1 }));
 }
 
-/// Names by which a line could be misread.
+/// Names that could make a parser misread a line.
 const NAMES: [&str; 8] =
     ["a", "two words", "dash-7", "<...>x", "[000] 1.0:", "x ==> y", "a prev_pid=3", "b:7 [1]"];
 
@@ -268,7 +273,7 @@ fn odd_names_are_read_whole() {
 }
 
 proptest! {
-    /// A schedule written as a kernel's text is the same schedule when it is read.
+    /// A schedule that is written as kernel text is the same when it is read.
     #[test]
     fn a_schedule_survives_the_kernels_text(
         cpus in 1usize..4,
@@ -290,7 +295,7 @@ proptest! {
         prop_assert_eq!(sorted(import.trace), sorted(trace));
     }
 
-    /// No text panics, and what is read can be drawn, summed up, checked and written.
+    /// No text causes a panic, and the result can be drawn, summarized, checked and written.
     #[test]
     fn damaged_texts_are_answered(
         sample in 0usize..6,
@@ -322,7 +327,7 @@ proptest! {
     }
 }
 
-/// Reads a text and does with the result whatever a command does.
+/// Reads a text and processes the result in the same ways as the commands do.
 fn exercise(text: &str, by_mark: bool) {
     let system = recorded();
     let options = if by_mark { ReadOptions::default() } else { of(&system) };

@@ -1,4 +1,4 @@
-//! Which threads are tasks, and what their tasks are called.
+//! Selects the threads that are tasks, and names the tasks.
 
 use super::import::{ReadError, ReadOptions, Threads, comm};
 use super::line::{Event, EventKind, Thread};
@@ -6,26 +6,26 @@ use super::marker::Marker;
 use layland_model::{Index, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Threads and tasks.
+/// The threads of tasks.
 #[derive(Default)]
 pub(super) struct Tasks {
-    /// By task.
+    /// The names by task.
     pub names: Vec<String>,
     by_comm: BTreeMap<String, TaskId>,
     by_pid: BTreeMap<u32, TaskId>,
-    /// Threads with the name of a task that has a thread already.
+    /// Threads with the name of a task that already has a thread.
     pub doubles: BTreeSet<u32>,
 }
 
 impl Tasks {
-    /// The task of a thread.
+    /// Returns the task of a thread.
     pub(super) fn of(&self, pid: u32) -> Option<TaskId> {
         self.by_pid.get(&pid).copied()
     }
 
-    /// The task that a mark names, written by this thread.
+    /// Returns the task that a mark names, given the thread that wrote it.
     pub(super) fn named(&self, name: &str, by: u32) -> Option<TaskId> {
-        // Two tasks may have one name where threads were chosen by a filter.
+        // Two tasks may share a name if a filter chose the threads.
         let own = self.of(by).filter(|&task| {
             self.names.get(task.index()).is_some_and(|own| own == name || comm(own) == comm(name))
         });
@@ -58,7 +58,7 @@ impl Tasks {
             if tasks.by_pid.contains_key(&thread.pid) || tasks.doubles.contains(&thread.pid) {
                 continue;
             }
-            // A thread that writes the marks of the task is the one.
+            // Of threads with the same name, prefer the one that writes the marks of the task.
             let writes = |pid| marking.get(&pid).is_some_and(|name| comm(name) == thread.comm);
             let other = tasks.by_pid.iter().find(|&(_, &of)| of == task).map(|(&pid, _)| pid);
             match other {
@@ -82,7 +82,7 @@ impl Tasks {
         Ok(tasks)
     }
 
-    /// Every thread is a task of its own: thread ids with their names.
+    /// Makes every thread a task of its own, from thread ids and names.
     pub(super) fn everybody<'a>(threads: impl Iterator<Item = (u32, &'a str)>) -> Tasks {
         let mut tasks = Tasks::default();
         for (index, (pid, name)) in threads.enumerate() {
@@ -123,7 +123,7 @@ impl Tasks {
             tasks.by_comm.entry(thread.comm.to_owned()).or_insert(task);
             tasks.by_pid.insert(thread.pid, task);
         }
-        // What matches by name alone was not chosen.
+        // Threads that match only by name were not chosen.
         for thread in seen(events) {
             if !tasks.by_pid.contains_key(&thread.pid) && tasks.by_comm.contains_key(thread.comm) {
                 tasks.doubles.insert(thread.pid);
@@ -133,7 +133,7 @@ impl Tasks {
     }
 }
 
-/// Every thread that an event names, idle CPUs left out.
+/// Returns every thread that an event names, except for idle threads.
 fn seen<'a>(events: &'a [Event<'a>]) -> impl Iterator<Item = Thread<'a>> {
     let of = |event: &Event<'a>| {
         let (first, second) = match event.kind {
@@ -148,7 +148,7 @@ fn seen<'a>(events: &'a [Event<'a>]) -> impl Iterator<Item = Thread<'a>> {
     events.iter().flat_map(of).flatten().filter(|thread| thread.pid != 0 && !thread.comm.is_empty())
 }
 
-/// The task that the mark of an event names.
+/// Returns the task that the mark of an event names.
 fn marked<'a>(event: &'a Event<'a>) -> Option<&'a str> {
     match &event.kind {
         EventKind::Mark(
@@ -166,7 +166,7 @@ fn marked<'a>(event: &'a Event<'a>) -> Option<&'a str> {
     }
 }
 
-/// The threads that write the marks of one task only, and its name: workers, and no manager.
+/// Returns the threads that write the marks of one task only, with its name: workers, not managers.
 fn marking_threads<'a>(events: &'a [Event<'a>]) -> BTreeMap<u32, &'a str> {
     let mut names: BTreeMap<u32, Option<&str>> = BTreeMap::new();
     for event in events {
@@ -180,7 +180,7 @@ fn marking_threads<'a>(events: &'a [Event<'a>]) -> BTreeMap<u32, &'a str> {
     names.into_iter().filter_map(|(pid, name)| Some((pid, name?))).collect()
 }
 
-/// The threads that left a CPU most often.
+/// Returns the threads that left a CPU most often.
 fn candidates(events: &[Event]) -> Vec<(String, u32)> {
     let mut counts: BTreeMap<u32, (u64, &str)> = BTreeMap::new();
     for event in events {

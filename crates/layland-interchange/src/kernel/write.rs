@@ -1,5 +1,5 @@
-//! Any trace as the text of tracefs, for tools that read that: `layland: ` marks and all, so that
-//! [`read`](super::read) gives the same trace again.
+//! Writes any trace in the text form of tracefs, for tools that read it. The `layland: ` marks
+//! allow [`read`](super::read) to restore the trace.
 
 use super::import::comm;
 use super::marker::Marker;
@@ -8,14 +8,15 @@ use layland_trace::{JobEnd, Labels, MarkKind, Trace};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The first thread id that is given to a task.
+/// The thread id of the first task.
 const FIRST_PID: usize = 1000;
 
-/// Writes the text. Times have nine decimals and are those of the trace, `start_ns` later.
+/// Writes the text. Times have nine decimals and are those of the trace plus `start_ns`.
 ///
-/// Every task is one thread: it wakes up at the release of a job (if it sleeps), is preempted in state
-/// `R+`, suspends itself in state `D` until its next wake-up, and sleeps in state `S` when its job ended. What a
-/// kernel has no event for (the speed of CPUs, CPUs that go offline, servers) and overheads within segments are left
+/// Every task is one thread. It wakes up at the release of a job (if it sleeps), is preempted in
+/// state `R+`, suspends itself in state `D` until its next wake-up, and sleeps in state `S` after
+/// its job. Overheads within segments are omitted, and so is everything for which a kernel has no
+/// event: the speed of CPUs, CPUs that go offline, servers.
 /// out.
 ///
 /// ```
@@ -98,7 +99,7 @@ pub fn write(trace: &Trace, labels: &Labels, start_ns: i64) -> String {
     for (at, _, cpu, line) in lines {
         let index = (cpu as usize).min(running.len() - 1);
         let (seconds, fraction) = (at.div_euclid(1_000_000_000), at.rem_euclid(1_000_000_000));
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "{:>23} [{cpu:03}] ..... {seconds}.{fraction:09}: {line}",
@@ -121,7 +122,7 @@ struct Switch {
     text: String,
 }
 
-/// One switch wherever what runs on a CPU changes.
+/// Returns one switch for every change of the thread that runs on a CPU.
 fn switches(trace: &Trace, labels: &Labels, suspended: &BTreeSet<(JobId, Time)>) -> Vec<Switch> {
     let mut by_cpu: Vec<_> = trace.segments.iter().collect();
     by_cpu.sort_by_key(|segment| (segment.cpu, segment.start));
@@ -158,7 +159,7 @@ fn switches(trace: &Trace, labels: &Labels, suspended: &BTreeSet<(JobId, Time)>)
         }
         let next = after.filter(|after| after.start <= segment.end).map(|after| after.job.task);
         let is_over = has_ended(segment.job, segment.end);
-        // A thread that goes on with its next job does not leave the CPU.
+        // A thread that continues with its next job does not leave the CPU.
         if next != Some(task) {
             let suspends = suspended.contains(&(segment.job, segment.end));
             let state = match (is_over, suspends) {

@@ -1,4 +1,4 @@
-//! The messages of `perfetto_trace.proto` that are written, each with the fields that are used.
+//! The messages of `perfetto_trace.proto` that are written, with only the fields that are used.
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct TracePacket {
@@ -87,7 +87,7 @@ pub(super) struct DebugAnnotation {
     pub name: Option<String>,
 }
 
-/// `Trace`, for reading it back. It is written packet by packet.
+/// `Trace`, for tests that read a file back. The writer encodes it packet by packet.
 #[cfg(test)]
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Trace {

@@ -1,4 +1,4 @@
-//! What is written decodes to what happened.
+//! The written file decodes to the run.
 
 use super::*;
 use crate::random::systems;
@@ -23,7 +23,8 @@ fn segment(job: JobId, cpu: u32, start: i64, end: i64) -> Segment {
     Segment { job, cpu: CpuId(cpu), start, end, overhead: Duration::ZERO }
 }
 
-/// A job that is preempted and moves, one that moves without a pause, and one that is late.
+/// A trace with a preempted job that migrates, one that
+/// migrates without a pause, and one that is late.
 fn moving() -> Trace {
     Trace {
         jobs: vec![
@@ -125,7 +126,8 @@ fn a_job_without_demand_is_an_instant() {
     assert_eq!(kinds, [TrackEventType::Instant as i32]);
 }
 
-/// When each job could run: its release, or the end of its predecessor; and when that was over.
+/// For each job the time at which it could run (its
+/// release or the end of its predecessor) and its end.
 fn lives(trace: &Trace) -> Vec<(Time, Time)> {
     let mut order: Vec<usize> = (0..trace.jobs.len()).collect();
     order.sort_by_key(|&index| trace.jobs[index].job.id);
@@ -144,7 +146,7 @@ fn lives(trace: &Trace) -> Vec<(Time, Time)> {
     lives
 }
 
-/// The keys of everything that is to be written, in order, from the whole trace at once: the slow twin.
+/// The slow twin: the keys of all records, in order, computed from the whole trace at once.
 fn happenings(trace: &Trace) -> Vec<Key> {
     let lives = lives(trace);
     let mut ends: BTreeMap<JobId, Time> = BTreeMap::new();
@@ -171,7 +173,7 @@ fn happenings(trace: &Trace) -> Vec<Key> {
         let segment = &trace.segments[index];
         (segment.job, segment.start, segment.end)
     });
-    // Where and until when each job ran last, and when it first ran.
+    // For each job the end and the CPU of its last stretch, and the start of its first.
     let mut ran: BTreeMap<JobId, (Time, CpuId, Time)> = BTreeMap::new();
     for (position, &index) in order.iter().enumerate() {
         let segment = &trace.segments[index];
@@ -204,7 +206,7 @@ fn happenings(trace: &Trace) -> Vec<Key> {
         if ran.is_none_or(|&(first, ..)| first > ready) {
             found.push((ready, What::Waits(id.task, cpu)));
         }
-        // It ended where it did not run.
+        // The job ended while it did not run.
         if record.end.is_some() && ran.is_none_or(|&(_, _, last)| last < end) {
             found.push((end, What::Stops(id.task, cpu, false)));
         }
@@ -220,7 +222,8 @@ fn happenings(trace: &Trace) -> Vec<Key> {
 }
 
 proptest! {
-    /// What is written while a run is reported is what the whole trace says, whether or not it waits in files.
+    /// A run that is written while it is reported gives the same bytes as the whole trace, whether
+    /// records wait in memory or in files.
     #[test]
     fn a_reported_run_is_written_as_its_trace((system, policy) in systems(), room in 0usize..3000) {
         let labels = Labels::of(&system);

@@ -1,4 +1,4 @@
-//! Records of kernels are read, and what is written reads back.
+//! Kernel records are read, and written records read back.
 
 use super::*;
 
@@ -6,15 +6,15 @@ fn bytes(kind: u8, cpu: u8, pid: u16, job: u32, data: [u8; 16]) -> Vec<u8> {
     Record { kind, cpu, pid, job, data }.bytes().to_vec()
 }
 
-/// What a kernel writes: absolute times, several files, the number of the next job in the switch
-/// that follows a completion, and a late job that goes on without a switch.
+/// The records of a kernel: absolute times, several files, the number of the next job in the switch
+/// that follows a completion, and a late job that continues without a switch.
 #[test]
 fn a_trace_of_a_kernel_is_read() {
     let name = *b"rtspin\0\0\0\0\0\0\0\0\0\0";
     let on_cpu_1 = [
         bytes(SWITCH_TO, 1, 700, 3, pair(1_005, 0)),
         bytes(COMPLETION, 1, 700, 3, pair(1_020, 0)),
-        // Released at 1018, so the processor is its own from 1020 on.
+        // The next job was released at 1018, so the execution from 1020 on is its own.
         bytes(SWITCH_AWAY, 1, 700, 4, pair(1_027, 7)),
         bytes(2, 1, 700, 0, [1; 16]),
     ];
@@ -25,7 +25,7 @@ fn a_trace_of_a_kernel_is_read() {
         bytes(SWITCH_TO, 0, 700, 4, pair(1_030, 7)),
         bytes(COMPLETION, 0, 700, 4, pair(1_033, 1)),
         bytes(RELEASE, 0, 700, 5, pair(1_036, 1_054)),
-        // The scheduler needs a while; the next job is not there yet.
+        // The scheduler needs some time; the next job is not released yet.
         bytes(SWITCH_AWAY, 0, 700, 5, pair(1_034, 0)),
         bytes(12, 0, 701, 0, pair(5, 5)),
     ];
@@ -55,7 +55,8 @@ fn what_is_no_trace_is_refused_with_its_place() {
 }
 
 proptest::proptest! {
-    /// What is written while a run is reported is the whole trace, whether or not it waits in files.
+    /// A run that is written while it is reported gives the same bytes as the whole trace, whether
+    /// records wait in memory or in files.
     #[test]
     fn a_reported_run_is_written_as_its_trace(
         (system, policy) in crate::random::systems(),
@@ -70,7 +71,7 @@ proptest::proptest! {
 }
 
 proptest::proptest! {
-    /// No bytes make it panic.
+    /// No input makes the reader panic.
     #[test]
     fn any_bytes_are_answered(
         records in proptest::collection::vec(

@@ -3,7 +3,7 @@ use layland_model::{Criticality, Duration, MoveReason, Note, Service};
 use layland_trace::{Job, Mark, MarkKind};
 use proptest::prelude::*;
 
-/// Reads the columns as their table says, slowly and with integers of any length.
+/// Reads the columns according to their table, slowly and with arbitrarily large integers.
 fn decode(encoded: &Encoded) -> (Trace, Vec<DrawnMark>) {
     let raw = miniz_oxide::inflate::decompress_to_vec(&encoded.bytes).unwrap();
     let layout = &encoded.layout;
@@ -93,7 +93,7 @@ fn decode(encoded: &Encoded) -> (Trace, Vec<DrawnMark>) {
     (trace, marks)
 }
 
-/// What a page draws of a mark.
+/// The drawn properties of a mark.
 #[derive(Debug, PartialEq)]
 struct DrawnMark {
     at: Time,
@@ -116,7 +116,7 @@ fn drawn(mark: &Mark) -> DrawnMark {
     }
 }
 
-/// In the order in which the columns have it, with what is drawn of its marks.
+/// Returns the trace in the order of the columns, with the drawn properties of its marks.
 fn sorted(mut trace: Trace) -> (Trace, Vec<DrawnMark>) {
     trace.jobs.sort_by_key(|record| (record.job.arrival, record.job.id));
     trace.segments.sort_by_key(|segment| (segment.cpu, segment.start, segment.end, segment.job));
@@ -207,7 +207,7 @@ fn late_and_short_is_not_wide() {
     let encoded = encode(&trace, 4, extent([&trace].into_iter()));
     assert!(!encoded.layout.wide);
     assert_eq!(encoded.layout.base, (1u64 << 60).to_string());
-    // The job that is in no record is there all the same.
+    // The job without a record is present nevertheless.
     let (read, _) = decode(&encoded);
     assert_eq!((read.jobs[0].job.id, read.jobs[0].job.arrival), (job, start));
     assert_eq!(read.segments, trace.segments);

@@ -1,10 +1,11 @@
-//! When jobs do not go on by themselves: they spin, suspend themselves, or wait for locks off their CPUs.
+//! The times at which jobs do not progress by themselves: they
+//! spin, suspend themselves, or wait for locks off their CPUs.
 
 use super::TaskRow;
 use layland_model::{JobId, Time};
 use layland_trace::{Halt, Halts, Segment, Why};
 
-/// A job waits for a lock and keeps its CPU.
+/// A time for which a job waits for a lock and keeps its CPU.
 #[derive(Clone, Copy)]
 pub(in crate::gantt) struct Spin {
     pub job: JobId,
@@ -12,23 +13,23 @@ pub(in crate::gantt) struct Spin {
     pub to: Time,
 }
 
-/// When a job spins in a segment.
+/// Returns the times at which a job spins in a segment.
 pub(super) fn spins(segment: &Segment, halts: &Halts) -> impl Iterator<Item = Spin> {
     let Segment { job, start, end, .. } = *segment;
     let all = halts.of_task(job.task);
     let until = all.partition_point(|halt| halt.from < end);
     let during = all[..until].iter().rev();
     let during = during.take_while(move |halt| halt.job == job && start < halt.to);
-    // Of who gets a lock at once there is a wait of no length.
+    // A job that gets a lock at once has a wait of zero length.
     let waits = during.filter(|halt| matches!(halt.why, Why::Waits(_)) && halt.from < halt.to);
     waits.map(move |halt| Spin { job, from: halt.from.max(start), to: halt.to.min(end) })
 }
 
-/// A job is not ready while it suspends itself or waits for a lock: this is cut out of its waits, of which there are
-/// `already` some of earlier jobs.
+/// Removes from the waits of a job the times at which it suspends itself or waits for a lock,
+/// because it is not ready then. The first `already` waits belong to earlier jobs.
 pub(super) fn halt(row: &mut TaskRow, already: usize, job: JobId, end: Time, halts: &Halts) {
     let all = halts.of_task(job.task);
-    // They come in the order of time, and so do jobs.
+    // The halts are in the order of time, and so are the jobs.
     let first = all.partition_point(|halt| halt.job < job);
     for halt in all[first..].iter().take_while(|halt| halt.job == job) {
         let Halt { from, why, .. } = *halt;
@@ -41,6 +42,7 @@ pub(super) fn halt(row: &mut TaskRow, already: usize, job: JobId, end: Time, hal
             Why::Waits(_) => {}
             Why::GivesBack(_) => continue,
         }
+        // Backwards, because `splice` shifts the later waits.
         for at in (already..row.waits.len()).rev() {
             let (start, stop) = row.waits[at];
             if from < stop && start < to {

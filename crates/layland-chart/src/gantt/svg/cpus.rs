@@ -1,4 +1,4 @@
-//! Rows of CPUs, and the bars of segments in any row.
+//! Draws rows of CPUs, and the bars of segments in any row.
 
 use super::super::scene::{CpuRow, Run};
 use super::style::{DASHED, EDGE, INK, Px, colour, fill, pattern, px, text_width, time_text};
@@ -41,7 +41,7 @@ impl Chart<'_> {
         y
     }
 
-    /// Where a migration arrives.
+    /// Draws the end of a migration.
     pub(super) fn ring(&mut self, x: Px, y: i64) {
         let ring = self.body.element("circle").attr("cx", x).attr("cy", y).attr("r", 2.6);
         ring.attr("fill", "#fff").attr("stroke", "#000").empty();
@@ -77,8 +77,8 @@ impl Chart<'_> {
         self.names[run.position]
     }
 
-    /// Each segment that is at least a pixel wide by `draw`; those that are narrower in steps of
-    /// two pixels, as opaque as the step is busy.
+    /// Draws each segment that is at least a pixel wide with `draw`, and the narrower ones in steps
+    /// of two pixels, with the busy share of the step as opacity.
     pub(super) fn bars(
         &mut self,
         runs: &[Run],
@@ -87,7 +87,8 @@ impl Chart<'_> {
         mixed: &str,
         mut draw: impl FnMut(&mut Self, &Run, Px, Px),
     ) {
-        /// Segments in a step: their count, their total width, the task if it is one.
+        /// The segments in a step: their number, their total
+        /// width, and their task if they have only one.
         #[derive(Clone, Copy)]
         struct Step {
             count: usize,
@@ -103,7 +104,7 @@ impl Chart<'_> {
                 draw(self, run, x1, x2);
                 continue;
             }
-            // In 1 / 10,000 pixels, so that many tiny segments add up.
+            // In 1 / 10,000 of a pixel, so that many tiny segments add up.
             let (start, end) = (run.start.max(self.scene.from), run.end.min(self.scene.to));
             let length = i128::from(end.ns()) - i128::from(start.ns());
             let width = (length * i128::from(self.right - self.left) * 10_000 / span) as i64;
@@ -116,6 +117,7 @@ impl Chart<'_> {
         for (at, step) in steps {
             self.used.merged = true;
             let percent = (step.width * 100 / (STEP * 100)).clamp(1, 100);
+            // A lower opacity would be hardly visible.
             let opacity = percent.max(25);
             let paint = step.task.map_or(mixed.to_owned(), fill);
             let text = format!("{}, busy {percent} % of the time", counted(step.count, "segment"));
@@ -124,7 +126,7 @@ impl Chart<'_> {
         }
     }
 
-    /// One segment, without its text.
+    /// Draws one segment, without its text.
     pub(super) fn bar(&mut self, run: &Run, x1: Px, x2: Px, y: i64, height: i64) {
         let length = time_text(run.end - run.start);
         let (start, end) = (time_text(run.start), time_text(run.end));
@@ -172,8 +174,8 @@ impl Chart<'_> {
         }
     }
 
-    /// Where the part of a segment ends that is drawn as overhead. A trace tells how much of it
-    /// was overhead and not when; it is drawn at the start.
+    /// Returns the end of the part of a segment that is drawn as overhead. A trace contains the
+    /// length of the overhead but not its position; it is drawn at the start.
     pub(super) fn work_starts(&self, run: &Run, x1: Px, x2: Px) -> Px {
         self.x(run.start.saturating_add(run.overhead.max(Duration::ZERO))).clamp(x1, x2)
     }
@@ -195,7 +197,7 @@ impl Chart<'_> {
         let baseline = Px((y * 200 + height * 100 + font * 70) / 2);
         let element = self.body.element("text").attr("x", x).attr("y", baseline);
         let mut element = element.attr("font-size", font).attr("fill", ink);
-        // On a pattern, a rim in the colour of the task keeps the text readable.
+        // On a pattern, an outline in the colour of the task keeps the text readable.
         let spins = !self.scene.spins(run).is_empty();
         if pattern(run.position).is_some() || is_late || spins {
             element = element.attr("stroke", base).attr("stroke-width", 3);
@@ -204,7 +206,7 @@ impl Chart<'_> {
         element.attr("text-anchor", "middle").attr("pointer-events", "none").text(text);
     }
 
-    /// A notch at the end of a segment: its job goes on later.
+    /// Draws a notch at the end of a segment: its job continues later.
     pub(super) fn preempted(&mut self, x: Px, y: i64, height: i64) {
         self.used.preempted = true;
         let middle = Px(y * 100 + height * 50);

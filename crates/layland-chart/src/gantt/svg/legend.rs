@@ -1,4 +1,4 @@
-//! The legend: the tasks of a chart without rows of tasks, and the symbols that were drawn.
+//! Draws the legend: the tasks of a chart without rows of tasks, and the symbols that were drawn.
 
 use super::super::scene::TaskRow;
 use super::super::words::counted_misses;
@@ -7,7 +7,7 @@ use super::marks::{aborted, arrow, diamond, lock_bar, miss_mark};
 use super::style::{DASHED, DOTTED, EDGE, INK, RED, SUSPENDED, fill, px, text_width};
 
 impl Chart<'_> {
-    /// The tasks with their colours, for a chart without rows of tasks.
+    /// Draws the tasks with their colours, for a chart without rows of tasks.
     pub(super) fn task_legend(&mut self, top: i64) -> i64 {
         let scene = self.scene;
         let mut rows: Vec<&TaskRow> = scene.tasks.iter().chain(&scene.hidden).collect();
@@ -31,7 +31,7 @@ impl Chart<'_> {
         y + 22
     }
 
-    /// The symbols that were drawn.
+    /// Draws the symbols that occur in the chart.
     pub(super) fn legend(&mut self, top: i64) -> i64 {
         let used = std::mem::take(&mut self.used);
         let (mut x, mut y) = (16, top);
@@ -67,7 +67,7 @@ impl Chart<'_> {
         y + 18
     }
 
-    /// A symbol in a box of 20 by 14 pixels.
+    /// Draws a symbol in a box of 20 by 14 pixels.
     fn symbol(&mut self, symbol: Symbol, x: i64, y: i64) {
         let (top, bottom, middle) = (y - 12, y + 2, y - 4);
         let centre = px(x + 10);

@@ -1,25 +1,25 @@
-//! Rows of criticality levels: a step as high as the level, with its name where that fits.
+//! Draws rows of criticality levels: steps with the height of the level, and its name if it fits.
 
 use super::super::scene::CpuRow;
 use super::Chart;
 use super::style::{FAINT, INK, Px, px, text_width, time_text};
 
-/// The distance of two rows.
+/// The distance between two rows.
 pub(super) const PITCH: i64 = 18;
-/// The height of the highest step, and that of the lowest.
+/// The heights of the highest and of the lowest step.
 const HIGHEST: i64 = 14;
 const LOWEST: i64 = 2;
 const FONT: i64 = 10;
 
 impl Chart<'_> {
-    /// The indicators of all CPUs, for a chart without rows of CPUs.
+    /// Draws the indicators of all CPUs, for a chart without rows of CPUs.
     pub(super) fn level_rows(&mut self, top: i64) -> i64 {
         let scene = self.scene;
         let rows = scene.cpus.iter().filter(|row| !row.levels.is_empty());
         rows.fold(top, |y, row| self.level_row(row, &scene.level_label(row), y))
     }
 
-    /// The indicator of a CPU, if it has one. Returns where the next row begins.
+    /// Draws the indicator of a CPU, if it has one. Returns the top of the next row.
     pub(super) fn level_row(&mut self, row: &CpuRow, label: &str, top: i64) -> i64 {
         if row.levels.is_empty() {
             return top;
@@ -27,7 +27,8 @@ impl Chart<'_> {
         self.used.level = true;
         let bottom = top + HIGHEST;
         self.text(self.left - 8, bottom - 3, FONT, FAINT, "end", label);
-        // Of what is narrower than a pixel the highest level is drawn, a pixel wide.
+        // Stretches narrower than a pixel are drawn a
+        // pixel wide, unless a higher level covers them.
         let mut last: Option<(Px, usize)> = None;
         for stretch in &row.levels {
             let level = stretch.level.level();
@@ -48,7 +49,7 @@ impl Chart<'_> {
         top + PITCH
     }
 
-    /// A step of a level, which stands on a line.
+    /// Draws a step of a level on a base line.
     pub(super) fn step(&mut self, start: Px, end: Px, bottom: i64, level: usize, tooltip: &str) {
         let highest = self.scene.level_names.len().max(2) as i64 - 1;
         let height = LOWEST + (HIGHEST - LOWEST) * level as i64 / highest;

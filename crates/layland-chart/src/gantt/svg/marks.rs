@@ -1,9 +1,9 @@
-//! The marks of single events: arrows, crosses, diamonds, each with a tooltip.
+//! Draws the marks of single events: arrows, crosses, diamonds, each with a tooltip.
 
 use super::style::{INK, Px, RED};
 use crate::svg::Svg;
 
-/// An arrow from one height to another.
+/// Draws an arrow from one height to another.
 pub(super) fn arrow(out: &mut Svg, x: Px, from: i64, to: i64, tooltip: &str) {
     let back = if to < from { 5 } else { -5 };
     let up = -back;
@@ -12,7 +12,7 @@ pub(super) fn arrow(out: &mut Svg, x: Px, from: i64, to: i64, tooltip: &str) {
     path.attr("fill", "none").attr("stroke", INK).attr("stroke-width", 1.3).tooltip(tooltip);
 }
 
-/// A missed deadline: a thick arrow down with a cross in a disc at its top.
+/// Draws a missed deadline: a thick arrow down with a cross in a disc at its top.
 pub(super) fn miss_mark(out: &mut Svg, x: Px, top: i64, baseline: i64, tooltip: &str) {
     let group = out.element("g").attr("stroke", RED).attr("stroke-width", 2).attr("fill", "none");
     let y = top + 2;
@@ -27,7 +27,7 @@ pub(super) fn miss_mark(out: &mut Svg, x: Px, top: i64, baseline: i64, tooltip: 
     });
 }
 
-/// A bar for a resource that a job holds, or waits for.
+/// Draws a bar for a resource that a job holds or waits for.
 pub(super) fn lock_bar(out: &mut Svg, x: Px, y: i64, width: Px, holds: bool, tooltip: &str) {
     let bar = out.element("rect").attr("x", x).attr("y", y).attr("width", width).attr("height", 8);
     let bar = bar.attr("fill", if holds { INK } else { "#ffffff" }).attr("stroke", INK);
@@ -39,13 +39,13 @@ pub(super) fn lock_bar(out: &mut Svg, x: Px, y: i64, width: Px, holds: bool, too
     }
 }
 
-/// A late completion.
+/// Draws a late completion.
 pub(super) fn diamond(out: &mut Svg, x: Px, y: i64, tooltip: &str) {
     let path = out.element("path").attr("d", format_args!("M{x} {y}m-5 0l5 -5l5 5l-5 5z"));
     path.attr("fill", RED).attr("stroke", "#fff").attr("stroke-width", ".8").tooltip(tooltip);
 }
 
-/// A job that was given up.
+/// Draws an aborted job.
 pub(super) fn aborted(out: &mut Svg, x: Px, y: i64, tooltip: &str) {
     out.element("g").attr("stroke", RED).attr("stroke-width", 2).children(|inside| {
         let disc = inside.element("circle").attr("cx", x).attr("cy", y).attr("r", 5);

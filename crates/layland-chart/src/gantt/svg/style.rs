@@ -1,4 +1,4 @@
-//! Lengths, texts, colours and sizes.
+//! Lengths, text formats, colours and sizes.
 
 use super::super::words::Nanoseconds;
 use crate::svg::{Element, Svg};
@@ -36,13 +36,13 @@ impl fmt::Display for Px {
     }
 }
 
-/// A time or a length of time as text, with the sign for micro.
+/// Formats a time or a duration, with the micro sign.
 pub(super) fn time_text(time: impl Into<Nanoseconds>) -> String {
     time.into().to_string().replace("us", "µs")
 }
 
-/// The colours of Okabe and Ito, which are told apart with any kind of colour vision, with the
-/// colour of text on them. With the patterns they make 48 fills; then they repeat.
+/// The colours of Okabe and Ito, which people with any kind of colour vision can distinguish, each
+/// with the colour of text on it. With the patterns they make 48 fills; then they repeat.
 pub(super) const PALETTE: [(&str, &str); 8] = [
     ("#0072b2", "#ffffff"),
     ("#e69f00", "#000000"),
@@ -54,10 +54,11 @@ pub(super) const PALETTE: [(&str, &str); 8] = [
     ("#b0b0b0", "#000000"),
 ];
 
-/// How many patterns there are.
+/// The number of patterns.
 const PATTERNS: usize = 5;
 
-/// What is laid over a colour when the colours are used up: the inside of an 8 by 8 tile.
+/// Draws the pattern over a colour, for tasks beyond
+/// the number of colours: the inside of an 8 by 8 tile.
 pub(super) fn overlay(to: &mut Svg, variant: usize) {
     match variant {
         0 => stroke(to, "M-2 2l4-4M0 8l8-8M6 10l4-4", "#fff", "2").empty(),
@@ -75,10 +76,10 @@ pub(super) fn overlay(to: &mut Svg, variant: usize) {
 
 /// The edge of a bar.
 pub(super) const EDGE: [(&str, &str); 2] = [("stroke", "#000"), ("stroke-width", ".6")];
-/// The line of what is ready and waits.
+/// The line of a job that is ready and waits.
 pub(super) const DOTTED: [(&str, &str); 3] =
     [("stroke", FAINT), ("stroke-width", "1.6"), ("stroke-dasharray", "1.6 3")];
-/// The line of what suspends itself.
+/// The line of a job that suspends itself.
 pub(super) const SUSPENDED: [(&str, &str); 2] = [("stroke", FAINT), ("stroke-width", ".8")];
 /// The line of a migration.
 pub(super) const DASHED: [(&str, &str); 4] =
@@ -96,7 +97,7 @@ pub(super) fn colour(position: usize) -> (&'static str, &'static str) {
     PALETTE[position % PALETTE.len()]
 }
 
-/// The pattern of a task, if it has one.
+/// Returns the pattern of a task, if it has one.
 pub(super) fn pattern(position: usize) -> Option<usize> {
     let variant = position / PALETTE.len() % (PATTERNS + 1);
     variant.checked_sub(1)
@@ -109,7 +110,7 @@ pub(super) fn fill(position: usize) -> String {
     }
 }
 
-/// The sizes of a chart, which follow from how many rows there are.
+/// The sizes in a chart, which depend on the number of rows.
 pub(super) struct Sizes {
     pub(super) cpu_row: i64,
     pub(super) task_row: i64,
@@ -136,7 +137,7 @@ impl Sizes {
     }
 }
 
-/// About how wide a text is, in pixels.
+/// Returns the approximate width of a text, in pixels.
 pub(super) fn text_width(text: &str, font: i64) -> i64 {
     (text.chars().count() as i64 * font * 58).div_euclid(100)
 }

@@ -1,4 +1,4 @@
-//! Rows of tasks: releases, deadlines, execution, waiting, and what became of the jobs.
+//! Draws rows of tasks: releases, deadlines, execution, waiting, and the ends of the jobs.
 
 use super::super::scene::{TaskRow, VisibleJob};
 use super::super::words::counted_misses;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 impl Chart<'_> {
-    /// The misses of all tasks in one row, for a chart without rows of tasks.
+    /// Draws the misses of all tasks in one row, for a chart without rows of tasks.
     pub(super) fn miss_row(&mut self, top: i64) -> i64 {
         let scene = self.scene;
         let bottom = top + 30;
@@ -52,7 +52,7 @@ impl Chart<'_> {
         let baseline = y + pitch - 3;
         let bar_top = baseline - bar;
         let font = self.sizes.label_font;
-        // The label: a swatch, so that CPU rows can be read, and the name.
+        // The label: a swatch, as a key to the CPU rows, and the name.
         let swatch_y = baseline - bar / 2 - 5;
         let swatch = self.rect(px(12), swatch_y, px(12), 10, &fill(row.position));
         swatch.attrs(&EDGE).empty();
@@ -110,7 +110,8 @@ impl Chart<'_> {
         self.marks(row, y, baseline, bar_top);
     }
 
-    /// What jobs hold, and what they wait for, along the baseline; with the number of the resource if there is room.
+    /// Draws the locks that jobs hold or wait for, along the
+    /// baseline; with the number of the resource if it fits.
     fn locks(&mut self, row: &TaskRow, baseline: i64) {
         let font = 8;
         for lock in &row.locks {
@@ -132,11 +133,11 @@ impl Chart<'_> {
         }
     }
 
-    /// Arrows and what became of the jobs; those closer than three pixels share a mark.
+    /// Draws arrows and the ends of the jobs; marks closer than three pixels are merged.
     pub(super) fn marks(&mut self, row: &TaskRow, y: i64, baseline: i64, bar_top: i64) {
         let scene = self.scene;
         let top = y + 4;
-        // On the last place that an arrow of each kind was drawn at.
+        // The position of the last arrow of each kind.
         let (mut last_release, mut last_deadline) = (px(-10), px(-10));
         for job in &row.jobs {
             if scene.shows(job.release) {
@@ -220,7 +221,7 @@ impl Chart<'_> {
         }
     }
 
-    /// A line along the baseline for as long as a job is late.
+    /// Draws a line along the baseline for the time that a job is late.
     fn lateness(&mut self, job: &VisibleJob, baseline: i64) {
         if let Some(until) = job.late_until {
             let (x1, x2) = (self.x(job.deadline), self.x(until));

@@ -1,4 +1,4 @@
-//! What stands below a chart: what its characters mean, and what it cannot show.
+//! The lines below a chart: the meaning of its characters, and the information that it omits.
 
 use super::super::scene::TaskRow;
 use super::super::words::{Nanoseconds, counted_misses};
@@ -7,7 +7,7 @@ use layland_model::counted;
 use std::fmt::Write;
 
 impl Chart<'_> {
-    /// What was drawn, by its characters.
+    /// Prints the meaning of the characters that were drawn.
     pub(super) fn legend(&mut self) {
         let glyphs = self.glyphs;
         let [full, half, less] = glyphs.shades;
@@ -63,7 +63,7 @@ impl Chart<'_> {
         }
     }
 
-    /// Parts with two spaces between them, in lines of at most the width.
+    /// Prints parts with two spaces between them, in lines of at most the width of the chart.
     fn wrapped(&mut self, parts: &[String]) {
         let width = self.gutter + self.columns;
         let mut used = 0;
@@ -85,7 +85,7 @@ impl Chart<'_> {
         }
     }
 
-    /// What the chart cannot show.
+    /// Prints the information that the chart omits.
     pub(super) fn notes(&mut self) {
         let scene = self.scene;
         if self.crowd > 2 {
@@ -109,7 +109,7 @@ impl Chart<'_> {
     }
 }
 
-/// Three significant digits of a length in nanoseconds.
+/// Rounds a length in nanoseconds to three significant digits.
 fn rounded(ns: i64) -> Nanoseconds {
     let digits = ns.max(1).ilog10();
     let unit = 10i64.pow(digits.saturating_sub(2));

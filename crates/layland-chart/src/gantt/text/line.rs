@@ -1,4 +1,4 @@
-//! The characters of a chart, and lines of them that can be painted over.
+//! The characters of a chart, and lines of them that can be overwritten.
 
 use super::Colours;
 use std::fmt::Write;
@@ -10,18 +10,18 @@ pub(super) struct Glyphs {
     pub(super) release_and_deadline: char,
     pub(super) missed: char,
     pub(super) tardy: char,
-    /// Busy all the time; at least half of it; less.
+    /// Busy all of the time, at least half of it, and less.
     pub(super) shades: [char; 3],
     pub(super) waiting: char,
     pub(super) suspended: char,
-    /// A job waits for a lock, off its CPU or on it.
+    /// A job waits for a lock off its CPU; on its CPU it spins.
     pub(super) locked_out: char,
     pub(super) spinning: char,
-    /// What a job holds; what it waits for.
+    /// A lock that a job holds, and one for which it waits.
     pub(super) locks: [char; 2],
     pub(super) offline: char,
     pub(super) other_task: char,
-    /// The lowest criticality level; a higher one.
+    /// The lowest criticality level, and a higher one.
     pub(super) levels: [char; 2],
     pub(super) axis: char,
     pub(super) tick: char,
@@ -76,7 +76,7 @@ pub(super) const KEYS: &[u8; 62] =
 /// 256-colour codes near the Okabe-Ito palette.
 const ANSI_COLOURS: [u8; 8] = [32, 214, 36, 117, 175, 227, 166, 246];
 
-/// How a character is coloured.
+/// The colour of a character.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Paint {
     Plain,
@@ -84,7 +84,7 @@ pub(super) enum Paint {
     Miss,
 }
 
-/// A line of characters that can be painted over.
+/// A line of characters that can be overwritten.
 pub(super) struct Line(Vec<(char, Paint)>);
 
 impl Line {

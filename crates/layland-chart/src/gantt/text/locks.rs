@@ -1,13 +1,14 @@
-//! What jobs with steps do: they suspend themselves, wait for locks on their CPUs or off them, and hold resources.
+//! Draws the effects of steps: jobs suspend themselves,
+//! wait for locks on or off their CPUs, and hold resources.
 
 use super::super::scene::{Lock, TaskRow};
 use super::line::Paint;
 use super::{Chart, Share};
 
-/// What a row of locks is called under its task.
+/// The label of a row of locks under its task.
 const LOCK_LABEL: &str = "  locks";
 
-/// Which of these were drawn.
+/// The symbols that were drawn.
 #[derive(Default)]
 pub(super) struct Used {
     suspended: bool,
@@ -18,7 +19,8 @@ pub(super) struct Used {
 }
 
 impl Chart<'_> {
-    /// In columns where nothing runs, what most of the time is; and where what runs only spins.
+    /// Draws the prevailing state of columns without
+    /// execution, and marks columns with only spinning.
     pub(super) fn halts(
         &mut self,
         row: &TaskRow,
@@ -58,8 +60,9 @@ impl Chart<'_> {
         }
     }
 
-    /// What the jobs of a task hold and wait for, with the numbers of the resources where there is room. Of what is
-    /// held at a time, the last that was granted is shown; nothing if a task has no locks here.
+    /// Draws the locks that the jobs of a task hold or wait for, with the
+    /// numbers of the resources if they fit. Of several locks at a time,
+    /// the one granted last is shown. Tasks without locks have no such row.
     pub(super) fn lock_row(&mut self, row: &TaskRow) {
         if row.locks.is_empty() {
             return;
@@ -94,7 +97,7 @@ impl Chart<'_> {
         self.print(&line);
     }
 
-    /// What was drawn of this, by its characters.
+    /// Returns the meanings of these symbols, if they were drawn.
     pub(super) fn halts_legend(&self) -> Vec<String> {
         let (glyphs, used) = (self.glyphs, &self.used_halts);
         let [holds, waits] = glyphs.locks;

@@ -1,4 +1,4 @@
-//! One turn through the phases of a thread, cut into jobs at its waits.
+//! One cycle through the phases of a thread, split into jobs at its waits.
 
 use super::{Phase, Step, limited};
 
@@ -10,17 +10,18 @@ pub(super) struct Job {
     pub(super) wait: i64,
 }
 
-/// One turn through the phases, cut into jobs.
+/// One cycle through the phases, split into jobs.
 #[derive(Debug, Default)]
 pub(super) struct Cycle {
-    /// Jobs, and how often they are repeated.
+    /// Sequences of jobs, each with its number of repetitions.
     pub(super) blocks: Vec<(Vec<Job>, u64)>,
-    /// What runs after the last wait.
+    /// The execution time after the last wait.
     pub(super) tail: i64,
 }
 
 impl Cycle {
     pub(super) fn of(phases: &[&Phase], by_timer: bool) -> Cycle {
+        // Sums saturate; `limited` later cuts them to the valid range.
         let mut cycle = Cycle::default();
         let mut open = Job::default();
         for phase in phases {
@@ -49,12 +50,13 @@ impl Cycle {
                 let tail = open;
                 cycle.blocks.push((jobs.clone(), 1));
                 if times > 1 {
-                    // In a further turn the first job begins with the end of the turn before.
+                    // On repetition, the first job begins with the end of the repetition before.
                     let own = first.run.saturating_sub(before.run);
                     jobs[0] = Job { run: own.saturating_add(tail.run), ..first };
                     cycle.blocks.push((jobs, times - 1));
                 }
             } else {
+                // A phase without a wait only extends the current job, once per repetition.
                 let times = i64::try_from(times).unwrap_or(i64::MAX);
                 let own = open.run.saturating_sub(before.run);
                 open.run = before.run.saturating_add(own.saturating_mul(times));
@@ -64,7 +66,7 @@ impl Cycle {
         cycle
     }
 
-    /// Its distinct jobs.
+    /// The distinct jobs of the cycle.
     pub(super) fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.blocks.iter().flat_map(|(jobs, _)| jobs)
     }
@@ -73,14 +75,14 @@ impl Cycle {
         self.blocks.first_mut()?.0.first_mut()
     }
 
-    /// How many jobs it has.
+    /// The number of jobs in the cycle.
     pub(super) fn length(&self) -> u64 {
         let lengths =
             self.blocks.iter().map(|(jobs, times)| times.saturating_mul(jobs.len() as u64));
         lengths.fold(0, u64::saturating_add)
     }
 
-    /// All of it as one job.
+    /// Returns the cycle as a single job.
     pub(super) fn merged(&self) -> Cycle {
         let sum = |of: fn(&Job) -> i64| {
             let blocks = self.blocks.iter().map(|(jobs, times)| {

@@ -1,4 +1,4 @@
-//! A phase of a thread: its events become steps. Events that no task can represent are kept for a warning.
+//! Converts the events of a phase to steps. Events without an equivalent are kept for a warning.
 
 use super::{Importer, NOT_MODELLED, OLD, Phase, Step, Thread};
 use crate::json::{Json, Member, Value};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const PHASE: &[&str] =
     &["loop", "cpus", "taskgroup", "util_min", "util_max", "nodes_membind"];
-/// Events, each before those that it starts with.
+/// Events; an event precedes all of its own prefixes.
 const EVENTS: &[&str] = &[
     "runtime",
     "run",
@@ -31,7 +31,7 @@ const EVENTS: &[&str] = &[
 /// Events that wait for another thread.
 const WAITING: &[&str] = &["suspend", "wait", "sig_and_wait", "sync", "barrier"];
 
-/// The mutexes that were named.
+/// The mutexes that have been named.
 #[derive(Default)]
 pub(super) struct Mutexes {
     pub(super) names: Vec<String>,
@@ -39,7 +39,7 @@ pub(super) struct Mutexes {
 }
 
 impl Importer<'_> {
-    /// The events of a phase, or of a thread without phases.
+    /// Reads the events of a phase, or of a thread without phases.
     pub(super) fn phase(
         &mut self,
         thread: &mut Thread,
@@ -57,7 +57,7 @@ impl Importer<'_> {
                 match key.as_str() {
                     "loop" => phase.times = self.times(value).unwrap_or(Some(1)),
                     "cpus" => phase.cpus = self.cpus(value),
-                    // Those of the thread have been named.
+                    // Those of the thread have been reported.
                     key if known == PHASE && NOT_MODELLED.contains(&key) => {
                         self.not_modelled(&of, key, key_span);
                     }
@@ -67,7 +67,7 @@ impl Importer<'_> {
             }
             let step = match event(key) {
                 Some("run" | "runtime") => self.micros(key, value).map(Step::Run),
-                // `"sleep" : false` of the old format.
+                // The old format has `"sleep" : false`.
                 Some("sleep") if matches!(value.value, Value::Bool(_)) => None,
                 Some("sleep") => self.micros(key, value).map(Step::Sleep),
                 Some("yield") => Some(Step::Yield),
@@ -123,7 +123,7 @@ impl Importer<'_> {
         phase
     }
 
-    /// The mutex that an event names.
+    /// Returns the mutex that an event names.
     fn mutex(&mut self, key: &str, json: &Json) -> Option<ResourceId> {
         let name = self.text(key, json)?;
         if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
@@ -142,7 +142,7 @@ impl Importer<'_> {
         Some(id)
     }
 
-    /// Period and reference of a timer.
+    /// Returns the period and the reference of a timer.
     pub(super) fn timer(&mut self, of: &str, json: &Json) -> Option<(i64, String)> {
         let (mut period, mut absolute, mut reference) = (None, false, "unique".to_owned());
         for Member { key, key_span, value } in self.object("timer", json)? {
@@ -175,9 +175,9 @@ impl Importer<'_> {
     }
 }
 
-/// The event that a key names: `run0` and `run_a` are both `run`.
+/// Returns the event that a key names: `run0` and `run_a` are both `run`.
 fn event(key: &str) -> Option<&'static str> {
-    // `lock_order` is no lock.
+    // `lock_order` is not a lock.
     let key = Some(key).filter(|key| !OLD.contains(key))?;
     EVENTS.iter().copied().find(|event| {
         let rest = key.strip_prefix(event);

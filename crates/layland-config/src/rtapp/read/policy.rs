@@ -4,7 +4,7 @@ use super::{Importer, Reservation, Thread};
 use crate::problem::Span;
 
 impl Importer<'_> {
-    /// What policy and priority of a thread mean; the priority of its task.
+    /// Interprets the policy and the priority of a thread; returns the priority of its task.
     pub(super) fn policy(
         &mut self,
         thread: &mut Thread,
@@ -45,7 +45,7 @@ impl Importer<'_> {
         None
     }
 
-    /// Warns that a reservation does not count, and drops it.
+    /// Warns that a reservation has no effect, and drops it.
     fn reservation_unused(&mut self, thread: &mut Thread, policy: &str) {
         if let Some(span) = thread.reservation.span.take() {
             let message =

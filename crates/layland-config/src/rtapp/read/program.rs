@@ -1,45 +1,46 @@
-//! What each job of a thread does, step by step: `lock` and `unlock`, `run`, and `sleep` inside of the job.
+//! Determines the steps of each job of a thread:
+//! `lock`, `unlock`, `run`, and `sleep` within the job.
 //!
-//! A task has one program for all of its jobs. So the jobs of one turn through the phases have to be the same, or else
-//! the turn as a whole is one job, which is possible for threads without timers only.
+//! A task has one program for all of its jobs. So the jobs of one cycle through the phases must be
+//! equal, or else the whole cycle is one job, which is possible only for threads without timers.
 
 use super::{Importer, Phase, Step, Thread};
 use crate::steps::{MAX_STEPS, drop_empty_sections};
 use layland_model::{Duration, Index, ResourceId, Service};
 
-/// The most steps of all threads together: loops are short to write.
+/// The maximum number of steps of all threads together: a short loop can expand to many.
 pub(super) const ALL_STEPS: usize = 4_000_000;
 
-/// A step of a task, which is not one of a thread.
+/// A step of a task, as opposed to a step of a thread.
 type Done = layland_model::Step;
 
-/// What ends a job.
+/// The event that ends a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Its timer.
+    /// A timer.
     Timer,
     /// Any sleep.
     Sleep,
-    /// The end of one turn through the phases, or the last sleep in it.
+    /// The end of one cycle through the phases, or the last sleep in it.
     Turn,
 }
 
-/// Why there is no program.
+/// The reason why there is no common program.
 pub(super) enum Unlike {
-    /// The jobs do different things.
+    /// The jobs differ.
     Differ,
-    /// It has too many steps.
+    /// The program has too many steps.
     Long,
 }
 
-/// The steps of the jobs of one turn.
+/// The steps of the jobs of one cycle.
 struct Programs<'a> {
     jobs: Vec<Vec<Done>>,
-    /// What is done after the last wait.
+    /// The steps since the last wait.
     open: Vec<Done>,
-    /// How many steps were taken.
+    /// The number of steps so far.
     taken: usize,
-    /// How many all threads may still have.
+    /// The number of steps that all threads may still have.
     left: &'a mut usize,
 }
 
@@ -48,7 +49,7 @@ impl Programs<'_> {
         Programs { jobs: Vec::new(), open: Vec::new(), taken: 0, left }
     }
 
-    /// Of two runs in a row one step is made.
+    /// Adds a step; merges consecutive runs.
     fn push(&mut self, step: Done) -> Result<(), Unlike> {
         if self.taken == MAX_STEPS || *self.left == 0 {
             return Err(Unlike::Long);
@@ -79,7 +80,7 @@ impl Programs<'_> {
         }
     }
 
-    /// The jobs of one turn through these phases, each distinct one at least once.
+    /// Returns the jobs of one cycle through these phases, each distinct one at least once.
     fn of<'a>(phases: &[&Phase], end: End, left: &'a mut usize) -> Result<Programs<'a>, Unlike> {
         let mut programs = Programs::new(left);
         for phase in phases {
@@ -103,8 +104,8 @@ impl Programs<'_> {
                 programs.step(Step::Run(once.saturating_mul(times)), end)?;
                 continue;
             }
-            // The first job of a phase begins with the end of the phase before, in a further turn with that of its
-            // own. All further turns are the same.
+            // The first job of a phase begins with the end of the phase before; on repetition it
+            // begins with the end of its own phase. All further repetitions are equal.
             let ends = phase.steps.iter().any(|step| step.ends(end));
             for _ in 0..if ends { times.min(2) } else { times } {
                 for &step in &phase.steps {
@@ -117,7 +118,7 @@ impl Programs<'_> {
 }
 
 impl Step {
-    /// Whether it ends a job.
+    /// Returns true if it ends a job.
     fn ends(self, end: End) -> bool {
         match (self, end) {
             (Step::Timer(ns), End::Timer) | (Step::Sleep(ns), End::Sleep) => ns > 0,
@@ -127,8 +128,9 @@ impl Step {
     }
 }
 
-/// The steps of each job, `turns` times through the phases, if all jobs have the same; none, if the jobs only execute.
-/// What follows the last wait is at the beginning of the first job of the next turn.
+/// Returns the steps of each job, for `turns` cycles through the phases, if all jobs have the same
+/// steps; an empty program if the jobs only execute. The steps after the last wait are at the
+/// beginning of the first job of the next cycle.
 fn program(phases: &[&Phase], end: End, turns: u64, left: &mut usize) -> Result<Vec<Done>, Unlike> {
     let does_more = |step: &Step| match *step {
         Step::Lock(_) | Step::Unlock(_) => true,
@@ -164,7 +166,7 @@ fn program(phases: &[&Phase], end: End, turns: u64, left: &mut usize) -> Result<
 }
 
 impl Importer<'_> {
-    /// [`program`], of what all threads may have.
+    /// Does what [`program`] does, within the number of steps that all threads may have.
     pub(super) fn program(
         &mut self,
         phases: &[&Phase],
@@ -174,7 +176,7 @@ impl Importer<'_> {
         program(phases, end, turns, &mut self.steps_left)
     }
 
-    /// Whether sections are nested, and closed at the end. If not, the thread is left out.
+    /// Returns true if sections are nested, and closed at the end. If not, the thread is omitted.
     pub(super) fn is_nested(&mut self, thread: &Thread, steps: &[Done], end: End) -> bool {
         let name = |importer: &Self, resource: ResourceId| {
             importer.mutexes.names.get(resource.index()).cloned().unwrap_or_default()
@@ -222,7 +224,7 @@ impl Importer<'_> {
         false
     }
 
-    /// Leaves out the sections in which a thread runs for no time, and says so.
+    /// Drops the sections without execution, with a warning.
     pub(super) fn drop_empty_sections(&mut self, thread: &Thread, steps: &mut Vec<Done>) {
         let dropped = drop_empty_sections(steps);
         let Some(first) = dropped.first() else { return };
@@ -240,7 +242,7 @@ impl Importer<'_> {
         self.warn("layland::rtapp::not_modelled", &span, message, help);
     }
 
-    /// Says that a program is not taken.
+    /// Warns that a program is dropped.
     pub(super) fn without_program(&mut self, thread: &Thread, why: &Unlike) {
         let name = &thread.name;
         let (why, help) = match why {

@@ -1,4 +1,4 @@
-//! From a thread to a task: by its timer, by its sleep, or as one that never blocks.
+//! Converts a thread to a task: by its timer, by its sleep, or as one that never blocks.
 
 use super::cycle::Cycle;
 use super::program::{End, Unlike};
@@ -7,11 +7,11 @@ use crate::steps::execution;
 use layland_model::{Behaviour, Duration, ExecutionModel, Service, Task};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longer lists of execution times are replaced by a distribution.
+/// The maximum length of a list of execution times; longer ones are replaced by a distribution.
 const MAX_LIST: u64 = 100_000;
 
 impl Importer<'_> {
-    /// The task that a thread is, without what does not depend on its events.
+    /// Returns the task of a thread, without the properties that do not depend on its events.
     pub(super) fn task(&mut self, thread: &Thread) -> Option<Task> {
         let phases = self.reachable(thread);
         let all = || phases.iter().flat_map(|phase| &phase.steps);
@@ -38,9 +38,9 @@ impl Importer<'_> {
             self.warn("layland::rtapp::left_out", span, message, help);
             return None;
         }
-        // An endless phase is repeated for ever, whatever the thread's own loop says.
+        // An endless phase is repeated forever, regardless of the thread's own loop.
         let endless = thread.times.is_none() || phases.iter().any(|phase| phase.times.is_none());
-        // A thread that goes through its phases once begins after those in which it only sleeps.
+        // A thread that executes its phases once begins after those in which it only sleeps.
         let idle = match has_timer && thread.times == Some(1) {
             true => phases.iter().take_while(|phase| phase.is_idle()).count(),
             false => 0,
@@ -60,7 +60,7 @@ impl Importer<'_> {
         task.map(|task| self.reserve(thread, task, has_timer || has_sleep))
     }
 
-    /// The phases that are executed over and over.
+    /// Returns the phases that are executed repeatedly.
     fn reachable<'t>(&mut self, thread: &'t Thread) -> Vec<&'t Phase> {
         let phases: Vec<&Phase> =
             thread.phases.iter().filter(|phase| phase.times != Some(0)).collect();
@@ -76,7 +76,7 @@ impl Importer<'_> {
         vec![phases[endless]]
     }
 
-    /// A thread with timers: a periodic task.
+    /// Converts a thread with timers to a periodic task.
     pub(super) fn by_timer(
         &mut self,
         thread: &Thread,
@@ -97,7 +97,7 @@ impl Importer<'_> {
         }
         let mut offset = 0;
         if cycle.tail > 0 {
-            // What follows the last timer belongs to the first job of the next turn.
+            // The execution after the last timer belongs to the first job of the next cycle.
             let tail = cycle.tail;
             let first = cycle.first_mut()?;
             let begins_with_timer = first.run == 0;
@@ -117,7 +117,7 @@ impl Importer<'_> {
         self.with_steps(thread, task, steps, End::Timer)
     }
 
-    /// A thread with sleeps and without timers: a self-suspending task.
+    /// Converts a thread with sleeps and without timers to a self-suspending task.
     fn by_sleep(
         &mut self,
         thread: &Thread,
@@ -131,7 +131,7 @@ impl Importer<'_> {
             first.run = first.run.saturating_add(tail);
         }
         let gaps: BTreeSet<i64> = cycle.jobs().map(|job| job.wait).collect();
-        // Without critical sections the jobs may differ in how long they run.
+        // Without critical sections the execution times of the jobs may differ.
         let of_jobs = self.program(phases, End::Sleep, 1);
         let is_alike = gaps.len() == 1 && cycle.jobs().all(|job| job.run > 0);
         let (mut steps, end) = if is_alike && of_jobs.is_ok() {
@@ -165,7 +165,7 @@ impl Importer<'_> {
         self.with_steps(thread, task, steps, end)
     }
 
-    /// A thread that neither sleeps nor waits.
+    /// Converts a thread that neither sleeps nor waits.
     fn without_end(
         &mut self,
         thread: &Thread,
@@ -200,7 +200,8 @@ impl Importer<'_> {
         self.with_steps(thread, task, steps, End::Turn)
     }
 
-    /// The task with the steps of its jobs, if they do more than execute; none, if no task can have them.
+    /// Returns the task with the steps of its jobs, if they do
+    /// more than execute; `None` if no task can have these steps.
     fn with_steps(
         &mut self,
         thread: &Thread,
@@ -215,9 +216,9 @@ impl Importer<'_> {
                     return None;
                 }
                 self.drop_empty_sections(thread, &mut steps);
-                // Lengths beyond what a system can have were cut.
+                // Lengths beyond the valid range were cut.
                 if execution(&steps) == task.own_wcet() {
-                    // Without its empty sections it may do nothing but execute.
+                    // Without its empty sections, the job may only execute.
                     let only_runs =
                         steps.iter().all(|step| matches!(step, layland_model::Step::Run(_)));
                     task.steps = (!only_runs).then(|| steps.into());
@@ -230,7 +231,7 @@ impl Importer<'_> {
         Some(task)
     }
 
-    /// A task with the execution times of the jobs of a cycle.
+    /// Returns a task with the execution times of the jobs of a cycle.
     fn with_times(&mut self, thread: &Thread, cycle: &Cycle, period: i64) -> Task {
         let longest = cycle.jobs().map(|job| job.run).max().unwrap_or(0);
         let wcet = Service::from_ns(limited(longest));
@@ -252,6 +253,7 @@ impl Importer<'_> {
                 for (jobs, times) in &cycle.blocks {
                     for job in jobs {
                         let weight = weights.entry(limited(job.run)).or_default();
+                        // The limit keeps the sum of all weights within 64 bits.
                         *weight = weight.saturating_add(*times).min(1 << 40);
                     }
                 }
@@ -298,7 +300,8 @@ impl Importer<'_> {
     }
 }
 
-/// Takes the last sleep out of the steps of a turn: the job ends with it, and begins with what follows it.
+/// Removes the last sleep from the steps of a cycle: the
+/// job ends with it, and begins with the steps after it.
 fn last_sleep(steps: &mut Vec<layland_model::Step>) -> Option<Duration> {
     let at = steps.iter().rposition(|step| matches!(step, layland_model::Step::Suspend(_)))?;
     let mut job = steps.split_off(at + 1);
@@ -309,13 +312,13 @@ fn last_sleep(steps: &mut Vec<layland_model::Step>) -> Option<Duration> {
 }
 
 impl Phase {
-    /// Whether it does nothing but sleep.
+    /// Returns true if it only sleeps.
     fn is_idle(&self) -> bool {
         self.steps.iter().all(|step| matches!(step, Step::Sleep(_) | Step::Yield))
     }
 }
 
-/// How long these phases sleep.
+/// Returns the time that these phases sleep.
 fn delay(phases: &[&Phase]) -> i64 {
     let of_phase = |phase: &&Phase| {
         let sleep = |step: &Step| match *step {
@@ -328,7 +331,7 @@ fn delay(phases: &[&Phase]) -> i64 {
     phases.iter().map(of_phase).fold(0, i64::saturating_add)
 }
 
-/// How many jobs a thread has.
+/// Returns the number of jobs of a thread.
 fn jobs(thread: &Thread, cycle: &Cycle, endless: bool) -> Option<u64> {
     let turns = thread.times.filter(|_| !endless)?;
     Some(cycle.length().saturating_mul(turns))

@@ -1,11 +1,11 @@
-//! Values of rt-app JSON, read as liberally as its example files require. Every fault becomes a problem.
+//! Reads values of rt-app JSON, as liberally as its example files require. Every fault is reported.
 
 use super::Importer;
 use crate::json::{Json, Member, Value};
 use layland_model::{CpuId, CpuSet, Duration, Index};
 
 impl Importer<'_> {
-    /// A time in microseconds, as nanoseconds.
+    /// Reads a time in microseconds, as nanoseconds.
     pub(super) fn micros(&mut self, key: &str, json: &Json) -> Option<i64> {
         let Value::Number(number) = &json.value else {
             let message = format!("`{key}` is a number of microseconds, not {}", json.kind());
@@ -72,7 +72,7 @@ impl Importer<'_> {
         None
     }
 
-    /// `loop`: none means for ever.
+    /// Reads `loop`; the inner `None` means forever.
     pub(super) fn times(&mut self, json: &Json) -> Option<Option<u64>> {
         let times = self.whole("loop", json)?;
         if times < -1 {

@@ -1,9 +1,10 @@
-//! What a configuration of SimSo calls its tasks and processors, for schedulers that look at that.
+//! The identifiers of tasks and processors in a SimSo
+//! configuration, for schedulers that depend on them.
 
 use super::super::tree::{Element, parse};
 use crate::problem::Problems;
 
-/// What a configuration calls its tasks and processors.
+/// The identifiers of tasks and processors in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimsoIdentifiers {
     /// The identifier of each task, in the order of the file.
@@ -12,8 +13,9 @@ pub struct SimsoIdentifiers {
     pub processors: Vec<(i64, String)>,
 }
 
-/// The identifiers of a configuration that [`read`](crate::read) reads. What has none that is a number is counted from
-/// 1, as SimSo does. `None` if it is no configuration.
+/// Returns the identifiers in a configuration that [`read`](crate::read)
+/// accepts. Tasks and processors without a numeric identifier are
+/// numbered from 1, as in SimSo. `None` if it is not a configuration.
 ///
 /// ```
 /// let text = "<simulation><processors><processor name='left' id='4'/></processors>\

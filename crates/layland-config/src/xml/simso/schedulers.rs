@@ -1,36 +1,37 @@
-//! The schedulers of SimSo 0.8.5, and the policies that they are.
+//! The schedulers of SimSo 0.8.5, and the corresponding policies.
 //!
-//! `tools/compare_simso.py` runs SimSo and `layland` on random sets, and counts the schedules that agree. What it found
-//! is what [`Agreement`] says. `docs/from/simso.md` shows this list.
+//! `tools/compare_simso.py` runs SimSo and `layland` on random sets, and counts the schedules that
+//! agree. [`Agreement`] has the results. `docs/from/simso.md` contains this list.
 
 /// A scheduler of SimSo, and its counterpart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimsoScheduler {
     /// The name of its class and of its module in `simso.schedulers`.
     pub class: &'static str,
-    /// The policy that takes its place, with options; none if there is none.
+    /// The corresponding policy, with options; `None` if there is none.
     pub policy: Option<&'static str>,
-    /// How far the two make the same schedule.
+    /// The extent to which the two produce the same schedule.
     pub agreement: Agreement,
-    /// What differs, or why there is no policy; empty if there is nothing to say.
+    /// The difference, or the reason why there is no policy; may be empty.
     pub note: &'static str,
 }
 
-/// How far a policy makes the schedule of a scheduler of SimSo, where each job runs at which instants.
+/// The extent to which a policy produces the schedule of a SimSo scheduler, at every instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// Always, ties included.
+    /// Always the same schedule, ties included.
     Same,
-    /// Where no two jobs are equal to the scheduler: SimSo breaks ties by the order of events.
+    /// The same schedule unless two jobs are equal to the
+    /// scheduler: SimSo breaks ties by the order of events.
     ButTies,
-    /// Not always: the note says why.
+    /// Sometimes a different schedule; the note has the reason.
     Differs,
-    /// There is no policy.
+    /// No corresponding policy.
     Absent,
 }
 
 impl Agreement {
-    /// In a few words.
+    /// Describes the agreement in a few words.
     pub const fn text(self) -> &'static str {
         match self {
             Agreement::Same => "the same",
@@ -57,11 +58,11 @@ const fn absent(class: &'static str, note: &'static str) -> SimsoScheduler {
     SimsoScheduler { class, policy: None, agreement: Agreement::Absent, note }
 }
 
-/// What the tasks are packed by.
+/// The note on schedulers of SimSo that also accept sets without a feasible partition.
 const UNPACKED: &str =
     "SimSo also runs sets that overload a CPU; they are refused here, as no partition keeps them";
 
-/// Every scheduler of SimSo 0.8.5, by name.
+/// All schedulers of SimSo 0.8.5, by name.
 ///
 /// ```
 /// use layland_config::SIMSO_SCHEDULERS;
@@ -192,7 +193,7 @@ pub static SIMSO_SCHEDULERS: [SimsoScheduler; 38] = [
     absent("WC_U_EDF", "`u-edf` in which idle CPUs are given jobs that wait"),
 ];
 
-/// The scheduler of a class, as `<sched class="simso.schedulers.EDF">` names it.
+/// Returns the scheduler with a class name as in `<sched class="simso.schedulers.EDF">`.
 pub(super) fn of_class(class: &str) -> Option<&'static SimsoScheduler> {
     let name = class.rsplit('.').next().unwrap_or_default();
     SIMSO_SCHEDULERS.iter().find(|one| one.class == name)

@@ -1,4 +1,4 @@
-//! What the events say of the threads of tasks and of their jobs, before it is one run.
+//! Collects what the events show of the threads of tasks and of their jobs, before they form a run.
 
 use super::super::import::Begins;
 use super::super::line::{Event, EventKind, Left, Thread};
@@ -8,43 +8,43 @@ use layland_model::{Index, JobId, TaskId};
 use layland_trace::JobEnd;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A task's thread held a CPU. Times are those of the trace's clock.
+/// A time for which the thread of a task held a CPU, on the trace's clock.
 #[derive(Clone, Copy)]
 pub(super) struct Run {
     pub(super) cpu: u32,
     pub(super) start: i64,
     pub(super) end: i64,
-    /// How it left; `None` if it still runs.
+    /// The state in which it left; `None` if it still runs.
     pub(super) left: Option<Left>,
     /// The priority with which it left.
     pub(super) priority: Option<i32>,
-    /// How long it had waited for the CPU while nothing as important had that: this is what the machine takes to
-    /// begin, or what less important threads took.
+    /// The time that it had waited for the CPU while that had nothing as important: the latency of
+    /// the machine, or execution of less important threads.
     pub(super) unexplained: i64,
 }
 
-/// What happened to the thread of one task.
+/// The history of the thread of one task.
 #[derive(Default)]
 pub(super) struct Life {
     pub(super) runs: Vec<Run>,
     pub(super) wakes: Vec<Woken>,
-    /// When, and on which CPU, the kernel took its CPU away because its reservation was used up.
+    /// The times and CPUs at which the kernel stopped it because its reservation was used up.
     pub(super) throttled: Vec<(i64, u32)>,
-    /// When it woke up last, if it has not run since.
+    /// The time of its last wake-up, if it has not run since.
     pub(super) awake: Option<i64>,
 }
 
-/// A thread that could not go on, and was not ready either.
+/// A time for which a thread could not continue, and was not ready either.
 #[derive(Clone, Copy)]
 pub(super) struct Pause {
     pub(super) from: i64,
-    /// When it woke up, or else ran again; none if it did neither in the trace.
+    /// The time at which it woke up, or else ran again; `None` if the trace contains neither.
     pub(super) to: Option<i64>,
 }
 
 impl Life {
-    /// The pauses of a job between two times: after this run its thread left its CPU in such a state, and was to go on
-    /// with the same job. `sleeps` says whether an interruptible sleep is one, too.
+    /// Returns the pauses of a job between two times: its thread left its CPU in a blocked state,
+    /// and later continued the same job. If `sleeps`, interruptible sleeps are pauses, too.
     pub(super) fn pauses(&self, from: i64, to: i64, sleeps: bool) -> Vec<Pause> {
         let first = self.runs.partition_point(|run| run.end <= from);
         let of_job = self.runs[first..].iter().take_while(|run| run.start < to);
@@ -55,7 +55,7 @@ impl Life {
                 Some(Left::Sleeping) => sleeps,
                 Some(Left::Runnable | Left::Dead) | None => false,
             };
-            // What ends a job is no pause in it.
+            // The sleep that ends a job is not a pause in it.
             if !is_pause || run.end >= to {
                 continue;
             }
@@ -73,48 +73,48 @@ impl Life {
     }
 }
 
-/// A thread became ready, and ran then.
+/// A wake-up of a thread that later ran.
 #[derive(Clone, Copy)]
 pub(super) struct Woken {
     pub(super) at: i64,
     pub(super) ran: i64,
-    /// Whether a switch says when it ran.
+    /// True if a switch shows when it ran.
     pub(super) is_seen: bool,
-    /// Who woke it.
+    /// The cause of the wake-up.
     pub(super) by: By,
 }
 
-/// What the line of a wake-up says.
+/// The information in the line of a wake-up.
 #[derive(Clone, Copy)]
 pub(super) struct By {
     pub(super) at: i64,
     /// The thread that had the CPU.
     pub(super) pid: u32,
-    /// Whether an interrupt had taken it away, where that is told.
+    /// True if an interrupt had preempted that thread; `None` if the trace does not show it.
     pub(super) in_interrupt: Option<bool>,
-    /// Whether the thread that woke up has never run before.
+    /// True if the thread that woke up has never run before.
     pub(super) is_new: bool,
 }
 
-/// What is known of one job.
+/// The known facts about one job.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Known {
     pub(super) arrival: Option<i64>,
     pub(super) deadline: Option<i64>,
     pub(super) start: Option<i64>,
-    /// When the first mark of it was written.
+    /// The time at which its first mark was written.
     pub(super) told: Option<i64>,
     pub(super) end: Option<(i64, JobEnd)>,
 }
 
-/// A thread that is about to sleep can be woken by another CPU before it has left its own: the wake-up is of the sleep
-/// that begins within this time.
+/// Another CPU can wake a thread that is about to sleep before it has left its own CPU. The wake-up
+/// then belongs to the sleep that begins within this time.
 pub(in super::super) const RACE_NS: i64 = 50_000;
 
-/// The thread of a CPU that has nothing to do.
+/// The id of the idle thread of a CPU.
 pub(super) const IDLE: u32 = 0;
 
-/// A thread that is no task held a CPU.
+/// A time for which a thread that is not a task held a CPU.
 pub(super) struct Stranger<'a> {
     pub(super) cpu: u32,
     pub(super) start: i64,
@@ -122,18 +122,19 @@ pub(super) struct Stranger<'a> {
     pub(super) comm: &'a str,
 }
 
-/// A switch that contradicts what came before it on its CPU: another one is missing.
+/// A switch that contradicts the one before it on its CPU: another switch is missing.
 #[derive(Clone, Copy)]
 pub(super) struct Misfit<'a> {
     pub(super) at: i64,
     pub(super) cpu: u32,
-    /// The thread that leaves.
+    /// The thread that leaves the CPU in this switch.
     pub(super) leaves: &'a str,
-    /// The one that had the CPU by the switches before.
+    /// The thread that had the CPU according to earlier switches.
     pub(super) had: &'a str,
 }
 
-/// A switch to the thread of a task that the kernel did not record: it happened after `after`, and not after `by`.
+/// A switch to the thread of a task that the kernel did not
+/// record: it happened after `after`, and not after `by`.
 #[derive(Clone, Copy)]
 pub(super) struct Missed<'a> {
     pub(super) task: TaskId,
@@ -144,12 +145,12 @@ pub(super) struct Missed<'a> {
     pub(super) from: &'a str,
 }
 
-/// What the switches say of the threads of tasks.
+/// The histories of the threads of tasks, according to the switches.
 pub(super) struct Lives<'a> {
     pub(super) of_tasks: Vec<Life>,
     /// The switches that contradict the one before on their CPU.
     pub(super) misfits: Vec<Misfit<'a>>,
-    /// When switches of each task were noticed to be missing.
+    /// By task, the times at which missing switches were detected.
     pub(super) torn: BTreeMap<TaskId, Vec<i64>>,
     /// The switches to tasks that the kernel does not record.
     pub(super) missed: Vec<Missed<'a>>,
@@ -157,19 +158,19 @@ pub(super) struct Lives<'a> {
     pub(super) strangers: Vec<Stranger<'a>>,
 }
 
-/// A thread that has a CPU.
+/// The thread that has a CPU.
 struct Holder<'a> {
     pid: u32,
     comm: &'a str,
     since: i64,
-    /// The last event on that CPU, which shows it there.
+    /// The last event on that CPU, up to which the thread is known to be there.
     last: i64,
 }
 
-/// The threads that the trace shows to get a CPU, and never to leave it, by CPU.
+/// Returns the threads that get a CPU and never leave it in the trace, by CPU.
 ///
-/// Some virtual machines record no switch *from* certain threads. The idle thread of a CPU can always be one of them:
-/// nothing is lost where another thread is seen on an idle CPU.
+/// Some virtual machines record no switch *from* certain threads. The idle thread of a CPU can
+/// always be one of them: if another thread is seen on an idle CPU, no event is lost.
 pub(in super::super) fn never_left<'a>(events: &[Event<'a>]) -> BTreeMap<(u32, u32), &'a str> {
     let mut never: BTreeMap<(u32, u32), &'a str> = BTreeMap::new();
     let mut left: BTreeSet<(u32, u32)> = BTreeSet::new();
@@ -183,11 +184,12 @@ pub(in super::super) fn never_left<'a>(events: &[Event<'a>]) -> BTreeMap<(u32, u
     never
 }
 
-/// Who held which CPU, by task.
+/// Returns the times at which threads held CPUs, by task.
 ///
-/// Where the kernel did not record the switch to a thread, that one began after the last event of the thread before it
-/// on that CPU and after it became ready, and not after its own first event there. By default it is taken to have begun
-/// as early as that allows if its wake-up is in the trace, and as late otherwise.
+/// If the kernel did not record the switch to a thread, the thread began after the last event of
+/// the thread before it on that CPU, after it became ready, and not after its own first event
+/// there. By default it is taken to have begun as early as possible if its wake-up is in the trace,
+/// and as late as possible otherwise.
 pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> Lives<'a> {
     let mut lives: Vec<Life> = tasks.names.iter().map(|_| Life::default()).collect();
     let begin = events.first().map_or(0, |event| event.at);
@@ -208,7 +210,7 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
             | EventKind::Mark(_)
             | EventKind::Other => event.thread,
         };
-        // Whoever is seen first on a CPU has been there since the beginning.
+        // The thread that is seen first on a CPU has been there since the beginning.
         let holder = on.entry(event.cpu).or_insert(Holder {
             pid: seen.pid,
             comm: seen.comm,
@@ -246,7 +248,7 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
         let Holder { pid: running, comm: had, since, .. } = *holder;
         match &event.kind {
             EventKind::Switch { prev, left, next } => {
-                // A switch of a task that is missing shows in the next one on its CPU.
+                // A missing switch of a task is detected at the next switch on its CPU.
                 let fits = running == prev.pid;
                 if !fits && (tasks.of(running).is_some() || tasks.of(prev.pid).is_some()) {
                     let (at, cpu, leaves) = (event.at, event.cpu, prev.comm);
@@ -296,7 +298,7 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
                     let runs_on = on.iter().find(|(_, holder)| holder.pid == thread.pid);
                     match runs_on.map(|(&cpu, _)| cpu) {
                         None => drop(woken.entry(task).or_insert(by)),
-                        // What wakes it on its own CPU finds it there, and it goes on.
+                        // A wake-up on its own CPU finds the thread running, so it continues.
                         Some(cpu) if cpu == event.cpu => {}
                         Some(_) => drop(early.insert(task, by)),
                     }
@@ -321,9 +323,11 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
     Lives { of_tasks: lives, misfits, torn, missed, strangers }
 }
 
-/// Whether a thread of `SCHED_DEADLINE` loses its CPU because it has no runtime left, or has given it up by a yield.
+/// Returns true if a thread of `SCHED_DEADLINE` loses
+/// its CPU because its runtime is used up or yielded.
 ///
-/// It could go on, and somebody of a lower class follows. Only the threads that stop a CPU are above it.
+/// The thread could continue, and one of a lower class follows. Only the kernel's threads for
+/// stopping a CPU are above `SCHED_DEADLINE`; they do not count.
 pub(in super::super) fn is_throttled(prev: Thread, left: Left, next: Thread) -> bool {
     let is_below = next.priority.is_some_and(|priority| priority >= 0);
     let stops = next.comm.starts_with("migration/") || next.comm.starts_with("stopper/");

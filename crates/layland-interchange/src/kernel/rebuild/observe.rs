@@ -1,8 +1,8 @@
-//! The jobs of every thread of a kernel trace, for those who want to know what a program does.
+//! Returns the jobs of every thread of a kernel trace, to find out the behaviour of a program.
 //!
-//! A thread whose marks are in the trace has the jobs that they tell, another one those between its sleeps. A job
-//! whose beginning is not in the trace is left out, and so is what a thread does when it is born, before it first
-//! sleeps, and when it dies.
+//! The jobs of a thread with marks in the trace are delimited by these, and those of other threads
+//! by their sleeps. Jobs whose beginnings are not in the trace are left out. So is the execution of
+//! a thread when it is born, before it first sleeps, and when it dies.
 
 use super::super::import::{Begins, ReadError};
 use super::super::line::{Event, EventKind, Left, Lines, Thread as Named};
@@ -18,7 +18,7 @@ use layland_model::{Duration, Index, JobId, Service, TaskId, Time};
 use layland_trace::JobEnd;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the events say of a thread, but for its jobs.
+/// The information in the events about a thread, except for its jobs.
 #[derive(Default)]
 struct Notice<'a> {
     name: &'a str,
@@ -51,6 +51,7 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
     let notices = notices(events);
     let tasks = Tasks::everybody(notices.iter().map(|(&pid, notice)| (pid, notice.name)));
     let Lives { mut of_tasks, torn, missed, .. } = lives(events, &tasks, Begins::Likely);
+    // Ties: the more important priority, which is the smaller number.
     let usual = |notice: &Notice<'_>| {
         let most = notice
             .priorities
@@ -93,7 +94,7 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
         cpus: cpus.count(),
         origin_ns: clock.origin,
         is_run: begin.is_some(),
-        // Where nothing was recorded in between, nothing was seen.
+        // The length excludes a time in which nothing was recorded.
         length: over.since_start()
             - lines.gap().map_or(Duration::ZERO, |(from, to)| Duration::from_ns(to - from)),
         resolution: Duration::from_ns(if is_fine { 1 } else { 1_000 }),
@@ -105,7 +106,7 @@ pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> 
     })
 }
 
-/// Names and priorities by thread id.
+/// Returns names and priorities by thread id.
 fn notices<'a>(events: &[Event<'a>]) -> BTreeMap<u32, Notice<'a>> {
     let mut notices: BTreeMap<u32, Notice> = BTreeMap::new();
     let mut notice = |thread: Named<'a>| {
@@ -158,7 +159,8 @@ fn jobs(
         let mut job = job(&span, life, (is_marked, task.index()), holders, clock);
         if !span.is_begin_seen || span.arrival < clock.origin {
             thread.beheaded += 1;
-            // One that was never seen to wake up may have waited for as long as others kept it from its CPU.
+            // A thread without a wake-up in the trace may have
+            // waited for as long as others kept it from its CPU.
             let first = life.runs.iter().find(|run| run.start == span.from && !is_marked);
             if let (false, Some(run)) = (span.is_begin_seen, first) {
                 job.arrival = clock.clamped(holders.busy_since(task.index(), run.cpu, run.start));
@@ -176,8 +178,8 @@ fn jobs(
     thread
 }
 
-/// What a job did between the suspensions of itself, if there are any. What the machine took to begin a stretch counts
-/// as a part of it: no later thread of the same machine gets that time back.
+/// Returns the stretches of a job between its suspensions, if it has any. The latency before a
+/// stretch counts as part of it: that time is lost to later threads of the machine, too.
 fn stretches(span: &Span, life: &Life) -> Vec<Stretch> {
     let pauses = span.pauses(life);
     if pauses.is_empty() {
@@ -190,7 +192,7 @@ fn stretches(span: &Span, life: &Life) -> Vec<Stretch> {
     let mut stretch = Stretch::default();
     for (place, run) in runs.enumerate() {
         let held = (run.end.min(span.to) - run.start.max(span.from)).max(0);
-        // What the machine took to begin the job delays it.
+        // The latency before the first stretch is the delay of the job.
         let lost = if place == 0 { 0 } else { run.unexplained };
         stretch.executed += Service::from_ns(held.saturating_add(lost));
         if let Some(pause) = left.next_if(|pause| pause.from == run.end) {

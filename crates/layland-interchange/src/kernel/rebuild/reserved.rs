@@ -1,4 +1,4 @@
-//! What happened to the threads of tasks while they were under SCHED_DEADLINE.
+//! Collects the events of the tasks' threads while they were under SCHED_DEADLINE.
 
 use super::super::line::{Event, EventKind, Left, Thread};
 use super::super::threads::Tasks;
@@ -8,23 +8,24 @@ use layland_model::{Index, TaskId};
 use layland_trace::{Foreign, Lost, ThreadEvent, ThreadEventKind};
 use std::collections::BTreeMap;
 
-/// As the kernel counts.
+/// The priority of SCHED_DEADLINE, as the kernel counts.
 const DEADLINE: Option<i32> = Some(-1);
 
-/// The threads of tasks, and which other threads came before them, both in the order of time.
+/// The events of the tasks' threads, and the threads
+/// that took precedence over them; in order of time.
 #[derive(Default)]
 pub(super) struct Reserved {
     pub(super) events: Vec<ThreadEvent>,
-    /// Threads that are no tasks, of SCHED_DEADLINE or of the kernel to stop a CPU.
+    /// Threads that are not tasks: of SCHED_DEADLINE, or of the kernel for stopping a CPU.
     pub(super) above: Vec<Foreign>,
 }
 
 pub(super) fn reserved(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Reserved {
     let mut reserved = Reserved::default();
-    // By task: whether it is under SCHED_DEADLINE, as far as is known, and on which CPU it is.
+    // By task: true if it is known to be under SCHED_DEADLINE, and the CPU on which it is.
     let mut is_reserved = vec![false; tasks.names.len()];
     let mut on: Vec<Option<u32>> = vec![None; tasks.names.len()];
-    // What a CPU has, and since when.
+    // By CPU: the thread that has it, and since when.
     let mut holders: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
     for event in events {
         let at = clock.clamped(event.at);
@@ -44,7 +45,8 @@ pub(super) fn reserved(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut
                 if let Some(task) = tasks.of(prev.pid) {
                     let place = task.index();
                     if prev.priority == DEADLINE {
-                        // It was reserved while it ran, or its beginning is missing.
+                        // Unless the thread was reserved while it ran on
+                        // this CPU, the beginning of its run is missing.
                         if !is_reserved[place] || on[place] != Some(event.cpu) {
                             push(task, ThreadEventKind::Unknown);
                         }
@@ -86,7 +88,7 @@ pub(super) fn reserved(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut
     reserved
 }
 
-/// Whether a thread is of the class SCHED_DEADLINE or above it.
+/// Returns true if a thread is of the class SCHED_DEADLINE or above it.
 fn is_above(thread: &Thread) -> bool {
     let stops = thread.comm.starts_with("migration/") || thread.comm.starts_with("stopper/");
     thread.priority == DEADLINE || stops

@@ -1,4 +1,4 @@
-//! The jobs of a thread: by its marks, or else by its sleeps.
+//! Delimits the jobs of a thread: by its marks, or else by its sleeps.
 
 use super::super::line::Left;
 use super::lives::{Known, Life, Pause, Woken};
@@ -6,7 +6,7 @@ use layland_model::{JobId, TaskId};
 use layland_trace::JobEnd;
 use std::collections::BTreeMap;
 
-/// A job and the time in which what its thread does is its own.
+/// A job, and the time in which the execution of its thread belongs to it.
 pub(super) struct Span {
     pub(super) id: JobId,
     pub(super) arrival: i64,
@@ -14,18 +14,18 @@ pub(super) struct Span {
     pub(super) from: i64,
     pub(super) to: i64,
     pub(super) end: Option<(i64, JobEnd)>,
-    /// Whether nothing of it can have been before the trace.
+    /// True if no part of it can precede the trace.
     pub(super) is_begin_seen: bool,
-    /// Its wake-up, where that is what began it.
+    /// The wake-up that began it, if one did.
     pub(super) woken: Option<Woken>,
-    /// From when on its thread pauses within it, and not before it.
+    /// The time from which pauses of its thread are within the job.
     begun: i64,
-    /// Whether marks say where it begins and ends, and not sleeps.
+    /// True if marks delimit it, instead of sleeps.
     is_marked: bool,
 }
 
 impl Span {
-    /// When its thread could not go on although it was not over.
+    /// Returns the times at which its thread could not continue although the job was not over.
     pub(super) fn pauses(&self, life: &Life) -> Vec<Pause> {
         life.pauses(self.begun, self.to, self.is_marked)
     }
@@ -38,7 +38,7 @@ pub(super) fn marked_spans(task: TaskId, life: &Life, known: &BTreeMap<JobId, Kn
     let mut free_from = i64::MIN;
     for (index, &(id, known)) in jobs.iter().enumerate() {
         let next = jobs.get(index + 1).map(|&(_, next)| next);
-        // The end of a job that nobody told is at the latest where the next one starts.
+        // A job without a mark of its end is over at the latest when the next one starts.
         let to = known
             .end
             .map(|(at, _)| at)
@@ -70,7 +70,7 @@ pub(super) fn inferred_spans(task: TaskId, life: &Life) -> Vec<Span> {
     let mut wakes = life.wakes.iter().peekable();
     let mut open: Option<Span> = None;
     for run in &life.runs {
-        // The wake-up of a run that is missing belongs to no other one.
+        // If a run is missing, its wake-up must not be attributed to another run.
         let mut woken = None;
         while let Some(next) = wakes.next_if(|woken| woken.ran <= run.start) {
             woken = Some(*next);

@@ -1,33 +1,34 @@
-//! How often a thread waited for its CPU although another one would have been free for it: this is what tells a thread
-//! that may use one CPU alone from one that has just never moved.
+//! Counts how often a thread waited for its CPU although another one would have been free for it.
+//! This distinguishes a thread that may use only one CPU from one that merely never moved.
 
 use super::super::line::{Event, EventKind, Left};
 use super::super::threads::Tasks;
 use layland_model::{Index, TaskId};
 use std::collections::BTreeMap;
 
-/// The kernel moves a real-time thread that waits to a CPU with less important work at once. What is shorter can be its
-/// latency, or that of the machine.
+/// The minimum length of a wait that counts. The kernel moves a waiting
+/// real-time thread at once to a CPU with less important work, so a
+/// shorter wait can be the latency of the kernel or of the machine.
 const WORTH_A_WORD_NS: i64 = 200_000;
 
-/// What a CPU does.
+/// The thread that a CPU runs.
 struct Holder {
     pid: u32,
-    /// None is an idle CPU.
+    /// Its priority; `None` for an idle CPU.
     priority: Option<i32>,
     since: i64,
-    /// Tasks that have waited long enough while it did that. They count if the next switch fits: a CPU whose switches
-    /// are not in the trace may have done anything.
+    /// Tasks that have waited long enough while the CPU ran this thread. They count only if the
+    /// next switch fits: nothing is known about a CPU whose switches are not in the trace.
     passed: Vec<TaskId>,
 }
 
-/// By task and CPU: how often it waited while that other CPU had nothing as important. Of threads under SCHED_FIFO and
-/// SCHED_RR alone: the kernel balances others when it finds the time, and one under SCHED_DEADLINE may wait for its
-/// runtime.
+/// Returns by task and CPU the number of times that the task waited while that other CPU had
+/// nothing as important. Counts only threads under SCHED_FIFO and SCHED_RR: the kernel balances
+/// others later, and a thread under SCHED_DEADLINE may be waiting for its runtime.
 pub(super) fn tied(events: &[Event], tasks: &Tasks) -> Vec<BTreeMap<u32, u64>> {
     let mut counts = vec![BTreeMap::new(); tasks.names.len()];
     let mut cpus: BTreeMap<u32, Holder> = BTreeMap::new();
-    // Since when each thread waits.
+    // By thread, the beginning of its wait.
     let mut waiting: BTreeMap<u32, i64> = BTreeMap::new();
     for event in events {
         match &event.kind {
@@ -55,7 +56,8 @@ pub(super) fn tied(events: &[Event], tasks: &Tasks) -> Vec<BTreeMap<u32, u64>> {
                     let free = cpus.values_mut().filter(|other| is_free(other));
                     free.for_each(|other| other.passed.push(task));
                 }
-                // Who loses its CPU to something less important was throttled, and does not wait for a CPU.
+                // A thread that loses its CPU to a less important
+                // one was throttled, and does not wait for a CPU.
                 let is_preempted = prev.priority.zip(next.priority).is_some_and(|(p, n)| n < p);
                 match left {
                     Left::Runnable if is_preempted => waiting.insert(prev.pid, event.at),

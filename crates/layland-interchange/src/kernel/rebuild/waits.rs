@@ -1,13 +1,14 @@
-//! What had the CPU for which a ready thread waited: threads that are usually as important explain a wait. What is left
-//! of it the machine took, something less important, or a thread whose priority was lent or given for a time: a set has
-//! one priority for each task.
+//! Explains the waits of ready threads: by threads on the CPU that are
+//! usually as important. The rest of a wait is the latency of the machine, or
+//! the execution of a less important thread, or of a thread whose priority
+//! was inherited or changed for a time: a set has only one priority per task.
 
 use super::lives::Life;
 use crate::infer::Taken;
 use layland_model::Duration;
 use std::collections::BTreeMap;
 
-/// A thread held a CPU.
+/// A time for which a thread held a CPU.
 struct Held {
     thread: usize,
     start: i64,
@@ -15,7 +16,7 @@ struct Held {
     priority: Option<i32>,
 }
 
-/// Who held which CPU, in the order of time.
+/// The threads that held each CPU, in the order of time.
 pub(super) struct Holders {
     /// The most frequent priority of each thread.
     usual: Vec<Option<i32>>,
@@ -34,7 +35,8 @@ impl Holders {
                 holders.by_cpu.entry(run.cpu).or_default().push(held);
             }
         }
-        // A run without length, as at the beginning of a trace, comes before what follows it in the same instant.
+        // An empty run, as at the beginning of a trace,
+        // precedes the run that follows in the same instant.
         holders
             .by_cpu
             .values_mut()
@@ -42,7 +44,7 @@ impl Holders {
         holders
     }
 
-    /// Notes for each run how much of the wait before it nothing as important explains.
+    /// Stores with each run the part of the wait before it that nothing as important explains.
     pub(super) fn explain(&mut self, lives: &mut [Life]) {
         for (thread, life) in lives.iter_mut().enumerate() {
             let mut before: Option<(i64, bool)> = None;
@@ -66,7 +68,8 @@ impl Holders {
         }
     }
 
-    /// How much of a wait for a CPU nothing as important had it. Threads of no real-time class wait by other rules.
+    /// Returns the time of a wait in which nothing as important had the CPU. Returns 0 for threads
+    /// that are not of a real-time class, because they wait by other rules.
     pub(super) fn unexplained(&mut self, thread: usize, cpu: u32, (from, to): (i64, i64)) -> i64 {
         let Some(own) = self.usual[thread].filter(|own| *own < 100) else { return 0 };
         if to <= from {
@@ -77,7 +80,7 @@ impl Holders {
         let held = self.by_cpu.get(&cpu).map_or(&[][..], Vec::as_slice);
         let last = held.partition_point(|held| held.start < to);
         for held in held[..last].iter().rev() {
-            // One that began before the wait was the last that can matter: they do not overlap.
+            // Runs do not overlap, so the search ends at one that began before the wait.
             let overlap = held.end.min(to) - held.start.max(from);
             if overlap > 0 {
                 let priority = held.priority.unwrap_or(i32::MAX);
@@ -109,7 +112,8 @@ impl Holders {
         left.max(0)
     }
 
-    /// Since when threads that are as important as this one have had a CPU, up to an instant.
+    /// Returns the time since which threads as important
+    /// as this one have had a CPU, up to an instant.
     pub(super) fn busy_since(&self, thread: usize, cpu: u32, to: i64) -> i64 {
         let held = self.by_cpu.get(&cpu).map_or(&[][..], Vec::as_slice);
         let own = self.usual[thread];
@@ -125,7 +129,7 @@ impl Holders {
         since
     }
 
-    /// Who had CPUs for which others waited, in the order of those who waited.
+    /// Returns the threads that had CPUs for which others waited, ordered by the waiting thread.
     pub(super) fn taken(self) -> Vec<Taken> {
         self.taken.into_values().collect()
     }

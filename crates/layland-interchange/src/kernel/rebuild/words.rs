@@ -1,14 +1,14 @@
-//! What is doubtful about a text, in words: what it lacks, and where it says so.
+//! Describes the doubts about a text in words: the missing events and their positions.
 
 use super::super::line::Lines;
 use super::super::threads::Tasks;
 use super::lives::{Life, Misfit, Missed};
 use layland_model::Index;
 
-/// So many of a kind are told besides the first.
+/// The maximum number of doubts of one kind that are listed besides the first.
 const MOST_TOLD: usize = 4;
 
-/// A time of the trace's clock, as its lines have it.
+/// Formats a time of the trace's clock as in the lines of the trace.
 fn seconds(at: i64) -> String {
     let (seconds, rest) = (at.div_euclid(1_000_000_000), at.rem_euclid(1_000_000_000));
     if rest % 1_000 == 0 {
@@ -18,7 +18,7 @@ fn seconds(at: i64) -> String {
     }
 }
 
-/// The name of a thread, which the line of an idle CPU and a tool that forgot it do not have.
+/// Returns the name of a thread, which is missing for an idle CPU and if the tool did not keep it.
 pub(super) fn called(comm: &str) -> &str {
     match comm {
         "" | "<idle>" => "<idle>",
@@ -26,7 +26,7 @@ pub(super) fn called(comm: &str) -> &str {
     }
 }
 
-/// Where the kernel did not record that a task got its CPU, in words.
+/// Describes the unrecorded switches to tasks.
 pub(super) fn unrecorded_words(missed: &[Missed<'_>], tasks: &Tasks) -> Vec<String> {
     let Some(first) = missed.first() else { return Vec::new() };
     let word = |missed: &Missed<'_>| {
@@ -44,7 +44,7 @@ pub(super) fn unrecorded_words(missed: &[Missed<'_>], tasks: &Tasks) -> Vec<Stri
     vec![format!("{times}: {}", word(first))]
 }
 
-/// What a text lacks, in words.
+/// Describes the deficiencies of a text.
 pub(super) fn damages(lines: &Lines, misfits: &[Misfit<'_>]) -> Vec<String> {
     let mut remarks = Vec::new();
     if lines.lost > 0 {
