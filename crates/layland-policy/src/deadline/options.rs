@@ -1,4 +1,4 @@
-//! The options that every policy with per-CPU run queues has, and the run queues that they make.
+//! The common options of every policy with per-CPU run queues, and the run queues that they define.
 
 use super::accounts::{Accounts, Lend};
 use super::parameters::check_parameters;
@@ -72,7 +72,8 @@ pub(crate) fn umax() -> OptionInfo {
     )
 }
 
-/// Accounts of the bandwidth in use, where reclaiming or speeds need them. `limit` is that of admission control.
+/// Sets up accounts of the bandwidth in use, if reclaiming or speeds need them. `limit` is that of
+/// admission control.
 pub(crate) fn keep_accounts(
     rq: &mut RunQueues,
     system: &System,
@@ -104,7 +105,7 @@ pub(crate) fn keep_accounts(
     Ok(())
 }
 
-/// The run queues of a system with these options.
+/// Returns the run queues of a system with these options.
 pub(crate) fn run_queues(
     system: &System,
     options: &PolicyOptions,
