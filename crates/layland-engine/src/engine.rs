@@ -29,7 +29,7 @@ pub trait Engine {
     /// Reports completed jobs ([`jobs::complete`](crate::jobs::complete)) and used-up budgets to
     /// the policy, by CPU; then completed jobs that are on no CPU ([`Event::Ended`]), by rank.
     fn tell_ends(&mut self);
-    /// Returns the changes of a program since the last call, if one has joined or left
+    /// Returns the next arrival or departure of a program or a CPU, if there is one by now
     /// ([`programs`](crate::programs)).
     fn visit(&mut self) -> Option<Visit>;
     /// Reports measurements to the policy ([`Event::Measured`]), if the engine measures and the
@@ -52,9 +52,9 @@ pub trait Engine {
     /// Takes the ready job of a task off its CPU at once, if it is on one: the job is over, or a
     /// hog leaves.
     fn withdraw(&mut self, task: TaskId);
-    /// Adds work to the ready job of a task, which has used up its work: `work` before its next
-    /// [step](crate::steps), and `after` behind that step. Takes effect at once if the job is on a
-    /// CPU.
+    /// Sets the remaining work of the ready job of a task, which has completed its stretch: `work`
+    /// up to its next [step](crate::steps), and `after` behind that step. Takes effect at once if
+    /// the job is on a CPU.
     fn stretch(&mut self, task: TaskId, work: i64, after: i64);
     /// Sets the speed of a CPU.
     fn set_speed(&mut self, cpu: CpuId, speed: Speed);

@@ -2,8 +2,8 @@
 //! priority inheritance (**PIP**), priority ceilings (**PCP**) and immediate ones (**IPCP**), the
 //! stack resource policy (**SRP**); and between CPUs **MPCP**, **DPCP**, **FMLP+** and **MSRP**.
 //!
-//! Every CPU runs the job with the least *key* among those that are not blocked. A key is that of
-//! the order, unless a lock changes it:
+//! Every CPU runs the job with the least *key* among those that can run. A key is that of the
+//! order, unless a lock changes it:
 //!
 //! | protocol | a lock is granted | key |
 //! |---|---|---|
@@ -326,7 +326,7 @@ impl Locking {
         }
     }
 
-    /// Returns the job with the least key on a CPU, among those that are not blocked.
+    /// Returns the job with the least key on a CPU, among those that can run.
     fn least(&self, cpu: CpuId) -> Option<TaskId> {
         let all = self.plan.on[cpu].iter().copied().filter_map(|task| {
             let job = self.job(task)?;

@@ -338,6 +338,7 @@ pub enum Action {
 ///     CPU, and not in the round in which it has reached that step: if anything else happens at
 ///     that instant, a decision comes between. It requests the resource once, however long it
 ///     waits.
+///
 /// A policy promises:
 ///
 /// 1. `on_event` absorbs an event and decides nothing.

@@ -171,8 +171,8 @@ pub enum RegisterError {
     /// There is already a policy with this name.
     #[error("there is a policy `{0}` already")]
     Taken(Text),
-    /// The name contains a character that separates names, options and values, or has blanks around
-    /// it.
+    /// The name is empty, contains a character that separates names, options and values, or has
+    /// blanks around it.
     #[error("`{0}` cannot name a policy: a name has no `:`, `,` or `=`, and no blanks around it")]
     Unwritable(Text),
 }

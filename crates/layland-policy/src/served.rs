@@ -23,7 +23,7 @@
 //!   merged into one that counts from now, and the server becomes active. The part of the first
 //!   chunk that it executes counts again a period after that chunk began to count. When the chunk
 //!   is used up, the next one serves, from its own time on. Without work the server is not active.
-//!   The time of the activation stays fixed, even while a higher job runs; in that case POSIX's
+//!   The period counts from the activation, even while a higher job runs; in that case POSIX's
 //!   `SCHED_SPORADIC` replenishes too early and too much.
 //!
 //! Ties: equal priorities go to the smaller rank, then to the smaller id. Simultaneous events: ends

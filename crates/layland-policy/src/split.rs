@@ -31,8 +31,8 @@
 //! Cases that the papers leave out:
 //! - Work planned for an offline CPU waits.
 //! - On a machine that measures, jobs are charged the time that they received
-//!   ([`Progress::Measured`]). If a piece learns late that it is used up, the excess is subtracted
-//!   from the next one.
+//!   ([`Progress::Measured`]). If the policy learns late that a piece is used up, the excess is
+//!   subtracted from the next one.
 //! - No task may join or change its parameters: the assignment of pieces is fixed before the start.
 
 mod info;

@@ -117,8 +117,8 @@ impl<B: Bits> Ground<B> {
         }
     }
 
-    /// Returns the last job in the order among the jobs on the CPUs of a class, and its CPU: O(m /
-    /// 64) if the class contains all busy CPUs of most words, O(m) otherwise.
+    /// Returns the last job in the order among the jobs on the CPUs of a class, and its CPU. Takes
+    /// O(m / 64) if the class contains all busy CPUs of most words, O(m) otherwise.
     pub(crate) fn last_within(&mut self, class: usize) -> Option<(PlaceInOrder, CpuId)> {
         let Self { classes, occupant, busy, lasts, .. } = self;
         let mut last = None;

@@ -35,8 +35,9 @@
 //!    not suspend its own task.
 //! 3. Equal late entries are ordered by the priorities of their tasks. An alternative rule lets a
 //!    suspended job push only when it wakes up, which also repairs 1 and 2, but it is wrong: let
-//!    `b`, of the lower priority, be late from 1 on and suspend `a` of the same criticality, due at
-//!    2. From 2 on both are late, and `a` must run; but no event wakes it up before `b` ends.
+//!    `b`, of the lower priority, be late from 1 on and suspend `a` of the same criticality, whose
+//!    deadline is 2. From time 2 on both are late, and `a` must run; but no event wakes it up before
+//!    `b` ends.
 //! 4. The entry of a critical job (`z_i - 1` in the paper) comes before an equal one of a late job
 //!    (`z_j`), whose task it suspends too.
 //!

@@ -198,8 +198,8 @@ pub(crate) fn partitioned(
     Ok(groups)
 }
 
-/// Returns the CPU of each task if every CPU accepts as many tasks as their response times allow;
-/// `None` if exact response times are unknown, or some task fits nowhere.
+/// Returns the CPU of each task, if a CPU accepts a task as long as the response times of all its
+/// tasks allow it; `None` if exact response times are unknown, or some task fits nowhere.
 fn placed_by_test(
     order: Order,
     system: &System,
@@ -235,8 +235,8 @@ fn placed_by_test(
     Ok(Some(cpu_of))
 }
 
-/// Returns true if the worst-case response times of fixed priorities are those of simultaneous
-/// releases, each within the deadline of the first job.
+/// Returns true if the worst case of response times under fixed priorities is a simultaneous
+/// release, with one job of each task within its deadline.
 fn has_exact_responses(system: &System) -> bool {
     let is_plain = |task: &Task| {
         let comes = matches!(task.behaviour, Behaviour::Periodic | Behaviour::Sporadic(_));
