@@ -63,6 +63,7 @@ impl Agenda {
 
     fn with(size: usize, in_blocks: bool) -> Agenda {
         let of_leaf = if in_blocks { BLOCK } else { 1 };
+        // At least one pair, so that there is a root.
         let width = size.div_ceil(of_leaf).next_power_of_two().max(2);
         let never = |leaf: usize| Entry { at: i64::MAX, id: (leaf * of_leaf) as u32 };
         let mut pairs = vec![[never(0); 2]; width / 2];
@@ -97,6 +98,7 @@ impl Agenda {
     fn set_leaf(&mut self, leaf: usize, mut winner: Entry) {
         let pairs = self.pairs.as_mut_slice();
         let mut node = pairs.len() + leaf;
+        // Replay the matches on the path from the leaf to the root.
         while node > 1 {
             let side = node & 1;
             node /= 2;

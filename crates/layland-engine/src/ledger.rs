@@ -273,7 +273,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
                 let id = self.positions.push();
                 self.tasks.push(TaskRun::new(id, id.0));
                 self.arrivals.grow(self.positions.len());
-                // Replaced below.
+                // A placeholder, which is replaced below.
                 let task = Arc::clone(&parameters);
                 self.streams.push(Stream::from(id, task, self.seed, self.now, 0));
                 id
@@ -287,6 +287,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
         let hog = matches!(parameters.behaviour, Behaviour::Hog);
         task.endless = hog && self.schedules == Schedules::Threads;
         let first = old.job.id.seq.wrapping_add(1 + old.skipped);
+        // Before its first job, a task has the previous number, which is `u64::MAX` before 0.
         task.job.id.seq = first.wrapping_sub(1);
         self.tasks[id] = task;
         self.streams[id] = Stream::from(id, parameters, self.seed, self.now, first);

@@ -57,6 +57,8 @@ pub fn round(engine: &mut impl Engine) -> bool {
         decide(engine);
         return true;
     }
+    // A request without an event, such as one for a CPU that is online already, still needs its
+    // answer.
     if !engine.ledger().asked.is_empty() {
         requests::grant(engine);
     }
@@ -109,6 +111,7 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
         jobs::arrive(engine, engine.ledger().positions.task(position));
     }
     let ledger = engine.ledger_mut();
+    // Requests come last in an instant: after all batches of timers and arrivals.
     if due.is_empty() {
         requests::ask(engine);
         while let Some(visit) = engine.visit() {
@@ -120,6 +123,7 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
     exploration.random.shuffle(&mut due);
     let in_batches = exploration.in_batches;
     let batch = if in_batches {
+        // A round must deliver at least one event, or it would achieve nothing.
         let least = i64::from(ledger.events == events_before);
         exploration.random.between(least, due.len() as i64) as usize
     } else {
@@ -156,6 +160,8 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
 fn decide(engine: &mut impl Engine) {
     engine.tell_measured();
     engine.ledger_mut().decisions += 1;
+    // Take the buffer out of the ledger while the engine carries out the actions, and reuse its
+    // memory.
     let mut actions = std::mem::take(&mut engine.ledger_mut().actions);
     engine.consult(&mut actions);
     for action in &actions {

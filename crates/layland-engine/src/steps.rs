@@ -210,6 +210,7 @@ fn proceed(engine: &mut impl Engine, cpu: Option<CpuId>, id: TaskId, mut now_at:
                 steps(engine).holders[resource] = None;
                 tell(engine, Event::Step { job, step: StepEvent::Unlocks { resource, cpu } });
             }
+            // A suspension of zero length does not take the job off its CPU.
             Some(Step::Suspend(Duration::ZERO)) => {}
             Some(Step::Suspend(length)) => {
                 now_at.doing = Doing::Suspends;
@@ -255,6 +256,7 @@ fn work_of(engine: &impl Engine, id: TaskId, before: Service, length: Service) -
     let (demand, unit) = (engine.ledger().tasks[id].demand, engine.amount(Service::from_ns(1)));
     let whole = i128::from(engine.ledger().streams[id].task().own_wcet().ns());
     let upto = |executed: Service| {
+        // The product of two times does not fit in 64 bits.
         let exact = i128::from(executed.ns()) * i128::from(demand / unit);
         ((exact + whole - 1) / whole) as i64 * unit
     };

@@ -27,7 +27,7 @@ fn drawn(random: &mut Random, separation: &Separation) -> Duration {
     match *separation {
         Separation::Uniform { max } => uniform_length(random, max),
         Separation::Exponential { mean, max } => {
-            // 53 random bits in (0, 1].
+            // 53 random bits in (0, 1]: the logarithm of 0 is infinite.
             let unit = ((random.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64;
             let drawn = -libm::log(unit) * mean.ns() as f64;
             Duration::from_ns(drawn.min(max.ns() as f64) as i64)
@@ -132,6 +132,7 @@ impl Stream {
                 ExecutionModel::Uniform { .. } | ExecutionModel::Discrete(_)
             );
         let random = draws.then(|| {
+            // A program that reuses an id has another first number, so it draws other values.
             let generation = seed.wrapping_add(first.wrapping_mul(0x5851_f42d_4c95_7f2d));
             Box::new(Random::of_task(generation, u64::from(id.0)))
         });
@@ -166,6 +167,7 @@ impl Stream {
     /// Returns the part of the state after job `seq` that does not depend on the time: the position
     /// in a list of execution times or of releases, and the number of jobs that are left.
     pub fn phase(&self, seq: u64) -> i64 {
+        // Before the first job of the first program, `seq` is `u64::MAX`.
         let done = seq.wrapping_add(1).wrapping_sub(self.first);
         let position = match &self.task.execution {
             ExecutionModel::List(values) => done % values.len() as u64,
@@ -294,6 +296,7 @@ impl Stream {
             ExecutionModel::Level(level) => self.task.wcet[level.level()],
             ExecutionModel::Fraction(rate) => {
                 let (n, d) = rate.as_i64_pair().expect("a valid fraction is small");
+                // In 128 bits, since the product does not fit in 64.
                 let scaled = i128::from(self.task.own_wcet().ns()) * i128::from(n);
                 let rounded_up = (scaled + i128::from(d) - 1) / i128::from(d);
                 Service::from_ns(i64::try_from(rounded_up).unwrap_or(i64::MAX).max(1))

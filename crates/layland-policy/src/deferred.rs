@@ -249,7 +249,7 @@ impl Scheduler for Deferred {
                 self.begun.push(task);
             }
         }
-        // Jobs that continue although a job before them waits: record the end. Regions of other
+        // Jobs that continue although a job before them waits: record the end. Regions of stopped
         // jobs are over.
         let mut before = std::mem::take(&mut self.before);
         std::mem::swap(&mut before, &mut self.delayed);

@@ -139,6 +139,8 @@ impl Scheduler for Edzl {
         let Self { edf, fresh, by_laxity, by_deadline, is_reseated, due } = self;
         let now = turn.now();
         if *is_reseated {
+            // `clear` has emptied `by_deadline`, and running jobs do not wait again: check all of
+            // them.
             due.extend(turn.running().filter(|&job| Edzl::is_due(turn, job)));
         } else {
             while let Some(&Reverse((at, job))) = by_deadline.peek()
@@ -164,6 +166,7 @@ impl Scheduler for Edzl {
         {
             by_laxity.pop();
             if turn.is_waiting(job) && Edzl::is_due(turn, job) {
+                // The queue finds the job by its priority, so remove it before that changes.
                 edf.forget(job);
                 edf.wait(turn.make_urgent(job));
             }

@@ -182,6 +182,7 @@ impl Locking {
             }
             Scheme::HandedOver if self.holders[resource].is_none() => self.grant(task),
             Scheme::HandedOver => {
+                // Under MSRP the job spins, so it stays ready.
                 if self.plan.protocol != Protocol::Msrp {
                     job.doing = Doing::Waits(None);
                 }

@@ -32,6 +32,7 @@ impl Queue {
     /// Adds a job.
     #[inline]
     pub(crate) fn push(&mut self, job: Priority) {
+        // All jobs in front must be higher than those in the heap.
         if !self.rest.is_empty() && self.rest_has_higher_than(job) {
             self.rest.push(Reverse(job));
             return;

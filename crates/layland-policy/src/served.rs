@@ -347,6 +347,7 @@ impl Scheduler for Served {
                 self.has_budget(task) && highest.is_none_or(|first| job.is_higher_than(first));
             if !stays {
                 self.put_back(job, task, since);
+                // If no other job starts there, the CPU needs an explicit `Idle`.
                 match self.highest() {
                     Some(_) => turn.preempt(job),
                     None => turn.stop(job),

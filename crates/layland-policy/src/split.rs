@@ -214,6 +214,7 @@ impl Split {
         }
         self.charge(now, member);
         let cpu = self.members[member as usize].piece().cpu;
+        // Remove the piece under its current window, before the next piece changes that.
         self.withdraw(member);
         let state = &mut self.members[member as usize];
         loop {
@@ -290,6 +291,7 @@ impl Split {
         let state = &mut self.members[member as usize];
         (state.job, state.ready) = (job, true);
         (state.told, state.charged) = (0, 0);
+        // Windows count from the arrival; the release may be later.
         state.arrival = deadline.ns() - state.deadline;
         state.begin(0, 0);
         self.wait(now, member);

@@ -125,6 +125,8 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         let grains = Grains::new(&platform.speeds);
         let mut ledger = Ledger::new(system, policy, options.seed, |work| grains.from(work));
         if let Some(seed) = options.explore {
+            // With overheads or steps, all events of an instant come in one batch: see
+            // `SimOptions::explore`.
             let alone = system.tasks.values().all(|task| task.steps.is_none());
             ledger.explore(seed, platform.overheads.is_zero() && alone);
         }
@@ -214,6 +216,7 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         self.show_last();
         for id in self.ledger.tasks.ids() {
             let task = &self.ledger.tasks[id];
+            // A part of a hog without dates has not been released.
             if task.endless && !task.dated {
                 continue;
             }

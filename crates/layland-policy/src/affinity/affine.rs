@@ -310,6 +310,7 @@ impl<M: Matcher> Affine<M> {
             .iter()
             .map(|(task, _)| self.tasks[*task].ready.map(|(_, place)| place))
             .collect();
+        // All depart before the first arrives anew, so that no old mask influences the matching.
         ready.iter().flatten().for_each(|place| self.matcher.depart(place.task));
         for (task, mask) in changes {
             let class = self.class(mask);
@@ -348,6 +349,7 @@ impl<M: Matcher> Affine<M> {
         match self.refuse_overlap_of(task, &mask) {
             Ok(()) => self.change_masks(&[(task, mask)]),
             Err(refusal) => {
+                // A refused request has no effect.
                 self.profiles[task] = before;
                 self.refusals.push(request, refusal.answer);
             }
@@ -368,6 +370,7 @@ impl<M: Matcher> Affine<M> {
             .map(|(task, _)| (task, self.mask(task)))
             .collect();
         if let Err(refusal) = self.refuse_overlaps(masks.iter().map(|(task, mask)| (*task, mask))) {
+            // A refused request has no effect.
             self.clusters[cluster] = before;
             return self.refusals.push(request, refusal.answer);
         }
@@ -375,6 +378,7 @@ impl<M: Matcher> Affine<M> {
             .into_iter()
             .filter(|(task, mask)| self.classes[self.tasks[*task].class] != *mask)
             .collect();
+        // Tasks arrive anew by rank, since weak scheduling depends on the order of arrivals.
         changes.sort_by_key(|(task, _)| (self.tasks[*task].rank, *task));
         self.change_masks(&changes);
     }

@@ -174,6 +174,7 @@ impl Jobs {
     }
 
     fn doom(&mut self, job: Pending) {
+        // The engine can abort a job only once it is ready.
         if job.ready {
             self.out.push(Action::Abort { job: job.id });
         } else {
@@ -393,11 +394,13 @@ impl<M: Mechanism> Processor<M> {
         if !self.arrivals.is_empty() && !self.next_gets_nothing(now) {
             let arrivals = std::mem::take(&mut self.arrivals);
             self.mechanism.arrive(&mut self.jobs, now, &arrivals);
+            // Keep the memory.
             self.arrivals = arrivals;
             self.arrivals.clear();
         }
         let jobs = &mut self.jobs;
         for action in jobs.out.drain(..) {
+            // The engine makes the CPU of an aborted job idle.
             if let Action::Abort { job } = action {
                 self.running.take_if(|(_, running)| *running == job);
             }

@@ -235,6 +235,8 @@ impl Planes {
             let runs = member.seat.runs();
             let urgent = member.left >= time;
             if is_start {
+                // Rule 1: tasks whose share is the whole plane come first, then running tasks, then
+                // by rank.
                 waiting.push((!urgent, Reverse(0), !runs, rank));
             } else if runs && frame.online[member.seat.cpu as usize] {
                 chosen.push(rank);

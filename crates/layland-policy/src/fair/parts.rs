@@ -296,6 +296,8 @@ impl<P: Part> Policy for Parts<P> {
                     self.touch(home.0);
                     let part = &self.parts[home.0 as usize];
                     let has_job = part.has_job(home.1 as usize, release.ns());
+                    // A release before the last update, or one that had to wait for its
+                    // predecessor, counts from now.
                     let is_new = release.ns() >= part.frame().now && !has_job;
                     let at = if is_new { release.min(now) } else { now }.ns();
                     self.released.push(Released { at, home, job, deadline: deadline.ns() });
@@ -360,18 +362,22 @@ impl<P: Part> Policy for Parts<P> {
 
     fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
         let Self { parts, shown, online, timers, released, ended, .. } = self;
+        // Process releases at their own times, so that windows begin on time even if the engine is
+        // late.
         released.sort_unstable_by_key(|released| (released.at, released.home));
         for &Released { at, home: (part, member), job, deadline } in &*released {
             let part = &mut parts[part as usize];
             part.catch_up(at);
             part.release(member as usize, job, deadline);
             part.account(member as usize).0.in_all = 0;
+            // Force an update at the release, even if no other event is due then.
             part.frame_mut().next = at;
         }
         for &index in &self.touched {
             parts[index as usize].catch_up(now.ns());
             parts[index as usize].settle();
         }
+        // After `settle`, which charges the time that earlier jobs have received.
         for Released { home: (part, member), .. } in released.drain(..) {
             let part = &mut parts[part as usize];
             if part.frame().is_measured {

@@ -307,6 +307,7 @@ impl Tasks {
         let levels = self.make_level(key);
         let known = self.states[task].replace(TaskState::new(key, group));
         let vacated = match &known {
+            // With the same rank, the task keeps its seat.
             Some(known) if self.ranks[task] == parameters.rank => {
                 let state = self.of(task);
                 state.priority = state.priority.with_seat(known.priority.seat() as u32);
@@ -325,6 +326,7 @@ impl Tasks {
         self.by_seat.insert(at, task);
         // Tasks between the old seat and the new one have moved, too.
         self.seat_from(at.min(vacated));
+        // A new last seat moves no other task.
         if known.is_none() && at + 1 == self.by_seat.len() { levels } else { Reseated::Others }
     }
 

@@ -352,6 +352,7 @@ impl Turn<'_> {
         state.priority = now;
         if let Some(cpu) = state.cpu() {
             self.running[cpu] = now;
+            // Another job may be the lowest now.
             self.cpus.lowest = None;
             self.cpus.blocks.change(cpu);
         }
@@ -414,6 +415,7 @@ impl Turn<'_> {
             let Starting { job, last, .. } = self.scratch.starting[at];
             let Some((cpu, _)) = last else { continue };
             if self.scratch.preferred[cpu] == at as u32 {
+                // Reset the scratch memory for the next turn.
                 self.scratch.preferred[cpu] = NOBODY;
                 self.scratch.starting[at].placed = true;
                 self.run(job, cpu);

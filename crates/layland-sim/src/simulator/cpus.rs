@@ -60,6 +60,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
             Some(budget) => self.budget_end(cpu, budget),
         };
         let from = self.ledger.tasks[job.task].own.cpu;
+        // The job stays on its CPU, and only its budget changes.
         if from == cpu.0 {
             self.charge(cpu);
             self.cpus[cpu].budget_end = budget_end;
@@ -86,6 +87,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
     /// Returns the end of a budget that is granted on a CPU now.
     fn budget_end(&self, cpu: CpuId, budget: Service) -> Time {
         let (grains, per_ns) = (self.grains.from(budget), self.cpus[cpu].per_ns);
+        // Rounded up: a budget ends at the first nanosecond at which it is used up.
         let length = if per_ns == 1 { grains } else { (grains + per_ns - 1) / per_ns };
         self.ledger.now.saturating_add(Duration::from_ns(length))
     }
@@ -121,6 +123,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         run.segment_progress = Duration::ZERO;
         if shown != NONE && now > start {
             let owner = &mut self.ledger.tasks[job.task];
+            // The next job of the task may have been released since, and has no last CPU yet.
             if owner.job.id.seq == job.seq {
                 owner.own.last_cpu = cpu.0;
             }

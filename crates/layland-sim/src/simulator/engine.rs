@@ -39,6 +39,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
             }
         }
         if !self.due.is_empty() {
+            // Jobs that have reached a step take it in the next round of this instant.
             self.due.drain(..).for_each(|cpu| self.ends.set(cpu.index(), now));
         }
     }
@@ -106,6 +107,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         self.charge(cpu);
         let factor = self.grains.refine(speed);
         if factor > 1 {
+            // Charge every CPU at its old rate before the work is rescaled.
             self.system.platform.cpus().for_each(|other| self.charge(other));
             self.rescale(factor);
         }
@@ -297,6 +299,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
             cpu.per_ns *= factor;
         }
         for task in self.ledger.tasks.values_mut() {
+            // The demand of a hog stays `ENDLESS`; only the executed part scales.
             if task.endless {
                 task.own.remaining = task.demand - (task.demand - task.own.remaining) * factor;
                 continue;

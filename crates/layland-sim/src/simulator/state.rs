@@ -90,6 +90,7 @@ impl CpuRun {
     #[inline]
     pub(super) fn end(&self, job: &TaskState) -> Time {
         let left = job.remaining.max(0);
+        // Rounded up: a job ends at the first nanosecond by which it has received all its work.
         let length = if self.per_ns == 1 { left } else { (left + self.per_ns - 1) / self.per_ns };
         (self.progress_from + Duration::from_ns(length)).min(self.budget_end)
     }

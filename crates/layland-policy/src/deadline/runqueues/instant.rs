@@ -65,6 +65,7 @@ impl<R: Rules> Threads<R> {
             rq.switch(c, None);
             return;
         }
+        // The running thread has left the queue: pull others before the choice of the next one.
         if rq.curr[c].is_some() && rq.running(c).is_none() {
             rq.switch(c, None);
             rules.pull(rq, c);
@@ -188,6 +189,7 @@ impl<R: Rules> Threads<R> {
         rq.threads[p].server.state = ServerState::Throttled;
         rq.out.push(Action::Note { note: Note::Throttled { task: p } });
         if rq.now >= replenishment {
+            // The replenishment is due now, but only after the CPU has rescheduled.
             rq.due_timers.insert((rq.threads[p].seat, p));
         } else {
             rq.set_timer(p, replenishment);
@@ -212,6 +214,7 @@ impl<R: Rules> Threads<R> {
             rq.asleep(p);
             return;
         }
+        // The thread may have lost its CPU while it was throttled.
         rq.settle(p);
         rules.replenished(rq, p);
     }
@@ -235,6 +238,7 @@ impl<R: Rules> Threads<R> {
                 }
             }
             ServerState::Eligible | ServerState::Throttled => {
+                // The server did not sleep, so only the job is new.
                 if rq.threads[p].job.is_none() {
                     rq.next_job(p);
                     rq.grant_again(p);
@@ -243,6 +247,7 @@ impl<R: Rules> Threads<R> {
             }
             ServerState::Dead => return,
         }
+        // The thread may have lost its CPU while it slept.
         rq.settle(p);
         rules.woken(rq, p);
     }
@@ -329,6 +334,7 @@ impl<R: Rules> Threads<R> {
             let thread = Thread::new(task, cluster, 0);
             let mut gone = thread.clone();
             gone.server.state = ServerState::Dead;
+            // Smaller ids may belong to tasks that have not joined: fill them with dead threads.
             while rq.threads.len() <= p.index() {
                 let seat = rq.seats.len() as u32;
                 let id = rq.threads.push(Thread { seat, ..gone.clone() });
@@ -338,6 +344,7 @@ impl<R: Rules> Threads<R> {
             if let Some(load) = &mut rq.load {
                 load.add(thread.cpu, &thread.u);
             }
+            // A release of this instant may have been recorded already, and must not be lost.
             rq.threads[p] = Thread { seat, next_job: rq.threads[p].next_job, ..thread };
             rq.count_anew(p);
         }

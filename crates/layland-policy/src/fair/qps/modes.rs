@@ -106,6 +106,7 @@ impl Hierarchy {
             client.side = usize::from(!is_a);
             rates[client.side] += client.rate;
         }
+        // The two servers, and the slave, which runs while the master does, fill the CPU.
         debug_assert!(rates[0] + rates[1] + major.excess == unit, "the servers fill the CPU");
         major.rates = rates;
         major.mode = Mode::Qps;
