@@ -205,7 +205,7 @@ pub struct Served {
     fresh: Vec<Priority>,
     /// The ready jobs of servers that do not run.
     held: Vec<Held>,
-    /// The job that runs since the last decision.
+    /// The job that has run since the last decision.
     ran: Option<Ran>,
 }
 
@@ -237,7 +237,7 @@ impl Served {
         Some(account)
     }
 
-    /// Charges the job that ran, and sorts the jobs that wait since the last decision.
+    /// Charges the job that ran, and sorts the jobs that began to wait since the last decision.
     fn absorb(&mut self, turn: &Turn<'_>) {
         let now = turn.now();
         if self.decided_at < now {

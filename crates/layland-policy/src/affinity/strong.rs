@@ -145,7 +145,7 @@ impl<B: Bits> Strong<B> {
 
     /// Rule 2.
     fn fill(&mut self, c0: CpuId) {
-        // No task waits that could take it.
+        // No waiting task could take it.
         if self.ground.waiting == 0 {
             return;
         }

@@ -88,7 +88,7 @@ use crate::State;
 use layland_model::Time;
 use layland_offline::criticality::fjp::Rescan;
 
-/// The earliest time of the next job of a task that a scan assumes.
+/// The earliest time that a scan assumes for the next job of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Releases {
     /// Now, or a period after the last one in this busy period.

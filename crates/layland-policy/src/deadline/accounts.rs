@@ -303,7 +303,7 @@ impl Accounts {
         self.cpus[to].this = &self.cpus[to].this + u;
     }
 
-    /// Returns the price of a nanosecond on a CPU for a thread of bandwidth `u` that reclaims.
+    /// Returns the price of a nanosecond on a CPU for a reclaiming thread of bandwidth `u`.
     pub fn price(&self, u: &Rate, cpu: CpuId) -> Price {
         let Account { this, running, extra, kept } = &self.cpus[cpu];
         let spare = match self.lend {

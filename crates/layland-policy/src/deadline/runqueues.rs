@@ -113,7 +113,7 @@ pub(crate) struct RunQueues {
     reclaims: bool,
     /// The bandwidth of threads that have left, until their zero-lag times.
     departed: Vec<thread::Departed>,
-    /// The price of a nanosecond for the thread on each CPU, since `since`.
+    /// The price of a nanosecond for the thread on each CPU, valid from the time in `since`.
     prices: CpuMap<Price>,
     /// The denominator of the speeds, if they follow the bandwidth.
     speed_grid: Option<i64>,

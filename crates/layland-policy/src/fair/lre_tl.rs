@@ -30,9 +30,9 @@
 //!
 //! **Shares are whole nanoseconds**: planes begin and end at multiples of the unit of a
 //! [`RateGrid`](layland_offline::RateGrid), on which rates are rounded up. A job that arrives
-//! between two multiples waits for the next one, and its deadline is the last one before its own.
-//! The rate is that of this shortened window. The shortest of these windows stands for the shortest
-//! period.
+//! between two multiples waits for the next one, and must complete by the last multiple before its
+//! deadline. The rate is that of this shortened window. The shortest of these windows stands for
+//! the shortest period.
 //!
 //! `placing.rs` assigns jobs to CPUs. Starting jobs come in the order of the rules above at the
 //! beginning of a plane, and by rank within one.

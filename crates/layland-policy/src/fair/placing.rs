@@ -2,8 +2,8 @@
 //! the [shell](crate::shell).
 //!
 //! 1. A job that continues to run stays on its CPU.
-//! 2. The starting jobs come in the order of the policy. A free CPU *prefers*, among those of them
-//!    whose tasks ran last on it, the one that stopped most recently, among equals the first in the
+//! 2. The starting jobs come in the order of the policy. A free CPU *prefers* one of the jobs whose
+//!    tasks ran last on it: the one that stopped most recently, among equals the first in the
 //!    order.
 //! 3. A preferred job takes its CPU; any other job, in the order of the policy, takes the lowest
 //!    remaining free CPU.

@@ -174,7 +174,7 @@ impl Tasks {
         tasks
     }
 
-    /// Updates the seats of tasks, from a position in the order on.
+    /// Updates the seats of the tasks from a position of the order onwards.
     fn seat_from(&mut self, at: usize) {
         for (seat, &task) in self.by_seat.iter().enumerate().skip(at) {
             let state = self.states[task].as_mut().expect("every task is in a group");

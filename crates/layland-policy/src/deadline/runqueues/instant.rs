@@ -2,9 +2,8 @@
 //! once:
 //!
 //! 1. Threads whose budget or job ends now are *due*. All of them are marked, then each is handled
-//!    in the order of their CPUs. After each, every CPU with pending rescheduling reschedules,
-//!    lowest first. A due thread is handled even if that preempted it; until then it cannot be
-//!    pushed or pulled.
+//!    in the order of their CPUs. After each, the CPUs that need to reschedule do so, lowest first.
+//!    A due thread is handled even if that preempted it; until then it cannot be pushed or pulled.
 //! 2. Then come replenishments, wake-ups and entries by rank, then requests, each followed by
 //!    rescheduling. A replenishment for now that another event of this instant caused comes before
 //!    the remaining events.
