@@ -43,8 +43,8 @@ pub struct TaskRun<T> {
     pub status: Status,
     /// True if the next job has arrived and waits for this one to end.
     pub blocked: bool,
-    /// True if the task is a hog whose thread the policy schedules: one endless job, which the
-    /// policy cuts into jobs.
+    /// True for a hog whose thread the policy schedules: one endless job, cut into jobs by the
+    /// policy.
     pub endless: bool,
     /// True if the ready part of such a hog has dates.
     pub dated: bool,
@@ -65,11 +65,10 @@ pub struct TaskRun<T> {
     pub on_miss: OnMiss,
     /// The number of jobs skipped since the release of its job.
     pub(crate) skipped: u64,
-    /// The period and the demand, if they are the same for every job. Most tasks are like that, and
-    /// do not need their stream.
+    /// The period and the demand of a task whose jobs are all alike, which needs no stream.
     pub regular: Option<(Duration, i64)>,
-    /// The jobs that have arrived and wait for this one to end, with their demands. Used only if
-    /// the policy follows arrivals or the task is in a graph.
+    /// The jobs that wait for this one, with demands; only if the policy follows arrivals or in
+    /// graphs.
     pub waiting: VecDeque<(Job, i64)>,
     /// The state of the particular engine.
     pub own: T,
@@ -113,8 +112,7 @@ impl<T> TaskRun<T> {
             arrival.map_or((Time::NEVER, Time::NEVER), |arrival| (arrival.at, arrival.release));
     }
 
-    /// Advances to the next arrival and returns the demand of the job, if all jobs of the task are
-    /// alike; [`None`] for other tasks.
+    /// Advances to the next arrival. Returns the demand of a job if all of the task are alike.
     #[inline]
     pub(crate) fn draw_regular(&mut self) -> Option<i64> {
         let (period, demand) = self.regular?;
@@ -157,8 +155,7 @@ pub enum Asked {
     Exit(TaskId),
 }
 
-/// The common state of every engine: the policy, the jobs of each task, the open requests, and the
-/// upcoming events.
+/// The common state of engines: the policy, the jobs of each task, open requests, upcoming events.
 ///
 /// An engine owns a ledger and drives it with the functions of [`rounds`](crate::rounds) and
 /// [`jobs`](crate::jobs), which call back through [`Engine`](crate::Engine).
@@ -296,8 +293,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
 }
 
 impl<P: Policy, T> Ledger<P, T> {
-    /// Returns the time of the next event known to the ledger: an arrival, a timer, a request, an
-    /// expiry or the end of a suspension.
+    /// Returns the time of the next arrival, timer, request, expiry or end of a suspension.
     #[inline]
     pub fn next_time(&self) -> Time {
         let mut next = self.arrivals.next().min(self.timers.next()).min(self.expiries.next());
@@ -318,8 +314,7 @@ impl<P: Policy, T> Ledger<P, T> {
         }
     }
 
-    /// Delivers simultaneous events in a random order, drawn from this seed, in random batches or
-    /// in one.
+    /// Delivers simultaneous events in a random order from this seed, in random batches or in one.
     ///
     /// The policy decides after each batch. If decisions cost time, batches amount to another
     /// platform, not only to another order: analyses count one decision for the events of an
@@ -397,8 +392,7 @@ impl<P: Policy, T> Ledger<P, T> {
         self.arrivals.set(self.tasks[id].position as usize, at);
     }
 
-    /// Takes over the parameters from the stream of a task. Returns the period and the demand if
-    /// all its jobs are alike.
+    /// Takes over the parameters from a stream. Returns period and demand if all jobs are alike.
     pub(crate) fn take_parameters(&mut self, id: TaskId) -> Option<(Duration, Service)> {
         let (task, stream) = (&mut self.tasks[id], &mut self.streams[id]);
         task.deadline = stream.task().deadline;
@@ -422,8 +416,7 @@ impl<P: Policy, T> Ledger<P, T> {
         Some(self.take_parameters(id))
     }
 
-    /// Schedules the first job of an admitted program for the arrival from its stream, but not
-    /// before now.
+    /// Schedules the first job of an admitted program by its stream, but not before now.
     pub(crate) fn admit(&mut self, id: TaskId) {
         let first = self.streams[id].first();
         self.tasks[id].set_next(first);
@@ -443,8 +436,7 @@ impl<P: Policy, T> Ledger<P, T> {
         }
     }
 
-    /// Removes and returns the next job of a task that has arrived but will never be ready, because
-    /// the run is over.
+    /// Removes and returns the next arrived job of a task that is not ready at the end of the run.
     pub fn next_unready(&mut self, id: TaskId) -> Option<Job> {
         let in_graph = self.is_in_graph(id);
         let task = &mut self.tasks[id];
@@ -470,8 +462,7 @@ impl<P: Policy, T> Ledger<P, T> {
     }
 }
 
-/// Returns a task with the parameters that a request asks for; `None` if the request is about
-/// something else.
+/// Returns a task with the requested parameters; `None` if the request does not change these.
 pub fn reconfigured(task: &Task, change: &Change) -> Option<Task> {
     match change {
         Change::Parameters { wcet, period, deadline } => {
