@@ -65,7 +65,7 @@ pub struct TaskRun<T> {
     pub on_miss: OnMiss,
     /// The number of jobs skipped since the release of its job.
     pub(crate) skipped: u64,
-    /// The period and the demand of a task whose jobs are all alike, which needs no stream.
+    /// The period and the demand if all jobs are alike; most tasks thus bypass their stream.
     pub regular: Option<(Duration, i64)>,
     /// The jobs that wait for this one, with demands; only if the policy follows arrivals or in
     /// graphs.
