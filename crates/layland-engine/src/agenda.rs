@@ -1,13 +1,15 @@
-//! An agenda: for each of a number of things the time of its next event, and which comes first.
+//! An agenda: the time of the next event of each of a number of items, and the item that comes
+//! first.
 //!
-//! A tournament tree: every inner node holds the earlier of the two below. Looking is O(1);
+//! A tournament tree: every inner node holds the earlier of the two times below. A lookup is O(1);
 //! changing one time is O(log n), in a loop without a branch that depends on the times.
 //!
-//! Who is first goes up the tree with the time, in registers. A tree of times alone (or of four, half as deep) takes
-//! fewer instructions, and longer: finding out who it is reads back, level by level, what was just written.
+//! The index of the first item moves up the tree with its time, in registers. A tree of times alone
+//! (or one with four children per node, half as deep) takes fewer instructions but more time: to
+//! find the index, it reads back, level by level, what it has just written.
 //!
-//! A tree of a million numbers is larger than a cache, and each level of its lower part is another page. There a leaf
-//! stands for a block of numbers, whose times are next to each other.
+//! A tree of a million items does not fit in a cache, and each of its lower levels lies on another
+//! page. In such a tree, a leaf stands for a block of items whose times are adjacent in memory.
 
 use layland_model::Time;
 use std::hint::select_unpredictable;
@@ -19,14 +21,14 @@ struct Entry {
 }
 
 impl Entry {
-    /// The earlier of one on this side of a pair and the other; of two at the same time the one with the smaller
-    /// number, which is on side 0.
+    /// Returns the earlier of `self`, on this side of a pair, and the other one. If both have the
+    /// same time, the item on side 0 wins, which has the smaller number.
     ///
-    /// Which one it is cannot be predicted, and a processor that guesses wrong loses more time than
-    /// this takes: hence no branch.
+    /// The result is unpredictable, and a mispredicted branch costs more time than this
+    /// computation: hence no branch.
     #[inline(always)]
     fn earlier(self, side: usize, other: Entry) -> Entry {
-        // Side 1 loses ties: times are whole, so that one less turns `<` into `<=`.
+        // Side 1 loses ties: times are integers, so subtracting 1 turns `<` into `<=`.
         let other_wins = other.at - (side as i64) < self.at;
         Entry {
             at: select_unpredictable(other_wins, other.at, self.at),
@@ -38,28 +40,30 @@ impl Entry {
 /// See the file header. Times are not negative; ties go to the smaller number.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// Node 1 is the root. Node `i` is the earlier of pair `i`, which has the nodes `2i` and `2i + 1`; the pairs of the
-    /// second half have the numbers. Pair 0 is not used.
+    /// Node 1 is the root. Node `i` is the earlier of pair `i`, which has the nodes `2i` and `2i +
+    /// 1`; the pairs of the second half hold the leaves. Pair 0 is unused.
     pairs: Vec<[Entry; 2]>,
     first: Entry,
-    /// Of many numbers the time of each; those of a [`BLOCK`] share a leaf. Of fewer nothing: each has its own.
+    /// The time of each item, if there are more than [`FEW`]; each [`BLOCK`] of them shares a leaf.
+    /// Otherwise empty: each item has its own leaf.
     times: Vec<i64>,
 }
 
-/// So many numbers share a leaf, where they are more than [`FEW`].
+/// The number of items that share a leaf, if there are more than [`FEW`] items.
 const BLOCK: usize = 32;
 
-/// The tree of so many numbers still fits into a second-level cache.
+/// The largest number of items whose tree still fits into a second-level cache.
 const FEW: usize = 1 << 14;
 
 impl Agenda {
-    /// An empty agenda for the numbers below `size`.
+    /// Returns an empty agenda for the items with numbers below `size`.
     pub fn new(size: usize) -> Agenda {
         Agenda::with(size, size > FEW)
     }
 
     fn with(size: usize, in_blocks: bool) -> Agenda {
         let of_leaf = if in_blocks { BLOCK } else { 1 };
+        // At least one pair, so that there is a root.
         let width = size.div_ceil(of_leaf).next_power_of_two().max(2);
         let never = |leaf: usize| Entry { at: i64::MAX, id: (leaf * of_leaf) as u32 };
         let mut pairs = vec![[never(0); 2]; width / 2];
@@ -68,7 +72,7 @@ impl Agenda {
         Agenda { pairs, first: never(0), times }
     }
 
-    /// Sets the time of a number, in place of an earlier one; [`Time::NEVER`] takes it back.
+    /// Sets the time of an item and replaces an earlier one; [`Time::NEVER`] removes it.
     #[inline]
     pub fn set(&mut self, id: usize, at: Time) {
         if self.times.is_empty() {
@@ -83,7 +87,7 @@ impl Agenda {
         self.times[id] = at.ns();
         let (block, start) = (id / BLOCK, id - id % BLOCK);
         let times = &self.times[start..start + BLOCK];
-        // First when, without a branch, and then who.
+        // Find the earliest time first, without a branch, and then its item.
         let earliest = times.iter().fold(i64::MAX, |first, &at| first.min(at));
         let first = times.iter().position(|&at| at == earliest).unwrap_or(0);
         let earliest = Entry { at: earliest, id: (start + first) as u32 };
@@ -94,6 +98,7 @@ impl Agenda {
     fn set_leaf(&mut self, leaf: usize, mut winner: Entry) {
         let pairs = self.pairs.as_mut_slice();
         let mut node = pairs.len() + leaf;
+        // Replay the matches on the path from the leaf to the root.
         while node > 1 {
             let side = node & 1;
             node /= 2;
@@ -104,39 +109,39 @@ impl Agenda {
         self.first = winner;
     }
 
-    /// Takes a time back.
+    /// Removes the time of an item.
     #[inline]
     pub fn clear(&mut self, id: usize) {
         self.set(id, Time::NEVER);
     }
 
-    /// The earliest time; [`Time::NEVER`] if there is none.
+    /// Returns the earliest time; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn next(&self) -> Time {
         Time::from_ns(self.first.at)
     }
 
-    /// The number with the earliest time.
+    /// Returns the item with the earliest time.
     #[inline]
     pub fn first(&self) -> Option<usize> {
         (self.next() != Time::NEVER).then_some(self.first.id as usize)
     }
 
-    /// All numbers with the earliest time, from the smallest on. Looks at every number.
+    /// Returns all items with the earliest time, in ascending order. Visits every item.
     pub fn all_first(&self) -> impl Iterator<Item = usize> {
         let first = self.next();
         let is_first = move |&(_, at): &(usize, Time)| at == first && first != Time::NEVER;
         self.all().filter(is_first).map(|(id, _)| id)
     }
 
-    /// All numbers with their times.
+    /// Returns all items with their times.
     fn all(&self) -> impl Iterator<Item = (usize, Time)> {
         let leaves = if self.times.is_empty() { &self.pairs[self.pairs.len() / 2..] } else { &[] };
         let of_leaves = leaves.iter().flatten().map(|entry| entry.at);
         of_leaves.chain(self.times.iter().copied()).map(Time::from_ns).enumerate()
     }
 
-    /// Makes room for the numbers below `size`.
+    /// Makes room for the items with numbers below `size`.
     pub fn grow(&mut self, size: usize) {
         if size > self.pairs.len().max(self.times.len()) {
             self.copy_into(Agenda::new(size));

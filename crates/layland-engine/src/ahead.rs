@@ -1,38 +1,48 @@
-//! Looking ahead: what a policy would answer to what is likely to happen next.
+//! Looking ahead: the answers of a policy to the events that are likely to come next.
 //!
-//! An engine whose CPUs can act by themselves, before their manager has been woken, gives them a [`Table`]: who
-//! takes a CPU when its job has completed, and which CPU a task takes when it wakes. The answers come from clones of
-//! the policy, which behave like the original by its contract: after a decision, while nothing else is to be done,
-//! the manager tells a clone of an event that has not happened, and notes what it decides.
+//! An engine whose CPUs can act by themselves, before their manager has woken up, gives them a
+//! [`Table`]. The table states which job takes a CPU when its current job has completed, and which
+//! CPU a task takes when it wakes up. The answers come from clones of the policy, which behave like
+//! the original by its contract. After a decision, while it has nothing else to do, the manager
+//! passes an event that has not happened to a clone and records the decision.
 //!
-//! A table is a cache of decisions and no second way to decide. The policy is told what has happened all the same, when
-//! the manager comes to it, and what it decides then counts: log and replay know nothing of a table. Two things
-//! can make an entry wrong: something else happened in between, or the answer depends on the time, which has gone
-//! on. For the first, each entry names what it assumes, and [`Table::take_successor`] and [`Table::take_wake`] give it
-//! only where that is so. What is left is put right by the decision that follows.
+//! A table is a cache of decisions, not a second way to decide. The policy still receives every
+//! event when the manager gets to it, and its decision then counts: log and replay know nothing of
+//! a table. Two things can make an entry wrong: something else happened in between, or the answer
+//! depends on the time, which has advanced. For the first, each entry names its assumptions, and
+//! [`Table::take_successor`] and [`Table::take_wake`] return it only if they hold. The decision
+//! that follows corrects all remaining errors.
 //!
-//! Only answers that concern one CPU are kept: one `Run`, on the CPU whose job has completed or of the job that woke,
-//! or no `Run` at all. [`Unkept`] says what is wrong with the others.
+//! The table keeps only answers that concern one CPU: one `Run`, on the CPU whose job has completed
+//! or of the job that woke up, or no `Run` at all. [`Unkept`] lists the reasons to discard the
+//! others.
 //!
-//! **Time.** A policy is asked about an instant, and the event comes later: a release by the time that it takes to wake
-//! a thread, a completion whenever it comes. What a policy would be told before that, nobody may leave out: so nobody
-//! asks about the time at which a budget ends ([`Situation::until`]), or about a time after its next timers. What
-//! happens just when these are due is asked about together with them, since an engine tells of both in one round. RUN
-//! and QPS, whose windows end at releases, are asked so every time.
+//! **Time.** A query to the policy is about an instant, and the event comes later: a release by the
+//! time that it takes to wake up a thread, a completion at any time. A query must not skip an event
+//! that the policy would receive first. So there are no queries about the time at which a budget
+//! ends ([`Situation::until`]), or about a time after the next timers. An event at exactly the
+//! expiry time of timers is combined with them in one query, since an engine reports both in one
+//! round. RUN and QPS, whose windows end at releases, get only such queries.
 //!
-//! **Budgets.** An entry has the budget of its answer, which is right for the instant that was asked about. Most are
-//! right for every later one, too: what a job that waits has left does not change while it waits. Two kinds are not.
-//! The rule for the wake-up of a server depends on the time: later by *x*, it gives *x Q / D* less, or everything
-//! anew. And where an engine measures what jobs get, the policy may hear after it was asked that one has got more or
-//! less than it believed. Such an entry is kept all the same, because what it can do is bounded:
+//! **Budgets.** An entry has the budget of its answer, which is right for the instant of the query.
+//! Most budgets are right for every later instant, too, because the remaining budget of a waiting
+//! job does not change. There are two exceptions. The wake-up rule of a server depends on the time:
+//! if the wake-up is later by *x*, the rule gives *x Q / D* less, or a full budget. And if an
+//! engine measures the processor time of jobs, the policy may learn after the query that a job has
+//! received more or less than it assumed. The table still keeps such an entry, because its effect
+//! is bounded:
 //!
-//! 1. The CPU stops the job when it has used up the budget of the entry, whoever is late.
-//! 2. The decision that follows says what the budget is, and the engine corrects it while the job goes on. So what
-//!    a job can get too much lasts until then, as it does for a job that should not run at all.
-//! 3. The log has what was decided, and what the job has got since it came to the CPU counts against that budget.
+//! 1. The CPU stops the job when it has used up the budget of the entry, however late the manager
+//!    is.
+//! 2. The decision that follows determines the budget, and the engine corrects it while the job
+//!    runs. So a job can exceed its budget only until then, just like a job that should not run at
+//!    all.
+//! 3. The log contains the decision, and the processor time of the job since it took the CPU counts
+//!    against the budget of that decision.
 //!
-//! A guess is right if the CPU ran the job that was decided, and was adjusted if its budget was another one.
-//! Timers, dates and notes of an answer are left out: the policy says them again when it is told.
+//! A guess is right if the CPU ran the job of the decision, and is adjusted if the budget differed.
+//! Timers, dates and notes of an answer are omitted: the policy repeats them when it receives the
+//! event.
 
 use crate::Ledger;
 use crate::ledger::Status;
@@ -47,34 +57,35 @@ pub struct Running {
     pub cpu: CpuId,
     /// The job that it runs.
     pub job: JobId,
-    /// What its thread does when it completes; none where nobody is to ask.
+    /// The next action of its thread when the job completes; `None` if the job must not be queried.
     pub then: Option<AfterJob>,
 }
 
-/// What is known after a decision: what the questions are about.
+/// The state after a decision, on which the queries are based.
 #[derive(Clone, Debug, Default)]
 pub struct Situation {
     /// The jobs on CPUs, by CPU.
     pub running: Vec<Running>,
-    /// The tasks that have entered and have no ready job, each with the job that comes next; by release.
+    /// The tasks that have entered and have no ready job, each with its next job; by release.
     pub sleeping: Vec<Job>,
-    /// When the first budget can be used up. What the policy would say to something else at this time or after it,
-    /// nobody may ask: it has been told of that before.
+    /// The earliest time at which a budget can be used up. Queries must not be about other
+    /// events at this time or later: the policy receives the end of the budget first.
     pub until: Time,
-    /// The timers that are due next, by id, and when. What the policy would say to something else after that, nobody
-    /// may ask, either; at that time it is told of both.
+    /// The timers that expire next, by id. Queries must not be about other events after their
+    /// expiry; a query about that very time includes the timers.
     pub timers: Vec<TimerId>,
-    /// See `timers`; [`Time::NEVER`] if there are none.
+    /// The expiry time of `timers`; [`Time::NEVER`] if there are none.
     pub timers_at: Time,
 }
 
 impl Situation {
-    /// The situation of an engine, in the memory of the last one. `on` is the job that a CPU runs, and `budget_end`
-    /// the earliest time at which a budget can be used up.
+    /// Updates this to the situation of an engine, and reuses the memory. `on` returns the job that
+    /// a CPU runs, and `budget_end` is the earliest time at which a budget can be used up.
     ///
-    /// Nobody is to ask about jobs whose successor has arrived and waits for their end, since that would be released
-    /// in the same instant and could take their place; and about jobs of hogs whose threads the policy schedules, which
-    /// never complete. Tasks that are still to enter, or of whose next job nothing is known, are left out.
+    /// Two kinds of jobs must not be queried. A job whose successor has arrived and waits for its
+    /// end: the successor would be released in the same instant and could take its place. And a job
+    /// of a hog whose thread the policy schedules, since it never completes. Tasks that have yet to
+    /// enter, or whose next job is unknown, are left out.
     pub fn update<P, T>(
         &mut self,
         ledger: &Ledger<P, T>,
@@ -97,7 +108,8 @@ impl Situation {
         }
         for id in ledger.positions.iter() {
             let task = &ledger.tasks[id];
-            // One that is due, or waited for a job that has just ended, is released before anybody could ask.
+            // A task that is due, or waited for a job that has just ended, is released before any
+            // query.
             let is_to_come = !task.blocked && task.next_release > ledger.now;
             if task.status == Status::Idle
                 && !task.endless
@@ -107,16 +119,16 @@ impl Situation {
                 self.sleeping.push(task.next_job());
             }
         }
-        // By rank where releases are the same, as a round tells of them.
+        // Releases at the same time stay in the order of ranks, as in a round.
         self.sleeping.sort_by_key(|job| job.release);
     }
 
-    /// Whether a policy can be asked about this time.
+    /// Returns true if queries about this time are permitted.
     fn can_be_asked(&self, at: Time) -> bool {
         at < self.until && at <= self.timers_at
     }
 
-    /// Tells a policy of the timers that are due just then.
+    /// Passes the timers that expire exactly at this time to the policy.
     fn tell_timers(&self, policy: &mut dyn Policy, at: Time) {
         if at == self.timers_at {
             self.timers.iter().for_each(|&id| policy.on_event(at, Event::Timer { id }));
@@ -124,38 +136,38 @@ impl Situation {
     }
 }
 
-/// Who takes a CPU when its job has completed.
+/// The job that takes a CPU when its current job has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Successor {
-    /// The job that is to have completed there.
+    /// The current job, assumed to have completed on this CPU.
     pub after: JobId,
-    /// The job that runs next, which has to be waiting; none if the CPU idles.
+    /// The job that runs next, assumed to be waiting; `None` if the CPU becomes idle.
     pub next: Option<JobId>,
-    /// What that may get, if it is limited.
+    /// The budget of the next job, if it is limited.
     pub budget: Option<Service>,
 }
 
-/// What happens when a task wakes.
+/// The effect of the wake-up of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {
-    /// The job that is to be released.
+    /// The job, assumed to be released.
     pub job: JobId,
-    /// The CPU that it takes, with the job that has to be there, if any; none if it waits.
+    /// The CPU that it takes, with the job assumed to be there, if any; `None` if it waits.
     pub takes: Option<(CpuId, Option<JobId>)>,
-    /// What it may get there, if that is limited.
+    /// The budget of the job on that CPU, if it is limited.
     pub budget: Option<Service>,
 }
 
-/// Why an answer is not kept.
+/// The reason why the table does not keep an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unkept {
-    /// It is about several CPUs, or another one than the CPU that became free.
+    /// The answer is about several CPUs, or about a CPU other than the one that became free.
     OtherCpus,
-    /// It does more than to give CPUs to jobs: it gives one up, ends it, or sets a speed.
+    /// The answer does more than assign CPUs to jobs: it aborts a job, ends one, or sets a speed.
     MoreThanCpus,
 }
 
-/// The answers that are kept, until they are used or the policy has decided again.
+/// The kept answers, until they are used or the policy has decided again.
 #[derive(Clone, Debug)]
 pub struct Table {
     successors: CpuMap<Option<Successor>>,
@@ -163,29 +175,29 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table for so many CPUs and tasks.
+    /// Returns an empty table for this number of CPUs and tasks.
     pub fn new(cpus: usize, tasks: usize) -> Table {
         Table { successors: CpuMap::filled(None, cpus), wakes: TaskMap::filled(None, tasks) }
     }
 
-    /// Forgets every answer. An engine does this before each decision.
+    /// Discards every answer. An engine does this before each decision.
     pub fn clear(&mut self) {
         self.successors.values_mut().for_each(|entry| *entry = None);
         self.wakes.values_mut().for_each(|entry| *entry = None);
     }
 
-    /// The entry of a CPU.
+    /// Returns the entry of a CPU.
     pub fn successor(&self, cpu: CpuId) -> Option<Successor> {
         self.successors.get(cpu).copied().flatten()
     }
 
-    /// The entry of a task.
+    /// Returns the entry of a task.
     pub fn wake(&self, task: TaskId) -> Option<Wake> {
         self.wakes.get(task).copied().flatten()
     }
 
-    /// `after` has completed on a CPU: what the CPU is to do, if the table knows, which is then forgotten.
-    /// `waits` says whether a job is ready and on no CPU.
+    /// Removes and returns the entry of a CPU on which `after` has completed, if there is one and
+    /// its assumptions hold. `waits` returns true if a job is ready and on no CPU.
     pub fn take_successor(
         &mut self,
         cpu: CpuId,
@@ -196,7 +208,8 @@ impl Table {
         (entry.after == after && entry.next.is_none_or(waits)).then_some(entry)
     }
 
-    /// A job is released: what happens to it, if the table knows, which is then forgotten. `on` is the job on a CPU.
+    /// Removes and returns the entry for a job that is released, if there is one and its
+    /// assumptions hold. `on` returns the job on a CPU.
     pub fn take_wake(&mut self, job: JobId, on: impl Fn(CpuId) -> Option<JobId>) -> Option<Wake> {
         let entry = self.wakes.get_mut(job.task)?.take()?;
         let is_as_expected = entry.takes.is_none_or(|(cpu, expected)| on(cpu) == expected);
@@ -205,13 +218,15 @@ impl Table {
 
     /// Fills the table for a policy that has decided.
     ///
-    /// Completions are asked for as if they came at `at`, which is not before the last decision; releases at their
-    /// time, but not before `at`. Before each question `interrupted` is asked whether something has happened: if so,
-    /// the rest of the table stays empty. Gives whether every question was asked.
+    /// The queries assume completions at `at`, which is not before the last decision, and releases
+    /// at their times, but not before `at`. Before each query this calls `interrupted`, which
+    /// returns true if something has happened; the rest of the table then stays empty. Returns true
+    /// if every query was made.
     ///
-    /// Nothing is asked about a time at which the policy has been told something else. Each question clones the policy,
-    /// which allocates. The answers to later completions are those of `at` if what the policy decides does not
-    /// depend on the time, and nothing else happens in between.
+    /// There are no queries about a time at which the policy would receive another event first.
+    /// Each query clones the policy, which allocates. The answers for later completions equal those
+    /// for `at` if the decisions of the policy do not depend on the time and nothing else happens
+    /// in between.
     pub fn fill(
         &mut self,
         policy: &dyn Policy,
@@ -242,10 +257,10 @@ impl Table {
     }
 }
 
-/// What a policy would answer at `at` to this completion, if the answer can be kept.
+/// Returns the answer of a policy at `at` to this completion.
 ///
 /// # Errors
-/// Why it cannot be kept.
+/// If the answer cannot be kept, with the reason.
 pub fn successor(
     policy: &dyn Policy,
     at: Time,
@@ -256,7 +271,7 @@ pub fn successor(
     policy.on_event(at, Event::Completion { job, cpu, then });
     situation.tell_timers(&mut *policy, at);
     let answer = Answer::of(&mut *policy, at)?;
-    // Nothing runs there any more: to say so is no other answer.
+    // The CPU is idle already, so an explicit `Idle` for it does not change the answer.
     if answer.idle.is_some_and(|idle| idle != cpu) {
         return Err(Unkept::OtherCpus);
     }
@@ -269,10 +284,10 @@ pub fn successor(
     }
 }
 
-/// What a policy would answer to the release of this job, but not before `at`, if the answer can be kept.
+/// Returns the answer of a policy to the release of this job, but not before `at`.
 ///
 /// # Errors
-/// Why it cannot be kept.
+/// If the answer cannot be kept, with the reason.
 pub fn wake(
     policy: &dyn Policy,
     at: Time,
@@ -324,7 +339,7 @@ impl Answer {
                         return Err(Unkept::OtherCpus);
                     }
                 }
-                // The policy says these again when it is told what has happened.
+                // The policy repeats these when it receives the real event.
                 Action::SetTimer { .. }
                 | Action::ClearTimer { .. }
                 | Action::SetDates { .. }

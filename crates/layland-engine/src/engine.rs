@@ -1,4 +1,4 @@
-//! [`Engine`]: what an engine has to provide.
+//! [`Engine`]: the interface that an engine provides.
 
 use crate::programs::Visit;
 use crate::{Asked, Ledger};
@@ -6,70 +6,80 @@ use layland_model::{CpuId, JobId, Service, Speed, TaskId, Time};
 use layland_policy::{Action, Event, Policy, Refusal, TimerId};
 use layland_trace::{Job, JobEnd};
 
-/// What an engine provides: CPUs, and a place to write down what happens.
+/// An engine: CPUs, and a place to record events.
 ///
-/// The functions of [`rounds`](crate::rounds) and [`jobs`](crate::jobs) keep the [`Ledger`] and call these
-/// methods. There are no defaults: an engine that has nothing to do or to write says so.
+/// The functions of [`rounds`](crate::rounds) and [`jobs`](crate::jobs) keep the [`Ledger`] and
+/// call these methods. There are no defaults: an engine that has nothing to do or to record must
+/// say so.
 pub trait Engine {
-    /// The policy that it drives.
+    /// The policy that the engine drives.
     type Policy: Policy;
-    /// What it keeps of each task besides what the ledger has.
+    /// The data that the engine keeps for each task in addition to the ledger.
     type Task: Default;
 
-    /// The ledger.
+    /// Returns the ledger.
     fn ledger(&self) -> &Ledger<Self::Policy, Self::Task>;
-    /// The ledger.
+    /// Returns the ledger for changes.
     fn ledger_mut(&mut self) -> &mut Ledger<Self::Policy, Self::Task>;
 
-    // Its CPUs.
+    // The CPUs.
 
-    /// Work in its own unit.
+    /// Converts work to the unit of the engine.
     fn amount(&self, work: Service) -> i64;
-    /// Tells the policy which jobs have completed ([`jobs::complete`](crate::jobs::complete)) and which budgets
-    /// are used up, by CPU; then which jobs have completed that are on no CPU ([`Event::Ended`]), by rank.
+    /// Reports completed jobs ([`jobs::complete`](crate::jobs::complete)) and used-up budgets to
+    /// the policy, by CPU; then completed jobs that are on no CPU ([`Event::Ended`]), by rank.
     fn tell_ends(&mut self);
-    /// What a program has done by now, if any has come or gone ([`programs`](crate::programs)).
+    /// Returns the next arrival or departure of a program or a CPU, if there is one by now
+    /// ([`programs`](crate::programs)).
     fn visit(&mut self) -> Option<Visit>;
-    /// Tells the policy what it has measured ([`Event::Measured`]), if it measures and the policy wants to know.
+    /// Reports measurements to the policy ([`Event::Measured`]), if the engine measures and the
+    /// policy needs them.
     fn tell_measured(&mut self);
-    /// Passes an event to the policy: `policy.on_event(now, event)`. An engine may take the time.
+    /// Passes an event to the policy: `policy.on_event(now, event)`. An engine may time the call.
     fn hear(&mut self, event: Event);
-    /// Asks the policy for its decision: `policy.decide(now, actions)`. An engine may take the time.
+    /// Requests the decision of the policy: `policy.decide(now, actions)`. An engine may time the
+    /// call.
     fn consult(&mut self, actions: &mut Vec<Action>);
-    /// From now on a CPU that is online runs this job, which is ready and may be on another CPU.
+    /// Makes a CPU that is online run this job, which is ready and may be on another CPU.
     fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Service>);
-    /// From now on a CPU runs nothing.
+    /// Makes a CPU idle.
     fn idle(&mut self, cpu: CpuId);
-    /// Every action of a decision was passed on: the CPUs are to run what they say.
+    /// Notifies the engine that every action of a decision was passed on: the CPUs must now run
+    /// their jobs.
     fn enact(&mut self);
-    /// A CPU has gone offline, and runs nothing.
+    /// Notifies the engine that a CPU has gone offline, and runs nothing.
     fn vacate(&mut self, cpu: CpuId);
-    /// The ready job of a task is taken off its CPU at once, if it is on one: it is over, or a hog leaves.
+    /// Takes the ready job of a task off its CPU at once, if it is on one: the job is over, or a
+    /// hog leaves.
     fn withdraw(&mut self, task: TaskId);
-    /// The ready job of a task, which has done all that it could, executes so much before its next
-    /// [step](crate::steps), and so much after that; at once, if it is on a CPU.
+    /// Sets the remaining work of the ready job of a task, which has completed its stretch: `work`
+    /// up to its next [step](crate::steps), and `after` behind that step. Takes effect at once if
+    /// the job is on a CPU.
     fn stretch(&mut self, task: TaskId, work: i64, after: i64);
-    /// From now on a CPU has this speed.
+    /// Sets the speed of a CPU.
     fn set_speed(&mut self, cpu: CpuId, speed: Speed);
 
-    // What happened.
+    // Notifications for the record.
 
-    /// The policy is about to be told this.
+    /// The policy is about to receive this event.
     fn told(&mut self, event: &Event);
-    /// The policy decided this.
+    /// The policy has decided this action.
     fn decided(&mut self, action: &Action);
-    /// A timer that was due at this time is about to be told.
+    /// The policy is about to receive a timer that expired at this time.
     fn fired(&mut self, timer: TimerId, due: Time);
-    /// A task has a ready job. If the ledger says `blocked`, it has waited for its predecessor.
+    /// A task has a ready job. If it is marked `blocked` in the ledger, it has waited for its
+    /// predecessor.
     fn released(&mut self, task: TaskId);
-    /// The ready part of a hog has got its first dates.
+    /// The ready part of a hog has received its first dates.
     fn dated(&mut self, task: TaskId);
-    /// The policy ends the ready part of a hog, completed or given up; the next part goes on where this one was.
+    /// The policy ends the ready part of a hog, as completed or aborted; the next part continues
+    /// from there.
     fn cut(&mut self, task: TaskId, end: JobEnd);
-    /// The ready job of a task, which is on no CPU any more, is over.
+    /// The ready job of a task, which is no longer on a CPU, is over.
     fn ended(&mut self, task: TaskId, end: JobEnd);
-    /// A job that had arrived will never be ready: its task skips it, because the job before it is late.
+    /// A job that has arrived will never be ready: its task skips it, because the previous job is
+    /// late.
     fn skipped(&mut self, job: &Job);
-    /// What was asked was granted, or refused for this reason.
+    /// A request was granted, or refused for this reason.
     fn answered(&mut self, asked: Asked, refused: Option<Refusal>);
 }

@@ -1,12 +1,13 @@
-//! Graphs: tasks that follow others ([`Graph`](layland_model::Graph)).
+//! Graphs of tasks that follow other tasks ([`Graph`](layland_model::Graph)).
 //!
-//! The jobs of one number of a graph are an instance of it: they arrive together, when the first task of the graph
-//! says. A job is ready once it has arrived, the job before it of its task has ended, and the jobs of its number of all
-//! tasks that its task follows have completed. So one task may be instances ahead of another, and what has arrived
-//! waits in a queue of its task.
+//! The jobs of a graph with one sequence number form an instance of the graph. They arrive
+//! together, at the arrivals of the first task of the graph. A job is ready once it has arrived,
+//! the previous job of its task has ended, and the jobs of its number of all tasks that its task
+//! follows have completed. So one task may be several instances ahead of another, and its arrived
+//! jobs wait in a queue of the task.
 //!
-//! The order of an instant stays as it is: what becomes ready by a completion is noticed as an arrival of this instant,
-//! and released with the others, by rank.
+//! The order of events in an instant stays as it is: a job that becomes ready by a completion is
+//! handled like an arrival at this instant, and is released with the others, by rank.
 
 use crate::instances::{Graphs, Member, Missing};
 use crate::{Engine, Ledger, Status, jobs};
@@ -14,13 +15,14 @@ use layland_model::TaskId;
 use layland_policy::{AfterJob, Policy, State};
 
 impl<P: Policy, T> Ledger<P, T> {
-    /// Whether a task follows another one, or is followed. Asked of every job: a set without graphs pays a branch.
+    /// Returns true if a task follows another one, or is followed. Called for every job: a set
+    /// without graphs pays only one branch.
     #[inline]
     pub fn is_in_graph(&self, id: TaskId) -> bool {
         self.graphs.as_ref().is_some_and(|graphs| graphs.member(id).is_some())
     }
 
-    /// Saves what waits for others, for finding out whether a state recurs.
+    /// Saves the state of jobs that wait for others, to find out whether a state recurs.
     pub fn save_graphs(&self, state: &mut State) {
         let Some(graphs) = &self.graphs else { return };
         for (id, member) in graphs.members.iter() {
@@ -36,7 +38,8 @@ impl<P: Policy, T> Ledger<P, T> {
     }
 }
 
-/// A task of a graph has something to do: an instance of its graph arrives, or its next job is ready.
+/// Handles the next event of a task of a graph: an instance of its graph arrives, or its next job
+/// is ready.
 #[cold]
 pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
     let first = graphs(engine).first_of(id);
@@ -54,7 +57,7 @@ pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
     }
 }
 
-/// The next instance of the graph with this first task has arrived.
+/// Handles the arrival of the next instance of the graph with this first task.
 fn arrive_together(engine: &mut impl Engine, first: TaskId) {
     let graph = graphs(engine).member(first).expect("it is in a graph").graph;
     let (arrival, release) = {
@@ -84,7 +87,7 @@ fn arrive_together(engine: &mut impl Engine, first: TaskId) {
     ledger.tasks[first].set_next(next);
 }
 
-/// If the first job that waits can run, it is released in this round.
+/// Schedules the release of the first waiting job in this round, if it can run.
 fn notice_if_ready(engine: &mut impl Engine, id: TaskId) {
     if engine.ledger().tasks[id].status == Status::Idle
         && member(engine, id).waiting.front().is_some_and(|missing| missing.jobs == 0)
@@ -94,7 +97,7 @@ fn notice_if_ready(engine: &mut impl Engine, id: TaskId) {
     }
 }
 
-/// Releases the first job that waits, if it can run.
+/// Releases the first waiting job, if it can run.
 fn release(engine: &mut impl Engine, id: TaskId) {
     if engine.ledger().tasks[id].status != Status::Idle {
         return;
@@ -113,13 +116,13 @@ fn release(engine: &mut impl Engine, id: TaskId) {
     task.blocked = !task.waiting.is_empty();
 }
 
-/// The job of a task of a graph is over. What its thread does next.
+/// Handles the end of a job of a task of a graph. Returns the next action of its thread.
 #[cold]
 pub(crate) fn end(engine: &mut impl Engine, id: TaskId) -> AfterJob {
     let (now, seq) = (engine.ledger().now, engine.ledger().tasks[id].job.id.seq);
     for at in 0..member(engine, id).followers.len() {
         let follower = member(engine, id).followers[at];
-        // A follower that has jobs of this number behind it has none that waits for this one.
+        // A follower whose queue begins after this number has no job that waits for this one.
         let front = engine.ledger().tasks[follower].waiting.front().map(|(job, _)| job.id.seq);
         let Some(place) = front.and_then(|front| seq.checked_sub(front)) else { continue };
         let waiting = &mut member(engine, follower).waiting;

@@ -1,9 +1,9 @@
-//! [`Graphs`]: what of each graph has arrived and waits.
+//! [`Graphs`]: the arrived and waiting jobs of each graph.
 
 use layland_model::{System, TaskId, TaskMap, Time};
 use std::collections::VecDeque;
 
-/// The graphs of a system, by task.
+/// The graphs of a system, with the state of each task.
 #[derive(Debug)]
 pub(crate) struct Graphs {
     pub(crate) members: TaskMap<Option<Box<Member>>>,
@@ -16,25 +16,27 @@ pub(crate) struct Graphs {
 pub(crate) struct Member {
     /// Its graph, by position in [`Graphs::tasks`].
     pub(crate) graph: usize,
-    /// How many tasks it follows.
+    /// The number of tasks that it follows.
     pub(crate) follows: usize,
     /// The tasks that follow it.
     pub(crate) followers: Vec<TaskId>,
-    /// Of each job that waits, as in [`TaskRun::waiting`](crate::TaskRun::waiting): what it waits for.
+    /// The missing predecessors of each waiting job, in the order of
+    /// [`TaskRun::waiting`](crate::TaskRun::waiting).
     pub(crate) waiting: VecDeque<Missing>,
 }
 
-/// What a job waits for besides the job before it.
+/// The jobs that a job waits for, apart from the previous job of its task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Missing {
-    /// So many jobs that it follows have not completed.
+    /// The number of jobs that it follows and that have not completed.
     pub(crate) jobs: usize,
-    /// When the last one did that has; its release, if none has.
+    /// The latest completion so far of a job that it follows; its own release, if none has
+    /// completed.
     pub(crate) since: Time,
 }
 
 impl Graphs {
-    /// None, if no task follows another one.
+    /// Returns the graphs of a system, or `None` if no task follows another one.
     pub(crate) fn of(system: &System) -> Option<Box<Graphs>> {
         let graphs = system.graphs();
         if graphs.is_empty() {
@@ -57,17 +59,17 @@ impl Graphs {
     }
 
     pub(crate) fn member(&self, id: TaskId) -> Option<&Member> {
-        // Programs that come later follow nothing.
+        // Programs that join later follow no task.
         self.members.get(id)?.as_deref()
     }
 
-    /// The task whose arrivals are those of the graph of this one, if that is in one.
+    /// Returns the task whose arrivals are those of the graph of this task, if it is in a graph.
     pub(crate) fn first_of(&self, id: TaskId) -> Option<TaskId> {
         Some(self.tasks[self.member(id)?.graph][0])
     }
 
-    /// The first job of a task that waits is never released, because the run is over. When the jobs that it follows
-    /// have completed, if all of them did.
+    /// Removes the first waiting job of a task, which is never released because the run is over.
+    /// Returns the time at which the jobs that it follows had completed, or zero if one has not.
     pub(crate) fn give_up(&mut self, id: TaskId) -> Time {
         let member = self.members.get_mut(id).and_then(|member| member.as_deref_mut());
         match member.and_then(|member| member.waiting.pop_front()) {

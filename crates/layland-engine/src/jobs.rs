@@ -1,4 +1,4 @@
-//! Jobs: they arrive, are ready, and end.
+//! The life of jobs: arrival, release and end.
 
 use crate::ledger::Status;
 use crate::tell::tell;
@@ -7,7 +7,7 @@ use layland_model::{OnMiss, TaskId};
 use layland_policy::{AfterJob, Event, Policy, Schedules};
 use layland_trace::{Job, JobEnd};
 
-/// The next job of a task arrives, or is ready because the one before it has ended.
+/// Handles the arrival of the next job of a task, or its release if the previous job has ended.
 #[inline]
 pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
     if engine.ledger().schedules == Schedules::ArrivingJobs {
@@ -20,7 +20,7 @@ pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
     }
     let ledger = engine.ledger_mut();
     let task = &mut ledger.tasks[id];
-    // Not a `match`: this is one branch that is easy to predict, and a jump through a table is not.
+    // Not a `match`: this single branch is easy to predict, and a jump through a table is not.
     if task.status == Status::Ready {
         if task.on_miss == OnMiss::Skip && !task.endless {
             skip(engine, id);
@@ -36,8 +36,8 @@ pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
     release(engine, id);
 }
 
-/// The same for a policy that follows arrivals: it is told of every job that has arrived, and then of
-/// the one that is ready, if none was.
+/// Does the same as [`arrive`] for a policy that follows arrivals: it receives every job that has
+/// arrived, and then the release of the first one, unless a job was ready already.
 #[inline(never)]
 fn arrive_followed(engine: &mut impl Engine, id: TaskId) {
     if engine.ledger().tasks[id].status == Status::Outside {
@@ -63,7 +63,7 @@ fn arrive_followed(engine: &mut impl Engine, id: TaskId) {
         && let Some((job, demand)) = task.waiting.pop_front()
     {
         task.status = Status::Ready;
-        // Those that came before it are behind us; others may have come since.
+        // The jobs skipped before this one no longer count; others may have been skipped since.
         task.skipped -= job.id.seq.wrapping_sub(task.job.id.seq.wrapping_add(1));
         (task.job, task.demand) = (job, demand);
         set_expiry(engine, id);
@@ -73,14 +73,14 @@ fn arrive_followed(engine: &mut impl Engine, id: TaskId) {
     task.blocked = !task.waiting.is_empty();
 }
 
-/// A job arrives while the one before it is late, and its task skips it.
+/// Skips a job that arrives while the previous one is late.
 #[cold]
 fn skip(engine: &mut impl Engine, id: TaskId) {
     let job = engine.ledger().tasks[id].next_job();
     draw(engine, id, job);
     let ledger = engine.ledger_mut();
     ledger.tasks[id].skipped += 1;
-    // One that has arrived already is noticed within this round, too.
+    // A next job that has arrived already is handled within this round, too.
     ledger.notice(id, ledger.tasks[id].next_release.max(ledger.now));
     engine.skipped(&job);
 }
@@ -103,7 +103,8 @@ fn release(engine: &mut impl Engine, id: TaskId) {
     task.job = job;
     task.skipped = 0;
     if let Some(demand) = task.draw_regular() {
-        // Most jobs come this way: their task is looked up once, and is never one that gives up late jobs.
+        // Most jobs take this path. It looks up the task only once, and never applies to tasks that
+        // abort late jobs.
         task.demand = demand;
         ledger.arrivals.set(task.position as usize, task.next_release.max(ledger.now));
     } else {
@@ -125,12 +126,12 @@ fn release_irregular(engine: &mut impl Engine, id: TaskId, job: Job) {
     };
     let ledger = engine.ledger_mut();
     ledger.tasks[id].demand = demand;
-    // A job that has arrived already is noticed within this round, and waits.
+    // A job that has arrived already is handled within this round, and waits.
     ledger.notice(id, ledger.tasks[id].next_release.max(ledger.now));
     set_expiry(engine, id);
 }
 
-/// What a job that arrives needs; and when the one after it arrives.
+/// Returns the work of a job that arrives, and determines the arrival of the next job.
 #[inline]
 fn draw<E: Engine>(engine: &mut E, id: TaskId, job: Job) -> i64 {
     if let Some(demand) = engine.ledger_mut().tasks[id].draw_regular() {
@@ -143,7 +144,7 @@ fn draw<E: Engine>(engine: &mut E, id: TaskId, job: Job) -> i64 {
     engine.amount(demand)
 }
 
-/// A job is ready: it is given up at its deadline, if that is what its task does.
+/// Schedules the abort of a ready job at its deadline, if its task wants that.
 #[inline]
 fn set_expiry(engine: &mut impl Engine, id: TaskId) {
     let task = &engine.ledger().tasks[id];
@@ -153,7 +154,8 @@ fn set_expiry(engine: &mut impl Engine, id: TaskId) {
     }
 }
 
-/// Gives up the jobs that have reached their deadlines. Those that end at this time have been told before.
+/// Aborts the jobs that have reached their deadlines. Jobs that complete at this time were reported
+/// before.
 #[inline]
 pub(crate) fn expire(engine: &mut impl Engine) {
     while engine.ledger().expiries.next() <= engine.ledger().now {
@@ -175,14 +177,15 @@ pub(crate) fn tell_release(engine: &mut impl Engine, id: TaskId, job: Job) {
     }
 }
 
-/// The ready job of a task, which is on no CPU any more, has completed. What its thread does next: a
-/// [`Event::Completion`] says so, and an [`Event::Ended`] of a job that was being preempted need not.
+/// Handles the completion of the ready job of a task, which is no longer on a CPU. Returns the next
+/// action of its thread: an [`Event::Completion`] carries it, but an [`Event::Ended`] for a job
+/// that was being preempted need not.
 #[inline]
 pub fn complete(engine: &mut impl Engine, id: TaskId) -> AfterJob {
     end(engine, id, JobEnd::Completed)
 }
 
-/// Ends the ready job of a task, wherever it is.
+/// Ends the ready job of a task, on or off a CPU.
 #[inline(never)]
 pub(crate) fn stop(engine: &mut impl Engine, id: TaskId, how: JobEnd) {
     engine.withdraw(id);
@@ -194,7 +197,8 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
     engine.ledger_mut().tasks[id].status = Status::Idle;
     engine.ended(id, how);
     let ledger = engine.ledger_mut();
-    // Nearly every job. The others take a call at the end, after which nothing has to be looked up again here.
+    // Nearly every job takes the first path. The others take a tail call, after which nothing has
+    // to be reloaded here.
     let alone = ledger.steps.is_none() && ledger.graphs.is_none();
     if alone && ledger.tasks[id].on_miss != OnMiss::Abort {
         after(ledger, id)
@@ -203,7 +207,7 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
     }
 }
 
-/// The rest of the end of a job that may have steps, be given up at its deadline or have followers.
+/// Completes the end of a job that may have steps, be aborted at its deadline or have followers.
 #[inline(never)]
 fn end_among_others(engine: &mut impl Engine, id: TaskId) -> AfterJob {
     let ledger = engine.ledger_mut();
@@ -219,15 +223,16 @@ fn end_among_others(engine: &mut impl Engine, id: TaskId) -> AfterJob {
     after(ledger, id)
 }
 
-/// What the thread of a task does whose job is over; a job that waits is noticed as an arrival of this instant.
+/// Returns the next action of the thread of a task whose job is over. Schedules a waiting job like
+/// an arrival at this instant.
 #[inline(always)]
 fn after<P: Policy, T>(ledger: &mut Ledger<P, T>, id: TaskId) -> AfterJob {
     let (now, task) = (ledger.now, &ledger.tasks[id]);
     if task.blocked {
         ledger.notice(id, now);
         continues(ledger, id);
-        // A thread calls `sched_yield` at the end of each job, whether or not it is late: a kernel takes the
-        // rest of its budget, and the job that waits has to do with the next one.
+        // A thread calls `sched_yield` at the end of each job, whether or not the job is late. A
+        // kernel takes the rest of its budget, and the waiting job gets only the next budget.
         return if ledger.streams[id].yields() { AfterJob::Yields } else { AfterJob::Continues };
     }
     let mut next = task.next_release;
@@ -253,7 +258,8 @@ fn after<P: Policy, T>(ledger: &mut Ledger<P, T>, id: TaskId) -> AfterJob {
     }
 }
 
-/// A task goes on with its next job, which is there already, in the round in which a job ends.
+/// Records that a task continues with its next job, which has already arrived, in the round in
+/// which a job ends.
 #[inline]
 pub(crate) fn continues<P, T>(ledger: &mut Ledger<P, T>, id: TaskId) {
     if let Some(exploration) = &mut ledger.exploration {

@@ -1,4 +1,4 @@
-//! [`Ledger`]: what every engine keeps of its tasks, of requests, and of what is due next.
+//! [`Ledger`]: the state that every engine keeps of its tasks, of requests, and of upcoming events.
 
 use crate::Agenda;
 use crate::instances::Graphs;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// The demand of a job that does not end by itself.
 pub const ENDLESS: i64 = 1 << 61;
 
-/// Where a task is in its life.
+/// The stage of a task in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It has not asked to enter yet.
@@ -32,46 +32,45 @@ pub enum Status {
     Gone,
 }
 
-/// What an engine keeps of a task; `T` is what it keeps besides what all engines do.
+/// The state that an engine keeps of a task; `T` is the additional state of a particular engine.
 ///
 /// Amounts of work are in the unit of the engine ([`Engine::amount`](crate::Engine::amount)).
-// Where many tasks take turns, each begins with a line of the cache, and so has no part of one more.
+// Aligned to a cache line: when many tasks take turns, each then touches as few lines as possible.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct TaskRun<T> {
-    /// Where the task is in its life.
+    /// The stage of the task in its life.
     pub status: Status,
-    /// Whether the next job has arrived and waits for this one to end.
+    /// True if the next job has arrived and waits for this one to end.
     pub blocked: bool,
-    /// Whether it is a hog whose thread the policy schedules: one job without an end, which the policy cuts
-    /// into jobs.
+    /// True for a hog whose thread the policy schedules: one endless job, cut into jobs by the
+    /// policy.
     pub endless: bool,
-    /// Of such a hog: whether the part that is ready has dates yet.
+    /// True if the ready part of such a hog has dates.
     pub dated: bool,
-    /// How it was refused when it asked to enter, if it was.
+    /// The kind of refusal, if the task was refused when it asked to enter.
     pub(crate) turned_away: Option<RefusalKind>,
     /// Its position among the arrivals, in the order of ranks.
     pub(crate) position: u32,
     /// The ready job, or the last one.
     pub job: Job,
-    /// What that job needs in all.
+    /// The total demand of that job.
     pub demand: i64,
-    /// The job after it.
+    /// The arrival of the next job.
     pub next_arrival: Time,
-    /// When that one can run first.
+    /// The earliest time at which the next job can run.
     pub next_release: Time,
     deadline: Duration,
-    /// What happens when its job is late.
+    /// The action when its job is late.
     pub on_miss: OnMiss,
-    /// How many jobs were skipped since its job was released.
+    /// The number of jobs skipped since the release of its job.
     pub(crate) skipped: u64,
-    /// Where arrivals and demands are the same for every job: the period and the demand. Most tasks are like
-    /// that, and need not ask their stream.
+    /// The period and the demand if all jobs are alike; most tasks thus bypass their stream.
     pub regular: Option<(Duration, i64)>,
-    /// The jobs that have arrived and wait for this one to end, with what they need: only where the policy
-    /// follows arrivals.
+    /// The jobs that wait for this one, with demands; only if the policy follows arrivals or in
+    /// graphs.
     pub waiting: VecDeque<(Job, i64)>,
-    /// What the engine itself keeps.
+    /// The state of the particular engine.
     pub own: T,
 }
 
@@ -102,7 +101,7 @@ impl<T: Default> TaskRun<T> {
 }
 
 impl<T> TaskRun<T> {
-    /// Whether this is its ready job.
+    /// Returns true if this is the ready job of the task.
     #[inline]
     pub fn is_ready(&self, job: JobId) -> bool {
         self.status == Status::Ready && self.job.id == job
@@ -113,7 +112,7 @@ impl<T> TaskRun<T> {
             arrival.map_or((Time::NEVER, Time::NEVER), |arrival| (arrival.at, arrival.release));
     }
 
-    /// A job arrives of a task whose jobs are all alike: what it needs. [`None`] for other tasks.
+    /// Advances to the next arrival. Returns the demand of a job if all of the task are alike.
     #[inline]
     pub(crate) fn draw_regular(&mut self) -> Option<i64> {
         let (period, demand) = self.regular?;
@@ -122,20 +121,20 @@ impl<T> TaskRun<T> {
         Some(demand)
     }
 
-    /// The number of the job that comes next after those that wait.
+    /// Returns the sequence number of the job that follows the waiting ones.
     #[inline]
     pub fn next_seq(&self) -> u64 {
-        // The first makes the number of the job before it, `u64::MAX`, 0.
+        // For the first job this turns the initial number, `u64::MAX`, into 0.
         self.job.id.seq.wrapping_add(1 + self.waiting.len() as u64 + self.skipped)
     }
 
-    /// The job that arrives next, of a task of which one does.
+    /// Returns the job that arrives next. The task must have one.
     #[inline]
     pub fn next_job(&self) -> Job {
         self.next_job_at(self.next_arrival, self.next_release)
     }
 
-    /// The same, if it arrives and can run then.
+    /// Returns the next job as if it had this arrival and release.
     #[inline]
     pub(crate) fn next_job_at(&self, arrival: Time, release: Time) -> Job {
         let id = JobId { task: self.job.id.task, seq: self.next_seq() };
@@ -143,77 +142,78 @@ impl<T> TaskRun<T> {
     }
 }
 
-/// What was asked of the policy, and may be refused by its next decision.
+/// A request to the policy, which its next decision may refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// This task of the set asked to enter.
     Join(TaskId),
     /// The request of the set with this index.
     Request(usize),
-    /// A program asked to enter, and was given this id.
+    /// A program asked to enter, and received this id.
     Enter(TaskId),
-    /// The program that was this task has left.
+    /// The program with this task id has left.
     Exit(TaskId),
 }
 
-/// What every engine keeps: the policy, the jobs of each task, what was asked, and what is due next.
+/// The common state of engines: the policy, the jobs of each task, open requests, upcoming events.
 ///
-/// An engine owns one and drives it with the functions of [`rounds`](crate::rounds) and
-/// [`jobs`](crate::jobs), which call it back through [`Engine`](crate::Engine).
+/// An engine owns a ledger and drives it with the functions of [`rounds`](crate::rounds) and
+/// [`jobs`](crate::jobs), which call back through [`Engine`](crate::Engine).
 pub struct Ledger<P, T> {
     /// The policy.
     pub policy: P,
-    /// The time of this instant.
+    /// The time of the current instant.
     pub now: Time,
     /// The tasks.
     pub tasks: TaskMap<TaskRun<T>>,
-    /// What they draw.
+    /// The streams from which the tasks draw arrivals and demands.
     pub streams: TaskMap<Stream>,
-    /// Whether each CPU can be used.
+    /// True for each CPU that is available.
     pub online: CpuMap<bool>,
-    /// How many events the policy was told.
+    /// The number of events that the policy has received.
     pub events: u64,
-    /// How many decisions it made.
+    /// The number of decisions that it has made.
     pub decisions: u64,
-    /// What the policy schedules.
+    /// The things that the policy schedules.
     pub schedules: Schedules,
-    /// How it knows what jobs have got.
+    /// The source from which it knows how much processor time jobs have received.
     pub progress: Progress,
     pub(crate) timers: Agenda,
     pub(crate) arrivals: Agenda,
-    /// For each task that gives up late jobs, by position: the deadline of its ready job.
+    /// The deadline of the ready job of each task that aborts late jobs, by position.
     pub(crate) expiries: Agenda,
     /// The tasks by their position among the arrivals.
     pub(crate) positions: Positions,
     requests: Vec<Request>,
     next_request: usize,
-    /// When that one is due: it is asked for at every instant.
+    /// The due time of the next request, cached because every instant checks it.
     next_request_at: Time,
     pub(crate) asked: Vec<(RequestId, Asked, Option<Refusal>)>,
     request_ids: u32,
-    /// The ids that can be given to programs, apart from new ones.
+    /// The freed ids that programs can reuse.
     free: BinaryHeap<Reverse<TaskId>>,
     seed: u64,
     pub(crate) actions: Vec<Action>,
     pub(crate) exploration: Option<Exploration>,
-    /// Where jobs are, if any has steps.
+    /// The progress of jobs through their steps, if any task has steps.
     pub(crate) steps: Option<Box<Steps>>,
-    /// What waits for jobs of other tasks, if any task follows another one.
+    /// The jobs that wait for jobs of other tasks, if any task follows another one.
     pub(crate) graphs: Option<Box<Graphs>>,
 }
 
-/// How simultaneous events are dealt at random.
+/// The random order of simultaneous events.
 pub(crate) struct Exploration {
     pub(crate) random: Random,
-    /// Whether the policy may decide between events of one instant.
+    /// True if the policy may decide between events of one instant.
     pub(crate) in_batches: bool,
-    /// Tasks that go on with a job that is there already, since a job has ended in this round: by position. That is
-    /// one action of a thread, and no order of events puts a decision in between.
+    /// The tasks that continue with a job that has already arrived, because a job has ended in this
+    /// round, by position. The end and the continuation are one action of a thread, so no order of
+    /// events puts a decision in between.
     pub(crate) continuing: Vec<usize>,
 }
 
 impl<P: Policy, T: Default> Ledger<P, T> {
-    /// The ledger of a run that has not begun.
+    /// Returns the ledger of a run that has not begun.
     pub fn new(system: &System, policy: P, seed: u64, amount: impl Fn(Service) -> i64) -> Self {
         let (positions, of_task) = Positions::of(system);
         let Needs { schedules, progress, speeds: _ } = policy.needs();
@@ -262,7 +262,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
 }
 
 impl<P: Policy, T: Default> Ledger<P, T> {
-    /// Gives a program that asks to enter the lowest id that is free.
+    /// Assigns the lowest free id to a program that asks to enter.
     pub(crate) fn settle(&mut self, parameters: Arc<Task>) -> TaskId {
         let id = match self.free.pop() {
             Some(Reverse(id)) => id,
@@ -270,20 +270,21 @@ impl<P: Policy, T: Default> Ledger<P, T> {
                 let id = self.positions.push();
                 self.tasks.push(TaskRun::new(id, id.0));
                 self.arrivals.grow(self.positions.len());
-                // Replaced below.
+                // A placeholder, which is replaced below.
                 let task = Arc::clone(&parameters);
                 self.streams.push(Stream::from(id, task, self.seed, self.now, 0));
                 id
             }
         };
         let old = &self.tasks[id];
-        // The numbers of jobs go on where those of the last program with this id ended.
+        // The sequence numbers continue those of the last program with this id.
         let mut task = TaskRun::new(id, old.position);
         task.job = old.job;
         task.status = Status::Idle;
         let hog = matches!(parameters.behaviour, Behaviour::Hog);
         task.endless = hog && self.schedules == Schedules::Threads;
         let first = old.job.id.seq.wrapping_add(1 + old.skipped);
+        // Before its first job, a task has the previous number, which is `u64::MAX` before 0.
         task.job.id.seq = first.wrapping_sub(1);
         self.tasks[id] = task;
         self.streams[id] = Stream::from(id, parameters, self.seed, self.now, first);
@@ -292,7 +293,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
 }
 
 impl<P: Policy, T> Ledger<P, T> {
-    /// When something is due next that the ledger knows of: an arrival, a timer, a request.
+    /// Returns the time of the next arrival, timer, request, expiry or end of a suspension.
     #[inline]
     pub fn next_time(&self) -> Time {
         let mut next = self.arrivals.next().min(self.timers.next()).min(self.expiries.next());
@@ -302,8 +303,8 @@ impl<P: Policy, T> Ledger<P, T> {
         next.min(self.next_request_at)
     }
 
-    /// Makes room for so many timers, requests and actions, and waiting jobs of each task, so that the run
-    /// need not allocate for them.
+    /// Reserves memory for these numbers of timers and actions, for all requests, and for this
+    /// number of waiting jobs of each task, so that the run need not allocate for them.
     pub fn reserve(&mut self, timers: usize, actions: usize, waiting: usize) {
         self.timers.grow(timers);
         self.actions.reserve(actions);
@@ -313,17 +314,18 @@ impl<P: Policy, T> Ledger<P, T> {
         }
     }
 
-    /// Deals simultaneous events in a random order, drawn from this seed, and in random batches or at once.
+    /// Delivers simultaneous events in a random order from this seed, in random batches or in one.
     ///
-    /// The policy decides after each batch. Where decisions cost time, batches are another platform and not
-    /// another order: analyses count one decision for the events of an instant. So do those of locks. The end of a job
-    /// and the next job of its thread, if that is there already, are never in two batches: a thread does both at once.
+    /// The policy decides after each batch. If decisions cost time, batches amount to another
+    /// platform, not only to another order: analyses count one decision for the events of an
+    /// instant, and so do analyses of locks. The end of a job and the next job of its thread, if
+    /// that has already arrived, are never in two batches, because a thread does both at once.
     pub fn explore(&mut self, seed: u64, in_batches: bool) {
         let random = Random::of_task(seed, u64::MAX);
         self.exploration = Some(Exploration { random, in_batches, continuing: Vec::new() });
     }
 
-    /// The timers that are set, in the order in which they are due.
+    /// Returns the timers that are set, in the order of their expiry.
     pub fn timers(&self) -> Vec<(usize, Time)> {
         let (mut timers, mut found) = (self.timers.clone(), Vec::new());
         while let Some(timer) = timers.first() {
@@ -333,17 +335,17 @@ impl<P: Policy, T> Ledger<P, T> {
         found
     }
 
-    /// How many requests of the system are still to come.
+    /// Returns the number of requests of the system that are still to come.
     pub fn requests_left(&self) -> usize {
         self.requests.len() - self.next_request
     }
 
-    /// What was asked under this name, until it is answered.
+    /// Returns the request with this id, until it is answered.
     pub fn asked(&self, request: RequestId) -> Option<Asked> {
         self.asked.iter().find(|(id, ..)| *id == request).map(|&(_, asked, _)| asked)
     }
 
-    /// Whether there is a request to take.
+    /// Returns true if a request is due.
     #[inline]
     pub(crate) fn is_request_due(&self) -> bool {
         self.next_request_at <= self.now
@@ -358,7 +360,7 @@ impl<P: Policy, T> Ledger<P, T> {
         Some((index, due))
     }
 
-    /// The request of the system with this index.
+    /// Returns the request of the system with this index.
     pub(crate) fn request(&self, index: usize) -> &Request {
         &self.requests[index]
     }
@@ -370,7 +372,7 @@ impl<P: Policy, T> Ledger<P, T> {
         id
     }
 
-    /// Nothing of this task arrives any more.
+    /// Ends the arrivals of this task.
     pub(crate) fn end_arrivals(&mut self, id: TaskId) {
         let task = &mut self.tasks[id];
         task.waiting.clear();
@@ -378,20 +380,19 @@ impl<P: Policy, T> Ledger<P, T> {
         self.arrivals.clear(task.position as usize);
     }
 
-    /// The job that a task releases next arrives then.
+    /// Sets the arrival of the next job of a task.
     pub(crate) fn set_next(&mut self, id: TaskId, arrival: Option<Arrival>) {
         self.tasks[id].set_next(arrival);
         self.notice(id, self.tasks[id].next_release);
     }
 
-    /// The next arrival of a task is noticed at this time.
+    /// Schedules the next arrival of a task for this time.
     #[inline]
     pub(crate) fn notice(&mut self, id: TaskId, at: Time) {
         self.arrivals.set(self.tasks[id].position as usize, at);
     }
 
-    /// Takes over the parameters that the stream of a task has. Where all its jobs are alike: their period and
-    /// their demand.
+    /// Takes over the parameters from a stream. Returns period and demand if all jobs are alike.
     pub(crate) fn take_parameters(&mut self, id: TaskId) -> Option<(Duration, Service)> {
         let (task, stream) = (&mut self.tasks[id], &mut self.streams[id]);
         task.deadline = stream.task().deadline;
@@ -403,8 +404,8 @@ impl<P: Policy, T> Ledger<P, T> {
         regular.then(|| (stream.task().period, stream.demand(0)))
     }
 
-    /// Other parameters from the next job on, whose arrival stands. Gives what [`TaskRun::regular`] becomes, if
-    /// the change is one of parameters.
+    /// Changes the parameters from the next job on, whose arrival stays. Returns the new value of
+    /// [`TaskRun::regular`] if the change is one of parameters.
     pub(crate) fn reconfigure(
         &mut self,
         id: TaskId,
@@ -415,14 +416,14 @@ impl<P: Policy, T> Ledger<P, T> {
         Some(self.take_parameters(id))
     }
 
-    /// The first job of a program that was let in arrives when its stream says, and not before now.
+    /// Schedules the first job of an admitted program by its stream, but not before now.
     pub(crate) fn admit(&mut self, id: TaskId) {
         let first = self.streams[id].first();
         self.tasks[id].set_next(first);
         self.notice(id, self.tasks[id].next_release.max(self.now));
     }
 
-    /// The id of a task that is gone can be given again, unless a request of the set names the task later.
+    /// Frees the id of a departed task for reuse, unless a later request of the set names the task.
     pub(crate) fn free(&mut self, id: TaskId) {
         let names = |request: &Request| match &request.kind {
             RequestKind::Leave(task) | RequestKind::Reconfigure(task, _) => *task == id,
@@ -435,11 +436,11 @@ impl<P: Policy, T> Ledger<P, T> {
         }
     }
 
-    /// The next job of a task that has arrived but will never be ready, because the run is over.
+    /// Removes and returns the next arrived job of a task that is not ready at the end of the run.
     pub fn next_unready(&mut self, id: TaskId) -> Option<Job> {
         let in_graph = self.is_in_graph(id);
         let task = &mut self.tasks[id];
-        // One that ended as the run did leaves those that waited for it behind.
+        // A job that ended together with the run leaves the jobs behind that waited for it.
         let waits = matches!(task.status, Status::Ready | Status::Idle) && task.blocked;
         if !waits {
             return None;
@@ -461,7 +462,7 @@ impl<P: Policy, T> Ledger<P, T> {
     }
 }
 
-/// A task with the parameters that a request asks for; `None` if the request is about something else.
+/// Returns a task with the requested parameters; `None` if the request does not change these.
 pub fn reconfigured(task: &Task, change: &Change) -> Option<Task> {
     match change {
         Change::Parameters { wcet, period, deadline } => {
@@ -476,7 +477,7 @@ pub fn reconfigured(task: &Task, change: &Change) -> Option<Task> {
     }
 }
 
-/// Whether all jobs of a task arrive a period apart, without end, and need the same.
+/// Returns true if all jobs of a task arrive a period apart, without end, and have the same demand.
 fn is_regular(task: &Task) -> bool {
     let arrivals = match task.behaviour {
         Behaviour::Periodic | Behaviour::Hog => {

@@ -1,7 +1,8 @@
-//! What all engines share.
+//! The parts that all engines share.
 //!
-//! An engine turns what happens in its world into the events of a policy, and carries out what the policy
-//! decides. Most of that is the same whatever the world is, a simulation or threads of Linux, and stands here:
+//! An engine turns what happens in its world into the events of a policy, and carries out the
+//! decisions of the policy. Most of this work is the same in every world, be it a simulation or
+//! threads of Linux. This crate implements it:
 //!
 //! ```text
 //!                  rounds, jobs, requests                      Policy
@@ -14,24 +15,25 @@
 //!                          streams: when jobs arrive, and what they need
 //! ```
 //!
-//! An engine owns a [`Ledger`], implements [`Engine`] (its CPUs, and where it writes down what happens), and has
-//! a loop of its own: it waits for what is due next, sets [`Ledger::now`], and calls [`rounds::round`].
+//! An engine owns a [`Ledger`], implements [`Engine`] (its CPUs and its record), and has a loop of
+//! its own: it waits for the next event, sets [`Ledger::now`], and calls [`rounds::round`].
 //!
-//! The simulator is an engine in about 1,000 lines, most of them CPUs, segments and overheads that another engine
-//! does not have. What an engine does not provide: when jobs arrive, wait and end; who asked for what and what became
-//! of it; the order of a round; which id a program gets ([`programs`]).
+//! The simulator is an engine in about 1,000 lines, most of them about CPUs, segments and overheads
+//! that other engines do not have. An engine need not provide the arrivals, waiting and ends of
+//! jobs, the bookkeeping of requests, the order of a round, or the ids of programs ([`programs`]).
 //!
-//! [`streams`] draw what tasks ask for. Every engine draws from the same streams in the same order, so that the
-//! jobs of a run on real threads are those of the simulation with the same seed.
+//! [`streams`] draw the arrivals and demands of tasks. Every engine draws from the same streams in
+//! the same order, so that the jobs of a run on real threads are those of the simulation with the
+//! same seed.
 //!
-//! Jobs that lock resources and suspend themselves are taken through their [`steps`].
+//! [`steps`] take jobs through their locks and suspensions.
 //!
-//! What a run on a real machine reserves for its jobs is more than a set says ([`reserves`]).
+//! A run on a real machine reserves more for its jobs than the set states ([`reserves`]).
 //!
-//! An engine whose CPUs can act before their manager has been woken asks clones of the policy beforehand
-//! ([`ahead`]).
+//! An engine whose CPUs can act before their manager has woken up queries clones of the policy
+//! beforehand ([`ahead`]).
 //!
-//! A whole engine: one CPU in virtual time, without budgets.
+//! A complete engine: one CPU in virtual time, without budgets.
 //!
 //! ```
 //! use layland_engine::programs::Visit;
@@ -138,7 +140,7 @@
 //! assert_eq!(engine.completed, completed);
 //! ```
 
-// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+// A new event, action or verdict breaks every match here, until its meaning has been decided.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod agenda;

@@ -1,24 +1,24 @@
-//! [`Steps`]: where the jobs of tasks with steps are, and who holds what.
+//! [`Steps`]: the progress of jobs of tasks with steps, and the holders of resources.
 
 use crate::Agenda;
 use layland_model::{IdVec, ResourceId, Service, System, TaskId, TaskMap, Time};
 
-/// Where the jobs of tasks with steps are.
+/// The progress of all jobs of tasks with steps.
 #[derive(Debug)]
 pub(crate) struct Steps {
     pub(crate) places: TaskMap<Place>,
     pub(crate) holders: IdVec<ResourceId, Option<TaskId>>,
-    /// When jobs that suspend themselves are ready again, by the position of their task.
+    /// The end of each suspension, by the position of the task.
     pub(crate) resumes: Agenda,
 }
 
-/// Where the ready job of a task is.
+/// The progress of the ready job of a task through its steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// The step that it is at.
+    /// The index of the current step.
     pub(crate) at: usize,
     pub(crate) doing: Doing,
-    /// What the steps up to this one execute, if the job executes its WCET.
+    /// The work of the steps up to this one, if the job executes its WCET.
     pub(crate) upto: Service,
 }
 
@@ -26,16 +26,16 @@ pub(crate) struct Place {
 pub(crate) enum Doing {
     /// It executes.
     Runs,
-    /// It has to hold its CPU for what it does next.
+    /// It needs its CPU for its next step.
     IsDue,
-    /// It has asked for a resource.
+    /// It has requested a resource.
     Waits,
     /// It suspends itself.
     Suspends,
 }
 
 impl Steps {
-    /// None, if no task has steps.
+    /// Returns the state for a system, or `None` if no task has steps.
     pub(crate) fn of(system: &System) -> Option<Box<Steps>> {
         system.tasks.values().any(|task| task.steps.is_some()).then(|| {
             let (tasks, resources) = (system.tasks.len(), system.resources.len());
@@ -48,7 +48,7 @@ impl Steps {
         })
     }
 
-    /// When the next job that suspends itself is ready again.
+    /// Returns the time at which the next suspension ends.
     pub(crate) fn next(&self) -> Time {
         self.resumes.next()
     }

@@ -1,15 +1,17 @@
-//! [`Positions`]: the tasks by their position among the arrivals, which is their place in the order of ranks.
+//! [`Positions`]: the position of each task among the arrivals, which is its place in the order of
+//! ranks.
 
 use layland_model::{Index, System, TaskId, TaskMap};
 
 pub(crate) struct Positions {
     tasks: Vec<TaskId>,
-    /// Whether each has its id as its position: then nobody looks, which with a million tasks is a page less.
+    /// True if the position of each task is its id. A lookup then skips the table, which saves
+    /// access to another page in a set of a million tasks.
     are_ids: bool,
 }
 
 impl Positions {
-    /// Those of a system, and that of each task.
+    /// Returns the positions of a system, and the position of each task.
     pub(crate) fn of(system: &System) -> (Positions, TaskMap<u32>) {
         let tasks = system.by_rank();
         let mut of_task = TaskMap::filled(0, tasks.len());
@@ -20,25 +22,25 @@ impl Positions {
         (Positions { tasks, are_ids }, of_task)
     }
 
-    /// The task at a position.
+    /// Returns the task at a position.
     #[inline]
     pub(crate) fn task(&self, position: usize) -> TaskId {
         if self.are_ids { TaskId::from_index(position) } else { self.tasks[position] }
     }
 
-    /// How many there are.
+    /// Returns the number of tasks.
     pub(crate) fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// The next position is that of the task whose id is the number of those before it.
+    /// Appends a position for a new task, whose id is the number of tasks before it.
     pub(crate) fn push(&mut self) -> TaskId {
         let id = TaskId::from_index(self.tasks.len());
         self.tasks.push(id);
         id
     }
 
-    /// The tasks in order.
+    /// Returns the tasks in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = TaskId> + '_ {
         self.tasks.iter().copied()
     }

@@ -1,10 +1,11 @@
-//! How what an engine sees is recorded in a trace.
+//! The record of events of an engine in a trace.
 
 use layland_model::{TaskId, Time};
 use layland_policy::{Refusal, RefusalKind};
 use layland_trace::{Answer, Errno};
 
-/// What became of a request, given in words, and with the task that asks to enter if that is the request.
+/// Returns the outcome of a request, which is described by a string and, if a task asks to enter,
+/// by that task.
 pub fn answer(
     at: Time,
     request: String,

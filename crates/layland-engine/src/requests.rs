@@ -1,4 +1,4 @@
-//! Requests: what tasks, CPUs and programs ask for, what the policy refuses, and what is granted.
+//! Requests of tasks, CPUs and programs, which the policy refuses or grants.
 
 use crate::ledger::Status;
 use crate::programs::Visit;
@@ -10,7 +10,7 @@ use layland_policy::{Event, Refusal, RefusalKind, RequestId};
 use layland_trace::JobEnd;
 use std::sync::Arc;
 
-/// Asks for everything that is requested by now.
+/// Handles all requests that are due by now.
 #[inline]
 pub(crate) fn ask(engine: &mut impl Engine) {
     while engine.ledger().is_request_due()
@@ -32,7 +32,7 @@ fn ask_for(engine: &mut impl Engine, index: usize, kind: RequestKind) {
             let run = &engine.ledger().tasks[task];
             match run.status {
                 Status::Outside | Status::Gone => {
-                    // A task that was turned away gets the same answer again.
+                    // A task that was refused gets the same answer again.
                     let kind = run.turned_away.unwrap_or(RefusalKind::Invalid);
                     let reason = "the task is not in the system".to_owned();
                     engine.answered(asked, Some(Refusal { kind, reason }));
@@ -58,7 +58,7 @@ fn ask_for(engine: &mut impl Engine, index: usize, kind: RequestKind) {
     }
 }
 
-/// A CPU comes or goes, unless it has already.
+/// Makes a CPU available or unavailable, unless it is already.
 fn set_online(engine: &mut impl Engine, cpu: CpuId, online: bool) {
     if std::mem::replace(&mut engine.ledger_mut().online[cpu], online) == online {
         return;
@@ -71,7 +71,7 @@ fn set_online(engine: &mut impl Engine, cpu: CpuId, online: bool) {
     }
 }
 
-/// A program or a CPU comes or goes.
+/// Handles the arrival or departure of a program or a CPU.
 #[cold]
 pub(crate) fn receive(engine: &mut impl Engine, visit: Visit) {
     match visit {
@@ -100,13 +100,13 @@ pub(crate) fn receive(engine: &mut impl Engine, visit: Visit) {
     }
 }
 
-/// A task leaves, with its ready job.
+/// Removes a task, with its ready job.
 fn leave(engine: &mut impl Engine, id: TaskId) {
     let task = &engine.ledger().tasks[id];
     let before = task.status;
     if before == Status::Ready {
         if task.endless {
-            // The policy may still say that a job of the hog ended in this instant: see `grant`.
+            // The policy may still report that a job of the hog ended in this instant: see `grant`.
             engine.withdraw(id);
         } else {
             jobs::stop(engine, id, JobEnd::Left);
@@ -124,7 +124,7 @@ fn depart(engine: &mut impl Engine, id: TaskId) {
     engine.ledger_mut().end_arrivals(id);
 }
 
-/// The policy refuses what was asked.
+/// Records that the policy refuses a request.
 #[cold]
 pub(crate) fn refuse(engine: &mut impl Engine, request: RequestId, reason: Refusal) {
     let ledger = engine.ledger_mut();
@@ -142,7 +142,7 @@ pub(crate) fn refuse(engine: &mut impl Engine, request: RequestId, reason: Refus
     }
 }
 
-/// What the last decision did not refuse is granted.
+/// Grants the requests that the last decision did not refuse.
 #[cold]
 pub(crate) fn grant(engine: &mut impl Engine) {
     let mut all = std::mem::take(&mut engine.ledger_mut().asked);
@@ -185,7 +185,8 @@ pub(crate) fn grant(engine: &mut impl Engine) {
     engine.ledger_mut().asked = all;
 }
 
-/// A task has left, and the policy has decided since: a part of a hog that has dates ends now.
+/// Handles the departure of a task after the next decision of the policy: a part of a hog that has
+/// dates ends now.
 fn left(engine: &mut impl Engine, id: TaskId) {
     let task = &mut engine.ledger_mut().tasks[id];
     if task.endless && std::mem::take(&mut task.dated) {
@@ -193,7 +194,7 @@ fn left(engine: &mut impl Engine, id: TaskId) {
     }
 }
 
-/// The jobs of a task arrive so far apart and need so much each, if they are all alike.
+/// Sets the period and the demand of a task whose jobs are all alike.
 fn set_regular<E: Engine>(engine: &mut E, id: TaskId, regular: Option<(Duration, Service)>) {
     let regular = regular.map(|(period, demand)| (period, engine.amount(demand)));
     engine.ledger_mut().tasks[id].regular = regular;

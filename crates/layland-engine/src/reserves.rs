@@ -1,31 +1,36 @@
-//! What a run on real threads reserves for the jobs of a set: more than the set says, where a policy grants no more
-//! than it is told.
+//! The reservations of a run on real threads. They exceed the parameters of the set if the policy
+//! grants no more than the parameters it receives.
 //!
-//! On a machine a job also pays for the switches to it and for interrupts. A policy that lets a job run until it ends
-//! does not mind. One that counts what it has granted stops a job that takes its WCET shortly before its end, so that
-//! it is told of a little more: the [`Margin`]. What that is follows from what the policy counts ([`Reserves`]).
+//! On a machine a job also pays for the context switches to it and for interrupts. A policy that
+//! lets a job run until it ends is not affected. A policy that counts the time it has granted would
+//! stop a job that takes its WCET shortly before its end, so it receives slightly larger
+//! parameters. The difference is the [`Margin`]. The increased parameters follow from what the
+//! policy counts ([`Reserves`]).
 //!
-//! Whoever runs a set and whoever says beforehand what that run guarantees ask [`Reserves`], so that a promise is
-//! about what is run. Jobs execute as they did: the margin is for what the machine takes.
+//! Both the code that runs a set and the code that predicts the guarantees of that run use
+//! [`Reserves`], so that a guarantee is about the set that runs. Execution times of jobs do not
+//! change: the margin covers what the machine takes.
 
 use layland_model::{Behaviour, Duration, ExecutionModel, Rate, Service, System, Task};
 use layland_policy::{Policy, Schedules};
 use std::borrow::Cow;
 
-/// The least margin that is a fraction: some switches and interrupts per period.
+/// The minimum of a margin that is a fraction: enough for some context switches and interrupts per
+/// period.
 pub const LEAST_MARGIN: Service = Service::from_us(100);
 
-/// How much more is reserved than a job needs.
+/// The amount by which a reservation exceeds the needs of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Margin {
-    /// This part of it.
+    /// A fraction of the needs.
     Fraction(Rate),
-    /// This much.
+    /// A fixed time.
     Time(Duration),
 }
 
 impl Margin {
-    /// On top of this amount of work. A part of it is at least [`LEAST_MARGIN`], a time is what it is.
+    /// Returns the margin for this amount of work. A fraction yields at least [`LEAST_MARGIN`]; a
+    /// fixed time has no minimum.
     pub fn of(&self, own: Service) -> Service {
         match self {
             Margin::Fraction(fraction) => times(own, fraction).max(LEAST_MARGIN),
@@ -34,14 +39,14 @@ impl Margin {
     }
 }
 
-/// What a run takes if nobody says: one part in twenty.
+/// The default margin of a run: 5 %.
 impl Default for Margin {
     fn default() -> Margin {
         Margin::Fraction(Rate::new(1, 20))
     }
 }
 
-/// As it is written on a command line.
+/// Formats the margin as on a command line.
 impl std::fmt::Display for Margin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -51,10 +56,10 @@ impl std::fmt::Display for Margin {
     }
 }
 
-/// Of what a run reserves more than the set says.
+/// The parameters that a run increases beyond those of the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reserves {
-    /// Of nothing: the policy lets jobs run until they end.
+    /// No parameters: the policy lets jobs run until they end.
     AsSaid,
     /// The budgets of threads.
     Budgets,
@@ -63,7 +68,7 @@ pub enum Reserves {
 }
 
 impl Reserves {
-    /// What a policy counts.
+    /// Returns the parameters that a policy counts.
     pub fn of(policy: &dyn Policy) -> Reserves {
         match policy.needs().schedules {
             Schedules::Threads => Reserves::Budgets,
@@ -74,8 +79,8 @@ impl Reserves {
         }
     }
 
-    /// The system that a real run is about: what it tells the policy, and what is analysed where a promise is to
-    /// hold for the run. The policy takes the system as it is; this one it may refuse.
+    /// Returns the system that a real run passes to its policy, and that an analysis must use for
+    /// guarantees of the run. The policy accepts the original system; it may refuse this one.
     ///
     /// ```
     /// use layland_engine::reserves::{Margin, Reserves};
@@ -103,11 +108,11 @@ impl Reserves {
     }
 }
 
-/// Gives every thread a reservation that is larger by the margin; at most its deadline.
+/// Increases the reservation of every thread by the margin, up to its deadline.
 ///
-/// The server of a thread also pays for the switches to it. With a reservation of just the WCET, a job
-/// that takes its WCET is throttled shortly before its end, and misses its deadline. Reservations of
-/// hogs stay: their jobs are what the reservation grants.
+/// The server of a thread also pays for the context switches to it. With a reservation of exactly
+/// the WCET, a job that takes its WCET is throttled shortly before its end, and misses its
+/// deadline. Reservations of hogs stay unchanged: their jobs are defined by the reservation.
 ///
 /// ```
 /// use layland_engine::reserves::{Margin, with_margin};
@@ -128,11 +133,11 @@ pub fn with_margin(system: &System, margin: &Margin) -> System {
     system
 }
 
-/// Gives every task WCETs that are larger by the margin, at most its deadline, while its jobs execute as they
-/// did.
+/// Increases the WCETs of every task by the margin, up to its deadline, without changing the
+/// execution times of its jobs.
 ///
-/// What RUN and QPS reserve is used up at the deadline and not before: with a reservation of just the
-/// execution time every switch makes a job late.
+/// RUN and QPS use up their reservations exactly at the deadline. With a reservation of exactly the
+/// execution time, every context switch would make a job late.
 ///
 /// ```
 /// use layland_engine::reserves::{Margin, with_slack};
@@ -164,18 +169,18 @@ pub fn with_slack(system: &System, margin: &Margin) -> System {
     system
 }
 
-/// An amount of work with its margin, as far as there is room for one.
+/// Returns an amount of work plus its margin, limited by `room`, but at least the amount itself.
 fn within(own: Service, margin: &Margin, room: Service) -> Service {
     let more = own.checked_add(margin.of(own));
     more.map_or(room, |more| more.min(room)).max(own)
 }
 
-/// What fits between a release and the deadline.
+/// Returns the time between a release and the deadline or the next release, whichever is earlier.
 fn room(task: &Task) -> Service {
     Service::from_ns(task.deadline.min(task.period).ns())
 }
 
-/// An amount of work times a positive rate, rounded up, at least 1 ns.
+/// Returns an amount of work times a positive rate, rounded up, at least 1 ns.
 pub fn times(work: Service, rate: &Rate) -> Service {
     let product = rate * &Rate::whole(work.ns());
     Service::from_ns(product.ceil().unwrap_or(i64::MAX).max(1))
@@ -187,7 +192,7 @@ mod tests {
     use layland_model::{Criticality, Levels};
     use layland_policy::Registry;
 
-    /// Named after its WCET.
+    /// Returns a task named after its WCET.
     fn task(wcet: i64, period: i64) -> Task {
         Task::implicit(format!("t{wcet}"), Service::from_ms(wcet), Duration::from_ms(period))
     }
@@ -263,7 +268,7 @@ mod tests {
         assert_eq!(of("0.05", 10_000_001), Service::from_ns(500_001));
         assert_eq!(of("0.05", 1_000_000), LEAST_MARGIN);
         assert_eq!(of("0", 10_000_000), LEAST_MARGIN);
-        // More digits than 64 bits hold.
+        // More digits than fit in 64 bits.
         assert_eq!(of("0.05000000000000000000001", 10_000_000), Service::from_ns(500_001));
         assert_eq!(Margin::Time(Duration::ZERO).of(Service::from_ms(1)), Service::ZERO);
     }

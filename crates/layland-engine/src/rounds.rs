@@ -1,9 +1,11 @@
-//! Rounds: the policy is told what is due, decides, and its decision is passed on.
+//! Rounds: the policy receives the events that are due, decides, and the engine carries out its
+//! decision.
 //!
-//! A round keeps the order of the contract of [`Policy`](layland_policy::Policy): completions, exhausted budgets and
-//! steps by CPU; jobs that have completed on no CPU; jobs that resume; jobs that are given up at their deadlines;
-//! timers; arrivals; requests; what was measured. Timers and arrivals come in the order in which they were due; those
-//! due at the same time by id, and by the rank of the task.
+//! A round keeps the order in the contract of [`Policy`](layland_policy::Policy): completions,
+//! exhausted budgets and steps by CPU; jobs that have completed on no CPU; jobs that resume; jobs
+//! that are aborted at their deadlines; timers; arrivals; requests; measurements. Timers and
+//! arrivals come in the order of their times; those with the same time come by id and by the rank
+//! of the task, respectively.
 
 pub use crate::tell::tell;
 
@@ -22,12 +24,13 @@ pub fn begin(engine: &mut impl Engine) {
     decide(engine);
 }
 
-/// One round: tells the policy what is due by now, and lets it decide. Whether there was anything to tell.
+/// Runs one round: passes all events that are due to the policy, and lets it decide. Returns true
+/// if there was an event.
 #[inline]
 pub fn round(engine: &mut impl Engine) -> bool {
     let before = engine.ledger().events;
     engine.tell_ends();
-    // Before jobs are given up: one that resumes at its deadline may end with that.
+    // Before jobs expire: a job that resumes at its deadline may complete at once.
     if engine.ledger().steps.is_some() {
         steps::resume(engine);
     }
@@ -54,6 +57,8 @@ pub fn round(engine: &mut impl Engine) -> bool {
         decide(engine);
         return true;
     }
+    // A request without an event, such as one for a CPU that is online already, still needs its
+    // answer.
     if !engine.ledger().asked.is_empty() {
         requests::grant(engine);
     }
@@ -69,14 +74,15 @@ fn fire(engine: &mut impl Engine, timer: usize) {
     tell(engine, Event::Timer { id });
 }
 
-/// What is due, while exploring.
+/// An event that is due, during exploration.
 enum Due {
     Timer(usize),
     Arrival(usize),
 }
 
-/// Deals a random batch of what is due, in random order; the rest has another round. A job that is there when the one
-/// before it ends in this round comes first, and in this round.
+/// Delivers a random batch of the events that are due, in random order; the rest waits for another
+/// round. If a job ends in this round and the next one of its thread has already arrived, the next
+/// one comes first, and in this round.
 #[cold]
 fn explore(engine: &mut impl Engine, events_before: u64) {
     let ledger = engine.ledger_mut();
@@ -105,6 +111,7 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
         jobs::arrive(engine, engine.ledger().positions.task(position));
     }
     let ledger = engine.ledger_mut();
+    // Requests come last in an instant: after all batches of timers and arrivals.
     if due.is_empty() {
         requests::ask(engine);
         while let Some(visit) = engine.visit() {
@@ -116,6 +123,7 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
     exploration.random.shuffle(&mut due);
     let in_batches = exploration.in_batches;
     let batch = if in_batches {
+        // A round must deliver at least one event, or it would achieve nothing.
         let least = i64::from(ledger.events == events_before);
         exploration.random.between(least, due.len() as i64) as usize
     } else {
@@ -147,11 +155,13 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
     }
 }
 
-/// Asks the policy, and passes on what it says.
+/// Requests a decision of the policy, and carries it out.
 #[inline]
 fn decide(engine: &mut impl Engine) {
     engine.tell_measured();
     engine.ledger_mut().decisions += 1;
+    // Take the buffer out of the ledger while the engine carries out the actions, and reuse its
+    // memory.
     let mut actions = std::mem::take(&mut engine.ledger_mut().actions);
     engine.consult(&mut actions);
     for action in &actions {
@@ -167,7 +177,8 @@ fn decide(engine: &mut impl Engine) {
 
 #[inline]
 fn act(engine: &mut impl Engine, action: &Action) {
-    // First and alone, because nearly every action is one: a jump through a table is harder to predict.
+    // Handle `Run` first: nearly every action is a `Run`, and a jump table predicts worse than one
+    // branch.
     if let Action::Run { cpu, job, budget } = *action {
         engine.decided(action);
         let ledger = engine.ledger();
@@ -208,16 +219,16 @@ fn act_otherwise(engine: &mut impl Engine, action: &Action) {
         Action::EndJob { job, used_up } => end_job(engine, job, used_up),
         Action::SetDates { job, release, deadline } => set_dates(engine, job, release, deadline),
         Action::SetSpeed { cpu, speed } => engine.set_speed(cpu, speed),
-        // It says what went on inside, and asks for nothing.
+        // It reports an internal event, and requests nothing.
         Action::Note { .. } => {}
         Action::Refuse { request, ref reason } => requests::refuse(engine, request, reason.clone()),
     }
 }
 
-/// The policy cuts the work of a hog: the ready job is over, and the next one is ready.
+/// Ends the ready job of a hog, whose work the policy cuts into jobs; the next job is then ready.
 fn end_job(engine: &mut impl Engine, job: JobId, used_up: bool) {
     let task = &engine.ledger().tasks[job.task];
-    // A hog that leaves in this instant is gone already, and its last job may still end.
+    // A hog that leaves in this instant has already been removed, but its last job may still end.
     assert!(
         task.endless && task.job.id == job && task.status != Status::Idle,
         "the policy ends {job:?}, which is not the ready job of a hog"

@@ -1,16 +1,18 @@
-//! Steps: jobs that lock resources and suspend themselves ([`Step`]).
+//! Steps of jobs that lock resources and suspend themselves ([`Step`]).
 //!
-//! An engine knows only stretches of work, from one step to the next. It is told how long they are
-//! ([`Engine::stretch`]), and tells when a running job has done one ([`reach`]). Which job holds what, which one
-//! suspends itself until when, and what the policy hears of it is kept here.
+//! An engine knows only stretches of work, from one step to the next. It receives their lengths
+//! ([`Engine::stretch`]), and reports when a running job has completed one ([`reach`]). This module
+//! keeps the holders of resources and the suspensions of jobs, and reports the steps to the policy.
 //!
-//! The order of an instant: at the end of a stretch a job gives back what it holds, suspends itself or ends at once. It
-//! asks for a resource in a later round, if it holds its CPU still. Otherwise a job that gives back a resource and asks
-//! for the next one at the same instant is a step ahead of a job of higher priority that has just become ready.
+//! The order in an instant: at the end of a stretch, a job immediately releases a resource,
+//! suspends itself or ends. It requests a resource only in a later round, if it still holds its
+//! CPU. Otherwise a job that releases a resource and requests the next one at the same instant
+//! would be a step ahead of a job of higher priority that has just become ready.
 //!
-//! A job whose suspension ends, and that neither executes nor locks anything after it, needs no CPU: it goes on at
-//! once, before the releases of the instant. Bounds take the end of its last step for the end of a job, and count what
-//! is released before that. If it had to be selected once more, only to end, it would wait for jobs released just then.
+//! A job whose suspension ends, and that neither executes nor locks anything afterwards, needs no
+//! CPU: it continues at once, before the releases of the instant. Bounds take the end of its last
+//! step as the end of the job, and count the releases before that end. If the job had to be
+//! selected once more, only to end, it would wait for jobs released at that instant.
 
 use crate::places::{Doing, Place, Steps};
 use crate::tell::tell;
@@ -18,15 +20,15 @@ use crate::{Engine, Ledger, jobs};
 use layland_model::{CpuId, Duration, JobId, ResourceId, Service, Step, TaskId, Time};
 use layland_policy::{Event, Policy, State, StepEvent};
 
-/// What a job does that has come to the end of a stretch of work.
+/// The result for a job that has reached the end of a stretch of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
-    /// It goes on with a stretch of which the engine [has been told](Engine::stretch).
+    /// It continues with a stretch whose length the engine [has received](Engine::stretch).
     Next,
-    /// It asks for a resource in the next round of the instant, in which [`reach`] is called again, if it still holds
-    /// its CPU.
+    /// It requests a resource in the next round of the instant, in which the engine calls [`reach`]
+    /// again, if the job still holds its CPU.
     Due,
-    /// It holds its CPU without progress, until it is granted what it has asked for.
+    /// It holds its CPU without progress until the policy grants the requested resource.
     Waits,
     /// It suspends itself, and is off its CPU.
     Suspended,
@@ -35,12 +37,12 @@ pub enum Reached {
 }
 
 impl<P: Policy, T> Ledger<P, T> {
-    /// Whether the jobs of a task have steps.
+    /// Returns true if the jobs of a task have steps.
     pub fn has_steps(&self, id: TaskId) -> bool {
         self.steps.is_some() && self.streams[id].task().steps.is_some()
     }
 
-    /// Saves where the jobs of tasks with steps are, for finding out whether a state recurs.
+    /// Saves the progress of jobs of tasks with steps, to find out whether a state recurs.
     pub fn save_steps(&self, state: &mut State) {
         let Some(steps) = &self.steps else { return };
         for (id, place) in steps.places.iter() {
@@ -64,7 +66,7 @@ impl<P: Policy, T> Ledger<P, T> {
     }
 }
 
-/// The ready job of a task begins its steps.
+/// Begins the steps of the ready job of a task.
 #[cold]
 pub(crate) fn begin(engine: &mut impl Engine, id: TaskId) {
     if !engine.ledger().has_steps(id) {
@@ -74,7 +76,7 @@ pub(crate) fn begin(engine: &mut impl Engine, id: TaskId) {
     settle(engine, id);
 }
 
-/// Jobs that have suspended themselves until now are ready again; those that need no CPU any more go on at once.
+/// Resumes the jobs whose suspensions end now; those that no longer need a CPU continue at once.
 #[cold]
 pub(crate) fn resume(engine: &mut impl Engine) {
     loop {
@@ -106,7 +108,7 @@ pub(crate) fn resume(engine: &mut impl Engine) {
     }
 }
 
-/// True if the ready job of a task executes or locks something from its step on.
+/// Returns true if the ready job of a task executes or locks something from its step on.
 fn needs_cpu(engine: &mut impl Engine, id: TaskId) -> bool {
     let Place { at, mut upto, .. } = *place(engine, id);
     engine.ledger().streams[id].task().steps()[at..].iter().any(|step| match *step {
@@ -121,7 +123,7 @@ fn needs_cpu(engine: &mut impl Engine, id: TaskId) -> bool {
     })
 }
 
-/// A job gets what it has asked for.
+/// Grants a job the resource that it has requested.
 #[cold]
 pub(crate) fn grant(engine: &mut impl Engine, job: JobId, resource: ResourceId) {
     let id = job.task;
@@ -145,7 +147,8 @@ pub(crate) fn grant(engine: &mut impl Engine, job: JobId, resource: ResourceId) 
     settle(engine, id);
 }
 
-/// The ready job of a task is over: it holds nothing, and does not suspend itself.
+/// Ends the steps of the ready job of a task, which is over: it holds nothing, and does not suspend
+/// itself.
 #[cold]
 pub(crate) fn end<P: Policy, T>(ledger: &mut Ledger<P, T>, id: TaskId) {
     let position = ledger.tasks[id].position as usize;
@@ -159,8 +162,8 @@ pub(crate) fn end<P: Policy, T>(ledger: &mut Ledger<P, T>, id: TaskId) {
     }
 }
 
-/// The job of a task with steps has done its stretch of work on the CPU that it holds; or it holds that in another
-/// round than the one in which it did, and something [is due](Reached::Due).
+/// Reports that the job of a task with steps has completed its stretch of work on its CPU, or that
+/// it still holds its CPU in a later round and its request [is due](Reached::Due).
 pub fn reach(engine: &mut impl Engine, cpu: CpuId, id: TaskId) -> Reached {
     let job = engine.ledger().tasks[id].job.id;
     let mut now_at = *place(engine, id);
@@ -180,7 +183,8 @@ pub fn reach(engine: &mut impl Engine, cpu: CpuId, id: TaskId) -> Reached {
     proceed(engine, Some(cpu), id, now_at)
 }
 
-/// A job does all that needs no processor time from a step on; on no CPU, if it needs none any more.
+/// Takes all steps of a job that need no processor time, from one step on. `cpu` is `None` if the
+/// job needs no CPU any more.
 fn proceed(engine: &mut impl Engine, cpu: Option<CpuId>, id: TaskId, mut now_at: Place) -> Reached {
     let job = engine.ledger().tasks[id].job.id;
     loop {
@@ -206,6 +210,7 @@ fn proceed(engine: &mut impl Engine, cpu: Option<CpuId>, id: TaskId, mut now_at:
                 steps(engine).holders[resource] = None;
                 tell(engine, Event::Step { job, step: StepEvent::Unlocks { resource, cpu } });
             }
+            // A suspension of zero length does not take the job off its CPU.
             Some(Step::Suspend(Duration::ZERO)) => {}
             Some(Step::Suspend(length)) => {
                 now_at.doing = Doing::Suspends;
@@ -221,7 +226,7 @@ fn proceed(engine: &mut impl Engine, cpu: Option<CpuId>, id: TaskId, mut now_at:
     }
 }
 
-/// Says how far a job can execute that has come to another step without its CPU.
+/// Determines the next stretch of work of a job that has reached another step without its CPU.
 fn settle(engine: &mut impl Engine, id: TaskId) {
     let mut now_at = *place(engine, id);
     let mut work = work_of(engine, id, now_at.upto, Service::ZERO);
@@ -239,17 +244,19 @@ fn settle(engine: &mut impl Engine, id: TaskId) {
     engine.stretch(id, work.stretch, work.after);
 }
 
-/// Parts of what a job executes, in the unit of the engine.
+/// Parts of the execution of a job, in the unit of the engine.
 struct Work {
     stretch: i64,
     after: i64,
 }
 
-/// What a job executes in a step, and after it: whole nanoseconds of work, rounded up at the end of each step.
+/// Returns the work of a job in a step and after it: whole nanoseconds, rounded up at the end of
+/// each step.
 fn work_of(engine: &impl Engine, id: TaskId, before: Service, length: Service) -> Work {
     let (demand, unit) = (engine.ledger().tasks[id].demand, engine.amount(Service::from_ns(1)));
     let whole = i128::from(engine.ledger().streams[id].task().own_wcet().ns());
     let upto = |executed: Service| {
+        // The product of two times does not fit in 64 bits.
         let exact = i128::from(executed.ns()) * i128::from(demand / unit);
         ((exact + whole - 1) / whole) as i64 * unit
     };

@@ -1,8 +1,8 @@
-//! What one task draws: release times and execution times, from a seeded stream of its own.
+//! The release times and execution times of one task, drawn from its own seeded stream.
 //!
-//! Every task has a stream of random numbers of its own ([`Random::of_task`]), so that adding a task does not
-//! change what the others draw. Uniform integers are drawn without bias; exponential ones by the inverse of the
-//! distribution function with a portable logarithm.
+//! Every task has its own stream of random numbers ([`Random::of_task`]), so that adding a task
+//! does not change the values of the others. Uniform integers are drawn without bias; exponential
+//! ones by the inverse of the distribution function with a portable logarithm.
 
 use layland_gen::Random;
 use layland_model::{
@@ -14,7 +14,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 fn uniform_length(random: &mut Random, max: Duration) -> Duration {
-    // Nothing is drawn where there is nothing to choose.
+    // Do not advance the generator if there is only one value.
     if max <= Duration::ZERO {
         Duration::ZERO
     } else {
@@ -22,12 +22,12 @@ fn uniform_length(random: &mut Random, max: Duration) -> Duration {
     }
 }
 
-/// What is added to the least distance from what came before.
+/// Returns a random addition to the minimum separation.
 fn drawn(random: &mut Random, separation: &Separation) -> Duration {
     match *separation {
         Separation::Uniform { max } => uniform_length(random, max),
         Separation::Exponential { mean, max } => {
-            // 53 random bits in (0, 1].
+            // 53 random bits in (0, 1]: the logarithm of 0 is infinite.
             let unit = ((random.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64;
             let drawn = -libm::log(unit) * mean.ns() as f64;
             Duration::from_ns(drawn.min(max.ns() as f64) as i64)
@@ -35,13 +35,13 @@ fn drawn(random: &mut Random, separation: &Separation) -> Duration {
     }
 }
 
-/// The curve by which the arrivals of a task are drawn, if they are.
+/// Returns the curve by which the arrivals of a task are drawn, if there is one.
 fn drawn_curve(task: &Task) -> Option<&ArrivalCurve> {
     let arrivals = task.curve_arrivals().filter(|arrivals| arrivals.extra.is_some())?;
     Some(&arrivals.curve)
 }
 
-/// The last arrivals, as many as a curve relates to the next one: those before follow from them.
+/// The last arrivals, as many as a curve relates to the next one; earlier ones have no influence.
 #[derive(Clone, Debug)]
 struct Recent {
     at: VecDeque<Time>,
@@ -49,7 +49,7 @@ struct Recent {
 }
 
 impl Recent {
-    /// None yet, and room for all: nothing is allocated while jobs arrive.
+    /// Returns an empty list with memory for all entries, so that later arrivals do not allocate.
     fn of(curve: &ArrivalCurve) -> Recent {
         let most = curve.delta_min().len();
         Recent { at: VecDeque::with_capacity(most), most }
@@ -62,7 +62,7 @@ impl Recent {
         self.at.push_front(at);
     }
 
-    /// The first time at which the curve permits the next one.
+    /// Returns the earliest time at which the curve permits the next arrival.
     fn earliest(&self, curve: &ArrivalCurve) -> Time {
         let after =
             self.at.iter().zip(curve.delta_min()).map(|(at, &least)| at.saturating_add(least));
@@ -73,13 +73,13 @@ impl Recent {
 /// The next arrival of a task.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Deadlines count from here.
+    /// The time from which deadlines count.
     pub at: Time,
-    /// The job can run from here on.
+    /// The time from which the job can run.
     pub release: Time,
 }
 
-/// The parameters of a task: those in a system, which all its tasks share, or some of its own.
+/// The parameters of a task: either those in a system, which all its tasks share, or its own.
 #[derive(Clone, Debug)]
 enum Parameters {
     Of(Tasks, TaskId),
@@ -97,27 +97,27 @@ impl Deref for Parameters {
     }
 }
 
-/// What one task draws.
+/// The stream of arrivals and demands of one task.
 #[derive(Clone, Debug)]
 pub struct Stream {
     task: Parameters,
     random: Option<Box<Random>>,
     /// The last arrivals of a task whose arrivals are drawn by a curve.
     recent: Option<Box<Recent>>,
-    /// Offset and listed releases count from here.
+    /// The time from which offset and listed releases count.
     origin: Time,
-    /// The number of its first job.
+    /// The sequence number of its first job.
     first: u64,
 }
 
 impl Stream {
-    /// The stream of a task of the set, in a run with this seed.
+    /// Returns the stream of a task of the set, in a run with this seed.
     pub fn new(id: TaskId, tasks: &Tasks, seed: u64) -> Self {
         Self::of(id, Parameters::Of(tasks.clone(), id), seed, Time::ZERO, 0)
     }
 
-    /// The stream of a program that enters at `origin` as this task, and whose first job has the number `first`.
-    /// It draws other numbers than the programs that had the id before.
+    /// Returns the stream of a program that enters at `origin` as this task, and whose first job
+    /// has the number `first`. Its values differ from those of earlier programs with the same id.
     pub fn from(id: TaskId, task: Arc<Task>, seed: u64, origin: Time, first: u64) -> Self {
         Self::of(id, Parameters::Own(task), seed, origin, first)
     }
@@ -132,18 +132,20 @@ impl Stream {
                 ExecutionModel::Uniform { .. } | ExecutionModel::Discrete(_)
             );
         let random = draws.then(|| {
+            // A program that reuses an id has another first number, so it draws other values.
             let generation = seed.wrapping_add(first.wrapping_mul(0x5851_f42d_4c95_7f2d));
             Box::new(Random::of_task(generation, u64::from(id.0)))
         });
         Self { task, random, recent, origin, first }
     }
 
-    /// The parameters in force.
+    /// Returns the parameters in force.
     pub fn task(&self) -> &Task {
         &self.task
     }
 
-    /// The same, to share. Allocates, unless the stream has [its own](Self::own).
+    /// Returns the parameters in force for sharing. Allocates, unless the stream has [its
+    /// own](Self::own).
     pub fn parameters(&self) -> Arc<Task> {
         match &self.task {
             Parameters::Of(tasks, id) => Arc::new(tasks[*id].clone()),
@@ -151,20 +153,21 @@ impl Stream {
         }
     }
 
-    /// From now on the parameters are the stream's own: an engine that must not allocate asks for that before it
-    /// begins.
+    /// Gives the stream its own copy of the parameters. An engine that must not allocate calls this
+    /// before it begins.
     pub fn own(&mut self) {
         self.task = Parameters::Own(self.parameters());
     }
 
-    /// Whether its thread yields at the end of a job.
+    /// Returns true if the thread of the task yields at the end of a job.
     pub fn yields(&self) -> bool {
         matches!(self.task.behaviour, Behaviour::Yield)
     }
 
-    /// Where it is after job `seq` in what does not depend on the time: the position in a list of
-    /// execution times or of releases, and the number of jobs that are left.
+    /// Returns the part of the state after job `seq` that does not depend on the time: the position
+    /// in a list of execution times or of releases, and the number of jobs that are left.
     pub fn phase(&self, seq: u64) -> i64 {
+        // Before the first job of the first program, `seq` is `u64::MAX`.
         let done = seq.wrapping_add(1).wrapping_sub(self.first);
         let position = match &self.task.execution {
             ExecutionModel::List(values) => done % values.len() as u64,
@@ -192,12 +195,12 @@ impl Stream {
         }
     }
 
-    /// Other parameters from the next job on.
+    /// Changes the parameters from the next job on.
     pub fn reconfigure(&mut self, task: Arc<Task>) {
         self.task = Parameters::Own(task);
     }
 
-    /// The first arrival, if any.
+    /// Returns the first arrival, if there is one.
     pub fn first(&mut self) -> Option<Arrival> {
         if self.task.jobs == Some(0) {
             return None;
@@ -217,19 +220,19 @@ impl Stream {
         Some(self.with_jitter(at))
     }
 
-    /// A release of the list.
+    /// Returns a release of the list.
     fn listed(&self, releases: &[Time], index: u64) -> Option<Time> {
         let at = releases.get(usize::try_from(index).ok()?)?;
         Some(self.origin + at.since_start())
     }
 
-    /// Whether the limit on the number of jobs leaves none after job `seq`.
+    /// Returns true if job `seq` is the last one that the limit on the number of jobs permits.
     fn is_last(&self, seq: u64) -> bool {
         self.task.jobs.is_some_and(|jobs| seq - self.first + 1 >= jobs)
     }
 
-    /// The arrival after that of job `seq` at `previous`, if any; `None` also where it is known
-    /// only when that job completes ([`Stream::after_completion`]).
+    /// Returns the arrival after that of job `seq` at `previous`, if there is one. Also returns
+    /// `None` if the arrival is known only when that job completes ([`Stream::after_completion`]).
     pub fn next(&mut self, seq: u64, previous: Time) -> Option<Arrival> {
         if self.is_last(seq) {
             return None;
@@ -247,7 +250,7 @@ impl Stream {
                     recent.push(at);
                     at
                 }
-                // The densest arrivals are as far from the first as the curve says.
+                // The densest arrivals have the minimum distances of the curve from the first one.
                 (Some(_) | None, _) => {
                     let since = arrivals.curve.distance(seq - self.first + 1);
                     (self.origin + self.task.offset).saturating_add(since)
@@ -259,7 +262,8 @@ impl Stream {
         Some(self.with_jitter(at))
     }
 
-    /// The arrival after job `seq`, which completed at `now`, of a task that suspends itself.
+    /// Returns the arrival after job `seq`, which completed at `now`, of a task that suspends
+    /// itself.
     pub fn after_completion(&mut self, seq: u64, now: Time) -> Option<Arrival> {
         match self.task.behaviour {
             Behaviour::SelfSuspending { gap } if !self.is_last(seq) => {
@@ -285,13 +289,14 @@ impl Stream {
         Arrival { at, release: at + late }
     }
 
-    /// How long job `seq` executes.
+    /// Returns the execution time of job `seq`.
     pub fn demand(&mut self, seq: u64) -> Service {
         match &self.task.execution {
             ExecutionModel::Wcet => self.task.own_wcet(),
             ExecutionModel::Level(level) => self.task.wcet[level.level()],
             ExecutionModel::Fraction(rate) => {
                 let (n, d) = rate.as_i64_pair().expect("a valid fraction is small");
+                // In 128 bits, since the product does not fit in 64.
                 let scaled = i128::from(self.task.own_wcet().ns()) * i128::from(n);
                 let rounded_up = (scaled + i128::from(d) - 1) / i128::from(d);
                 Service::from_ns(i64::try_from(rounded_up).unwrap_or(i64::MAX).max(1))

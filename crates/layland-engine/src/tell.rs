@@ -1,10 +1,10 @@
-//! How a policy is told of an event.
+//! The notification of a policy of an event.
 
 use crate::Engine;
 use layland_policy::Event;
 
-/// Tells the policy of an event, now.
-// In place, where it is known which event it is: a call for each is 1 % of a simulation.
+/// Passes an event to the policy, now.
+// Inlined where the kind of event is known: a call for each event costs 1 % of a simulation.
 #[inline(always)]
 pub fn tell(engine: &mut impl Engine, event: Event) {
     engine.told(&event);

@@ -1,8 +1,8 @@
 //! Adaptive partitioning: EDF on each CPU, with threads that move to another CPU only while theirs
 //! is overloaded.
 //!
-//! [`apedf`] places threads at the arrivals of their jobs; [`a2pedf`] also lets a CPU that runs out of
-//! work take a waiting one.
+//! [`apedf`] places threads at the arrivals of their jobs; under [`a2pedf`], a CPU that runs out of
+//! work also pulls a waiting thread.
 
 pub mod a2pedf;
 pub mod apedf;
@@ -36,7 +36,7 @@ pub(crate) fn fallback() -> OptionInfo {
     )
 }
 
-/// Both, in the order in which lists show them.
+/// Returns both policies, in the order in which lists show them.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let apedf = PolicyInfo::new(
         "apedf",

@@ -1,16 +1,18 @@
 //! Scheduling with processor affinities: each task has a set of CPUs (its *mask*) on which it may
 //! run, and a priority, from its deadline or fixed.
 //!
-//! - [`weak`]: a task that waits finds every CPU of its mask busy with something more important.
-//!   What push and pull between run queues gives;
-//! - [`strong`]: the same for every CPU that could be freed for it by *shifting* others within
-//!   their masks. For any masks;
-//! - [`hierarchical`]: strong scheduling of masks that are nested or disjoint (*laminar*), in less time.
+//! - [`weak`]: if a task waits, every CPU of its mask runs a task of higher priority. Push and pull
+//!   between run queues achieve this;
+//! - [`strong`]: the same holds for every CPU that could be freed for the task by *shifting* other
+//!   tasks within their masks. For any masks;
+//! - [`hierarchical`]: strong scheduling of masks that are nested or disjoint (*laminar*), in less
+//!   time.
 //!
-//! All three are one policy (`affine.rs`) around a rule that matches tasks to CPUs (`matcher.rs`). In
-//! the order of (key, rank, task) no two jobs are equal, so the *set* of tasks that strong scheduling
-//! runs is unique: taken in that order, every task that can still be matched to a CPU along with those
-//! taken before. Where they run is decided by the rules of each file.
+//! All three are one policy (`affine.rs`) around a rule that matches tasks to CPUs (`matcher.rs`).
+//! No two jobs are equal in the order of (key, rank, task), so the *set* of tasks that strong
+//! scheduling runs is unique: taken in that order, it contains every task that can still be matched
+//! to a CPU along with the tasks taken before. The rules of each file decide on which CPUs they
+//! run.
 
 mod affine;
 mod backlog;
@@ -52,16 +54,16 @@ pub(crate) fn assign() -> OptionInfo {
     )
 }
 
-/// What `hpa-*` refuses.
+/// The systems that `hpa-*` refuses.
 const OVERLAP: &str = "affinities that overlap without one containing the other";
 
-/// Every order, weak, strong and hierarchical.
+/// Returns the policies of all orders: weak, strong and hierarchical.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let of = |form: fn(Order) -> PolicyInfo| Order::ALL.map(form);
     [of(weak_info), of(strong_info), of(hierarchical_info)].concat()
 }
 
-/// The order as the name of a scheduling algorithm.
+/// Returns the name of the scheduling algorithm with this order.
 fn algorithm(order: Order) -> &'static str {
     match order {
         Order::Deadline => "EDF",

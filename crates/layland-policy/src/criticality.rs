@@ -1,23 +1,23 @@
 //! Mixed-criticality scheduling (Huang, Gill, Lu 2014): the run-time mechanisms, each on one CPU at a
 //! time.
 //!
-//! | file | mechanism | what protects the higher criticality |
+//! | file | mechanism | protection of the higher criticality |
 //! |---|---|---|
 //! | `smc.rs` | fixed priorities with a cut-off (SMC, RM, CM) | a job is aborted at its own bound |
 //! | `amc.rs` | adaptive mixed criticality | an indicator: jobs below it are dropped |
 //! | `zss.rs` | zero slack | lower tasks are suspended at a job's zero-slack instant |
 //! | `pt.rs` | period transformation | slices make priorities follow criticality |
 //! | `plrs.rs` | priority list reuse | fixed job priorities, and an indicator |
-//! | `ocbp.rs` | job priorities recomputed at run time | the same |
-//! | `edf_vd.rs` | EDF with virtual deadlines (Baruah et al. 2012) | deadlines that leave room, and a high mode: low jobs are dropped |
+//! | `ocbp.rs` | job priorities recomputed at run time | fixed job priorities, and an indicator |
+//! | `edf_vd.rs` | EDF with virtual deadlines (Baruah et al. 2012) | deadlines that leave slack, and a high mode: low jobs are dropped |
 //!
-//! A mechanism is a [`Mechanism`] for the jobs of one CPU; [`PerCpu`] is the policy
-//! around one instance per CPU. On several CPUs the tasks are assigned before the start and never migrate.
-//! They follow arrivals: what a job's arrival does (dropping it, aborting its predecessor, a
-//! priority) cannot wait until its predecessor has ended.
+//! A mechanism is a [`Mechanism`] for the jobs of one CPU; [`PerCpu`] is the policy around one
+//! instance per CPU. On several CPUs the tasks are assigned before the start and never migrate.
+//! These policies follow arrivals: the effects of an arrival (dropping the job, aborting its
+//! predecessor, assigning a priority) cannot wait until the predecessor has ended.
 //!
-//! Deviations that all share: no task can enter, or change its parameters or CPUs, after the start; a task
-//! can leave. While a CPU is offline its jobs wait.
+//! Deviations that all mechanisms share: no task can enter, or change its parameters or CPUs, after
+//! the start; a task can leave. While a CPU is offline, its jobs wait.
 
 pub mod amc;
 pub mod edf_vd;
@@ -48,18 +48,19 @@ pub struct PerCpu<M> {
     processors: CpuMap<Processor<M>>,
     /// The CPU of each task, and its index there.
     home: TaskMap<(CpuId, usize)>,
-    /// Tasks that have left: whoever joins with the id of one was not analysed.
+    /// The tasks that have left. A new task that joins with one of these ids is refused, since it
+    /// was not analysed.
     left: BTreeSet<TaskId>,
     rule: ScheduleRule,
     refusals: Refusals,
 }
 
 impl<M: Mechanism> PerCpu<M> {
-    /// A mechanism for the tasks of each CPU: `make` gets them CPU by CPU, in the order of their ranks.
-    /// Nothing is guaranteed.
+    /// Returns a policy with a mechanism for the tasks of each CPU: `make` receives the tasks CPU
+    /// by CPU, in the order of their ranks. Nothing is guaranteed.
     ///
     /// # Errors
-    /// What `make` refuses.
+    /// The refusals of `make`.
     pub fn new(
         name: &'static str,
         system: &System,
@@ -90,14 +91,15 @@ impl<M: Mechanism> PerCpu<M> {
         })
     }
 
-    /// From now on the rule says that an analysis has accepted the tasks of these CPUs.
+    /// States in the rule that an analysis has accepted the tasks of these CPUs.
     pub fn guarantee(&mut self, cpus: CpuSet) {
         if let ScheduleRule::MixedCriticality { guaranteed, .. } = &mut self.rule {
             *guaranteed = cpus;
         }
     }
 
-    /// One CPU, with parameters from elsewhere, of which nothing is known. Tasks count by rank.
+    /// Returns a policy for one CPU, with parameters from elsewhere and no guarantees. Tasks are
+    /// numbered by rank.
     ///
     /// # Panics
     /// If the system has more than one CPU.
@@ -108,7 +110,7 @@ impl<M: Mechanism> PerCpu<M> {
         made.expect("nothing was refused")
     }
 
-    /// The jobs that are not over.
+    /// Returns the jobs that are not over.
     pub fn jobs(&self) -> impl Iterator<Item = Pending> + '_ {
         let all = self.processors.values().flat_map(|processor| processor.jobs.all());
         all.map(|(_, job)| *job)
@@ -153,7 +155,7 @@ impl<M: Mechanism> Policy for PerCpu<M> {
                     processor.released(member, job);
                 }
             }
-            // To a mechanism a job that is given up is one that needed less than it could.
+            // To a mechanism, an aborted job is one that needed less than its bound.
             Event::Completion { job, .. } | Event::Ended { job } => {
                 if let Some((processor, member)) = self.of(job) {
                     processor.completed(member, job);
@@ -164,7 +166,7 @@ impl<M: Mechanism> Policy for PerCpu<M> {
                     processor.exhausted(job);
                 }
             }
-            // It takes no task with steps.
+            // This policy accepts no tasks with steps.
             Event::Step { .. } => {}
             Event::Measured { job, executed } => {
                 if let Some((processor, member)) = self.of(job) {

@@ -1,7 +1,8 @@
 //! SCHED_DEADLINE and its repair: threads with constant-bandwidth servers in per-CPU run queues.
 //!
-//! [`server`] is the reservation, [`linux`] what Linux does with it on several CPUs (**DL**),
-//! [`semi_partitioned`] what it should do where some threads are tied to a CPU (**DL-SP**).
+//! [`server`] is the reservation, [`linux`] its use by Linux on several CPUs (**DL**), and
+//! [`semi_partitioned`] the repaired scheduler for systems with some threads tied to a CPU
+//! (**DL-SP**).
 
 pub mod accounts;
 pub(crate) mod admission;
@@ -78,7 +79,7 @@ pub const LELLI: Citation = Citation {
 }",
 };
 
-/// What Linux makes of it, and the repair.
+/// Returns the scheduler of Linux, and the repaired one.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let dl = PolicyInfo::new(
         "dl",

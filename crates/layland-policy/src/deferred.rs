@@ -1,37 +1,40 @@
 //! Deferred preemption: a job that has begun a **non-preemptive region** keeps its CPU until the region ends.
 //!
-//! The ready jobs of highest priority run, as under [`HighestFirst`](crate::HighestFirst), but for one rule: a job that
-//! comes before one that runs waits until it may have the CPU. Regions are those of the tasks
-//! ([`Preemption`]), or with the option `nonpreemptive` all jobs are regions as a whole.
+//! The ready jobs of highest priority run, as under [`HighestFirst`](crate::HighestFirst), with one
+//! exception: a job that comes before a running one waits until the running one may be preempted.
+//! Tasks define their regions ([`Preemption`]); with the option `nonpreemptive`, every job is one
+//! region.
 //!
-//! | literature | the task says | here |
+//! | literature | in the task | here |
 //! |---|---|---|
 //! | non-preemptive EDF, NP-EDF (Jeffay, Stanat and Martel 1991) and fixed priorities, FPNS (Davis et al. 2007) | `nonpreemptive = true` | [`Preemption::Never`] |
 //! | deferred preemption, FPDS, fixed preemption points (Bril et al. 2009) | `segments = [..]` | [`Preemption::Between`] |
 //! | floating regions, limited-preemption EDF (Baruah 2005) | `nonpreemptive = "2ms"` | [`Preemption::Delayed`] |
 //!
-//! Buttazzo, Bertogna and Yao 2013 survey them.
+//! Buttazzo, Bertogna and Yao 2013 survey these models.
 //!
-//! A floating region begins when a job comes before one that runs, and not earlier: the one that runs goes on for the
-//! length of its region, or to its end. If at the end of an instant nobody waits before it any longer, the region is
-//! over.
+//! A floating region begins only when a job arrives that comes before a running one: the running
+//! job continues for the length of its region, or to its end. If at the end of an instant no job
+//! that comes before it waits any longer, the region is over.
 //!
-//! Several CPUs: the job that waits takes the CPU of the lowest job that may be preempted *now* and comes after it. It
-//! does not wait for a lower one whose region ends later. (Both are known: *eager* and *lazy* preemption.)
+//! Several CPUs: the waiting job takes the CPU of the lowest job that may be preempted *now* and
+//! comes after it. It does not wait for a lower job whose region ends later. (The literature has
+//! both: *eager* and *lazy* preemption.)
 //!
-//! Ties: as there. Simultaneous events: what a job has not executed, nobody has begun: a job that begins at an instant
-//! gives way to one that comes before it and becomes ready at the same instant, in a later round of events. So it is at
-//! each end of a segment.
+//! Ties: as under `HighestFirst`. Simultaneous events: a job that has not executed has not begun
+//! its region. A job that begins at an instant gives way to one that comes before it and becomes
+//! ready at the same instant, in a later round of events. The same holds at each end of a segment.
 //!
-//! What the papers leave out:
-//! - what a job has executed is the time that it has held CPUs, with overheads; so segments need CPUs of speed 1;
+//! Cases that the papers leave out:
+//! - the execution of a job is the time that it has held CPUs, with overheads; so segments need
+//!   CPUs of speed 1;
 //! - a job that exceeds its WCET is in its last segment;
-//! - a real timer comes late, and the job has begun its next segment by then. If the policy waits for the end of a
-//!   segment, the first decision after it counts as that end;
-//! - a job loses its CPU within a region if the CPU goes offline, or if the job is given up or its task is moved. It is
-//!   within the region still when it runs again.
+//! - a real timer expires late, when the job has already begun its next segment. If the policy
+//!   waits for the end of a segment, the first decision after it counts as that end;
+//! - a job loses its CPU within a region if the CPU goes offline, if the job is aborted, or if its
+//!   task is moved. It is still within the region when it runs again.
 //!
-//! A decision costs O(m) more than without regions, for `m` CPUs of the group.
+//! For `m` CPUs of the group, a decision costs O(m) more than without regions.
 
 use crate::highest_first::Ties;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
@@ -45,7 +48,7 @@ use layland_model::{
 };
 use std::sync::Arc;
 
-/// The option with which no job is preempted.
+/// Returns the option with which no job is preempted.
 pub(crate) fn option() -> OptionInfo {
     OptionInfo::new(
         "nonpreemptive",
@@ -101,12 +104,12 @@ pub(crate) fn grouped(
     Ok(Some(grouped))
 }
 
-/// Where jobs may be preempted.
+/// The points at which jobs may be preempted.
 #[derive(Debug)]
 struct Regions {
     /// The tasks of the system.
     of: TaskMap<Preemption>,
-    /// Nowhere, whatever the tasks say.
+    /// True if jobs may be preempted nowhere, whatever the tasks declare.
     never: bool,
 }
 
@@ -120,7 +123,7 @@ impl Regions {
     }
 }
 
-/// Runs the jobs of highest priority, and lets those in a region go on: see the file header.
+/// Runs the jobs of highest priority, and lets those in a region continue: see the file header.
 #[derive(Clone, Debug)]
 pub struct Deferred {
     ties: Ties,
@@ -129,11 +132,13 @@ pub struct Deferred {
     regions: Arc<Regions>,
     /// The floating regions that have begun.
     delayed: Vec<Delayed>,
-    /// The tasks with floating regions whose jobs began to run at the last decision; and its time.
+    /// The tasks with floating regions whose jobs began to run at the last decision, at
+    /// `decided_at`.
     begun: Vec<TaskId>,
-    /// When segments end whose jobs run behind others, as of the last decision. It follows from the rest of the state.
+    /// The ends of segments of jobs that run although a job before them waits, as of the last
+    /// decision. They follow from the rest of the state.
     ends: Vec<(TaskId, Time)>,
-    /// Those of them that had ended when an instant began.
+    /// The tasks of `ends` whose segments had ended when an instant began.
     ended: Vec<TaskId>,
     decided_at: Time,
     /// Scratch.
@@ -145,22 +150,23 @@ pub struct Deferred {
 struct Delayed {
     task: TaskId,
     since: Time,
-    /// Whether a job that comes before it waits. If not, the region is over once time goes on.
+    /// True if a job that comes before it waits. Otherwise the region is over once time advances.
     is_behind: bool,
 }
 
 impl Deferred {
-    /// Whether a waiting job comes before a running one.
+    /// Returns true if a waiting job comes before a running one.
     fn comes_before(&self, waiting: Priority, running: Priority) -> bool {
         match self.ties {
             Ties::Rank => waiting.is_higher_than(running),
             Ties::Running => waiting.has_smaller_key(running),
-            // Levels that are shared are refused.
+            // Shared levels are refused.
             Ties::Level => waiting.has_smaller_level(running),
         }
     }
 
-    /// Until when a running job keeps its CPU from one that comes before it; now, if it may lose it.
+    /// Returns the time until which a running job keeps its CPU from one that comes before it; now,
+    /// if it may lose it.
     fn keeps_until(&self, turn: &Turn<'_>, job: Priority, delayed: &[Delayed]) -> Time {
         let (now, task) = (turn.now(), turn.task(job));
         match self.regions.of(task) {
@@ -187,14 +193,15 @@ impl Deferred {
         }
     }
 
-    /// The lowest of the running jobs that may be preempted, if a waiting job comes before it.
+    /// Returns the lowest of the running jobs that may be preempted, if the waiting job comes
+    /// before it.
     fn gives_way(&self, turn: &Turn<'_>, waiting: Priority) -> Option<Priority> {
         let after = turn.running().filter(|&job| self.comes_before(waiting, job));
         after.filter(|&job| self.keeps_until(turn, job, &self.delayed) <= turn.now()).max()
     }
 }
 
-/// Since when the floating region of a task has begun, if it has.
+/// Returns the time at which the floating region of a task began, if it has begun.
 fn since(delayed: &[Delayed], task: TaskId) -> Option<Time> {
     delayed.iter().find(|region| region.task == task).map(|region| region.since)
 }
@@ -238,7 +245,8 @@ impl Scheduler for Deferred {
                 self.begun.push(task);
             }
         }
-        // Whoever runs on although a job before it waits: until when. Of those that stop the regions are over.
+        // Jobs that continue although a job before them waits: record the end. Regions of stopped
+        // jobs are over.
         let mut before = std::mem::take(&mut self.before);
         std::mem::swap(&mut before, &mut self.delayed);
         let mut delayed = std::mem::take(&mut self.delayed);

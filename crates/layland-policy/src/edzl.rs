@@ -1,28 +1,29 @@
 //! **EDZL**: earliest deadline first until zero laxity (Lee 1994; Cho, Lee, Han and Lin 2002).
 //!
-//! The *laxity* of a job is how long it can still wait: the time to its deadline, less what is left of its
-//! WCET. EDZL is global EDF, but for one rule: a ready job whose laxity is zero comes before all whose
-//! laxity is not. It is what avoids Dhall's effect, where a heavy job waits behind light ones until it is
-//! too late.
+//! The *laxity* of a job is the time for which it can still wait: the time to its deadline, less
+//! the rest of its WCET. EDZL is global EDF with one exception: a ready job with zero laxity comes
+//! before all jobs with positive laxity. This avoids Dhall's effect, in which a heavy job waits
+//! behind light ones until it is too late.
 //!
 //! | papers | here | meaning |
 //! |---|---|---|
-//! | laxity | `zero_laxity_at(job) - now` | how long a job can wait |
+//! | laxity | `zero_laxity_at(job) - now` | the time for which a job can wait |
 //! | zero laxity | [`Priority::is_urgent`] | it runs now, or it misses its deadline |
 //!
-//! Only a job that waits loses laxity, so that a timer for the waiting jobs is enough. It is a whole number
-//! of nanoseconds, and exact. Ties: among jobs with laxity, and among those without, the earlier deadline
-//! comes first, then the smaller rank, then the smaller id. If more jobs have no laxity than there are CPUs,
-//! some are late; a late job has no laxity either.
+//! Only a waiting job loses laxity, so a timer for the waiting jobs is enough. Laxity is an exact
+//! whole number of nanoseconds. Ties: among jobs with laxity, and among those without, the earlier
+//! deadline comes first, then the smaller rank, then the smaller id. If the jobs without laxity
+//! outnumber the CPUs, some are late; a late job has no laxity either.
 //!
-//! What the papers leave out:
-//! - a job that exceeds its WCET needs nothing more, as far as the policy knows: its laxity is the time to
-//!   its deadline;
-//! - what a job has got is the time that it has held CPUs. Overheads are in it, so that a job that paid for
-//!   some becomes urgent late by as much: an analysis has to have them in the WCETs;
-//! - CPUs of other speeds than 1 are refused: how long a job can wait would depend on where it is to run.
+//! Cases that the papers leave out:
+//! - a job that exceeds its WCET needs no more time, as far as the policy knows: its laxity is the
+//!   time to its deadline;
+//! - the execution of a job is the time that it has held CPUs. It includes overheads, so a job that
+//!   paid for some becomes urgent late by that amount: an analysis must include them in the WCETs;
+//! - CPUs of speeds other than 1 are refused: the laxity of a job would depend on the CPU that will
+//!   run it.
 //!
-//! A release, a preemption and a deadline cost O(log n) beside what they cost under global EDF.
+//! A release, a preemption and a deadline cost O(log n) in addition to their cost under global EDF.
 
 use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
@@ -56,7 +57,7 @@ pub const CHO: Citation = Citation {
 }",
 };
 
-/// What it says of itself.
+/// Returns the description of the policy.
 pub(crate) fn policy() -> PolicyInfo {
     PolicyInfo::new(
         "edzl",
@@ -73,10 +74,11 @@ pub(crate) fn policy() -> PolicyInfo {
     .citing([LEE, CHO])
 }
 
-/// **EDZL**: the `m` earliest deadlines run, and before them the jobs without laxity.
+/// Returns **EDZL**: the `m` earliest deadlines run, and before them the jobs without laxity.
 ///
 /// # Errors
-/// If the system has several clusters, a task may not use every CPU, or a CPU has another speed than 1.
+/// If the system has several clusters, a task may not use every CPU, or the speed of a CPU is not
+/// 1.
 pub fn edzl(system: &System, options: &PolicyOptions) -> Result<Grouped<Edzl>, SystemRefusal> {
     if !system.platform.is_unit_speed() {
         return Err(Refusal::invalid("edzl needs CPUs of unit speed").into());
@@ -86,28 +88,28 @@ pub fn edzl(system: &System, options: &PolicyOptions) -> Result<Grouped<Edzl>, S
 
 /// EDZL on one group of CPUs: see the file header.
 ///
-/// A waiting job has no laxity from a time on that stays what it is for as long as it waits. A running job keeps its
-/// laxity until it has exceeded its WCET, and then has none from its deadline on. So jobs are in two heaps, by these
-/// times, and a decision looks only at those whose time has come. What is in a heap and no longer true is found out
-/// when its time comes.
+/// The time at which a waiting job loses its laxity does not change while it waits. A running job
+/// keeps its laxity until it has exceeded its WCET, and then has none from its deadline on. So jobs
+/// are in two heaps, by these times, and a decision considers only those whose time has come.
+/// Outdated entries of a heap are detected when their time comes.
 #[derive(Clone, Debug, Default)]
 pub struct Edzl {
-    /// Runs the jobs that come first, once it is clear which are urgent.
+    /// Runs the first jobs, once the urgent ones are known.
     edf: HighestFirst,
-    /// Those that have begun to wait since the last decision.
+    /// Jobs that have begun to wait since the last decision.
     fresh: Vec<Priority>,
-    /// When jobs that wait have no laxity any more.
+    /// The times at which waiting jobs lose their laxity.
     by_laxity: BinaryHeap<Reverse<(Time, Priority)>>,
     /// The deadlines of jobs that have waited.
     by_deadline: BinaryHeap<Reverse<(Time, Priority)>>,
-    /// Priorities have changed: what runs is no longer in `by_deadline`.
+    /// True if priorities have changed: running jobs are then no longer in `by_deadline`.
     is_reseated: bool,
     /// Scratch.
     due: Vec<Priority>,
 }
 
 impl Edzl {
-    /// Whether a job has no laxity, and is not urgent yet.
+    /// Returns true if a job has no laxity, and is not urgent yet.
     fn is_due(turn: &Turn<'_>, job: Priority) -> bool {
         !job.is_urgent() && turn.zero_laxity_at(job) <= turn.now()
     }
@@ -137,6 +139,8 @@ impl Scheduler for Edzl {
         let Self { edf, fresh, by_laxity, by_deadline, is_reseated, due } = self;
         let now = turn.now();
         if *is_reseated {
+            // `clear` has emptied `by_deadline`, and running jobs do not wait again: check all of
+            // them.
             due.extend(turn.running().filter(|&job| Edzl::is_due(turn, job)));
         } else {
             while let Some(&Reverse((at, job))) = by_deadline.peek()
@@ -162,6 +166,7 @@ impl Scheduler for Edzl {
         {
             by_laxity.pop();
             if turn.is_waiting(job) && Edzl::is_due(turn, job) {
+                // The queue finds the job by its priority, so remove it before that changes.
                 edf.forget(job);
                 edf.wait(turn.make_urgent(job));
             }
@@ -170,7 +175,7 @@ impl Scheduler for Edzl {
         for job in fresh.drain(..).filter(|job| !job.is_urgent()) {
             by_laxity.push(Reverse((turn.zero_laxity_at(job), job)));
         }
-        // A job that has run meanwhile has a later time, and is in the heap with that.
+        // A job that has run in the meantime has a later time, and is in the heap with that time.
         while let Some(&Reverse((at, job))) = by_laxity.peek()
             && !(turn.is_waiting(job) && turn.zero_laxity_at(job) == at)
         {

@@ -1,17 +1,18 @@
 //! Optimal scheduling of independent tasks on identical CPUs: **RUN** ([`run`]), **QPS** ([`qps`]),
 //! **DP-WRAP** ([`dp_wrap`]), **LRE-TL** ([`lre_tl`]), **U-EDF** ([`u_edf`]), **PD2** and **ER-PD2** ([`pd2`]).
 //!
-//! RUN and QPS place the tasks before the start, into parts that never interact: the proper subsystems of RUN,
-//! the processor hierarchies of QPS. A part keeps its own time and its own budgets, which are exact:
-//! rates are on a grid ([`RateGrid`](layland_offline::RateGrid)) on which every budget is a whole
-//! number of nanoseconds. DP-WRAP, LRE-TL, U-EDF and PD2 are one part of all CPUs; PD2 counts in slots.
+//! RUN and QPS place the tasks before the start into parts that never interact: the proper
+//! subsystems of RUN, the processor hierarchies of QPS. A part keeps its own time and its own
+//! budgets, which are exact: rates are on a grid ([`RateGrid`](layland_offline::RateGrid)) on which
+//! every budget is a whole number of nanoseconds. DP-WRAP, LRE-TL, U-EDF and PD2 have one part with
+//! all CPUs; PD2 counts in slots.
 //!
-//! What happens beside the plan:
+//! Deviations from the plan:
 //!
-//! - A job that ends early leaves the rest of what it was entitled to unused.
-//! - A job that executes more than its worst case waits for what its task gets in the next window, and so
-//!   does one that the machine has held up.
-//! - A CPU that goes offline takes its share with it: what was to run there waits.
+//! - A job that ends early leaves the rest of its share unused.
+//! - A job that executes more than its worst case waits for the share of its task in the next
+//!   window, and so does a job that the machine has delayed.
+//! - A CPU that goes offline takes its share with it: the work planned for it waits.
 //! - Tasks cannot enter, nor change their parameters or CPUs, after the start; they can leave.
 
 pub mod dp_wrap;
@@ -98,7 +99,7 @@ pub(crate) fn master() -> OptionInfo {
     )
 }
 
-/// All of them.
+/// Returns all policies of this family.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let run = PolicyInfo::new(
         "run",

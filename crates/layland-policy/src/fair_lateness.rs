@@ -1,24 +1,25 @@
 //! **G-FL**, global fair lateness, and its clustered form **C-FL** (Erickson and Anderson 2012; Erickson, Anderson and
 //! Ward 2014): global EDF with earlier deadlines for longer jobs.
 //!
-//! Where CPUs are loaded up to what they have, global EDF is late by a bounded time. How late a task can be depends
-//! on its WCET. G-FL runs the jobs with the earliest *priority points*, which are earlier than the deadlines by a
-//! part of the WCET: then compliant-vector analysis has the same bound on the lateness of every task, and no other
-//! choice of such points gives a smaller largest one.
+//! On fully loaded CPUs, jobs under global EDF are late by a bounded time. The bound of a task
+//! depends on its WCET. G-FL runs the jobs with the earliest *priority points*, which are earlier
+//! than the deadlines by a part of the WCET. Compliant-vector analysis then has the same bound on
+//! the lateness of every task, and no other choice of such points gives a smaller maximum.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
 //! | `Y_i` | the deadline, less [`points::fair_lateness`] | relative priority point: `D_i - (m - 1) / m C_i` |
-//! | `m` | the CPUs of the group at the start | of the cluster under C-FL |
+//! | `m` | the CPUs of the group at the start | under C-FL, of the cluster |
 //!
-//! The schedule is that of [`HighestFirst`]: see there for placement. Ties of points go to the smaller rank, then to
-//! the smaller id. With one CPU it is EDF.
+//! The schedule is that of [`HighestFirst`], which also defines placement. Ties of points go to the
+//! smaller rank, then to the smaller id. With one CPU it is EDF.
 //!
-//! Deviations, and what the papers leave out:
+//! Deviations, and cases that the papers leave out:
 //! - points are whole nanoseconds (`crates/layland-offline/src/points.rs`);
 //! - a job that executes for less or more than its WCET keeps its point;
-//! - points are decided before the start: who comes later, or wants other parameters, is refused. A cluster that gets
-//!   other CPUs, or a task that moves to another cluster, keeps the points.
+//! - points are decided before the start, so tasks that join later or ask for other parameters are
+//!   refused. A cluster that gets other CPUs, or a task that moves to another cluster, keeps the
+//!   points.
 
 use crate::HighestFirst;
 use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal};
@@ -27,7 +28,7 @@ use crate::shell::{Grouped, Scope};
 use layland_model::{Algorithm, Order, System};
 use layland_offline::points::{self, ERICKSON_ANDERSON, ERICKSON_ANDERSON_WARD};
 
-/// What they say of themselves.
+/// Returns the descriptions of both policies.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let global = PolicyInfo::new(
         "g-fl",
@@ -56,11 +57,12 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         .collect()
 }
 
-/// The jobs with the earliest priority points run, in one group of CPUs or in clusters.
+/// Returns the policy that runs the jobs with the earliest priority points, in one group of CPUs or
+/// in clusters.
 ///
 /// # Errors
-/// As global and clustered EDF: if a task may not use every CPU of its group, or the tasks do not fit clusters of
-/// `size`.
+/// If global or clustered EDF would also fail: a task may not use every CPU of its group, or the
+/// tasks do not fit clusters of `size`.
 pub fn fair_lateness(
     name: &str,
     scope: Scope,

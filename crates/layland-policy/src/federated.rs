@@ -1,28 +1,31 @@
 //! **Federated scheduling** of DAG tasks (Li, Chen, Agrawal, Lu, Gill and Saifullah 2014).
 //!
-//! Tasks that are connected by what they follow are a DAG task, and its nodes; a task outside of every graph is one of
-//! a single node. A DAG task is *heavy* if one CPU is too little for it, and *light* otherwise.
+//! Tasks that are connected by precedence form a DAG task, and are its nodes; a task outside of
+//! every graph is a DAG task with a single node. A DAG task is *heavy* if one CPU is not enough for
+//! it, and *light* otherwise.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
 //! | `C_i`, `L_i`, `D_i` | [`Recurrent`](layland_offline::graph::Recurrent) | the work of all nodes, that of the longest path, the deadline |
-//! | `n_i` | [`Allocation`] | how many CPUs a heavy task needs |
-//! | high-utilization task | `C_i > D_i` | it gets `n_i` CPUs that run nothing else, upwards from CPU 0 |
-//! | low-utilization task | the others | first fit by decreasing density onto the CPUs that are left, one each |
+//! | `n_i` | [`Allocation`] | the number of CPUs that a heavy task needs |
+//! | high-utilization task | `C_i > D_i` | it gets `n_i` dedicated CPUs, upwards from CPU 0 |
+//! | low-utilization task | the others | one CPU each, by first fit in decreasing density onto the remaining CPUs |
 //!
-//! On the CPUs of a heavy task any work-conserving scheduler does; here the order is that of global EDF, which among
-//! the nodes of one instance goes by rank, and then by the order of the tasks. Light tasks are sequential: all nodes of
-//! one run on its CPU, under EDF with the other tasks of that CPU. So every group of CPUs runs the ready jobs of
-//! earliest deadline ([`HighestFirst`]: see there for ties and placement), and a CPU without a task stays idle.
+//! The paper permits any work-conserving scheduler on the CPUs of a heavy task. Here the order is
+//! that of global EDF, which orders the nodes of one instance by rank, and then by the order of the
+//! tasks. Light tasks are sequential: all nodes of one run on its CPU, under EDF with the other
+//! tasks of that CPU. So every group of CPUs runs the ready jobs of earliest deadline
+//! ([`HighestFirst`] defines ties and placement), and a CPU without a task stays idle.
 //!
 //! Deviations:
-//! - the paper has `D_i = T_i`, and calls tasks of a utilization above 1 heavy. With `D_i < T_i` that is `C_i > D_i`,
-//!   and densities `C_i / D_i` count for the light ones; no constant speedup is known then (Chen 2016);
-//! - `n_i` is the least number of CPUs on which a bound of the response time is within the deadline. With `graham`,
-//!   the default, that is the formula of the paper for whole times: never more CPUs, and sometimes fewer. `sizing=li`
-//!   is the formula as it is printed, and the other kinds are sharper bounds
-//!   (`crates/layland-offline/src/graph/bounds.rs`);
-//! - nobody joins, and nothing changes its parameters: the CPUs are given before the start.
+//! - the paper has `D_i = T_i`, and calls tasks of a utilization above 1 heavy. With `D_i < T_i`
+//!   the condition is `C_i > D_i`, and the light tasks are packed by densities `C_i / D_i`; no
+//!   constant speedup is known then (Chen 2016);
+//! - `n_i` is the least number of CPUs on which a bound of the response time is within the
+//!   deadline. With `graham`, the default, this bound is the formula of the paper for whole times,
+//!   which never needs more CPUs, and sometimes fewer. `sizing=li` uses the formula as printed, and
+//!   the other kinds are sharper bounds (`crates/layland-offline/src/graph/bounds.rs`);
+//! - no task joins or changes its parameters: the CPUs are assigned before the start.
 
 use crate::HighestFirst;
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
@@ -35,7 +38,7 @@ const DEADLINES: &str = "deadlines beyond periods, and graphs whose tasks have d
 const NO_PLACE: &str =
     "graphs whose longest path is too long, and sets for which there are too few CPUs";
 
-/// What it says of itself.
+/// Returns the description of the policy.
 pub(crate) fn policy() -> PolicyInfo {
     PolicyInfo::new(
         "federated",
@@ -58,11 +61,13 @@ pub(crate) fn policy() -> PolicyInfo {
     .citing([LI])
 }
 
-/// **Federated**: heavy graphs on CPUs of their own, light ones under EDF on one CPU each.
+/// Returns **federated scheduling**: heavy graphs on dedicated CPUs, light ones under EDF on one
+/// CPU each.
 ///
 /// # Errors
-/// If the system has several clusters, a task may not use every CPU, a CPU has another speed than 1, a deadline is
-/// longer than its period, the tasks of a graph have different deadlines, or a graph has no place.
+/// If the system has several clusters, a task may not use every CPU, the speed of a CPU is not 1, a
+/// deadline is longer than its period, the tasks of a graph have different deadlines, or a graph
+/// does not fit.
 pub fn federated(
     system: &System,
     options: &PolicyOptions,

@@ -1,15 +1,16 @@
-//! The ready jobs of highest priority run: global EDF, and with it most of what textbooks have.
+//! The ready jobs of highest priority run: global EDF, and with it most textbook algorithms.
 //!
-//! With `m` CPUs online in a group, the `m` ready jobs of highest priority run. With the absolute deadline as
-//! the key of a job that is global EDF (Dhall and Liu 1978); with the period of its task, global
-//! rate-monotonic scheduling. In groups of one CPU it is EDF as Liu and Layland (1973) had it, in
-//! clusters it is clustered scheduling: the [shell](crate::shell) makes groups, and asks for a decision when
-//! something happened in one.
+//! With `m` CPUs online in a group, the `m` ready jobs of highest priority run. With the absolute
+//! deadline as the key of a job this is global EDF (Dhall and Liu 1978); with the period of its
+//! task, global rate-monotonic scheduling. In groups of one CPU it is EDF as in Liu and Layland
+//! (1973), in clusters it is clustered scheduling: the [shell](crate::shell) forms groups, and
+//! requests a decision after events in a group.
 //!
-//! The order of jobs is strict ([`Priority`]): ties of keys go to the smaller rank, then to the smaller id of
-//! the task. So the set of jobs that run is unique, and a job that has started keeps its priority until it
-//! ends. With [`Ties::Running`] a job that runs goes first among equal keys, and the others by rank as before: a
-//! preemption that helps no deadline is spared. Where a job runs is decided by the shell.
+//! The order of jobs is strict ([`Priority`]): ties of keys go to the smaller rank, then to the
+//! smaller id of the task. So the set of jobs that run is unique, and a job that has started keeps
+//! its priority until it ends. With [`Ties::Running`] a running job goes first among equal keys,
+//! and the others by rank as before: this avoids preemptions that help no deadline. The shell
+//! decides on which CPU a job runs.
 //!
 //! A release or a completion costs O(log w) for `w` waiting jobs.
 
@@ -19,15 +20,16 @@ use crate::queue::Queue;
 use crate::shell::{Priority, Progress, Scheduler, Turn};
 use layland_model::{Group, JobOrder, ScheduleRule};
 
-/// Whether a job that waits preempts one of equal key.
+/// The rule for a waiting job with the same key as a running one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ties {
-    /// By rank: if its rank is smaller.
+    /// The waiting job preempts if its rank is smaller.
     #[default]
     Rank,
-    /// No: the job that runs goes on.
+    /// The running job continues.
     Running,
-    /// No: jobs of one level queue by when they became ready (see `levels.rs`), and only another level preempts.
+    /// The running job continues: jobs of one level queue by the time at which they became ready
+    /// (see `levels.rs`), and only a job of a higher level preempts.
     Level,
 }
 
@@ -59,13 +61,13 @@ pub struct HighestFirst {
 }
 
 impl HighestFirst {
-    /// With what equal keys mean. [`Ties::Running`] is for deadlines alone: analyses of fixed priorities count with
-    /// ranks or levels.
+    /// Returns the scheduler with a rule for equal keys. [`Ties::Running`] is for deadlines alone:
+    /// analyses of fixed priorities rely on ranks or levels.
     pub fn new(ties: Ties) -> HighestFirst {
         HighestFirst { ties, waiting: Queue::default() }
     }
 
-    /// Whether a waiting job takes the CPU of a running one.
+    /// Returns true if a waiting job takes the CPU of a running one.
     #[inline(always)]
     fn preempts(&self, waiting: Priority, running: Priority) -> bool {
         match self.ties {
@@ -108,7 +110,7 @@ impl Scheduler for HighestFirst {
 }
 
 impl HighestFirst {
-    /// Decides, and tells of each running job that has to wait again.
+    /// Decides, and reports each running job that has to wait again to `preempted`.
     #[inline(always)]
     pub(crate) fn decide_telling(
         &mut self,
@@ -117,7 +119,7 @@ impl HighestFirst {
     ) {
         while let Some(highest) = self.waiting.highest() {
             if !turn.has_idle_cpu() {
-                // Every CPU is taken: the lowest of the running jobs gives way, or none does.
+                // Every CPU is busy: the lowest of the running jobs gives way, or none does.
                 match turn.lowest_running() {
                     Some(lowest) if self.preempts(highest, lowest) => {
                         turn.preempt_lowest();

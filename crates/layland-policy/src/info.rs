@@ -1,7 +1,7 @@
-//! What a policy says of itself: what it is called, what it is, what it refuses, its options, whom to cite,
-//! and how it is built.
+//! The description of a policy: its name, its summary, the systems that it refuses, its options,
+//! its citations, and its constructor.
 //!
-//! Everything is owned, so that a description can come from another crate, or be made at run time.
+//! All data is owned, so that a description can come from another crate or be made at run time.
 
 use crate::{Policy, Refusal};
 use layland_model::{Algorithm, Citation, CpuId, Duration, Rate, System, Task, TaskId};
@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// A text of ours, or one that was made at run time.
+/// A string that is either static or made at run time.
 pub type Text = Cow<'static, str>;
 
-/// A policy that can be built.
+/// A description of a policy, with its constructor.
 ///
 /// ```
 /// use layland_model::{Algorithm, Form, Order};
@@ -28,19 +28,19 @@ pub type Text = Cow<'static, str>;
 /// ```
 #[derive(Clone)]
 pub struct PolicyInfo {
-    /// Its name.
+    /// The short name, by which users select the policy.
     pub name: Text,
-    /// Its name in full.
+    /// The full name.
     pub title: Text,
-    /// What it does, in a sentence.
+    /// The behaviour of the policy, in a sentence.
     pub summary: Text,
-    /// What it refuses, each with the reason.
+    /// The systems that it refuses, each with the reason.
     pub refuses: Vec<Text>,
-    /// Its options.
+    /// The options.
     pub options: Vec<OptionInfo>,
-    /// What decides between equal jobs, in a sentence; empty if it does not say.
+    /// The tie-breaking rule for equal jobs, in a sentence; empty if the policy does not state one.
     pub ties: Text,
-    /// Whom to cite.
+    /// The papers to cite.
     pub citations: Vec<Citation>,
     keeps_regions: bool,
     follows_steps: bool,
@@ -53,7 +53,7 @@ type Constructor =
     dyn Fn(&System, &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> + Send + Sync;
 
 impl PolicyInfo {
-    /// A policy of which no analysis is known, which refuses nothing and has no options.
+    /// Returns the description of a policy without known analyses, refusals and options.
     pub fn new(
         name: impl Into<Text>,
         title: impl Into<Text>,
@@ -79,13 +79,14 @@ impl PolicyInfo {
         }
     }
 
-    /// It implements this algorithm: the analyses of the algorithm are about it.
+    /// Declares that the policy implements this algorithm, to which the analyses of the algorithm
+    /// apply.
     #[must_use]
     pub fn implementing(self, algorithm: Algorithm) -> PolicyInfo {
         self.implementing_by(move |_| algorithm)
     }
 
-    /// Which algorithm it implements depends on its options.
+    /// Declares that the algorithm that the policy implements depends on its options.
     #[must_use]
     pub fn implementing_by(
         self,
@@ -94,52 +95,54 @@ impl PolicyInfo {
         PolicyInfo { algorithm: Arc::new(algorithm), ..self }
     }
 
-    /// It refuses these.
+    /// Declares the systems that the policy refuses.
     #[must_use]
     pub fn refusing<T: Into<Text>>(self, what: impl IntoIterator<Item = T>) -> PolicyInfo {
         PolicyInfo { refuses: what.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// It has these options.
+    /// Declares the options of the policy.
     #[must_use]
     pub fn with_options(self, options: impl IntoIterator<Item = OptionInfo>) -> PolicyInfo {
         PolicyInfo { options: options.into_iter().collect(), ..self }
     }
 
-    /// It decides so between equal jobs.
+    /// Declares the tie-breaking rule for equal jobs.
     #[must_use]
     pub fn breaking_ties(self, ties: impl Into<Text>) -> PolicyInfo {
         PolicyInfo { ties: ties.into(), ..self }
     }
 
-    /// It comes from these papers.
+    /// Declares the papers that the policy comes from.
     #[must_use]
     pub fn citing(self, citations: impl IntoIterator<Item = Citation>) -> PolicyInfo {
         PolicyInfo { citations: citations.into_iter().collect(), ..self }
     }
 
-    /// It preempts jobs where their tasks let it ([`Preemption`](layland_model::Preemption)). A policy that does not
-    /// say so takes no task with non-preemptive regions.
+    /// Declares that the policy preempts jobs only where their tasks allow it
+    /// ([`Preemption`](layland_model::Preemption)). A policy without this declaration rejects tasks
+    /// with non-preemptive regions.
     #[must_use]
     pub fn keeping_regions(self) -> PolicyInfo {
         PolicyInfo { keeps_regions: true, ..self }
     }
 
-    /// It knows what to do when jobs lock resources and suspend themselves ([`Step`](layland_model::Step)). A policy
-    /// that does not say so takes no task with steps.
+    /// Declares that the policy supports jobs that lock resources and suspend themselves
+    /// ([`Step`](layland_model::Step)). A policy without this declaration rejects tasks with steps.
     #[must_use]
     pub fn following_steps(self) -> PolicyInfo {
         PolicyInfo { follows_steps: true, ..self }
     }
 
-    /// It derives nothing from when jobs are released, so that they may wait for jobs of other tasks
-    /// ([`Graph`](layland_model::Graph)). A policy that does not say so takes no task that follows another one.
+    /// Declares that the policy derives nothing from the times of releases, so that jobs may wait
+    /// for jobs of other tasks ([`Graph`](layland_model::Graph)). A policy without this declaration
+    /// rejects tasks that follow other tasks.
     #[must_use]
     pub fn taking_followers(self) -> PolicyInfo {
         PolicyInfo { takes_followers: true, ..self }
     }
 
-    /// The algorithm that it implements with these options.
+    /// Returns the algorithm that the policy implements with these options.
     pub fn algorithm(&self, options: &PolicyOptions) -> Algorithm {
         (self.algorithm)(options)
     }
@@ -147,8 +150,9 @@ impl PolicyInfo {
     /// Builds the policy for a system.
     ///
     /// # Errors
-    /// If the policy cannot schedule it, a task has non-preemptive regions and the policy does not keep them, or a task
-    /// has steps and the policy does not follow them.
+    /// If the policy cannot schedule the system, a task has non-preemptive regions and the policy
+    /// does not keep them, a task has steps and the policy does not follow them, or a task follows
+    /// another one and the policy does not take followers.
     pub fn build(
         &self,
         system: &System,
@@ -180,20 +184,21 @@ impl fmt::Debug for PolicyInfo {
     }
 }
 
-/// Why a policy does not take a system.
+/// The reason why a policy rejects a system.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{answer}")]
 pub struct SystemRefusal {
-    /// The answer, with its reason.
+    /// The refusal, with its reason.
     pub answer: Refusal,
-    /// The task that the reason is about; the first, if it is about several.
+    /// The task that caused the refusal; the first one, if there are several.
     pub task: Option<TaskId>,
-    /// The reason in the words of all policies that have it, if it names this policy.
+    /// The reason in a form that does not name this policy, so that all policies with this reason
+    /// share it; `None` if the reason itself names no policy.
     pub in_general: Option<String>,
 }
 
 impl SystemRefusal {
-    /// Why a policy does not take a task with non-preemptive regions.
+    /// The refusal of a task with non-preemptive regions.
     pub(crate) fn of_regions(policy: &str, id: TaskId, task: &Task) -> SystemRefusal {
         let reason = |who: &str| {
             format!(
@@ -205,7 +210,7 @@ impl SystemRefusal {
         Refusal::not_permitted(reason(policy)).about(id).in_general(reason("it"))
     }
 
-    /// Why a policy does not take a task that follows another one.
+    /// The refusal of a task that follows another one.
     pub(crate) fn of_followers(policy: &str, id: TaskId, task: &Task) -> SystemRefusal {
         let reason = |who: &str| {
             format!(
@@ -217,7 +222,7 @@ impl SystemRefusal {
         Refusal::not_permitted(reason(policy)).about(id).in_general(reason("it"))
     }
 
-    /// Why a policy does not take a task with steps.
+    /// The refusal of a task with steps.
     pub(crate) fn of_steps(policy: &str, id: TaskId, task: &Task) -> SystemRefusal {
         let reason = |who: &str| {
             format!(
@@ -229,7 +234,7 @@ impl SystemRefusal {
         Refusal::not_permitted(reason(policy)).about(id).in_general(reason("it"))
     }
 
-    /// The same reason in the words of all policies that have it.
+    /// Adds the reason in a form that does not name the policy.
     #[must_use]
     pub fn in_general(self, reason: impl Into<String>) -> SystemRefusal {
         SystemRefusal { in_general: Some(reason.into()), ..self }
@@ -243,7 +248,7 @@ impl From<Refusal> for SystemRefusal {
 }
 
 impl Refusal {
-    /// The refusal of a system because of a task, which the reason names.
+    /// Turns this refusal into that of a system because of a task, which the reason names.
     pub fn about(self, task: TaskId) -> SystemRefusal {
         SystemRefusal { task: Some(task), ..SystemRefusal::from(self) }
     }
@@ -252,36 +257,36 @@ impl Refusal {
 /// An option of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionInfo {
-    /// Its name.
+    /// The name.
     pub name: Text,
-    /// What it does, with its values and the default.
+    /// The effect of the option, with its values and the default.
     pub help: Text,
-    /// What it can be.
+    /// The permitted values.
     pub values: Values,
 }
 
 impl OptionInfo {
-    /// An option.
+    /// Returns an option.
     pub fn new(name: impl Into<Text>, help: impl Into<Text>, values: Values) -> OptionInfo {
         OptionInfo { name: name.into(), help: help.into(), values }
     }
 }
 
-/// What an option can be.
+/// The permitted values of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Values {
     /// On or off.
     Switch,
     /// One of these words.
     OneOf(Vec<Text>),
-    /// A whole number from 0 on.
+    /// A whole number, at least 0.
     Number,
     /// A fraction or a decimal above 0.
     Rate,
-    /// A length of time above 0, with its unit.
+    /// A positive duration, with its unit.
     Duration,
-    /// Numbers of CPUs, with a plus between them: `0+2+1`. Where nothing else is separated by commas, as in a file,
-    /// commas do as well.
+    /// Numbers of CPUs, separated by pluses: `0+2+1`. Where commas separate nothing else, as in a
+    /// file, commas are accepted as well.
     Cpus,
     /// Items in bins.
     Bins,
@@ -293,7 +298,7 @@ impl Values {
         Values::OneOf(words.into_iter().map(Into::into).collect())
     }
 
-    /// Whether a text is such a value.
+    /// Returns true if a string is a permitted value.
     pub fn accepts(&self, text: &str) -> bool {
         match self {
             Values::Switch => matches!(text, "on" | "off" | "true" | "false"),
@@ -326,47 +331,47 @@ impl fmt::Display for Values {
     }
 }
 
-/// A length of time above 0.
+/// Parses a positive duration.
 fn duration(text: &str) -> Option<Duration> {
     text.trim().parse().ok().filter(|&length| length > Duration::ZERO)
 }
 
-/// Numbers of CPUs, separated by pluses or commas.
+/// Parses numbers of CPUs, separated by pluses or commas.
 fn cpus(text: &str) -> Option<Vec<CpuId>> {
     text.split(['+', ',']).map(|cpu| cpu.trim().parse().ok().map(CpuId)).collect()
 }
 
-/// The options that a policy was given, by name, and what it is built for.
+/// The options given to a policy, by name, and the purpose for which it is built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyOptions {
     given: Vec<(String, String)>,
     purpose: Purpose,
 }
 
-/// What a policy is built for.
+/// The purpose for which a policy is built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Purpose {
-    /// To decide.
+    /// To make decisions.
     #[default]
     Decisions,
-    /// To be asked for its rule.
+    /// To answer queries about its rule.
     Rule,
 }
 
 impl PolicyOptions {
-    /// Gives an option a value. The first value that an option is given counts.
+    /// Gives an option a value. The first value given for an option takes effect.
     pub fn give(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.given.push((name.into(), value.into()));
     }
 
-    /// The same for a policy that is asked for its [rule](Policy::rule) and never runs: what only decisions need may be
-    /// left out of it.
+    /// Returns these options for a policy that only answers queries about its [rule](Policy::rule)
+    /// and never runs. Its constructor may omit everything that only decisions need.
     #[must_use]
     pub fn for_its_rule(&self) -> PolicyOptions {
         PolicyOptions { given: self.given.clone(), purpose: Purpose::Rule }
     }
 
-    /// These options with another value for one of them.
+    /// Returns these options with another value for one of them.
     #[must_use]
     pub fn with(&self, name: impl Into<String>, value: impl Into<String>) -> PolicyOptions {
         let name = name.into();
@@ -375,7 +380,7 @@ impl PolicyOptions {
         PolicyOptions { given, purpose: self.purpose }
     }
 
-    /// These options without some of them.
+    /// Returns these options without some of them.
     #[must_use]
     pub fn without(&self, names: &[&str]) -> PolicyOptions {
         let stays = |(name, _): &&(String, String)| !names.contains(&name.as_str());
@@ -383,20 +388,20 @@ impl PolicyOptions {
         PolicyOptions { given, purpose: self.purpose }
     }
 
-    /// Whether the policy is asked for its rule and never runs.
+    /// Returns true if the policy only answers queries about its rule and never runs.
     pub fn is_for_its_rule(&self) -> bool {
         self.purpose == Purpose::Rule
     }
 
-    /// The value of an option as text.
+    /// Returns the value of an option as a string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.given.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
     }
 
-    /// The value of an option that is on or off.
+    /// Returns the value of an option that is on or off.
     ///
     /// # Errors
-    /// If it is neither.
+    /// If the value is neither.
     pub fn switch(&self, name: &str, default: bool) -> Result<bool, Refusal> {
         match self.text(name) {
             None => Ok(default),
@@ -406,10 +411,11 @@ impl PolicyOptions {
         }
     }
 
-    /// The value of an option that is one of these words; none if it is not given.
+    /// Returns the value of an option that is one of these words; `None` if the option is not
+    /// given.
     ///
     /// # Errors
-    /// If it is none of them.
+    /// If the value is none of them.
     pub fn one_of<T: Copy>(&self, name: &str, values: &[(&str, T)]) -> Result<Option<T>, Refusal> {
         let find = |text: &str| {
             let found = values.iter().find(|(word, _)| *word == text).map(|&(_, value)| value);
@@ -421,10 +427,10 @@ impl PolicyOptions {
         self.text(name).map(find).transpose()
     }
 
-    /// The value of an option as a list of CPUs.
+    /// Returns the value of an option as a list of CPUs.
     ///
     /// # Errors
-    /// If it is not a list of CPUs.
+    /// If the value is not a list of CPUs.
     pub fn cpus(&self, name: &str) -> Result<Option<Vec<CpuId>>, Refusal> {
         let parse = |text: &str| {
             cpus(text)
@@ -433,10 +439,10 @@ impl PolicyOptions {
         self.text(name).map(parse).transpose()
     }
 
-    /// The value of an option as a length of time.
+    /// Returns the value of an option as a duration.
     ///
     /// # Errors
-    /// If it is no length of time above 0.
+    /// If the value is not a positive duration.
     pub fn duration(&self, name: &str) -> Result<Option<Duration>, Refusal> {
         let parse = |text: &str| {
             let what = Values::Duration;
@@ -445,10 +451,10 @@ impl PolicyOptions {
         self.text(name).map(parse).transpose()
     }
 
-    /// The value of an option as a number above 0.
+    /// Returns the value of an option as a positive number.
     ///
     /// # Errors
-    /// If it is no such number.
+    /// If the value is not a positive number.
     pub fn rate(&self, name: &str) -> Result<Option<Rate>, Refusal> {
         let parse = |text: &str| {
             let what = Values::Rate;
@@ -458,10 +464,10 @@ impl PolicyOptions {
         self.text(name).map(parse).transpose()
     }
 
-    /// The value of an option as a number.
+    /// Returns the value of an option as an integer.
     ///
     /// # Errors
-    /// If it is not a number.
+    /// If the value is not an integer.
     pub fn number(&self, name: &str) -> Result<Option<usize>, Refusal> {
         let parse = |text: &str| {
             text.parse().map_err(|_| Refusal::invalid(format!("{name}=`{text}` is not a number")))

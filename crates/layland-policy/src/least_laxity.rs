@@ -1,35 +1,40 @@
 //! **LLF**, least laxity first, with a quantum (Dertouzos and Mok 1989), and **MLLF**, the modified form that thrashes
 //! less (Oh and Yang 1998).
 //!
-//! The *laxity* of a job is how long it can still wait: the time to its deadline, less what is left of its WCET. It
-//! stays while the job runs, and falls while it waits. Both policies run the `m` ready jobs of the least laxity; they
-//! differ in when they look, and in ties.
+//! The *laxity* of a job is the time for which it can still wait: the time to its deadline, less
+//! the rest of its WCET. It stays constant while the job runs, and falls while it waits. Both
+//! policies run the `m` ready jobs of the least laxity; they differ in the times of their
+//! decisions, and in ties.
 //!
 //! | papers | here | meaning |
 //! |---|---|---|
-//! | laxity | `zero_laxity_at(job) - now` | how long a job can wait |
-//! | `L_a` | laxity of the last job that runs | it comes last of those that run |
-//! | `D_min` | deadline of the first job that waits | it comes first of those that wait |
+//! | laxity | `zero_laxity_at(job) - now` | the time for which a job can wait |
+//! | `L_a` | laxity of the last running job | the last in the order of the running jobs |
+//! | `D_min` | deadline of the first waiting job | the first in the order of the waiting jobs |
 //!
-//! **LLF** is optimal on one CPU. As defined it would switch without end between jobs of equal laxity, because the one
-//! that waits comes before the other at once. With a quantum it looks when a job arrives or ends, and at each multiple
-//! of the quantum while a job waits. Ties: of equal laxities a job that runs comes first (`tie=rank`: that rule is left
-//! out, as in SimSo), then the smaller rank, then the smaller id.
+//! **LLF** is optimal on one CPU. As defined it would switch endlessly between jobs of equal
+//! laxity, because the waiting one immediately comes before the other. With a quantum, it decides
+//! when a job arrives or ends, and at each multiple of the quantum while a job waits. Ties: among
+//! equal laxities a running job comes first (`tie=rank` omits this rule, as SimSo does), then the
+//! smaller rank, then the smaller id.
 //!
-//! **MLLF** lets the running job go on although one that waits has less laxity by now (*laxity inversion*), until that
-//! would make the waiting one late: it looks when a job arrives or ends, at `D_min - L_a`, and when a job that waits
-//! has no laxity left. Ties: of equal laxities the earlier deadline comes first, then the smaller rank, then the
-//! smaller id.
+//! **MLLF** lets the running job continue although a waiting one now has less laxity (*laxity
+//! inversion*), until that would make the waiting one late: it decides when a job arrives or ends,
+//! at `D_min - L_a`, and when a waiting job has no laxity left. Ties: among equal laxities the
+//! earlier deadline comes first, then the smaller rank, then the smaller id.
 //!
-//! A job that arrives while the one before it in its task pends is not ready, and the policies look all the same.
+//! A job that arrives while the previous job of its task is pending is not ready, but the policies
+//! decide anyway.
 //!
-//! Deviations and what the papers leave out:
-//! - the paper of MLLF is about one CPU, and only its abstract could be read: `D_min - L_a` is what SimSo means by it,
-//!   and that it looks when a waiting job has no laxity is ours: on several CPUs it is late less often with that;
-//! - neither is *predictable*: a job that ends early can make another end later;
-//! - a job that exceeds its WCET needs nothing more, as far as the policy knows;
-//! - what a job has got is the time that it has held CPUs, overheads included;
-//! - CPUs of other speeds than 1 are refused: how long a job can wait would depend on where it is to run.
+//! Deviations, and cases that the papers leave out:
+//! - the paper of MLLF is about one CPU, and only its abstract was available. `D_min - L_a` follows
+//!   SimSo's interpretation. The decision when a waiting job has no laxity left is our addition: it
+//!   reduces the number of late jobs on several CPUs;
+//! - neither policy is *predictable*: a job that ends early can make another end later;
+//! - a job that exceeds its WCET needs no more time, as far as the policy knows;
+//! - the execution of a job is the time that it has held CPUs, overheads included;
+//! - CPUs of speeds other than 1 are refused: the laxity of a job would depend on the CPU that will
+//!   run it.
 //!
 //! A decision sorts the ready jobs: O(n log n).
 
@@ -68,10 +73,10 @@ pub const OH_YANG: Citation = Citation {
 }",
 };
 
-/// The quantum, if none is given.
+/// The default quantum.
 const QUANTUM: Duration = Duration::from_ms(1);
 
-/// What they say of themselves.
+/// Returns the descriptions of both policies.
 pub(crate) fn policies() -> [PolicyInfo; 2] {
     let llf = PolicyInfo::new(
         "llf",
@@ -109,11 +114,11 @@ pub(crate) fn policies() -> [PolicyInfo; 2] {
     [llf, mllf].map(|info| info.refusing([ONE_CLUSTER, UNIT_SPEED]))
 }
 
-/// **LLF**: the `m` jobs of the least laxity run, as of the last multiple of the quantum.
+/// Returns **LLF**: the `m` jobs of the least laxity run, as of the last multiple of the quantum.
 ///
 /// # Errors
-/// If the system has several clusters, a task may not use every CPU, a CPU has another speed than 1, or an option
-/// cannot have its value.
+/// If the system has several clusters, a task may not use every CPU, the speed of a CPU is not 1,
+/// or the value of an option is invalid.
 pub fn llf(
     system: &System,
     options: &PolicyOptions,
@@ -126,10 +131,12 @@ pub fn llf(
     grouped("llf", rule, system, options)
 }
 
-/// **MLLF**: the `m` jobs of the least laxity run, and go on for as long as no other is late for it.
+/// Returns **MLLF**: the `m` jobs of the least laxity run, and continue as long as this makes no
+/// other job late.
 ///
 /// # Errors
-/// If the system has several clusters, a task may not use every CPU, or a CPU has another speed than 1.
+/// If the system has several clusters, a task may not use every CPU, or the speed of a CPU is not
+/// 1.
 pub fn mllf(
     system: &System,
     options: &PolicyOptions,
@@ -167,13 +174,14 @@ pub struct LeastLaxity {
 struct Ready {
     job: Priority,
     runs: bool,
-    /// When it has no laxity any more, if it waits from now on.
+    /// The time at which it loses its laxity, if it waits from now on.
     zero_laxity_at: Time,
     deadline: Time,
 }
 
 impl LeastLaxity {
-    /// Jobs with the smaller key come first, then those with the smaller rank and id.
+    /// Returns the key of a job: jobs with the smaller key come first, then those with the smaller
+    /// rank and id.
     fn key(&self, ready: &Ready) -> (Time, Time, bool) {
         match self.rule {
             LaxityRule::Quantum { running_first, .. } => {
@@ -183,7 +191,8 @@ impl LeastLaxity {
         }
     }
 
-    /// When to look again, if nothing happens before. `first` run from `now` on, `rest` wait.
+    /// Returns the time of the next decision if no event comes before. `first` run from `now` on,
+    /// `rest` wait.
     fn next_look(&self, now: Time, first: &[Ready], rest: &[Ready]) -> Time {
         let (Some(last), Some(waits)) = (first.last(), rest.first()) else { return Time::NEVER };
         match self.rule {
@@ -229,7 +238,7 @@ impl Scheduler for LeastLaxity {
         for (place, ready) in ready.iter_mut().enumerate() {
             ready.job = turn.give_key(ready.job, place as i64);
         }
-        // The first m run. What runs and is not among them comes after all others that run.
+        // The first m run. Running jobs that are not among them come after all other running jobs.
         let (first, rest) = ready.split_at(turn.cpu_count().min(ready.len()));
         rest.iter().filter(|ready| ready.runs).for_each(|_| turn.preempt_lowest());
         first.iter().filter(|ready| !ready.runs).for_each(|ready| turn.start(ready.job));

@@ -1,25 +1,26 @@
-//! Several tasks of one given priority: a *level*.
+//! Several tasks with one given priority: a *level*.
 //!
-//! The option `tie` of the policies that read priorities says which job of a level comes first:
+//! The option `tie` of the policies with given priorities determines the order of jobs within a
+//! level:
 //!
 //! | `tie` | within a level |
 //! |---|---|
 //! | `rank` | the smaller rank, and it preempts |
-//! | `fifo` | the job that became ready first, by its release or the end of a suspension; at one instant the smaller rank |
-//! | `any` | it is not known: for analyses, and for traces of others |
+//! | `fifo` | the job that became ready first, by its release or the end of a suspension; among simultaneous ones the smaller rank |
+//! | `any` | the order is unknown: for analyses, and for traces of others |
 //!
-//! Under `fifo` a running job is never preempted by a job of its level, and one that a higher level preempts keeps its
-//! place: so POSIX has it for `SCHED_FIFO`. The queue is ordered by (level, instant of readiness, rank). Without the
-//! option the set decides ([`System::in_level`]).
+//! Under `fifo` a job of the same level never preempts a running job, and a job that a higher level
+//! preempts keeps its place, as POSIX specifies for `SCHED_FIFO`. The queue is ordered by (level,
+//! instant of readiness, rank). Without the option the set decides ([`System::in_level`]).
 //!
-//! What nobody has rules for is refused by name: locks, non-preemptive regions and servers, where a level is shared on
-//! the CPUs concerned.
+//! Combinations without known rules are refused by name: locks, non-preemptive regions and servers,
+//! if a level is shared on the CPUs concerned.
 
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
 use layland_model::{Algorithm, Form, InLevel, Order, System, TaskId};
 
-/// The option that says what decides within a level; none if the order has no levels of the set.
+/// Returns the option for the order within a level; `None` if the order has no levels of the set.
 pub(crate) fn option(order: Order) -> Option<OptionInfo> {
     let option = || {
         OptionInfo::new(
@@ -32,7 +33,7 @@ pub(crate) fn option(order: Order) -> Option<OptionInfo> {
     (order == Order::Given).then(option)
 }
 
-/// What decides within a level; none if ranks do.
+/// Returns the order within a level; `None` if ranks decide.
 ///
 /// # Errors
 /// If the option has another value.
@@ -51,7 +52,8 @@ pub(crate) fn of(
     }
 }
 
-/// The algorithm with these options: that of levels where they say that ranks do not decide, whatever the set says.
+/// Returns the algorithm with these options: that of levels if they state that ranks do not decide,
+/// regardless of the set.
 pub(crate) fn algorithm(form: Form, order: Order, options: &PolicyOptions) -> Algorithm {
     match (order, options.text("tie")) {
         (Order::Given, Some("fifo")) => Algorithm::Levels(form, InLevel::Fifo),
@@ -60,10 +62,11 @@ pub(crate) fn algorithm(form: Form, order: Order, options: &PolicyOptions) -> Al
     }
 }
 
-/// Refuses to run a set of which it is not known who comes first. A policy that is asked for its rule never runs.
+/// Refuses to run a set with an unknown order of jobs. A policy that only answers queries about its
+/// rule never runs.
 ///
 /// # Errors
-/// If it is not known, and some of these tasks share a priority.
+/// If the order is unknown, and some of these tasks share a priority.
 pub(crate) fn refuse_unknown<'a>(
     who: &str,
     in_level: Option<InLevel>,
@@ -82,7 +85,7 @@ pub(crate) fn refuse_unknown<'a>(
     })
 }
 
-/// Refuses levels that are shared where nobody has a rule for that.
+/// Refuses shared levels for which there are no rules.
 ///
 /// # Errors
 /// If some of these tasks share a priority, and ranks do not decide.
@@ -103,7 +106,7 @@ pub(crate) fn refuse_shared<'a>(
     })
 }
 
-/// Whether two tasks of a group share a priority.
+/// Returns true if two tasks of a group share a priority.
 pub(crate) fn are_shared<'a>(
     system: &System,
     groups: impl IntoIterator<Item = &'a [TaskId]>,
@@ -111,7 +114,7 @@ pub(crate) fn are_shared<'a>(
     first_shared(system, groups).is_some()
 }
 
-/// The first level that two tasks of a group share, with the first two.
+/// Returns the first level that two tasks of a group share, with the first two.
 fn first_shared<'a>(
     system: &System,
     groups: impl IntoIterator<Item = &'a [TaskId]>,

@@ -1,7 +1,7 @@
 //! Layland's scheduling policies.
 //!
-//! A policy is a pure state machine. An engine tells it what happens, and asks once per instant what is to
-//! run:
+//! A policy is a pure state machine. An engine reports events to it, and requests a decision once
+//! per instant:
 //!
 //! ```text
 //!   simulator, Linux engines                              a policy
@@ -12,18 +12,20 @@
 //!                      <--- Run { cpu, job, .. }, Idle { cpu }, SetTimer { .. }
 //! ```
 //!
-//! It never reads a clock, draws a random number, prints, spawns, locks or looks into the engine that drives
-//! it. So the simulator and the Linux engines drive the very same values, and the same events give the same
-//! actions, on any machine.
+//! A policy never reads a clock, draws a random number, prints, spawns, locks or inspects the
+//! engine that drives it. So the simulator and the Linux engines drive the very same values, and
+//! the same events give the same actions, on any machine.
 //!
 //! Where to read:
 //! - [`Policy`], [`Event`] and [`Action`]: the boundary and its contract;
-//! - [`HighestFirst`]: global EDF and its relatives, in a page; [`edzl`] adds one rule to it, [`top_first`] a
-//!   class of tasks, [`fair_lateness`] earlier deadlines, [`deferred`] regions in which nobody preempts a job;
-//!   [`served`] has jobs that wait for budget, and [`least_laxity`] sorts jobs anew whenever it decides;
-//! - [`shell`]: the life that policies share (tasks and CPUs that come and go, requests, placement);
-//! - [`Registry`]: every policy by name; it takes policies of other crates, which say of themselves what a
-//!   [`PolicyInfo`] has;
+//! - [`HighestFirst`]: global EDF and its relatives, in a page; [`edzl`] adds one rule to it,
+//!   [`top_first`] a class of tasks, [`fair_lateness`] earlier deadlines, [`deferred`] regions
+//!   without preemption; [`served`] has jobs that wait for budget, and [`least_laxity`] sorts jobs
+//!   anew at every decision;
+//! - [`shell`]: the part that policies share (tasks and CPUs that come and go, requests,
+//!   placement);
+//! - [`Registry`]: every policy by name; it accepts policies of other crates, which describe
+//!   themselves with a [`PolicyInfo`];
 //! - one module for each family of policies.
 //!
 //! ```
@@ -52,7 +54,7 @@
 //! # Ok::<(), layland_policy::BuildError>(())
 //! ```
 
-// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+// A new event, action or verdict breaks every match here, until its meaning has been decided.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 pub mod adaptive;

@@ -1,40 +1,42 @@
-//! Locks and self-suspension on each CPU, under partitioned EDF and fixed priorities: plain locks, priority inheritance
-//! (**PIP**), priority ceilings (**PCP**) and immediate ones (**IPCP**), the stack resource policy (**SRP**); and
-//! between CPUs **MPCP**, **DPCP**, **FMLP+** and **MSRP**.
+//! Locks and self-suspension on each CPU, under partitioned EDF and fixed priorities: plain locks,
+//! priority inheritance (**PIP**), priority ceilings (**PCP**) and immediate ones (**IPCP**), the
+//! stack resource policy (**SRP**); and between CPUs **MPCP**, **DPCP**, **FMLP+** and **MSRP**.
 //!
-//! Every CPU runs the job with the least *key* of those that can go on. A key is that of the order, unless a lock
-//! changes it:
+//! Every CPU runs the job with the least *key* among those that can run. A key is that of the
+//! order, unless a lock changes it:
 //!
 //! | protocol | a lock is granted | key |
 //! |---|---|---|
 //! | plain (`none`) | if it is free | that of the order |
-//! | PIP, Sha, Rajkumar and Lehoczky 1990 | if it is free | the least of the own one and those of all that wait for what the job holds |
-//! | PCP, the same | if it is free and the priority of the job is higher than the ceilings of all that others hold | as PIP; who is denied waits for the holder of the highest ceiling |
-//! | IPCP | always | the highest ceiling of what the job holds |
-//! | SRP, Baker 1991 | always | that of the order; a job begins only if it is due before the ceilings of all that is held |
+//! | PIP, Sha, Rajkumar and Lehoczky 1990 | if it is free | the least of its own key and those of all jobs that wait for a lock that the job holds |
+//! | PCP, by the same authors | if it is free and the priority of the job is higher than the ceilings of all locks that others hold | as under PIP; a denied job waits for the holder of the highest ceiling |
+//! | IPCP | always | the highest ceiling of the held locks |
+//! | SRP, Baker 1991 | always | that of the order; a job begins only if its deadline is before the ceilings of all held locks |
 //! | MPCP, Rajkumar 1990 | if it is free; then by priority | boosted: the remote ceiling |
 //! | DPCP, Rajkumar, Sha and Lehoczky 1988 | when the job has the CPU that is the home of the resource | boosted there: the ceiling |
 //! | FMLP+, Brandenburg 2011 | if it is free; then first in, first out | boosted: the order of requests |
-//! | MSRP, Gai, Lipari and Di Natale 2001 | if it is free; then first in, first out | nobody preempts from the request on; who waits spins |
+//! | MSRP, Gai, Lipari and Di Natale 2001 | if it is free; then first in, first out | no job preempts from the request on; a waiting job spins |
 //!
-//! *Boosted* keys come before all others. The ceiling of a resource is the highest priority of its users, the remote
-//! ceiling that of its users on other CPUs; under SRP it is the shortest relative deadline. What is used on one CPU
-//! alone is locked by immediate ceilings under the last four.
+//! *Boosted* keys come before all others. The ceiling of a resource is the highest priority of its
+//! users, the remote ceiling that of its users on other CPUs; under SRP it is the shortest relative
+//! deadline. Under the last four protocols, resources that are used on one CPU alone are locked by
+//! immediate ceilings.
 //!
-//! A job asks for a lock only when it is selected. On one CPU nothing is handed over either: those that wait try again
-//! when they are selected after an unlock. With shortcuts a lower job gets a lock while a higher one is about to run,
-//! and the bounds of the papers do not hold. Between CPUs locks are handed over in the instant of the unlock.
+//! A job requests a lock only when it is selected. On one CPU nothing is handed over either:
+//! waiting jobs try again when they are selected after an unlock. With shortcuts a lower job would
+//! get a lock while a higher one is about to run, and the bounds of the papers would not hold.
+//! Between CPUs, locks are handed over in the instant of the unlock.
 //!
-//! Ties: as the order breaks them, and the smaller key of two with equal numbers is that of a holder. Simultaneous
-//! events: requests of one round count in the order of CPUs.
+//! Ties: as the order breaks them; of two keys with equal numbers, that of a holder is smaller.
+//! Simultaneous events: requests of one round count in the order of CPUs.
 //!
-//! What the papers leave out:
-//! - under SRP a job that has suspended itself has to be let in anew, as if it had not begun: otherwise it could meet a
-//!   lock that a later job has taken meanwhile;
-//! - under EDF, MSRP and FMLP+ know no local resources, and nobody knows what a nested global section means: such
-//!   systems are refused;
+//! Cases that the papers leave out:
+//! - under SRP a job that has suspended itself must be admitted anew, as if it had not begun:
+//!   otherwise it could meet a lock that a later job has taken in the meantime;
+//! - under EDF, MSRP and FMLP+ have no local resources, and no protocol defines nested global
+//!   sections: such systems are refused;
 //! - the home CPUs of DPCP use immediate ceilings;
-//! - a deadlock of plain locks or PIP stays one: those jobs never end.
+//! - a deadlock of plain locks or PIP is permanent: those jobs never end.
 //!
 //! A decision costs O(n) for the `n` tasks of a CPU.
 
@@ -55,7 +57,7 @@ use layland_model::{
 };
 use std::sync::Arc;
 
-/// The option that says how jobs share resources.
+/// Returns the option for the locking protocol.
 pub(crate) fn option(order: Order) -> OptionInfo {
     let (help, words) = match order {
         Order::Deadline => (
@@ -71,7 +73,7 @@ pub(crate) fn option(order: Order) -> OptionInfo {
     OptionInfo::new("locks", help, Values::one_of(words.map(Protocol::abbreviation)))
 }
 
-/// The protocol that the options ask for.
+/// Returns the protocol that the options select.
 ///
 /// # Errors
 /// If there is no such protocol for the order.
@@ -80,13 +82,16 @@ pub(crate) fn protocol(order: Order, options: &PolicyOptions) -> Result<Protocol
     Ok(options.one_of("locks", &named)?.unwrap_or(Protocol::Plain))
 }
 
-/// The policy for a system whose jobs have steps; none if they have not.
+/// Returns the policy for a system whose jobs have steps; `None` if they have none.
 ///
 /// # Errors
-/// - The tasks cannot be packed; a priority is missing.
-/// - A resource is shared between CPUs, and the protocol is for one; it has no home, and the protocol needs one.
-/// - A section is nested and global, or local where the protocol has no rule for that; a job suspends itself in one.
-/// - Tasks have regions, late jobs are given up, or requests come: no protocol says what becomes of locks then.
+/// - The tasks cannot be packed, or a priority is missing.
+/// - A resource is shared between CPUs although the protocol is for one CPU, or has no home
+///   although the protocol needs one.
+/// - A section is nested and global, or is local although the protocol has no rule for that, or a
+///   job suspends itself in one.
+/// - Tasks have regions, late jobs are aborted, or there are requests: no protocol defines the
+///   state of locks then.
 pub(crate) fn locking(
     name: &str,
     order: Order,
@@ -126,16 +131,16 @@ pub(crate) fn locking(
 pub struct Locking {
     name: String,
     plan: Arc<Plan>,
-    /// The job of each task that is not over.
+    /// The job of each task, if it is not over.
     jobs: TaskMap<Option<Job>>,
     holders: IdVec<ResourceId, Option<TaskId>>,
-    /// Who waits for a global resource that is handed over, in the order of requests.
+    /// The jobs that wait for each global resource that is handed over, in the order of requests.
     queues: IdVec<ResourceId, Vec<TaskId>>,
-    /// Who waits on each CPU to try again after an unlock.
+    /// The tasks on each CPU that wait for an unlock to try again.
     waiting: CpuMap<Vec<TaskId>>,
-    /// Counts requests and grants: what came first has the smaller number.
+    /// Counts requests and grants: earlier ones have smaller numbers.
     asked: u64,
-    /// What the next decision tells the engine.
+    /// The grants that the next decision reports to the engine.
     granted: Vec<(JobId, ResourceId)>,
     running: CpuMap<Option<JobId>>,
     online: CpuMap<bool>,
@@ -152,7 +157,8 @@ impl Locking {
         self.touched.insert(self.cpu_of(task));
     }
 
-    /// Where a job competes for a CPU: under DPCP on that of the global resource that it has asked for or holds.
+    /// Returns the CPU for which a job competes: under DPCP the home of the global resource that it
+    /// has requested or holds.
     fn cpu_of(&self, task: TaskId) -> CpuId {
         let plan = &self.plan;
         let away = self.job(task).filter(|_| plan.protocol == Protocol::Dpcp).and_then(|job| {
@@ -162,7 +168,7 @@ impl Locking {
         away.map_or(plan.cpu[task], |resource| plan.home[resource])
     }
 
-    /// A job asks for a resource.
+    /// Handles the request of a job for a resource.
     fn request(&mut self, task: TaskId, resource: ResourceId) {
         self.touch(task);
         self.asked += 1;
@@ -176,17 +182,18 @@ impl Locking {
             }
             Scheme::HandedOver if self.holders[resource].is_none() => self.grant(task),
             Scheme::HandedOver => {
+                // Under MSRP the job spins, so it stays ready.
                 if self.plan.protocol != Protocol::Msrp {
                     job.doing = Doing::Waits(None);
                 }
                 self.queues[resource].push(task);
             }
-            // Once it has the CPU there.
+            // It is granted once the job has the home CPU.
             Scheme::AtHome => self.touch(task),
         }
     }
 
-    /// It holds from now on what it has asked for.
+    /// Grants a job the resource that it has requested.
     fn grant(&mut self, task: TaskId) {
         self.touch(task);
         self.asked += 1;
@@ -200,7 +207,8 @@ impl Locking {
         self.granted.push((job.id, asked.resource));
     }
 
-    /// Grants a job what it has asked for, or lets it wait for the job that is in its way. Whether it was granted.
+    /// Grants a job its requested resource, or lets it wait for the job that blocks it. Returns
+    /// true if it was granted.
     fn attempt(&mut self, task: TaskId) -> bool {
         let Some(Held { resource, .. }) = self.job(task).and_then(|job| job.asked) else {
             return true;
@@ -218,8 +226,9 @@ impl Locking {
         false
     }
 
-    /// PCP: who holds, of what other jobs of its CPU hold, the resource of the highest ceiling, if that is not lower
-    /// than the priority of the job; of several who was granted last.
+    /// Under PCP, returns the blocking job: among other jobs of the CPU, the holder of the resource
+    /// with the highest ceiling, if that is not lower than the priority of the requesting job;
+    /// among several the one that was granted last.
     fn ceiling_holder(&self, task: TaskId) -> Option<TaskId> {
         if self.plan.protocol != Protocol::Ceiling {
             return None;
@@ -238,7 +247,7 @@ impl Locking {
         (self.key(task).number() >= ceiling).then_some(holder)
     }
 
-    /// A job gives a resource back.
+    /// Handles a job that releases a resource.
     fn unlock(&mut self, task: TaskId, resource: ResourceId) {
         self.touch(task);
         self.holders[resource] = None;
@@ -276,11 +285,11 @@ impl Locking {
         }
     }
 
-    /// The job of a task is over.
+    /// Removes the job of a task, which is over.
     fn retire(&mut self, task: TaskId) {
         let Some(job) = self.job(task) else { return };
         let (id, held): (JobId, Vec<Held>) = (job.id, job.held.clone());
-        // Only of a task that leaves.
+        // Only a task that leaves still holds something here.
         held.iter().rev().for_each(|held| self.unlock(task, held.resource));
         self.touch(task);
         self.jobs[task] = None;
@@ -289,14 +298,14 @@ impl Locking {
         self.vacate(id);
     }
 
-    /// A job is on no CPU any more.
+    /// Records that a job is no longer on a CPU.
     fn vacate(&mut self, job: JobId) {
         for running in self.running.values_mut() {
             *running = running.filter(|&on| on != job);
         }
     }
 
-    /// The job that a CPU is to run. Jobs that are selected get what they have asked for, or wait.
+    /// Returns the job that a CPU must run. Selected jobs get their requested resources, or wait.
     fn select(&mut self, cpu: CpuId) -> Option<TaskId> {
         loop {
             let task = self.least(cpu)?;
@@ -312,13 +321,13 @@ impl Locking {
                     self.grant(task);
                     return Some(task);
                 }
-                // It spins.
+                // The job spins until the resource is granted.
                 Scheme::HandedOver | Scheme::Always => return Some(task),
             }
         }
     }
 
-    /// The job with the least key of those that can go on, on a CPU.
+    /// Returns the job with the least key on a CPU, among those that can run.
     fn least(&self, cpu: CpuId) -> Option<TaskId> {
         let all = self.plan.on[cpu].iter().copied().filter_map(|task| {
             let job = self.job(task)?;
@@ -385,7 +394,7 @@ impl Policy for Locking {
                 (self.online[cpu], self.running[cpu]) = (false, None);
                 self.touched.insert(cpu);
             }
-            // It hears of ready jobs alone, and grants no budgets.
+            // This policy only needs ready jobs, and never grants budgets.
             Event::Arrival { .. }
             | Event::Measured { .. }
             | Event::BudgetExhausted { .. }
@@ -402,7 +411,8 @@ impl Policy for Locking {
                 continue;
             }
             let selected = self.select(cpu);
-            // Whoever was granted something or waits now is where it was looked for.
+            // A job that was granted a resource, or waits now, was on this CPU, so this selection
+            // takes it into account.
             self.touched.remove(cpu);
             let job = selected.and_then(|task| {
                 let job = self.jobs[task].as_mut()?;

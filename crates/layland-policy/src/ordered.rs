@@ -1,11 +1,12 @@
 //! Scheduling by an order of jobs: by deadline (**EDF**), by period (**RM**), by relative deadline (**DM**)
 //! or by given priorities (**FP**), each global, clustered and partitioned.
 //!
-//! Liu and Layland 1973 for EDF and rate-monotonic priorities on one CPU; Leung and Whitehead 1982 for
-//! deadline-monotonic priorities; Dhall and Liu 1978 for the global and the partitioned form; Calandrino,
-//! Anderson and Baumberger 2007 for the clustered one. The schedule is that of [`HighestFirst`]: see there
-//! for ties and placement. Where tasks have non-preemptive regions, or the option `nonpreemptive` asks for them, it is
-//! that of [`deferred`]; where jobs lock resources or suspend themselves, on each CPU that of [`locking`].
+//! Liu and Layland 1973 for EDF and rate-monotonic priorities on one CPU; Leung and Whitehead 1982
+//! for deadline-monotonic priorities; Dhall and Liu 1978 for the global and the partitioned form;
+//! Calandrino, Anderson and Baumberger 2007 for the clustered one. The schedule is that of
+//! [`HighestFirst`], which defines ties and placement. If tasks have non-preemptive regions, or the
+//! option `nonpreemptive` asks for them, it is that of [`deferred`]. If jobs lock resources or
+//! suspend themselves, it is that of [`locking`] on each CPU.
 
 use crate::Policy;
 use crate::deferred;
@@ -55,12 +56,12 @@ pub const LEUNG_WHITEHEAD: Citation = Citation {
 }",
 };
 
-/// Every order, global, clustered and partitioned.
+/// Returns the policies of all orders: global, clustered and partitioned.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     Order::ALL.into_iter().flat_map(|order| [g(order), c(order), p(order)]).collect()
 }
 
-/// The order as the name of a scheduling algorithm.
+/// Returns the name of the scheduling algorithm with this order.
 fn algorithm(order: Order) -> &'static str {
     match order {
         Order::Deadline => "EDF",
@@ -79,7 +80,7 @@ fn title(form: &str, order: Order) -> String {
     }
 }
 
-/// What a policy of this form refuses.
+/// Returns the systems that a policy of this form refuses.
 fn refuses(form: &'static str, order: Order) -> Vec<&'static str> {
     match order {
         Order::Deadline | Order::RateMonotonic | Order::DeadlineMonotonic => vec![form],
@@ -87,7 +88,7 @@ fn refuses(form: &'static str, order: Order) -> Vec<&'static str> {
     }
 }
 
-/// Whom to cite for an order, on one CPU or all of them.
+/// Returns the papers to cite for an order, on one CPU or all of them.
 fn citations(order: Order) -> Vec<Citation> {
     match order {
         Order::Deadline | Order::RateMonotonic => {
@@ -138,7 +139,7 @@ fn info(
         .breaking_ties(tie_rule(order))
 }
 
-/// What decides between equal jobs.
+/// Returns the tie-breaking rule for equal jobs.
 pub(crate) fn tie_rule(order: Order) -> String {
     let equal = match order {
         Order::Deadline => "deadlines",
@@ -149,7 +150,7 @@ pub(crate) fn tie_rule(order: Order) -> String {
     format!("equal {equal} go to the smaller rank, then to the task that comes first")
 }
 
-/// The options of an order.
+/// Returns the options of an order.
 fn options_of(order: Order) -> impl Iterator<Item = OptionInfo> {
     let tie = (order == Order::Deadline).then(Ties::option).or_else(|| levels::option(order));
     tie.into_iter().chain([deferred::option()])
@@ -162,7 +163,7 @@ fn ties(order: Order, options: &PolicyOptions) -> Result<Ties, SystemRefusal> {
     }
 }
 
-/// The jobs of highest priority run, in the groups of a scope.
+/// Returns the policy that runs the jobs of highest priority, in the groups of a scope.
 fn grouped(
     form: Form,
     scope: Scope,
@@ -234,7 +235,7 @@ fn p(order: Order) -> PolicyInfo {
         .citing(citations(order))
 }
 
-/// The `m` ready jobs that come first run, on any CPU.
+/// Returns the policy that runs the first `m` ready jobs, on any CPU.
 ///
 /// # Errors
 /// If the system has several clusters, a task may not use every CPU, a priority is missing, or a task has
@@ -247,7 +248,7 @@ pub fn global(
     grouped(Form::Global, Scope::Global, order, system, options)
 }
 
-/// Global within each cluster.
+/// Returns the policy that is global within each cluster.
 ///
 /// # Errors
 /// If a task may not use every CPU of its cluster, `size` splits the CPUs into clusters that the
@@ -260,7 +261,8 @@ pub fn clustered(
     grouped(Form::Clustered, Scope::Clustered, order, system, options)
 }
 
-/// Uniprocessor scheduling on each CPU; tasks are assigned before the start and never migrate.
+/// Returns uniprocessor scheduling on each CPU; tasks are assigned before the start and never
+/// migrate.
 ///
 /// # Errors
 /// If the tasks cannot be packed, a priority is missing, or a task has non-preemptive regions.

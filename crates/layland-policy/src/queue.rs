@@ -1,10 +1,10 @@
-//! [`Queue`]: the jobs that wait, with the highest priority at hand.
+//! [`Queue`]: the waiting jobs, with fast access to the highest priority.
 //!
-//! Few jobs wait most of the time. The highest ones are a short sorted list, whose end is the highest: taking it is
-//! one step, and a job that waits for an instant, or was preempted a moment ago, is put at that end.
-//! Only what does not fit is in a heap, so that O(log w) holds for any number of waiting jobs. A heap alone has to
-//! guess at every level which of two jobs is higher, and a processor that guesses wrong loses more time than the
-//! list takes.
+//! Most of the time few jobs wait. The highest ones are a short sorted list that ends with the
+//! highest: removing it takes one step, and a job that waits only for an instant, or was preempted
+//! a moment ago, goes to that end. Only the jobs that do not fit are in a heap, so that O(log w)
+//! holds for any number of waiting jobs. A heap alone has an unpredictable comparison at every
+//! level, and mispredicted branches cost more time than the list.
 
 use crate::shell::Priority;
 use std::cmp::Reverse;
@@ -15,15 +15,15 @@ use std::collections::BinaryHeap;
 pub(crate) struct Queue {
     /// The highest jobs, from low to high.
     front: Vec<Priority>,
-    /// The others: each is lower than all in front. Empty if there is none in front.
+    /// The other jobs, each lower than all jobs in front. Empty if there is none in front.
     rest: BinaryHeap<Reverse<Priority>>,
 }
 
 impl Queue {
-    /// So many are in front at most.
+    /// The maximum number of jobs in front.
     const FRONT: usize = 64;
 
-    /// The highest job.
+    /// Returns the highest job.
     #[inline]
     pub(crate) fn highest(&self) -> Option<Priority> {
         self.front.last().copied()
@@ -32,6 +32,7 @@ impl Queue {
     /// Adds a job.
     #[inline]
     pub(crate) fn push(&mut self, job: Priority) {
+        // All jobs in front must be higher than those in the heap.
         if !self.rest.is_empty() && self.rest_has_higher_than(job) {
             self.rest.push(Reverse(job));
             return;
@@ -47,7 +48,7 @@ impl Queue {
         }
     }
 
-    /// Takes out the highest job.
+    /// Removes and returns the highest job.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Priority> {
         let highest = self.front.pop();
@@ -57,7 +58,7 @@ impl Queue {
         highest
     }
 
-    /// Takes out a job, if it is in.
+    /// Removes a job, if it is contained.
     pub(crate) fn remove(&mut self, job: Priority) {
         self.front.retain(|&other| other != job);
         self.rest.retain(|&Reverse(other)| other != job);
@@ -66,13 +67,13 @@ impl Queue {
         }
     }
 
-    /// Takes out every job.
+    /// Removes every job.
     pub(crate) fn clear(&mut self) {
         self.front.clear();
         self.rest.clear();
     }
 
-    /// The jobs, in any order.
+    /// Returns the jobs, in any order.
     #[cfg(test)]
     fn iter(&self) -> impl Iterator<Item = Priority> + '_ {
         let rest = self.rest.iter().map(|&Reverse(job)| job);
@@ -84,7 +85,7 @@ impl Queue {
         self.rest.peek().is_some_and(|&Reverse(highest)| highest.is_higher_than(job))
     }
 
-    /// Half of those in front stay there, so that the next time is a while away.
+    /// Moves half of the jobs in front to the heap, so that the next call is some time away.
     #[cold]
     fn make_room(&mut self) {
         self.rest.extend(self.front.drain(..Queue::FRONT / 2).map(Reverse));
@@ -121,7 +122,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list that is sorted anew at every step.
+        /// Compares with a list that is sorted anew at every step.
         #[test]
         fn the_highest_is_what_a_sorted_list_has(steps in prop::collection::vec(step(), 0..600)) {
             let (mut queue, mut list) = (Queue::default(), Vec::new());

@@ -1,6 +1,6 @@
-//! [`Refusal`]: why a policy does not do what it was asked.
+//! [`Refusal`]: the reason why a policy refuses a system or a request.
 
-/// Why a policy refuses a system or a request.
+/// The refusal of a system or a request by a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 #[cfg_attr(
@@ -9,13 +9,13 @@
     serde(deny_unknown_fields)
 )]
 pub struct Refusal {
-    /// Which answer a kernel would give.
+    /// The corresponding answer of a kernel.
     pub kind: RefusalKind,
     /// The reason, for the user.
     pub reason: String,
 }
 
-/// The answers that a kernel gives to what it refuses.
+/// The answers of a kernel to requests that it refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -23,7 +23,7 @@ pub struct Refusal {
     serde(rename_all = "snake_case")
 )]
 pub enum RefusalKind {
-    /// `EBUSY`: admission control says no.
+    /// `EBUSY`: admission control refuses the request.
     Busy,
     /// `EPERM`: the policy does not permit this.
     NotPermitted,
@@ -32,15 +32,15 @@ pub enum RefusalKind {
 }
 
 impl Refusal {
-    /// Admission control says no.
+    /// Returns a refusal by admission control.
     pub fn busy(reason: impl Into<String>) -> Refusal {
         Refusal { kind: RefusalKind::Busy, reason: reason.into() }
     }
-    /// The policy does not permit this.
+    /// Returns a refusal because the policy does not permit the request.
     pub fn not_permitted(reason: impl Into<String>) -> Refusal {
         Refusal { kind: RefusalKind::NotPermitted, reason: reason.into() }
     }
-    /// The parameters make no sense to this policy.
+    /// Returns a refusal because the parameters make no sense to the policy.
     pub fn invalid(reason: impl Into<String>) -> Refusal {
         Refusal { kind: RefusalKind::Invalid, reason: reason.into() }
     }

@@ -1,7 +1,7 @@
 //! Policies by name.
 //!
-//! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`. Upper and lower case
-//! are the same, and so are a few other spellings (`spoken.rs`).
+//! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`.
+//! Names ignore case, and a few other spellings are accepted (`spoken.rs`).
 
 use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 use crate::spoken::{self, Spoken};
@@ -26,7 +26,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The policies of this crate.
+    /// Returns the policies of this crate.
     pub fn standard() -> Registry {
         let families = [
             ordered::policies(),
@@ -46,10 +46,10 @@ impl Registry {
         Registry { policies: families.into_iter().flatten().collect() }
     }
 
-    /// The same with one more policy.
+    /// Adds a policy.
     ///
     /// # Errors
-    /// If there is a policy of this name, or the name cannot be written where one is asked for.
+    /// If there is a policy with this name, or the name cannot be used in a policy string.
     pub fn with(mut self, info: PolicyInfo) -> Result<Registry, RegisterError> {
         if info.name.is_empty()
             || info.name.contains([':', ',', '='])
@@ -64,18 +64,18 @@ impl Registry {
         Ok(self)
     }
 
-    /// The policies, in the order of the list.
+    /// Returns the policies, in the order of the list.
     pub fn iter(&self) -> std::slice::Iter<'_, PolicyInfo> {
         self.policies.iter()
     }
 
-    /// The policy of this name.
+    /// Returns the policy with exactly this name.
     pub fn find(&self, name: &str) -> Option<&PolicyInfo> {
         self.iter().find(|info| info.name == name)
     }
 
-    /// The policies that implement one of these algorithms if they are given no options, in the order of
-    /// the algorithms.
+    /// Returns the policies that implement one of these algorithms by default, without options, in
+    /// the order of the algorithms.
     pub fn implementing(&self, algorithms: &[Algorithm]) -> Vec<&PolicyInfo> {
         let of = |algorithm: Algorithm| {
             self.iter().filter(move |info| info.algorithm(&PolicyOptions::default()) == algorithm)
@@ -83,10 +83,10 @@ impl Registry {
         algorithms.iter().flat_map(|&algorithm| of(algorithm)).collect()
     }
 
-    /// The policy that people mean by a name: `G-EDF`, `gedf` and `global-edf` are `g-edf`.
+    /// Returns the policy that a common name means: `G-EDF`, `gedf` and `global-edf` are `g-edf`.
     ///
     /// # Errors
-    /// If it means none, or one of several.
+    /// If the name means no policy, or one of several.
     pub fn named(&self, name: &str) -> Result<&PolicyInfo, BuildError> {
         if let Some(info) = self.find(name) {
             return Ok(info);
@@ -105,7 +105,7 @@ impl Registry {
         }
     }
 
-    /// A policy with its options as outputs show it: with the name that the registry has for it.
+    /// Returns a policy string for outputs, with the name that the registry has for the policy.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
@@ -118,7 +118,7 @@ impl Registry {
     /// Splits `name:option=value` into the policy and its options.
     ///
     /// # Errors
-    /// If the policy or an option does not exist, or an option cannot have its value.
+    /// If the policy or an option does not exist, or the value of an option is invalid.
     pub fn parse(&self, spec: &str) -> Result<(&PolicyInfo, PolicyOptions), BuildError> {
         let mut parts = spec.split(':');
         let info = self.named(parts.next().unwrap_or_default().trim())?;
@@ -165,18 +165,19 @@ impl<'a> IntoIterator for &'a Registry {
     }
 }
 
-/// Why a policy cannot be registered.
+/// The reason why a policy cannot be registered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
-    /// There is one of this name.
+    /// There is already a policy with this name.
     #[error("there is a policy `{0}` already")]
     Taken(Text),
-    /// The name has a character that separates names, options and values.
+    /// The name is empty, contains a character that separates names, options and values, or has
+    /// blanks around it.
     #[error("`{0}` cannot name a policy: a name has no `:`, `,` or `=`, and no blanks around it")]
     Unwritable(Text),
 }
 
-/// Why a policy cannot be built.
+/// The reason why a policy cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// No policy has this name.
@@ -187,14 +188,14 @@ pub enum BuildError {
         /// The nearest name that exists.
         nearest: Option<String>,
     },
-    /// The name is that of a family, or of something that is not there.
+    /// The name is that of a family, or of something that does not exist here.
     #[error("{what}: {}", did_you_mean_one(.policies))]
     Family {
         /// The name as written.
         name: String,
-        /// What it means.
+        /// The meaning of the name.
         what: String,
-        /// What could be meant, or what comes nearest.
+        /// The policies that could be meant, or the nearest ones.
         policies: Vec<String>,
     },
     /// The policy has no such option.
@@ -207,7 +208,7 @@ pub enum BuildError {
         /// The options that it has.
         known: Vec<Text>,
     },
-    /// The option cannot have this value.
+    /// The value of the option is invalid.
     #[error("option `{option}` of policy `{policy}` cannot be `{value}`: use {known}")]
     BadValue {
         /// The policy.
@@ -216,7 +217,7 @@ pub enum BuildError {
         option: Text,
         /// The value as written.
         value: String,
-        /// What it can be.
+        /// The permitted values.
         known: Values,
     },
     /// The policy cannot schedule this system.
@@ -230,12 +231,12 @@ impl BuildError {
         BuildError::UnknownPolicy { name: name.to_owned(), nearest }
     }
 
-    /// Whether the error is that no policy has this name.
+    /// Returns true if the error is that no policy has this name.
     pub fn is_about_the_name(&self) -> bool {
         matches!(self, BuildError::UnknownPolicy { .. } | BuildError::Family { .. })
     }
 
-    /// The task because of which the policy refuses the system, if it is one.
+    /// Returns the task because of which the policy refuses the system, if there is one.
     pub fn task(&self) -> Option<TaskId> {
         match self {
             BuildError::Refused(refusal) => refusal.task,
@@ -251,7 +252,7 @@ fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!(": did you mean `{name}`?"))
 }
 
-/// `did you mean g-edf, c-edf or p-edf?`
+/// Formats `did you mean g-edf, c-edf or p-edf?`
 fn did_you_mean_one(policies: &[String]) -> String {
     match policies {
         [] => String::new(),

@@ -1,34 +1,39 @@
-//! Servers of fixed priority on each CPU: **sporadic** (SS), **deferrable** (DS) and **polling** (PS), for streams of
-//! jobs that come when they like and are as long as they like.
+//! Servers of fixed priority on each CPU: **sporadic** (SS), **deferrable** (DS) and **polling**
+//! (PS), for streams of jobs with arbitrary arrivals and lengths.
 //!
-//! A task that has a budget `Q` is served: its jobs wait in the order in which they arrive, and get `Q` in each period
-//! `T` of the task, at its priority. Nobody else sees more of it than of a periodic task (`Q`, `T`), nearly: a
-//! deferrable server can take `2 Q` at a stretch. All other tasks are scheduled as under `p-rm` (or by `order`).
+//! A task with a budget `Q` is served: its jobs wait in the order in which they arrive, and get `Q`
+//! in each period `T` of the task, at its priority. To other tasks it is almost like a periodic
+//! task (`Q`, `T`), except that a deferrable server can take `2 Q` without a pause. All other tasks
+//! are scheduled as under `p-rm` (or by `order`).
 //!
 //! | papers | here | meaning |
 //! |---|---|---|
-//! | capacity, `C_s` | [`Server::budget`], `Account::left` | what the server may still execute |
-//! | replenishment: `RT`, `RA` | `Chunk::from`, `Chunk::amount` | from when on there is how much |
+//! | capacity, `C_s` | [`Server::budget`], `Account::left` | the execution that the server has left |
+//! | replenishment: `RT`, `RA` | `Chunk::from`, `Chunk::amount` | the time and the amount of a replenishment |
 //! | `T_s` | [`Server::period`] | |
 //! | active | `is_active` | there is work, and budget for it |
 //!
-//! - Deferrable (Strosnider, Lehoczky and Sha 1995): the budget is full again at every multiple of `T`, whatever is
-//!   left of it. Polling: the same, but while there is no work it is nothing.
-//! - Sporadic (Sprunt, Sha and Lehoczky 1989), in the form with chunks that Stanovich, Baker, Wang and González
-//!   Harbour 2010 corrected: the budget is a list of chunks, each with the time from which it counts; at first all of
-//!   it from 0. When work comes to a server that is not active, and the first chunk counts already, all chunks that
-//!   count become one that counts from now, and the server is active. What it executes of the first chunk counts
-//!   again a period after that chunk began to count. When that is used up the next one serves, from its own time on.
-//!   Without work the server is not active. Time goes on from the activation, also while a higher job runs; POSIX's
-//!   `SCHED_SPORADIC` replenishes too early and too much there.
+//! - Deferrable (Strosnider, Lehoczky and Sha 1995): the budget is full again at every multiple of
+//!   `T`, however much of it is left. Polling: the same, but the budget is zero while there is no
+//!   work.
+//! - Sporadic (Sprunt, Sha and Lehoczky 1989), in the form with chunks that Stanovich, Baker, Wang
+//!   and González Harbour 2010 corrected: the budget is a list of chunks, each with the time from
+//!   which it counts; initially one chunk with the whole budget counts from 0. When work arrives at
+//!   a server that is not active, and the first chunk already counts, all chunks that count are
+//!   merged into one that counts from now, and the server becomes active. The part of the first
+//!   chunk that it executes counts again a period after that chunk began to count. When the chunk
+//!   is used up, the next one serves, from its own time on. Without work the server is not active.
+//!   The period counts from the activation, even while a higher job runs; in that case POSIX's
+//!   `SCHED_SPORADIC` replenishes too early and too much.
 //!
-//! Ties: equal priorities go to the smaller rank, then to the smaller id. Simultaneous events: what ends, then what is
-//! replenished, then what arrives. So a polling server whose work arrives at a multiple of `T` has lost its budget by
-//! then, unless earlier work waits; and work that arrives as the last work ends activates a sporadic server anew.
+//! Ties: equal priorities go to the smaller rank, then to the smaller id. Simultaneous events: ends
+//! come first, then replenishments, then arrivals. So a polling server whose work arrives at a
+//! multiple of `T` has already lost its budget, unless earlier work waits; and work that arrives as
+//! the last work ends activates a sporadic server anew.
 //!
-//! What the papers leave out:
-//! - a budget is the time that a job holds its CPU, with overheads. On a real machine the end of a budget comes a
-//!   moment late: what was too much is missing from the next chunk, or the next budget;
+//! Cases that the papers leave out:
+//! - a budget is the time that a job holds its CPU, with overheads. On a real machine the end of a
+//!   budget comes slightly late: the excess is subtracted from the next chunk, or the next budget;
 //! - a server that a request moves to another CPU begins anew there.
 
 mod account;
@@ -84,7 +89,7 @@ pub const STANOVICH: Citation = Citation {
 }",
 };
 
-/// Every kind.
+/// Returns the policies of all kinds.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     ServerKind::ALL.map(policy).into()
 }
@@ -136,11 +141,11 @@ fn order(options: &PolicyOptions) -> Result<Order, Refusal> {
     Ok(options.one_of("order", &named)?.unwrap_or(Order::RateMonotonic))
 }
 
-/// Fixed priorities on each CPU, where tasks with a budget are served.
+/// Returns the policy with fixed priorities on each CPU and servers for tasks with a budget.
 ///
 /// # Errors
-/// If the tasks cannot be packed, where a task with a budget counts with that; a priority is missing; a task has
-/// non-preemptive regions; or a CPU has another speed than 1.
+/// If the tasks cannot be packed, where a task with a budget counts with its budget; a priority is
+/// missing; a task has non-preemptive regions; or the speed of a CPU is not 1.
 pub fn served(
     kind: ServerKind,
     system: &System,
@@ -151,7 +156,7 @@ pub fn served(
         return Err(Refusal::invalid(format!("{name} needs CPUs of unit speed")).into());
     }
     let servers: TaskMap<Option<Server>> = system.tasks.values().map(Server::of).collect();
-    // A server takes a CPU by its budget, however long its jobs are.
+    // A server uses its budget of a CPU, however long its jobs are.
     let mut reserved = system.clone();
     for (id, server) in servers.iter() {
         if let Some(server) = server {
@@ -180,26 +185,27 @@ pub fn served(
     Ok(grouped)
 }
 
-/// Runs the job of highest priority on one CPU, and those of servers only as far as they have budget: see the file
-/// header.
+/// Runs the job of highest priority on one CPU, and jobs of servers only within their budgets: see
+/// the file header.
 #[derive(Clone, Debug)]
 pub struct Served {
     kind: ServerKind,
     servers: Arc<TaskMap<Option<Server>>>,
     deadlines: Arc<TaskMap<Duration>>,
-    /// Of the servers that have had a job here, by task.
+    /// The accounts of the servers that have had a job here, by task.
     accounts: Vec<(TaskId, Account)>,
-    /// The servers with work as of the last decision; of those of earlier instants; and the time of that decision.
+    /// The servers with work as of the last decision, those with work as of earlier instants, and
+    /// the time of that decision.
     working: Vec<TaskId>,
     worked: Vec<TaskId>,
     decided_at: Time,
     /// The ready jobs that do not run and are not served.
     waiting: Queue,
-    /// Those of which it is not known yet whether they are served.
+    /// Waiting jobs that have not been sorted into served and other ones.
     fresh: Vec<Priority>,
     /// The ready jobs of servers that do not run.
     held: Vec<Held>,
-    /// What runs since the last decision.
+    /// The job that has run since the last decision.
     ran: Option<Ran>,
 }
 
@@ -208,16 +214,16 @@ pub struct Served {
 struct Held {
     job: Priority,
     task: TaskId,
-    /// The first decision that saw it; or its arrival, if the server had work until then.
+    /// The time of the first decision about it; or its arrival, if the server had work until then.
     since: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Ran {
     task: TaskId,
-    /// As of the job in [`Held`], if it is served.
+    /// As for the job in [`Held`], if it is served.
     since: Time,
-    /// Up to here its budget is charged.
+    /// The time up to which its budget is charged.
     from: Time,
 }
 
@@ -231,11 +237,12 @@ impl Served {
         Some(account)
     }
 
-    /// Charges what ran, and sorts the jobs that wait since the last decision.
+    /// Charges the job that ran, and sorts the jobs that began to wait since the last decision.
     fn absorb(&mut self, turn: &Turn<'_>) {
         let now = turn.now();
         if self.decided_at < now {
-            // What happens at one instant may come in several rounds, in which a job ends and the next one is told.
+            // One instant may have several rounds: a job ends in one, and the next job is released
+            // in another.
             self.worked.clone_from(&self.working);
             self.decided_at = now;
         }
@@ -255,8 +262,9 @@ impl Served {
                 self.waiting.push(job);
                 continue;
             };
-            // It may have lost its CPU without a decision, or have waited for another one to end. If there was no work,
-            // it has not come before: what delayed it was jitter.
+            // The job may have lost its CPU without a decision, or have waited for the end of
+            // another one. If there was no work, it has not arrived before now: jitter has delayed
+            // it.
             let arrival = self.deadlines.get(task).map(|&d| turn.deadline(job) - d);
             let arrival = arrival.filter(|_| self.worked.contains(&task));
             self.held.push(Held { job, task, since: arrival.unwrap_or(now).min(now) });
@@ -267,7 +275,8 @@ impl Served {
         }
     }
 
-    /// Brings the accounts to this instant. `running`: the task that runs, and since when its job is known.
+    /// Updates the accounts to this instant. `running` is the running task, with the `since` of its
+    /// job.
     fn settle(&mut self, now: Time, running: Option<(TaskId, Time)>) {
         let Self { kind, servers, accounts, held, .. } = self;
         for (task, account) in accounts {
@@ -286,7 +295,7 @@ impl Served {
         self.account(task).is_none_or(|account| account.left() > Service::ZERO)
     }
 
-    /// The highest job that waits and may run.
+    /// Returns the highest waiting job that may run.
     fn highest(&self) -> Option<Priority> {
         let served = self.held.iter().filter(|held| self.has_budget(held.task));
         served.map(|held| held.job).chain(self.waiting.highest()).min()
@@ -338,6 +347,7 @@ impl Scheduler for Served {
                 self.has_budget(task) && highest.is_none_or(|first| job.is_higher_than(first));
             if !stays {
                 self.put_back(job, task, since);
+                // If no other job starts there, the CPU needs an explicit `Idle`.
                 match self.highest() {
                     Some(_) => turn.preempt(job),
                     None => turn.stop(job),
@@ -391,7 +401,7 @@ impl Scheduler for Served {
                 account.charge(server, (now - ran.from).at_unit_speed());
             }
             account.save(self.kind, server, now, has_work, state);
-            // It counts for what else happens at this instant.
+            // It still matters for other events at this instant.
             let is_now = self.decided_at == now;
             state.number(i64::from(is_now && self.worked.contains(&task)));
         }

@@ -1,4 +1,4 @@
-//! The life that policies share, so that a policy file holds its algorithm and nothing else.
+//! The code that policies share, so that a policy file holds only its algorithm.
 //!
 //! ```text
 //!   events                                                               actions
@@ -8,14 +8,14 @@
 //!            Scheduler: which jobs of one group of CPUs run now ------> Turn
 //! ```
 //!
-//! A [`Scheduler`] decides for one group of CPUs: [`HighestFirst`](crate::HighestFirst) is one, in a
-//! page. [`Grouped`] makes a [`Policy`](crate::Policy) of it. One group of all CPUs is global
+//! A [`Scheduler`] decides for one group of CPUs: [`HighestFirst`](crate::HighestFirst) is one, in
+//! a page. [`Grouped`] turns it into a [`Policy`](crate::Policy). One group of all CPUs is global
 //! scheduling, one for each cluster is clustered scheduling, one for each CPU is partitioned
-//! scheduling; which it is, a [`Scope`] says. The shell knows the tasks and the CPUs, answers requests,
-//! places the jobs that start, and tells the engine what changes.
+//! scheduling; a [`Scope`] selects the form. The shell keeps the tasks and the CPUs, answers
+//! requests, places the jobs that start, and reports changes to the engine.
 //!
-//! Policies whose jobs are not in groups of that kind use the small parts: `Refusals`, `Alarm`,
-//! and the answers of policies that place their tasks before the start (`fixed_answer`).
+//! Policies without such groups use the smaller parts: `Refusals`, `Alarm`, and the answers of
+//! policies that place their tasks before the start (`fixed_answer`).
 //!
 //! ```
 //! use layland_model::{Duration, Order, Service, System, Task};
@@ -76,7 +76,7 @@ use crate::{Schedules, State};
 use layland_model::{Group, JobOrder, ScheduleRule, Task, TaskId, Time};
 use std::fmt::Debug;
 
-/// How far the jobs of a task may migrate.
+/// The CPUs over which the jobs of a task may migrate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Over all CPUs.
@@ -85,49 +85,51 @@ pub enum Scope {
     Clustered,
     /// Not at all: each task is assigned to a CPU before the start.
     Partitioned,
-    /// Over the CPUs that its task was given before the start.
+    /// Over the CPUs that the task was given before the start.
     Federated,
 }
 
-/// Whether the shell keeps what is left of the WCET of each job.
+/// The choice whether the shell tracks the remaining WCET of each job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// No: priorities are all that counts.
+    /// Not tracked: only priorities matter.
     Ignored,
-    /// Yes: [laxity](Turn::zero_laxity_at) counts, or [what a job has executed](Turn::executed).
+    /// Tracked: [laxity](Turn::zero_laxity_at) matters, or the [execution of a
+    /// job](Turn::executed).
     Tracked,
 }
 
 /// Decides which jobs of one group of CPUs run. See the [module](self) for an example.
 pub trait Scheduler: Clone + Debug + Send + 'static {
-    /// Whether it needs to know how far jobs are.
+    /// The tracking of progress that it needs.
     const PROGRESS: Progress;
 
-    /// Which events call for a decision: by default those of jobs that are ready.
+    /// The events that require a decision: by default those of ready jobs.
     const SCHEDULES: Schedules = Schedules::ReadyJobs;
 
-    /// A job waits from now on: it is ready, or it has lost its CPU without a decision.
+    /// Adds a waiting job: it is ready, or it has lost its CPU without a decision.
     fn wait(&mut self, job: Priority);
 
-    /// A job that waits is no longer there.
+    /// Removes a waiting job.
     fn forget(&mut self, job: Priority);
 
-    /// No job waits any longer. Those that still do are told anew, with [`wait`](Self::wait).
+    /// Removes all waiting jobs. Those that still wait are added again with [`wait`](Self::wait).
     fn clear(&mut self);
 
-    /// Decides what runs, once per instant, if something happened to the group.
+    /// Decides which jobs run, once per instant with events in the group.
     fn decide(&mut self, turn: &mut Turn<'_>);
 
-    /// Saves what future decisions depend on besides the ready jobs of the group, where they run and how much of them
-    /// is left: see [`Policy::save`](crate::Policy::save).
+    /// Saves the state that future decisions depend on, apart from the ready jobs of the group,
+    /// their CPUs and their remaining WCETs: see [`Policy::save`](crate::Policy::save).
     fn save(&self, _now: Time, _state: &mut State) {}
 
-    /// Whether it preempts the jobs of a task where its parameters let it, and nowhere else. What says so of a task
-    /// with non-preemptive regions is built for that.
+    /// Returns true if it preempts the jobs of a task only where the parameters of the task allow
+    /// it. A scheduler that returns true for a task with non-preemptive regions must implement
+    /// them.
     fn keeps_regions(&self, _id: TaskId, parameters: &Task) -> bool {
         parameters.preemption.is_anywhere()
     }
 
-    /// What the schedule of these groups satisfies.
+    /// Returns the rule that the schedule of these groups satisfies.
     fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule;
 }

@@ -1,5 +1,6 @@
-//! Semi-partitioned EDF: most tasks stay on one CPU, and those that fit on none are split into pieces on several.
-//! **C=D** (Burns, Davis, Wang and Zhang 2012) and **EDF-WM** (Kato, Yamasaki and Ishikawa 2009).
+//! Semi-partitioned EDF: most tasks stay on one CPU, and tasks that fit on no single CPU are split
+//! into pieces on several. **C=D** (Burns, Davis, Wang and Zhang 2012) and **EDF-WM** (Kato,
+//! Yamasaki and Ishikawa 2009).
 //!
 //! | paper | here |
 //! |---|---|
@@ -7,29 +8,32 @@
 //! | `C`, `D` of the first subtasks, `C = D` | `budget`, `deadline` of a piece |
 //! | `R_i,k` of EDF-WM: the windows of a task | `offset`, the same `deadline` for all of them |
 //!
-//! Which pieces there are is decided before the start ([`layland_offline::splitting`]); a task that is not split has
-//! one piece. At run time:
+//! The pieces are determined before the start ([`layland_offline::splitting`]); a task that is not
+//! split has one piece. At run time:
 //!
-//! 1. A piece is ready when the one before it is used up, and not before its window has begun: at the arrival of the
-//!    job plus the offset. The windows of a job count from its arrival, however early the piece before was used up.
-//! 2. Each CPU runs, of the pieces that are ready on it, the one whose window ends first.
-//! 3. A job that has used up the budget of its piece goes to the CPU of the next one, in the same instant if the window
-//!    has begun. A job that ends before never goes there.
-//! 4. A job that has used up its last piece and still is not complete has needed more than its WCET: it is given up, so
-//!    that it makes no other job late.
+//! 1. A piece is ready when the previous one is used up, but not before its window has begun: at
+//!    the arrival of the job plus the offset. The windows of a job count from its arrival, however
+//!    early the previous piece was used up.
+//! 2. Each CPU runs, among the pieces that are ready on it, the one whose window ends first.
+//! 3. A job that has used up the budget of its piece goes to the CPU of the next one, in the same
+//!    instant if the window has begun. A job that ends before never goes there.
+//! 4. A job that has used up its last piece without completing has needed more than its WCET: it is
+//!    aborted, so that it makes no other job late.
 //!
-//! The test for EDF on one CPU has accepted all pieces, for sporadic releases. So a piece whose budget is as long as
-//! its window (`C = D`) runs without a pause from the release of the job on: had any other job on its CPU a deadline
-//! before the end of the piece, there would be releases for which one of both is late. A task of `n` pieces migrates
-//! at most `n - 1` times in each job, and with C=D pieces of `Next` at most once.
+//! The test for EDF on one CPU has accepted all pieces, for sporadic releases. So a piece whose
+//! budget is as long as its window (`C = D`) runs without a pause from the release of the job on:
+//! if any other job on its CPU had a deadline before the end of the piece, one of both would be
+//! late for some releases. A task of `n` pieces migrates at most `n - 1` times in each job, and
+//! with C=D pieces of `Next` at most once.
 //!
 //! Ties of the ends of windows go to the smaller rank, then to the task that comes first.
 //!
-//! What the papers leave out:
-//! - What was to run on a CPU that is offline waits.
-//! - On a machine that measures, jobs are charged what they got ([`Progress::Measured`]), and a piece that is told late
-//!   that it is used up has taken that from the next one.
-//! - Nobody may join, and nobody's parameters may change: what is where was decided before the start.
+//! Cases that the papers leave out:
+//! - Work planned for an offline CPU waits.
+//! - On a machine that measures, jobs are charged the time that they received
+//!   ([`Progress::Measured`]). If the policy learns late that a piece is used up, the excess is
+//!   subtracted from the next one.
+//! - No task may join or change its parameters: the assignment of pieces is fixed before the start.
 
 mod info;
 
@@ -43,9 +47,9 @@ use layland_model::{
 };
 use std::collections::BTreeSet;
 
-/// No member.
+/// A value that is not a valid member.
 const NONE: u32 = u32::MAX;
-/// The timer of the windows that are to begin.
+/// The timer for windows that have yet to begin.
 const WINDOWS: TimerId = TimerId(0);
 
 /// A task, and its ready job. Times are in nanoseconds.
@@ -53,15 +57,16 @@ const WINDOWS: TimerId = TimerId(0);
 struct Member {
     job: JobId,
     ready: bool,
-    /// When the job arrived; its deadline is so much later.
+    /// The arrival of the job, and its relative deadline.
     arrival: i64,
     deadline: i64,
-    /// Its piece, and what is left of the budget as of `since`.
+    /// Its piece, and the rest of the budget as of `since`.
     piece: usize,
     left: i64,
-    /// From when on what it has got is not yet charged; it runs since then.
+    /// The time since which it runs without having been charged.
     since: i64,
-    /// What an engine that measures has told of what the job got in all, and what of that is charged.
+    /// The total time of the job that a measuring engine has reported, and the part of it that is
+    /// charged.
     told: i64,
     charged: i64,
     pieces: Vec<Piece>,
@@ -72,13 +77,13 @@ impl Member {
         &self.pieces[self.piece]
     }
 
-    /// When the window of its piece begins, and when it ends.
+    /// Returns the begin and the end of the window of its piece.
     fn window(&self) -> (i64, i64) {
         let Piece { offset, .. } = *self.piece();
         (self.arrival + offset.ns(), self.arrival + self.piece().due().ns())
     }
 
-    /// Another piece begins, of which so much is used up already.
+    /// Begins another piece, of which `used` is used up already.
     fn begin(&mut self, piece: usize, used: i64) {
         self.piece = piece;
         self.left = self.piece().budget.ns() - used;
@@ -93,9 +98,10 @@ impl Member {
 #[derive(Clone, Debug)]
 struct Local {
     online: bool,
-    /// The pieces that are ready, by the ends of their windows and by rank: those that wait and the one that runs.
+    /// The ready pieces, by the ends of their windows and by rank: the waiting ones and the running
+    /// one.
     ready: BTreeSet<(i64, u32)>,
-    /// Whose job the engine runs, or [`NONE`].
+    /// The member whose job the engine runs, or [`NONE`].
     shown: u32,
     touched: bool,
 }
@@ -104,31 +110,31 @@ struct Local {
 #[derive(Clone, Debug)]
 pub struct Split {
     name: &'static str,
-    /// By rank.
+    /// The members, by rank.
     members: Vec<Member>,
     member_of: TaskMap<u32>,
-    /// Tasks that have left: whoever joins with the id of one has no pieces.
+    /// Tasks that have left: a new task with one of these ids has no pieces.
     left: BTreeSet<TaskId>,
     cpus: CpuMap<Local>,
     touched: Vec<CpuId>,
-    /// The pieces whose windows are to begin, and when.
+    /// The pieces whose windows have yet to begin, with the times.
     windows: BTreeSet<(i64, u32)>,
     alarm: Alarm,
-    /// The jobs of which it was told since the last decision that they have used up what they were granted, or
+    /// The jobs that, since the last decision, were reported to have used up their grants, or were
     /// measured.
     exhausted: Vec<JobId>,
     measured: Vec<u32>,
     is_measured: bool,
     refusals: Refusals,
-    /// How often a job went on in its next piece.
+    /// The number of times that a job continued in its next piece.
     moves: u64,
 }
 
 impl Split {
-    /// A policy of these pieces.
+    /// Returns a policy with these pieces.
     ///
     /// # Panics
-    /// If a task has none.
+    /// If a task has no piece.
     pub fn new(name: &'static str, system: &System, pieces: TaskMap<Vec<Piece>>) -> Split {
         let mut member_of = TaskMap::filled(NONE, system.tasks.len());
         let mut members = Vec::with_capacity(system.tasks.len());
@@ -166,7 +172,7 @@ impl Split {
         }
     }
 
-    /// The member of a task that has not left.
+    /// Returns the member of a task that has not left.
     fn member(&self, task: TaskId) -> Option<u32> {
         let &member = self.member_of.get(task)?;
         (member != NONE && !self.left.contains(&task)).then_some(member)
@@ -178,12 +184,12 @@ impl Split {
         }
     }
 
-    /// Whether the CPU of its piece runs the job of a member.
+    /// Returns true if the CPU of its piece runs the job of a member.
     fn runs(&self, member: u32) -> bool {
         self.cpus[self.members[member as usize].piece().cpu].shown == member
     }
 
-    /// Charges what the job of a member has got up to now. One that was measured has got what was told, and the others
+    /// Charges the job of a member up to now: a measured job for the reported time, other jobs for
     /// the time for which they have run.
     fn charge(&mut self, now: Time, member: u32) {
         let runs = self.runs(member);
@@ -198,7 +204,8 @@ impl Split {
         state.left -= got;
     }
 
-    /// The job of a member has used up its piece: it goes on in the next one, or is given up.
+    /// Handles a job of a member that has used up its piece: it continues in the next one, or is
+    /// aborted.
     fn use_up(&mut self, now: Time, job: JobId, actions: &mut Vec<Action>) {
         let Some(member) = self.member(job.task) else { return };
         let state = &self.members[member as usize];
@@ -207,6 +214,7 @@ impl Split {
         }
         self.charge(now, member);
         let cpu = self.members[member as usize].piece().cpu;
+        // Remove the piece under its current window, before the next piece changes that.
         self.withdraw(member);
         let state = &mut self.members[member as usize];
         loop {
@@ -218,7 +226,7 @@ impl Split {
                 }
                 return;
             }
-            // What it got beyond its budget until somebody noticed.
+            // The time beyond its budget that it received before the end was noticed.
             let used = (-state.left).max(0);
             state.begin(state.piece + 1, used);
             if state.left > 0 {
@@ -229,7 +237,7 @@ impl Split {
         self.wait(now, member);
     }
 
-    /// A CPU runs what is due first there.
+    /// Makes a CPU run the first of its ready pieces.
     fn select(&mut self, now: Time, cpu: CpuId, actions: &mut Vec<Action>) {
         let local = &mut self.cpus[cpu];
         local.touched = false;
@@ -238,7 +246,7 @@ impl Split {
         if first == shown {
             return;
         }
-        // One that goes on in its next piece elsewhere is charged already.
+        // A job that continues in its next piece elsewhere has been charged already.
         if shown != NONE && self.members[shown as usize].piece().cpu == cpu {
             self.charge(now, shown);
         }
@@ -253,7 +261,7 @@ impl Split {
         actions.push(Action::Run { cpu, job: state.job, budget });
     }
 
-    /// A piece waits for its window, or is ready.
+    /// Lets a piece wait for its window, or makes it ready.
     fn wait(&mut self, now: Time, member: u32) {
         let state = &self.members[member as usize];
         let (begin, end) = state.window();
@@ -266,7 +274,7 @@ impl Split {
         }
     }
 
-    /// The piece of a member is no longer there.
+    /// Removes the piece of a member.
     fn withdraw(&mut self, member: u32) {
         let state = &self.members[member as usize];
         let (begin, end) = state.window();
@@ -283,12 +291,13 @@ impl Split {
         let state = &mut self.members[member as usize];
         (state.job, state.ready) = (job, true);
         (state.told, state.charged) = (0, 0);
+        // Windows count from the arrival; the release may be later.
         state.arrival = deadline.ns() - state.deadline;
         state.begin(0, 0);
         self.wait(now, member);
     }
 
-    /// The ready job of a task, if it is this one, is no longer there; its CPU runs nothing.
+    /// Removes the ready job of a task, if it is this one; its CPU becomes idle.
     fn end(&mut self, task: TaskId, job: Option<JobId>) {
         let Some(member) = self.member(task) else { return };
         let state = &self.members[member as usize];
@@ -348,7 +357,7 @@ impl Policy for Split {
                 (self.cpus[cpu].shown, self.cpus[cpu].online) = (NONE, false);
                 self.touch(cpu);
             }
-            // Arrivals are not asked for, and there is one timer.
+            // This policy does not ask for arrivals, and has only one timer.
             Event::Arrival { .. } | Event::Timer { .. } | Event::Step { .. } => {}
         }
     }
@@ -360,8 +369,9 @@ impl Policy for Split {
                 continue;
             }
             self.charge(now, member);
-            // The engine measures after it has said who used up a budget, and a job that has lost its CPU may have
-            // used up its piece since. The last piece ends when the engine says so.
+            // The engine measures after it has reported used-up budgets, and a job that has lost
+            // its CPU may have used up its piece since. The last piece ends only when the engine
+            // reports it.
             let state = &self.members[member as usize];
             if state.left <= 0 && !state.is_last() && !self.exhausted.contains(&state.job) {
                 self.exhausted.push(state.job);

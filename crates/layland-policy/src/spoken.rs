@@ -1,19 +1,19 @@
-//! Names of policies as people say them.
+//! Common names of policies.
 //!
-//! The registry has one name for each policy. Papers and talks have more: `gEDF`, `global-edf`, `SCHED_DEADLINE`. What
-//! means one policy is taken for it. What means several (`edf`), or something that is not there (`cfs`), is an error
-//! that says so.
+//! The registry has one name for each policy. Papers and talks use others: `gEDF`, `global-edf`,
+//! `SCHED_DEADLINE`. A name with one possible meaning selects that policy. A name with several
+//! (`edf`), or for something that does not exist here (`cfs`), is an error that says so.
 
 use layland_model::nearest;
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Spoken<'a> {
     /// This policy.
     Policy(&'a str),
-    /// One of these, or none: what the name means, and what comes nearest.
+    /// One of these, or none: the meaning of the name, and the nearest policies.
     Family { what: &'static str, policies: Vec<&'a str> },
-    /// Nothing that is known here.
+    /// No known meaning.
     Nothing,
 }
 
@@ -65,7 +65,8 @@ pub const SYNONYMS: [(&str, &str); 32] = [
     ("zero-slack", "zss"),
 ];
 
-/// Names of families and of what is not there: what each means, and what could be meant.
+/// Names of families and of algorithms that do not exist here, each with its meaning and the
+/// policies that could be meant.
 pub const FAMILIES: [(&[&str], &str, &[&str]); 17] = [
     (&["fl", "fair-lateness"], "fair lateness is global or clustered", &["g-fl", "c-fl"]),
     (
@@ -175,7 +176,7 @@ pub const FAMILIES: [(&[&str], &str, &[&str]); 17] = [
     ),
 ];
 
-/// What a name means among the names of a registry.
+/// Returns the meaning of a name among the names of a registry.
 pub(crate) fn meant<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Spoken<'a> {
     let fold = |name: &str| name.to_lowercase().replace(['_', ' '], "-");
     let folded = fold(name);
@@ -191,7 +192,7 @@ pub(crate) fn meant<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone
         |(words, ..): &&(&[&str], _, _)| spellings.iter().any(|s| words.contains(&&**s));
     match FAMILIES.iter().find(of_family) {
         Some(&(_, what, policies)) => {
-            // A registry of another program may lack some.
+            // The registry of another program may lack some of them.
             let policies: Vec<&str> = policies.iter().filter_map(|name| known(name)).collect();
             match policies.is_empty() {
                 true => Spoken::Nothing,
@@ -202,7 +203,7 @@ pub(crate) fn meant<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone
     }
 }
 
-/// `global-edf` as `g-edf`.
+/// Abbreviates `global-edf` to `g-edf`.
 fn abbreviated(name: &str) -> String {
     let mut name = name.to_owned();
     for (full, short) in ABBREVIATIONS {
@@ -211,7 +212,7 @@ fn abbreviated(name: &str) -> String {
     name
 }
 
-/// `gedf` as `g-edf`.
+/// Converts `gedf` to `g-edf`.
 fn hyphenated(name: &str) -> String {
     let order = ["edf", "rm", "dm", "fp"].into_iter().find(|order| name.ends_with(order));
     match order.and_then(|order| name.strip_suffix(order).map(|form| (form, order))) {
@@ -222,7 +223,8 @@ fn hyphenated(name: &str) -> String {
     }
 }
 
-/// The name that was probably meant. Two letters of three are right by chance, so that short names have none.
+/// Returns the name that was probably meant. Two of three letters match by chance, so short names
+/// have no suggestion.
 pub(crate) fn nearest_name<'a>(
     name: &str,
     names: impl Iterator<Item = &'a str>,

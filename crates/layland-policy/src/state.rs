@@ -1,8 +1,8 @@
-//! [`State`]: what future decisions depend on.
+//! [`State`]: the state that future decisions depend on.
 
 use layland_model::Time;
 
-/// The state of a policy or an engine as a list of numbers, for finding out whether it recurs.
+/// The state of a policy or an engine as a list of numbers, used to find out whether it recurs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State(Vec<i64>);
 
@@ -11,7 +11,7 @@ impl State {
     pub fn number(&mut self, number: i64) {
         self.0.push(number);
     }
-    /// Writes a text.
+    /// Writes a string.
     pub fn text(&mut self, text: &str) {
         self.number(text.len() as i64);
         self.0.extend(text.bytes().map(i64::from));

@@ -2,25 +2,28 @@
 //! (Baruah 2004), **EDF^(k)** (Goossens, Funk and Baruah 2003) and **RM-US\[zeta\]** (Andersson, Baruah and Jonsson
 //! 2001).
 //!
-//! Under global EDF and RM a task of utilization 1 may wait for light ones until it is late (Dhall and Liu 1978), so
-//! that nothing above a total of 1 is promised on any number of CPUs. These policies decide before the start on a class
-//! of tasks that come before all others, and have bounds of `m / 2` or, for RM, `m / 3`.
+//! Under global EDF and RM a task of utilization 1 may wait for light ones until it is late (Dhall
+//! and Liu 1978), so that no total above 1 is guaranteed on any number of CPUs. These policies
+//! choose, before the start, a class of tasks that come before all others, and have bounds of `m /
+//! 2` or, for RM, `m / 3`.
 //!
 //! | paper | the class (`crates/layland-offline/src/top.rs`) | the others |
 //! |---|---|---|
 //! | EDF-US\[`zeta`\] | every task above `zeta`; `m / (2 m - 1)` by default | EDF |
-//! | fpEDF | of the `m - 1` largest tasks those above 1/2 | EDF |
+//! | fpEDF | those of the `m - 1` largest tasks that are above 1/2 | EDF |
 //! | EDF^(k) | the `k - 1` largest tasks; `k` is the smallest that their test accepts | EDF |
 //! | RM-US\[`zeta`\] | every task above `zeta`; `m / (3 m - 2)` by default | RM |
 //!
-//! The schedule is that of [`HighestFirst`]: see there for placement. Ties: jobs of the class are equal to each other,
-//! and go by rank, then by the id of the task; so do equal deadlines or periods among the others.
+//! The schedule is that of [`HighestFirst`], which also defines placement. Ties: jobs of the class
+//! are equal to each other, and go by rank, then by the id of the task; so do equal deadlines or
+//! periods among the others.
 //!
-//! What the papers leave out:
-//! - a class of `m` tasks or more, which keeps all CPUs from the others: EDF-US\[1/2\] is printed with the bound
-//!   `(m + 1) / 2`, which does not hold then (`docs/policies/top-first.md`);
-//! - tasks whose deadlines are shorter than their periods: `C / D` counts for `C / T`;
-//! - who comes later or changes: it is refused, since all others might change their classes.
+//! Cases that the papers leave out:
+//! - a class of `m` tasks or more, which keeps all CPUs from the others: EDF-US\[1/2\] is printed
+//!   with the bound `(m + 1) / 2`, which does not hold then (`docs/policies/top-first.md`);
+//! - tasks whose deadlines are shorter than their periods: `C / D` replaces `C / T`;
+//! - tasks that join or change later: they are refused, since the classes of all others might
+//!   change.
 
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::ONE_CLUSTER;
@@ -29,7 +32,7 @@ use crate::{HighestFirst, Refusal};
 use layland_model::{Algorithm, Order, System, TaskId, TopClass};
 use layland_offline::top::{self, ANDERSSON, BARUAH, GOOSSENS, SRINIVASAN};
 
-/// What they say of themselves.
+/// Returns the descriptions of all policies of this family.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let zeta = |default| {
         OptionInfo::new(
@@ -104,10 +107,11 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
 
 const NO_K: &str = "sets for which no k passes its test, unless a k is given";
 
-/// **EDF-US\[zeta\]**: tasks above `zeta` first, then the earliest deadlines.
+/// Returns **EDF-US\[zeta\]**: tasks above `zeta` first, then the earliest deadlines.
 ///
 /// # Errors
-/// If the system has several clusters, a task may not use every CPU, or `zeta` is no number above 0.
+/// If the system has several clusters, a task may not use every CPU, or `zeta` is not a positive
+/// number.
 pub fn edf_us(
     system: &System,
     options: &PolicyOptions,
@@ -116,7 +120,8 @@ pub fn edf_us(
     below("edf-us", top::above(system, &zeta), Order::Deadline, system, options)
 }
 
-/// **fpEDF**: of the `m - 1` largest tasks those above 1/2 first, then the earliest deadlines.
+/// Returns **fpEDF**: those of the `m - 1` largest tasks that are above 1/2 first, then the
+/// earliest deadlines.
 ///
 /// # Errors
 /// If the system has several clusters, or a task may not use every CPU.
@@ -127,7 +132,7 @@ pub fn fpedf(
     below("fpedf", top::above_half(system), Order::Deadline, system, options)
 }
 
-/// **EDF^(k)**: the `k - 1` largest tasks first, then the earliest deadlines.
+/// Returns **EDF^(k)**: the `k - 1` largest tasks first, then the earliest deadlines.
 ///
 /// # Errors
 /// If the system has several clusters, a task may not use every CPU, or no `k` is given and none passes the test.
@@ -147,10 +152,11 @@ pub fn edf_k(
     below("edf-k", top::largest(system, k - 1), Order::Deadline, system, options)
 }
 
-/// **RM-US\[zeta\]**: tasks above `zeta` first, then the shortest periods.
+/// Returns **RM-US\[zeta\]**: tasks above `zeta` first, then the shortest periods.
 ///
 /// # Errors
-/// If the system has several clusters, a task may not use every CPU, or `zeta` is no number above 0.
+/// If the system has several clusters, a task may not use every CPU, or `zeta` is not a positive
+/// number.
 pub fn rm_us(
     system: &System,
     options: &PolicyOptions,
@@ -159,7 +165,7 @@ pub fn rm_us(
     below("rm-us", top::above(system, &zeta), Order::RateMonotonic, system, options)
 }
 
-/// The class first, and below it the others in this order.
+/// Returns the policy that runs the class first, and below it the others in this order.
 fn below(
     name: &str,
     class: Vec<TaskId>,

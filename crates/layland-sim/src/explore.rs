@@ -1,12 +1,12 @@
-//! Random exploration: other tie-breaks, other orders of simultaneous events.
+//! Random exploration of other tie-breaks and of other orders of simultaneous events.
 
 use layland_gen::Random;
 use layland_model::{Algorithm, Form, Order, System};
 
-/// The same system with the ranks, which break ties, in an order drawn from a seed.
+/// Returns the system with the ranks, which break ties, in an order drawn from a seed.
 ///
-/// Ranks break all ties: those of deadlines, and also those of fixed priorities and of tasks to be packed, on which
-/// guarantees rest. [`explored`] draws the first alone.
+/// Ranks break all ties: those of deadlines, but also those of fixed priorities and of tasks to be
+/// packed, on which guarantees depend. [`explored`] randomizes only ties of deadlines.
 pub fn with_random_ranks(system: &System, seed: u64) -> System {
     let mut system = system.clone();
     let mut random = Random::of_task(seed, u64::MAX - 1);
@@ -16,7 +16,7 @@ pub fn with_random_ranks(system: &System, seed: u64) -> System {
     system
 }
 
-/// What a policy is built from and what is simulated, for one exploration.
+/// The systems of one exploration: the policy is built from one, and the other is simulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explored {
     /// The policy is built from this system.
@@ -25,9 +25,9 @@ pub struct Explored {
     pub simulated: System,
 }
 
-/// Breaks ties between equal deadlines at random, from a seed, and leaves everything else that depends on ranks:
-/// who is on which CPU, the order of equal fixed priorities, and what is decided before the first release. What is
-/// guaranteed for a system is guaranteed for every exploration of it.
+/// Breaks ties between equal deadlines at random, from a seed, and leaves everything else that
+/// depends on ranks: the assignment of tasks to CPUs, the order of equal fixed priorities, and all
+/// decisions before the first release. A guarantee for a system holds for every exploration of it.
 ///
 /// | algorithm | built from | simulated with |
 /// |---|---|---|
@@ -36,8 +36,8 @@ pub struct Explored {
 /// | EDF in partitions or clusters, whose tasks are packed by rank | the system | the system |
 /// | fixed priorities, RUN, QPS, mixed criticality, others | the system | the system |
 ///
-/// Together with [`SimOptions::explore`](crate::SimOptions::explore), which draws the order of simultaneous
-/// events, each seed is one schedule, and repeats it.
+/// Together with [`SimOptions::explore`](crate::SimOptions::explore), which draws the order of
+/// simultaneous events, each seed determines one schedule, which can be repeated.
 ///
 /// ```
 /// use layland_model::{Algorithm, Duration, Form, Order, Service, System, Task};

@@ -1,5 +1,5 @@
-//! The simulation that `layland sim` is asked for most, compiled here: generic code is compiled where it is used, and
-//! the profile `release` does not optimise the command.
+//! The most frequent simulation of `layland sim`, compiled here: generic code is compiled where it
+//! is used, and the profile `release` does not optimise the command.
 
 use crate::options::{Outcome, SimError, SimOptions};
 use crate::simulator::simulate;
@@ -7,7 +7,7 @@ use layland_model::System;
 use layland_policy::Policy;
 use layland_trace::{Both, FirstMiss, Refusals, Statistics};
 
-/// What is recorded of a run: figures, the first miss, and what was refused.
+/// The recording of a run: figures, the first miss, and refusals.
 pub type Figures = Both<Statistics, Both<FirstMiss, Refusals>>;
 
 /// [`simulate`] with these types.

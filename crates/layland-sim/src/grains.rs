@@ -17,22 +17,23 @@ impl Grains {
     pub(crate) fn from(self, work: Service) -> i64 {
         work.ns() * self.per_ns_of_work
     }
-    /// Rounded to the nearest nanosecond of work below.
+    /// Converts grains to work, rounded down to a whole nanosecond.
     #[inline]
     pub(crate) fn to_service(self, grains: i64) -> Service {
-        // A division costs as much as the rest of the end of a job, and most platforms need none.
+        // A division costs as much as the rest of the end of a job, and most platforms do not need
+        // it.
         let whole = self.per_ns_of_work == 1;
         Service::from_ns(if whole { grains } else { grains / self.per_ns_of_work })
     }
-    /// Makes the grains so small that a CPU of this speed does a whole number per nanosecond; how
-    /// many are one of before.
+    /// Makes the grains small enough that a CPU of this speed does a whole number of them per
+    /// nanosecond. Returns the number of new grains in an old one.
     pub(crate) fn refine(&mut self, speed: Speed) -> i64 {
         let own = self.per_ns_of_work;
         let factor = speed.denominator() / gcd(own, speed.denominator());
         self.per_ns_of_work = own * factor;
         factor
     }
-    /// What a CPU of this speed does per nanosecond.
+    /// Returns the number of grains that a CPU of this speed does per nanosecond.
     pub(crate) fn per_ns(self, speed: Speed) -> i64 {
         speed.numerator() * (self.per_ns_of_work / speed.denominator())
     }

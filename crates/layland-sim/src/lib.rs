@@ -11,11 +11,12 @@
 //!                                 Recorder: a trace, counters, statistics
 //! ```
 //!
-//! [`simulate`] runs the tasks of a set, and [`simulate_with`] also programs that come and go. What all engines
-//! do is in `layland-engine`. The simulator names no policy and reads no clock. Everything random is drawn from
-//! streams seeded per task, so that the same system, policy and seed give the same schedule on any machine.
+//! [`simulate`] runs the tasks of a set, and [`simulate_with`] also programs that come and go. The
+//! code that all engines share is in `layland-engine`. The simulator names no policy and reads no
+//! clock. All random values come from streams seeded per task, so that the same system, policy and
+//! seed give the same schedule on any machine.
 
-// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+// A new event, action or verdict breaks every match here, until its meaning has been decided.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod explore;

@@ -1,9 +1,9 @@
-//! What to simulate, and what came out besides the recording.
+//! The options of a simulation, and its outcome apart from the recording.
 
 use layland_model::{Behaviour, Duration, ExecutionModel, System, TIME_LIMIT, Time};
 use std::sync::atomic::AtomicBool;
 
-/// How long to simulate.
+/// The length of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Horizon {
     /// Up to this time; events at the horizon still happen.
@@ -13,32 +13,33 @@ pub enum Horizon {
     /// Until the state recurs at a multiple of the hyperperiod, so that the rest of the schedule is
     /// known; at most up to this time.
     Recurrence {
-        /// Give up here.
+        /// The time at which the search for a recurrence ends.
         at_most: Time,
     },
 }
 
-/// How to simulate.
+/// The options of a simulation.
 #[derive(Clone, Copy)]
 pub struct SimOptions<'a> {
-    /// How long.
+    /// The length.
     pub horizon: Horizon,
-    /// Seeds the streams from which execution times, jitter and separations are drawn.
+    /// Seeds the streams of execution times, jitter and separations.
     pub seed: u64,
-    /// Deals simultaneous events to the policy in a random order and in random batches, drawn from
-    /// this seed: a search for orders that the default does not show. When a job ends and the next one of its thread is
-    /// there already, both come in one batch: that is one action of the thread. Where decisions cost time
-    /// ([`Overheads`](layland_model::Overheads)), or jobs have [steps](layland_model::Step), the events of an instant
-    /// come in one batch: bounds for locks count on a decision that knows all of them.
+    /// Delivers simultaneous events to the policy in a random order and in random batches, drawn
+    /// from this seed: a search for orders that the default does not show. If a job ends and the
+    /// next one of its thread has already arrived, both come in one batch, because that is one
+    /// action of the thread. If decisions cost time ([`Overheads`](layland_model::Overheads)), or
+    /// jobs have [steps](layland_model::Step), the events of an instant come in one batch: bounds
+    /// for locks rely on a decision that takes all of them into account.
     pub explore: Option<u64>,
-    /// Ends the run early, with what was recorded so far, when it becomes true.
+    /// Ends the run early, with the recording so far, when it becomes true.
     pub interrupt: Option<&'a AtomicBool>,
-    /// Is told the time reached, every few thousand instants.
+    /// Receives the time reached, every few thousand instants.
     pub progress: Option<&'a (dyn Fn(Time) + Sync)>,
 }
 
 impl SimOptions<'_> {
-    /// A plain run up to a time.
+    /// Returns the options of a plain run up to a time.
     pub fn until(at: Time) -> SimOptions<'static> {
         SimOptions {
             horizon: Horizon::At(at),
@@ -50,55 +51,55 @@ impl SimOptions<'_> {
     }
 }
 
-/// The state of the system at one time recurs at another.
+/// A recurrence: the state of the system at one time recurs at another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// When the recurring state was seen first.
+    /// The first time at which the recurring state was seen.
     pub from: Time,
-    /// After how long it recurs.
+    /// The time until it recurs.
     pub length: Duration,
 }
 
-/// What came out of a simulation of a policy of type `P`, besides what was recorded.
+/// The outcome of a simulation of a policy of type `P`, apart from the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome<P> {
-    /// The policy, as the simulation left it: what it counted of itself can be read.
+    /// The policy after the simulation; its counters can be read.
     pub policy: P,
-    /// When it ended.
+    /// The time at which the simulation ended.
     pub end: Time,
-    /// Whether that was before the horizon, because it was interrupted.
+    /// True if the simulation ended before the horizon, because it was interrupted.
     pub interrupted: bool,
     /// The cycle, if the horizon was [`Horizon::Recurrence`] and one was found.
     pub cycle: Option<Cycle>,
-    /// How many events the policy was told.
+    /// The number of events that the policy received.
     pub events: u64,
-    /// How many decisions it made.
+    /// The number of decisions that it made.
     pub decisions: u64,
 }
 
 impl<P> Outcome<P> {
-    /// The same without the policy, whose memory is freed.
+    /// Returns the outcome without the policy, whose memory is freed.
     pub fn without_policy(self) -> Outcome<()> {
         let Outcome { policy: _, end, interrupted, cycle, events, decisions } = self;
         Outcome { policy: (), end, interrupted, cycle, events, decisions }
     }
 }
 
-/// Why a simulation cannot start.
+/// The reason why a simulation cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
     /// The periods have no common multiple within the time limit.
     #[error("the hyperperiod of the periods is too long: simulate up to a time instead")]
     NoHyperperiod,
-    /// A drawn quantity never recurs.
+    /// A random quantity never recurs.
     #[error("the state never recurs: task `{task}` draws {what} at random")]
     NeverRecurs {
         /// The task.
         task: String,
-        /// What it draws.
+        /// The random quantity.
         what: &'static str,
     },
-    /// What programs do never recurs.
+    /// The behaviour of programs never recurs.
     #[error("the state never recurs: programs come and go")]
     ProgramsNeverRecur,
     /// The horizon is negative or beyond the time limit.
@@ -110,7 +111,7 @@ pub enum SimError {
 }
 
 impl Horizon {
-    /// The last instant to simulate.
+    /// Returns the last instant to simulate.
     pub(crate) fn end(self, system: &System) -> Result<Time, SimError> {
         let end = match self {
             Horizon::At(at) => at,

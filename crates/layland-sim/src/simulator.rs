@@ -1,18 +1,18 @@
 //! The event loop.
 //!
-//! One *instant* is one or more *rounds* at the same time ([`layland_engine::rounds`]). An instant has a
-//! further round only if something more is due at the same time (a job with nothing to execute, a
-//! timer set for now).
+//! One *instant* is one or more *rounds* at the same time ([`layland_engine::rounds`]). An instant
+//! has a further round only if another event is due at the same time (a job with nothing to
+//! execute, a timer set for now).
 //!
 //! Work is counted in grains (see `grains.rs`), so that a CPU of any speed does a whole number of
-//! them per nanosecond: the work that is left is always exact. A job ends at the first whole
-//! nanosecond by which it has got all its work. On unit-speed CPUs nothing is ever rounded.
+//! them per nanosecond: the remaining work is always exact. A job ends at the first whole
+//! nanosecond by which it has received all its work. On unit-speed CPUs nothing is ever rounded.
 //!
-//! A segment is recorded when the instant in which its job was taken off is over, and only if it
-//! has a positive length: what a policy does and undoes within one instant leaves no mark.
+//! A segment is recorded at the end of the instant in which its job was taken off, and only if it
+//! has a positive length: changes that a policy makes and undoes within one instant leave no mark.
 //!
-//! The next arrival of every task, the next end on every CPU and every timer are in three agendas
-//! ([`Agenda`]): an event costs O(log n + log m).
+//! Three agendas ([`Agenda`]) hold the next arrival of every task, the next end on every CPU and
+//! every timer: an event costs O(log n + log m).
 
 mod caches;
 mod cpus;
@@ -70,13 +70,13 @@ pub fn simulate<P: Policy, R: Recorder>(
     Ok(simulator.run(end, checkpoints))
 }
 
-/// The same, with programs that come and go while the simulation runs.
+/// Simulates a valid system, with programs that come and go while the simulation runs.
 ///
 /// # Errors
 /// If the horizon is a recurrence, or as for [`simulate`].
 ///
 /// # Panics
-/// If the policy breaks its contract, or a program leaves that is not there.
+/// If the policy breaks its contract, or a program that is not in the system leaves.
 pub fn simulate_with<P: Policy, R: Recorder, G: Programs>(
     system: &System,
     policy: P,
@@ -101,15 +101,15 @@ struct Simulator<'a, P, R, G> {
     grains: Grains,
     /// The overheads, if there are any.
     costs: Option<Box<Overheads>>,
-    /// The caches, if jobs may have to reload what others evict.
+    /// The caches, if jobs may have to reload blocks that others evict.
     caches: Option<Box<Caches>>,
     cpus: CpuMap<CpuRun>,
-    /// For each CPU: when its job or the budget of its job ends.
+    /// The end of the job or of its budget, for each CPU.
     ends: Agenda,
     next_tick: Time,
-    /// The CPUs whose jobs come to a step in the next round of this instant.
+    /// The CPUs whose jobs reach a step in the next round of this instant.
     due: Vec<CpuId>,
-    /// The CPUs whose open segment may differ from what they run.
+    /// The CPUs whose open segment may differ from their current job.
     dirty: Marked,
 }
 
@@ -125,6 +125,8 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         let grains = Grains::new(&platform.speeds);
         let mut ledger = Ledger::new(system, policy, options.seed, |work| grains.from(work));
         if let Some(seed) = options.explore {
+            // With overheads or steps, all events of an instant come in one batch: see
+            // `SimOptions::explore`.
             let alone = system.tasks.values().all(|task| task.steps.is_none());
             ledger.explore(seed, platform.overheads.is_zero() && alone);
         }
@@ -214,6 +216,7 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         self.show_last();
         for id in self.ledger.tasks.ids() {
             let task = &self.ledger.tasks[id];
+            // A part of a hog without dates has not been released.
             if task.endless && !task.dated {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Tables that policies fill, and what is asked about.
+//! Tables filled by policies, and the limits of queries.
 
 use super::*;
 use layland_model::{Duration, System, Task};
@@ -49,13 +49,13 @@ fn a_table_knows_who_comes_next() {
         let follows = Successor { after, next: Some(job(2, 0)), budget: None };
         assert_eq!(table.successor(cpu), Some(follows));
     }
-    // It preempts the later of the two deadlines, while that is where it was.
+    // It preempts the later of the two deadlines, if the job with that deadline is still there.
     let takes = Some((CpuId(1), Some(job(1, 0))));
     assert_eq!(table.wake(TaskId(3)), Some(Wake { job: job(3, 0), takes, budget: None }));
 }
 
-/// On one CPU the server with the earlier deadline runs. The other has its whole budget, and a third wakes with
-/// what its rule gives it at that time.
+/// On one CPU the server with the earlier deadline runs. The other one has its whole budget, and a
+/// third wakes up with the budget that its wake-up rule gives at that time.
 #[test]
 fn an_entry_has_the_budget_of_its_answer() {
     let task =
@@ -141,7 +141,7 @@ fn a_ledger_says_whom_to_ask_about() {
     system.tasks[TaskId(3)].offset = Duration::from_ms(1);
     let policy = Registry::standard().build("g-edf", &system).unwrap();
     let mut ledger: Ledger<_, ()> = Ledger::new(&system, policy, 0, |work| work.ns());
-    // 0 and 1 run, and the next job of 1 waits for its end; 2 waits; 3 sleeps; 4 is still to enter.
+    // 0 and 1 run, and the next job of 1 waits for its end; 2 waits; 3 sleeps; 4 has yet to enter.
     for (id, status) in
         [Status::Ready, Status::Ready, Status::Ready, Status::Idle].into_iter().enumerate()
     {
@@ -179,7 +179,7 @@ fn nothing_is_asked_about_what_lies_behind_a_timer() {
         assert_eq!(table.wake(TaskId(3)).is_some(), knows);
         assert!(table.successor(CpuId(0)).is_some());
     }
-    // What happens when timers are due is asked about together with them.
+    // An event at the expiry of timers is combined with them in one query.
     (situation.until, situation.timers) = (Time::NEVER, vec![TimerId(0)]);
     for (timers_at_us, knows) in [(1_000, true), (999, false)] {
         situation.timers_at = Time::from_us(timers_at_us);

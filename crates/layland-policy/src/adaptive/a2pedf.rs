@@ -1,11 +1,11 @@
 //! **a2pEDF**: [apEDF](super::apedf) with pulling (Stevanato et al. 2021, Algorithm 2).
 //!
-//! When the running thread of a CPU leaves and nothing else is queued there, the CPU takes the
-//! earliest waiting thread among those that come first on the overloaded CPUs.
+//! When the running thread of a CPU leaves and no other thread is queued there, the CPU takes the
+//! earliest of the first waiting threads of the overloaded CPUs.
 //!
-//! The printed algorithm compares `d^j`, the deadline that CPU `j` runs; the text defines `d'^j`, that
-//! of the first waiting thread, and uses it nowhere. It is meant, and used here. Ties go to the lowest
-//! CPU.
+//! The printed algorithm compares `d^j`, the deadline that CPU `j` runs. The text defines `d'^j`,
+//! the deadline of the first waiting thread, but never uses it. The authors must mean `d'^j`, so
+//! this implementation uses it. Ties go to the lowest CPU.
 
 use super::apedf::{ApEdf, build};
 use crate::Refusal;

@@ -6,11 +6,11 @@
 //! | `U_j` | `rq.load[j]` | the sum of the bandwidths of all threads of CPU `j`, arrived or not |
 //! | `d^j` | `running_deadline` | the deadline that CPU `j` runs, never where it has nothing |
 //!
-//! Every thread is in the first run queue at first (the lowest CPU of its affinity). A thread is
-//! placed at each arrival of a job: when it enters, wakes up or is replenished, and when it goes on
-//! after its deadline without blocking. It never moves otherwise, and nothing is pushed.
+//! Initially every thread is in the first run queue (the lowest CPU of its affinity). A thread is
+//! placed at each arrival of a job: when it enters, wakes up or is replenished, and when it
+//! continues after its deadline without blocking. It never moves otherwise, and nothing is pushed.
 //!
-//! Ties go to the lowest CPU, as in the paper's loops. Several clusters are handled each on its own.
+//! Ties go to the lowest CPU, as in the paper's loops. Each cluster is scheduled on its own.
 
 use crate::Refusal;
 use crate::deadline::options::{KernelOptions, run_queues};
@@ -22,8 +22,8 @@ use layland_model::{Algorithm, Change, CpuId, CpuSet, MoveReason, System, TaskId
 /// Adaptively partitioned EDF.
 ///
 /// # Errors
-/// If a deadline is after its period, a budget is longer than its deadline, or a CPU has another
-/// speed than 1.
+/// If a deadline is after its period, a budget is longer than its deadline, or the speed of a CPU
+/// is not 1.
 pub fn apedf(system: &System, options: &PolicyOptions) -> Result<Threads<ApEdf>, SystemRefusal> {
     let (rq, rules) = build("apedf", system, options)?;
     Ok(Threads::new(rq, rules))
@@ -49,12 +49,13 @@ pub struct ApEdf {
     fallback: bool,
 }
 
-/// Whether `U_j > 1`.
+/// Returns true if `U_j > 1`.
 fn is_overloaded(rq: &RunQueues, j: CpuId) -> bool {
     rq.load.as_ref().is_some_and(|load| load.overloaded().contains(j))
 }
 
-/// `d^j`: the deadline of what CPU `j` runs, or else of what comes first in its queue.
+/// Returns `d^j`: the deadline of the running thread of CPU `j`, or else of the first thread in its
+/// queue.
 fn running_deadline(rq: &RunQueues, j: CpuId) -> Time {
     match rq.running(j) {
         Some(running) => rq.deadline(running),
@@ -63,7 +64,7 @@ fn running_deadline(rq: &RunQueues, j: CpuId) -> Time {
 }
 
 impl ApEdf {
-    /// Algorithm 1: the CPU that queues the next job of `p`, which is not queued.
+    /// Algorithm 1: returns the CPU that queues the next job of `p`, which is not queued.
     fn select_rq(&self, rq: &RunQueues, p: TaskId) -> CpuId {
         let thread = &rq.threads[p];
         let own = thread.cpu;
@@ -75,14 +76,14 @@ impl ApEdf {
         if thread.placed && allowed.is_empty() {
             return own;
         }
-        // Lines 4-8: first fit. The load of its own CPU has its bandwidth already.
+        // Lines 4-8: first fit. The load of the thread's own CPU already includes its bandwidth.
         let here = (allowed.contains(own) && !is_overloaded(rq, own)).then_some(own);
         let fit = rq.load.as_ref().and_then(|load| load.first_fit(&thread.u, &allowed));
         if let Some(j) = here.into_iter().chain(fit).min() {
             return j;
         }
-        // Lines 9-17: no CPU fits, so fall back to global EDF: preempt the latest deadline. Of all
-        // CPUs only the one that is latest is looked at.
+        // Lines 9-17: no CPU fits, so fall back to global EDF: preempt the latest deadline. Only
+        // the CPU with the latest deadline of all is considered, even if `p` may not use it.
         if self.fallback {
             let cpus = rq.usable[thread.cluster].iter();
             let later = |h: Option<(CpuId, Time)>, j: CpuId| {

@@ -1,14 +1,15 @@
-//! The policy around a [`Matcher`]: it keeps who the tasks are, turns events into arrivals and
-//! departures, and tells the engine what changed.
+//! The policy around a [`Matcher`]: it keeps the tasks, turns events into arrivals and departures,
+//! and reports changes to the engine.
 //!
-//! Events take effect in the order in which they come, which is the order in which one instant is
-//! processed: completions by CPU, releases by rank, then requests in their order. The mapping is
-//! settled once, when all are in. A task whose affinity changes departs and arrives anew.
+//! Events take effect in the order in which they arrive, which is the order within an instant:
+//! completions by CPU, releases by rank, then requests in their order. The mapping is settled once,
+//! after the last event. A task whose affinity changes departs and arrives anew.
 //!
-//! The CPUs that a task may use are its affinity, or else its cluster; when its cluster gets other CPUs,
-//! what the two have in common, or else the cluster.
+//! A task may use the CPUs of its affinity, or of its cluster if it has none. When its cluster gets
+//! other CPUs, it may use the intersection of affinity and cluster, or the whole cluster if the
+//! intersection is empty.
 //!
-//! Long because every event and every request of the life of a task is here.
+//! Long because it handles every event and every request in the life of a task.
 
 use super::backlog::PlaceInOrder;
 use super::laminar::{overlap, parents};
@@ -24,20 +25,20 @@ use layland_model::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What decisions need of a task.
+/// The state of a task that decisions need.
 #[derive(Clone, Copy, Debug)]
 struct TaskState {
     class: usize,
     rank: i64,
-    /// The key of its jobs, where that is fixed.
+    /// The key of its jobs, if it is fixed.
     fixed_key: Option<i64>,
     /// Its ready job, if it has one.
     ready: Option<(u64, PlaceInOrder)>,
-    /// Not left, and not turned away.
+    /// True if the task has neither left nor been refused.
     is_in: bool,
 }
 
-/// What requests need of a task.
+/// The state of a task that requests need.
 #[derive(Clone, Debug)]
 struct Profile {
     name: Arc<str>,
@@ -49,26 +50,26 @@ struct Profile {
 #[derive(Clone, Debug)]
 pub(crate) struct Affine<M> {
     order: Order,
-    /// What decides between jobs of one priority, if ranks do not.
+    /// The order of jobs with the same priority, if ranks do not decide it.
     in_level: Option<InLevel>,
     matcher: M,
     tasks: TaskMap<TaskState>,
     profiles: TaskMap<Profile>,
     clusters: Vec<CpuSet>,
-    /// The masks by class, and how many tasks are in each.
+    /// The masks by class; `members` counts the tasks of each.
     classes: Vec<CpuSet>,
     class_of: BTreeMap<CpuSet, usize>,
     members: Vec<usize>,
     online: CpuSet,
     ran: TaskMap<Ran>,
-    /// What the engine runs.
+    /// The jobs that the engine runs.
     running: CpuMap<Option<JobId>>,
     touched: Vec<CpuId>,
     refusals: Refusals,
 }
 
 impl<M: Matcher> Affine<M> {
-    /// The policy for a system.
+    /// Returns the policy for a system.
     ///
     /// # Errors
     /// If the matcher needs laminar masks and two overlap.
@@ -106,7 +107,8 @@ impl<M: Matcher> Affine<M> {
                 cluster: task.cluster,
             });
         }
-        // Most tasks say the same about CPUs, and a set of thousands of CPUs for each of them would be too much.
+        // Many tasks share the same CPUs. A separate set of thousands of CPUs for each task would
+        // be too large.
         let mut kinds: BTreeMap<(usize, Option<&CpuSet>), usize> = BTreeMap::new();
         let mut masks: Vec<(TaskId, CpuSet)> = Vec::new();
         let mut kind_of: TaskMap<usize> = TaskMap::default();
@@ -140,7 +142,7 @@ impl<M: Matcher> Affine<M> {
         self.matcher.resize(self.tasks.len());
     }
 
-    /// The CPUs that a task may use.
+    /// Returns the CPUs that a task may use.
     fn mask(&self, task: TaskId) -> CpuSet {
         let Profile { affinity, cluster, .. } = &self.profiles[task];
         let cluster = &self.clusters[*cluster];
@@ -148,7 +150,7 @@ impl<M: Matcher> Affine<M> {
         common.filter(|cpus| !cpus.is_empty()).unwrap_or_else(|| cluster.clone())
     }
 
-    /// The class of the tasks that may use these CPUs.
+    /// Returns the class of the tasks that may use these CPUs.
     fn class(&mut self, mask: &CpuSet) -> usize {
         if let Some(&class) = self.class_of.get(mask) {
             return class;
@@ -165,7 +167,7 @@ impl<M: Matcher> Affine<M> {
         self.matcher.use_classes(&in_use);
     }
 
-    /// Refuses masks of which two overlap, if the matcher cannot have that.
+    /// Refuses overlapping masks if the matcher does not support them.
     fn refuse_overlaps<'a>(
         &self,
         masks: impl Iterator<Item = (TaskId, &'a CpuSet)>,
@@ -221,7 +223,7 @@ impl<M: Matcher> Affine<M> {
         self.matcher.arrive(state.class, place, &self.ran);
     }
 
-    /// The job of a task is no longer ready; its CPU, if it has one, runs nothing.
+    /// Handles a task whose job is no longer ready; its CPU, if it has one, becomes idle.
     fn retire(&mut self, now: Time, task: TaskId) {
         if self.tasks[task].ready.take().is_some() {
             if let Some(cpu) = self.ran[task].cpu.filter(|_| self.ran[task].is_running) {
@@ -231,7 +233,7 @@ impl<M: Matcher> Affine<M> {
         }
     }
 
-    /// A CPU no longer runs its job.
+    /// Records that a CPU no longer runs its job.
     fn stop(&mut self, now: Time, cpu: CpuId) {
         if let Some(job) = self.running[cpu].take()
             && self.ran[job.task].cpu == Some(cpu)
@@ -258,7 +260,7 @@ impl<M: Matcher> Affine<M> {
             let reason = format!("cluster {} does not exist", parameters.cluster);
             return self.refusals.push(request, Refusal::not_permitted(reason));
         }
-        // A task that the policy was not built with, or that comes back.
+        // The task was unknown when the policy was built, or has come back.
         while self.tasks.len() <= task.index() {
             let (name, affinity, cluster) = ("".into(), None, 0);
             self.profiles.push(Profile { name, affinity, cluster });
@@ -288,7 +290,7 @@ impl<M: Matcher> Affine<M> {
         }
     }
 
-    /// Refuses a new mask of a task that overlaps that of another.
+    /// Refuses a new mask of a task that overlaps the mask of another task.
     fn refuse_overlap_of(&self, task: TaskId, mask: &CpuSet) -> Result<(), SystemRefusal> {
         let overlaps = |other: &(TaskId, &TaskState)| {
             let &(id, state) = other;
@@ -302,12 +304,13 @@ impl<M: Matcher> Affine<M> {
         }
     }
 
-    /// Some tasks may use other CPUs from now on, all at once.
+    /// Changes the CPUs that some tasks may use, for all of them at once.
     fn change_masks(&mut self, changes: &[(TaskId, CpuSet)]) {
         let ready: Vec<Option<PlaceInOrder>> = changes
             .iter()
             .map(|(task, _)| self.tasks[*task].ready.map(|(_, place)| place))
             .collect();
+        // All depart before the first arrives anew, so that no old mask influences the matching.
         ready.iter().flatten().for_each(|place| self.matcher.depart(place.task));
         for (task, mask) in changes {
             let class = self.class(mask);
@@ -346,6 +349,7 @@ impl<M: Matcher> Affine<M> {
         match self.refuse_overlap_of(task, &mask) {
             Ok(()) => self.change_masks(&[(task, mask)]),
             Err(refusal) => {
+                // A refused request has no effect.
                 self.profiles[task] = before;
                 self.refusals.push(request, refusal.answer);
             }
@@ -366,6 +370,7 @@ impl<M: Matcher> Affine<M> {
             .map(|(task, _)| (task, self.mask(task)))
             .collect();
         if let Err(refusal) = self.refuse_overlaps(masks.iter().map(|(task, mask)| (*task, mask))) {
+            // A refused request has no effect.
             self.clusters[cluster] = before;
             return self.refusals.push(request, refusal.answer);
         }
@@ -373,6 +378,7 @@ impl<M: Matcher> Affine<M> {
             .into_iter()
             .filter(|(task, mask)| self.classes[self.tasks[*task].class] != *mask)
             .collect();
+        // Tasks arrive anew by rank, since weak scheduling depends on the order of arrivals.
         changes.sort_by_key(|(task, _)| (self.tasks[*task].rank, *task));
         self.change_masks(&changes);
     }
@@ -403,7 +409,7 @@ impl<M: Matcher> Policy for Affine<M> {
                     self.matcher.offline(cpu, &self.ran);
                 }
             }
-            // No budget is ever granted and no timer set.
+            // This policy never grants a budget or sets a timer.
             Event::BudgetExhausted { .. }
             | Event::Timer { .. }
             | Event::Arrival { .. }
@@ -430,7 +436,7 @@ impl<M: Matcher> Policy for Affine<M> {
             if next == self.running[cpu] {
                 continue;
             }
-            // A job that has moved already is somewhere else, and still running.
+            // A job that has already moved is still running, on another CPU.
             self.stop(now, cpu);
             match next {
                 Some(job) => {
@@ -447,10 +453,11 @@ impl<M: Matcher> Policy for Affine<M> {
 
     fn save(&self, now: Time, state: &mut State) {
         for (id, task) in self.tasks.iter() {
-            // Classes keep their numbers, whatever masks come and go.
+            // Classes keep their numbers when masks appear and disappear.
             state.number(if task.is_in { task.class as i64 } else { -1 });
             state.number(self.profiles[id].cluster as i64);
-            // An affinity that says more than the class matters if its cluster gets other CPUs.
+            // An affinity that contains more than the class matters when its cluster gets other
+            // CPUs.
             let own = self.profiles[id].affinity.as_ref();
             match own.filter(|own| self.classes[task.class] != **own) {
                 Some(own) => state.text(&own.to_string()),
@@ -473,7 +480,8 @@ impl<M: Matcher> Policy for Affine<M> {
                 (None, Some((_, place))) => state.time(Time::from_ns(place.key), now),
                 (None, None) => {}
             }
-            // How recently it ran matters only against others that ran last on the same CPU.
+            // Save its recency only relative to tasks that ran last on the same CPU: others do not
+            // compete.
             state.number(cpu);
             let more_recent = self
                 .ran

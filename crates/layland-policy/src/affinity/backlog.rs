@@ -1,4 +1,4 @@
-//! The order of ready jobs, and the jobs of one mask that wait.
+//! The order of ready jobs, and the waiting jobs with one mask.
 
 use layland_model::TaskId;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 pub(crate) struct PlaceInOrder {
     /// The absolute deadline or the fixed priority.
     pub key: i64,
-    /// When it became ready, where jobs of one priority queue; 0 where ranks decide.
+    /// The time at which it became ready, if jobs of one priority queue; 0 if ranks decide.
     pub ready: i64,
     /// The rank of its task.
     pub rank: i64,
@@ -16,7 +16,7 @@ pub(crate) struct PlaceInOrder {
     pub task: TaskId,
 }
 
-/// Jobs that wait: O(log n) to add and to take out, O(1) to look at the first.
+/// Waiting jobs: O(log n) to add and to remove, O(1) to look up the first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Backlog {
     places: BTreeSet<PlaceInOrder>,
@@ -24,7 +24,7 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// The job that comes first.
+    /// Returns the job that comes first.
     #[inline]
     pub(crate) fn first(&self) -> Option<PlaceInOrder> {
         self.first
@@ -37,7 +37,7 @@ impl Backlog {
         }
     }
 
-    /// Takes a job out.
+    /// Removes a job.
     pub(crate) fn remove(&mut self, place: PlaceInOrder) {
         self.places.remove(&place);
         if self.first == Some(place) {

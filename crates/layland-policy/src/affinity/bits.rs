@@ -1,5 +1,5 @@
-//! Sets of CPUs as policies with affinities use them: one machine word where the CPUs fit, a list of
-//! words beyond that. Nothing allocates after construction.
+//! Sets of CPUs for policies with affinities: one machine word if the CPUs fit, a list of words
+//! otherwise. Nothing allocates after construction.
 
 use super::backlog::PlaceInOrder;
 use layland_model::{CpuId, CpuSet, Index};
@@ -10,36 +10,36 @@ const WORD: usize = u64::BITS as usize;
 
 /// A set of CPUs of a machine whose size is known.
 pub(crate) trait Bits: Clone + fmt::Debug + Send + 'static {
-    /// A sorted list of as many jobs as such a machine has CPUs.
+    /// A sorted list, with at most as many jobs as such a machine has CPUs.
     type Places: Places;
 
-    /// The empty set for a machine of this many CPUs.
+    /// Returns the empty set for a machine with this number of CPUs.
     fn none(cpus: usize) -> Self;
     /// Adds a CPU.
     fn insert(&mut self, cpu: CpuId);
-    /// Takes out a CPU.
+    /// Removes a CPU.
     fn remove(&mut self, cpu: CpuId);
-    /// Takes out every CPU.
+    /// Removes every CPU.
     fn clear(&mut self);
-    /// Whether a CPU is in.
+    /// Returns true if a CPU is in the set.
     fn contains(&self, cpu: CpuId) -> bool;
-    /// The lowest CPU of both sets.
+    /// Returns the lowest CPU that is in both sets.
     fn lowest_in(&self, other: &Self) -> Option<CpuId>;
-    /// The lowest CPU of both sets that is not in `except`.
+    /// Returns the lowest CPU that is in both sets and not in `except`.
     fn lowest_in_except(&self, other: &Self, except: &Self) -> Option<CpuId>;
 
-    /// The words that it has.
+    /// Returns the words of the set.
     fn words(&self) -> &[u64];
-    /// Whether it has every CPU of another set.
+    /// Returns true if the set contains every CPU of another set.
     fn covers(&self, other: &Self) -> bool {
         self.words().iter().zip(other.words()).all(|(own, other)| other & !own == 0)
     }
-    /// Whether it has no CPU.
+    /// Returns true if the set is empty.
     fn is_empty(&self) -> bool {
         self.words().iter().all(|&word| word == 0)
     }
 
-    /// The same CPUs, those that the machine has.
+    /// Converts a set, without the CPUs that the machine does not have.
     fn of(set: &CpuSet, cpus: usize) -> Self {
         let mut bits = Self::none(cpus);
         set.iter().filter(|cpu| cpu.index() < cpus).for_each(|cpu| bits.insert(cpu));
@@ -51,19 +51,19 @@ fn lowest(word: u64, at: usize) -> CpuId {
     CpuId::from_index(at * WORD + word.trailing_zeros() as usize)
 }
 
-/// A sorted list of different jobs.
+/// A sorted list of distinct jobs.
 pub(crate) trait Places: Clone + fmt::Debug + Default + Send {
     /// Adds a job.
     fn put(&mut self, place: PlaceInOrder);
-    /// Takes out a job that is in.
+    /// Removes a job, which must be in the list.
     fn take(&mut self, place: PlaceInOrder);
-    /// The one that comes last.
+    /// Returns the job that comes last.
     fn final_one(&self) -> Option<PlaceInOrder>;
-    /// All of them.
+    /// Returns all jobs.
     fn in_order(&self) -> impl Iterator<Item = PlaceInOrder>;
 }
 
-/// Up to some dozens nothing is faster.
+/// The fastest form for up to some dozens of jobs.
 impl Places for Vec<PlaceInOrder> {
     #[inline]
     fn put(&mut self, place: PlaceInOrder) {
@@ -85,7 +85,7 @@ impl Places for Vec<PlaceInOrder> {
     }
 }
 
-/// Of thousands each step in a list would move a hundred kilobytes.
+/// The form for thousands of jobs: each insertion into a vector would move a hundred kilobytes.
 impl Places for BTreeSet<PlaceInOrder> {
     fn put(&mut self, place: PlaceInOrder) {
         self.insert(place);

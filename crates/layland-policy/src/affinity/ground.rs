@@ -1,4 +1,5 @@
-//! What weak and strong scheduling both keep: who is where, and who waits, by class.
+//! The common state of weak and strong scheduling: the job on each CPU, and the waiting jobs by
+//! class.
 
 use super::backlog::{Backlog, PlaceInOrder};
 use super::bits::Bits;
@@ -11,19 +12,19 @@ pub(crate) struct Class<B> {
     pub waiting: Backlog,
 }
 
-/// A ready job.
+/// The state of a ready job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
     pub class: usize,
     pub place: PlaceInOrder,
-    /// Where it is, if it does not wait.
+    /// Its CPU, if it does not wait.
     pub cpu: Option<CpuId>,
 }
 
 const WORD: usize = u64::BITS as usize;
 
-/// For each word of a set of CPUs: the job that comes last of those on its CPUs, and where it is. Looked for anew only
-/// where something has changed.
+/// The last job in the order among the jobs on the CPUs of each word, with its CPU. Recomputed only
+/// for words with changes.
 #[derive(Clone, Debug)]
 struct Lasts {
     of_word: Vec<Option<(PlaceInOrder, CpuId)>>,
@@ -36,12 +37,12 @@ pub(crate) struct Ground<B> {
     /// The CPUs that are online and have no job.
     pub idle: B,
     pub classes: Vec<Class<B>>,
-    /// How many jobs wait, of all classes.
+    /// The number of waiting jobs of all classes.
     pub waiting: usize,
-    /// By CPU: the classes that may use it.
+    /// The classes that may use each CPU.
     pub classes_of: Vec<Vec<usize>>,
     pub seats: TaskMap<Option<Seat>>,
-    /// By CPU: the job that is there.
+    /// The job on each CPU.
     pub occupant: Vec<Option<PlaceInOrder>>,
     /// The CPUs that have a job.
     busy: B,
@@ -77,12 +78,12 @@ impl<B: Bits> Ground<B> {
         self.classes.push(Class { cpus: B::of(cpus, count), waiting: Backlog::default() });
     }
 
-    /// The seat of a task that is ready.
+    /// Returns the state of the ready job of a task.
     pub(crate) fn seat(&self, task: TaskId) -> Seat {
         self.seats[task].expect("it is ready")
     }
 
-    /// The CPUs that a ready task may use.
+    /// Returns the CPUs that a ready task may use.
     pub(crate) fn mask(&self, task: TaskId) -> &B {
         &self.classes[self.seat(task).class].cpus
     }
@@ -94,7 +95,7 @@ impl<B: Bits> Ground<B> {
         self.waiting += 1;
     }
 
-    /// A job takes a CPU; whoever was there is somebody else's business.
+    /// Puts a job on a CPU. The caller handles the job that was there.
     pub(crate) fn put(&mut self, task: TaskId, cpu: CpuId) {
         let seat = self.seats[task].as_mut().expect("it is ready");
         seat.cpu = Some(cpu);
@@ -105,7 +106,7 @@ impl<B: Bits> Ground<B> {
         self.touched.push(cpu);
     }
 
-    /// Nobody is on a CPU any longer.
+    /// Clears a CPU.
     pub(crate) fn vacate(&mut self, cpu: CpuId) {
         self.occupant[cpu.index()] = None;
         self.busy.remove(cpu);
@@ -116,8 +117,8 @@ impl<B: Bits> Ground<B> {
         }
     }
 
-    /// The job that comes last of those on some CPUs, and its CPU: O(m / 64) where these have all of most words, and
-    /// else O(m).
+    /// Returns the last job in the order among the jobs on the CPUs of a class, and its CPU. Takes
+    /// O(m / 64) if the class contains all busy CPUs of most words, O(m) otherwise.
     pub(crate) fn last_within(&mut self, class: usize) -> Option<(PlaceInOrder, CpuId)> {
         let Self { classes, occupant, busy, lasts, .. } = self;
         let mut last = None;
@@ -139,25 +140,25 @@ impl<B: Bits> Ground<B> {
         last
     }
 
-    /// The waiting job that comes first of all, if any waits.
+    /// Returns the first waiting job of all classes, if any job waits.
     pub(crate) fn first_of_all(&self) -> Option<PlaceInOrder> {
         self.classes.iter().filter_map(|class| class.waiting.first()).min()
     }
 
-    /// The waiting job that comes first among those that may use a CPU.
+    /// Returns the first waiting job among those that may use a CPU.
     pub(crate) fn first_waiting(&self, cpu: CpuId) -> Option<PlaceInOrder> {
         let classes = self.classes_of[cpu.index()].iter();
         classes.filter_map(|&class| self.classes[class].waiting.first()).min()
     }
 
-    /// A waiting job no longer waits.
+    /// Removes a job from the waiting ones.
     pub(crate) fn call(&mut self, place: PlaceInOrder) {
         let class = self.seat(place.task).class;
         self.classes[class].waiting.remove(place);
         self.waiting -= 1;
     }
 
-    /// A job is no longer ready; the CPU that it leaves behind, if it had one.
+    /// Removes a job that is no longer ready. Returns the CPU that it leaves, if it had one.
     pub(crate) fn remove(&mut self, task: TaskId) -> Option<CpuId> {
         let seat = self.seats[task].take()?;
         match seat.cpu {
@@ -171,7 +172,7 @@ impl<B: Bits> Ground<B> {
     }
 }
 
-/// The job that comes last of those on the CPUs of one word.
+/// Returns the last job in the order among those on the CPUs of one word.
 fn last_of(
     occupant: &[Option<PlaceInOrder>],
     at: usize,
@@ -192,7 +193,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a search through all CPUs.
+        /// Compares with a search through all CPUs.
         #[test]
         fn the_last_job_of_a_mask_is_found(
             masks in prop::collection::vec((0u32..200, 1u32..200), 1..4),

@@ -1,31 +1,34 @@
 //! **HPA**: strong scheduling with hierarchical processor affinities (Bonifaci, Brandenburg, D'Angelo,
 //! Marchetti-Spaccamela 2016, Section III-C and Algorithm 6). With deadlines as keys this is HPA-EDF.
 //!
-//! Masks are nested or disjoint, so they form a tree. `hierarchy.rs` keeps the set of tasks that run,
-//! in O(m) per arrival and O(m + log n) per departure. Once per instant they are mapped to CPUs:
+//! Masks are nested or disjoint, so they form a tree. `hierarchy.rs` keeps the set of tasks that
+//! run, in O(m) per arrival and O(m + log n) per departure. Once per instant, these tasks are
+//! mapped to CPUs:
 //!
-//! - `assign=plain`, Algorithm 4: from the smallest masks up, in order within each mask, every task takes
-//!   the lowest CPU of its mask that is left. Tasks may move although nothing forces them to.
-//! - `assign=local`, Algorithm 6: as below.
+//! - `assign=plain`, Algorithm 4: from the smallest masks up, in order within each mask, every task
+//!   takes the lowest free CPU of its mask. Tasks may migrate without necessity.
+//! - `assign=local`, Algorithm 6, described below.
 //!
 //! | paper | here |
 //! |---|---|
-//! | `last_cpu`, `last_t` | where and until when a task ran last; for one that runs, now |
+//! | `last_cpu`, `last_t` | the last CPU of a task and the time until which it ran there; for a running task, now |
 //! | `pref`, `reserved`, `available` | the same |
 //!
 //! Deviations from the paper:
 //!
-//! - Tasks are taken by mask, children before parents, and in order within a mask, instead of sorted by
-//!   level. Masks of one level are disjoint, so this gives the same mapping.
-//! - A last CPU outside the mask is no preference.
-//! - The task that ran last on a CPU is preferred by it; among equals one that still runs, then the first.
-//! - If no task is chosen that did not run before, Algorithm 6 leaves everyone in place. If only one
-//!   is, and its last CPU or else any CPU of its mask is idle, everyone else stays and it takes that. If
-//!   several are, and each finds an idle CPU that prefers it or nobody, everyone else stays, too. Only
-//!   in other cases is Algorithm 6 carried out in full, in O(m) operations on sets of CPUs.
+//! - Tasks are processed by mask, children before parents, and in order within a mask, instead of
+//!   sorted by level. Masks of one level are disjoint, so the mapping is the same.
+//! - A last CPU outside the mask does not count as a preference.
+//! - A CPU prefers the task that ran last on it; among equals a task that still runs, then the
+//!   first.
+//! - If all chosen tasks were already running, Algorithm 6 leaves them in place. If only one task
+//!   starts, and its last CPU or else any CPU of its mask is idle, the task takes that CPU and all
+//!   other tasks stay. If several tasks start, and each finds an idle CPU that prefers it or no
+//!   task, all other tasks stay, too. Only in other cases is Algorithm 6 carried out in full, in
+//!   O(m) operations on sets of CPUs.
 //!
-//! The tree is built anew, in O(n m), when a mask comes into use or a CPU goes online or offline:
-//! masks are what is online of them. A task without any CPU that is online waits.
+//! The tree is rebuilt, in O(n m), when a mask comes into use or a CPU goes online or offline,
+//! since it contains only the online CPUs of each mask. A task without online CPUs waits.
 
 use super::affine::Affine;
 use super::backlog::PlaceInOrder;
@@ -41,7 +44,7 @@ use layland_model::{
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Strong scheduling of laminar masks.
+/// Returns the policy of strong scheduling for laminar masks.
 ///
 /// # Errors
 /// If two masks overlap and neither is within the other, or a priority is missing.
@@ -72,7 +75,7 @@ pub fn hierarchical(
     })
 }
 
-/// How the chosen tasks are mapped to CPUs.
+/// The algorithm that maps the chosen tasks to CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Assignment {
     /// Algorithm 4.
@@ -95,25 +98,26 @@ pub(crate) struct Hierarchical<B: Bits> {
     assignment: Assignment,
     classes: Vec<CpuSet>,
     is_in_use: Vec<bool>,
-    /// By class: its node in the tree.
+    /// The node of each class in the tree.
     node_of: Vec<u32>,
     tree: Hierarchy<B>,
-    /// The tree is that of other masks or CPUs.
+    /// True if the tree is outdated: masks or CPUs have changed.
     is_stale: bool,
     seats: TaskMap<Option<Seat>>,
     online: CpuSet,
     online_bits: B,
-    /// The mapping that was settled, without those that have departed since.
+    /// The mapping that was settled last, without the tasks that have departed since.
     occupant: Vec<Option<TaskId>>,
     cpu_of: TaskMap<Option<CpuId>>,
-    /// The CPUs that are online and mapped to nobody.
+    /// The CPUs that are online and have no task.
     idle: B,
-    /// Since then chosen and not mapped, at that time; mapped and no longer chosen, at that time.
+    /// The changes since the mapping was settled: tasks that were chosen and had no CPU, and tasks
+    /// that had a CPU and are no longer chosen. Later events may have undone them.
     entered: Vec<TaskId>,
     evicted: Vec<TaskId>,
     must_map_all: bool,
     touched: Vec<CpuId>,
-    /// Scratch of Algorithm 6, and the mapping that it makes.
+    /// Scratch memory of Algorithm 6, and its mapping.
     pref: Vec<Option<((Time, bool), TaskId)>>,
     reserved: B,
     available: B,
@@ -149,7 +153,7 @@ impl<B: Bits> Hierarchical<B> {
         }
     }
 
-    /// Builds the tree anew and lets every ready task arrive in it.
+    /// Rebuilds the tree and lets every ready task arrive in it.
     #[cold]
     fn rebuild(&mut self) {
         self.is_stale = false;
@@ -185,7 +189,7 @@ impl<B: Bits> Hierarchical<B> {
         self.seats[task].as_mut().expect("it is ready")
     }
 
-    /// A task that is ready arrives in the tree.
+    /// Lets a ready task arrive in the tree.
     #[inline]
     fn admit(&mut self, place: PlaceInOrder) {
         let class = self.seat(place.task).class;
@@ -201,7 +205,7 @@ impl<B: Bits> Hierarchical<B> {
         }
     }
 
-    /// A task is not mapped any longer.
+    /// Removes a task from the mapping.
     #[inline]
     fn unmap(&mut self, task: TaskId) {
         if let Some(cpu) = self.cpu_of[task].take() {
@@ -218,7 +222,7 @@ impl<B: Bits> Hierarchical<B> {
         self.seats[task].is_some_and(|seat| seat.is_chosen)
     }
 
-    /// The idle CPU that Algorithm 6 gives to the only task that starts, if there is one.
+    /// Returns the idle CPU that Algorithm 6 assigns to the only task that starts, if there is one.
     #[inline]
     fn idle_for(&self, task: TaskId, ran: Ran) -> Option<CpuId> {
         let seat = self.seats[task].as_ref()?;
@@ -275,11 +279,13 @@ impl<B: Bits> Hierarchical<B> {
         }
     }
 
-    /// Maps the tasks that start, where Algorithm 6 would move nobody else: whether that is so. O(m) each time would
-    /// be too much where some tasks start in every microsecond.
+    /// Maps the starting tasks if Algorithm 6 would move no other task, and returns true if it did
+    /// so. Running the full algorithm, O(m), each time would be too slow if some tasks start in
+    /// every microsecond.
     ///
-    /// A mapped task runs, so its CPU prefers it, and is taken from it only by a task that finds no CPU without
-    /// such a preference. If every task that starts finds one, all that are mapped stay where they are.
+    /// A mapped task runs, so its CPU prefers it. Only a task that finds no CPU without such a
+    /// preference can take that CPU away. If every starting task finds one, all mapped tasks stay
+    /// in place.
     fn start_beside(&mut self, now: Time, ran: &TaskMap<Ran>, entered: &mut Vec<TaskId>) -> bool {
         let Self { tree, node_of, seats, idle, available, reserved, pref, starting, .. } = self;
         let node = |task: TaskId| {
@@ -291,7 +297,7 @@ impl<B: Bits> Hierarchical<B> {
             let (node, place) = node(task);
             (Reverse(node), place)
         });
-        // One that was evicted and came back within this instant has entered twice.
+        // A task that was evicted and came back within this instant has entered twice.
         entered.dedup();
         available.clone_from(idle);
         reserved.clear();
@@ -330,7 +336,7 @@ impl<B: Bits> Hierarchical<B> {
         true
     }
 
-    /// Takes over a whole new mapping.
+    /// Replaces the whole mapping.
     fn map_all(&mut self) {
         for at in 0..self.occupant.len() {
             let (old, new) = (self.occupant[at], self.mapping[at]);

@@ -1,23 +1,24 @@
-//! Which tasks run under hierarchical affinities (Bonifaci et al. 2016, Section III-C, Algorithms 3
-//! and 5), whatever CPUs they run on.
+//! The set of tasks that run under hierarchical affinities (Bonifaci et al. 2016, Section III-C,
+//! Algorithms 3 and 5), independent of the CPUs on which they run.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
 //! | masks, `pi` | `nodes`, node 0 | the masks in use and the set of all CPUs, as a tree in preorder |
-//! | `abs(beta)` | `size` | how many CPUs a mask has |
-//! | `abs(s[beta])` | `count` | how many of the chosen tasks have masks within this one |
+//! | `abs(beta)` | `size` | the number of CPUs of a mask |
+//! | `abs(s[beta])` | `count` | the number of chosen tasks with masks within this one |
 //! | `s[beta]` | `own` of `beta` and of the masks within it | the chosen tasks, each kept at its own mask, in order |
-//! | `b[beta]` | `backlog` | the tasks of exactly this mask that wait |
+//! | `b[beta]` | `backlog` | the waiting tasks with exactly this mask |
 //!
 //! Deviations from the paper:
 //!
-//! - `s[beta]` is not copied to every ancestor. The nodes within `beta` are next to each other, and
-//!   the last task of each is at the end of its list: *FindMin* is one pass over them, O(m).
+//! - `s[beta]` is not copied to every ancestor. The nodes within `beta` are adjacent, and the last
+//!   task of each is at the end of its list: *FindMin* is one pass over them, O(m).
 //! - Algorithm 5 offers the first task of every backlog to Algorithm 3, O(m^2). Here one pass finds
-//!   the only one that can get in: the chosen sets are the independent sets of a laminar matroid, and
-//!   when an element leaves a best basis the best one that fits instead completes it. A task fits if
-//!   no mask from its own up to the root is full. One that waits was kept out by a full mask, so
-//!   it is within the largest mask around the departed task that was full. O(m + log n).
+//!   the only task that can enter: the chosen sets are the independent sets of a laminar matroid,
+//!   and when an element leaves a best basis, the best element that fits instead completes it. A
+//!   task fits if no mask from its own up to the root is full. A waiting task was kept out by a
+//!   full mask, so it is within the largest mask around the departed task that was full. O(m + log
+//!   n).
 //! - A task that departs while it waits is deleted from its backlog.
 
 use super::backlog::{Backlog, PlaceInOrder};
@@ -47,23 +48,23 @@ impl<B: Bits> Node<B> {
     }
 }
 
-/// What an arrival changes.
+/// The effect of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// The task runs too.
     Enters,
-    /// It runs instead of another one.
+    /// The task runs instead of another one.
     Replaces(PlaceInOrder),
-    /// It waits.
+    /// The task waits.
     Waits,
 }
 
-/// What a departure changes.
+/// The effect of a departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
     /// The task was waiting.
     Waited,
-    /// It was chosen, and this one is chosen now, if any.
+    /// The task was chosen; the given task, if any, is chosen in its place.
     Left(Option<PlaceInOrder>),
 }
 
@@ -74,8 +75,8 @@ pub(crate) struct Hierarchy<B: Bits> {
 }
 
 impl<B: Bits> Hierarchy<B> {
-    /// The tree of some different laminar masks, with the node of each. An empty mask is allowed, and
-    /// always full.
+    /// Returns the tree of distinct laminar masks, with the node of each. An empty mask is allowed,
+    /// and always full.
     pub(crate) fn new(masks: &[&CpuSet], all: &CpuSet, cpus: usize) -> (Self, Vec<u32>) {
         let mut masks = masks.to_vec();
         let given = masks.len();
@@ -92,7 +93,7 @@ impl<B: Bits> Hierarchy<B> {
         }
         let mut tree = Self { nodes: Vec::with_capacity(masks.len()) };
         let mut node_of = vec![NONE; masks.len()];
-        // In preorder; a node that is met a second time is complete.
+        // In preorder; a node that the loop meets a second time is complete.
         let mut stack = vec![(root, NONE)];
         while let Some((at, parent)) = stack.pop() {
             if node_of[at] != NONE {
@@ -117,7 +118,7 @@ impl<B: Bits> Hierarchy<B> {
         (tree, node_of)
     }
 
-    /// Counts a task in or out, at its node and at all above.
+    /// Adds or removes a task in the counts of its node and of all ancestors.
     #[inline]
     fn count(&mut self, node: u32, change: i32) {
         let mut at = node;
@@ -148,7 +149,7 @@ impl<B: Bits> Hierarchy<B> {
                 return Arrival::Enters;
             }
         }
-        // Line 9: the task that comes last within it, or the new one.
+        // Line 9: the last task within the mask, or the new one.
         let end = self.nodes[beta as usize].end;
         let mut last: Option<(PlaceInOrder, u32)> = None;
         for (at, inside) in (beta..end).zip(&self.nodes[beta as usize..end as usize]) {
@@ -220,7 +221,8 @@ impl<B: Bits> Hierarchy<B> {
         Departure::Left(Some(first))
     }
 
-    /// The chosen tasks, smaller masks before those around them, tasks of one mask in order.
+    /// Returns the chosen tasks, smaller masks before those around them, tasks of one mask in
+    /// order.
     #[inline]
     pub(crate) fn chosen(&self) -> impl Iterator<Item = (&B, PlaceInOrder)> {
         self.nodes
@@ -255,12 +257,12 @@ mod tests {
         assert_eq!(tree.arrive(all, place(7)), Arrival::Enters);
         assert_eq!(tree.arrive(one, place(8)), Arrival::Waits);
         assert_eq!(tree.arrive(one, place(4)), Arrival::Replaces(place(7)));
-        // The mask of CPUs 0 and 1 is full: its last task goes, not the last of all.
+        // The mask of CPUs 0 and 1 is full: its last task is evicted, not the last task of all.
         assert_eq!(tree.arrive(two, place(3)), Arrival::Replaces(place(6)));
         assert_eq!(tree.arrive(other, place(1)), Arrival::Replaces(place(5)));
         assert_eq!(tree.depart(other, place(1), true), Departure::Left(Some(place(5))));
         assert_eq!(tree.depart(two, place(6), false), Departure::Waited);
-        // 8 may use CPU 0 only, where 4 is; 7 may use any.
+        // Task 8 may use only CPU 0, which task 4 occupies; task 7 may use any.
         assert_eq!(tree.depart(two, place(3), true), Departure::Left(Some(place(7))));
         assert_eq!(tree.depart(all, place(5), true), Departure::Left(None));
         assert_eq!(tree.depart(one, place(4), true), Departure::Left(Some(place(8))));

@@ -1,9 +1,9 @@
-//! Whether sets of CPUs are laminar: any two nested or disjoint.
+//! Tests that sets of CPUs are laminar: any two are nested or disjoint.
 
 use layland_model::{CpuSet, Index};
 
-/// The smallest proper superset of each of some different sets; or two that overlap, if the sets are
-/// not laminar. O(sum of the sizes), up to sorting.
+/// Returns the smallest proper superset of each of some distinct sets; or, as the error, two sets
+/// that overlap, if the sets are not laminar. O(sum of the sizes), up to sorting.
 pub(crate) fn parents(
     masks: &[&CpuSet],
     cpus: usize,
@@ -11,7 +11,7 @@ pub(crate) fn parents(
     let mut by_size: Vec<usize> = (0..masks.len()).collect();
     by_size.sort_by_key(|&at| masks[at].len());
     let mut parents = vec![None; masks.len()];
-    // Of each CPU, the largest set so far that contains it.
+    // The largest set so far that contains each CPU.
     let mut top: Vec<Option<usize>> = vec![None; cpus];
     for at in by_size {
         let mut children: Vec<usize> =
@@ -29,7 +29,7 @@ pub(crate) fn parents(
     Ok(parents)
 }
 
-/// Whether two sets are neither nested nor disjoint.
+/// Returns true if two sets are neither nested nor disjoint.
 pub(crate) fn overlap(a: &CpuSet, b: &CpuSet) -> bool {
     !a.is_disjoint(b) && !a.is_subset(b) && !b.is_subset(a)
 }

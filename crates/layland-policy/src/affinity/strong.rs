@@ -1,27 +1,28 @@
 //! **Strong** scheduling with affinities, for any masks (Cerqueira, Gujarati, Brandenburg 2014; Bonifaci
 //! et al. 2016, Definition II.2). With deadlines as keys this is SAPA-EDF.
 //!
-//! A CPU is *reachable* from a task that waits if it is in its mask, or in the mask of a task that
-//! runs on a reachable CPU. The strong invariant: for every ready task `b` that does not run, every
-//! CPU reachable from it runs a task that comes before `b`.
+//! A CPU is *reachable* from a waiting task if it is in the mask of that task, or in the mask of a
+//! task that runs on a reachable CPU. The strong invariant: for every ready task `b` that does not
+//! run, every CPU reachable from it runs a task that comes before `b`.
 //!
-//! The matching is kept by *shifting* along alternating paths, one event after another:
+//! *Shifting* along alternating paths maintains the matching, one event after another:
 //!
-//! 1. *Arrival* of `p`: a breadth-first search from `p`. Each task on the frontier opens the CPUs of its
-//!    mask that were not opened before, in ascending order. The first idle CPU that is met ends the search.
-//!    If there is none, the CPU is chosen whose job comes last of all reached: if that job is after `p`,
-//!    it has to wait, otherwise `p` waits and nothing changes. Then every task on the path takes the CPU
-//!    that it opened.
-//! 2. *Departure* from a CPU, or a CPU that comes online: a breadth-first search backwards. For a CPU `c`
-//!    on the frontier, the waiting task that comes first among those that may use `c` is a candidate,
-//!    and every busy CPU whose task may use `c` joins the frontier, in ascending order. The candidate
-//!    that comes first of all (at the CPU at which it was found first) takes its CPU, and everyone
+//! 1. *Arrival* of `p`: a breadth-first search from `p`. Each task on the frontier opens the
+//!    unopened CPUs of its mask, in ascending order. The first idle CPU ends the search. If there
+//!    is none, the search chooses the reached CPU whose job comes last: if that job is after `p`,
+//!    it has to wait; otherwise `p` waits and nothing changes. Then every task on the path takes
+//!    the CPU that it opened.
+//! 2. *Departure* from a CPU, or a CPU that comes online: a breadth-first search backwards. For a
+//!    CPU `c` on the frontier, the first waiting task among those that may use `c` is a candidate,
+//!    and every busy CPU whose task may use `c` joins the frontier, in ascending order. The first
+//!    of all candidates (at the CPU at which it was first found) takes its CPU, and every task
 //!    between there and the free CPU moves on by one.
 //!
-//! A CPU that goes offline makes its task arrive anew: the others keep the invariant without it,
-//! since less is reachable. An arrival takes O(m^2), a departure O(m^2 + m d + log n) for d different masks.
-//! Two cases, of which a large machine has most, need no search: a task that may use every CPU arrives where none is
-//! idle (O(m / 64)), and the first of all waiting tasks may use the CPU that was left (O(d + log n)).
+//! A CPU that goes offline makes its task arrive anew: the other tasks keep the invariant without
+//! it, since fewer CPUs are reachable. An arrival takes O(m^2), a departure O(m^2 + m d + log n)
+//! for d distinct masks. Two cases, which are the most frequent on a large machine, need no search:
+//! a task that may use every CPU arrives when none is idle (O(m / 64)), or the first of all waiting
+//! tasks may use the CPU that became free (O(d + log n)).
 
 use super::affine::Affine;
 use super::backlog::PlaceInOrder;
@@ -35,7 +36,7 @@ use layland_model::{
     CpuId, CpuSet, Form, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
 };
 
-/// Strong scheduling.
+/// Returns the policy of strong scheduling.
 ///
 /// # Errors
 /// If a priority is missing.
@@ -57,11 +58,11 @@ pub fn strong(
 #[derive(Clone, Debug)]
 pub(crate) struct Strong<B> {
     ground: Ground<B>,
-    /// CPUs that the search has not met.
+    /// The CPUs that the search has not met.
     unseen: B,
     /// The CPUs that it has met, in that order.
     frontier: Vec<CpuId>,
-    /// By CPU that was met: the task that opened it, or the CPU to which its task would move.
+    /// For each CPU that was met: the task that opened it, or the CPU to which its task would move.
     opened_by: Vec<TaskId>,
     next_hop: Vec<CpuId>,
 }
@@ -83,7 +84,8 @@ impl<B: Bits> Strong<B> {
         if let Some(cpu) = self.ground.mask(p).lowest_in(&self.ground.idle) {
             return self.ground.put(p, cpu);
         }
-        // No CPU is idle, and it may use them all: the search would see nothing but what it opens itself.
+        // No CPU is idle, and the task may use all of them: the search would reach only the CPUs
+        // that the task itself opens.
         if self.ground.idle.is_empty() && self.ground.mask(p).covers(&self.ground.online) {
             let Seat { class, place: own, .. } = self.ground.seat(p);
             match self.ground.last_within(class) {
@@ -128,7 +130,7 @@ impl<B: Bits> Strong<B> {
             }
             (None, _) => return ground.wait(p),
         };
-        // Back along the path: everyone takes the CPU that it opened.
+        // Back along the path: every task takes the CPU that it opened.
         let mut cpu = target;
         loop {
             let task = opened_by[cpu.index()];
@@ -143,11 +145,11 @@ impl<B: Bits> Strong<B> {
 
     /// Rule 2.
     fn fill(&mut self, c0: CpuId) {
-        // Nobody could take it.
+        // No waiting task could take it.
         if self.ground.waiting == 0 {
             return;
         }
-        // None that waits comes before this one, so that nobody need move to let it in.
+        // This is the first of all waiting tasks, so no other task need move to let one in.
         let first_here = self.ground.first_waiting(c0);
         if let Some(first) = first_here.filter(|_| first_here == self.ground.first_of_all()) {
             self.ground.call(first);
@@ -160,7 +162,7 @@ impl<B: Bits> Strong<B> {
         frontier.push(c0);
         let mut best: Option<(PlaceInOrder, CpuId)> = None;
         let mut next = 0;
-        // Whether a busy CPU may still be unseen: where masks are wide, the first look sees all.
+        // True if a busy CPU may still be unseen: with wide masks, the first iteration sees all.
         let mut some_unseen = true;
         while let Some(&cpu) = frontier.get(next) {
             next += 1;

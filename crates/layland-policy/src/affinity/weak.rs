@@ -1,22 +1,22 @@
-//! **Weak** scheduling with affinities (Gujarati et al. 2013; Bonifaci et al. 2016, Definition II.1):
-//! what the push and pull operations of Linux's real-time scheduling classes aim at.
+//! **Weak** scheduling with affinities (Gujarati et al. 2013; Bonifaci et al. 2016, Definition
+//! II.1): the goal of the push and pull operations of Linux's real-time scheduling classes.
 //!
 //! The weak invariant: for every ready task `b` that does not run, and every CPU of its mask, that
 //! CPU runs a task that comes before `b`.
 //!
-//! A task that runs is only moved when it is preempted, so *which* tasks run depends on the order of
-//! events. The rules here, one event after another:
+//! A running task moves only when it is preempted, so the *set* of running tasks depends on the
+//! order of events. The rules here, one event after another:
 //!
-//! 1. *Arrival* (push): if a CPU of the mask is idle, the one that the task used last if that is idle,
-//!    or else the lowest. Otherwise the CPU of the mask whose job comes last of all: if that is after
-//!    the new one, the new one takes its CPU and the victim is handled as an arrival. Otherwise the new
-//!    one waits.
-//! 2. *Departure* from a CPU, or a CPU that comes online (pull): the waiting task that comes first among
-//!    those that may use the CPU takes it.
+//! 1. *Arrival* (push): if a CPU of the mask is idle, the task takes its last CPU if that is idle,
+//!    or else the lowest idle one. Otherwise consider the CPU of the mask whose job comes last: if
+//!    that job is after the new one, the new one takes its CPU and the victim is handled as an
+//!    arrival. Otherwise the new job waits.
+//! 2. *Departure* from a CPU, or a CPU that comes online (pull): the first waiting task among those
+//!    that may use the CPU takes it.
 //!
 //! A CPU that goes offline makes its task arrive anew. An arrival takes O(m) for each task that is
-//! pushed on, at most m of them, and O(m / 64) where its mask has nearly all CPUs or nearly none; a departure
-//! O(d + log n) for d different masks.
+//! pushed on, at most m of them, and O(m / 64) if the mask contains nearly all CPUs or nearly none;
+//! a departure takes O(d + log n) for d distinct masks.
 
 use super::affine::Affine;
 use super::backlog::PlaceInOrder;
@@ -30,7 +30,7 @@ use layland_model::{
     CpuId, CpuSet, Form, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
 };
 
-/// Weak scheduling.
+/// Returns the policy of weak scheduling.
 ///
 /// # Errors
 /// If a priority is missing.

@@ -6,8 +6,9 @@
 //! | `phi_i` | `place` | place of the task in the order, highest priority first |
 //! | `Gamma` | [`Indicator`] | only jobs of at least this criticality run |
 //!
-//! Deviation: the paper suspends jobs below the indicator by lowering their priority. What is suspended
-//! would be carried into the next busy period, where no analysis accounts for it, so they are aborted.
+//! Deviation: the paper suspends jobs below the indicator by lowering their priority. Suspended
+//! jobs would be carried into the next busy period, where no analysis accounts for them, so they
+//! are aborted.
 
 use super::indicator::{Indicator, OwnOverrun};
 use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
@@ -22,7 +23,8 @@ pub struct Adaptive {
 }
 
 impl Adaptive {
-    /// With an order of the tasks, highest priority first, and a number of levels.
+    /// Returns the mechanism for an order of the tasks, highest priority first, and a number of
+    /// levels.
     pub fn new(order: &[usize], levels: usize, own_overrun: OwnOverrun) -> Adaptive {
         Adaptive { place: places(order), indicator: Indicator::new(levels, own_overrun) }
     }

@@ -1,5 +1,6 @@
-//! EDF with virtual deadlines (**EDF-VD**; Baruah, Bonifaci, D'Angelo, Li, Marchetti-Spaccamela, van der Ster and
-//! Stougie 2012; Ekberg and Yi 2012, 2014, for virtual deadlines that are found one by one).
+//! EDF with virtual deadlines (**EDF-VD**; Baruah, Bonifaci, D'Angelo, Li, Marchetti-Spaccamela,
+//! van der Ster and Stougie 2012; Ekberg and Yi 2012, 2014, for virtual deadlines that are tuned
+//! one by one).
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
@@ -14,16 +15,17 @@
 //! | release of a low job in the high mode | the job is dropped |
 //! | no job is pending | the low mode begins |
 //!
-//! The earliest deadline runs: in the low mode `r + V_i` of high jobs and `r + D_i` of low ones, in the high mode `r +
-//! D_i`. Ties go to the smaller rank. The jobs of one task run in the order of their releases. A job that completes
-//! exactly at `C_i(cut)` has not overrun. Where all tasks fit with their own bounds there is no mode, and nothing is
-//! ever dropped: plain EDF with a cut-off.
+//! The earliest deadline runs: in the low mode `r + V_i` of high jobs and `r + D_i` of low ones, in
+//! the high mode `r + D_i`. Ties go to the smaller rank. The jobs of one task run in the order of
+//! their releases. A job that completes exactly at `C_i(cut)` has not overrun. If all tasks fit
+//! with their own bounds, there is no mode, and nothing is ever dropped: plain EDF with a cut-off.
 //!
-//! Virtual deadlines are fractions, compared exactly without a division: of `V_i` the whole nanoseconds are in the key,
-//! and of two equal keys the one with the smaller rest comes first.
+//! Virtual deadlines are fractions, compared exactly and without a division: the key holds the
+//! whole nanoseconds of `V_i`, and among equal keys the smaller fractional part comes first.
 //!
-//! The papers have two levels; more become two modes by one cut. A low job that exceeds its own bound is aborted alone,
-//! and never raises the mode, because this would drop low jobs that matter more. Each CPU has a mode of its own.
+//! The papers have two levels; one cut turns more levels into two modes. A low job that exceeds its
+//! own bound is aborted alone and never raises the mode, because the high mode would drop low jobs
+//! that matter more. Each CPU has its own mode.
 
 use super::mechanism::{Choice, Jobs, Mechanism, Pending};
 use super::offline::{Plan, build};
@@ -37,15 +39,15 @@ use layland_offline::criticality::virtual_deadlines::{self, Modes, VirtualDeadli
 /// The relative deadline of a task in the low mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Virtual {
-    /// Its whole nanoseconds.
+    /// The whole nanoseconds.
     whole: i64,
-    /// The place of what is left of it, among those of all tasks.
+    /// The place of the fractional part, in the order of those of all tasks.
     rest: usize,
 }
 
 impl Virtual {
     /// # Panics
-    /// If one is beyond all times that are possible.
+    /// If a deadline is beyond all representable times.
     fn of(deadlines: &[Rate]) -> Vec<Virtual> {
         let floor = |deadline: &Rate| deadline.floor().expect("a relative deadline is a time");
         let rest = |deadline: &Rate| deadline - &Rate::whole(floor(deadline));
@@ -58,7 +60,7 @@ impl Virtual {
     }
 }
 
-/// What the low mode is, where there are two.
+/// The parameters of the low mode, if there are two modes.
 #[derive(Clone, Debug)]
 struct LowMode {
     cut: usize,
@@ -73,36 +75,37 @@ pub struct EdfVd {
 }
 
 impl EdfVd {
-    /// Without modes.
+    /// Returns EDF without modes.
     pub fn plain() -> EdfVd {
         EdfVd { low: None, is_high: false }
     }
 
-    /// With these modes; tasks as a mechanism has them.
+    /// Returns EDF with these modes; tasks are numbered as in the mechanism.
     pub fn new(modes: &Modes) -> EdfVd {
         let Modes { cut, deadline } = modes;
         let deadline = Virtual::of(deadline.values().as_slice());
         EdfVd { low: Some(LowMode { cut: cut.level(), deadline }), is_high: false }
     }
 
-    /// The low mode, while it is.
+    /// Returns the low mode if it is active.
     fn in_low_mode(&self) -> Option<&LowMode> {
         self.low.as_ref().filter(|_| !self.is_high)
     }
 
-    /// The low mode, while it is not.
+    /// Returns the low mode if the high mode is active.
     fn in_high_mode(&self) -> Option<&LowMode> {
         self.low.as_ref().filter(|_| self.is_high)
     }
 
-    /// What a job of a task may get until it has to be looked at.
+    /// Returns the execution of a job of a task after which the mechanism must decide again.
     fn limit(&self, jobs: &Jobs, member: usize) -> i64 {
         let task = &jobs.members()[member];
-        // Of a low task `C(cut)` is its own bound.
+        // The `C(cut)` of a low task is its own bound.
         self.in_low_mode().map_or(task.own_bound(), |low| task.bound(low.cut))
     }
 
-    /// The deadline of a job in the present mode; of equal ones the smaller number comes first.
+    /// Returns the deadline of a job in the current mode; among equal ones the smaller number comes
+    /// first.
     fn deadline(&self, jobs: &Jobs, member: usize, job: &Pending) -> (Time, usize) {
         let Some(low) = self.in_low_mode() else { return (job.deadline, 0) };
         let Virtual { whole, rest } = low.deadline[member];
@@ -147,7 +150,7 @@ impl Mechanism for EdfVd {
 
     fn select(&mut self, jobs: &Jobs, _now: Time) -> Option<Choice> {
         let first = |member: usize| jobs.first(member).map(|job| self.deadline(jobs, member, job));
-        // Of equal ones the first: members are in the order of their ranks.
+        // Among equal deadlines the first: members are in the order of their ranks.
         let member = jobs.pending().min_by_key(|&member| first(member))?;
         Some(Choice { member, limit: Some(self.limit(jobs, member)) })
     }
@@ -159,22 +162,23 @@ impl Mechanism for EdfVd {
 
 // --- The offline stage -----------------------------------------------------------------------
 
-/// The words of `deadlines` for EDF-VD, the default first.
+/// The values of `deadlines` for EDF-VD, the default first.
 pub(super) const DEADLINES: [(&str, DeadlineChoice); 3] = [
     ("exact", DeadlineChoice::Exact),
     ("whole", DeadlineChoice::Whole),
     ("tuned", DeadlineChoice::Tuned),
 ];
 
-/// The virtual deadlines that the options name.
+/// Returns the virtual deadlines that the options select.
 pub(super) fn deadlines(options: &PolicyOptions) -> Result<DeadlineChoice, Refusal> {
     Ok(options.one_of("deadlines", &DEADLINES)?.unwrap_or(DeadlineChoice::Exact))
 }
 
-/// EDF with the virtual deadlines that the options name.
+/// Returns EDF with the virtual deadlines that the options select.
 ///
 /// # Errors
-/// If there are none, a deadline is not its period where they need that, or a task has no CPU.
+/// If there are none, a deadline differs from its period although the choice requires equality, or
+/// a task fits on no CPU.
 pub fn edf_vd(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let find = match deadlines(options)? {
         DeadlineChoice::Exact => virtual_deadlines::exact,

@@ -4,28 +4,28 @@
 //! | event | action |
 //! |---|---|
 //! | release, `z_i < L` | the job is dropped |
-//! | a job reaches `C_i(L)`, not complete | `L` becomes the least `l > L` with `l <= z_i` for which `C_i(l)` is more than it has got; every job with `z < L` is aborted |
-//! | the same, and it has exceeded its own bound | `raise`: `L` becomes `z_i + 1`, which aborts it with all others below; at the highest level, and with `cut`, it is aborted alone |
+//! | a job reaches `C_i(L)`, not complete | `L` becomes the least `l > L` with `l <= z_i` for which `C_i(l)` exceeds its execution so far; every job with `z < L` is aborted |
+//! | as above, and the job has exceeded its own bound | `raise`: `L` becomes `z_i + 1`, which aborts the job and all others below; at the highest level, and with `cut`, it is aborted alone |
 //! | no job is pending | `L` becomes 0 |
 //!
-//! Levels at which the bound is the same are skipped: a task with two bounds goes from 0 to its own level
-//! at once. Aborted jobs never compete again.
+//! Levels with the same bound are skipped: a task with two bounds goes from 0 to its own level at
+//! once. Aborted jobs never compete again.
 
 use super::mechanism::{Choice, Jobs, Pending};
 use crate::Note;
 use std::cmp::Reverse;
 
-/// What a job that exceeds its own bound does.
+/// The reaction to a job that exceeds its own bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OwnOverrun {
-    /// It raises the indicator above its level, where there is a level above.
+    /// The job raises the indicator above its level, if there is a level above.
     #[default]
     Raise,
-    /// It is aborted.
+    /// The job is aborted.
     Cut,
 }
 
-/// The priority of a job for which a list has no entry: below all others.
+/// The priority of a job without an entry in its list: below all others.
 const UNLISTED: i64 = -1;
 
 /// The indicator of a CPU.
@@ -37,17 +37,17 @@ pub struct Indicator {
 }
 
 impl Indicator {
-    /// At level 0, of so many.
+    /// Returns an indicator at level 0, of this number of levels.
     pub fn new(levels: usize, own_overrun: OwnOverrun) -> Indicator {
         Indicator { level: 0, levels, own_overrun }
     }
 
-    /// Its value.
+    /// Returns the current level.
     pub fn level(&self) -> usize {
         self.level
     }
 
-    /// The first job of a task has got `C(L)` and is not complete.
+    /// Handles the first job of a task that has executed for `C(L)` and is not complete.
     pub(super) fn overrun(&mut self, jobs: &mut Jobs, member: usize) {
         let Some(job) = jobs.first(member) else { return };
         let (task, executed) = (&jobs.members()[member], job.executed);
@@ -72,14 +72,14 @@ impl Indicator {
         }
     }
 
-    /// No job is pending.
+    /// Handles the end of a busy period: no job is pending.
     pub(super) fn idle(&mut self, jobs: &mut Jobs) {
         if std::mem::take(&mut self.level) > 0 {
             jobs.note_level(0);
         }
     }
 
-    /// Whether a job that arrives is admitted; otherwise it is dropped.
+    /// Admits a job that arrives and returns true, or drops it.
     pub(super) fn admits(&self, jobs: &mut Jobs, member: usize, job: Pending) -> bool {
         let admitted = jobs.members()[member].criticality >= self.level;
         if !admitted {
@@ -88,12 +88,12 @@ impl Indicator {
         admitted
     }
 
-    /// What a job of a task may get until the indicator has to be looked at.
+    /// Returns the execution of a job of a task after which the indicator must be checked.
     pub(super) fn limit(&self, jobs: &Jobs, member: usize) -> i64 {
         jobs.members()[member].bound(self.level)
     }
 
-    /// A job arrives, with the next entry of its task's list if it is admitted.
+    /// Handles a job that arrives. If it is admitted, it gets the next entry of its task's list.
     pub(super) fn arrive(
         &self,
         jobs: &mut Jobs,
@@ -111,7 +111,8 @@ impl Indicator {
         }
     }
 
-    /// The job of the highest priority, until the indicator has to be looked at.
+    /// Returns the job of the highest priority, with the execution after which the indicator must
+    /// be checked.
     pub(super) fn highest(&self, jobs: &Jobs) -> Option<Choice> {
         let priority = |member: usize| jobs.first(member).map(|job| job.priority);
         let member = jobs.pending().max_by_key(|&member| (priority(member), Reverse(member)))?;

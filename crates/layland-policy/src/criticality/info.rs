@@ -1,4 +1,4 @@
-//! What the mechanisms say of themselves, with their options.
+//! The descriptions of the mechanisms, with their options.
 
 use super::edf_vd::{DEADLINES, deadlines, edf_vd};
 use super::offline::{AMC_ORDERS, SMC_ORDERS, amc, cms, ocbp, order, plrs, pt, rms, smc, zss};
@@ -17,7 +17,7 @@ const MODEL: &str =
     "deadlines longer than periods, and execution times that grow above a task's own level";
 const REJECTED: &str = "task sets for which its analysis finds no parameters, or no CPU for a task";
 
-/// The mechanisms, in the order in which lists show them.
+/// Returns the mechanisms, in the order in which lists show them.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     type Build = fn(&System, &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal>;
     let info = |name, title, summary, build: Build, own: Vec<OptionInfo>| {

@@ -1,22 +1,27 @@
-//! What every mechanism shares: the jobs of one CPU ([`Jobs`]), and the order in which one instant is
-//! processed (`Processor`).
+//! The common parts of all mechanisms: the jobs of one CPU ([`Jobs`]), and the order in which one
+//! instant is processed (`Processor`).
 //!
-//! An engine tells what happened in the order of the contract of [`Policy`](crate::Policy). Mixed-criticality
-//! mechanisms need another one, so that events are collected, and processed when a decision is due:
+//! An engine reports events in the order of the contract of [`Policy`](crate::Policy).
+//! Mixed-criticality mechanisms need another order, so events are collected, and processed when a
+//! decision is due:
 //!
-//! 1. the job that has completed is gone (one that completes exactly at its budget has not overrun);
-//! 2. the budget of the running job;
-//! 3. the idle check: with no job left from before now, the busy period is over, even if jobs arrive now;
-//! 4. what the time brings: deadlines, zero-slack instants, replenishments;
-//! 5. a job that runs next and may get nothing at all at the present level (`C_i(l) = 0`) is dispatched: it
-//!    completes or overruns before anything arrives. Analyses count what arrives before that, and not with it;
-//! 6. arrivals;
-//! 7. one dispatch decision.
+//! 1. the completed job is removed (a job that completes exactly at its budget has not overrun);
+//! 2. the budget of the running job is checked;
+//! 3. the idle check: if no job is left from before now, the busy period is over, even if jobs
+//!    arrive now;
+//! 4. events of the time alone are handled: deadlines, zero-slack instants, replenishments;
+//! 5. a job that runs next and may execute nothing at all at the present level (`C_i(l) = 0`) is
+//!    dispatched: it completes or overruns before any arrival. Analyses count the arrivals before
+//!    that point, but not those at it;
+//! 6. arrivals are handled;
+//! 7. one dispatch decision is made.
 //!
-//! Deadlines come after the idle check because they never end a job. A mechanism derives what the time
-//! brings from `now` and the jobs alone; its timer only makes that an engine asks in time.
+//! Deadlines come after the idle check because they never end a job. A mechanism derives the events
+//! of the time from `now` and the jobs alone; its timer only ensures that the engine requests a
+//! decision in time.
 //!
-//! What a job has got is the time since its `Run`, unless the engine says otherwise (`Measured`).
+//! The execution of a job is the time since its `Run`, unless the engine reports otherwise
+//! (`Measured`).
 
 use crate::shell::Alarm;
 use crate::{Action, Note, State};
@@ -24,7 +29,7 @@ use layland_model::{CpuId, Criticality, JobId, Service, System, TaskId, Time};
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-/// What a mechanism knows of a task. Times are in nanoseconds.
+/// The parameters of a task that mechanisms need. Times are in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The task.
@@ -35,12 +40,12 @@ pub struct Member {
     pub deadline: i64,
     /// Its criticality.
     pub criticality: usize,
-    /// `C(l)` for every level `l`; not growing above its own level.
+    /// `C(l)` for every level `l`; constant above its own level.
     pub bounds: Vec<i64>,
 }
 
 impl Member {
-    /// What a mechanism knows of a task of a valid system.
+    /// Returns the parameters of a task of a valid system.
     pub fn of(system: &System, task: TaskId) -> Member {
         let parameters = &system.tasks[task];
         let own = parameters.criticality.level();
@@ -57,12 +62,12 @@ impl Member {
         }
     }
 
-    /// `C(l)`, where `l` may be above every level.
+    /// Returns `C(l)`, where `l` may be above every level.
     pub fn bound(&self, level: usize) -> i64 {
         self.bounds[level.min(self.criticality)]
     }
 
-    /// `C(z)`: the bound at its own level.
+    /// Returns `C(z)`: the bound at its own level.
     pub fn own_bound(&self) -> i64 {
         self.bound(self.criticality)
     }
@@ -71,23 +76,23 @@ impl Member {
 /// A job that has arrived and is not over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// Which.
+    /// The job.
     pub id: JobId,
-    /// When its mechanism heard of it.
+    /// The time at which its mechanism received it.
     pub heard: Time,
-    /// When it could run first.
+    /// The earliest time at which it could run.
     pub release: Time,
     /// Its deadline.
     pub deadline: Time,
-    /// Whether its predecessor has ended.
+    /// True if its predecessor has ended.
     pub ready: bool,
-    /// What it has got.
+    /// Its execution so far.
     pub executed: i64,
-    /// A fixed-job mechanism: its priority, larger is higher.
+    /// For fixed-job mechanisms: its priority; a larger number is a higher priority.
     pub priority: i64,
-    /// A server: which slice it is in, and what it may have got by the end of that.
+    /// For servers: the index of its slice.
     pub slice: i64,
-    /// See `slice`.
+    /// The execution that it may reach by the end of `slice`.
     pub granted: i64,
 }
 
@@ -108,38 +113,38 @@ impl Jobs {
         Jobs { cpu, members, queues, doomed: Vec::new(), out: Vec::new() }
     }
 
-    /// The tasks.
+    /// Returns the tasks.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// The jobs of a task that are not over.
+    /// Returns the jobs of a task that are not over.
     pub fn of(&self, member: usize) -> &VecDeque<Pending> {
         &self.queues[member]
     }
 
-    /// The job of a task that runs before its others.
+    /// Returns the first job of a task, which runs before its others.
     pub fn first(&self, member: usize) -> Option<&Pending> {
         self.queues[member].front()
     }
 
-    /// The same, to change.
+    /// Returns the first job of a task for changes.
     pub fn first_mut(&mut self, member: usize) -> Option<&mut Pending> {
         self.queues[member].front_mut()
     }
 
-    /// Every job that is not over.
+    /// Returns every job that is not over.
     pub fn all(&self) -> impl Iterator<Item = (usize, &Pending)> {
         let each = self.queues.iter().enumerate();
         each.flat_map(|(member, queue)| queue.iter().map(move |job| (member, job)))
     }
 
-    /// The tasks that have a job.
+    /// Returns the tasks that have a job.
     pub fn pending(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.queues.len()).filter(|&member| !self.queues[member].is_empty())
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no job.
     pub fn is_empty(&self) -> bool {
         self.queues.iter().all(VecDeque::is_empty)
     }
@@ -169,6 +174,7 @@ impl Jobs {
     }
 
     fn doom(&mut self, job: Pending) {
+        // The engine can abort a job only once it is ready.
         if job.ready {
             self.out.push(Action::Abort { job: job.id });
         } else {
@@ -176,12 +182,12 @@ impl Jobs {
         }
     }
 
-    /// Says what goes on, for the trace.
+    /// Adds a note to the trace.
     pub fn note(&mut self, note: Note) {
         self.out.push(Action::Note { note });
     }
 
-    /// Says that the criticality indicator has another value.
+    /// Notes in the trace that the criticality indicator has changed.
     pub fn note_level(&mut self, level: usize) {
         let level = Criticality(u8::try_from(level).unwrap_or(u8::MAX));
         self.note(Note::Indicator { cpu: self.cpu, level });
@@ -192,46 +198,46 @@ impl Jobs {
     }
 }
 
-/// What runs next: a task, whose first job it is, and how much that may have got in all until its
-/// mechanism must decide again.
+/// The choice of the job to run next: the first job of a task, up to a limit of total execution, at
+/// which the mechanism must decide again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The task.
     pub member: usize,
-    /// The limit; none if there is none.
+    /// The limit; `None` if there is none.
     pub limit: Option<i64>,
 }
 
 /// A run-time mechanism on one CPU.
 pub trait Mechanism: Clone + Debug + Send + 'static {
-    /// The first job of a task has got as much as it was to get, and is not complete.
+    /// Handles the first job of a task that has reached its limit of execution and is not complete.
     fn exhausted(&mut self, jobs: &mut Jobs, member: usize);
-    /// The first job of a task has completed, or its task has left. Jobs that the mechanism itself aborts are not
-    /// told.
+    /// Handles the first job of a task that has completed, or whose task has left. Not called for
+    /// jobs that the mechanism itself aborts.
     fn ended(&mut self, member: usize, job: JobId) {
         let _ = (member, job);
     }
-    /// No job is left from before now: a busy period is over.
+    /// Handles the end of a busy period: no job is left from before now.
     fn idle(&mut self, jobs: &mut Jobs) {
         let _ = jobs;
     }
-    /// Time has come to `now`.
+    /// Advances the time to `now`.
     fn advance(&mut self, jobs: &mut Jobs, now: Time) {
         let _ = (jobs, now);
     }
-    /// Jobs have arrived, at most one of each task unless an engine was late.
+    /// Handles jobs that have arrived, at most one of each task unless an engine was late.
     fn arrive(&mut self, jobs: &mut Jobs, now: Time, arrivals: &[(usize, Pending)]) {
         let _ = now;
         arrivals.iter().for_each(|&(member, job)| jobs.admit(member, job));
     }
-    /// When something happens by the time alone, after `now`.
+    /// Returns the next time after `now` at which the state changes without an event.
     fn wake_at(&self, jobs: &Jobs, now: Time) -> Time {
         let _ = (jobs, now);
         Time::NEVER
     }
-    /// What runs.
+    /// Chooses the job to run.
     fn select(&mut self, jobs: &Jobs, now: Time) -> Option<Choice>;
-    /// Writes all that future decisions depend on, beside the jobs.
+    /// Writes everything that future decisions depend on, apart from the jobs.
     fn save(&self, now: Time, state: &mut State) {
         let _ = (now, state);
     }
@@ -244,11 +250,12 @@ pub(super) struct Processor<M> {
     pub jobs: Jobs,
     pub mechanism: M,
     online: bool,
-    /// What the engine runs, since when, and up to how much.
+    /// The job that the engine runs, with the time since which it runs and the limit of its
+    /// execution.
     running: Option<(usize, JobId)>,
     since: Time,
     limit: Option<i64>,
-    /// What was told since the last decision.
+    /// The events since the last decision.
     exhausted: Option<JobId>,
     arrivals: Vec<(usize, Pending)>,
     pub touched: bool,
@@ -276,11 +283,11 @@ impl<M: Mechanism> Processor<M> {
         self.arrivals.push((member, job));
     }
 
-    /// A job is ready; it may have been aborted before.
+    /// Handles a job that is ready; it may have been aborted before.
     ///
     /// # Panics
-    /// If no arrival announced the job. Its mechanism would never run it: the engine, or a policy around
-    /// this one, does not know what this policy [needs](crate::Policy::needs).
+    /// If no arrival announced the job. Its mechanism would never run the job: the engine, or a
+    /// policy around this one, ignores the [needs](crate::Policy::needs) of this policy.
     pub(super) fn released(&mut self, member: usize, id: JobId) {
         if let Some(at) = self.jobs.doomed.iter().position(|&doomed| doomed == id) {
             self.jobs.doomed.swap_remove(at);
@@ -294,11 +301,11 @@ impl<M: Mechanism> Processor<M> {
         }
     }
 
-    /// A job is over.
+    /// Handles a job that is over.
     pub(super) fn completed(&mut self, member: usize, id: JobId) {
         self.running.take_if(|(_, running)| *running == id);
-        // While it waits for the end of one that may get nothing, an engine may give it up: its mechanism has not
-        // heard of it.
+        // An engine may abort an arrived job that waits for the end of a job without execution
+        // time; its mechanism has not received that job yet.
         self.arrivals.retain(|(_, job)| job.id != id);
         let queue = &mut self.jobs.queues[member];
         if queue.front().is_some_and(|job| job.id == id) {
@@ -315,7 +322,8 @@ impl<M: Mechanism> Processor<M> {
         self.arrivals.retain(|&(of, _)| of != member);
         let task = self.jobs.members[member].task;
         self.jobs.doomed.retain(|job| job.task != task);
-        // One that was aborted before it was ready may be ready in the instant in which its task leaves.
+        // A job that was aborted before it was ready may become ready in the instant in which its
+        // task leaves.
         let is_of_it =
             |action: &Action| matches!(action, Action::Abort { job } if job.task == task);
         self.jobs.out.retain(|action| !is_of_it(action));
@@ -343,7 +351,7 @@ impl<M: Mechanism> Processor<M> {
         }
     }
 
-    /// Accounts for what the running job has got.
+    /// Accounts for the execution of the running job.
     fn charge(&mut self, now: Time) {
         if let Some((member, id)) = self.running
             && let Some(job) = self.jobs.find(member, id)
@@ -356,9 +364,9 @@ impl<M: Mechanism> Processor<M> {
         self.since = now;
     }
 
-    /// Whether the job that is dispatched next may get nothing: what arrives now waits until it has ended or overrun,
-    /// in this very instant. One that has the CPU already and should have overrun by now has stalled, and may do so
-    /// for long: nothing waits for it.
+    /// Returns true if the job that is dispatched next may not execute at all: the arrivals of now
+    /// then wait until that job has ended or overrun, in this very instant. A job that already has
+    /// the CPU and should have overrun by now has stalled, possibly for long: nothing waits for it.
     fn next_gets_nothing(&mut self, now: Time) -> bool {
         let Some(Choice { member, limit }) = self.mechanism.select(&self.jobs, now) else {
             return false;
@@ -367,7 +375,7 @@ impl<M: Mechanism> Processor<M> {
         self.online && first.is_some_and(|job| job.ready && limit == Some(job.executed))
     }
 
-    /// Processes the instant; the actions are in the order in which they are to be carried out.
+    /// Processes the instant; the actions are in the order in which the engine must carry them out.
     pub(super) fn decide(&mut self, now: Time, id: crate::TimerId, actions: &mut Vec<Action>) {
         self.touched = false;
         self.charge(now);
@@ -386,18 +394,21 @@ impl<M: Mechanism> Processor<M> {
         if !self.arrivals.is_empty() && !self.next_gets_nothing(now) {
             let arrivals = std::mem::take(&mut self.arrivals);
             self.mechanism.arrive(&mut self.jobs, now, &arrivals);
+            // Keep the memory.
             self.arrivals = arrivals;
             self.arrivals.clear();
         }
         let jobs = &mut self.jobs;
         for action in jobs.out.drain(..) {
+            // The engine makes the CPU of an aborted job idle.
             if let Action::Abort { job } = action {
                 self.running.take_if(|(_, running)| *running == job);
             }
             actions.push(action);
         }
         let choice = self.mechanism.select(jobs, now).filter(|_| self.online);
-        // A job whose predecessor was just aborted is ready in this very instant: nothing runs till then.
+        // A job whose predecessor was just aborted becomes ready in this very instant: nothing runs
+        // until then.
         let first = choice.and_then(|Choice { member, limit }| {
             jobs.first(member).filter(|job| job.ready).map(|job| (member, *job, limit))
         });
@@ -427,7 +438,8 @@ impl<M: Mechanism> Processor<M> {
                 save_job(job, job.executed + since, now, state);
             }
         }
-        // Jobs that wait for the end of one that may get nothing, which comes in this very instant.
+        // Jobs that wait for the end of a job without execution time, which comes in this very
+        // instant.
         state.number(self.arrivals.len() as i64);
         for (member, job) in &self.arrivals {
             state.number(*member as i64);
@@ -453,7 +465,7 @@ fn save_job(job: &Pending, executed: i64, now: Time, state: &mut State) {
         .for_each(|number| state.number(number));
 }
 
-/// The task with a job that comes first in an order of tasks, among those that satisfy a condition.
+/// Returns the first task with a job in an order of tasks, among those that satisfy a condition.
 pub(super) fn highest(
     jobs: &Jobs,
     place: &[usize],
@@ -462,7 +474,7 @@ pub(super) fn highest(
     jobs.pending().filter(|&member| eligible(member)).min_by_key(|&member| place[member])
 }
 
-/// The place of each task in an order of tasks, highest priority first.
+/// Returns the place of each task in an order of tasks, highest priority first.
 pub(super) fn places(order: &[usize]) -> Vec<usize> {
     let mut places = vec![usize::MAX; order.len()];
     order.iter().enumerate().for_each(|(place, &member)| places[member] = place);

@@ -3,74 +3,84 @@
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
-//! | `zeta_i,j` | [`Pending::priority`], `remaining` | the priority of a job that has arrived; those of jobs to come |
-//! | `tau_k,l` | `y` | the running job, which has the highest priority of all that are pending |
+//! | `zeta_i,j` | [`Pending::priority`], `remaining` | the priority of an arrived job; those of future jobs |
+//! | `tau_k,l` | `y` | the running job, which has the highest priority of all pending jobs |
 //! | `Gamma` | [`Indicator`] | only jobs of at least this criticality run |
 //!
-//! This is a reconstruction: the original text was not at hand, and the description leaves much open. The
-//! algorithm here:
+//! This is a reconstruction: the original text was not available, and the description leaves much
+//! open. The algorithm here:
 //!
-//! 1. A busy period starts with the offline priorities: those of the jobs of a busy period in which all tasks are
-//!    released together, from the lists that PLRS has, too.
-//! 2. When jobs arrive at `t`, and the next entry of one of them is above `y`, everything that is left above `y`
-//!    gets new priorities above `y` by a scan ([`Rescan`]) with the test of the offline stage. If all next entries
-//!    are below `y`, nothing is computed.
-//! 3. Each job takes the highest entry that is left of its task.
-//! 4. A busy period that ends starts anew. Overruns are those of [`Indicator`].
+//! 1. A busy period starts with the offline priorities: those of the jobs of a busy period in which
+//!    all tasks are released together, from the same lists as PLRS.
+//! 2. When jobs arrive at `t`, and the next entry of one of them is above `y`, all remaining
+//!    entries above `y` get new priorities above `y` by a scan ([`Rescan`]) with the test of the
+//!    offline stage. If all next entries are below `y`, nothing is computed.
+//! 3. Each job takes the highest remaining entry of its task.
+//! 4. After the end of a busy period, the next one starts anew. Overruns are those of
+//!    [`Indicator`].
 //!
-//! Larger numbers are higher priorities; all that are in use differ. Ties in the scan are decided there. Jobs that
-//! arrive in one instant are handled together, whatever their order. A job without an entry gets priority -1 and a
-//! note ([`Note::Unlisted`](crate::Note::Unlisted)), as under PLRS; so do equal priorities, and the order of the
-//! jobs of one task. Jobs that need nothing below their own level need the order of events that `plrs.rs` explains.
+//! Larger numbers are higher priorities; all numbers in use differ. [`Rescan`] decides ties in the
+//! scan. Jobs that arrive in one instant are handled together, whatever their order. A job without
+//! an entry gets priority -1 and a note ([`Note::Unlisted`](crate::Note::Unlisted)), as under PLRS.
+//! Equal priorities and the order of the jobs of one task are also decided as under PLRS. Jobs that
+//! need nothing below their own level require the order of events that `plrs.rs` explains.
 //!
-//! # What the paper leaves open
+//! # Open points of the paper
 //!
-//! The pattern of the scan is *the worst possible from the arrival on*. With [`Releases::Possible`] a task that was
-//! released `d` ago has its next job `T - d` from now at the earliest. With [`Releases::Together`] every task is
-//! taken to have its next job now, as at the start. What was released in an earlier busy period is forgotten, so
-//! that every busy period starts with the offline priorities and without a scan.
+//! The pattern of the scan is *the worst possible from the arrival on*. With
+//! [`Releases::Possible`], a task that was released `d` ago has its next job `T - d` from now at
+//! the earliest. With [`Releases::Together`], every task is assumed to have its next job now, as at
+//! the start. Releases of an earlier busy period are forgotten, so that every busy period starts
+//! with the offline priorities and without a scan.
 //!
 //! # Why it is sound
 //!
-//! Let every list come from a sound offline scan, and let `n_i` be how many entries task `i` has left above `y`.
+//! Let every list come from a sound offline scan, and let `n_i` be the number of remaining entries
+//! of task `i` above `y`.
 //!
-//! *The scan finds priorities.* The offline order of the first `n_i` jobs of each task passes its tests: see
-//! [`Rescan`]. Note that these are the first entries of the offline list, and not those that were left: the jobs
-//! from `t` on are due as the first ones of the busy period were, and the entries that are left were placed for
-//! later deadlines. It needs no induction over scans, since the offline order is there again each time.
+//! *The scan finds priorities.* The offline order of the first `n_i` jobs of each task passes its
+//! tests: see [`Rescan`]. Note that these are the first entries of the offline list, not the
+//! remaining ones: the jobs from `t` on have the deadlines of the first jobs of the busy period,
+//! and the remaining entries were placed for later deadlines. The proof needs no induction over
+//! scans, since the offline order is available again each time.
 //!
-//! *What is below `y` keeps its guarantee.* The scan hands out as many priorities above `y` as there were for each
-//! task, and touches no entry below. So it changes nothing in the number of jobs of each task that may delay one at
-//! or below `y`, which is all that the tests of those count.
+//! *Entries below `y` keep their guarantees.* The scan assigns as many priorities above `y` as each
+//! task had there, and touches no entry below. So it does not change the number of jobs of each
+//! task that may delay a job at or below `y`, and the tests of those jobs depend on nothing else.
 //!
-//! *What is above `y` has one.* Take a job of task `i` that got priority `x` when it arrived at `r`. Let `t` be the
-//! last scan that gave this entry its number (or the start of the busy period), for what was above `y < x`. Just
-//! before `t` nothing above `y` was pending. From `t` up to `r` a job above `x` is always pending: otherwise all
-//! that is pending is below `x`, and what arrives next above it, at `r` at the latest, starts a scan that renumbers
-//! the entry. So jobs above `x` and the job itself make up one busy interval from `t` on. Scans in between, for what
-//! is above `y' >= x`, keep the number of entries of each task above `x`. So the job is delayed by at most as many
-//! jobs of each task as were unplaced when the scan tested the entry. If that was the `k`-th of its task, the
-//! `k - 1` above it are taken by then: the job is at least the `k`-th to arrive since `t`, and due no earlier than
-//! the scan took it to be. Levels: while the indicator is at most `m`, a job of level `m` or above executes at most
-//! `C(m)`; jobs of a level `l < m` run only until the interval would have ended at level `l`, at `t + f(l)`. That is
-//! the test.
+//! *Entries above `y` have a guarantee.* Take a job of task `i` that got priority `x` when it
+//! arrived at `r`. Let `t` be the last scan that gave this entry its number (or the start of the
+//! busy period), for the entries above `y < x`. Just before `t` no job above `y` was pending. From
+//! `t` up to `r` a job above `x` is always pending: otherwise all pending jobs are below `x`, and
+//! the next arrival above it, at `r` at the latest, starts a scan that renumbers the entry. So jobs
+//! above `x` and the job itself make up one busy interval from `t` on. Scans in between, for
+//! entries above `y' >= x`, keep the number of entries of each task above `x`. So the job is
+//! delayed by at most as many jobs of each task as were unplaced when the scan tested the entry. If
+//! that was the `k`-th of its task, the `k - 1` entries above it are taken by then: the job is at
+//! least the `k`-th to arrive since `t`, and its deadline is not earlier than the scan assumed.
+//! Levels: while the indicator is at most `m`, a job of level `m` or above executes at most `C(m)`;
+//! jobs of a level `l < m` run only until the interval would have ended at level `l`, at `t +
+//! f(l)`. This is exactly the test.
 //!
-//! *Nothing to compute if all next entries are below `y`* (which Li and Baruah proved of theirs). A scan there would
-//! change nothing that anyone sees: it depends on how many entries each task has left above some priority and not on
-//! their numbers, and an entry is only taken in an instant that has a scan, or from below `y`.
+//! *No computation is necessary if all next entries are below `y`* (which Li and Baruah proved for
+//! their algorithm). A scan there would have no visible effect: its result depends on the number of
+//! remaining entries of each task above some priority and not on their numbers, and an entry is
+//! only taken in an instant that has a scan, or from below `y`.
 //!
-//! *Tasks below the indicator* are left out of the scan. They have no pending job and get none before the indicator
-//! falls, which takes the end of the busy period; then all entries are those of the offline lists again. For the
-//! same reason no job executes at a level below the indicator, and the tests of those levels are left out.
+//! *Tasks below the indicator* are left out of the scan. They have no pending job and get none
+//! before the indicator falls at the end of the busy period; then all entries are those of the
+//! offline lists again. For the same reason no job executes at a level below the indicator, and the
+//! tests of those levels are left out.
 //!
-//! The guarantee is that of PLRS, and the same analyses judge both. With lists that are not sound (`ija`) this is
-//! not sound either. A scan that fails, which only lists from elsewhere can bring about, leaves the offline order.
+//! The guarantee is that of PLRS, and the same analyses judge both. With unsound lists (`ija`) this
+//! policy is not sound either. A scan that fails, which only lists from elsewhere can cause, keeps
+//! the offline order.
 //!
 //! # Cost
 //!
-//! A scan is pseudo-polynomial, `O(J^2 n^2 N)` at most for `J` jobs that are left of `n` tasks with `N` levels
-//! ([`Rescan`] has the reason); everything else is `O(J + n)`. It runs where jobs arrive that preempt. Nothing is
-//! allocated.
+//! A scan is pseudo-polynomial, `O(J^2 n^2 N)` at most for `J` remaining jobs of `n` tasks with `N`
+//! levels ([`Rescan`] has the reason); everything else is `O(J + n)`. It runs when jobs arrive that
+//! preempt. Nothing is allocated.
 
 use super::indicator::{Indicator, OwnOverrun};
 use super::mechanism::{Choice, Jobs, Mechanism, Pending};
@@ -78,7 +88,7 @@ use crate::State;
 use layland_model::Time;
 use layland_offline::criticality::fjp::Rescan;
 
-/// When the next job of a task can come, to a scan.
+/// The earliest time that a scan assumes for the next job of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Releases {
     /// Now, or a period after the last one in this busy period.
@@ -91,11 +101,11 @@ pub enum Releases {
 /// The entries of a task.
 #[derive(Clone, Debug)]
 struct Entries {
-    /// Those of the start of a busy period, decreasing.
+    /// The entries at the start of a busy period, decreasing.
     offline: Vec<i64>,
-    /// Those that are left, increasing: the next job takes the last one.
+    /// The remaining entries, increasing: the next job takes the last one.
     remaining: Vec<i64>,
-    /// Whether `remaining` may differ from `offline`.
+    /// True if `remaining` may differ from `offline`.
     changed: bool,
     /// A period after the last release in this busy period, in nanoseconds.
     next_release: i64,
@@ -107,7 +117,7 @@ impl Entries {
         Entries { offline, remaining, changed: false, next_release: i64::MIN }
     }
 
-    /// A busy period is over.
+    /// Handles the end of a busy period.
     fn reset(&mut self) {
         if std::mem::take(&mut self.changed) {
             self.remaining.clear();
@@ -116,7 +126,7 @@ impl Entries {
         self.next_release = i64::MIN;
     }
 
-    /// How many are left above `y`.
+    /// Returns the number of remaining entries above `y`.
     fn above(&self, y: i64) -> usize {
         self.remaining.len() - self.remaining.partition_point(|&priority| priority <= y)
     }
@@ -126,7 +136,7 @@ impl Entries {
         self.remaining.pop()
     }
 
-    /// Gives the job that comes after so many others another priority.
+    /// Sets the priority of the job that comes after `job` other jobs.
     fn put(&mut self, job: usize, priority: i64) {
         self.changed = true;
         let last = self.remaining.len() - 1;
@@ -138,17 +148,17 @@ impl Entries {
 #[derive(Clone, Debug)]
 pub struct Recomputed {
     entries: Vec<Entries>,
-    /// None on a CPU without tasks.
+    /// `None` on a CPU without tasks.
     rescan: Option<Rescan>,
     releases: Releases,
     indicator: Indicator,
-    /// What a scan is told, kept to allocate nothing.
+    /// The input of a scan, kept to avoid allocation.
     left: Vec<usize>,
     first: Vec<i64>,
 }
 
 impl Recomputed {
-    /// With the offline list of each task, and a scan for the same tasks.
+    /// Returns the mechanism with the offline list of each task, and a scan for the same tasks.
     pub fn new(
         lists: Vec<Vec<i64>>,
         rescan: Option<Rescan>,
@@ -166,7 +176,7 @@ impl Recomputed {
         }
     }
 
-    /// New priorities for all that is left above `y`.
+    /// Assigns new priorities to all remaining entries above `y`.
     fn recompute(&mut self, jobs: &Jobs, now: Time, arrivals: &[(usize, Pending)], y: i64) {
         let Recomputed { entries, rescan, releases, indicator, left, first } = self;
         let from = indicator.level();
@@ -182,7 +192,7 @@ impl Recomputed {
                 Releases::Together => 0,
             };
         }
-        // They are here, even if they come too early.
+        // Arrived jobs count from now, even if they come too early.
         arrivals.iter().for_each(|&(member, _)| first[member] = 0);
         let mut next = y;
         let place = |task: usize, job: usize| {
@@ -196,7 +206,7 @@ impl Recomputed {
     }
 }
 
-/// The offline order of as many jobs as are left. Empties `left`.
+/// Restores the offline order for the remaining number of jobs. Empties `left`.
 fn restrict(entries: &mut [Entries], left: &mut [usize], y: i64) {
     let mut next = y;
     let lowest = |entries: &[Entries], left: &[usize]| {

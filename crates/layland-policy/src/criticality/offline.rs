@@ -1,5 +1,5 @@
-//! The offline stage of the mechanisms: what each needs to know of the tasks of a CPU. `placing.rs` says which those
-//! are.
+//! The offline stage of the mechanisms: the parameters that each mechanism needs for the tasks of a
+//! CPU. `placing.rs` assigns the tasks to CPUs.
 
 use super::PerCpu;
 use super::amc::Adaptive;
@@ -21,13 +21,13 @@ use layland_offline::criticality::{
     fixed, fjp, fjp::Rescan, period_transformation, rate_monotonic, zero_slack,
 };
 
-/// The words of `order` for SMC, the default first.
+/// The values of `order` for SMC, the default first.
 pub(super) const SMC_ORDERS: [(&str, CutOffOrder); 3] = [
     ("audsley", CutOffOrder::Audsley),
     ("rm", CutOffOrder::RateMonotonic),
     ("cm", CutOffOrder::CriticalityMonotonic),
 ];
-/// The words of `order` for AMC, the default first.
+/// The values of `order` for AMC, the default first.
 pub(super) const AMC_ORDERS: [(&str, AdaptiveOrder); 5] = [
     ("amc-rt", AdaptiveOrder::AmcRt),
     ("amc-max", AdaptiveOrder::AmcMax),
@@ -36,17 +36,17 @@ pub(super) const AMC_ORDERS: [(&str, AdaptiveOrder); 5] = [
     ("rm", AdaptiveOrder::RateMonotonic),
 ];
 
-/// The order that the options name.
+/// Returns the order that the options select.
 pub(super) fn order<T: Copy>(options: &PolicyOptions, words: &[(&str, T)]) -> Result<T, Refusal> {
     Ok(options.one_of("order", words)?.unwrap_or(words[0].1))
 }
 
-/// What a mechanism is to know of the tasks of a CPU.
+/// The mechanism for the tasks of a CPU, with the result of its analysis.
 pub(super) struct Plan<M> {
     pub(super) mechanism: M,
-    /// Whether the analysis accepts them.
+    /// True if the analysis accepts the tasks.
     pub(super) accepted: bool,
-    /// Whether what it accepts is guaranteed.
+    /// True if acceptance is a guarantee.
     pub(super) sound: bool,
 }
 
@@ -58,7 +58,7 @@ fn as_order(order: &[TaskId]) -> Vec<usize> {
     order.iter().map(|task| task.index()).collect()
 }
 
-/// The order that was found, or why there is none.
+/// Returns the order that was found, or the reason why there is none.
 fn found<R>(assignment: Assignment<R>, test: &str) -> Result<Vec<usize>, String> {
     match assignment {
         Assignment::Found(assigned) => Ok(as_order(&assigned.order)),
@@ -69,10 +69,10 @@ fn found<R>(assignment: Assignment<R>, test: &str) -> Result<Vec<usize>, String>
     }
 }
 
-/// SMC with the order that the options name.
+/// Returns SMC with the order that the options select.
 ///
 /// # Errors
-/// If no order passes, or a task has no CPU.
+/// If no order passes, or a task fits on no CPU.
 pub fn smc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let plan = match order(options, &SMC_ORDERS)? {
         CutOffOrder::RateMonotonic => rate_monotonic_with_cut_off,
@@ -102,20 +102,20 @@ fn criticality_monotonic_with_cut_off(set: &MixedSet) -> Result<Plan<FixedPriori
     Ok(Plan { mechanism, accepted: fixed::cms(set).answer().is_yes(), sound: true })
 }
 
-/// Rate-monotonic priorities with the cut-off of SMC.
+/// Returns rate-monotonic priorities with the cut-off of SMC.
 ///
 /// # Errors
-/// If a task has no CPU.
+/// If a task fits on no CPU.
 pub fn rms(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let fits = Fits::by_level(|set| fixed::accepts(set, &rate_monotonic(set)));
     let idle = FixedPriority::new(&[], true);
     build("rms", system, options, &idle, fits, rate_monotonic_with_cut_off)
 }
 
-/// Criticality-monotonic priorities with the cut-off of SMC.
+/// Returns criticality-monotonic priorities with the cut-off of SMC.
 ///
 /// # Errors
-/// If a task has no CPU.
+/// If a task fits on no CPU.
 pub fn cms(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let fits = Fits::by_level(|set| fixed::accepts(set, &criticality_monotonic(set)));
     let idle = FixedPriority::new(&[], true);
@@ -127,10 +127,10 @@ fn own_overrun(options: &PolicyOptions) -> Result<OwnOverrun, Refusal> {
     Ok(options.one_of("own_overrun", &values)?.unwrap_or_default())
 }
 
-/// AMC with the order that the options name.
+/// Returns AMC with the order that the options select.
 ///
 /// # Errors
-/// If no order passes, or a task has no CPU.
+/// If no order passes, or a task fits on no CPU.
 pub fn amc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let (own, levels) = (own_overrun(options)?, system.levels.count());
     let order = order(options, &AMC_ORDERS)?;
@@ -157,17 +157,17 @@ pub fn amc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
         };
         Ok(Plan { mechanism: Adaptive::new(&order, levels, own), accepted, sound })
     };
-    // What the paper prints and does not hold may accept anything.
+    // The test as printed in the paper is unsound, and may accept anything.
     let by_level = order != AdaptiveOrder::AmcIaPaper;
     let fits =
         Fits::at_any_level(|set| accepts(plan(set))).and_by_level(by_level).and_sound(by_level);
     build("amc", system, options, &Adaptive::new(&[], levels, own), fits, plan)
 }
 
-/// Zero-slack scheduling.
+/// Returns zero-slack scheduling.
 ///
 /// # Errors
-/// If a task has no zero-slack instant, or no CPU.
+/// If a task has no zero-slack instant, or fits on no CPU.
 pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let values = [("suspend", Late::Suspend), ("demote", Late::Demote)];
     let late = options.one_of("late", &values)?.unwrap_or_default();
@@ -186,7 +186,8 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
         let mechanism = ZeroSlack::new(&as_order(&found.order), &instants, late);
         Ok(Plan { mechanism, accepted: found.answer.is_yes(), sound: !paper })
     };
-    // A task of low priority that is complete before its instant delays nobody, so that levels may be overfull.
+    // A task of low priority that completes before its zero-slack instant delays no task, so levels
+    // may be overfull.
     let fits = Fits::with_refusals(|set: &MixedSet, before: &mut Refused| match paper {
         true => accepts(plan(set)),
         false => before.has_instants(set),
@@ -195,10 +196,10 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     build("zss", system, options, &ZeroSlack::new(&[], &[], late), fits, plan)
 }
 
-/// Period transformation, in whole nanoseconds.
+/// Returns period transformation, in whole nanoseconds.
 ///
 /// # Errors
-/// If a slice has no length, or a task has no CPU.
+/// If a slice is shorter than a nanosecond, or a task fits on no CPU.
 pub fn pt(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let plan = |set: &MixedSet| {
         let found = period_transformation::safe(set, 1);
@@ -213,11 +214,11 @@ pub fn pt(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, S
     build("pt", system, options, &Transformed::new(&[], Vec::new()), fits, plan)
 }
 
-/// The lists of job priorities that the options name, and the scan that made them.
+/// The lists of job priorities that the options select, and the scan that made them.
 struct JobLists {
     lists: Vec<Vec<i64>>,
     rescan: Rescan,
-    /// Whether what the analysis accepts is guaranteed.
+    /// True if acceptance by the analysis is a guarantee.
     sound: bool,
 }
 
@@ -245,7 +246,7 @@ fn job_lists(set: &MixedSet, options: &PolicyOptions) -> Result<JobLists, String
     Ok(JobLists { lists: lists.values().map(list).collect(), rescan, sound })
 }
 
-/// Whether there are lists. Those of `safe` need not be written down for that.
+/// Tests whether there are lists. For `safe` it does not build them.
 fn fits_with_lists(options: &PolicyOptions) -> Fits<impl Accepts> {
     let safe = !matches!(options.text("lists"), Some("lb" | "ija" | "ija-floor"));
     let accepts = move |set: &MixedSet, before: &mut Refused| match safe {
@@ -255,10 +256,10 @@ fn fits_with_lists(options: &PolicyOptions) -> Fits<impl Accepts> {
     Fits::with_refusals(accepts).and_by_level(safe).and_sound(safe)
 }
 
-/// Priority list reuse scheduling.
+/// Returns priority list reuse scheduling.
 ///
 /// # Errors
-/// If there are no lists, or a task has no CPU.
+/// If there are no lists, or a task fits on no CPU.
 pub fn plrs(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let (own, levels) = (own_overrun(options)?, system.levels.count());
     let plan = |set: &MixedSet| {
@@ -270,10 +271,10 @@ pub fn plrs(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>,
     build("plrs", system, options, &idle, fits_with_lists(options), plan)
 }
 
-/// Own criticality-based priorities, recomputed at run time.
+/// Returns own criticality-based priorities, recomputed at run time.
 ///
 /// # Errors
-/// If there are no priorities, or a task has no CPU.
+/// If there are no priorities, or a task fits on no CPU.
 pub fn ocbp(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let (own, levels) = (own_overrun(options)?, system.levels.count());
     let values = [("possible", Releases::Possible), ("together", Releases::Together)];
@@ -309,7 +310,7 @@ pub(super) fn build<M: Mechanism>(
     }
     let mut all = None;
     if !system.tasks.is_empty() {
-        // What is wrong with a task does not depend on where it runs.
+        // An invalid task is invalid on every CPU, so check all tasks at once.
         let set = MixedSet::of_system(system).map_err(|error| {
             let task = match &error {
                 MixedError::Task { task, .. } => Some(*task),
@@ -320,7 +321,7 @@ pub(super) fn build<M: Mechanism>(
         all = Some(set);
     }
     let Placed { cpu_of, accepted } = place(name, system, options, all.as_ref(), &fits)?;
-    // What was placed is accepted, and the rule says no more than that.
+    // The placement implies acceptance, and the rule contains nothing else.
     let needs_no_plan = options.is_for_its_rule() && accepted && fits.is_sound();
     let mut guaranteed = CpuSet::new();
     let mut cpus = system.platform.cpus();
@@ -351,7 +352,7 @@ pub(super) fn build<M: Mechanism>(
     Ok(Box::new(policy))
 }
 
-/// Whether releases are at least a period apart, and at the arrivals.
+/// Returns true if releases are at least a period apart, and coincide with the arrivals.
 fn keeps_its_period(system: &System, task: TaskId) -> bool {
     let task = &system.tasks[task];
     let separate = match &task.behaviour {

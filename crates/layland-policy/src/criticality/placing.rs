@@ -1,14 +1,16 @@
-//! Where the tasks of the mechanisms run.
+//! The placement of the tasks of the mechanisms on CPUs.
 //!
-//! On several CPUs the tasks are placed one by one, by a heuristic of `layland-offline` for which a task
-//! fits on a CPU if the analysis of the mechanism accepts it together with those that are there; loads are
-//! densities. With `sort=criticality`, the default of EDF-VD, they come by falling criticality, then (where the
-//! heuristic sorts) by falling density: what matters most has the most room. Affinities say which CPUs a task may use;
-//! a task that may use one CPU only goes there, and if all do, nothing is asked of the analysis that the mechanism
-//! itself does not need.
+//! On several CPUs a heuristic of `layland-offline` places the tasks one by one. A task fits on a
+//! CPU if the analysis of the mechanism accepts it together with the tasks already there; loads are
+//! densities. With `sort=criticality`, the default of EDF-VD, tasks come by falling criticality,
+//! then (if the heuristic sorts) by falling density, so that the most critical tasks have the
+//! largest choice. A task may use only the CPUs of its affinity. A task with only one CPU goes
+//! there, and if this is true of all tasks, the analysis runs only if the mechanism itself needs
+//! it.
 //!
-//! What an analysis finds where it refuses a task is where its first look goes when the next task comes to the same
-//! CPU: tasks that come one after the other are alike, and so is why they do not fit. Answers do not depend on it.
+//! When an analysis refuses a task, it records the reason and tests it first for the next task on
+//! the same CPU: successive tasks are alike, and so are the reasons why they do not fit. Answers do
+//! not depend on this record.
 
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
@@ -19,14 +21,15 @@ use layland_offline::{Bins, Heuristic};
 use std::cell::RefCell;
 use std::cmp::{Ordering, Reverse};
 
-/// Whether the analysis of a mechanism accepts the tasks of a CPU, without its plan: what the heuristic asks for every
-/// task and CPU. It answers what [`Plan::accepted`] says.
+/// The test whether the analysis of a mechanism accepts the tasks of a CPU, without its plan. The
+/// heuristic runs it for every task and CPU. Its result equals [`Plan::accepted`].
 pub(super) struct Fits<A> {
-    /// Whether it never accepts tasks that need more than a CPU at some level ([`MixedSet::share`]).
+    /// True if it never accepts tasks that need more than a CPU at some level
+    /// ([`MixedSet::share`]).
     by_level: bool,
-    /// Whether the highest criticality is placed first where `sort` does not say.
+    /// True if the highest criticality is placed first by default, without `sort`.
     criticality_first: bool,
-    /// Whether what it accepts is guaranteed.
+    /// True if acceptance is a guarantee.
     sound: bool,
     accepts: A,
 }
@@ -45,12 +48,12 @@ impl Fits<()> {
     }
 }
 
-/// The analysis of the tasks of a CPU, with what it found there when it refused a task last.
+/// The analysis of the tasks of a CPU, with the reason of its last refusal there.
 pub(super) trait Accepts: Fn(&MixedSet, &mut Refused) -> bool {}
 
 impl<A: Fn(&MixedSet, &mut Refused) -> bool> Accepts for A {}
 
-/// Why the last task that a CPU was asked to take was refused: where the first look goes when the next one comes.
+/// The reason for the last refusal of a task on a CPU, which is tested first for the next task.
 #[derive(Clone, Default)]
 pub(super) struct Refused {
     /// The task that would have had no zero-slack instant.
@@ -59,17 +62,17 @@ pub(super) struct Refused {
     pub(super) stuck: Option<fjp::Stuck>,
 }
 
-/// A task of those that a CPU would have.
+/// A task in the prospective set of a CPU.
 #[derive(Clone, Copy)]
 enum Suspect {
-    /// The one that is there at this place.
+    /// The task at this place of the set.
     There(TaskId),
-    /// The last one, which wants to join.
+    /// The last task, which is to be added.
     New,
 }
 
 impl Refused {
-    /// Whether every task has a zero-slack instant.
+    /// Returns true if every task has a zero-slack instant.
     pub(super) fn has_instants(&mut self, set: &MixedSet) -> bool {
         let new = TaskId::from_index(set.len() - 1);
         let suspect = self.by.map(|by| match by {
@@ -101,24 +104,24 @@ impl<A> Fits<A> {
     }
 }
 
-/// The CPUs, and what is on them, while tasks are placed.
+/// The CPUs and their tasks during the placement.
 struct Processors<'a, A> {
     system: &'a System,
     /// All tasks.
     all: &'a MixedSet,
     fits: &'a Fits<A>,
     tasks: Vec<Vec<TaskId>>,
-    /// Of each CPU.
+    /// The reason for the last refusal on each CPU.
     refused: Vec<RefCell<Refused>>,
     loads: Vec<RateSum>,
-    /// What the tasks of each CPU need at each level at least, in units of [`MixedSet::ONE`].
+    /// The minimum needs of the tasks of each CPU at each level, in units of [`MixedSet::ONE`].
     shares: Vec<Vec<u128>>,
-    /// The tasks of a CPU with the one that wants to join: memory to use again.
+    /// The tasks of a CPU together with the new one: memory for reuse.
     together: RefCell<(Vec<TaskId>, MixedSet)>,
 }
 
 impl<A> Processors<'_, A> {
-    /// What a task needs at each level at least.
+    /// Returns the minimum needs of a task at each level.
     fn shares_of(&self, task: TaskId) -> impl Iterator<Item = u128> + '_ {
         let levels = 0..self.all.levels() as u8;
         levels.map(move |level| self.all.share(task, Criticality(level)))
@@ -156,10 +159,10 @@ impl<A: Accepts> Bins for Processors<'_, A> {
     }
 }
 
-/// Where tasks run.
+/// The result of the placement.
 pub(super) struct Placed {
     pub(super) cpu_of: TaskMap<CpuId>,
-    /// Whether the analysis was asked, and accepts the tasks of every CPU.
+    /// True if the analysis has run, and accepts the tasks of every CPU.
     pub(super) accepted: bool,
 }
 

@@ -4,29 +4,31 @@
 //! | paper | here | meaning |
 //! |---|---|---|
 //! | `Omega_i` | `offline` | the priorities of the jobs of a task in a busy period, decreasing |
-//! | remaining list | [`Lists`] | those that its next jobs get |
+//! | remaining list | [`Lists`] | the priorities of its next jobs |
 //! | `Gamma` | [`Indicator`] | only jobs of at least this criticality run |
 //!
-//! Larger numbers are higher priorities. The paper only says that lists are reused; the rule is this one.
-//! When jobs arrive at `t`, let `y` be the highest priority among the jobs that were pending before: the
-//! entries of every remaining list above `y` are replaced by as many from the front of its offline list,
-//! since nothing above `y` is left of the busy period. Then each job takes the head of its list. Without
-//! reuse jobs of a long busy period get priorities that are too low.
+//! Larger numbers are higher priorities. The paper only states that lists are reused; this file
+//! uses the following rule. When jobs arrive at `t`, let `y` be the highest priority among the jobs
+//! that were pending before: the entries of every remaining list above `y` are replaced by as many
+//! from the front of its offline list, since the busy period has no pending job above `y`. Then
+//! each job takes the head of its list. Without reuse, jobs of a long busy period get priorities
+//! that are too low.
 //!
-//! A job for which the list is empty gets priority -1, below all others, and a note says so
-//! ([`Note::Unlisted`](crate::Note::Unlisted)); with lists of `fjp_safe` that takes releases too close together, and
-//! with those of the paper's pattern it happens in legal runs. Equal priorities, which only such jobs have, go to the
-//! lower index. The jobs of a task run in the order of their releases, each at its own priority.
+//! A job with an empty list gets priority -1, below all others, and a note records it
+//! ([`Note::Unlisted`](crate::Note::Unlisted)). With lists of `fjp_safe` this requires releases
+//! that are too close together; with those of the paper's pattern it happens in legal runs. Equal
+//! priorities, which only such jobs have, go to the lower index. The jobs of a task run in the
+//! order of their releases, each at its own priority.
 //!
 //! # Jobs that need nothing below their own level
 //!
-//! A job with `C_i(l) = 0` adds nothing to the busy period of level `l`, which the analysis lets end while that
-//! job still waits for its turn. To the idle check it is pending all the same, so jobs that arrive just then
-//! would go on with lists and an indicator that belong to a busy period that is over: there may be no entry for
-//! them, or one that is too low. This is repaired in the order of events (step 5 of
-//! [`mechanism`](super::mechanism)): such a job, if it is next, gets the CPU before anything arrives. It
-//! completes, and lists and indicator are reset for what arrives in this instant; or it overruns, and what
-//! arrives meets the level that it raised.
+//! A job with `C_i(l) = 0` adds nothing to the busy period of level `l`, which the analysis lets
+//! end while that job still waits for its turn. But the idle check counts the job as pending, so
+//! jobs that arrive at that instant would use the lists and the indicator of a finished busy
+//! period: the lists may be empty, or their entries too low. The order of events (step 5
+//! of [`mechanism`](super::mechanism)) repairs this: if such a job is next, it gets the CPU before
+//! any arrival. It completes, and lists and indicator are reset for the arrivals of this instant;
+//! or it overruns, and the arrivals meet the level that it raised.
 
 use super::indicator::{Indicator, OwnOverrun};
 use super::mechanism::{Choice, Jobs, Mechanism, Pending};
@@ -36,8 +38,8 @@ use std::ops::Range;
 
 /// The remaining list of a task as ranges of its offline list: in order, disjoint and not empty.
 ///
-/// Replacing the entries above a priority merges ranges, and taking the head shortens the first, so there
-/// is hardly ever more than one range for each job that is pending.
+/// Replacing the entries above a priority merges ranges, and taking the head shortens the first
+/// one, so the number of ranges rarely exceeds the number of pending jobs.
 ///
 /// ```
 /// use layland_policy::criticality::plrs::Lists;
@@ -54,14 +56,14 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// From an offline list of decreasing priorities, all of which remain.
+    /// Returns the lists for an offline list of decreasing priorities, all of which remain.
     pub fn new(offline: Vec<i64>) -> Lists {
         let mut list = Lists { offline, ranges: Vec::new() };
         list.reset();
         list
     }
 
-    /// A busy period is over: everything remains.
+    /// Handles the end of a busy period: all entries remain.
     pub fn reset(&mut self) {
         self.ranges.clear();
         if !self.offline.is_empty() {
@@ -90,7 +92,7 @@ impl Lists {
         self.ranges.splice(..first, [merged]);
     }
 
-    /// Takes the highest entry that remains.
+    /// Takes the highest remaining entry.
     pub fn take(&mut self) -> Option<i64> {
         let first = self.ranges.first_mut()?;
         let priority = self.offline[first.start];
@@ -101,7 +103,7 @@ impl Lists {
         Some(priority)
     }
 
-    /// What remains, highest first.
+    /// Returns the remaining entries, highest first.
     pub fn remaining(&self) -> impl Iterator<Item = i64> + '_ {
         self.ranges.iter().flat_map(|range| self.offline[range.clone()].iter().copied())
     }
@@ -112,13 +114,14 @@ impl Lists {
 pub struct ListReuse {
     lists: Vec<Lists>,
     reuse: bool,
-    /// When lists were last reused: once per instant.
+    /// The time of the last reuse, which happens once per instant.
     reused_at: Time,
     indicator: Indicator,
 }
 
 impl ListReuse {
-    /// With the list of each task. `reuse` is off only to show what goes wrong then.
+    /// Returns the mechanism with the list of each task. `reuse` is off only to demonstrate the
+    /// resulting errors.
     pub fn new(
         lists: Vec<Vec<i64>>,
         reuse: bool,

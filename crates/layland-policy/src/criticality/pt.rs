@@ -7,10 +7,10 @@
 //! | `T_i / n_i` | `length` | the length of a slice, rounded down |
 //! | `C_i(z_i) / n_i` | `budget` | the budget of a slice, rounded up |
 //!
-//! Servers are anchored at the releases: the budget of a job is full at its release and `k` slices later,
-//! `k = 1..n-1`. What is left of a slice is lost. A job without budget waits for its next slice; one that
-//! has got `C_i(z_i)` in all is aborted, and so is one that is not complete when the next job of its task
-//! arrives. A budget is used only while its job runs.
+//! Servers are anchored at the releases: the budget of a job is full at its release and `k` slices
+//! later, `k = 1..n-1`. The unused budget of a slice is lost. A job without budget waits for its
+//! next slice. A job is aborted when it has executed for `C_i(z_i)` in total, or when the next job
+//! of its task arrives before it completes. A budget is used only while its job runs.
 
 use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
 use crate::Note;
@@ -25,12 +25,12 @@ pub struct Transformed {
 }
 
 impl Transformed {
-    /// With an order of the tasks, highest priority first, and their slices.
+    /// Returns the mechanism for an order of the tasks, highest priority first, and their slices.
     pub fn new(order: &[usize], slices: Vec<Slices>) -> Transformed {
         Transformed { place: places(order), slices }
     }
 
-    /// The end of the slice that a job is in; none for the last.
+    /// Returns the end of the slice of a job; `None` for the last one.
     fn next(&self, member: usize, job: &Pending) -> Option<Time> {
         let Slices { count, length, .. } = self.slices[member];
         (job.slice + 1 < count)
@@ -84,7 +84,7 @@ impl Mechanism for Transformed {
     }
 }
 
-/// What is needed of a task while its jobs change.
+/// The parameters of a task that are needed while its jobs change.
 struct Member {
     own: i64,
     task: layland_model::TaskId,

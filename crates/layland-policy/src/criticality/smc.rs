@@ -1,13 +1,13 @@
 //! Static mixed criticality (**SMC**): fixed task priorities with a cut-off (Huang, Gill, Lu 2014,
-//! Sections 2.1 and 3.1); with other orders also rate- and criticality-monotonic scheduling.
+//! Sections 2.1 and 3.1). With other orders this is rate- or criticality-monotonic scheduling.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
 //! | `phi_i` | `place` | place of the task in the order, highest priority first |
-//! | `C_i(zeta_i)` | `own_bound` | what a job may execute at most |
+//! | `C_i(zeta_i)` | `own_bound` | the limit of the execution of a job |
 //!
-//! A job that has executed `C_i(z_i)` and is not complete is aborted. Nothing else ever happens. The jobs
-//! of one task run in the order of their releases.
+//! A job that has executed for `C_i(z_i)` and is not complete is aborted. There are no other
+//! interventions. The jobs of one task run in the order of their releases.
 
 use super::mechanism::{Choice, Jobs, Mechanism, highest, places};
 use layland_model::Time;
@@ -20,7 +20,7 @@ pub struct FixedPriority {
 }
 
 impl FixedPriority {
-    /// With an order of the tasks, highest priority first.
+    /// Returns the mechanism for an order of the tasks, highest priority first.
     pub fn new(order: &[usize], cut_off: bool) -> FixedPriority {
         FixedPriority { place: places(order), cut_off }
     }

@@ -6,13 +6,14 @@
 //! |---|---|---|
 //! | `Z_i` | `zero_slack` | the instant, relative to the release; none or `Z_i = D_i`: no timer |
 //! | critical | from `r + Z_i` on | tasks with `z < z_i` are suspended until the job completes |
-//! | late | from `r + D_i` on | the job falls behind all others; not at the highest criticality that occurs |
-//! | binary heap | `heap` | why tasks are suspended: one entry for each job that is critical or late |
+//! | late | from `r + D_i` on | the job falls behind all others; never at the highest criticality in the set |
+//! | binary heap | `heap` | the causes of suspensions: one entry for each job that is critical or late |
 //! | `zeta^s0` | the top entry | tasks with `z <= zeta^s0`, here `z < below`, are suspended |
 //!
-//! A job that is late is no longer critical. [`Late`] says what it does to others: as in the paper it suspends
-//! all other tasks up to its own criticality, or nothing but falling behind. The jobs of one task run in the order
-//! of their releases, so a task is late as long as its first job is. Every job is cut off at `C_i(z_i)`.
+//! A late job is no longer critical. [`Late`] defines its effect on other tasks: as in the paper it
+//! suspends all other tasks up to its own criticality, or it only falls behind. The jobs of one
+//! task run in the order of their releases, so a task is late as long as its first job is. Every
+//! job is cut off at `C_i(z_i)`.
 //!
 //! | event | heap |
 //! |---|---|
@@ -20,41 +21,45 @@
 //! | deadline | the entry of the job is replaced by `below = z_i + 1`; with [`Late::Demote`] it is removed |
 //! | completion, abort | the entry of the job is removed |
 //!
-//! The highest priority among the tasks that are not suspended and not late runs. If there is none, a late one
-//! runs: that of the top entry, or with `demote` the one of highest criticality, then priority, that is not suspended.
+//! The task of the highest priority that is neither suspended nor late runs. If there is none, a
+//! late one runs: that of the top entry, or with `demote` the unsuspended one of highest
+//! criticality, then priority.
 //!
-//! # What was repaired
+//! # Repairs
 //!
-//! 1. The paper pushes for a deadline although the job has pushed at its zero-slack instant, and pops once. Here a
-//!    job has one entry, from the event on, and does not push again when it is woken.
-//! 2. Of two late jobs of one criticality, each suspends the other, and a pop restores nobody since the second entry
-//!    is equal to the top: the second job never ends. Here the late entry on top does not suspend its own task.
-//! 3. Equal late entries are ordered by the priorities of their tasks. To let a suspended job push only when it is
-//!    woken, which also repairs 1 and 2, is not the rule: let `b`, of the lower priority, be late from 1 on and
-//!    suspend `a` of the same criticality, due at 2. From 2 on both are late, and it is `a` that must run; but nothing
-//!    wakes it before `b` ends.
-//! 4. The entry of a critical job (`z_i - 1` in the paper) comes before an equal one of a late job (`z_j`), whose
-//!    task it suspends too.
+//! 1. The paper pushes an entry at a deadline although the job has pushed one at its zero-slack
+//!    instant, and pops once. Here a job has one entry, from the event on, and does not push again
+//!    when it wakes up.
+//! 2. Two late jobs of one criticality suspend each other, and a pop restores neither since the
+//!    second entry is equal to the top: the second job never ends. Here the late entry on top does
+//!    not suspend its own task.
+//! 3. Equal late entries are ordered by the priorities of their tasks. An alternative rule lets a
+//!    suspended job push only when it wakes up, which also repairs 1 and 2, but it is wrong: let
+//!    `b`, of the lower priority, be late from 1 on and suspend `a` of the same criticality, whose
+//!    deadline is 2. From time 2 on both are late, and `a` must run; but no event wakes it up before
+//!    `b` ends.
+//! 4. The entry of a critical job (`z_i - 1` in the paper) comes before an equal one of a late job
+//!    (`z_j`), whose task it suspends too.
 //!
-//! That makes the top what follows from all critical and late jobs, whatever the order of their events: the test
-//! kit compares it with that rule, decision by decision.
+//! With these repairs the top follows from all critical and late jobs, whatever the order of their
+//! events: the test kit compares it with that rule, decision by decision.
 
 use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
 use layland_model::{Duration, JobId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a late job does to others.
+/// The effect of a late job on other tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Late {
     /// It suspends the tasks up to its own criticality.
     #[default]
     Suspend,
-    /// It only runs when nothing else can.
+    /// It only runs when no other job can.
     Demote,
 }
 
-/// Why a job suspends tasks. Of two that suspend the same tasks, the critical one comes first.
+/// The cause of a suspension. If two causes suspend the same tasks, the critical one comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Late,
@@ -77,19 +82,20 @@ struct Entry {
 #[derive(Clone, Debug)]
 pub struct ZeroSlack {
     place: Vec<usize>,
-    /// Where they are before the deadline.
+    /// The zero-slack instants that are before the deadline.
     zero_slack: Vec<Option<i64>>,
     late: Late,
     heap: BinaryHeap<Entry>,
-    /// How many late jobs each task has: its first ones. (Like the heap, this follows from the jobs and the time,
-    /// so that [`save`](Mechanism::save) need not write it.)
+    /// The number of late jobs of each task, which are its first ones. (Like the heap, this follows
+    /// from the jobs and the time, so that [`save`](Mechanism::save) need not write it.)
     late_jobs: Vec<usize>,
     /// Zero-slack instants and deadlines up to here have been processed.
     processed: Time,
 }
 
 impl ZeroSlack {
-    /// With an order of the tasks, highest priority first, and their zero-slack instants in nanoseconds.
+    /// Returns the mechanism for an order of the tasks, highest priority first, and their
+    /// zero-slack instants in nanoseconds.
     pub fn new(order: &[usize], zero_slack: &[Option<i64>], late: Late) -> ZeroSlack {
         ZeroSlack {
             place: places(order),
@@ -101,7 +107,8 @@ impl ZeroSlack {
         }
     }
 
-    /// When a job becomes critical and when late, if it does.
+    /// Returns the time at which a job becomes critical and the time at which it becomes late, if
+    /// it does.
     fn instants(&self, jobs: &Jobs, member: usize, job: &Pending) -> (Option<Time>, Option<Time>) {
         let task = &jobs.members()[member];
         let zero_slack = self.zero_slack[member].filter(|&instant| instant < task.deadline);
@@ -111,7 +118,7 @@ impl ZeroSlack {
         (zero_slack.map(critical_at), late_at)
     }
 
-    /// Processes what came for a job after `since`, up to `now`.
+    /// Processes the instants of a job after `since`, up to `now`.
     fn process(&mut self, jobs: &Jobs, member: usize, job: &Pending, since: Time, now: Time) {
         let (critical_at, late_at) = self.instants(jobs, member, job);
         let came = |at: Time| since < at && at <= now;
@@ -132,7 +139,8 @@ impl ZeroSlack {
         self.heap.push(Entry { below, cause, place, member, job });
     }
 
-    /// Removes the entry of a job, if it has one; it is on top unless others are suspended by the same right.
+    /// Removes the entry of a job, if it has one; it is on top unless other entries suspend the
+    /// same tasks.
     fn remove(&mut self, job: JobId) {
         if self.heap.peek().is_some_and(|top| top.job == job) {
             self.heap.pop();
@@ -152,7 +160,7 @@ impl Mechanism for ZeroSlack {
 
     fn ended(&mut self, member: usize, job: JobId) {
         self.remove(job);
-        // The late jobs of a task are its first ones, so one that ends is late if any is.
+        // The late jobs of a task are its first ones, so a job that ends is late if any is.
         self.late_jobs[member] = self.late_jobs[member].saturating_sub(1);
     }
 

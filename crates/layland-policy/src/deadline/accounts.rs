@@ -1,5 +1,6 @@
-//! The bandwidth accounts of **GRUB** (greedy reclamation of unused bandwidth): what threads have reserved on each
-//! CPU, what of it is in use, and what a nanosecond costs a thread that reclaims the rest.
+//! The bandwidth accounts of **GRUB** (greedy reclamation of unused bandwidth): the bandwidth that
+//! threads have reserved on each CPU, the part of it that is in use, and the price of a nanosecond
+//! for a thread that reclaims the rest.
 //!
 //! Lipari and Baruah 2000 for one CPU; `grub_reclaim` of the kernel's `deadline.c`, with the equation that it has
 //! since 6.5, for several. The domain of a CPU is its cluster, and `m` is the number of CPUs online there.
@@ -9,35 +10,39 @@
 //! | `Umax` | `umax` | the share of a CPU that threads may reclaim |
 //! | `u` | [`Accounts::bandwidth`] | `Q / T` |
 //! | `this[c]` | [`Account::this`] | the bandwidth of the threads that belong to CPU `c` |
-//! | `running[c]` | [`Account::running`] | that of those of them that are active |
+//! | `running[c]` | [`Account::running`] | the bandwidth of the active ones among them |
 //! | `extra[c]` | [`Account::extra`] | `Umax`, less `u / m` of each thread of the domain |
-//! | `Uinact` | `this - running` | what is reserved and not in use |
+//! | `Uinact` | `this - running` | the bandwidth that is reserved and not in use |
 //!
 //! A thread that reclaims pays `max(u, Umax - Uinact - extra) / Umax` for each unit of time. On the only CPU of a
 //! domain `extra` is `Umax - this`, and the price is `running / Umax`: no server is late if the bandwidths are at most
 //! `Umax`, and the threads leave `1 - Umax` to others.
 //!
-//! **On one of several CPUs of a domain nothing is guaranteed.** `extra` spreads what is reserved over the CPUs of
-//! the domain, wherever its threads are: two threads with 4 and 5 in 10 on CPU 0 of 2 pay 9/20 and 1/2, and
-//! together take more than the CPU has. This is the kernel's rule, which relies on threads that migrate, and with
-//! threads that do migrate it breaks deadlines as well. There are two repairs:
+//! **On one of several CPUs of a domain nothing is guaranteed.** `extra` spreads the reservations
+//! over the CPUs of the domain, wherever its threads are: two threads with 4 and 5 in 10 on CPU 0
+//! of 2 pay 9/20 and 1/2, and together take more than the CPU has. This is the kernel's rule, which
+//! relies on migrating threads, and even with threads that do migrate it leads to missed deadlines.
+//! There are two repairs:
 //!
-//! - [`Lend::Cpu`], where each thread is tied to a CPU: a CPU lends what its own threads leave, and the price is
-//!   `max(u, running) / Umax`. Every CPU is then as the only one of a domain, and keeps deadlines as such.
-//! - [`Lend::Parallel`], where threads migrate: **M-GRUB** with parallel reclaiming (Abeni, Lipari, Parri and Sun
-//!   2016). Global EDF needs a share of `(m - 1) umax` for the widest server, `umax = max u`, and can lend the rest to
-//!   all that run, in equal parts: the price is `(running + (m - 1) umax) / (m Umax)`, with `running` that of
-//!   the whole domain. No server is late if the bandwidths are at most `m Umax - (m - 1) umax` together, the
-//!   condition of Goossens, Funk and Baruah 2003. `layland-guarantee` has a proof (`views.rs`), since the text of the
-//!   paper is not at hand. Above that limit the price stays at 1, as without reclaiming. On one CPU it is
+//! - [`Lend::Cpu`], if each thread is tied to a CPU: a CPU lends the bandwidth that its own threads
+//!   leave, and the price is `max(u, running) / Umax`. Every CPU then behaves like the only one of
+//!   a domain, and keeps deadlines as such.
+//! - [`Lend::Parallel`], if threads migrate: **M-GRUB** with parallel reclaiming (Abeni, Lipari,
+//!   Parri and Sun 2016). Global EDF needs a share of `(m - 1) umax` for the widest server, `umax =
+//!   max u`, and can lend the rest to all running threads, in equal parts: the price is `(running +
+//!   (m - 1) umax) / (m Umax)`, with `running` that of the whole domain. No server is late if the
+//!   bandwidths are at most `m Umax - (m - 1) umax` together, the condition of Goossens, Funk and
+//!   Baruah 2003. `layland-guarantee` has a proof (`views.rs`), since the text of the paper was not
+//!   available. Above that limit the price stays at 1, as without reclaiming. On one CPU it is
 //!   `running / Umax`, as above.
 //!
-//! Their other rule, sequential reclaiming, has conditions that are not in the public sources at hand, and is not here.
+//! Their other rule, sequential reclaiming, has conditions that the available public sources do not
+//! state, and is not implemented.
 //!
-//! Two arithmetics. *Exact*: rationals. *Kernel*: whole multiples of 2^-20, rounded where the kernel rounds: the
-//! bandwidth of a thread, its share of `extra`, `1 / Umax` (in 2^-8), the price, and each charge. `extra` can fall
-//! below zero where admission control is off: a kernel's 64 bits wrap around, what is spare becomes huge, and every
-//! thread pays `u` alone.
+//! Two arithmetics. *Exact*: rationals. *Kernel*: integer multiples of 2^-20, rounded where the
+//! kernel rounds: the bandwidth of a thread, its share of `extra`, `1 / Umax` (in 2^-8), the price,
+//! and each charge. `extra` can fall below zero if admission control is off: the kernel's 64 bits
+//! wrap around, the spare bandwidth becomes huge, and every thread pays `u` alone.
 
 use super::price::{Arith, BW_SHIFT, Price, to_ratio};
 use crate::Refusal;
@@ -59,15 +64,15 @@ pub(crate) fn lend() -> OptionInfo {
     )
 }
 
-/// What a CPU lends to the threads that reclaim there.
+/// The bandwidth that a CPU lends to the threads that reclaim there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Lend {
-    /// Its share of what the threads of its domain leave, wherever they are.
+    /// Its share of the bandwidth that the threads of its domain leave, wherever they are.
     #[default]
     Domain,
-    /// What its own threads leave.
+    /// The bandwidth that its own threads leave.
     Cpu,
-    /// Its share of what global EDF on its domain can spare.
+    /// Its share of the bandwidth that global EDF on its domain can spare.
     Parallel,
 }
 
@@ -81,14 +86,14 @@ impl Lend {
 /// The accounts of a CPU, in CPUs if they are exact, and otherwise in 2^-20 of a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// What the threads that belong to it have reserved.
+    /// The reserved bandwidth of the threads that belong to the CPU.
     pub this: Rate,
-    /// What those of them have reserved that are active.
+    /// The reserved bandwidth of the active ones among them.
     pub running: Rate,
-    /// What is lent besides.
+    /// The additional bandwidth that is lent.
     pub extra: Rate,
-    /// What parallel reclaiming keeps for those that have reserved it: `(running + (m - 1) umax) / m` of its domain,
-    /// and at most `Umax`.
+    /// The bandwidth that parallel reclaiming keeps for the threads that have reserved it:
+    /// `(running + (m - 1) umax) / m` of its domain, at most `Umax`.
     kept: Rate,
 }
 
@@ -96,7 +101,7 @@ pub struct Account {
 #[derive(Clone, Debug)]
 struct Domain {
     cpus: CpuSet,
-    /// How many threads have each bandwidth.
+    /// The number of threads with each bandwidth.
     reserved: BTreeMap<Rate, usize>,
 }
 
@@ -113,7 +118,7 @@ impl Domain {
         }
     }
 
-    /// The bandwidth of the widest server.
+    /// Returns the bandwidth of the widest server.
     fn widest(&self) -> Rate {
         self.reserved.last_key_value().map_or(Rate::ZERO, |(u, _)| u.clone())
     }
@@ -124,16 +129,17 @@ impl Domain {
 pub struct Accounts {
     arith: Arith,
     lend: Lend,
-    /// In the unit of the accounts.
+    /// `Umax`, in the unit of the accounts.
     umax: Rate,
-    /// `1 / Umax` in 2^-8, which the kernel counts with.
+    /// `1 / Umax` in 2^-8, as used by the kernel.
     bw_ratio: i64,
     cpus: CpuMap<Account>,
     domains: Vec<Domain>,
 }
 
 impl Accounts {
-    /// The accounts of so many CPUs without threads, in these domains. `umax` is above 0 and at most 1.
+    /// Returns the accounts of this number of CPUs without threads, in these domains. `umax` is
+    /// above 0 and at most 1.
     pub fn new(arith: Arith, umax: &Rate, cpus: usize, domains: &[CpuSet]) -> Accounts {
         let (numerator, denominator) = umax.as_i64_pair().unwrap_or((1, 1));
         let (unit, bw_ratio) = match arith {
@@ -151,7 +157,7 @@ impl Accounts {
         Accounts { arith, lend, umax: unit, bw_ratio, cpus, domains }
     }
 
-    /// The same, with other lending.
+    /// Returns these accounts with another way of lending.
     #[must_use]
     pub fn lending(mut self, lend: Lend) -> Accounts {
         self.lend = lend;
@@ -159,22 +165,22 @@ impl Accounts {
         self
     }
 
-    /// How they are counted.
+    /// Returns the arithmetic of the accounts.
     pub fn arith(&self) -> Arith {
         self.arith
     }
 
-    /// `Umax`, and `1 / Umax` in 2^-8, in the units of the accounts.
+    /// Returns `Umax`, and `1 / Umax` in 2^-8, in the units of the accounts.
     pub fn limits(&self) -> (&Rate, i64) {
         (&self.umax, self.bw_ratio)
     }
 
-    /// The account of a CPU.
+    /// Returns the account of a CPU.
     pub fn of(&self, cpu: CpuId) -> &Account {
         &self.cpus[cpu]
     }
 
-    /// The bandwidth of a reservation, in the unit of the accounts.
+    /// Returns the bandwidth of a reservation, in the unit of the accounts.
     pub fn bandwidth(&self, budget: Service, period: Duration) -> Rate {
         match self.arith {
             Arith::Exact => Rate::new(budget.ns(), period.ns()),
@@ -182,7 +188,7 @@ impl Accounts {
         }
     }
 
-    /// The active bandwidth of a CPU, in CPUs.
+    /// Returns the active bandwidth of a CPU, in CPUs.
     pub fn active(&self, cpu: CpuId) -> Rate {
         match self.arith {
             Arith::Exact => self.cpus[cpu].running.clone(),
@@ -190,7 +196,7 @@ impl Accounts {
         }
     }
 
-    /// `u / m`.
+    /// Returns `u / m`.
     fn share(&self, u: &Rate, domain: &CpuSet) -> Rate {
         let share = u / &Rate::whole(domain.len().max(1) as i64);
         match self.arith {
@@ -199,7 +205,7 @@ impl Accounts {
         }
     }
 
-    /// A domain has a thread more.
+    /// Adds the reservation of a thread to a domain.
     pub fn reserve(&mut self, u: &Rate, domain: usize) {
         self.domains[domain].add(u);
         let cpus = &self.domains[domain].cpus;
@@ -210,7 +216,7 @@ impl Accounts {
         self.keep_anew(domain);
     }
 
-    /// A domain has a thread less.
+    /// Removes the reservation of a thread from a domain.
     pub fn unreserve(&mut self, u: &Rate, domain: usize) {
         self.domains[domain].remove(u);
         let cpus = &self.domains[domain].cpus;
@@ -221,17 +227,18 @@ impl Accounts {
         self.keep_anew(domain);
     }
 
-    /// A thread belongs to a CPU. It is not active.
+    /// Adds an inactive thread to a CPU.
     pub fn enter(&mut self, u: &Rate, cpu: CpuId) {
         self.cpus[cpu].this = &self.cpus[cpu].this + u;
     }
 
-    /// A thread that is not active belongs to no CPU.
+    /// Removes an inactive thread from a CPU.
     pub fn leave(&mut self, u: &Rate, cpu: CpuId) {
         self.cpus[cpu].this = &self.cpus[cpu].this - u;
     }
 
-    /// Counts what is lent anew, after the CPUs of a domain have changed: all threads of the domain.
+    /// Recomputes the bandwidth that is lent, after the CPUs of a domain have changed. `threads`
+    /// are all threads of the domain.
     pub fn rebuild<'a>(
         &mut self,
         domain: usize,
@@ -251,19 +258,19 @@ impl Accounts {
         self.keep_anew(domain);
     }
 
-    /// A thread becomes active.
+    /// Adds a thread to the active ones.
     pub fn activate(&mut self, u: &Rate, cpu: CpuId) {
         self.cpus[cpu].running = &self.cpus[cpu].running + u;
         self.keep_anew_of(cpu);
     }
 
-    /// A thread is no longer active.
+    /// Removes a thread from the active ones.
     pub fn deactivate(&mut self, u: &Rate, cpu: CpuId) {
         self.cpus[cpu].running = &self.cpus[cpu].running - u;
         self.keep_anew_of(cpu);
     }
 
-    /// Counts anew what parallel reclaiming keeps where a CPU is.
+    /// Recomputes the bandwidth that parallel reclaiming keeps in the domain of a CPU.
     fn keep_anew_of(&mut self, cpu: CpuId) {
         if self.lend == Lend::Parallel
             && let Some(domain) = self.domains.iter().position(|domain| domain.cpus.contains(cpu))
@@ -286,7 +293,7 @@ impl Accounts {
         }
     }
 
-    /// A thread belongs to another CPU.
+    /// Moves a thread to another CPU.
     pub fn transfer(&mut self, u: &Rate, [from, to]: [CpuId; 2], is_active: bool) {
         if is_active {
             self.deactivate(u, from);
@@ -296,7 +303,7 @@ impl Accounts {
         self.cpus[to].this = &self.cpus[to].this + u;
     }
 
-    /// What a nanosecond on a CPU costs a thread of bandwidth `u` that reclaims.
+    /// Returns the price of a nanosecond on a CPU for a reclaiming thread of bandwidth `u`.
     pub fn price(&self, u: &Rate, cpu: CpuId) -> Price {
         let Account { this, running, extra, kept } = &self.cpus[cpu];
         let spare = match self.lend {
@@ -312,7 +319,7 @@ impl Accounts {
             Arith::Kernel => {
                 let whole = |rate: &Rate| rate.floor().unwrap_or(0);
                 let (umax, u) = (whole(&self.umax) as u64, whole(u) as u64);
-                // Unsigned, as in the kernel: below zero it wraps around, and is huge.
+                // Unsigned, as in the kernel: a negative value wraps around to a huge one.
                 let spare = whole(&spare) as u64;
                 let paid = if spare > umax.saturating_sub(u) { u } else { umax - spare };
                 Price::Scaled { by: (paid * self.bw_ratio as u64) >> RATIO_SHIFT, shift: BW_SHIFT }
@@ -329,7 +336,7 @@ mod tests {
         (0..cpus).map(CpuId).collect()
     }
 
-    /// The two threads of the file header.
+    /// Returns the accounts of the two threads of the file header.
     fn two_on_one_of(cpus: u32) -> (Accounts, Rate, Rate) {
         let mut accounts = Accounts::new(Arith::Exact, &Rate::ONE, cpus as usize, &[set(cpus)]);
         let (four, five) = (Rate::new(4, 10), Rate::new(5, 10));
@@ -366,7 +373,7 @@ mod tests {
         let accounts = accounts.lending(Lend::Cpu);
         assert_eq!(accounts.price(&four, CpuId(0)), Price::exact(Rate::new(9, 10)));
         assert_eq!(accounts.price(&five, CpuId(0)), Price::exact(Rate::new(9, 10)));
-        // A thread that is about to come pays for itself.
+        // A thread that is about to arrive pays for itself.
         assert_eq!(accounts.price(&five, CpuId(1)), Price::exact(Rate::new(1, 2)));
     }
 
@@ -378,12 +385,12 @@ mod tests {
         for cpu in [CpuId(0), CpuId(1)] {
             assert_eq!(accounts.price(&four, cpu), Price::exact(Rate::new(7, 10)));
         }
-        // What has been reserved and is not active still is the widest.
+        // The widest reservation counts even if its thread is not active.
         accounts.deactivate(&five, CpuId(0));
         assert_eq!(accounts.price(&four, CpuId(1)), Price::exact(Rate::new(9, 20)));
         accounts.unreserve(&five, 0);
         assert_eq!(accounts.price(&four, CpuId(1)), Price::exact(Rate::new(4, 10)));
-        // Nobody pays more than without reclaiming.
+        // No thread pays more than without reclaiming.
         for _ in 0..5 {
             accounts.activate(&five, CpuId(1));
         }

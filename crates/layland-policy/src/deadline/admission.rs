@@ -1,8 +1,8 @@
 //! Admission control by bandwidth: the sums of `Q / T` per cluster and per CPU, and their limit.
 //!
-//! (1) The threads of a cluster have at most `limit` times the number of its CPUs (the sum of their speeds, where a
-//! policy knows those). (2) Those that
-//! may use one CPU only have at most `limit` on each. Equality is accepted; all sums are exact.
+//! (1) The threads of a cluster have at most `limit` times the number of its CPUs (the sum of their
+//!     speeds, if a policy takes these into account). (2) The threads that may use one CPU only
+//!     have at most `limit` on each CPU. Equality is accepted; all sums are exact.
 
 use super::runqueues::RunQueues;
 use crate::Refusal;
@@ -31,7 +31,7 @@ pub(super) fn limit_of(options: &PolicyOptions) -> Result<Rate, Refusal> {
 pub(crate) struct Admission {
     /// The limit per CPU; `None` while admission control is off.
     limit: Option<Rate>,
-    /// Whether condition (2) is kept.
+    /// True if condition (2) is enforced.
     per_cpu: bool,
     clusters: Vec<RateSum>,
     partitioned: CpuMap<RateSum>,
@@ -80,7 +80,7 @@ impl Admission {
         )))
     }
 
-    /// A thread wants to enter.
+    /// Admits a thread that asks to enter, or refuses it.
     pub(crate) fn enter(&mut self, rq: &RunQueues, p: TaskId) -> Result<(), Refusal> {
         let thread = &rq.threads[p];
         self.cluster_fits(rq, thread.cluster, &thread.u)?;
@@ -91,7 +91,7 @@ impl Admission {
         Ok(())
     }
 
-    /// A thread in the system wants another bandwidth.
+    /// Grants or refuses another bandwidth of a thread in the system.
     pub(crate) fn change(&mut self, rq: &RunQueues, p: TaskId, u: &Rate) -> Result<(), Refusal> {
         self.remove(rq, p);
         let verdict = self.cluster_fits(rq, rq.threads[p].cluster, u);
@@ -99,7 +99,7 @@ impl Admission {
         verdict
     }
 
-    /// A thread in the system wants to move to another cluster.
+    /// Grants or refuses the move of a thread in the system to another cluster.
     pub(crate) fn attach(&self, rq: &RunQueues, p: TaskId, cluster: usize) -> Result<(), Refusal> {
         if rq.threads[p].cluster == cluster {
             return Ok(());
@@ -107,7 +107,7 @@ impl Admission {
         self.cluster_fits(rq, cluster, &rq.threads[p].u)
     }
 
-    /// A cluster is to have these CPUs.
+    /// Grants or refuses other CPUs for a cluster.
     pub(crate) fn resize(
         &self,
         rq: &RunQueues,
@@ -126,7 +126,7 @@ impl Admission {
         )))
     }
 
-    /// Counts a thread, as it is now.
+    /// Counts a thread in its current state.
     pub(crate) fn add(&mut self, rq: &RunQueues, p: TaskId) {
         let thread = &rq.threads[p];
         self.clusters[thread.cluster].add(&thread.u);
@@ -135,7 +135,7 @@ impl Admission {
         }
     }
 
-    /// Counts a thread no longer; it must be as it was when it was counted.
+    /// Removes a thread from the sums; it must be in the state in which it was counted.
     pub(crate) fn remove(&mut self, rq: &RunQueues, p: TaskId) {
         let thread = &rq.threads[p];
         self.clusters[thread.cluster].remove(&thread.u);
@@ -144,7 +144,7 @@ impl Admission {
         }
     }
 
-    /// Whether the sums are those of the threads in the system.
+    /// Returns true if the sums are those of the threads in the system.
     pub(crate) fn agrees(&self, rq: &RunQueues) -> bool {
         let sum = |of: &dyn Fn(TaskId) -> bool| -> Rate {
             rq.threads.ids().filter(|&p| of(p)).map(|p| rq.threads[p].u.clone()).sum()

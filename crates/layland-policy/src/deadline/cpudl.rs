@@ -1,11 +1,11 @@
-//! What Linux calls `cpudl`: which CPUs of a cluster are free, and which of the others has the
-//! latest earliest deadline.
+//! The `cpudl` of Linux: the free CPUs of a cluster, and the CPU with the latest earliest deadline
+//! among the others.
 //!
-//! A bitmap of the free CPUs, and the earliest deadlines of the tasks queued on each of the others. Ties go to the
-//! lowest CPU; one CPU can be preferred.
+//! It keeps a bitmap of the free CPUs, and the earliest deadline of the tasks queued on each of the
+//! others. Ties go to the lowest CPU; one CPU can be preferred.
 //!
-//! Deadlines change several times for each time that somebody looks. On a small machine they are a list, which a
-//! look goes through; on a large one a max-heap: looking is O(1), a change O(log m).
+//! Deadlines change several times per lookup. On a small machine they are a list, which a lookup
+//! scans. On a large one they are a max-heap: a lookup is O(1), a change O(log m).
 
 use layland_model::{CpuId, CpuSet, Index, Time};
 use std::cmp::Reverse;
@@ -22,7 +22,7 @@ pub(crate) struct Cpudl {
 /// The CPUs that are not free.
 #[derive(Clone, Debug)]
 enum Late {
-    /// By CPU; [`NOT_LATE`] for one that is free or not in.
+    /// By CPU; [`NOT_LATE`] for a CPU that is free or not contained.
     Few(Vec<Time>),
     Many(Heap),
 }
@@ -33,11 +33,11 @@ impl Default for Late {
     }
 }
 
-/// Before every deadline.
+/// A value before every deadline.
 const NOT_LATE: Time = Time::from_ns(i64::MIN);
 
 impl Cpudl {
-    /// So many CPUs are a list at most.
+    /// The maximum number of CPUs in a list.
     const FEW: usize = 32;
 
     /// Sets the earliest deadline of a CPU, `None` if it is free.
@@ -59,7 +59,7 @@ impl Cpudl {
         }
     }
 
-    /// Sets the deadline of a CPU for which there is no room in the list.
+    /// Sets the deadline of a CPU beyond the end of the list.
     #[cold]
     fn set_new(&mut self, cpu: CpuId, key: Time) {
         let Late::Few(keys) = &mut self.late else { return };
@@ -76,7 +76,7 @@ impl Cpudl {
         self.late = Late::Many(heap);
     }
 
-    /// Forgets a CPU.
+    /// Removes a CPU.
     pub(crate) fn remove(&mut self, cpu: CpuId) {
         self.free.remove(cpu);
         self.take_out(cpu);
@@ -94,13 +94,13 @@ impl Cpudl {
         }
     }
 
-    /// The free CPUs.
+    /// Returns the free CPUs.
     pub(crate) fn free(&self) -> &CpuSet {
         &self.free
     }
 
-    /// The CPU that is not free with the latest earliest deadline, and that deadline; among equals
-    /// `preferred`, or else the lowest.
+    /// Returns the CPU with the latest earliest deadline among those that are not free, and that
+    /// deadline; among equals `preferred`, or else the lowest.
     #[inline]
     pub(crate) fn latest(&self, preferred: CpuId) -> Option<(CpuId, Time)> {
         let (key, first, own) = match &self.late {
@@ -123,7 +123,7 @@ impl Cpudl {
         Some((if own == Some(key) { preferred } else { first }, key))
     }
 
-    /// Whether it says of these CPUs what `earliest` says: the slow definition.
+    /// Returns true if the contents for these CPUs agree with `earliest`: the slow definition.
     pub(crate) fn agrees(&self, cpus: &CpuSet, earliest: impl Fn(CpuId) -> Option<Time>) -> bool {
         let mut free = CpuSet::new();
         let mut latest: Option<(Time, Reverse<CpuId>)> = None;
@@ -154,11 +154,12 @@ impl Cpudl {
 struct Heap {
     /// A binary heap: each CPU comes before the two at `2i + 1` and `2i + 2`.
     entries: Vec<(Time, CpuId)>,
-    /// Where each CPU is in the heap, or [`NOT_IN_HEAP`].
+    /// The position of each CPU in the heap, or [`NOT_IN_HEAP`].
     place: Vec<u32>,
 }
 
-/// The order of the heap: the latest deadline first, among equals the lowest CPU.
+/// Returns the key of the order of the heap: the latest deadline first, among equals the lowest
+/// CPU.
 fn order((key, cpu): (Time, CpuId)) -> (Time, Reverse<CpuId>) {
     (key, Reverse(cpu))
 }
@@ -193,7 +194,7 @@ impl Heap {
         }
     }
 
-    /// Moves an entry up or down to where it belongs.
+    /// Moves an entry up or down to its place.
     fn settle(&mut self, mut at: usize) {
         while at > 0 && order(self.entries[at]) > order(self.entries[(at - 1) / 2]) {
             self.swap(at, (at - 1) / 2);
@@ -233,7 +234,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Of seven CPUs in all, from the first on or around the number from which there is a heap.
+        /// Uses seven CPUs, from the first on or around the number from which there is a heap.
         #[test]
         fn says_what_a_scan_says(
             from in prop::sample::select(vec![0u32, 28, 40]),

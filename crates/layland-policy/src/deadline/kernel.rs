@@ -1,56 +1,57 @@
-//! Which Linux: what `sched_setattr` and `sched_setaffinity` do to a server in the middle of its period.
+//! The versions of Linux: the effect of `sched_setattr` and `sched_setaffinity` on a server in the
+//! middle of its period.
 //!
-//! Versions differ in whether such a call starts the server of a queued thread anew (`q := Q`,
-//! `d := t + D`). An option names each difference, and `kernel=..` sets all of them:
+//! Versions differ in the cases in which such a call starts the server of a queued thread anew (`q
+//! := Q`, `d := t + D`). An option names each difference, and `kernel=..` sets all of them:
 //!
 //! | | `5.4` (default) | `6.12` | `6.18` | `7.2` |
 //! |---|---|---|---|---|
 //! | `setattr_tardy`: other parameters, the deadline has passed | `keep` | `restart` | `restart` | `restart` |
 //! | `affinity_tardy`: another affinity, the deadline has passed | `moved` | `any` | `any` | `keep` |
-//! | `affinity_early`: it has not, and the thread moves | `keep` | `keep` | `wake-up` | `keep` |
+//! | `affinity_early`: the deadline has not passed, and the thread moves | `keep` | `keep` | `wake-up` | `keep` |
 //! | `capacity`: CPUs of different speed count as such (Linux since 5.9) | `off` | `on` | `on` | `on` |
 //!
-//! 5.4 is the kernel of Tang, Anderson and Abeni 2021 as they describe it. The others are what probes
-//! of 6.12.107, 6.18.44 and 7.2.13 have shown: a thread with 80 ms every 100 ms, whose deadline is at 102,
-//! and the call at 85 or at 120 ms. The `wake-up` of 6.18 was seen for a running thread that moves, and is
-//! taken to hold for a waiting one too; it may be particular to the kernel that was probed.
+//! 5.4 is the kernel that Tang, Anderson and Abeni 2021 describe. The other columns are the results
+//! of probes of 6.12.107, 6.18.44 and 7.2.13: a thread with 80 ms every 100 ms, whose deadline is
+//! at 102, and the call at 85 or at 120 ms. The `wake-up` of 6.18 was observed for a running thread
+//! that moves, and is assumed for a waiting one too; it may be particular to the probed kernel.
 //!
-//! A call never changes a throttled server, and never the budget of one whose deadline is to come,
-//! but for that one exception. All versions have in common what the options `tie=fifo` and
-//! `lag_reset=on` add; the limit of admission control per CPU is a setting of the machine and not of the
-//! version (`limit=9/10` with `sched_rt_runtime_us` at 950000 and the fair server, `limit=19/20` with
-//! 1000000).
+//! A call never changes a throttled server and, with that one exception, never changes the budget
+//! of a server whose deadline has not passed. The options `tie=fifo` and `lag_reset=on` add
+//! behaviour that all versions have in common. The limit of admission control per CPU is a setting
+//! of the machine and not of the version (`limit=9/10` with `sched_rt_runtime_us` at 950000 and the
+//! fair server, `limit=19/20` with 1000000).
 
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, Values};
 
-/// Whether other parameters start a queued server anew whose deadline has passed.
+/// The effect of other parameters on a queued server whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetattrTardy {
-    /// They count from its next period on.
+    /// The parameters count from its next period on.
     Keep,
-    /// It starts anew, with them.
+    /// The server starts anew, with the new parameters.
     Restart,
 }
 
-/// Which queued servers, of those whose deadline has passed, another affinity starts anew.
+/// The queued servers that another affinity starts anew, among those whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AffinityTardy {
     /// None.
     Keep,
-    /// That of a thread that may no longer use its CPU.
+    /// The servers of threads that may no longer use their CPUs.
     Moved,
-    /// Each, wherever its thread may be.
+    /// All servers.
     Any,
 }
 
-/// What another affinity does to a queued server whose deadline has not passed, if the thread may no
-/// longer use its CPU.
+/// The effect of another affinity on a queued server whose deadline has not passed, if the thread
+/// may no longer use its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AffinityEarly {
-    /// Nothing.
+    /// No effect.
     Keep,
-    /// The same as a wake-up does.
+    /// The effect of a wake-up.
     WakeUp,
 }
 
@@ -60,7 +61,7 @@ pub(crate) struct Kernel {
     pub setattr_tardy: SetattrTardy,
     pub affinity_tardy: AffinityTardy,
     pub affinity_early: AffinityEarly,
-    /// Whether CPUs of different speed count as such.
+    /// True if CPUs of different speed count as such.
     pub capacity: bool,
 }
 

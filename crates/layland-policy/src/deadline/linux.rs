@@ -1,22 +1,22 @@
 //! **DL**: SCHED_DEADLINE, global EDF by pushing and pulling threads between run queues.
 //!
 //! Lelli et al. 2016 and the kernel's `deadline.c`; Tang, Anderson and Abeni 2021, Section 2, whose
-//! examples show what goes wrong in it. The quirks are the point:
+//! examples show its defects. This policy reproduces the quirks on purpose:
 //!
 //! - **Bypass.** A server that is used up after its deadline is replenished and stays in its queue.
-//!   Nothing is pushed or pulled if it still comes first there, although another CPU may be free for
-//!   it and a thread that is tied to this CPU waits (Examples 5 and 8).
-//! - **`find_later` counts the pushed thread itself**: its CPU is never free and never late because of
-//!   the others in its queue (Example 6).
-//! - **One candidate**: only the CPU with the latest earliest deadline is looked at; if the thread may
-//!   not use it, it stays.
-//! - **Capacities are added up** (`capacity=on`, Linux since 5.9). Admission control compares with the sum of the
-//!   speeds of the CPUs, as if a thread could run on several at a time (Defect 3). A thread goes to a free CPU that is
-//!   fast enough for it, `speed * D >= Q`, or else to the fastest free one; at a wake-up it looks for one also if its
-//!   own is too slow. Without a free CPU speeds do not matter. The kernel compares in 1024ths.
+//!   If it still comes first there, nothing is pushed or pulled, although another CPU may be free
+//!   for it while a thread that is tied to this CPU waits (Examples 5 and 8).
+//! - **`find_later` counts the pushed thread itself**: its CPU is never free and never late because
+//!   of the others in its queue (Example 6).
+//! - **One candidate**: only the CPU with the latest earliest deadline is considered; if the thread
+//!   may not use it, it stays.
+//! - **Capacities are added up** (`capacity=on`, Linux since 5.9). Admission control compares with
+//!   the sum of the speeds of the CPUs, as if a thread could run on several at a time (Defect 3). A
+//!   thread goes to a free CPU that is fast enough for it, `speed * D >= Q`, or else to the fastest
+//!   free one; at a wake-up it also looks for one if its own CPU is too slow. Without a free CPU,
+//!   speeds have no influence. The kernel compares in 1024ths.
 //! - Parameters and, with admission control off, affinities change in the middle of a period
-//!   (Examples 1, 3 and 7). What that does to the server depends on the version
-//!   (`kernel.rs`).
+//!   (Examples 1, 3 and 7). The effect on the server depends on the version (`kernel.rs`).
 //!
 //! | kernel | here |
 //! |---|---|
@@ -26,12 +26,13 @@
 //! | `select_task_rq_dl`, `enqueue_task_dl` | `woken` |
 //! | `dl_task_timer` | `replenished` |
 //!
-//! Cost: with 1,024 CPUs and 100,000 threads a job takes three to seven times what it takes under `g-edf`, which has
-//! none of these steps: a wake-up looks for a CPU, run queues are sorted, a server is charged at each switch and
-//! replenished by a timer of its own, and a CPU pushes and pulls whenever the thread that it runs changes.
+//! Cost: with 1,024 CPUs and 100,000 threads, a job takes three to seven times as long as under
+//! `g-edf`, which has none of these steps: a wake-up looks for a CPU, run queues are sorted, a
+//! server is charged at each switch and replenished by its own timer, and a CPU pushes and pulls
+//! whenever its running thread changes.
 //!
 //! Ties: between free CPUs, the thread's own, then the lowest; between CPUs that are equally late,
-//! the same. At a wake-up the CPU is chosen by the new deadline; the kernel takes the old one.
+//! the same. At a wake-up the new deadline determines the CPU; the kernel uses the old one.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use super::admission::Admission;
@@ -43,10 +44,11 @@ use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
 use layland_model::{Algorithm, Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
 
-/// SCHED_DEADLINE as it is in Linux.
+/// Returns SCHED_DEADLINE as in Linux.
 ///
 /// # Errors
-/// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
+/// If a deadline is after its period, a budget is longer than its deadline, or an option is
+/// invalid.
 pub fn dl(system: &System, options: &PolicyOptions) -> Result<Threads<Linux>, SystemRefusal> {
     let stated = KernelOptions::of(Algorithm::SchedDeadline, options)?;
     let mut rq = run_queues(system, &stated)?;
@@ -66,17 +68,17 @@ pub struct Linux {
     kernel: Kernel,
 }
 
-/// Whether `find_later` sees the thread that it is asked about in its own queue.
+/// The treatment of a queued thread by a `find_later` for that thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnThread {
-    /// Yes: Linux.
+    /// The thread counts, as in Linux.
     Counts,
-    /// No: DL-SP.
+    /// The thread is ignored, as in DL-SP.
     IsIgnored,
 }
 
-/// The CPU that should have `p`: a free one, or the one with the latest earliest deadline if that is
-/// after `p`'s.
+/// Returns the CPU that should have `p`: a free one, or the one with the latest earliest deadline
+/// if that is after the deadline of `p`.
 pub(crate) fn find_later(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) -> Option<CpuId> {
     let thread = &rq.threads[p];
     if !thread.migrates {
@@ -103,7 +105,8 @@ pub(crate) fn find_later(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) -
     found
 }
 
-/// Pushes the best thread that can leave a CPU, if another CPU should have it.
+/// Pushes the best thread that can leave a CPU, if another CPU should have it. Returns true if it
+/// was pushed.
 pub(crate) fn push_one(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) -> bool {
     let Some(p) = rq.pushable(c, |_| true) else { return false };
     let d = rq.deadline(p);
@@ -124,7 +127,7 @@ pub(crate) fn push_one(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) -> b
     true
 }
 
-/// A thread goes on with its next deadline, without a break.
+/// Puts a thread that continues with its next deadline back into its queue.
 pub(crate) fn bypassed(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) {
     let c = rq.threads[p].cpu;
     rq.enqueue(p);
@@ -135,16 +138,17 @@ pub(crate) fn bypassed(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) {
     }
 }
 
-/// Pushes for as long as there is something to push.
+/// Pushes as many threads as possible.
 pub(crate) fn push_all(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) {
     while push_one(rq, c, own_thread) {}
 }
 
-/// A CPU whose running thread has left takes what should run on it from the other queues. Each
-/// thread that it takes is earlier than the one before; any surplus is pushed away afterwards.
+/// Pulls threads that should run on a CPU from other queues, after the running thread of the CPU
+/// has left. Each pulled thread is earlier than the one before; any surplus is pushed away
+/// afterwards.
 pub(crate) fn pull(rq: &mut RunQueues, c: CpuId) {
     let Some(cluster) = rq.cluster_of(c) else { return };
-    // One that is due later would not be taken.
+    // A thread with a later deadline would not run here.
     let mut bound = rq.earliest(c).unwrap_or(Time::NEVER);
     let mut from = CpuId(0);
     while let Some(s) = rq.next_source(cluster, from, bound) {
@@ -157,7 +161,7 @@ pub(crate) fn pull(rq: &mut RunQueues, c: CpuId) {
         if d >= bound {
             continue;
         }
-        // It is about to run where it is.
+        // The thread is about to run on its own CPU.
         if rq.running(s).is_some_and(|running| d < rq.deadline(running)) {
             continue;
         }
@@ -219,7 +223,8 @@ pub(crate) fn set_cluster_cpus(
 }
 
 impl Linux {
-    /// What affinity may a thread have? With admission control on, its whole cluster.
+    /// Checks the affinity of a thread. With admission control on, it must be the whole cluster,
+    /// which is returned as the error.
     fn check_mask(&self, rq: &RunQueues, mask: &CpuSet, cluster: usize) -> Result<(), CpuSet> {
         if self.admission.is_on() && !rq.covers(mask, cluster) {
             return Err(rq.clusters[cluster].clone());
@@ -250,7 +255,7 @@ impl Linux {
         Ok(())
     }
 
-    /// What another affinity, which is set already, does to the server of a thread.
+    /// Returns the effect of another affinity, which is already set, on the server of a thread.
     fn renewal(&self, rq: &RunQueues, p: TaskId) -> Renewal {
         let (tardy, moves) = (rq.deadline(p) <= rq.now, rq.has_to_move(p));
         if tardy {
@@ -267,7 +272,7 @@ impl Linux {
         }
     }
 
-    /// What is too much on a CPU that a thread came to is pushed.
+    /// Pushes the surplus of a CPU to which a thread came.
     fn push_from(rq: &mut RunQueues, queued_on: Option<CpuId>) {
         if let Some(c) = queued_on
             && !rq.needs(c)

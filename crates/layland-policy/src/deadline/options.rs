@@ -1,4 +1,4 @@
-//! The options that every policy with per-CPU run queues has, and the run queues that they make.
+//! The common options of every policy with per-CPU run queues, and the run queues that they define.
 
 use super::accounts::{Accounts, Lend};
 use super::admission::limit_of;
@@ -165,7 +165,7 @@ pub(crate) fn keep_accounts(
     Ok(())
 }
 
-/// The run queues of a system with these options.
+/// Returns the run queues of a system with these options.
 pub(crate) fn run_queues(
     system: &System,
     options: &KernelOptions,

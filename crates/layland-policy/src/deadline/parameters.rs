@@ -1,9 +1,9 @@
-//! What parameters a server may have. Linux and the papers: `Q <= D <= T`.
+//! The permitted parameters of a server. Linux and the papers require `Q <= D <= T`.
 
 use crate::Refusal;
 use layland_model::Task;
 
-/// What policies refuse, in the words of their lists.
+/// The refusal of other parameters, as policies list it.
 pub(crate) const CONSTRAINED: &str =
     "deadlines after the period, and budgets longer than the deadline";
 

@@ -1,10 +1,10 @@
-//! What running costs a budget: [`Price`], the [`Amount`] that is left, and the two ways to count them, [`Arith`].
+//! The cost of running: [`Price`], the remaining [`Amount`], and the two arithmetics, [`Arith`].
 
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, Values};
 use layland_model::{Duration, Rate, Speed};
 
-/// The kernel counts bandwidths in multiples of 2^-20.
+/// The binary logarithm of the kernel's unit of bandwidth: it counts in multiples of 2^-20.
 pub(super) const BW_SHIFT: u32 = 20;
 
 pub(crate) fn arith() -> OptionInfo {
@@ -16,13 +16,13 @@ pub(crate) fn arith() -> OptionInfo {
     )
 }
 
-/// How budgets and bandwidths are counted.
+/// The arithmetic of budgets and bandwidths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Arith {
-    /// In rationals.
+    /// Rational numbers.
     #[default]
     Exact,
-    /// As the kernel rounds.
+    /// Integers, rounded as in the kernel.
     Kernel,
 }
 
@@ -33,19 +33,19 @@ impl Arith {
     }
 }
 
-/// `to_ratio` of the kernel: `runtime / period` in units of 2^-20, rounded down.
+/// Returns the kernel's `to_ratio`: `runtime / period` in units of 2^-20, rounded down.
 pub(crate) fn to_ratio(period: i64, runtime: i64) -> i64 {
     ((i128::from(runtime) << BW_SHIFT) / i128::from(period)) as i64
 }
 
-/// What a nanosecond on a CPU costs of a budget.
+/// The amount of budget that a nanosecond on a CPU costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Price {
-    /// A nanosecond.
+    /// One nanosecond.
     Unit,
-    /// So much of one.
+    /// This fraction of a nanosecond.
     Exact(Rate),
-    /// `by / 2^shift` of one; a charge is rounded down to whole nanoseconds.
+    /// `by / 2^shift` of a nanosecond; a charge is rounded down to whole nanoseconds.
     Scaled {
         /// The numerator.
         by: u64,
@@ -55,17 +55,17 @@ pub enum Price {
 }
 
 impl Price {
-    /// An exact price.
+    /// Returns an exact price.
     pub fn exact(rate: Rate) -> Price {
         if rate == Rate::ONE { Price::Unit } else { Price::Exact(rate) }
     }
 
-    /// What a thread without reclaiming pays: the work that the CPU does.
+    /// Returns the price for a thread without reclaiming: the work that the CPU does.
     pub fn of_speed(speed: Speed, arith: Arith) -> Price {
         match (speed == Speed::UNIT, arith) {
             (true, _) => Price::Unit,
             (false, Arith::Exact) => Price::Exact(speed.rate()),
-            // Capacities of CPUs are multiples of 1/1024.
+            // The kernel has capacities of CPUs in multiples of 1/1024.
             (false, Arith::Kernel) => Price::Scaled {
                 by: (speed.numerator() * 1024 / speed.denominator()) as u64,
                 shift: 10,
@@ -73,7 +73,8 @@ impl Price {
         }
     }
 
-    /// What a stretch of time costs. Nanoseconds that are given back, where `length` is negative, are worth as much.
+    /// Returns the cost of a length of time. Refunded time, a negative `length`, has the same
+    /// price.
     pub fn cost(&self, length: Duration) -> Amount {
         match self {
             Price::Unit => Amount::Whole(length.ns()),
@@ -84,7 +85,7 @@ impl Price {
         }
     }
 
-    /// The least whole number of nanoseconds that cost this much.
+    /// Returns the least whole number of nanoseconds that cost this much.
     pub(super) fn lasts(&self, q: &Amount) -> i64 {
         let longest = layland_model::TIME_LIMIT;
         let time = match self {
@@ -100,22 +101,22 @@ impl Price {
     }
 }
 
-/// Whether a rest of a budget below a nanosecond can be used.
+/// The treatment of a remaining budget below a nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// No: it is kept for the next replenishment.
+    /// It cannot be used, but is kept for the next replenishment.
     IsKept,
-    /// Yes: the budget lasts until nothing is left.
+    /// It can be used: the budget lasts until nothing is left.
     Counts,
 }
 
-/// An exact amount of processor work in nanoseconds, negative after an overrun: an integer for as
-/// long as it is one.
+/// An exact amount of processor work in nanoseconds, negative after an overrun. It is stored as an
+/// integer whenever it is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// A whole number of nanoseconds.
     Whole(i64),
-    /// Any other.
+    /// Any other amount.
     Exact(Box<Rate>),
 }
 
@@ -126,14 +127,14 @@ impl Amount {
             Some(_) | None => Amount::Exact(Box::new(rate)),
         }
     }
-    /// As a rate.
+    /// Returns the amount as a rate.
     pub fn rate(&self) -> Rate {
         match self {
             Amount::Whole(ns) => Rate::whole(*ns),
             Amount::Exact(rate) => Rate::clone(rate),
         }
     }
-    /// The whole nanoseconds in it.
+    /// Returns the whole nanoseconds of the amount, rounded down.
     pub fn floor(&self) -> i64 {
         match self {
             Amount::Whole(ns) => *ns,

@@ -1,26 +1,27 @@
-//! Per-CPU run queues of threads with servers: what SCHED_DEADLINE and the adaptive partitioners
-//! share.
+//! Per-CPU run queues of threads with servers, shared by SCHED_DEADLINE and the adaptive
+//! partitioners.
 //!
-//! Each CPU has a queue of the threads that may run there, and runs the first; what differs between
-//! policies is which queue a thread is put into, and when it is moved. That is the trait [`Rules`].
+//! Each CPU has a queue of the threads that may run there, and runs the first. Policies differ in
+//! the queues that they put threads into, and in the times at which they move them. The trait
+//! [`Rules`] captures these differences.
 //!
 //! | specification | here | meaning |
 //! |---|---|---|
 //! | `rq[c]` | [`Queue`] | the queued threads, with the running one |
 //! | `curr[c]` | `curr[c]` | the thread that CPU `c` runs |
 //! | `need[c]` | `need` | the CPUs that have to reschedule |
-//! | `p.cpu` | [`Thread::cpu`] | the queue that `p` is in, or was in last |
+//! | `p.cpu` | [`Thread::cpu`] | the current or last queue of `p` |
 //! | `earliest(c)` | [`RunQueues::earliest`] | the earliest deadline queued on `c` |
 //!
 //! Order within a queue, by the option `tie`: `running`: deadline, then the running thread, then the
 //! smaller rank; `rank`: deadline, then rank; `fifo`: deadline, then the time of enqueueing.
 //!
-//! What happens in one instant, and in which order, is in `instant.rs`; speeds that follow bandwidths are in
-//! `speeds.rs`, and which bandwidth is in use in `activity.rs`.
+//! `instant.rs` defines the order of events in one instant, `speeds.rs` the speeds that follow
+//! bandwidths, and `activity.rs` the bandwidth in use.
 //!
-//! A thread is charged for the time in which it holds a CPU. Where an engine measures what it really got
-//! (`Measured`), the difference goes back to its server, or is charged, too: a pause of a real machine
-//! throttles nobody.
+//! A thread is charged for the time in which it holds a CPU. If an engine measures the processor
+//! time that the thread really received (`Measured`), the difference is refunded to its server or
+//! charged, too: a pause of a real machine throttles no thread.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 mod activity;
@@ -54,7 +55,7 @@ use layland_model::{
 };
 use std::collections::BTreeSet;
 
-/// How equal deadlines in one run queue are ordered.
+/// The order of equal deadlines in one run queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
     /// The running thread first, then by rank.
@@ -68,31 +69,31 @@ pub enum Tie {
 /// The queued threads of one CPU.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
-    /// All of them, by deadline and tie.
+    /// All queued threads, by deadline and tie.
     order: Sorted<(Time, i64, TaskId)>,
-    /// Those that may use other CPUs, by deadline and rank.
+    /// The queued threads that may use other CPUs, by deadline and rank.
     movable: Sorted<(Time, u32, TaskId)>,
 }
 
 impl Queue {
-    /// The earliest deadline.
+    /// Returns the earliest deadline.
     #[inline]
     fn earliest(&self) -> Option<Time> {
         self.order.first().map(|&(d, ..)| d)
     }
 }
 
-/// The state that all policies with per-CPU run queues share: see the file header.
+/// The common state of all policies with per-CPU run queues: see the file header.
 #[derive(Clone, Debug)]
 pub(crate) struct RunQueues {
     pub now: Time,
     pub threads: TaskMap<Thread>,
     pub curr: CpuMap<Option<TaskId>>,
-    /// The CPUs of each cluster, and those of them that are online.
+    /// The CPUs of each cluster, and the online ones among them.
     pub clusters: Vec<CpuSet>,
     pub usable: Vec<CpuSet>,
     pub cpudl: Vec<Cpudl>,
-    /// `U_j`, where a policy asked for it.
+    /// `U_j`, if the policy needs it.
     pub load: Option<Load>,
     sources: Sources,
     tie: Tie,
@@ -101,36 +102,37 @@ pub(crate) struct RunQueues {
     need: CpuSet,
     online: CpuSet,
     speeds: CpuMap<Speed>,
-    /// Whether a server that is used up goes on at once with its next deadline.
+    /// True if a server that is used up continues at once with its next deadline.
     pub(crate) postpones: bool,
-    /// Whether threads know the speeds of CPUs, which are not all the same.
+    /// True if CPUs have different speeds and the policy takes them into account.
     knows_speeds: bool,
-    /// How budgets are counted.
+    /// The arithmetic of budgets.
     arith: Arith,
-    /// Which bandwidth is in use, where a policy needs to know, and whether threads may reclaim the rest.
+    /// The bandwidth in use, if the policy needs it, and whether threads may reclaim the rest.
     accounts: Option<Accounts>,
     reclaims: bool,
     /// The bandwidth of threads that have left, until their zero-lag times.
     departed: Vec<thread::Departed>,
-    /// What a nanosecond costs what each CPU runs, since `since`.
+    /// The price of a nanosecond for the thread on each CPU, valid from the time in `since`.
     prices: CpuMap<Price>,
-    /// Speeds follow the bandwidth, in multiples of one over this.
+    /// The denominator of the speeds, if they follow the bandwidth.
     speed_grid: Option<i64>,
-    /// Enqueueings so far.
+    /// The number of enqueueings so far.
     enqueued: i64,
-    /// Whether an engine has measured: then a queued thread may have got more than its budget.
+    /// True if an engine has measured: a queued thread may then have received more than its budget.
     measured: bool,
-    /// Since when what a CPU runs is not accounted for.
+    /// The time up to which the thread on each CPU has been charged.
     since: CpuMap<Time>,
-    /// What the engine runs, CPUs where that may differ, and those that need a new budget.
+    /// The jobs that the engine runs, the CPUs on which these may differ, and the CPUs that need a
+    /// new budget.
     running: CpuMap<Option<JobId>>,
     touched: CpuSet,
     regrant: CpuSet,
-    /// Threads whose job may have other dates.
+    /// Threads whose jobs may have other dates.
     dated: Vec<TaskId>,
-    /// Replenishments for now, by seat.
+    /// Replenishments due now, by seat.
     due_timers: BTreeSet<(u32, TaskId)>,
-    /// The threads by seat.
+    /// The threads by seat, which is their place in the order of ranks.
     seats: Vec<TaskId>,
     out: Vec<Action>,
 }
@@ -183,7 +185,7 @@ impl RunQueues {
         rq
     }
 
-    /// From now on `load` is the sum of the bandwidths of the threads of each CPU.
+    /// Maintains `load` from now on: the sum of the bandwidths of the threads of each CPU.
     pub(crate) fn keep_load(&mut self) {
         let mut load = Load::new(self.curr.len());
         for thread in self.threads.values() {
@@ -194,9 +196,9 @@ impl RunQueues {
         self.load = Some(load);
     }
 
-    // --- Looking ------------------------------------------------------------------------------
+    // --- Queries ------------------------------------------------------------------------------
 
-    /// The first thread in the order of a queue.
+    /// Returns the first thread in the order of a queue.
     #[inline]
     pub(crate) fn leftmost(&self, c: CpuId) -> Option<TaskId> {
         let &(d, _, first) = self.queues[c].order.first()?;
@@ -212,13 +214,13 @@ impl RunQueues {
         }
     }
 
-    /// The earliest deadline queued on a CPU.
+    /// Returns the earliest deadline queued on a CPU.
     #[inline]
     pub(crate) fn earliest(&self, c: CpuId) -> Option<Time> {
         self.queues[c].earliest()
     }
 
-    /// The same without one thread.
+    /// Returns the earliest deadline queued on a CPU apart from that of one thread.
     pub(crate) fn earliest_without(&self, c: CpuId, x: TaskId) -> Option<Time> {
         self.queues[c].order.find(|&(_, _, p)| p != x).map(|&(d, ..)| d)
     }
@@ -234,7 +236,7 @@ impl RunQueues {
         thread.queued && thread.cpu == c
     }
 
-    /// What a CPU runs, if that is still in its queue.
+    /// Returns the running thread of a CPU, if it is still in the queue of the CPU.
     #[inline]
     pub(crate) fn running(&self, c: CpuId) -> Option<TaskId> {
         self.curr[c].filter(|&p| self.is_queued_on(p, c))
@@ -250,8 +252,8 @@ impl RunQueues {
         self.need.contains(c)
     }
 
-    /// The first thread, by deadline and rank, that can be moved away from a CPU (queued, not running, not due) and
-    /// of which this is true.
+    /// Returns the first thread, by deadline and rank, that can be moved away from a CPU (queued,
+    /// not running, not due) and that `is_wanted` accepts.
     #[inline]
     pub(crate) fn pushable(
         &self,
@@ -265,19 +267,19 @@ impl RunQueues {
         self.queues[c].movable.find(is_free).map(|&(_, _, p)| p)
     }
 
-    /// The CPUs that a thread can use now.
+    /// Returns the CPUs that a thread can use now.
     pub(crate) fn allowed(&self, p: TaskId) -> CpuSet {
         let thread = &self.threads[p];
         thread.mask.intersection(&self.usable[thread.cluster])
     }
 
-    /// The cluster of a CPU.
+    /// Returns the cluster of a CPU.
     #[inline]
     pub(crate) fn cluster_of(&self, c: CpuId) -> Option<usize> {
         self.clusters.iter().position(|cluster| cluster.contains(c))
     }
 
-    /// Whether a set of CPUs has all those of a cluster.
+    /// Returns true if a set of CPUs contains all CPUs of a cluster.
     pub(crate) fn covers(&self, mask: &CpuSet, cluster: usize) -> bool {
         self.clusters[cluster].is_subset(mask)
     }
@@ -322,7 +324,7 @@ impl RunQueues {
         }
     }
 
-    /// Takes a thread out of the queue of its CPU, which reschedules if it ran it.
+    /// Removes a thread from the queue of its CPU, which reschedules if it ran the thread.
     pub(crate) fn dequeue(&mut self, p: TaskId) {
         let c = self.threads[p].cpu;
         if self.curr[c] == Some(p) {
@@ -345,7 +347,7 @@ impl RunQueues {
         }
     }
 
-    /// Gives a thread that is not queued another CPU.
+    /// Assigns a thread that is not queued to another CPU.
     pub(crate) fn set_cpu(&mut self, p: TaskId, c: CpuId, why: MoveReason) {
         let thread = &mut self.threads[p];
         debug_assert!(!thread.queued);
@@ -368,15 +370,15 @@ impl RunQueues {
         self.enqueue(p);
     }
 
-    /// A CPU reschedules if it runs nothing, or not what comes first.
+    /// Requests rescheduling of a CPU that runs nothing, or not the first thread of its queue.
     pub(crate) fn preempt_check(&mut self, c: CpuId) {
         if self.running(c).is_none() || self.leftmost(c) != self.curr[c] {
             self.need.insert(c);
         }
     }
 
-    /// Where a thread has to go whose CPU it can no longer use: to the lowest that it can; if there is
-    /// none, to one that is offline, where it waits.
+    /// Returns the CPU to which a thread must move if it can no longer use its own: the lowest one
+    /// that it can use or, if there is none, an offline one of its mask, where it waits.
     #[inline]
     fn refuge(&self, p: TaskId) -> Option<CpuId> {
         let thread = &self.threads[p];
@@ -388,7 +390,7 @@ impl RunQueues {
         if among.contains(thread.cpu) { None } else { among.lowest() }
     }
 
-    /// Takes a thread that is not queued off a CPU that it can no longer use.
+    /// Moves a thread that is not queued off a CPU that it can no longer use.
     pub(crate) fn settle(&mut self, p: TaskId) {
         if let Some(cpu) = self.refuge(p) {
             self.set_cpu(p, cpu, MoveReason::Expelled);
@@ -415,7 +417,7 @@ impl RunQueues {
         self.out.push(Action::Note { note: Note::Replenished { task: p, deadline: d } });
     }
 
-    /// Accounts for what the thread on a CPU did.
+    /// Charges the thread on a CPU for the time since the last charge.
     #[inline]
     fn charge(&mut self, c: CpuId) {
         let length = self.now - self.since[c];
@@ -430,7 +432,7 @@ impl RunQueues {
         self.since[c] = self.now;
     }
 
-    /// The ready job of a thread has got this much in all.
+    /// Corrects the charge of the ready job of a thread, which has received this much in total.
     fn correct(&mut self, job: JobId, executed: Service) {
         let Some(thread) = self.threads.get(job.task) else { return };
         let c = thread.cpu;
@@ -447,7 +449,7 @@ impl RunQueues {
         }
     }
 
-    /// Makes a CPU run a thread or nothing.
+    /// Makes a CPU run a thread, or nothing.
     #[inline]
     fn switch(&mut self, c: CpuId, next: Option<TaskId>) {
         if self.curr[c] != next {
@@ -459,7 +461,7 @@ impl RunQueues {
         self.charge(c);
         self.curr[c] = next;
         self.source_changed(c);
-        // Nearly always it costs what it takes, as before.
+        // Nearly always the price is one, as before: skip the computation.
         if self.reclaims || self.speeds[c] != Speed::UNIT || self.prices[c] != Price::Unit {
             self.prices[c] = self.price(c);
         }
@@ -467,7 +469,7 @@ impl RunQueues {
         self.regrant.insert(c);
     }
 
-    /// Gives what a CPU runs its budget anew, if it runs this thread.
+    /// Grants its budget anew to a thread that is running.
     fn grant_again(&mut self, p: TaskId) {
         let c = self.threads[p].cpu;
         if self.curr[c] == Some(p) {

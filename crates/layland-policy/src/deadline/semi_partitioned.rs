@@ -1,18 +1,19 @@
 //! **DL-SP**: SCHED_DEADLINE repaired for semi-partitioned systems, where every thread may use either
 //! one CPU or its whole cluster.
 //!
-//! Tang, Anderson and Abeni 2021, Section 4. What differs from [`linux`](super::linux::dl):
+//! Tang, Anderson and Abeni 2021, Section 4. Differences from [`linux`](super::linux::dl):
 //!
-//! 1. **No bypass** (but for `exhaust=postpone`, which throttles nobody). Every server that is used up is throttled; if
-//!    its deadline has passed, it is replenished in the same instant, after its CPU has rescheduled, and comes back
-//!    through the timer, which pushes.
-//! 2. **`find_later` ignores the thread that it is asked about**, as if it were not queued.
+//! 1. **No bypass** (except with `exhaust=postpone`, which throttles no thread). Every server that
+//!    is used up is throttled. If its deadline has passed, it is replenished in the same instant,
+//!    after its CPU has rescheduled, and comes back through the timer, which pushes.
+//! 2. **`find_later` ignores the thread in question**, as if it were not queued.
 //! 3. Admission control has a second condition, per CPU.
-//! 4. Parameters, affinities and clusters of threads do not change: leave, and enter anew.
+//! 4. Parameters, affinities and clusters of threads do not change: a thread must leave and enter
+//!    anew.
 //!
-//! A thread that waits on its only CPU, while that CPU runs a migrating thread that another CPU should
-//! run, waits no longer than until that thread's job ends. Under the two admission conditions
-//! tardiness is bounded (Theorem 1).
+//! A thread may wait on its only CPU while that CPU runs a migrating thread that another CPU should
+//! run. It waits no longer than until the end of the job of the migrating thread. Under the two
+//! admission conditions tardiness is bounded (Theorem 1).
 
 use super::admission::Admission;
 use super::linux::{self, OwnThread};
@@ -22,10 +23,11 @@ use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
 use layland_model::{Algorithm, Change, CpuId, CpuSet, System, TaskId};
 
-/// SCHED_DEADLINE with the patch for semi-partitioned systems.
+/// Returns SCHED_DEADLINE with the patch for semi-partitioned systems.
 ///
 /// # Errors
-/// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
+/// If a deadline is after its period, a budget is longer than its deadline, or an option is
+/// invalid.
 pub fn dl_sp(
     system: &System,
     options: &PolicyOptions,
@@ -56,7 +58,7 @@ impl Rules for SemiPartitioned {
         linux::replenished(rq, p, OwnThread::IsIgnored);
     }
 
-    // Only where budgets postpone deadlines (`exhaust=postpone`).
+    // Reached only if budgets postpone deadlines (`exhaust=postpone`).
     fn bypassed(&mut self, rq: &mut RunQueues, p: TaskId) {
         linux::bypassed(rq, p, OwnThread::IsIgnored);
     }

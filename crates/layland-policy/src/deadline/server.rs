@@ -2,19 +2,19 @@
 //! time every `T`, due within `D`.
 //!
 //! Abeni and Buttazzo 1998 for the server; Abeni, Lipari and Lelli 2014 for hard reservations and
-//! Lelli et al. 2016 for the form that Linux has; Tang, Anderson and Abeni 2021, Section 2.2, for
-//! the states and their names.
+//! Lelli et al. 2016 for the form in Linux; Tang, Anderson and Abeni 2021, Section 2.2, for the
+//! states and their names.
 //!
 //! | paper | here | meaning |
 //! |-------|------|---------|
 //! | `Q`, `T`, `D` | `Q`, `T`, `D` | budget, period, relative deadline, `D <= T` |
-//! | `q` | `q` | what is left of the budget |
+//! | `q` | `q` | the remaining budget |
 //! | `d` | `d` | the current absolute deadline |
 //! | idle | [`ServerState::Blocked`] | the thread sleeps |
 //!
 //! The rules, where `t` is now and `r = d - D + T` the next replenishment (`r = d` if `D = T`):
 //!
-//! | event | condition | what happens |
+//! | event | condition | effect |
 //! |---|---|---|
 //! | the thread enters | | [`new_period`](Server::new_period) |
 //! | it uses up `q`, or yields | `t < r` | throttled until `r` |
@@ -24,31 +24,32 @@
 //! | | `t < d`, `q = 0` | throttled until `r` |
 //! | | `t < d`, `q / (d - t) <= Q / D` | `q` and `d` stay |
 //! | | `t < d`, `q / (d - t) > Q / D`, `D = T` | `new_period` |
-//! | | the same, `D < T` | `d` stays, `q := Q (d - t) / D` |
+//! | | as above, but `D < T` | `d` stays, `q := Q (d - t) / D` |
 //! | its parameters change | | `q` and `d` stay until the next `new_period` or `replenish` |
 //!
-//! A deadline that is now has passed (`t = d` counts as `t > d`).
+//! A deadline at the current time has passed (`t = d` counts as `t > d`).
 //!
-//! Rounding: `q` is exact, and rational where the last rule of a wake-up makes it so. A CPU is told
-//! to run for the whole nanoseconds in it; a rest below one nanosecond counts as used up, but is not
-//! lost: the next replenishment adds to it. On a CPU of a speed other than 1 a thread can be preempted
-//! with such a rest; it is then told to run for one nanosecond, and the overrun is paid back.
+//! Rounding: `q` is exact, and rational if the last rule of a wake-up makes it so. A CPU runs the
+//! thread for the whole nanoseconds of `q`. A rest below one nanosecond counts as used up, but is
+//! not lost: the next replenishment adds to it. On a CPU of a speed other than 1, a thread can be
+//! preempted with such a rest; it then runs for one nanosecond, and the overrun is paid back.
 //!
-//! Where a nanosecond costs less than one (a thread that reclaims, a CPU that is slowed), that would end a job with
-//! *C = Q* just before its end. There [`Rest::Counts`]: a budget is used up at the first whole nanosecond at which
-//! `q <= 0`, and the overrun, less than a nanosecond's price, is paid back by the next replenishment.
+//! If a nanosecond costs less than one (a thread that reclaims, a CPU that is slowed down), that
+//! rule would end a job with *C = Q* just before its end. In this case [`Rest::Counts`]: a budget
+//! is used up at the first whole nanosecond at which `q <= 0`, and the next replenishment pays back
+//! the overrun, which is less than the price of a nanosecond.
 //!
-//! The **zero-lag time** of a thread that sleeps is `d - q T / Q`: until then it could wake up and use what it has
-//! reserved.
+//! The **zero-lag time** of a sleeping thread is `d - q T / Q`: until then it could wake up and use
+//! its reservation.
 //!
-//! [`Arith::Kernel`] takes the kernel's integers: the wake-up rule compares in units of 1024 ns, the budget that
-//! it gives and the charges are whole nanoseconds.
+//! [`Arith::Kernel`] uses the kernel's integers: the wake-up rule compares in units of 1024 ns, and
+//! the budget that it gives and the charges are whole nanoseconds.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use super::price::{Amount, Arith, Price, Rest, to_ratio};
 use layland_model::{Duration, Rate, Service, Speed, Time};
 
-/// What a server is doing.
+/// The state of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerState {
     /// The thread has not entered.
@@ -63,7 +64,7 @@ pub enum ServerState {
     Dead,
 }
 
-/// What a wake-up leads to.
+/// The result of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Woken {
@@ -95,12 +96,12 @@ pub struct Server {
     d: Time,
     rest: Rest,
     arith: Arith,
-    /// What it is doing; the owner of the run queues sets it.
+    /// The state, which the owner of the run queues sets.
     pub state: ServerState,
 }
 
 impl Server {
-    /// An inactive server.
+    /// Returns an inactive server.
     pub fn new(Q: Service, T: Duration, D: Duration) -> Server {
         Server {
             Q,
@@ -114,26 +115,26 @@ impl Server {
         }
     }
 
-    /// From now on its budget is counted in this way.
+    /// Sets the arithmetic of its budget.
     pub fn count_in(&mut self, rest: Rest, arith: Arith) {
         (self.rest, self.arith) = (rest, arith);
     }
 
-    /// The current deadline `d`; [`Time::NEVER`] before the first period.
+    /// Returns the current deadline `d`; [`Time::NEVER`] before the first period.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.d
     }
-    /// The whole nanoseconds of `q`, from zero on.
+    /// Returns the whole nanoseconds of `q`, at least zero.
     #[inline]
     pub fn budget(&self) -> Service {
         Service::from_ns(self.q.floor().max(0))
     }
-    /// `q` exactly.
+    /// Returns the exact `q`.
     pub fn exact_budget(&self) -> &Amount {
         &self.q
     }
-    /// Whether the budget is used up: what is left of it cannot be used.
+    /// Returns true if the budget is used up: the rest, if any, cannot be used.
     #[inline]
     pub fn is_exhausted(&self) -> bool {
         match (&self.q, self.rest) {
@@ -142,7 +143,8 @@ impl Server {
             (Amount::Exact(q), Rest::Counts) => **q <= Rate::ZERO,
         }
     }
-    /// The work for which a CPU of this speed is to run the thread at this price; at least a nanosecond's.
+    /// Returns the work for which a CPU of this speed must run the thread at this price; at least 1
+    /// ns.
     #[inline]
     pub fn grant(&self, price: &Price, speed: Speed) -> Service {
         let work = match self.rest {
@@ -152,15 +154,16 @@ impl Server {
                 let length = price.lasts(&self.q);
                 let work = &Rate::whole(length) * &speed.rate();
                 let whole = work.floor().unwrap_or(layland_model::TIME_LIMIT);
-                // A CPU reports whole units of work: if none ends then, the next one, and the overrun is paid back.
+                // A CPU reports whole units of work: if none ends at that time, take the next one,
+                // and pay back the overrun.
                 let ends_then = speed.time_for(Service::from_ns(whole)).ns() == length;
                 if ends_then { whole } else { work.ceil().unwrap_or(whole) }
             }
         };
-        // An engine that reports late may find less than a nanosecond: it is granted one.
+        // An engine that reports late may find less than a nanosecond: grant one.
         Service::from_ns(work.max(1))
     }
-    /// The first whole nanosecond that is not before `d - q T / Q`.
+    /// Returns the first whole nanosecond that is not before `d - q T / Q`.
     pub fn zero_lag(&self) -> Time {
         if self.d == Time::NEVER {
             return Time::ZERO;
@@ -168,31 +171,31 @@ impl Server {
         let time = &(&self.q.rate() * &Rate::whole(self.T.ns())) / &Rate::whole(self.Q.ns().max(1));
         let before = match self.arith {
             Arith::Exact => time.floor(),
-            // The kernel's division cuts off towards zero.
+            // The kernel's division truncates towards zero.
             Arith::Kernel if time < Rate::ZERO => time.ceil(),
             Arith::Kernel => time.floor(),
         };
         self.d - Duration::from_ns(before.unwrap_or(0))
     }
-    /// `Q`, `T` and `D`.
+    /// Returns `Q`, `T` and `D`.
     pub fn parameters(&self) -> (Service, Duration, Duration) {
         (self.Q, self.T, self.D)
     }
-    /// `T`.
+    /// Returns `T`.
     pub fn period(&self) -> Duration {
         self.T
     }
-    /// `Q / T`.
+    /// Returns `Q / T`.
     pub fn bandwidth(&self) -> Rate {
         Rate::new(self.Q.ns(), self.T.ns())
     }
-    /// `d - D + T`: when a throttled server is replenished.
+    /// Returns `d - D + T`, the time at which a throttled server is replenished.
     #[inline]
     pub fn replenishment(&self) -> Time {
         self.d - self.D + self.T
     }
 
-    /// Other parameters from the next `new_period` or `replenish` on.
+    /// Sets other parameters, used from the next `new_period` or `replenish` on.
     pub fn set_parameters(&mut self, Q: Service, T: Duration, D: Duration) {
         (self.Q, self.T, self.D) = (Q, T, D);
     }
@@ -214,14 +217,14 @@ impl Server {
         }
     }
 
-    /// Linux adds to `replenish`: a server whose deadline is still in the past starts anew.
+    /// Starts a server anew whose deadline is still in the past. Linux does this after `replenish`.
     pub fn reset_lag(&mut self, t: Time) {
         if self.d < t {
             self.new_period(t);
         }
     }
 
-    /// The thread ran for this long at this price.
+    /// Charges the thread for running for this long at this price.
     #[inline]
     pub fn charge(&mut self, length: Duration, price: &Price) {
         if let (Amount::Whole(q), Price::Unit) = (&mut self.q, price) {
@@ -231,7 +234,8 @@ impl Server {
         }
     }
 
-    /// The thread ran for `executed` where `charged` was accounted for. There is never more than `Q` after that.
+    /// Corrects a charge: the thread ran for `executed`, but was charged for `charged`. Afterwards
+    /// `q` is at most `Q`.
     pub fn correct(&mut self, charged: Duration, executed: Duration, price: &Price) {
         if executed == charged {
             return;
@@ -242,7 +246,7 @@ impl Server {
         }
     }
 
-    /// The engine says that the budget is used up, or the thread yields: what is left below one
+    /// Uses up the budget, because the engine reports so or the thread yields. A rest below one
     /// nanosecond stays, and so does an overrun.
     pub fn exhaust(&mut self) {
         if self.is_exhausted() {
@@ -259,7 +263,7 @@ impl Server {
         self.q = Amount::Whole(0);
     }
 
-    /// The thread wakes up. The caller sets the state.
+    /// Applies the wake-up rule. The caller sets the state.
     pub fn wake(&mut self, t: Time) -> Woken {
         let Self { Q, T, D, d, .. } = *self;
         let implicit = D == T;
@@ -293,7 +297,7 @@ impl Server {
         Woken::Eligible
     }
 
-    /// `q * D > left * Q`.
+    /// Returns true if `q * D > left * Q`.
     fn exceeds_bandwidth(&self, left: Duration) -> bool {
         if self.arith == Arith::Kernel {
             let coarse = |ns: i64| i128::from(ns >> 10);
@@ -321,7 +325,7 @@ mod tests {
         Time::from_ns(ns)
     }
 
-    /// A server with `q` left and its deadline at `d`.
+    /// Returns a server with `q` left and its deadline at `d`.
     fn server([Q, T, D]: [i64; 3], q: i64, d: i64) -> Server {
         let mut server =
             Server::new(Service::from_ns(Q), Duration::from_ns(T), Duration::from_ns(D));
@@ -391,7 +395,7 @@ mod tests {
             // The revised rule: 4 * 2 / 6 and 4 * 3 / 6.
             ([4, 10, 6], 3, 20, 18, Woken::Eligible, (Rate::new(4, 3), 20)),
             ([4, 10, 6], 3, 20, 17, Woken::Eligible, (Rate::whole(2), 20)),
-            // It leaves less than a nanosecond: nothing that can be run.
+            // The rule leaves less than a nanosecond, which cannot be used.
             ([4, 10, 6], 3, 20, 19, until(24), (Rate::new(2, 3), 20)),
         ] {
             let mut server = server(parameters, q, d);
@@ -433,10 +437,10 @@ mod tests {
         paused.charge(length(4), &Price::Unit);
         paused.correct(length(4), length(1), &Price::Unit);
         assert_eq!(state(&paused), (Rate::whole(3), 20));
-        // It got more than was accounted for.
+        // It received more than it was charged for.
         paused.correct(length(1), length(6), &Price::Unit);
         assert_eq!(state(&paused), (Rate::whole(-2), 20));
-        // A new period began meanwhile: there is never more than a whole budget.
+        // A new period has begun in the meantime: the budget never exceeds a whole one.
         paused.new_period(at(20));
         paused.correct(length(6), length(2), &Price::Unit);
         assert_eq!(state(&paused), (Rate::whole(10), 40));

@@ -1,7 +1,8 @@
 //! [`Sorted`]: the entries of a run queue in their order.
 //!
-//! A run queue has a handful of threads: a sorted list of them is two lines of a cache, and adding or taking out one
-//! is a short move. From [`Sorted::FEW`] entries on they are in a tree, so that O(log w) holds for any number.
+//! A run queue has a handful of threads: a sorted list of them takes two cache lines, and an
+//! insertion or removal is a short move. From [`Sorted::FEW`] entries on they are in a tree, so
+//! that O(log w) holds for any number.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ impl<T> Default for Sorted<T> {
 }
 
 impl<T: Ord + Copy> Sorted<T> {
-    /// So many are in a list at most.
+    /// The maximum number of entries in a list.
     const FEW: usize = 48;
 
     #[inline]
@@ -31,7 +32,7 @@ impl<T: Ord + Copy> Sorted<T> {
         }
     }
 
-    /// Adds an entry; one that is in already stays the only one, as in a tree.
+    /// Adds an entry. Has no effect if the entry is already contained, as in a tree.
     #[inline]
     pub(super) fn insert(&mut self, entry: T) {
         match self {
@@ -55,7 +56,7 @@ impl<T: Ord + Copy> Sorted<T> {
         *self = Sorted::Many(tree);
     }
 
-    /// Takes out an entry, if it is in.
+    /// Removes an entry, if it is contained.
     #[inline]
     pub(super) fn remove(&mut self, entry: &T) {
         match self {
@@ -72,7 +73,7 @@ impl<T: Ord + Copy> Sorted<T> {
     fn remove_from_tree(&mut self, entry: &T) {
         if let Sorted::Many(tree) = self {
             tree.remove(entry);
-            // Far below the limit, so that one at the limit does not go to and fro.
+            // Far below the limit, so that a queue at the limit does not switch back and forth.
             if tree.len() <= Sorted::<T>::FEW / 4 {
                 *self = Sorted::Few(tree.iter().copied().collect());
             }
@@ -99,7 +100,7 @@ impl<T: Ord + Copy> Sorted<T> {
         }
     }
 
-    /// The first entry of which this is true.
+    /// Returns the first entry that `is_wanted` accepts.
     #[inline]
     pub(super) fn find(&self, mut is_wanted: impl FnMut(&T) -> bool) -> Option<&T> {
         match self {
@@ -108,7 +109,7 @@ impl<T: Ord + Copy> Sorted<T> {
         }
     }
 
-    /// The entries, in ascending order.
+    /// Returns the entries, in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         let (list, tree) = match self {
             Sorted::Few(list) => (Some(list), None),
@@ -124,8 +125,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a tree, with phases that fill and phases that empty it. What is added may be in already, and
-        /// what is taken out may not be in.
+        /// Compares with a tree, with phases that fill and phases that empty it. An added entry may
+        /// be contained already, and a removed one may be absent.
         #[test]
         fn is_a_set_in_order(steps in prop::collection::vec((0u32..200, 0u8..8), 0..600)) {
             let (mut sorted, mut tree) = (Sorted::default(), BTreeSet::new());

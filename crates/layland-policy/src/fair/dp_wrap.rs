@@ -8,28 +8,30 @@
 //! | local execution requirement in slice `j` | `numerator` times the length of the slice |
 //! | McNaughton's wrap around | `Wrap::lay_out` |
 //!
-//! Time is cut into *slices* at the deadlines and first releases of all tasks. In each slice every task with a job gets
-//! exactly its rate times the length of the slice. These shares are laid end to end on a line, by rank, and the line is
-//! cut into pieces as long as the slice, one for each CPU. A task that is cut runs at the end of one CPU and at the
-//! start of the next, and never on both at once, because no share is longer than the slice. At the end of every slice
-//! each job is just where the fluid schedule is, and so no job is late, up to a load of 100 %.
+//! Time is cut into *slices* at the deadlines and first releases of all tasks. In each slice every
+//! task with a job gets exactly its rate times the length of the slice. These shares are laid end
+//! to end on a line, by rank, and the line is cut into pieces as long as the slice, one for each
+//! CPU. A task that is cut runs at the end of one CPU and at the start of the next, and never on
+//! both at once, because no share is longer than the slice. At the end of every slice each job has
+//! received exactly the work of the fluid schedule, and so no job is late, up to a load of 100 %.
 //!
-//! Every other slice is mirrored (`mirror=on`, as the paper proposes): who ends a slice on a CPU begins the next one
-//! there, which saves a third of the migrations or more. At most `m - 1` tasks migrate in a slice.
+//! Every other slice is mirrored (`mirror=on`, as the paper proposes): the task that ends a slice
+//! on a CPU begins the next one there, which saves at least a third of the migrations. At most `m -
+//! 1` tasks migrate in a slice.
 //!
 //! **Shares are whole nanoseconds**: slices begin at multiples of the unit of a
-//! [`RateGrid`](layland_offline::RateGrid), on which rates are rounded up. A task whose releases are not on the grid
-//! has windows that are cut to it.
+//! [`RateGrid`](layland_offline::RateGrid), on which rates are rounded up. The windows of a task
+//! whose releases are not on the grid are cut to the grid.
 //!
-//! What the paper leaves out:
+//! Cases that the paper leaves out:
 //! - A job that ends early leaves its place empty.
-//! - A job that needs more than its WCET goes on in the shares of its task in later slices. If its successor is there
-//!   when it ends, that takes the rest of the share.
-//! - What was to run on a CPU that is offline waits.
-//! - Sporadic tasks are refused. The time before an arrival may have been spent already: mirrored slices idle first.
-//!   `lre_tl.rs` takes them.
-//! - On a machine that is late the layout stays where it is on the ideal time line; what switches take is lost, and has
-//!   to be part of the WCETs.
+//! - A job that needs more than its WCET continues in the shares of its task in later slices. If
+//!   its successor has arrived when it ends, the successor takes the rest of the share.
+//! - Work planned for an offline CPU waits.
+//! - Sporadic tasks are refused: mirrored slices idle first, so the time before an arrival may
+//!   already be lost. `lre_tl.rs` accepts them.
+//! - On a machine that is late, the layout stays in its place on the ideal time line. The time of
+//!   context switches is lost, and must be part of the WCETs.
 
 use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
 use super::preparation::{IMPLICIT, OVERLOAD, PERIODIC, Prepared, Releases, prepare};
@@ -40,7 +42,7 @@ use layland_model::{
     Algorithm, Citation, CpuId, Duration, Group, JobId, ScheduleRule, Slices, System, Time,
 };
 
-/// What it says of itself.
+/// Returns the description of the policy.
 pub(super) fn policy() -> PolicyInfo {
     PolicyInfo::new(
         "dp-wrap",
@@ -59,10 +61,10 @@ pub(super) fn policy() -> PolicyInfo {
     .citing([Citation::LEVIN])
 }
 
-/// **DP-WRAP** for a valid system.
+/// Returns **DP-WRAP** for a valid system.
 ///
 /// # Errors
-/// If it cannot schedule it.
+/// If DP-WRAP cannot schedule the system.
 pub fn dp_wrap(system: &System, options: &PolicyOptions) -> Result<DpWrap, SystemRefusal> {
     let Prepared { order, grid, .. } = prepare("dp-wrap", system, Releases::Known)?;
     let member = |&task: &_| Member {
@@ -107,7 +109,7 @@ policy_of_parts!(DpWrap);
 struct Member {
     job: JobId,
     ready: bool,
-    /// Whether the share of this slice is for its job.
+    /// True if the share of this slice is for its job.
     served: bool,
     /// Its rate, in units of the grid.
     numerator: i64,
@@ -116,7 +118,7 @@ struct Member {
 }
 
 impl Member {
-    /// The first deadline or release after `t`.
+    /// Returns the first deadline or release after `t`.
     fn next_release(&self, t: i64) -> i64 {
         match t < self.offset {
             true => self.offset,
@@ -125,7 +127,8 @@ impl Member {
     }
 }
 
-/// From one deadline of any task to the next. At the start there is none, and it ends at once.
+/// The interval from one deadline of any task to the next. The initial slice is empty, and ends at
+/// once.
 #[derive(Clone, Copy, Debug)]
 struct Slice {
     start: i64,
@@ -133,7 +136,7 @@ struct Slice {
     is_odd: bool,
 }
 
-/// Where a share is, or a part of it, on one CPU.
+/// The place of a share, or of a part of it, on one CPU.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     member: u32,
@@ -148,22 +151,22 @@ struct Wrap {
     members: Vec<Member>,
     mirror: bool,
     slice: Slice,
-    /// For each CPU its pieces in this slice, in no order.
+    /// The pieces of each CPU in this slice, unordered.
     layout: Vec<Vec<Piece>>,
-    /// How many slices began.
+    /// The number of slices that have begun.
     slices: u64,
-    /// Nobody asks what jobs have got: the layout counts.
+    /// Unused, since the layout alone decides; the trait requires it.
     account: Account,
 }
 
 impl Wrap {
-    /// The next slice begins.
+    /// Begins the next slice.
     fn begin(&mut self) {
         let Self { frame, members, slice, .. } = self;
         let unit = frame.unit;
         let start = slice.end;
-        // A window of a task that is off the grid ends at the last multiple of the unit, and the next one begins at the
-        // first.
+        // A window of a task off the grid ends at the last multiple of the unit, and the next one
+        // begins at the first multiple.
         let border = |member: &Member| {
             let release = member.next_release(start);
             num_integer::div_floor(release, unit).saturating_mul(unit).max(start + unit)
@@ -174,7 +177,7 @@ impl Wrap {
         self.lay_out();
     }
 
-    /// The shares, end to end around the CPUs.
+    /// Lays out the shares, end to end around the CPUs.
     fn lay_out(&mut self) {
         let Self { frame, members, slice, layout, mirror, .. } = self;
         let length = slice.end - slice.start;
@@ -215,7 +218,7 @@ impl Part for Wrap {
 
     fn release(&mut self, member: usize, job: JobId, _deadline: i64) {
         let member = &mut self.members[member];
-        // Where its predecessor has ended only now, it takes the rest of the share.
+        // If its predecessor ends only now, the job inherits the remaining share.
         member.served &= member.ready;
         (member.job, member.ready) = (job, true);
     }
@@ -243,7 +246,7 @@ impl Part for Wrap {
         if now == self.slice.end && !self.members.is_empty() {
             self.begin();
         } else if now == self.slice.start {
-            // Another round of the instant in which the slice began.
+            // This is another round of the instant in which the slice began.
             self.lay_out();
         }
         let pieces = self.layout.iter().flatten();

@@ -1,46 +1,50 @@
-//! **LRE-TL**: local remaining execution in T-L planes (Funk 2010), the simpler form of LLREF that takes sporadic tasks
-//! as well.
+//! **LRE-TL**: local remaining execution in T-L planes (Funk 2010), the simpler form of LLREF that
+//! also supports sporadic tasks.
 //!
 //! | paper | here |
 //! |-------|------|
 //! | T-L plane | `Plane`: no deadline lies inside |
 //! | local remaining execution `l_i` | `Member::left` |
 //! | local utilization | `left` over the time to the end of the plane |
-//! | event B | a task that runs has nothing left in this plane |
-//! | event C | a task that waits has as much left as there is time in this plane |
+//! | event B | a running task has nothing left in this plane |
+//! | event C | a waiting task has as much left as there is time in this plane |
 //!
-//! Time is cut into *planes*. One begins where the last one ends, the first at 0. It ends at the first deadline of a
-//! window that a task is in, or after the shortest period of any task if that is earlier: so no task that arrives
-//! within a plane is due in it.
+//! Time is cut into *planes*. A plane begins at the end of the previous one, the first at 0. It
+//! ends at the first deadline of a current window of a task, or after the shortest period of any
+//! task if that is earlier: so no task that arrives within a plane has its deadline in it.
 //!
-//! 1. **At the beginning of a plane** each task with a ready job gets a share, its rate times the length of the plane.
-//!    Those whose share is the whole plane run first, then those that run already, then the others, by rank.
-//! 2. **A task that arrives within a plane** gets its rate times the time that is left of it. One that has had a share
-//!    in this plane gets no other.
-//! 3. **Within a plane**, at arrivals, completions and the events B and C: tasks that run and have something left go
-//!    on. Free CPUs take the waiting tasks with most left, of equal ones by rank. Then each waiting task that has as
-//!    much left as there is time takes the CPU of the running one with least left, of equal ones of the last by rank.
+//! 1. **At the beginning of a plane** each task with a ready job gets a share, its rate times the
+//!    length of the plane. Tasks whose share is the whole plane run first, then those that are
+//!    already running, then the others, by rank.
+//! 2. **A task that arrives within a plane** gets its rate times the remaining time of the plane. A
+//!    task that has had a share in this plane gets no other.
+//! 3. **Within a plane**, at arrivals, completions and the events B and C: running tasks with
+//!    something left continue. Free CPUs take the waiting tasks with the most left, among equals by
+//!    rank. Then each waiting task that has as much left as there is time takes the CPU of the
+//!    running task with the least left, among equals the last by rank.
 //!
-//! While as many tasks run as CPUs and shares allow, the local utilizations sum to no more than at the beginning of
-//! the plane, and an arrival adds no more than its rate. So at the end of a plane every task has had its share, every
-//! job is just where the fluid schedule is, and none is late, up to a load of 100 %.
+//! While as many tasks run as CPUs and shares allow, the sum of the local utilizations does not
+//! exceed that at the beginning of the plane, and an arrival adds at most its rate. So at the end
+//! of a plane every task has received its share, every job has received exactly the work of the
+//! fluid schedule, and none is late, up to a load of 100 %.
 //!
 //! **Shares are whole nanoseconds**: planes begin and end at multiples of the unit of a
-//! [`RateGrid`](layland_offline::RateGrid), on which rates are rounded up. A job that arrives between two of them
-//! waits for the next one, and is due at the last one before its deadline: its window, which is cut so, is what the
-//! rate counts for. The shortest of these windows stands for the shortest period.
+//! [`RateGrid`](layland_offline::RateGrid), on which rates are rounded up. A job that arrives
+//! between two multiples waits for the next one, and must complete by the last multiple before its
+//! deadline. The rate is that of this shortened window. The shortest of these windows stands for
+//! the shortest period.
 //!
-//! Where the jobs run: `placing.rs`; those that start come by the rules above at the beginning of a plane, and by rank
-//! within one.
+//! `placing.rs` assigns jobs to CPUs. Starting jobs come in the order of the rules above at the
+//! beginning of a plane, and by rank within one.
 //!
-//! What the paper leaves out:
-//! - A job that ends early gives up the rest of its share: its CPU takes another task. If the next job of the task has
-//!   waited for that end, it takes the rest.
-//! - A job that needs more than its WCET goes on with the shares of its task in later planes. The window in which a
-//!   task is, is that of the job that became ready last.
-//! - Something is left at the end of a plane only after trouble: a CPU went offline, or a machine gave less time than
-//!   was planned. It is added to the next share.
-//! - While no job is ready, no plane is noticed; those that have passed are counted when one arrives.
+//! Cases that the paper leaves out:
+//! - A job that ends early gives up the rest of its share: its CPU takes another task. If the next
+//!   job of the task has waited for that end, it takes the rest.
+//! - A job that needs more than its WCET continues with the shares of its task in later planes. The
+//!   current window of a task is that of the job that became ready last.
+//! - Work is left at the end of a plane only after trouble: a CPU went offline, or a machine
+//!   provided less time than planned. It is added to the next share.
+//! - While no job is ready, planes pass without an update; the next arrival accounts for them.
 
 use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
 use super::placing::{Placing, Seat, Seated};
@@ -54,7 +58,7 @@ use layland_model::{
 use num_integer::{div_ceil, div_floor};
 use std::cmp::Reverse;
 
-/// What it says of itself.
+/// Returns the description of the policy.
 pub(super) fn policy() -> PolicyInfo {
     PolicyInfo::new(
         "lre-tl",
@@ -71,10 +75,10 @@ pub(super) fn policy() -> PolicyInfo {
     .citing([Citation::FUNK])
 }
 
-/// **LRE-TL** for a valid system.
+/// Returns **LRE-TL** for a valid system.
 ///
 /// # Errors
-/// If it cannot schedule it.
+/// If LRE-TL cannot schedule the system.
 pub fn lre_tl(system: &System) -> Result<LreTl, SystemRefusal> {
     let Prepared { order, grid, .. } = prepare("lre-tl", system, Releases::Separated)?;
     let member = |&task: &_| Member {
@@ -123,16 +127,16 @@ policy_of_parts!(LreTl);
 #[derive(Clone, Debug)]
 struct Member {
     job: JobId,
-    /// In units of the grid.
+    /// The rate, in units of the grid.
     rate: i64,
     ready: bool,
-    /// From when on its job may run: the first multiple of the unit after its release.
+    /// The time from which its job may run: the first multiple of the unit after its release.
     from: i64,
     /// The end of the window of its last job, at a multiple of the unit.
     deadline: i64,
-    /// Whether it has had its share of this plane.
+    /// True if it has had its share of this plane.
     served: bool,
-    /// What it may still execute in this plane; 0 if it has no job.
+    /// The time that it may still execute in this plane; 0 if it has no job.
     left: i64,
     seat: Seat,
     account: Account,
@@ -144,14 +148,14 @@ impl Seated for Member {
     }
 }
 
-/// A T-L plane. At the start there is none, and it ends at once.
+/// A T-L plane. The initial plane is empty, and ends at once.
 #[derive(Clone, Copy, Debug)]
 struct Plane {
     start: i64,
     end: i64,
 }
 
-/// Who waits. The smaller takes a CPU first: see the file header.
+/// The key of a waiting task. The smallest takes a CPU first: see the file header.
 type Waiting = (bool, Reverse<i64>, bool, u32);
 
 /// One part: all CPUs, all tasks, by rank.
@@ -163,7 +167,7 @@ struct Planes {
     /// The shortest window of a job.
     shortest: i64,
     plane: Plane,
-    /// In how many planes a task had a share.
+    /// The number of planes in which a task had a share.
     planes: u64,
     /// Scratch.
     waiting: Vec<Waiting>,
@@ -171,13 +175,14 @@ struct Planes {
 }
 
 impl Planes {
-    /// The first deadline after `t` of a window that a task is in.
+    /// Returns the first deadline after `t` of a current window of a task.
     fn next_deadline(&self, t: i64) -> i64 {
         let deadlines = self.members.iter().map(|member| member.deadline);
         deadlines.filter(|&deadline| deadline > t).min().unwrap_or(NEVER)
     }
 
-    /// Passes the planes that have ended before now: only while no job is ready there are such.
+    /// Skips the planes that have ended before now. There are such planes only while no job is
+    /// ready.
     fn skip(&mut self) {
         let now = self.frame.now;
         if self.plane.end < now {
@@ -186,7 +191,7 @@ impl Planes {
         while self.plane.end < now {
             let (start, shortest) = (self.plane.end, self.shortest);
             let deadline = self.next_deadline(start);
-            // As many whole ones at once as there are up to the next deadline.
+            // Skip as many whole planes at once as there are up to the next deadline.
             self.plane = match (deadline.min(now) - start) / shortest {
                 0 => Plane { start, end: deadline.min(start.saturating_add(shortest)) },
                 whole => {
@@ -197,7 +202,7 @@ impl Planes {
         }
     }
 
-    /// The next plane begins, with what trouble has left of the last one.
+    /// Begins the next plane, with the work that trouble has left in the last one.
     fn begin(&mut self) {
         let start = self.plane.end;
         let end = self.next_deadline(start).min(start.saturating_add(self.shortest));
@@ -205,7 +210,7 @@ impl Planes {
         self.members.iter_mut().for_each(|member| member.served = false);
     }
 
-    /// Shares for those who have a job and have had none.
+    /// Assigns shares to members with a job that have had none.
     fn serve(&mut self) {
         let Self { frame, members, plane, planes, .. } = self;
         let (now, unit) = (frame.now, frame.unit);
@@ -219,7 +224,7 @@ impl Planes {
         *planes += u64::from(was_idle && members.iter().any(|member| member.served));
     }
 
-    /// Who runs from now on, in the order of the policy.
+    /// Chooses the members that run from now on, in the order of the policy.
     fn choose(&mut self) {
         let Self { frame, members, plane, waiting, chosen, .. } = self;
         let (is_start, time) = (frame.now == plane.start, plane.end - frame.now);
@@ -230,6 +235,8 @@ impl Planes {
             let runs = member.seat.runs();
             let urgent = member.left >= time;
             if is_start {
+                // Rule 1: tasks whose share is the whole plane come first, then running tasks, then
+                // by rank.
                 waiting.push((!urgent, Reverse(0), !runs, rank));
             } else if runs && frame.online[member.seat.cpu as usize] {
                 chosen.push(rank);
@@ -249,14 +256,14 @@ impl Planes {
             let least = (0..chosen.len()).min_by_key(|&at| (left(chosen[at]), Reverse(chosen[at])));
             match least {
                 Some(at) if left(chosen[at]) < time => chosen[at] = rank,
-                // After trouble there may be more of them than CPUs.
+                // After trouble the urgent tasks may outnumber the CPUs.
                 Some(_) | None => break,
             }
         }
         chosen.sort_unstable();
     }
 
-    /// When something is due again.
+    /// Returns the time of the next event.
     fn next_event(&self) -> i64 {
         let Self { frame, members, plane, .. } = self;
         let due = members.iter().filter(|member| member.ready).map(|member| {
@@ -285,7 +292,8 @@ impl Part for Planes {
     fn has_job(&self, member: usize, release: i64) -> bool {
         let Self { frame, members, .. } = self;
         let member = &members[member];
-        // Who is told late that one job ended by its deadline, and that the next came then, takes both as they were.
+        // If the policy learns late that a job ended by its deadline and that the next one came
+        // then, both count as on time.
         let follows_at_once = div_floor(release, frame.unit) * frame.unit == member.deadline;
         member.ready && !(follows_at_once && frame.now < release)
     }
@@ -295,7 +303,7 @@ impl Part for Planes {
         let (now, unit) = (frame.now, frame.unit);
         let member = &mut members[member];
         placing.stop(&mut member.seat, now);
-        // Where its predecessor has ended only now, it takes the rest of the share.
+        // If its predecessor ends only now, the job inherits the remaining share.
         let takes_the_rest = member.ready && member.served;
         member.from = if takes_the_rest { now } else { div_ceil(now, unit).saturating_mul(unit) };
         member.deadline = div_floor(deadline, unit) * unit;
@@ -356,7 +364,7 @@ impl Part for Planes {
         for member in &self.members {
             state.number(i64::from(member.ready) << 1 | i64::from(member.served));
             state.number(member.left);
-            // What is past holds nobody up.
+            // Times in the past have no influence.
             state.number((member.from - now).max(0));
             state.number((member.deadline - now).max(0));
         }

@@ -1,23 +1,25 @@
-//! What RUN, QPS and the global policies of this family have in common: parts that never interact, each with its tasks,
-//! its CPUs, its own time and one timer.
+//! The common structure of RUN, QPS and the global policies of this family: parts that never
+//! interact, each with its tasks, its CPUs, its own time and one timer.
 //!
-//! A part plans on the ideal time line: what is to happen when follows from the releases and the budgets
-//! alone. A real engine tells everything some microseconds late. Then all that was due before is processed
-//! in order, each instant with a selection of its own, and only the last selection is carried out:
+//! A part plans on the ideal time line: the schedule follows from the releases and the budgets
+//! alone. A real engine reports everything some microseconds late. Then all earlier events are
+//! processed in order, each instant with its own selection, and only the last selection is carried
+//! out:
 //!
-//! - A release counts from when the job could have run first, and not from when it is told, so that windows
-//!   begin when they should and do not drift. Where that is before the last decision, because the job before
-//!   was late, it counts from now.
+//! - A release counts from the time at which the job could first run, not from the time of its
+//!   report; otherwise windows would begin late and drift. If that time is before the last
+//!   decision, because the previous job was late, the release counts from now.
 //! - A completion counts from now: until then the job has held its CPU.
 //!
-//! An engine that is never late, like the simulator, tells everything at its own instant.
+//! An engine that is never late, like the simulator, reports every event at its own instant.
 //!
-//! What jobs get on a real machine is less than the time for which they are planned: threads are switched to, are
-//! interrupted, and make room for the manager. So an engine that measures tells before each decision what jobs have
-//! got ([`Progress::Measured`]). Then a job is charged for that and not for the plan, whatever was planned between
-//! two decisions and not carried out; what a late job still needs is added to its next window; and a CPU that would
-//! have nothing to run runs a job that has used up its window. Budgets of servers stay as planned: they belong
-//! together, and what they lose must come out of the margin of their tasks.
+//! On a real machine jobs receive less than the time for which they are planned: threads wait for
+//! context switches, are interrupted, and make room for the manager. So an engine that measures
+//! reports before each decision the time that jobs have received ([`Progress::Measured`]). Then a
+//! job is charged for that time and not for the plan, whatever was planned between two decisions
+//! and not carried out; the work that a late job still needs is added to its next window; and an
+//! idle CPU runs a job that has used up its window. Budgets of servers stay as planned: they depend
+//! on each other, and the margin of their tasks must cover their losses.
 
 use crate::shell::{Alarm, Refusals, fixed_answer};
 use crate::{Action, Count, Event, Needs, Policy, Progress, State, TimerId};
@@ -29,25 +31,25 @@ use std::fmt::Debug;
 
 /// A point in time that never comes, in nanoseconds.
 pub(super) const NEVER: i64 = i64::MAX;
-/// No index.
+/// A value that is not a valid index.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What every part has. Times are in nanoseconds.
+/// The common state of every part. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     /// The unit of the grid: windows begin and end at multiples of it, and rates count in its inverse.
     pub unit: i64,
     /// Its CPUs.
     pub cpus: Vec<CpuId>,
-    /// Which of them are online.
+    /// True for each of its CPUs that is online.
     pub online: Vec<bool>,
-    /// Up to when its state is known.
+    /// The time up to which its state is known.
     pub now: i64,
-    /// When something is due again.
+    /// The time of the next event.
     pub next: i64,
-    /// Whether the engine tells what jobs have got.
+    /// True if the engine reports the processor time that jobs have received.
     pub is_measured: bool,
-    /// At how many instants it was updated, and the last of them.
+    /// The number of instants at which it was updated, and the last of them.
     updates: u64,
     updated: i64,
 }
@@ -73,7 +75,7 @@ impl Frame {
         }
     }
 
-    /// Counts the instants at which it is updated.
+    /// Counts the current instant as an update, unless it was counted before.
     fn count(&mut self) {
         self.updates += u64::from(self.updated != self.now);
         self.updated = self.now;
@@ -82,35 +84,35 @@ impl Frame {
 
 /// A subsystem or a hierarchy. Times are in nanoseconds.
 pub(super) trait Part: Clone + Debug + Send + 'static {
-    /// What every part has.
+    /// Returns the common state.
     fn frame(&self) -> &Frame;
-    /// What every part has.
+    /// Returns the common state for changes.
     fn frame_mut(&mut self) -> &mut Frame;
-    /// Whether a task has a ready job for whose end one that is released now, with this release, has waited; false
-    /// where that makes no difference.
+    /// Returns true if a task has a ready job, and a job that is released now, with this release,
+    /// has waited for its end. Returns false if that makes no difference.
     fn has_job(&self, _member: usize, _release: i64) -> bool {
         false
     }
-    /// A job of a task is ready now.
+    /// Handles a job of a task that is ready now.
     fn release(&mut self, member: usize, job: JobId, deadline: i64);
-    /// A job of a task that was just released may execute at least what one window gives, whatever the job before
-    /// took of it.
+    /// Ensures that a job of a task that was just released may execute at least for the share of
+    /// one window, whatever the previous job took of it.
     fn grant(&mut self, member: usize);
-    /// The ready job of a task, if it is this one, is no longer there.
+    /// Removes the ready job of a task, if it is this one.
     fn end(&mut self, member: usize, job: Option<JobId>);
-    /// What runs has run for so long, up to now.
+    /// Accounts for running jobs that have run for `past`, up to now.
     fn advance(&mut self, past: i64);
-    /// What the tasks were planned to get, and have got.
+    /// Returns the planned and received times of the tasks, with their remaining budgets.
     fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)>;
-    /// The account of a task, and its ready job.
+    /// Returns the account of a task, and its ready job.
     fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>);
-    /// Processes what is due now, and selects; when something is due again.
+    /// Processes the events of now, and selects jobs. Returns the time of the next event.
     fn select(&mut self) -> i64;
-    /// The job that is selected for the CPU of this index, if it is ready.
+    /// Returns the job that is selected for the CPU of this index, if it is ready.
     fn selected(&self, cpu: usize) -> Option<JobId>;
-    /// Writes all that future selections depend on, but for its time.
+    /// Writes all state that future selections depend on, apart from its time.
     fn save(&self, now: Time, state: &mut State);
-    /// What parts of this kind promise of the schedules of their groups.
+    /// Returns the rule that the schedules of parts of this kind obey.
     fn rule(_parts: &[Self], groups: Vec<Group>) -> ScheduleRule {
         ScheduleRule::Optimal { groups }
     }
@@ -124,7 +126,7 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
         }
     }
 
-    /// Charges what jobs have got, in place of what was planned since the last decision.
+    /// Charges the time that jobs have received, in place of the plan since the last decision.
     fn settle(&mut self) {
         if self.frame().is_measured {
             for (account, remaining) in self.accounts() {
@@ -135,14 +137,14 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
         }
     }
 
-    /// Processes what is due at `now`.
+    /// Processes the events at `now`.
     fn step(&mut self, now: i64) {
         self.pass(now);
         self.frame_mut().count();
         self.frame_mut().next = self.select();
     }
 
-    /// Processes all that is due before `now`, and accounts for the time until then.
+    /// Processes all events before `now`, and accounts for the time until then.
     fn catch_up(&mut self, now: i64) {
         while self.frame().next < now {
             self.step(self.frame().next);
@@ -151,52 +153,54 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
     }
 }
 
-/// What a task was planned to get since the last decision, and what it has got. In nanoseconds.
+/// The time planned for a task since the last decision, and the time that it has received. In
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
     pub planned: i64,
     pub got: i64,
-    /// What its ready job has got in all.
+    /// The total time that its ready job has received.
     pub in_all: i64,
 }
 
-/// A part that is measured looks again after this time at the earliest: a manager that shares the CPU of a job
-/// would otherwise leave it no time to get what it lacks. In nanoseconds.
+/// The minimum time until the next update of a measured part, in nanoseconds. A manager that shares
+/// the CPU of a job would otherwise leave it no time to receive what it lacks.
 const LEAST_LOOK: i64 = 50_000;
 
-/// A release that is still to be processed.
+/// A release that has yet to be processed.
 #[derive(Clone, Copy, Debug)]
 struct Released {
-    /// When the job could have run first.
+    /// The earliest time at which the job could have run.
     at: i64,
-    /// Where its task is.
+    /// The part and the index of its task.
     home: (u32, u32),
     job: JobId,
     deadline: i64,
 }
 
-/// A policy that is made of parts.
+/// A policy that consists of parts.
 #[derive(Clone, Debug)]
 pub(super) struct Parts<P> {
     name: &'static str,
     parts: Vec<P>,
     /// The part of each task, and its index there.
     home: TaskMap<(u32, u32)>,
-    /// Tasks that have left: whoever joins with the id of one has no server.
+    /// Tasks that have left: a new task with one of these ids has no server.
     left: BTreeSet<TaskId>,
     /// The part of each CPU; [`NONE`] if nothing ever runs on it.
     part_of: CpuMap<u32>,
-    /// What the engine runs.
+    /// The jobs that the engine runs.
     shown: CpuMap<Option<JobId>>,
     online: CpuSet,
     /// The timer of each part.
     timers: Vec<Alarm>,
-    /// Parts that something happened to since the last decision.
+    /// Parts with events since the last decision.
     touched: Vec<u32>,
     is_touched: Vec<bool>,
     /// Jobs that were released since the last decision.
     released: Vec<Released>,
-    /// Where tasks are whose jobs ended since then, and which; any, if the task has left.
+    /// The parts and indices of tasks whose jobs ended since then, with these jobs; `None` for any
+    /// job, if the task has left.
     ended: Vec<((u32, u32), Option<JobId>)>,
     refusals: Refusals,
 }
@@ -229,7 +233,7 @@ impl<P: Part> Parts<P> {
         }
     }
 
-    /// One part of all CPUs and all tasks, which are its members in this order.
+    /// Returns one part with all CPUs and all tasks, which are its members in this order.
     pub(super) fn of_all(name: &'static str, part: P, order: &[TaskId]) -> Self {
         let mut home = vec![(0, 0); order.len()];
         for (member, task) in (0..).zip(order) {
@@ -243,12 +247,12 @@ impl<P: Part> Parts<P> {
         &self.parts
     }
 
-    /// At how many instants a part was updated, summed over the parts.
+    /// Returns the number of instants at which a part was updated, summed over the parts.
     pub(super) fn updates(&self) -> u64 {
         self.parts.iter().map(|part| part.frame().updates).sum()
     }
 
-    /// The tasks and the CPUs of each part.
+    /// Returns the tasks and the CPUs of each part.
     fn groups(&self) -> Vec<Group> {
         let group = |(index, part): (usize, &P)| Group {
             cpus: part.frame().cpus.iter().copied().collect(),
@@ -268,7 +272,7 @@ impl<P: Part> Parts<P> {
         }
     }
 
-    /// A job of a task is no longer there.
+    /// Records that a job of a task has ended.
     fn end(&mut self, task: TaskId, job: Option<JobId>) {
         if let Some(&home) = self.home.get(task) {
             self.touch(home.0);
@@ -292,6 +296,8 @@ impl<P: Part> Policy for Parts<P> {
                     self.touch(home.0);
                     let part = &self.parts[home.0 as usize];
                     let has_job = part.has_job(home.1 as usize, release.ns());
+                    // A release before the last update, or one that had to wait for its
+                    // predecessor, counts from now.
                     let is_new = release.ns() >= part.frame().now && !has_job;
                     let at = if is_new { release.min(now) } else { now }.ns();
                     self.released.push(Released { at, home, job, deadline: deadline.ns() });
@@ -340,7 +346,7 @@ impl<P: Part> Policy for Parts<P> {
                     }
                 }
             }
-            // A budget is never granted, and arrivals are not asked for.
+            // This policy never grants budgets, and does not ask for arrivals.
             Event::BudgetExhausted { .. } | Event::Arrival { .. } | Event::Step { .. } => {}
             Event::CpuOnline { cpu } => {
                 self.online.insert(cpu);
@@ -356,18 +362,22 @@ impl<P: Part> Policy for Parts<P> {
 
     fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
         let Self { parts, shown, online, timers, released, ended, .. } = self;
+        // Process releases at their own times, so that windows begin on time even if the engine is
+        // late.
         released.sort_unstable_by_key(|released| (released.at, released.home));
         for &Released { at, home: (part, member), job, deadline } in &*released {
             let part = &mut parts[part as usize];
             part.catch_up(at);
             part.release(member as usize, job, deadline);
             part.account(member as usize).0.in_all = 0;
+            // Force an update at the release, even if no other event is due then.
             part.frame_mut().next = at;
         }
         for &index in &self.touched {
             parts[index as usize].catch_up(now.ns());
             parts[index as usize].settle();
         }
+        // After `settle`, which charges the time that earlier jobs have received.
         for Released { home: (part, member), .. } in released.drain(..) {
             let part = &mut parts[part as usize];
             if part.frame().is_measured {
@@ -430,7 +440,7 @@ impl<P: Part> Policy for Parts<P> {
     }
 }
 
-/// Makes a policy of a wrapper of [`Parts`].
+/// Implements [`Policy`](crate::Policy) for a wrapper of [`Parts`].
 macro_rules! policy_of_parts {
     ($policy:ty) => {
         impl $crate::Policy for $policy {

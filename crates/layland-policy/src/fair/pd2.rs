@@ -1,40 +1,43 @@
-//! **PD2** and **ER-PD2**: Pfair scheduling in slots (Anderson and Srinivasan 2001, 2004; of sporadic tasks:
-//! Srinivasan and Anderson 2002, 2006).
+//! **PD2** and **ER-PD2**: Pfair scheduling in slots (Anderson and Srinivasan 2001, 2004; for
+//! sporadic tasks: Srinivasan and Anderson 2002, 2006).
 //!
 //! | paper | here |
 //! |-------|------|
-//! | slot `t`, quantum | [`Slots::quantum`]: slot `t` begins at `t` times that |
+//! | slot `t`, quantum | [`Slots::quantum`]: slot `t` begins at `t` times the quantum |
 //! | weight `e / p`, windows, b-bit, group deadline | [`Weight`] |
-//! | subtask `T_i` | the `i`-th slot of a job: it has got `given = i - 1` of them |
+//! | subtask `T_i` | the `i`-th slot of a job, which has received `given = i - 1` slots before |
 //! | release `theta` of a job | `anchor` |
 //!
-//! Time is cut into slots, the same on all CPUs, and a task gets whole slots. A perfectly fair schedule would have
-//! given a task of weight `w` just `w t` slots by `t`; Pfair is never a slot ahead of that or behind it. For that every
-//! slot of a job, its *subtask*, has a window, and each subtask is scheduled by the deadline of its window. At the
-//! beginning of each slot:
+//! Time is cut into slots, the same on all CPUs, and a task gets whole slots. By time `t`, a
+//! perfectly fair schedule would have given a task of weight `w` exactly `w t` slots; a Pfair
+//! schedule is always less than one slot ahead of or behind that. To achieve this, every slot of a
+//! job, its *subtask*, has a window, and each subtask is scheduled by the deadline of its window.
+//! At the beginning of each slot:
 //!
-//! 1. A ready job is *eligible* if the window of its next subtask has begun; with early releases (ER-PD2) as soon as
-//!    its own first window has begun.
-//! 2. Of the eligible jobs those run for the slot that come first by
+//! 1. A ready job is *eligible* if the window of its next subtask has begun; with early releases
+//!    (ER-PD2) as soon as its own first window has begun.
+//! 2. The first eligible jobs run in the slot, in the order of
 //!    - the earlier deadline of the subtask;
 //!    - then a window that overlaps the next one (b-bit 1) before one that does not;
 //!    - then, if both do, the later group deadline, which is 0 for weights below 1/2;
 //!    - then rank and id of the task.
 //!
-//! Both rules for ties are needed from three CPUs on. No job is late if the weights sum to no more than the CPUs, for
-//! periodic and for sporadic tasks, and with `D < T` for weights of `D`: [`Slots`] has the weights, and what is
-//! rounded.
+//! Both rules for ties are necessary from three CPUs on. No job is late if the sum of the weights
+//! is at most the number of CPUs, for periodic and for sporadic tasks, and with `D < T` for weights
+//! based on `D`: [`Slots`] has the weights, and the rules of rounding.
 //!
-//! Nothing is decided within a slot. A job that is released within one waits for the next. A job that ends within one
-//! leaves its CPU idle until the next, and its other subtasks vanish. Where the jobs run: `placing.rs`.
+//! There are no decisions within a slot. A job that is released within a slot waits for the next
+//! one. A job that ends within a slot leaves its CPU idle until the next one, and its other
+//! subtasks vanish. `placing.rs` assigns jobs to CPUs.
 //!
-//! What the papers leave out:
-//! - A job that executes more than its WCET goes on with the windows of subtasks `e + 1, e + 2, ..`, and the anchor of
-//!   the next job is no earlier than `ceil(n p / e)` slots after its own, where `n` slots were given. So a task never
-//!   gets more than its rate, and what it does beyond its WCET is its own problem alone.
-//! - A CPU that is offline gets no job.
-//! - On a machine that is late a slot begins when its timer is told. The time that switches take is part of the slots,
-//!   and has to be part of the WCETs.
+//! Cases that the papers leave out:
+//! - A job that executes more than its WCET continues with the windows of subtasks `e + 1, e + 2,
+//!   ..`. The anchor of the next job is not earlier than `ceil(n p / e)` slots after its own, where
+//!   `n` slots were given. So a task never gets more than its rate, and an overrun harms only the
+//!   task itself.
+//! - An offline CPU gets no job.
+//! - On a machine that is late, a slot begins when the policy receives its timer. The time of
+//!   context switches is part of the slots, and must be part of the WCETs.
 
 use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
 use super::placing::{Placing, Seat, Seated};
@@ -47,7 +50,7 @@ use layland_model::{CpuId, Releases as Anchors};
 use layland_offline::{NoSlots, Slots, Weight};
 use std::cmp::Reverse;
 
-/// What they say of themselves.
+/// Returns the descriptions of both policies.
 pub(super) fn policies() -> [PolicyInfo; 2] {
     let quantum = OptionInfo::new(
         "quantum",
@@ -94,7 +97,7 @@ pub(super) fn policies() -> [PolicyInfo; 2] {
 const HEAVY: &str =
     "tasks that need more slots than there are until their deadlines or in their periods";
 
-/// The slots of a system, as the options have them.
+/// Returns the slots of a system with these options.
 ///
 /// # Errors
 /// If PD2 (`early` false) or ER-PD2 cannot schedule it.
@@ -117,7 +120,7 @@ pub fn slots(
     Ok((slots, anchors))
 }
 
-/// **PD2**, or with `early` **ER-PD2**, for a valid system.
+/// Returns **PD2**, or with `early` **ER-PD2**, for a valid system.
 ///
 /// # Errors
 /// As [`slots`].
@@ -169,9 +172,9 @@ struct Member {
     weight: Weight,
     relative_deadline: i64,
     ready: bool,
-    /// The slot from which the windows of its last job count; before all if it had none.
+    /// The slot from which the windows of its last job count; before all slots if it had none.
     anchor: i64,
-    /// How many slots that job has been given, without the present one.
+    /// The number of slots that the job has been given, without the present one.
     given: i64,
     seat: Seat,
 }
@@ -182,16 +185,16 @@ impl Seated for Member {
     }
 }
 
-/// What decides who runs: see the file header. The smaller runs.
+/// The priority of a job: see the file header. The smaller key runs.
 type Key = (i64, Reverse<bool>, Reverse<i64>, u32);
 
 impl Member {
-    /// The next subtask of its job.
+    /// Returns the number of the next subtask of its job.
     fn subtask(&self) -> i64 {
         self.given + 1
     }
 
-    /// The first slot in which its job may run.
+    /// Returns the first slot in which its job may run.
     fn eligible_from(&self, early: bool) -> i64 {
         match early {
             true => self.anchor,
@@ -209,7 +212,7 @@ impl Member {
         (self.anchor.saturating_add(weight.deadline(i)), Reverse(overlaps), Reverse(group), rank)
     }
 
-    /// The first slot in which its next job may begin, whenever that is released.
+    /// Returns the first slot in which its next job may begin, whenever that job is released.
     fn next_anchor(&self) -> i64 {
         match self.anchor {
             i64::MIN => i64::MIN,
@@ -228,9 +231,9 @@ struct Schedule {
     placing: Placing,
     early: bool,
     anchors: Anchors,
-    /// The slot for which was decided last.
+    /// The slot of the last decision.
     slot: i64,
-    /// Nobody asks what jobs have got: slots count.
+    /// Unused, since slots alone count; the trait requires it.
     account: Account,
     /// Scratch.
     eligible: Vec<Key>,
@@ -238,7 +241,7 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// A member has had the slot that was decided last, or a part of it, and no longer runs.
+    /// Stops a member, which has had the slot of the last decision or a part of it.
     fn stop(&mut self, member: usize) {
         let Self { frame, members, placing, slot, .. } = self;
         let member = &mut members[member];
@@ -248,7 +251,7 @@ impl Schedule {
         }
     }
 
-    /// The beginning of a slot, perhaps not for the first time.
+    /// Handles the beginning of a slot, perhaps repeatedly.
     fn begin(&mut self, slot: i64) {
         let Self { frame, members, placing, early, eligible, chosen, .. } = self;
         if slot > self.slot {
@@ -341,7 +344,8 @@ impl Part for Schedule {
     fn save(&self, now: Time, state: &mut State) {
         let (now, unit) = (now.ns(), self.frame.unit);
         state.number(now.rem_euclid(unit));
-        // Whether the slot has begun with what runs now: otherwise it is still to be decided, or nothing runs in it.
+        // True if the slot has begun with the running jobs: otherwise its decision is due, or
+        // nothing runs in it.
         state.number(i64::from(self.slot.saturating_mul(unit) == now));
         let from_now = |slot: i64| slot.saturating_mul(unit).saturating_sub(now);
         for member in &self.members {
@@ -351,7 +355,7 @@ impl Part for Schedule {
                     state.number(from_now(member.anchor));
                     state.number(member.given);
                 }
-                // What is past holds up no job that is still to be released.
+                // An anchor in the past does not delay a job that has yet to be released.
                 false => state.number(from_now(member.next_anchor()).max(0)),
             }
         }

@@ -1,19 +1,22 @@
-//! Where jobs run that a global policy of this family has chosen: the locality rule of the [shell](crate::shell).
+//! The placement of the jobs that a global policy of this family has chosen: the locality rule of
+//! the [shell](crate::shell).
 //!
-//! 1. A job that goes on running stays where it is.
-//! 2. The jobs that start now are taken in the order of the policy. A free CPU *prefers*, among those of them whose
-//!    tasks ran last on it, the one that stopped most recently, among equals the first in the order.
-//! 3. A preferred job takes its CPU; any other, in the order of the policy, the lowest free CPU that is left.
+//! 1. A job that continues to run stays on its CPU.
+//! 2. The starting jobs come in the order of the policy. A free CPU *prefers* one of the jobs whose
+//!    tasks ran last on it: the one that stopped most recently, among equals the first in the
+//!    order.
+//! 3. A preferred job takes its CPU; any other job, in the order of the policy, takes the lowest
+//!    remaining free CPU.
 
 use super::parts::NONE;
 use crate::State;
 
-/// Where a task runs, and where it ran last. CPUs by their index in the part.
+/// The current and the last CPU of a task. CPUs are numbered by their index in the part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seat {
     /// The CPU on which its job runs, or [`NONE`].
     pub cpu: u32,
-    /// The CPU on which it ran last, or [`NONE`], and when it stopped.
+    /// The CPU on which it ran last, or [`NONE`], and the time at which it stopped.
     last: u32,
     stopped: i64,
 }
@@ -26,16 +29,16 @@ impl Seat {
     }
 }
 
-/// Who has a seat.
+/// A member that has a current and a last CPU.
 pub(super) trait Seated {
     fn seat(&mut self) -> &mut Seat;
 }
 
-/// The CPUs of a part, each with the member that it runs.
+/// The CPUs of a part, each with its running member.
 #[derive(Clone, Debug)]
 pub(super) struct Placing {
     on: Vec<u32>,
-    /// Scratch, by CPU: whom it prefers.
+    /// Scratch memory: the member that each CPU prefers.
     preferred: Vec<u32>,
 }
 
@@ -44,17 +47,17 @@ impl Placing {
         Placing { on: vec![NONE; cpus], preferred: vec![NONE; cpus] }
     }
 
-    /// The member that a CPU runs, or [`NONE`].
+    /// Returns the member that a CPU runs, or [`NONE`].
     pub(super) fn on(&self, cpu: usize) -> u32 {
         self.on[cpu]
     }
 
-    /// The members that run.
+    /// Returns the members that run.
     pub(super) fn running(&self) -> impl Iterator<Item = u32> + '_ {
         self.on.iter().copied().filter(|&member| member != NONE)
     }
 
-    /// A member no longer runs.
+    /// Takes a member off its CPU, if it has one.
     pub(super) fn stop(&mut self, seat: &mut Seat, now: i64) {
         if seat.runs() {
             self.on[seat.cpu as usize] = NONE;
@@ -62,8 +65,8 @@ impl Placing {
         }
     }
 
-    /// These members run from now on, and no others. They are in the order of the policy, and at most as many as there
-    /// are CPUs that are online.
+    /// Makes these members run from now on, and no others. They are in the order of the policy, and
+    /// at most as many as there are online CPUs.
     pub(super) fn place(
         &mut self,
         members: &mut [impl Seated],
@@ -91,7 +94,7 @@ impl Placing {
                 self.preferred[last as usize] = member;
             }
         }
-        // The CPUs that prefer somebody are all different, so these can start first.
+        // Each member is preferred by at most one CPU, so the preferred members can start first.
         for cpu in 0..self.on.len() {
             let member = std::mem::replace(&mut self.preferred[cpu], NONE);
             if member != NONE {
@@ -114,8 +117,8 @@ impl Placing {
         seat.cpu = cpu as u32;
     }
 
-    /// Writes where the members run and ran last. How recently matters only against others that ran last on the same
-    /// CPU.
+    /// Writes the current and last CPUs of the members. Recency is written only relative to members
+    /// that ran last on the same CPU, since others do not compete.
     pub(super) fn save<'a>(seats: impl Iterator<Item = &'a Seat> + Clone, state: &mut State) {
         for seat in seats.clone() {
             state.number(i64::from(seat.cpu));

@@ -1,5 +1,5 @@
-//! What is decided before the first release for all policies of this family: whether one can schedule a system, and the
-//! rates of its tasks. Also the options that say how tasks are packed.
+//! The preparation of all policies of this family before the first release: the check that a policy
+//! can schedule a system, the rates of its tasks, and the options for packing.
 
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
@@ -17,21 +17,21 @@ pub(super) const PERIODIC: &str =
 pub(crate) const SPORADIC: &str =
     "self-suspending and jittery tasks: releases must be at least a period apart";
 
-/// What a policy needs to know of the releases.
+/// The knowledge about releases that a policy needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Releases {
-    /// The next one of every task.
+    /// The next release of every task is known.
     Known,
-    /// That they are at least a period apart.
+    /// Releases are at least a period apart.
     Separated,
 }
 
-/// Which deadlines a policy takes.
+/// The deadlines that a policy supports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deadlines {
-    /// The ends of periods.
+    /// Deadlines at the ends of periods.
     Implicit,
-    /// Any.
+    /// Any deadlines.
     Any,
 }
 
@@ -42,11 +42,12 @@ pub struct Prepared {
     pub order: Vec<TaskId>,
     /// The grid.
     pub grid: RateGrid,
-    /// The rates, in this order.
+    /// The rates, in the order of the tasks.
     pub rates: Vec<Rate>,
 }
 
-/// Checks that a policy that plans with all CPUs can schedule the CPUs and each of the tasks of a valid system.
+/// Checks that a policy that plans with all CPUs supports the CPUs and each of the tasks of a valid
+/// system.
 pub(crate) fn takes(
     name: &str,
     system: &System,
@@ -69,7 +70,7 @@ pub(crate) fn takes(
         ))
         .into());
     }
-    // It is named in the reason, as it is not one of the policies that come in several orders.
+    // The reason names the policy, which is not one of those that come in several orders.
     groups::global(name, system)
         .map_err(|refusal| SystemRefusal { in_general: None, ..refusal })?;
     for (id, task) in system.tasks.iter() {
@@ -159,7 +160,7 @@ pub(super) fn prepare(
     Ok(Prepared { order, grid, rates })
 }
 
-/// An error of the offline phase, in the names of the system.
+/// Translates an error of the offline phase into the names of the system.
 pub(super) fn refusal(system: &System, order: &[TaskId], error: Infeasible) -> SystemRefusal {
     match &error {
         Infeasible::RateAboveOne { item, .. } => {
@@ -173,7 +174,7 @@ pub(super) fn refusal(system: &System, order: &[TaskId], error: Infeasible) -> S
     }
 }
 
-/// Reads `0+1/2` as bins of tasks or servers.
+/// Parses `0+1/2` as bins of tasks or servers.
 fn bins(options: &PolicyOptions, name: &str) -> Result<Option<Vec<Vec<usize>>>, Refusal> {
     let Some(text) = options.text(name) else { return Ok(None) };
     let wrong = || Refusal::invalid(format!("{name}=`{text}` is not a list of bins, as in 0+1/2"));
@@ -206,7 +207,7 @@ fn heuristic(options: &PolicyOptions, name: &str) -> Result<Option<Heuristic>, R
     options.text(name).map(parse).transpose()
 }
 
-/// How RUN makes its tree.
+/// Returns the rules by which RUN builds its tree.
 pub(super) fn reduction_rules(options: &PolicyOptions) -> Result<ReductionRules, Refusal> {
     let fit = packing_heuristic(options)?;
     let packing = bins(options, "packing")?;
@@ -221,7 +222,7 @@ pub(super) fn reduction_rules(options: &PolicyOptions) -> Result<ReductionRules,
     })
 }
 
-/// How QPS makes its hierarchy.
+/// Returns the rule by which QPS builds its hierarchy.
 pub(super) fn quasi_rule(options: &PolicyOptions) -> Result<QuasiRule, Refusal> {
     match options.text("packing") {
         Some(text) => {
@@ -233,7 +234,7 @@ pub(super) fn quasi_rule(options: &PolicyOptions) -> Result<QuasiRule, Refusal> 
     }
 }
 
-/// For each task, the place of it in a list of places by rank.
+/// Returns the place of each task, given a list of places by rank.
 pub(super) fn by_task(system: &System, order: &[TaskId], places: &[(u32, u32)]) -> Vec<(u32, u32)> {
     let mut by_task = vec![(0, 0); system.tasks.len()];
     order.iter().zip(places).for_each(|(task, &place)| by_task[task.index()] = place);

@@ -6,48 +6,54 @@
 //! | execution set of a processor | `Set`, made before the start by [`quasi_partition`] |
 //! | major set, excess `x` | `Set` with a `Major` part, `excess` |
 //! | dedicated servers `S_A`, `S_B` | `Major::budgets` |
-//! | master `S_M` | a client of the set of a CPU of a larger number |
+//! | master `S_M` | a client of the set of a CPU with a larger number |
 //! | slave `S_S` | implied: it runs exactly when the master does |
 //!
-//! A client is *active* from its release to its deadline. A major set is in **QPS mode** while all its
-//! clients are active, and in **EDF mode** otherwise: then its CPU alone runs them by EDF, and the master
-//! is not active. So a system is scheduled globally only while it needs to be. Time in QPS mode is cut into
-//! intervals that end with the earliest deadline of the clients. In each, of length `l`, the servers of
-//! the two sides get `(R(A) - x) l` and `(R(B) - x) l` on the set's own CPU, and the master a job of
-//! `x l`; while the master runs, on whatever CPU, it runs a client of one side, and the set's own CPU
-//! one of the other side. Minor sets are plain EDF.
+//! A client is *active* from its release to its deadline. A major set is in **QPS mode** while all
+//! its clients are active, and in **EDF mode** otherwise. In EDF mode its CPU alone runs its
+//! clients by EDF, and the master is not active, so a system is scheduled globally only when
+//! necessary. Time in QPS mode is cut into intervals that end with the earliest deadline of the
+//! clients. In each interval, of length `l`, the servers of the two sides get `(R(A) - x) l` and
+//! `(R(B) - x) l` on the set's own CPU, and the master a job of `x l`. While the master runs, on
+//! any CPU, it runs a client of one side, and the set's own CPU runs one of the other side. Minor
+//! sets are plain EDF.
 //!
 //! At each event of a hierarchy:
 //!
 //! 1. Windows of tasks end, then others begin.
-//! 2. Major sets, those with the lower CPU first: mode changes, new intervals, collapses.
-//! 3. Dispatching, from the highest CPU down: what the set of the CPU selects, and where that is a
-//!    master, what the master selects, down to a task.
+//! 2. Major sets are updated, those with the lower CPU first: mode changes, new intervals,
+//!    collapses.
+//! 3. Dispatching, from the highest CPU down: the set of the CPU selects a client. If that is a
+//!    master, the master selects one in turn, down to a task.
 //!
-//! **Sides.** On entering QPS mode with all clients released now: the static bi-partition; otherwise A is
-//! what is released now. **Collapse**: if a side has nothing pending while the master has budget left,
-//! nothing will come before the end of the interval, and the set is run by EDF on its own CPU until
-//! then. **Which side a master serves** is said by a [`MasterRule`]; the paper does not say
-//! [`Stay`](MasterRule::Stay). A CPU whose master does not run stays on the side that it ran last, if
-//! that has budget and a pending client.
+//! **Sides.** If a set enters QPS mode with all clients released now, the sides are the static
+//! bi-partition; otherwise A consists of the clients released now. **Collapse**: if a side has
+//! nothing pending while the master has budget left, nothing will arrive before the end of the
+//! interval, and the set is run by EDF on its own CPU until then. **The side that a master serves**
+//! follows from a [`MasterRule`]; [`Stay`](MasterRule::Stay) is not in the paper. A CPU whose
+//! master does not run stays on the side that it ran last, if that side has budget and a pending
+//! client.
 //!
-//! **Ties.** Among equal deadlines: the client picked last, a task before a master, the lower number (of
-//! tasks: by rank). The set's own choice and that of its master remember separately; the own one forgets
-//! when there was nothing to pick.
+//! **Ties.** Among equal deadlines: the client picked last, a task before a master, the lower
+//! number (of tasks: by rank). The set and its master each remember their own last pick; the set
+//! forgets its pick when there was nothing to pick.
 //!
-//! **Packing by `nfd`.** The cursor of next fit stays where it is when a bin is overpacked; the evaluation's own
-//! program ("no going back") has then passed the last bin. About one set in ten is packed differently; both are
-//! quasi-partitions, and no deadline is missed with either.
+//! **Packing by `nfd`.** The cursor of next fit stays in place when a bin is overpacked; the
+//! program of the evaluation ("no going back") has then passed the last bin. About one set in ten
+//! is packed differently; both results are quasi-partitions, and no deadline is missed with either.
 //!
 //! **Budgets are whole nanoseconds**, without any rounding at run time: see
-//! [`RateGrid`](layland_offline::RateGrid), which also says why no deadline is lost by rounding the
-//! *rates* up, and how the windows of sporadic tasks are cut to multiples of its unit.
+//! [`RateGrid`](layland_offline::RateGrid), which also explains why rounding the *rates* up does
+//! not cause deadline misses, and how the windows of sporadic tasks are cut to multiples of its
+//! unit.
 //!
-//! A job that is late, because the machine has held it up, goes on in a further window of its task.
+//! A job that is late, because the machine has delayed it, continues in a further window of its
+//! task.
 //!
-//! **Scheduling events** ([`Counts::events`]) are what Compagnin et al. count: a CPU is invoked, at most once
-//! per instant, when a task of its set is released, what it runs changes, an interval of its set begins or
-//! ends, its master begins, ends or changes sides, or a master that it hosts gets a job.
+//! **Scheduling events** ([`Counts::events`]) follow the definition of Compagnin et al.: a CPU is
+//! invoked, at most once per instant, when a task of its set is released, its running task changes,
+//! an interval of its set begins or ends, its master begins, ends or changes sides, or a master
+//! that it hosts gets a job.
 
 mod clients;
 mod dispatch;
@@ -64,14 +70,14 @@ use hierarchy::{Hierarchy, Major, Set};
 use layland_model::{JobId, System};
 use layland_offline::{Client as Item, Hierarchy as Sets, quasi_partition};
 
-/// Which side of its set a master serves.
+/// The rule for the side of its set that a master serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum MasterRule {
-    /// The one that it served just before, while that has a pending client; else the one that the set's
-    /// own CPU did not run last; else as `Edf`. A third to a half of the preemptions less.
+    /// The side that it served just before, while that has a pending client; else the side that the
+    /// set's own CPU did not run last; else as `Edf`. Saves a third to a half of the preemptions.
     #[default]
     Stay,
-    /// The one with the earliest deadline, at every event (Compagnin et al., Algorithm 1).
+    /// The side with the earliest deadline, at every event (Compagnin et al., Algorithm 1).
     Edf,
 }
 
@@ -86,16 +92,16 @@ impl MasterRule {
     }
 }
 
-/// What happened so far, over all hierarchies.
+/// The counts of all hierarchies so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// How often a major set entered or left QPS mode.
+    /// The number of times that a major set entered or left QPS mode.
     pub mode_changes: u64,
-    /// How many QPS intervals began.
+    /// The number of QPS intervals that began.
     pub intervals: u64,
-    /// How many of them collapsed.
+    /// The number of QPS intervals that collapsed.
     pub collapses: u64,
-    /// How often a CPU was invoked: the scheduling events.
+    /// The number of invocations of CPUs: the scheduling events.
     pub events: u64,
 }
 
@@ -103,10 +109,10 @@ pub struct Counts {
 #[derive(Clone, Debug)]
 pub struct Qps(Parts<Hierarchy>);
 
-/// The processor hierarchy of a system, with its tasks by rank.
+/// Returns the processor hierarchy of a system, with its tasks by rank.
 ///
 /// # Errors
-/// If QPS cannot schedule it, or the options name a packing that is no quasi-partition.
+/// If QPS cannot schedule the system, or the packing in the options is not a quasi-partition.
 pub fn sets(system: &System, options: &PolicyOptions) -> Result<(Prepared, Sets), SystemRefusal> {
     let prepared = prepare("qps", system, Releases::Separated)?;
     let rule = quasi_rule(options)?;
@@ -115,7 +121,7 @@ pub fn sets(system: &System, options: &PolicyOptions) -> Result<(Prepared, Sets)
     Ok((prepared, sets))
 }
 
-/// **QPS** for a valid system.
+/// Returns **QPS** for a valid system.
 ///
 /// # Errors
 /// As [`sets`].
@@ -173,7 +179,7 @@ pub fn qps(system: &System, options: &PolicyOptions) -> Result<Qps, SystemRefusa
 }
 
 impl Qps {
-    /// What happened so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         self.0.parts().iter().fold(Counts::default(), |sum, part| Counts {
             mode_changes: sum.mode_changes + part.counts.mode_changes,

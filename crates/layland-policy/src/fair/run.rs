@@ -6,37 +6,40 @@
 //! | reduction tree | [`Reduction`], made before the start by [`reduce`] |
 //! | proper subsystem | `Subsystem` |
 //! | server `S`, rate, budget | `Node`, `rate`, `budget` |
-//! | dual `S*` | implied: it has `(d - now) - budget` left, and runs when `S` does not |
+//! | dual `S*` | implicit: it has `(d - now) - budget` left, and runs when `S` does not |
 //!
 //! At each event of a subsystem (a window of a task ends, a budget is used up, a job ends):
 //!
 //! 1. Tasks whose window ends now get the next one, with `rate x (d - now)` to execute.
-//! 2. Servers whose window ends now, bottom-up: `d` is the earliest deadline of their clients, the
-//!    budget `rate x (d - now)`.
-//! 3. Selection, top-down from the root, which always runs. A server of a higher level that runs picks
-//!    the child whose dual has time left and the earliest deadline: that child does not run, the others
-//!    do. Where it does not run, all its children do. A server of level 0 that runs picks its pending
-//!    task with the earliest deadline; if there is none, its CPU idles: that is the padding.
+//! 2. Servers whose window ends now are updated bottom-up: `d` is the earliest deadline of their
+//!    clients, the budget `rate x (d - now)`.
+//! 3. Selection, top-down from the root, which always runs. A running server of a higher level
+//!    picks the child whose dual has time left and the earliest deadline: that child does not run,
+//!    the others do. If the server does not run, all its children do. A running server of level 0
+//!    picks its pending task with the earliest deadline; if there is none, its CPU idles: this is
+//!    the padding.
 //! 4. The picked tasks are placed on the CPUs of the subsystem.
 //!
-//! Each server thus gets exactly its budget in each of its windows, and as many servers of level 0 run at
-//! any time as the subsystem has CPUs.
+//! Each server thus gets exactly its budget in each of its windows, and the number of running
+//! servers of level 0 always equals the number of CPUs of the subsystem.
 //!
-//! **Ties.** Among equal deadlines the client that the server picked last goes first, then the lower
-//! number: of tasks by rank, of servers in the order in which they were made. The last pick is
-//! kept while a server does not run; at level 0 it is forgotten when the server runs with nothing pending.
+//! **Ties.** Among equal deadlines the client that the server picked last goes first, then the
+//! lower number: of tasks by rank, of servers in the order of their creation. A server keeps its
+//! last pick while it does not run; at level 0 it forgets the pick when it runs with nothing
+//! pending.
 //!
-//! **Placement** (RUN says only which tasks run). A picked task that runs stays. Then by number: tasks
-//! whose job has already executed go where it did last, if that CPU is free; then other tasks likewise;
-//! what is left goes to the lowest free CPUs.
+//! **Placement** (RUN determines only the tasks that run). A picked task that runs stays. The
+//! others come by number: first tasks whose job has already executed, which go to their last CPU if
+//! that is free; then other tasks likewise; the rest go to the lowest free CPUs.
 //!
 //! **Budgets are whole nanoseconds**, without any rounding at run time: see
-//! [`RateGrid`](layland_offline::RateGrid), which also says why no deadline is lost by rounding the
-//! *rates* up, and how windows of tasks whose period is not a multiple of its unit are cut. Between two
-//! such windows, before the first release and after the last job a task has windows with nothing to execute.
+//! [`RateGrid`](layland_offline::RateGrid), which also explains why rounding the *rates* up does
+//! not cause deadline misses, and how windows of tasks whose period is not a multiple of its unit
+//! are cut. Between two such windows, before the first release and after the last job, a task has
+//! windows with nothing to execute.
 //!
-//! The server that runs without a pending client is not a mistake but the price of optimality:
-//! RUN is not work-conserving.
+//! A server that runs without a pending client is not a mistake but the price of optimality: RUN is
+//! not work-conserving.
 
 use super::parts::{Account, Frame, NEVER, NONE, Part, Parts, policy_of_parts};
 use super::preparation::{Prepared, Releases, by_task, prepare, reduction_rules, refusal};
@@ -49,10 +52,10 @@ use layland_offline::{Clients, Reduction, reduce};
 #[derive(Clone, Debug)]
 pub struct Run(Parts<Subsystem>);
 
-/// The reduction tree of a system, with its tasks by rank.
+/// Returns the reduction tree of a system, with its tasks by rank.
 ///
 /// # Errors
-/// If RUN cannot schedule it, or the options name a packing that is none.
+/// If RUN cannot schedule the system, or the packing in the options is invalid.
 pub fn tree(
     system: &System,
     options: &PolicyOptions,
@@ -64,7 +67,7 @@ pub fn tree(
     Ok((prepared, tree))
 }
 
-/// **RUN** for a valid system.
+/// Returns **RUN** for a valid system.
 ///
 /// # Errors
 /// As [`tree`].
@@ -75,7 +78,7 @@ pub fn run(system: &System, options: &PolicyOptions) -> Result<Run, SystemRefusa
     for (index, subsystem) in tree.subsystems.iter().enumerate() {
         let cpus = subsystem.processors.clone().map(CpuId::from_index).collect();
         let mut part = Subsystem::new(grid.unit.ns(), cpus);
-        // Top-down, so that the clients of each server are next to each other, by number.
+        // Top-down, so that the clients of each server are adjacent, by number.
         let mut servers = vec![subsystem.root];
         let mut at = 0;
         while at < servers.len() {
@@ -134,7 +137,7 @@ pub fn run(system: &System, options: &PolicyOptions) -> Result<Run, SystemRefusa
 }
 
 impl Run {
-    /// At how many instants a subsystem was updated, summed over the subsystems.
+    /// Returns the number of instants at which a subsystem was updated, summed over the subsystems.
     pub fn updates(&self) -> u64 {
         self.0.updates()
     }
@@ -157,15 +160,15 @@ struct Member {
     period: i64,
     /// The first release that is not in the current window.
     next_release: i64,
-    /// The end of the current window, and what it may still execute until then.
+    /// The end of the current window, and the execution that remains in it.
     deadline: i64,
     remaining: i64,
     account: Account,
-    /// Whether there is a job, and whether that has executed.
+    /// True if there is a job; true if that job has executed.
     ready: bool,
     executed: bool,
     picked: bool,
-    /// The CPU that it is placed on, and the one that it ran on last: indices, or [`NONE`].
+    /// The CPU that it is placed on, and its last CPU: indices, or [`NONE`].
     cpu: u32,
     last_cpu: u32,
 }
@@ -174,15 +177,15 @@ struct Member {
 #[derive(Clone, Debug)]
 struct Node {
     rate: i64,
-    /// The end of the current window, and what it must execute until then.
+    /// The end of the current window, and the execution that is required until then.
     deadline: i64,
     budget: i64,
-    /// Its clients: members if it is of level 0, else nodes.
+    /// Its clients: members if it is of level 0, otherwise nodes.
     first: u32,
     end: u32,
     /// The client that it picked last.
     pick: u32,
-    /// Whether it is of level 0.
+    /// True if it is of level 0.
     leaf: bool,
     runs: bool,
 }
@@ -203,13 +206,13 @@ pub(super) struct Subsystem {
 impl Subsystem {
     fn new(unit: i64, cpus: Vec<CpuId>) -> Self {
         let (on, starting) = (vec![NONE; cpus.len()], Vec::with_capacity(cpus.len()));
-        // The first windows begin with time.
+        // The first windows begin at time zero.
         let mut frame = Frame::new(unit, cpus);
         frame.next = 0;
         Self { frame, nodes: Vec::new(), members: Vec::new(), on, starting }
     }
 
-    /// Steps 1 and 2: new windows for what has come to the end of one.
+    /// Steps 1 and 2: opens new windows for tasks and servers whose windows have ended.
     #[inline]
     fn renew(&mut self) {
         let Self { frame, nodes, members, .. } = self;
@@ -237,7 +240,7 @@ impl Subsystem {
         }
     }
 
-    /// Step 3: which servers run, and what they pick.
+    /// Step 3: selects the servers that run, and their picks.
     #[inline]
     fn pick(&mut self) {
         let Self { frame, nodes, members, .. } = self;
@@ -258,7 +261,7 @@ impl Subsystem {
                         (best, best_key) = (at as u32, key);
                     }
                 }
-                // Only a real machine can have held up a job for longer than its window has.
+                // Only a real machine can have delayed a job beyond its window.
                 if best == NONE && frame.is_measured {
                     let late =
                         clients.clone().zip(&members[clients]).filter(|(_, member)| member.ready);
@@ -288,7 +291,7 @@ impl Subsystem {
         }
     }
 
-    /// Step 4: the picked members onto the CPUs.
+    /// Step 4: places the picked members on the CPUs.
     #[inline]
     fn place(&mut self) {
         let Self { nodes, members, on, starting, .. } = self;
@@ -337,7 +340,7 @@ impl Subsystem {
         }
     }
 
-    /// Step 5: when something is due again.
+    /// Step 5: returns the time of the next event.
     #[inline]
     fn next_event(&self) -> i64 {
         let mut next = self.nodes[0].deadline;
@@ -360,10 +363,11 @@ impl Subsystem {
 }
 
 impl Member {
-    /// The next window begins: up to the end of the next job, or to its release if that is not now.
+    /// Begins the next window: up to the end of the next job, or to its release if that is not now.
     fn open(&mut self, now: i64, unit: i64) {
         let release = num_integer::div_ceil(self.next_release, unit) * unit;
-        // What a late job still needs: nothing where time is what jobs get, as no job is late then.
+        // The remaining work of a late job; zero if the elapsed time counts, as no job is late
+        // then.
         let late = if self.ready { self.remaining.max(0) } else { 0 };
         if release > now {
             (self.deadline, self.remaining) = (release, late);
@@ -390,7 +394,7 @@ impl Part for Subsystem {
         member.job = job;
         member.ready = true;
         member.executed = false;
-        // What the job before left of its window is gone with that.
+        // The rest of the window of the previous job is lost with the window.
         if member.deadline <= now {
             member.remaining = 0;
         }

@@ -1,51 +1,60 @@
-//! **U-EDF**: an unfair but optimal EDF (Nelissen, Berten, Nelis, Goossens and Milojevic 2012). On one CPU it is EDF.
-//! On more it fills one CPU after the other in the order of deadlines; nobody gets shares from deadline to deadline.
+//! **U-EDF**: an unfair but optimal EDF (Nelissen, Berten, Nelis, Goossens and Milojevic 2012). On
+//! one CPU it is EDF. On several CPUs it fills one CPU after the other in the order of deadlines;
+//! no task gets shares from deadline to deadline.
 //!
 //! | paper | here |
 //! |-------|------|
-//! | active task, `d_i(t)` | one whose window is not over, and its end; of any other task `d_i(t)` is `t` |
+//! | active task, `d_i(t)` | a task whose window is not over, and the end of its window; for any other task `d_i(t)` is `t` |
 //! | higher priority, `hp_i(t)` | the tasks before it in `Lanes::order`: by `d_i(t)`, then by rank |
 //! | remaining execution `ret_i(t)` | the sum of `Member::allotted` and `Member::unplaced` |
 //! | allotment `al_{i,j}` | `Member::allotted`, by lane |
 //! | reservation `res_{i,j}(t1, t2)` | the sums of `Lane` |
-//! | processor `pi_j` | a *lane*: which CPU it is changes, see below |
+//! | processor `pi_j` | a *lane*, whose CPU can change: see below |
 //!
-//! 1. **Reservation.** The utilizations of all tasks are laid end to end on a line, in the order of priority, and the
-//!    line is cut into pieces of 1: piece `j` is lane `j`. What a task has of it is its share `u_{i,j}` of that lane.
-//!    After the end of its window, until `t2`, a task has the reservation `(t2 - d_i) u_{i,j}`: for jobs that may come.
-//! 2. **Allotment.** Whenever a window begins, every active task is given anew what its job still needs, in the order
-//!    of priority, from lane to lane. Lane `j` takes at most
-//!    `(d_i - t) - sum over hp_i (al_{x,j} + res_{x,j}(d_x, d_i)) - sum over y < j al_{i,y}`: before `d_i` it has to
+//! 1. **Reservation.** The utilizations of all tasks are laid end to end on a line, in the order of
+//!    priority, and the line is cut into pieces of length 1: piece `j` is lane `j`. The part of a
+//!    task in that piece is its share `u_{i,j}` of the lane. After the end of its window, until
+//!    `t2`, a task has the reservation `(t2 - d_i) u_{i,j}` for jobs that may arrive.
+//! 2. **Allotment.** Whenever a window begins, the remaining work of every active task is allotted
+//!    anew, in the order of priority, from lane to lane. Lane `j` takes at most `(d_i - t) - sum
+//!    over hp_i (al_{x,j} + res_{x,j}(d_x, d_i)) - sum over y < j al_{i,y}`: before `d_i` it has to
 //!    execute all of this first, and the job must not run on two lanes at once.
-//! 3. **EDF with delays** (EDF-D). At any time lane 1 runs the first task in the order of priority that has something
-//!    left on it; lane 2 the first of those that lane 1 does not run; and so on. It changes when an allotment is used
-//!    up, when a job ends, and when allotments are made.
+//! 3. **EDF with delays** (EDF-D). At any time lane 1 runs the first task in the order of priority
+//!    that has something left on it; lane 2 the first of those that lane 1 does not run; and so on.
+//!    The choice changes when an allotment is used up, when a job ends, and when allotments are
+//!    made.
 //!
-//! The paper proves that none is late if the utilizations sum to no more than the number of CPUs, whenever jobs come
-//! that are at least a period apart. Every job then finds room for all that it needs.
+//! The paper proves that no job is late if the sum of the utilizations is at most the number of
+//! CPUs, whatever the arrivals, as long as they are at least a period apart. Every job then has
+//! room for all that it needs.
 //!
-//! **Sources.** We had the abstract of the paper, and not its text. The rules are those that the scheduler U_EDF of
-//! SimSo 0.8.5 carries out, in our words, but for tasks without a job: SimSo counts their reservations from their last
-//! deadline. Such a task can release a job at any moment, and so they count from now here. For periodic tasks without
-//! offsets it is the same.
+//! **Sources.** The abstract of the paper was available, but not its text. The rules are those of
+//! the scheduler U_EDF of SimSo 0.8.5, described independently, except for tasks without a job:
+//! SimSo counts their reservations from their last deadline. Such a task can release a job at any
+//! moment, so this policy counts them from now. For periodic tasks without offsets the result is
+//! the same.
 //!
 //! **Allotments are whole nanoseconds**: windows begin and end at multiples of the unit of a
-//! [`RateGrid`](layland_offline::RateGrid), on which rates are rounded up. So every reservation is a whole number, and
-//! allotments are made at multiples of the unit alone. A job whose release is none waits for the next one. A window
-//! gives a job the rate of its task times the length, which is the WCET or little more.
+//! [`RateGrid`](layland_offline::RateGrid), on which rates are rounded up. So every reservation is
+//! a whole number, and allotments are made only at multiples of the unit. A job with another
+//! release waits for the next multiple. A window gives a job the rate of its task times the length,
+//! which is the WCET or slightly more.
 //!
-//! Where the jobs run: `placing.rs`, in the order of lanes. A job that goes to another lane stays on its CPU.
+//! `placing.rs` assigns jobs to CPUs, in the order of lanes. A job that changes lanes stays on its
+//! CPU.
 //!
-//! What the sources leave open:
-//! - Ties of deadlines go to the smaller rank, then to the task that comes first. An inactive task comes before all
-//!   that are active.
-//! - A job that ends early gives up what it was allotted. Until its window is over, nothing more is reserved for it.
-//! - A job that needs more than its WCET gets another window as if the next job had come when the last window ended.
-//!   If the next one comes within that, it takes what is left of it.
-//! - With fewer CPUs online, the last lanes do nothing, and the next allotment is for the others. What finds no room
-//!   there is part of the next window of its task. Without trouble everything finds room.
-//! - Refinements that migrate less (clusters of tasks that fit on a CPU, work that is done ahead on idle CPUs) are not
-//!   here.
+//! Cases that the sources leave open:
+//! - Ties of deadlines go to the smaller rank, then to the task that comes first. An inactive task
+//!   comes before all active ones.
+//! - A job that ends early gives up its allotment. Until its window is over, nothing more is
+//!   reserved for it.
+//! - A job that needs more than its WCET gets another window as if the next job had arrived at the
+//!   end of the last window. If the next job arrives within that window, it inherits the rest.
+//! - With fewer CPUs online, the last lanes do nothing, and the next allotment is for the others.
+//!   Work without room there is part of the next window of its task. Without trouble all work has
+//!   room.
+//! - Refinements that migrate less (clusters of tasks that fit on a CPU, work that is done ahead on
+//!   idle CPUs) are not implemented.
 
 use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
 use super::placing::{Placing, Seat, Seated};
@@ -58,7 +67,7 @@ use layland_model::{
 };
 use num_integer::{div_ceil, div_floor};
 
-/// What it says of itself.
+/// Returns the description of the policy.
 pub(super) fn policy() -> PolicyInfo {
     PolicyInfo::new(
         "u-edf",
@@ -75,10 +84,10 @@ pub(super) fn policy() -> PolicyInfo {
     .citing([Citation::NELISSEN])
 }
 
-/// **U-EDF** for a valid system.
+/// Returns **U-EDF** for a valid system.
 ///
 /// # Errors
-/// If it cannot schedule it.
+/// If U-EDF cannot schedule the system.
 pub fn u_edf(system: &System) -> Result<UEdf, SystemRefusal> {
     let Prepared { order, grid, .. } = prepare("u-edf", system, Releases::Separated)?;
     let cpus: Vec<CpuId> = system.platform.cpus().collect();
@@ -130,22 +139,23 @@ policy_of_parts!(UEdf);
 #[derive(Clone, Debug)]
 struct Member {
     job: JobId,
-    /// In units of the grid.
+    /// The rate, in units of the grid.
     rate: i64,
     /// The shortest window of a job.
     window: i64,
     ready: bool,
-    /// When the window of its job begins: the first multiple of the unit after its release.
+    /// The begin of the window of its job: the first multiple of the unit after its release.
     from: i64,
-    /// When that ends: the last multiple before its deadline.
+    /// The end of that window: the last multiple before its deadline.
     until: i64,
     /// The end of the last window that has begun.
     deadline: i64,
-    /// What its job may still execute on each lane; or what its last job left, which is for one that follows at once.
+    /// The work that its job may still execute on each lane; or the rest of its last job, for one
+    /// that follows at once.
     allotted: Vec<i64>,
-    /// What found no room: only after trouble.
+    /// The work without room on the lanes: only after trouble.
     unplaced: i64,
-    /// When its last job ended.
+    /// The time at which its last job ended.
     ended: i64,
     /// The lane that ran it last.
     lane: usize,
@@ -154,12 +164,13 @@ struct Member {
 }
 
 impl Member {
-    /// Whether a window begins now: that of a job that was released, or another one of a job that is still there.
+    /// Returns true if a window begins now: that of a released job, or another one of a job that is
+    /// not complete.
     fn opens(&self, now: i64) -> bool {
         self.ready && self.from <= now && self.deadline <= now
     }
 
-    /// Nothing is left of what was allotted.
+    /// Discards the remaining allotments.
     fn clear(&mut self) {
         self.unplaced = 0;
         self.allotted.iter_mut().for_each(|allotted| *allotted = 0);
@@ -172,8 +183,8 @@ impl Seated for Member {
     }
 }
 
-/// What the tasks of higher priority have on a lane before a point in time `d`: `fixed + (d - t) / Q * rate`, where the
-/// allotments are made at `t`, and `Q` is the unit.
+/// The time of a lane that tasks of higher priority use before a point in time `d`: `fixed + (d -
+/// t) / Q * rate`, where the allotments are made at `t`, and `Q` is the unit.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
     fixed: i64,
@@ -188,7 +199,7 @@ struct Lanes {
     placing: Placing,
     /// The tasks in the order of priority, as of the last allotment.
     order: Vec<u32>,
-    /// At how many instants allotments were made, and the last of them.
+    /// The number of instants at which allotments were made, and the last of them.
     allotments: u64,
     allotted: i64,
     /// Scratch.
@@ -201,7 +212,7 @@ impl Lanes {
         self.frame.online.iter().filter(|&&is_online| is_online).count()
     }
 
-    /// Begins the windows that begin now; whether there are any.
+    /// Begins the windows that begin now. Returns true if there are any.
     fn open(&mut self) -> bool {
         let Frame { now, unit, .. } = self.frame;
         let mut any = false;
@@ -213,14 +224,14 @@ impl Lanes {
         any
     }
 
-    /// Rules 1 and 2.
+    /// Applies rules 1 and 2.
     fn allot(&mut self) {
         let lanes = self.online();
         let Self { frame, members, order, sums, .. } = self;
         let Frame { now, unit, .. } = *frame;
         order.sort_unstable_by_key(|&rank| (members[rank as usize].deadline.max(now), rank));
         sums.iter_mut().for_each(|lane| *lane = Lane::default());
-        // How much of the line is taken, in units of the grid.
+        // The used length of the line, in units of the grid.
         let mut taken = 0;
         for &rank in &*order {
             let member = &mut members[rank as usize];
@@ -252,7 +263,7 @@ impl Lanes {
         self.allotted = now;
     }
 
-    /// Rule 3: who runs from now on, by lane.
+    /// Rule 3: chooses the tasks that run from now on, by lane.
     fn choose(&mut self) {
         let lanes = self.online();
         let Self { members, order, chosen, .. } = self;
@@ -270,7 +281,7 @@ impl Lanes {
         }
     }
 
-    /// When something is due again.
+    /// Returns the time of the next event.
     fn next_event(&self) -> i64 {
         let now = self.frame.now;
         let due = self.members.iter().filter(|member| member.ready).map(|member| {
@@ -293,7 +304,8 @@ impl Part for Lanes {
     fn has_job(&self, member: usize, release: i64) -> bool {
         let Self { frame, members, .. } = self;
         let member = &members[member];
-        // Who is told late that one job ended by its deadline, and that the next came then, takes both as they were.
+        // If the policy learns late that a job ended by its deadline and that the next one came
+        // then, both count as on time.
         let follows_at_once = div_floor(release, frame.unit) * frame.unit == member.deadline;
         member.ready && !(follows_at_once && frame.now < release)
     }
@@ -303,7 +315,8 @@ impl Part for Lanes {
         let (now, unit) = (frame.now, frame.unit);
         let member = &mut members[member];
         placing.stop(&mut member.seat, now);
-        // Where its predecessor has ended only now, within a window of its own, it takes what is left of that.
+        // If its predecessor ends only now, within its own window, the job inherits the rest of
+        // that window.
         let follows = member.ready || member.ended == now;
         if !(follows && member.deadline > now) {
             member.from = div_ceil(now, unit).saturating_mul(unit);
@@ -334,7 +347,7 @@ impl Part for Lanes {
         }
     }
 
-    /// What a job did not get stays on the lane that ran it last.
+    /// Returns the accounts. Work that a job did not receive stays on the lane that ran it last.
     fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
         let ready = self.members.iter_mut().filter(|member| member.ready);
         ready.map(|member| (&mut member.account, &mut member.allotted[member.lane]))
@@ -346,7 +359,8 @@ impl Part for Lanes {
     }
 
     fn select(&mut self) -> i64 {
-        // Also in another round of the instant: who ended in it needs nothing any more.
+        // Also in another round of the instant: a job that ended in it no longer needs its
+        // allotment.
         if self.open() || self.allotted == self.frame.now {
             self.allot();
         }
@@ -368,7 +382,7 @@ impl Part for Lanes {
             state.number(i64::from(member.ready) << 1 | i64::from(follows));
             let left = member.allotted.iter().chain([&member.unplaced]);
             left.for_each(|&left| state.number(if follows { left } else { 0 }));
-            // What is past makes no difference.
+            // Times in the past have no influence.
             for at in [member.from, member.until, member.deadline] {
                 state.number((at - now).max(0));
             }

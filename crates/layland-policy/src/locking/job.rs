@@ -1,4 +1,4 @@
-//! What is kept of a job.
+//! The state of a job.
 
 use crate::State;
 use layland_model::{JobId, ResourceId, TaskId, TaskMap, Time};
@@ -8,14 +8,14 @@ use layland_model::{JobId, ResourceId, TaskId, TaskMap, Time};
 pub(super) struct Job {
     pub(super) id: JobId,
     pub(super) deadline: Time,
-    /// When it became ready, by its release or the end of its last suspension.
+    /// The time at which it became ready, by its release or the end of its last suspension.
     pub(super) ready: Time,
     pub(super) doing: Doing,
-    /// Whether it was selected since its release, or since its last suspension.
+    /// True if it was selected since its release, or since its last suspension.
     pub(super) begun: bool,
-    /// What it holds, in the order of its grants.
+    /// The resources that it holds, in the order of its grants.
     pub(super) held: Vec<Held>,
-    /// What it has asked for and does not hold yet, and when.
+    /// The resource that it has requested and does not hold yet, with the number of the request.
     pub(super) asked: Option<Held>,
 }
 
@@ -28,22 +28,23 @@ pub(super) struct Held {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// It can have a CPU: it executes there, spins, or tries to get what it has asked for.
+    /// It can have a CPU: it executes there, spins, or tries to get its requested resource.
     Ready,
-    /// It waits for what another job holds: for this one, if that inherits its priority.
+    /// It waits for a resource that another job holds. The field is the holder, if the holder
+    /// inherits its priority.
     Waits(Option<TaskId>),
     /// It suspends itself.
     Suspends,
 }
 
-/// Saves what decisions depend on, of the job of each task.
+/// Saves the state that decisions depend on, for the job of each task.
 pub(super) fn save(
     jobs: &TaskMap<Option<Job>>,
     queue_in_levels: bool,
     now: Time,
     state: &mut State,
 ) {
-    // Numbers of requests and grants matter by their order alone.
+    // Only the order of the numbers of requests and grants matters.
     let mut numbers: Vec<u64> = Vec::new();
     let pending = || jobs.values().flatten();
     for job in pending() {

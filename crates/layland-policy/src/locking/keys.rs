@@ -1,18 +1,19 @@
-//! Keys: which job a CPU runs. The least one comes first.
+//! Keys, which determine the job that a CPU runs. The least key comes first.
 
 use super::Locking;
 use super::job::{Doing, Held, Job};
 use super::plan::Scheme;
 use layland_model::{Protocol, TaskId};
 
-/// Compared from the first field on.
+/// The key of a job, compared from the first field on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     class: Class,
     number: i64,
-    /// A number of a request or a grant; or whether it holds nothing; or, within a level, when it became ready.
+    /// The number of a request or a grant; or whether the job holds nothing; or, within a level,
+    /// the time at which the job became ready.
     then: u64,
-    /// Its place in the order breaks ties.
+    /// The place of the task in the order, which breaks ties.
     place: i64,
 }
 
@@ -23,21 +24,22 @@ enum Class {
 }
 
 impl Key {
-    /// The priority.
+    /// Returns the priority.
     pub(super) fn number(self) -> i64 {
         self.number
     }
 }
 
 impl Locking {
-    /// The key of a job now.
+    /// Returns the current key of a job.
     pub(super) fn key(&self, task: TaskId) -> Key {
         let own = self.own_key(task);
         let inherits = matches!(self.plan.protocol, Protocol::Inheritance | Protocol::Ceiling);
         if !inherits || self.job(task).is_none_or(|job| job.held.is_empty()) {
             return own;
         }
-        // All that wait for this job, or for another one that does. In a deadlock they may wait for each other.
+        // Collect all jobs that wait for this job, directly or indirectly. In a deadlock they may
+        // wait for each other.
         let mut least = own;
         let mut found = vec![task];
         let mut next = 0;
@@ -55,7 +57,7 @@ impl Locking {
         least
     }
 
-    /// The same without what it inherits.
+    /// Returns the current key of a job without inheritance.
     fn own_key(&self, task: TaskId) -> Key {
         let plan = &self.plan;
         let place = plan.place[task];
@@ -67,7 +69,7 @@ impl Locking {
             return Key { class: Class::Plain, number: i64::MAX, then: 0, place };
         };
         if let Some(levels) = &plan.levels {
-            // No instant is before 0.
+            // The cast keeps the order, since no instant is before 0.
             let (number, then) = (levels[task], job.ready.ns() as u64);
             return Key { class: Class::Plain, number, then, place };
         }
@@ -80,7 +82,7 @@ impl Locking {
         Key { class: Class::Plain, number, then: u64::from(ceiling.is_none()), place }
     }
 
-    /// What a boosted job is compared by.
+    /// Returns the number and tie-break of a boosted job; `None` if it is not boosted.
     fn boost(&self, task: TaskId, job: &Job) -> Option<(i64, u64)> {
         let plan = &self.plan;
         let is_global = |held: &&Held| {

@@ -1,5 +1,5 @@
-//! What is known before the start: where tasks are, what is shared between CPUs, and ceilings. And what no protocol has
-//! rules for.
+//! The facts that are known before the start: the CPUs of tasks, the resources that are shared
+//! between CPUs, and ceilings. Also refuses systems that no protocol has rules for.
 
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
@@ -10,7 +10,7 @@ use layland_model::{
     System, Task, TaskId, TaskMap, rule,
 };
 
-/// The protocols that go with an order.
+/// Returns the protocols that are available for an order.
 pub(super) fn protocols(order: Order) -> impl Iterator<Item = Protocol> {
     Protocol::ALL.into_iter().filter(move |protocol| match protocol {
         Protocol::Plain | Protocol::FmlpPlus | Protocol::Msrp => true,
@@ -23,14 +23,14 @@ pub(super) fn protocols(order: Order) -> impl Iterator<Item = Protocol> {
     })
 }
 
-/// When a request is granted.
+/// The time at which a request is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     /// At once.
     Always,
-    /// When nothing is in the way; after an unlock those that wait try again once they are selected.
+    /// When no job blocks it; after an unlock, waiting jobs try again once they are selected.
     Retried,
-    /// When it is free; it is handed over to one that waits.
+    /// When the resource is free; it is handed over to a waiting job.
     HandedOver,
     /// When the job is selected on the home CPU.
     AtHome,
@@ -45,20 +45,21 @@ pub(super) struct Plan {
     groups: Vec<Group>,
     /// The CPU of each task.
     pub(super) cpu: TaskMap<CpuId>,
-    /// Whose jobs a CPU may run.
+    /// The tasks whose jobs a CPU may run.
     pub(super) on: CpuMap<Vec<TaskId>>,
     /// The place of each task in the order in which ties are broken.
     pub(super) place: TaskMap<i64>,
-    /// The priority of each task, smaller is higher: distinct, or under SRP the relative deadline.
+    /// The priority of each task, where smaller is higher: distinct, or under SRP the relative
+    /// deadline.
     pub(super) base: TaskMap<i64>,
-    /// The number of each task, where those of one number queue by when their jobs became ready. There are no locks
-    /// then.
+    /// The level of each task, if the jobs of one level queue by the time at which they became
+    /// ready. There are no locks then.
     pub(super) levels: Option<TaskMap<i64>>,
     schemes: IdVec<ResourceId, Scheme>,
     users: IdVec<ResourceId, Vec<TaskId>>,
     /// The highest priority of the users of a resource.
     pub(super) ceiling: IdVec<ResourceId, i64>,
-    /// Where sections on it are executed, under DPCP.
+    /// The CPU that executes the sections on a resource, under DPCP.
     pub(super) home: IdVec<ResourceId, CpuId>,
 }
 
@@ -143,7 +144,7 @@ impl Plan {
         self.schemes[resource]
     }
 
-    /// The highest priority of the users of a resource on other CPUs than this one.
+    /// Returns the highest priority of the users of a resource on other CPUs than this one.
     pub(super) fn remote_ceiling(&self, resource: ResourceId, cpu: CpuId) -> i64 {
         let remote = self.users[resource].iter().filter(|&&task| self.cpu[task] != cpu);
         remote.map(|&task| self.base[task]).min().unwrap_or(i64::MAX)
@@ -175,7 +176,7 @@ impl Plan {
         Ok(())
     }
 
-    /// How a resource is locked: which depends on whether it is local.
+    /// Returns the scheme of a resource, which depends on whether the resource is local.
     fn find_scheme(
         &self,
         who: &str,
@@ -229,7 +230,7 @@ impl Plan {
         })
     }
 
-    /// Sections that the protocol has no rules for.
+    /// Refuses sections that the protocol has no rules for.
     fn refuse_sections(&self, who: &str, system: &System) -> Result<(), SystemRefusal> {
         let name = |resource: ResourceId| &system.resources[to_index(resource)].name;
         let is_global =
@@ -281,7 +282,7 @@ fn to_index(resource: ResourceId) -> usize {
     resource.0 as usize
 }
 
-/// What would end a section before its unlock.
+/// Refuses everything that would end a section before its unlock.
 fn refuse_what_ends_sections(who: &str, system: &System) -> Result<(), SystemRefusal> {
     if !system.requests.is_empty() {
         let reason = format!(
@@ -310,10 +311,10 @@ fn refuse_what_ends_sections(who: &str, system: &System) -> Result<(), SystemRef
     Ok(())
 }
 
-/// For each task its place among all, and its priority.
+/// Returns the place of each task among all, and its priority.
 fn priorities(order: Order, protocol: Protocol, system: &System) -> (TaskMap<i64>, TaskMap<i64>) {
     let mut sorted: Vec<TaskId> = system.by_rank();
-    // Stable: equal ones stay in the order of ranks.
+    // The sort is stable, so equal tasks stay in the order of ranks.
     sorted.sort_by_key(|&task| order.fixed_key(&system.tasks[task]));
     let mut place = TaskMap::filled(0, sorted.len());
     for (at, &task) in sorted.iter().enumerate() {

@@ -1,20 +1,20 @@
-//! What a server has, and gets back: the rules of the file header of `served.rs`.
+//! The budget of a server and its replenishments: the rules of the file header of `served.rs`.
 
 use crate::State;
 use layland_model::{Duration, Server, ServerKind, Service, Time};
 use std::collections::VecDeque;
 
-/// What a server has, and gets back.
+/// The budget of a server and its replenishments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Account {
     Chunks {
-        /// In the order of their times. They sum to the budget.
+        /// The chunks, in the order of their times. Their sum is the budget.
         chunks: VecDeque<Chunk>,
         is_active: bool,
     },
     Multiples {
         left: Service,
-        /// When it is full next.
+        /// The time of the next full replenishment.
         full_at: Time,
     },
 }
@@ -55,8 +55,8 @@ impl Account {
         }
     }
 
-    /// What is replenished at an instant. `is_new`: there is work, and there was none before; what a server without
-    /// work has lost, it sees when work comes.
+    /// Replenishes the account at an instant. `is_new` is true if there is work now, and there was
+    /// none before. The losses of a server without work take effect only when work arrives.
     pub(super) fn settle(&mut self, kind: ServerKind, server: Server, now: Time, is_new: bool) {
         match self {
             Account::Multiples { left, full_at } => {
@@ -74,7 +74,7 @@ impl Account {
         }
     }
 
-    /// There is work.
+    /// Handles the presence of work.
     pub(super) fn activate(&mut self, now: Time) {
         let Account::Chunks { chunks, is_active } = self else { return };
         if *is_active || chunks.front().is_none_or(|first| first.from > now) {
@@ -89,7 +89,7 @@ impl Account {
         *is_active = chunks.front().is_some_and(|first| first.from <= now);
     }
 
-    /// What a job of the server may execute now.
+    /// Returns the time that a job of the server may execute now.
     pub(super) fn left(&self) -> Service {
         match self {
             Account::Multiples { left, .. } => *left,
@@ -100,7 +100,7 @@ impl Account {
         }
     }
 
-    /// When there will be more, if it executes nothing.
+    /// Returns the time of the next replenishment, if the server executes nothing.
     pub(super) fn replenished_at(&self) -> Time {
         match self {
             Account::Multiples { full_at, .. } => *full_at,
@@ -128,7 +128,7 @@ impl Account {
             Account::Chunks { mut chunks, is_active } => {
                 state.number(i64::from(is_active));
                 if !is_active {
-                    // Those that count already become one when work comes.
+                    // Chunks that already count are merged when work arrives.
                     let mut amount = Service::ZERO;
                     while let Some(chunk) = take_first(&mut chunks, |chunk| chunk.from <= now) {
                         amount += chunk.amount;
@@ -145,7 +145,7 @@ impl Account {
     }
 }
 
-/// Removes chunks that are used up. What was too much is missing from the next one.
+/// Removes used-up chunks, and subtracts an excess from the next one.
 fn spend(chunks: &mut VecDeque<Chunk>) {
     while chunks.len() > 1
         && let Some(first) = take_first(chunks, |first| first.amount <= Service::ZERO)
@@ -156,12 +156,12 @@ fn spend(chunks: &mut VecDeque<Chunk>) {
     }
 }
 
-/// The first chunk, taken out if it is so.
+/// Removes and returns the first chunk if it satisfies a condition.
 fn take_first(chunks: &mut VecDeque<Chunk>, is_so: impl FnOnce(&Chunk) -> bool) -> Option<Chunk> {
     chunks.front().is_some_and(is_so).then(|| chunks.pop_front()).flatten()
 }
 
-/// The first multiple of a period after now.
+/// Returns the first multiple of a period after now.
 fn next_multiple(period: Duration, now: Time) -> Time {
     Time::from_ns((now.ns().div_euclid(period.ns()) + 1).saturating_mul(period.ns()))
 }

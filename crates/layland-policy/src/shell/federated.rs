@@ -1,4 +1,5 @@
-//! Which CPUs serve which tasks under federated scheduling: what `crates/layland-policy/src/federated.rs` says.
+//! The assignment of CPUs to tasks under federated scheduling, as defined in
+//! `crates/layland-policy/src/federated.rs`.
 
 use super::groups::{Groups, global};
 use crate::Refusal;
@@ -8,7 +9,7 @@ use layland_offline::graph::{
     self, Allocation, BoundKind, Misfit, PATHS, Recurrent, Why, federated,
 };
 
-/// The CPUs of each heavy graph with its tasks, and each CPU that is left with its light ones.
+/// Returns the CPUs of each heavy graph with its tasks, and each remaining CPU with its light ones.
 pub(crate) fn groups(
     name: &str,
     system: &System,
@@ -19,7 +20,7 @@ pub(crate) fn groups(
     if !system.platform.is_unit_speed() {
         return Err(Refusal::invalid(format!("{name} needs CPUs of unit speed")).into());
     }
-    // That every task may use every CPU.
+    // Check that every task may use every CPU.
     global(name, system)?;
     let graphs = graph::all(system);
     let mut tasks = Vec::with_capacity(graphs.len());
@@ -48,7 +49,7 @@ pub(crate) fn groups(
     Ok(groups)
 }
 
-/// A graph as the DAG task that the paper has.
+/// Converts a graph to a DAG task of the paper.
 fn recurrent(name: &str, system: &System, graph: &Graph) -> Result<Recurrent, SystemRefusal> {
     let first = &system.tasks[graph.tasks[0]];
     for &id in &graph.tasks {
@@ -76,7 +77,7 @@ fn recurrent(name: &str, system: &System, graph: &Graph) -> Result<Recurrent, Sy
     })
 }
 
-/// Why a graph gets no CPUs.
+/// Returns the refusal of a graph that gets no CPUs.
 fn no_place(
     way: Allocation,
     system: &System,

@@ -1,4 +1,4 @@
-//! A policy of a [`Scheduler`]: one instance for each group of CPUs.
+//! A policy made of [`Scheduler`]s: one instance for each group of CPUs.
 
 use super::federated;
 use super::groups::{self, Groups};
@@ -14,18 +14,18 @@ use layland_model::{
     Task, TaskId, TaskMap, Time,
 };
 
-/// What the shell keeps of a group.
+/// The state of a group.
 #[derive(Clone, Debug)]
 pub(super) struct GroupState<S> {
     pub scheduler: S,
     pub cpus: GroupCpus,
     pub tasks: Vec<TaskId>,
     alarm: Alarm,
-    /// Whether something happened since the last decision.
+    /// True if there were events since the last decision.
     touched: bool,
 }
 
-/// Schedules one or more groups of CPUs, each with a [`Scheduler`] of its own.
+/// Schedules one or more groups of CPUs, each with its own [`Scheduler`].
 #[derive(Clone, Debug)]
 pub struct Grouped<S> {
     pub(super) name: String,
@@ -38,14 +38,15 @@ pub struct Grouped<S> {
     running: CpuMap<Priority>,
     pub(super) online: CpuSet,
     touched: Vec<usize>,
-    /// CPUs whose job was taken away without a decision: idle unless something new runs.
+    /// CPUs that lost their job without a decision: they become idle unless a new job runs there.
     pub(super) vacated: Vec<CpuId>,
     pub(super) refusals: Refusals,
     scratch: Scratch,
 }
 
 impl<S: Scheduler> Grouped<S> {
-    /// A policy with copies of a scheduler. The options are those of the scope: how tasks are packed.
+    /// Returns a policy with copies of a scheduler. The options are those of the scope: the ways to
+    /// pack tasks.
     ///
     /// # Errors
     /// - [`Scope::Global`]: if the system has several clusters, or a task may not use every CPU.
@@ -105,8 +106,8 @@ impl<S: Scheduler> Grouped<S> {
         })
     }
 
-    /// The same, but the jobs of these tasks come first, in the order of ranks. Nobody may join later, or have other
-    /// parameters: who comes first is decided before the start.
+    /// Makes the jobs of these tasks come first, in the order of ranks. This class is fixed before
+    /// the start, so the policy then refuses tasks that join later and changes of parameters.
     #[must_use]
     pub(crate) fn putting_first(mut self, mut top: Vec<TaskId>) -> Self {
         top.sort_unstable();
@@ -114,8 +115,9 @@ impl<S: Scheduler> Grouped<S> {
         self
     }
 
-    /// The same, but a job counts as due before its deadline: by so long, for each task on the CPUs of its group.
-    /// Nobody may join later, or have other parameters: that is decided before the start. For the order of deadlines.
+    /// Makes jobs count as due before their deadlines, by the given time for each task on the CPUs
+    /// of its group. These times are fixed before the start, so the policy then refuses tasks that
+    /// join later and changes of parameters. For the order of deadlines.
     #[must_use]
     pub(crate) fn advancing(
         mut self,
@@ -134,20 +136,21 @@ impl<S: Scheduler> Grouped<S> {
         self
     }
 
-    /// The same, but the jobs of tasks of one number queue by when they became ready, whatever the ranks. A scheduler
-    /// of such jobs preempts none for another one of its number.
+    /// Makes the jobs of tasks with the same number queue by the time at which they became ready,
+    /// regardless of the ranks. A scheduler of such jobs preempts no job for another one with the
+    /// same number.
     #[must_use]
     pub(crate) fn queueing_in_levels(mut self, in_level: InLevel) -> Self {
         self.tasks.queue_in_levels(in_level);
         self
     }
 
-    /// The tasks of each group.
+    /// Returns the tasks of each group.
     pub(crate) fn tasks_of_groups(&self) -> impl Iterator<Item = &[TaskId]> {
         self.groups.iter().map(|group| group.tasks.as_slice())
     }
 
-    /// Whether two tasks of a group have one number.
+    /// Returns true if two tasks of a group have the same number.
     fn shares_numbers(&self, numbers: &TaskMap<i64>) -> bool {
         self.groups.iter().any(|group| {
             let mut of_group: Vec<i64> = group.tasks.iter().map(|&task| numbers[task]).collect();
@@ -172,7 +175,7 @@ impl<S: Scheduler> Grouped<S> {
         self.touch(group);
     }
 
-    /// The job of a task is no longer ready; its CPU, if it has one, runs nothing.
+    /// Handles a task whose job is no longer ready; its CPU, if it has one, becomes idle.
     #[inline]
     pub(super) fn retire(&mut self, now: Time, task: TaskId) {
         let state = self.tasks.of(task);
@@ -190,7 +193,7 @@ impl<S: Scheduler> Grouped<S> {
         self.touch(group);
     }
 
-    /// A running job waits again, without a decision; its CPU is idle.
+    /// Makes a running job wait again, without a decision; its CPU becomes idle.
     pub(super) fn suspend(&mut self, now: Time, task: TaskId, cpu: CpuId) {
         let state = self.tasks.of(task);
         let (group, priority) = (state.group as usize, state.priority);
@@ -200,7 +203,7 @@ impl<S: Scheduler> Grouped<S> {
         self.touch(group);
     }
 
-    /// The task that a CPU runs.
+    /// Returns the task that a CPU runs.
     pub(super) fn running_on(&self, cpu: CpuId) -> Option<TaskId> {
         let priority = self.running[cpu];
         (priority != Priority::IDLE).then(|| self.tasks.task(priority))
@@ -215,7 +218,7 @@ impl<S: Scheduler> Grouped<S> {
         }
     }
 
-    /// Takes a CPU from its group.
+    /// Removes a CPU from its group.
     pub(super) fn withdraw(&mut self, now: Time, cpu: CpuId) {
         let Some(group) = self.group_of[cpu] else { return };
         if self.groups[group].cpus.contains(cpu) {
@@ -226,7 +229,7 @@ impl<S: Scheduler> Grouped<S> {
         }
     }
 
-    /// Tells every scheduler who waits, after priorities have changed.
+    /// Passes the waiting jobs to every scheduler again, after priorities have changed.
     pub(super) fn reseat(&mut self, reseated: Reseated) {
         match reseated {
             Reseated::Nobody => return,
@@ -284,12 +287,12 @@ impl<S: Scheduler> Policy for Grouped<S> {
                 self.online.remove(cpu);
                 self.withdraw(now, cpu);
             }
-            // Told only to those who need it: the job may not be ready.
+            // Only policies that need arrivals receive them: the job may not be ready.
             Event::Arrival { job, .. } => {
                 let group = self.tasks.of(job.task).group as usize;
                 self.touch(group);
             }
-            // No budget is granted, and no task has steps.
+            // This policy never grants budgets, and refuses tasks with steps.
             Event::BudgetExhausted { .. } | Event::Measured { .. } | Event::Step { .. } => {}
         }
     }
@@ -333,11 +336,12 @@ impl<S: Scheduler> Policy for Grouped<S> {
             }
             if task.ready {
                 state.number(i64::from(task.priority.is_urgent()));
-                // Who runs may decide who goes on.
+                // The running jobs may influence the next decision.
                 state.number(i64::from(task.cpu().is_some()));
                 self.tasks.left(id, now).into_iter().for_each(|left| state.number(left.ns()));
             }
-            // How recently it ran matters only against others that ran last on the same CPU.
+            // Save recency only relative to tasks that ran last on the same CPU: others do not
+            // compete.
             let cpu_of = |last: Option<(CpuId, Time)>| last.map(|(cpu, _)| cpu);
             let (cpu, until) = (cpu_of(task.last()), task.last().map(|(_, until)| until));
             state.number(cpu.map_or(-1, |cpu| i64::from(cpu.0)));

@@ -1,5 +1,5 @@
-//! Which CPUs serve which tasks, under global, clustered and partitioned scheduling: decided before the
-//! start.
+//! The assignment of CPUs to tasks under global, clustered and partitioned scheduling, decided
+//! before the start.
 
 use crate::Refusal;
 use crate::highest_first::Ties;
@@ -13,22 +13,22 @@ use layland_offline::criticality::{MixedSet, MixedTask, fixed};
 use layland_offline::{Bins, Heuristic};
 use std::cmp::Ordering;
 
-/// What policies that migrate over all CPUs refuse.
+/// The systems that policies with migration over all CPUs refuse.
 pub(crate) const ONE_CLUSTER: &str =
     "several clusters, and affinities to some CPUs only: it migrates over all CPUs";
-/// What clustered policies refuse.
+/// The systems that clustered policies refuse.
 pub(crate) const WHOLE_CLUSTER: &str =
     "affinities to a part of a cluster: it migrates over the whole cluster";
-/// What partitioned policies refuse.
+/// The systems that partitioned policies refuse.
 pub(crate) const PACKED: &str =
     "task sets that the heuristic cannot pack, and changes of affinity to more than one CPU";
-/// What policies refuse whose guarantees are for identical CPUs.
+/// The systems that policies with guarantees for identical CPUs refuse.
 pub(crate) const UNIT_SPEED: &str = "CPUs of other speeds than 1";
 
-/// What policies with given priorities refuse.
+/// The systems that policies with given priorities refuse.
 pub(crate) const PRIORITIES: &str = "tasks without a `priority`";
 
-/// How partitioned policies assign tasks to CPUs.
+/// Returns the option for the assignment of tasks to CPUs by partitioned policies.
 pub(crate) fn fit() -> OptionInfo {
     OptionInfo::new(
         "fit",
@@ -39,7 +39,7 @@ pub(crate) fn fit() -> OptionInfo {
     )
 }
 
-/// The rule by which a CPU takes a task under partitioned fixed priorities.
+/// Returns the option for the acceptance rule of a CPU under partitioned fixed priorities.
 pub(crate) fn accept() -> OptionInfo {
     OptionInfo::new(
         "accept",
@@ -50,7 +50,7 @@ pub(crate) fn accept() -> OptionInfo {
     )
 }
 
-/// How clustered policies make clusters of their own.
+/// Returns the option of clustered policies for their own clusters.
 pub(crate) fn size() -> OptionInfo {
     OptionInfo::new(
         "size",
@@ -59,7 +59,7 @@ pub(crate) fn size() -> OptionInfo {
     )
 }
 
-/// How clustered policies assign tasks to clusters of their own.
+/// Returns the option of clustered policies for the assignment of tasks to their own clusters.
 pub(crate) fn cluster_fit() -> OptionInfo {
     OptionInfo::new(
         "fit",
@@ -71,7 +71,7 @@ pub(crate) fn cluster_fit() -> OptionInfo {
 
 pub(crate) type Groups = Vec<(CpuSet, Vec<TaskId>)>;
 
-/// One group: every CPU, every task.
+/// Returns one group with every CPU and every task.
 pub(crate) fn global(name: &str, system: &System) -> Result<Groups, SystemRefusal> {
     if system.platform.clusters.len() > 1 {
         let clusters = system.platform.clusters.len();
@@ -84,7 +84,7 @@ pub(crate) fn global(name: &str, system: &System) -> Result<Groups, SystemRefusa
     clusters_of_platform(name, system)
 }
 
-/// A refusal whose reason names the policy: for the policy, and in general.
+/// Returns a refusal whose reason names the policy, with the general form of the reason.
 fn named(
     refusal: fn(String) -> Refusal,
     name: &str,
@@ -93,7 +93,8 @@ fn named(
     SystemRefusal::from(refusal(reason(name))).in_general(reason("it"))
 }
 
-/// The platform's clusters, or with `size=N` clusters of N CPUs to which the tasks are packed.
+/// Returns the platform's clusters, or with `size=N` clusters of N CPUs to which the tasks are
+/// packed.
 pub(crate) fn clustered(
     name: &str,
     system: &System,
@@ -169,10 +170,11 @@ fn clusters_of_size(
     Ok(groups)
 }
 
-/// One group per CPU. With `fit=given`, and by default if every task may use one CPU only, the
-/// affinities say where each task goes, whether or not it fits; otherwise a heuristic packs the
-/// densities `C / min(D, T)` onto the CPUs, first-fit decreasing by default. Under fixed priorities a task fits where
-/// all tasks keep their deadlines, if that places all of them; otherwise where densities sum to at most 1.
+/// Returns one group per CPU. With `fit=given`, and by default if every task may use only one CPU,
+/// the affinities determine the CPU of each task, whether or not it fits. Otherwise a heuristic
+/// packs the densities `C / min(D, T)` onto the CPUs, first-fit decreasing by default. Under fixed
+/// priorities a task fits if all tasks keep their deadlines, provided that this places all of them;
+/// otherwise if the sum of the densities is at most 1.
 pub(crate) fn partitioned(
     name: &str,
     order: Order,
@@ -198,8 +200,8 @@ pub(crate) fn partitioned(
     Ok(groups)
 }
 
-/// The CPU of each task, if every CPU takes what the response times of its tasks allow; none if that is not known, or
-/// some task finds no place.
+/// Returns the CPU of each task, if a CPU accepts a task as long as the response times of all its
+/// tasks allow it; `None` if exact response times are unknown, or some task fits nowhere.
 fn placed_by_test(
     order: Order,
     system: &System,
@@ -218,7 +220,7 @@ fn placed_by_test(
     if !is_wanted || !is_of_tasks || !is_plain || missing {
         return Ok(None);
     }
-    // Of equal densities the smaller rank comes first.
+    // Among equal densities the smaller rank comes first.
     let items = system.by_rank();
     let densities: Vec<Rate> = items.iter().map(|&task| system.tasks[task].density()).collect();
     let cpus = system.platform.cpu_count();
@@ -235,8 +237,8 @@ fn placed_by_test(
     Ok(Some(cpu_of))
 }
 
-/// True if the response times of fixed priorities are those of tasks that come together, one job of each within its
-/// deadline.
+/// Returns true if the worst case of response times under fixed priorities is a simultaneous
+/// release, with one job of each task within its deadline.
 fn has_exact_responses(system: &System) -> bool {
     let is_plain = |task: &Task| {
         let comes = matches!(task.behaviour, Behaviour::Periodic | Behaviour::Sporadic(_));
@@ -255,11 +257,11 @@ fn has_exact_responses(system: &System) -> bool {
         && system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE)
 }
 
-/// CPUs that take a task if then every task keeps its deadline under fixed priorities.
+/// CPUs that accept a task if then every task keeps its deadline under fixed priorities.
 struct Processors<'a> {
     order: Order,
     system: &'a System,
-    /// The tasks by rank: what is placed.
+    /// The tasks by rank, which are to be placed.
     items: Vec<TaskId>,
     on: Vec<Vec<TaskId>>,
     loads: Vec<RateSum>,
@@ -291,14 +293,16 @@ impl Bins for Processors<'_> {
     }
 }
 
-/// Whether tasks, the highest priority first, keep their deadlines, one job of each in its busy period.
+/// Returns true if tasks, the highest priority first, keep their deadlines, one job of each in its
+/// busy period.
 fn keeps(system: &System, tasks: &[TaskId]) -> bool {
     let highest_first: Vec<TaskId> = (0..tasks.len()).map(TaskId::from_index).collect();
     if !system.has_blocking() {
         let set = MixedSet::of_tasks(system, tasks);
         return set.is_ok_and(|set| fixed::accepts(&set, &highest_first));
     }
-    // To the response of a task its blocking time is work of its own, to those of others it is none.
+    // The blocking time of a task counts as additional work in its own response time, but not in
+    // those of others.
     (1..=tasks.len()).all(|count| {
         let of = |(at, &id): (usize, &TaskId)| {
             let task = &system.tasks[id];
@@ -316,13 +320,13 @@ fn keeps(system: &System, tasks: &[TaskId]) -> bool {
     })
 }
 
-/// A group for each CPU, without tasks.
+/// Returns a group for each CPU, without tasks.
 fn empty(system: &System) -> Groups {
     system.platform.cpus().map(|cpu| (CpuSet::single(cpu), Vec::new())).collect()
 }
 
-/// One group per CPU, if the affinities are to say where each task goes: with `fit=given`, and by
-/// default if every task may use one CPU only.
+/// Returns one group per CPU, if the affinities determine the CPU of each task: with `fit=given`,
+/// and by default if every task may use only one CPU.
 pub(crate) fn given(
     name: &str,
     system: &System,
@@ -366,7 +370,7 @@ fn no_packing(heuristic: Heuristic, unplaced: &impl std::fmt::Display) -> Refusa
     Refusal::busy(format!("{heuristic} {unplaced}; try another fit=.., or a policy that migrates"))
 }
 
-/// Every task has a priority, if the order needs one.
+/// Checks that every task has a priority, if the order needs one.
 pub(crate) fn check_priorities(order: Order, system: &System) -> Result<(), SystemRefusal> {
     let without = system.tasks.iter().find(|(_, task)| task.priority.is_none());
     match (order, without) {

@@ -1,4 +1,4 @@
-//! What also those policies use that are no [`Grouped`](super::Grouped).
+//! The parts that policies other than [`Grouped`](super::Grouped) use, too.
 
 use crate::{Action, Event, Refusal, RequestId, TimerId};
 use layland_model::{Change, CpuSet, TaskId, Time};
@@ -12,7 +12,7 @@ impl Refusals {
         self.0.push((request, refusal));
     }
 
-    /// Refuses them.
+    /// Adds the refusals to the actions.
     #[inline]
     pub(crate) fn emit(&mut self, actions: &mut Vec<Action>) {
         if self.0.is_empty() {
@@ -23,20 +23,20 @@ impl Refusals {
     }
 }
 
-/// A timer that is set again only if it is for another time.
+/// A timer that is set again only if its time changes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Alarm(Time);
 
 impl Alarm {
-    /// One that is not set.
+    /// An alarm that is not set.
     pub(crate) const OFF: Alarm = Alarm(Time::NEVER);
 
-    /// It has rung: the engine has forgotten it.
+    /// Records that the alarm has expired: the engine no longer has it.
     pub(crate) fn rang(&mut self) {
         *self = Alarm::OFF;
     }
 
-    /// From now on it is for this time; [`Time::NEVER`] clears it.
+    /// Sets the alarm to this time; [`Time::NEVER`] clears it.
     #[inline]
     pub(crate) fn set(&mut self, at: Time, id: TimerId, actions: &mut Vec<Action>) {
         if self.0 != at {
@@ -49,8 +49,9 @@ impl Alarm {
     }
 }
 
-/// Why a policy that placed its tasks before the start refuses a request; none if nothing is to be refused.
-/// `may_use` is where the policy runs a task: none if it does not know it.
+/// Returns the refusal of a request by a policy that placed its tasks before the start; `None` if
+/// there is nothing to refuse. `may_use` returns the CPUs on which the policy runs a task; `None`
+/// if it does not know the task.
 pub(crate) fn fixed_answer(
     event: &Event,
     reason: impl Fn() -> String,

@@ -1,4 +1,4 @@
-//! How [`Grouped`] answers requests: who may enter, and what may change.
+//! The answers of [`Grouped`] to requests: admission of tasks, and changes.
 
 use super::grouped::GroupState;
 use super::{Grouped, Scheduler, Scope};
@@ -8,7 +8,7 @@ use layland_model::{Change, CpuSet, Task, TaskId, Time};
 impl<S: Scheduler> Grouped<S> {
     pub(super) fn join(&mut self, task: TaskId, parameters: &Task, request: RequestId) {
         if self.tasks.get(task).is_some_and(|state| state.is_in) {
-            // The policy was built with it.
+            // The policy was built with this task.
             self.tasks.of(task).key = self.tasks.key(task, parameters);
             return;
         }
@@ -16,7 +16,7 @@ impl<S: Scheduler> Grouped<S> {
             self.refusals.push(request, refusal);
             return;
         }
-        // Every group has a copy of one scheduler.
+        // Every group has a copy of the same scheduler.
         let keeps = |state: &GroupState<S>| state.scheduler.keeps_regions(task, parameters);
         if !self.groups.first().is_none_or(keeps) {
             let refusal = SystemRefusal::of_regions(&self.name, task, parameters).answer;
@@ -27,7 +27,7 @@ impl<S: Scheduler> Grouped<S> {
             Scope::Global => Ok(0),
             Scope::Clustered if parameters.cluster < self.groups.len() => Ok(parameters.cluster),
             Scope::Clustered => Err(format!("cluster {} does not exist", parameters.cluster)),
-            // Under federated scheduling nobody is let in.
+            // Federated scheduling admits no task: `is_fixed` has refused it above.
             Scope::Federated | Scope::Partitioned => self.only_group(parameters.affinity.as_ref()).ok_or_else(|| {
                 format!(
                     "{} assigns tasks before the start: a later one needs an affinity to one CPU",
@@ -53,7 +53,7 @@ impl<S: Scheduler> Grouped<S> {
         self.tasks.of(task).is_in = false;
     }
 
-    /// Why no task is new or another one, if that is so.
+    /// Returns the refusal of all new tasks and changes, if the policy is fixed before the start.
     fn is_fixed(&self) -> Option<Refusal> {
         let what = match (self.scope, self.tasks.top(), self.tasks.earlier()) {
             (_, Some(_), _) => "which tasks come first",
@@ -64,7 +64,7 @@ impl<S: Scheduler> Grouped<S> {
         Some(Refusal::not_permitted(format!("{} decides before the start {what}", self.name)))
     }
 
-    /// The group of the only CPU in an affinity.
+    /// Returns the group of the only CPU in an affinity.
     fn only_group(&self, affinity: Option<&CpuSet>) -> Option<usize> {
         let cpu = affinity.filter(|cpus| cpus.len() == 1)?.lowest()?;
         *self.group_of.get(cpu)?
@@ -102,7 +102,7 @@ impl<S: Scheduler> Grouped<S> {
         request: RequestId,
     ) {
         let refusal = match change {
-            // These count from the next job on.
+            // The parameters count from the next job on.
             Change::Parameters { wcet, period, deadline } => 'given: {
                 if let Some(refusal) = self.is_fixed() {
                     break 'given refusal;

@@ -9,42 +9,43 @@ use layland_model::{
 
 const NO_CPU: u32 = u32::MAX;
 
-/// The key of the jobs of a task: the smaller, the higher.
+/// The key of the jobs of a task: a smaller key is a higher priority.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum JobKey {
-    /// This one.
+    /// This key for all jobs.
     Fixed(i64),
-    /// The deadline of the job, less so many nanoseconds.
+    /// The deadline of the job, less this number of nanoseconds.
     BeforeDeadline(i64),
-    /// When the job became ready, behind all jobs of smaller levels.
+    /// The time at which the job became ready, behind all jobs of smaller levels.
     Level(i64),
 }
 
 impl JobKey {
-    /// The key where an order has one for all jobs of a task, and the deadline where it has none.
+    /// Returns the key for all jobs of a task if the order has one, and the deadline otherwise.
     fn of(fixed: Option<i64>) -> JobKey {
         fixed.map_or(JobKey::BeforeDeadline(0), JobKey::Fixed)
     }
 }
 
-/// A task and its ready job, if it has one. Every event reads one: so it has one line of the cache, and no more.
+/// A task and its ready job, if it has one. Every event reads one, so it fits in exactly one cache
+/// line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct TaskState {
-    /// The priority of the ready job; while there is none, only the seat in it counts.
+    /// The priority of the ready job; while there is none, only its seat is valid.
     pub priority: Priority,
     pub seq: u64,
-    /// What the keys of its jobs are.
+    /// The rule for the keys of its jobs.
     pub key: JobKey,
     pub group: u32,
-    /// Whether it has a ready job.
+    /// True if it has a ready job.
     pub ready: bool,
     /// The CPU that runs it, or [`NO_CPU`].
     cpu: u32,
-    /// The CPU that ran it last, or [`NO_CPU`], and until when.
+    /// Its last CPU, or [`NO_CPU`], and the time until which it ran there.
     last_cpu: u32,
     last_time: Time,
-    /// It has joined, and has not left. Before the start this is so for every task.
+    /// True if it has joined, and has not left. Before the start this is true of every task.
     pub is_in: bool,
 }
 
@@ -63,13 +64,13 @@ impl TaskState {
         }
     }
 
-    /// The CPU that runs it.
+    /// Returns the CPU that runs it.
     #[inline]
     pub(super) fn cpu(&self) -> Option<CpuId> {
         (self.cpu != NO_CPU).then_some(CpuId(self.cpu))
     }
 
-    /// The CPU on which it ran last before now, and until when.
+    /// Returns its last CPU before now, and the time until which it ran there.
     #[inline]
     pub(super) fn last(&self) -> Option<(CpuId, Time)> {
         (self.last_cpu != NO_CPU).then_some((CpuId(self.last_cpu), self.last_time))
@@ -96,21 +97,21 @@ impl TaskState {
     }
 }
 
-/// The position of a level among all.
+/// Returns the position of a level among all.
 fn place(levels: &[i64], level: i64) -> usize {
     levels.partition_point(|&other| other < level)
 }
 
-/// How much of the WCET of a job is left.
+/// The remaining WCET of a job.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     wcet: Service,
-    /// At the release of the job: its WCET.
+    /// The WCET of the job at its release.
     granted: Service,
-    /// At the last start or stop of the job; negative once it has exceeded its WCET.
+    /// The rest at the last start or stop of the job; negative once the job has exceeded its WCET.
     left: Service,
     deadline: Time,
-    /// Since when the job runs.
+    /// The time since which the job runs.
     since: Option<Time>,
 }
 
@@ -129,21 +130,25 @@ impl Left {
 #[derive(Clone, Debug)]
 pub(super) struct Tasks {
     order: Order,
-    /// The tasks that come first whatever the order says, by id; none if the policy has no such class.
+    /// The tasks that come first regardless of the order, by id; `None` if the policy has no such
+    /// class.
     top: Option<Vec<TaskId>>,
-    /// How long before its deadline a job counts as due, by id; none if that is so of no task.
+    /// The time by which jobs count as due before their deadlines, by id; `None` if no task has
+    /// one.
     earlier: Option<TaskMap<Duration>>,
-    /// What decides within a level, if ranks do not, and every level that a task has ever had, ascending.
+    /// The order within a level, if ranks do not decide it, and every level that a task has ever
+    /// had, ascending.
     levels: Option<(InLevel, Vec<i64>)>,
     states: TaskMap<Option<TaskState>>,
     ranks: TaskMap<i64>,
     by_seat: Vec<TaskId>,
-    /// Apart from the states, which are small because every event reads one; none if it is not tracked.
+    /// The remaining WCETs, apart from the states, which are small because every event reads one;
+    /// `None` if not tracked.
     left: Option<TaskMap<Left>>,
 }
 
 impl Tasks {
-    /// The tasks of a system, each with the group that serves it.
+    /// Returns the tasks of a system, each with the group that serves it.
     pub(super) fn new<'a>(
         order: Order,
         progress: Progress,
@@ -169,7 +174,7 @@ impl Tasks {
         tasks
     }
 
-    /// Writes into the tasks where they are in the order.
+    /// Updates the seats of the tasks from a position of the order onwards.
     fn seat_from(&mut self, at: usize) {
         for (seat, &task) in self.by_seat.iter().enumerate().skip(at) {
             let state = self.states[task].as_mut().expect("every task is in a group");
@@ -177,7 +182,7 @@ impl Tasks {
         }
     }
 
-    /// These come first, whatever the order says.
+    /// Makes these tasks come first, regardless of the order.
     pub(super) fn put_first(&mut self, top: Vec<TaskId>) {
         for &task in &top {
             self.of(task).key = JobKey::Fixed(i64::MIN);
@@ -185,7 +190,7 @@ impl Tasks {
         self.top = Some(top);
     }
 
-    /// Jobs count as due so long before their deadlines.
+    /// Makes jobs count as due before their deadlines, by these times.
     pub(super) fn advance(&mut self, earlier: TaskMap<Duration>) {
         for (task, earlier) in earlier.iter() {
             self.of(task).key = JobKey::BeforeDeadline(earlier.ns());
@@ -193,7 +198,7 @@ impl Tasks {
         self.earlier = Some(earlier);
     }
 
-    /// Jobs of one number queue by when they became ready.
+    /// Makes jobs with the same number queue by the time at which they became ready.
     pub(super) fn queue_in_levels(&mut self, in_level: InLevel) {
         let mut levels: Vec<i64> = Vec::new();
         for state in self.states.values_mut().flatten() {
@@ -207,12 +212,12 @@ impl Tasks {
         self.levels = Some((in_level, levels));
     }
 
-    /// What decides within a level, if ranks do not.
+    /// Returns the order within a level, if ranks do not decide it.
     pub(super) fn in_level(&self) -> Option<InLevel> {
         self.levels.as_ref().map(|&(in_level, _)| in_level)
     }
 
-    /// Makes room for the level of a task that joins: those behind it are one further from now on.
+    /// Inserts the level of a task that joins: the positions of later levels increase by one.
     fn make_level(&mut self, key: JobKey) -> Reseated {
         let (JobKey::Level(level), Some((_, levels))) = (key, &mut self.levels) else {
             return Reseated::Nobody;
@@ -231,17 +236,18 @@ impl Tasks {
         Reseated::Others
     }
 
-    /// How long before its deadline a job counts as due; none if that is so of no task.
+    /// Returns the time by which jobs count as due before their deadlines; `None` if no task has
+    /// one.
     pub(super) fn earlier(&self) -> Option<&TaskMap<Duration>> {
         self.earlier.as_ref()
     }
 
-    /// The tasks that come first; none if the policy has no such class.
+    /// Returns the tasks that come first; `None` if the policy has no such class.
     pub(super) fn top(&self) -> Option<&[TaskId]> {
         self.top.as_deref()
     }
 
-    /// What the keys of the jobs of a task with these parameters are.
+    /// Returns the rule for the keys of the jobs of a task with these parameters.
     pub(super) fn key(&self, id: TaskId, parameters: &Task) -> JobKey {
         if let Some(&earlier) = self.earlier.as_ref().and_then(|earlier| earlier.get(id)) {
             return JobKey::BeforeDeadline(earlier.ns());
@@ -253,7 +259,7 @@ impl Tasks {
         JobKey::of(JobOrder::key_in_class(top, self.order, id, parameters))
     }
 
-    /// The jobs that a task has from now on have this period and deadline.
+    /// Sets the period and the deadline of the next jobs of a task.
     pub(super) fn set_key(&mut self, task: TaskId, period: Duration, deadline: Duration) {
         let order = self.order;
         let state = self.of(task);
@@ -265,7 +271,7 @@ impl Tasks {
         };
     }
 
-    /// The order that keys follow.
+    /// Returns the order that determines keys.
     pub(super) fn order(&self) -> Order {
         self.order
     }
@@ -278,7 +284,7 @@ impl Tasks {
         self.states.iter().filter_map(|(task, state)| Some((task, state.as_ref()?)))
     }
 
-    /// The fixed key of every task, for those orders that have some.
+    /// Returns the fixed key of every task, for orders with fixed keys.
     pub(super) fn fixed_keys(&self) -> TaskMap<i64> {
         let key = |state: &Option<TaskState>| match state.as_ref().map(|state| state.key) {
             Some(JobKey::Fixed(key) | JobKey::Level(key)) => key,
@@ -287,7 +293,8 @@ impl Tasks {
         self.states.values().map(key).collect()
     }
 
-    /// Adds a task, or replaces one that has left. Whether the priorities of others have changed.
+    /// Adds a task, or replaces one that has left. Reports whether the priorities of others have
+    /// changed.
     pub(super) fn add(&mut self, task: TaskId, group: usize, parameters: &Task) -> Reseated {
         let count = self.states.len().max(task.index() + 1);
         self.states.resize(count, None);
@@ -300,6 +307,7 @@ impl Tasks {
         let levels = self.make_level(key);
         let known = self.states[task].replace(TaskState::new(key, group));
         let vacated = match &known {
+            // With the same rank, the task keeps its seat.
             Some(known) if self.ranks[task] == parameters.rank => {
                 let state = self.of(task);
                 state.priority = state.priority.with_seat(known.priority.seat() as u32);
@@ -316,18 +324,19 @@ impl Tasks {
         let comes_before = |&other: &TaskId| (self.ranks[other], other) < (parameters.rank, task);
         let at = self.by_seat.partition_point(comes_before);
         self.by_seat.insert(at, task);
-        // Who sat between the old seat and the new one has moved, too.
+        // Tasks between the old seat and the new one have moved, too.
         self.seat_from(at.min(vacated));
+        // A new last seat moves no other task.
         if known.is_none() && at + 1 == self.by_seat.len() { levels } else { Reseated::Others }
     }
 
-    /// A task that has joined.
+    /// Returns a task that has joined.
     #[inline]
     pub(super) fn of(&mut self, task: TaskId) -> &mut TaskState {
         self.states[task].as_mut().expect("a task joins before anything else happens to it")
     }
 
-    /// A job of a task is ready.
+    /// Handles a job of a task that is ready.
     #[inline]
     pub(super) fn release(&mut self, job: JobId, release: Time, deadline: Time) -> &TaskState {
         if let Some(left) = &mut self.left {
@@ -341,7 +350,7 @@ impl Tasks {
         state
     }
 
-    /// A job runs; the job.
+    /// Records that a job runs, and returns the job.
     #[inline]
     pub(super) fn start(&mut self, job: Priority, now: Time, cpu: CpuId) -> JobId {
         let task = self.task(job);
@@ -353,7 +362,7 @@ impl Tasks {
         JobId { task, seq: state.seq }
     }
 
-    /// The running job of a task no longer runs.
+    /// Records that the running job of a task no longer runs.
     #[inline]
     pub(super) fn stop(&mut self, task: TaskId, now: Time) {
         if let Some(left) = &mut self.left {
@@ -363,35 +372,36 @@ impl Tasks {
         self.of(task).stop(now);
     }
 
-    /// What is left of the WCET of the job of a task, if that is tracked; negative once it is exceeded.
+    /// Returns the remaining WCET of the job of a task, if tracked; negative once the job has
+    /// exceeded its WCET.
     pub(super) fn left(&self, task: TaskId, now: Time) -> Option<Service> {
         self.left.as_ref().map(|left| left[task].at(now))
     }
 
-    /// How long the job of a task has held CPUs, if progress is tracked.
+    /// Returns the time for which the job of a task has held CPUs, if progress is tracked.
     pub(super) fn executed(&self, task: TaskId, now: Time) -> Option<Service> {
         self.left.as_ref().map(|left| left[task].granted - left[task].at(now))
     }
 
-    /// The deadline of the job of a task, if progress is tracked.
+    /// Returns the deadline of the job of a task, if progress is tracked.
     pub(super) fn deadline(&self, task: TaskId) -> Option<Time> {
         self.left.as_ref().map(|left| left[task].deadline)
     }
 
-    /// The next jobs of a task have this WCET.
+    /// Sets the WCET of the next jobs of a task.
     pub(super) fn set_wcet(&mut self, task: TaskId, wcet: Service) {
         if let Some(left) = &mut self.left {
             left[task].wcet = wcet;
         }
     }
 
-    /// The task whose job has this priority.
+    /// Returns the task whose job has this priority.
     #[inline]
     pub(super) fn task(&self, job: Priority) -> TaskId {
         self.by_seat[job.seat()]
     }
 
-    /// The job that has this priority.
+    /// Returns the job that has this priority.
     #[inline]
     pub(super) fn job(&self, job: Priority) -> (&TaskState, JobId) {
         let task = self.task(job);
@@ -400,7 +410,7 @@ impl Tasks {
     }
 }
 
-/// Whether the arrival of a task has changed the priorities of others.
+/// The effect of the arrival of a task on the priorities of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Reseated {

@@ -1,13 +1,13 @@
 //! One decision for one group of CPUs.
 //!
-//! Where the jobs run that start (the locality rule of Bonifaci et al. 2016, Algorithm 6, for masks that
-//! are all the same):
+//! The placement of jobs that start (the locality rule of Bonifaci et al. 2016, Algorithm 6, for
+//! masks that are all the same):
 //!
-//! 1. A job that goes on running stays where it is.
-//! 2. The jobs that start now are taken in the order in which the scheduler starts them. Each is *preferred*
-//!    by the CPU on which its task ran last, if that CPU is idle now; if several tasks ran last on one CPU,
-//!    the one that ran most recently is preferred, among equals the first in the order.
-//! 3. A preferred job takes its CPU; any other takes the lowest idle CPU that prefers nobody.
+//! 1. A job that continues to run stays on its CPU.
+//! 2. The jobs that start come in the order in which the scheduler starts them. Each is *preferred*
+//!    by the CPU on which its task ran last, if that CPU is idle now; if several tasks ran last on
+//!    one CPU, the one that ran most recently is preferred, among equals the first in the order.
+//! 3. A preferred job takes its CPU; any other job takes the lowest idle CPU that prefers no job.
 
 use super::priority::Priority;
 use super::tasks::Tasks;
@@ -18,28 +18,28 @@ use std::hint::select_unpredictable;
 /// The CPUs of a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupCpus {
-    /// Those that are online, as a set and as a list.
+    /// The online CPUs, as a set and as a list.
     online: CpuSet,
     online_list: Vec<CpuId>,
-    /// Those of them that run nothing.
+    /// The online CPUs that run nothing.
     idle: CpuSet,
     idle_count: usize,
-    /// The CPU that runs the job of lowest priority, if that is known: it is looked for only after that job has
-    /// stopped.
+    /// The CPU that runs the job of lowest priority, if that is known. The search happens only
+    /// after that job has stopped.
     lowest: Option<CpuId>,
-    /// The lowest job of each block of CPUs, where there is more than one block.
+    /// The lowest job of each block of CPUs, if there is more than one block.
     blocks: Blocks,
 }
 
-/// For each [`BLOCK`](Blocks::BLOCK) CPUs of a large group, the job of lowest priority among them. To find the lowest
-/// of all, only the blocks are looked through in which something has changed, and then the blocks.
+/// The job of lowest priority of each [`BLOCK`](Blocks::BLOCK) CPUs of a large group. A search for
+/// the lowest of all visits only the CPUs of blocks with changes, and then the blocks.
 #[derive(Clone, Debug, Default)]
 struct Blocks {
-    /// By block: where its CPUs begin among those that are online, and where those of the last one end. None for
-    /// a small group.
+    /// The position in the list of online CPUs at which each block begins, and at last its end.
+    /// Empty for a small group.
     starts: Vec<u32>,
     lowest: Vec<Lowest>,
-    /// The blocks in which something has changed, as bits.
+    /// The blocks with changes, as bits.
     changed: u64,
 }
 
@@ -47,10 +47,11 @@ struct Blocks {
 type Lowest = (u64, u64, u32);
 
 impl Blocks {
-    /// So many that the machine with most CPUs has as many blocks as a word has bits.
+    /// The number of CPUs in a block. With it, the largest possible machine has as many blocks as a
+    /// word has bits.
     const BLOCK: usize = CpuSet::MAX_CPUS / u64::BITS as usize;
 
-    /// The blocks of these CPUs, which ascend.
+    /// Returns the blocks of these CPUs, which ascend.
     fn of(online: &[CpuId]) -> Blocks {
         if online.len() <= Blocks::BLOCK {
             return Blocks::default();
@@ -85,11 +86,11 @@ impl Blocks {
     }
 }
 
-/// The lowest of some jobs, of which those that idle CPUs run do not count.
+/// Returns the lowest of some jobs, ignoring idle CPUs.
 #[inline(always)]
 fn lowest_of(jobs: impl Iterator<Item = Lowest>) -> Lowest {
-    // Which of two is lower cannot be guessed, so there is no branch; and the compiler makes one of a choice
-    // between numbers of two words, so these are single words.
+    // The comparison is unpredictable, so avoid a branch. The compiler would emit one for a select
+    // on 128-bit values; hence two 64-bit words.
     let (mut high, mut low, mut lowest) = (0, 0, NOBODY);
     for (its_high, its_low, cpu) in jobs {
         let is_lower = (high < its_high) | ((high == its_high) & (low < its_low));
@@ -101,12 +102,12 @@ fn lowest_of(jobs: impl Iterator<Item = Lowest>) -> Lowest {
 }
 
 impl GroupCpus {
-    /// Whether a CPU is online.
+    /// Returns true if a CPU is online.
     pub(super) fn contains(&self, cpu: CpuId) -> bool {
         self.online.contains(cpu)
     }
 
-    /// An idle CPU comes online. False if it already was.
+    /// Adds an idle CPU that comes online. Returns false if it already was online.
     pub(super) fn add(&mut self, cpu: CpuId) -> bool {
         let is_new = self.online.insert(cpu);
         if is_new {
@@ -117,7 +118,7 @@ impl GroupCpus {
         is_new
     }
 
-    /// An idle CPU goes offline.
+    /// Removes an idle CPU that goes offline.
     pub(super) fn remove(&mut self, cpu: CpuId) {
         self.online.remove(cpu);
         self.list_online();
@@ -130,7 +131,7 @@ impl GroupCpus {
         self.blocks = Blocks::of(&self.online_list);
     }
 
-    /// A CPU runs nothing from now on.
+    /// Makes a CPU idle.
     #[inline]
     pub(super) fn vacate(&mut self, cpu: CpuId, running: &mut CpuMap<Priority>) {
         running[cpu] = Priority::IDLE;
@@ -142,7 +143,7 @@ impl GroupCpus {
         self.idle_count += 1;
     }
 
-    /// An idle CPU runs a job from now on.
+    /// Makes an idle CPU run a job.
     #[inline(always)]
     fn take(&mut self, cpu: CpuId, job: Priority, running: &mut CpuMap<Priority>) {
         running[cpu] = job;
@@ -154,7 +155,7 @@ impl GroupCpus {
         }
     }
 
-    /// The priorities of running jobs have changed.
+    /// Discards the cached lowest job, because the priorities of running jobs have changed.
     pub(super) fn forget_lowest(&mut self) {
         self.lowest = None;
         self.blocks.changed = u64::MAX;
@@ -173,7 +174,7 @@ impl GroupCpus {
         self.lowest = (lowest != NOBODY).then_some(CpuId(lowest));
     }
 
-    /// The CPU that runs the job of lowest priority.
+    /// Returns the CPU that runs the job of lowest priority.
     #[inline]
     fn lowest_running(&mut self, running: &CpuMap<Priority>) -> Option<CpuId> {
         if self.lowest.is_none() {
@@ -183,11 +184,11 @@ impl GroupCpus {
     }
 }
 
-/// What placing several jobs needs, kept from turn to turn so that no turn allocates.
+/// Memory for the placement of several jobs, kept from turn to turn so that no turn allocates.
 #[derive(Clone, Debug)]
 pub(super) struct Scratch {
     starting: Vec<Starting>,
-    /// By CPU: whom it prefers, as a position in `starting`; [`NOBODY`] between turns.
+    /// The job that each CPU prefers, as a position in `starting`; [`NOBODY`] between turns.
     preferred: CpuMap<u32>,
 }
 
@@ -195,7 +196,7 @@ pub(super) struct Scratch {
 #[derive(Clone, Copy, Debug)]
 struct Starting {
     job: Priority,
-    /// Where its task ran last, if that CPU is idle, and until when.
+    /// The last CPU of its task, if that CPU is idle, and the time until which it ran there.
     last: Option<(CpuId, Time)>,
     placed: bool,
 }
@@ -209,7 +210,8 @@ impl Scratch {
     }
 }
 
-/// The turn of a group to decide: what its [`Scheduler`](super::Scheduler) sees and does.
+/// The turn of a group to decide: the interface of its [`Scheduler`](super::Scheduler) to the
+/// group.
 #[derive(Debug)]
 pub struct Turn<'a> {
     pub(super) now: Time,
@@ -222,37 +224,38 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// The time of this decision.
+    /// Returns the time of this decision.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Whether there is an idle CPU for another job than those that start already.
+    /// Returns true if there is an idle CPU for another job in addition to those that already
+    /// start.
     #[inline]
     pub fn has_idle_cpu(&self) -> bool {
         self.scratch.starting.len() < self.cpus.idle_count
     }
 
-    /// How many CPUs the group has online.
+    /// Returns the number of online CPUs of the group.
     pub fn cpu_count(&self) -> usize {
         self.cpus.online_list.len()
     }
 
-    /// The jobs that run, in the order of their CPUs.
+    /// Returns the running jobs, in the order of their CPUs.
     pub fn running(&self) -> impl Iterator<Item = Priority> + '_ {
         let all = self.cpus.online_list.iter().map(|&cpu| self.running[cpu]);
         all.filter(|&job| job != Priority::IDLE)
     }
 
-    /// The running job of lowest priority. Jobs that start in this turn do not count.
+    /// Returns the running job of lowest priority. Jobs that start in this turn do not count.
     #[inline]
     pub fn lowest_running(&mut self) -> Option<Priority> {
         let cpu = self.cpus.lowest_running(self.running)?;
         Some(self.running[cpu])
     }
 
-    /// Stops the running job of lowest priority: its CPU is idle, and nobody has told the scheduler that it
-    /// waits.
+    /// Stops the running job of lowest priority: its CPU becomes idle. There is no call of
+    /// [`wait`](super::Scheduler::wait), so the scheduler itself must let the job wait.
     #[inline(always)]
     pub fn preempt_lowest(&mut self) {
         if let Some(cpu) = self.cpus.lowest_running(self.running) {
@@ -271,40 +274,40 @@ impl Turn<'_> {
         }
     }
 
-    /// Stops a running job, and its CPU stays idle: no job is started there in this turn.
+    /// Stops a running job and keeps its CPU idle: no job must start there in this turn.
     pub fn stop(&mut self, job: Priority) {
         let cpu = self.tasks.of(self.tasks.task(job)).cpu();
         self.preempt(job);
         self.actions.extend(cpu.map(|cpu| Action::Idle { cpu }));
     }
 
-    /// Starts a job that waits, on an idle CPU that is chosen by the locality rule at the end of the turn.
-    /// Jobs are to be started in the order of their priorities.
+    /// Starts a waiting job on an idle CPU. The locality rule chooses the CPU at the end of the
+    /// turn. Jobs must be started in the order of their priorities.
     #[inline]
     pub fn start(&mut self, job: Priority) {
         debug_assert!(self.has_idle_cpu(), "there is an idle CPU for each job that starts");
         self.scratch.starting.push(Starting { job, last: None, placed: false });
     }
 
-    /// Whether this is the priority of a job that runs.
+    /// Returns true if a running job has this priority.
     pub fn is_running(&self, job: Priority) -> bool {
         let (state, _) = self.tasks.job(job);
         state.ready && state.priority == job && state.cpu().is_some()
     }
 
-    /// Whether this is the priority of a ready job that neither runs nor starts.
+    /// Returns true if a ready job that neither runs nor starts has this priority.
     pub fn is_waiting(&self, job: Priority) -> bool {
         let (state, _) = self.tasks.job(job);
         let waits = state.ready && state.priority == job && state.cpu().is_none();
         waits && !self.scratch.starting.iter().any(|starting| starting.job == job)
     }
 
-    /// The task of a ready job.
+    /// Returns the task of a ready job.
     pub fn task(&self, job: Priority) -> TaskId {
         self.tasks.task(job)
     }
 
-    /// For how long a ready job has held CPUs.
+    /// Returns the time for which a ready job has held CPUs.
     ///
     /// # Panics
     /// If the scheduler does not ask for [`Progress::Tracked`](super::Progress::Tracked).
@@ -313,7 +316,7 @@ impl Turn<'_> {
         executed.expect("the scheduler has progress tracked")
     }
 
-    /// The deadline of a ready job.
+    /// Returns the deadline of a ready job.
     ///
     /// # Panics
     /// If the scheduler does not ask for [`Progress::Tracked`](super::Progress::Tracked).
@@ -322,8 +325,8 @@ impl Turn<'_> {
         deadline.expect("the scheduler has progress tracked")
     }
 
-    /// When a ready job must run at the latest to meet its deadline, if it needs all of its WCET: then its
-    /// laxity is zero. One that has exceeded its WCET needs nothing more.
+    /// Returns the latest time at which a ready job must run to meet its deadline, if it needs all
+    /// of its WCET: then its laxity is zero. A job that has exceeded its WCET needs no more time.
     ///
     /// # Panics
     /// If the scheduler does not ask for [`Progress::Tracked`](super::Progress::Tracked).
@@ -333,12 +336,12 @@ impl Turn<'_> {
         self.deadline(job) - left.max(Service::ZERO).at_unit_speed()
     }
 
-    /// Makes a job [urgent](Priority::urgent), until it ends. Its priority from now on.
+    /// Makes a job [urgent](Priority::urgent), until it ends. Returns its new priority.
     pub fn make_urgent(&mut self, job: Priority) -> Priority {
         self.reprioritise(job, job.urgent())
     }
 
-    /// Gives a job another key, until it ends or is given yet another. Its priority from now on.
+    /// Gives a job another key, until it ends or gets yet another key. Returns its new priority.
     pub fn give_key(&mut self, job: Priority, key: i64) -> Priority {
         self.reprioritise(job, job.with_key(key))
     }
@@ -349,14 +352,15 @@ impl Turn<'_> {
         state.priority = now;
         if let Some(cpu) = state.cpu() {
             self.running[cpu] = now;
+            // Another job may be the lowest now.
             self.cpus.lowest = None;
             self.cpus.blocks.change(cpu);
         }
         now
     }
 
-    /// Asks for another turn at this time, if nothing else happens before; at none if it is
-    /// [`Time::NEVER`]. Holds for one turn only.
+    /// Requests another turn at this time, if no event comes before; no turn if it is
+    /// [`Time::NEVER`]. Applies to one turn only.
     pub fn wake_at(&mut self, at: Time) {
         self.wake_at = at;
     }
@@ -371,7 +375,8 @@ impl Turn<'_> {
                 self.run(job, cpu);
             }
             _ => {
-                // Out of the way, with a turn of its own: the fields of this one stay in registers.
+                // Out of line, with its own `Turn`, so that the fields of this one stay in
+                // registers.
                 let Turn { now, wake_at, .. } = *self;
                 let Turn { cpus, tasks, running, scratch, actions, .. } = self;
                 Turn { now, cpus, tasks, running, scratch, actions, wake_at }.place();
@@ -380,7 +385,8 @@ impl Turn<'_> {
         self.scratch.starting.clear();
     }
 
-    /// Where the task of a job ran last, if that CPU is idle, and until when.
+    /// Returns the last CPU of the task of a job, if that CPU is idle, and the time until which it
+    /// ran there.
     #[inline]
     fn own_idle(&self, job: Priority) -> Option<(CpuId, Time)> {
         self.tasks.job(job).0.last().filter(|&(cpu, _)| self.cpus.idle.contains(cpu))
@@ -404,11 +410,12 @@ impl Turn<'_> {
                 preferred[cpu] = at as u32;
             }
         }
-        // The CPUs that prefer somebody are all different, so these can start first.
+        // Each job is preferred by at most one CPU, so the preferred jobs can start first.
         for at in 0..self.scratch.starting.len() {
             let Starting { job, last, .. } = self.scratch.starting[at];
             let Some((cpu, _)) = last else { continue };
             if self.scratch.preferred[cpu] == at as u32 {
+                // Reset the scratch memory for the next turn.
                 self.scratch.preferred[cpu] = NOBODY;
                 self.scratch.starting[at].placed = true;
                 self.run(job, cpu);
@@ -436,7 +443,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a search through all CPUs.
+        /// Compares with a search through all CPUs.
         #[test]
         fn the_lowest_job_of_a_large_group_is_found(
             offline in prop::collection::btree_set(0u32..400, 0..300),
@@ -450,7 +457,7 @@ mod tests {
             for (seat, (cpu, key, what)) in steps.into_iter().enumerate() {
                 let cpu = CpuId(cpu);
                 if offline.contains(&cpu.0) {
-                    // Another group may run something there.
+                    // Another group may run a job there.
                     running[cpu] = Priority::new(key + 1000, seat as u32);
                     continue;
                 }

@@ -1,4 +1,5 @@
-//! What the policies with pieces say of themselves, what they refuse, and how they are built.
+//! The descriptions of the policies with pieces, the systems that they refuse, and their
+//! constructors.
 
 use super::Split;
 use crate::Refusal;
@@ -15,14 +16,14 @@ const LATE: &str =
 const HOG: &str = "hogs: their jobs have no last piece";
 const NO_PLACE: &str = "task sets in which a task finds no place, even split";
 
-/// The words of `order`, the default first.
+/// The values of `order`, the default first.
 const ORDERS: [(&str, SplitOrder); 4] = [
     ("du", SplitOrder::Utilization),
     ("dd", SplitOrder::Density),
     ("id", SplitOrder::Deadline),
     ("ip", SplitOrder::Period),
 ];
-/// The words of `split` for C=D, the default first.
+/// The values of `split` for C=D, the default first.
 const SPLITS: [(&str, Splitting); 4] = [
     ("fail-first", Splitting::FailFirst),
     ("fail-worst", Splitting::FailWorst),
@@ -30,7 +31,7 @@ const SPLITS: [(&str, Splitting); 4] = [
     ("next-best", Splitting::NextBest),
 ];
 
-/// What they say of themselves.
+/// Returns the descriptions of both policies.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let order = OptionInfo::new(
         "order",
@@ -72,7 +73,8 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     ]
 }
 
-/// Options that make no sense are refused before anybody asks what the policy implements.
+/// Returns the algorithm that the options select. Invalid options are refused before any query for
+/// the algorithm.
 fn in_order(options: &PolicyOptions, splitting: Result<Splitting, Refusal>) -> Algorithm {
     match (order(options), splitting) {
         (Ok(order), Ok(splitting)) => Algorithm::Split(splitting, order),
@@ -88,25 +90,25 @@ fn splitting(options: &PolicyOptions) -> Result<Splitting, Refusal> {
     Ok(options.one_of("split", &SPLITS)?.unwrap_or(Splitting::FailFirst))
 }
 
-/// **C=D** for a valid system.
+/// Returns **C=D** for a valid system.
 ///
 /// # Errors
-/// If it cannot schedule it.
+/// If C=D cannot schedule the system.
 pub fn cd(system: &System, options: &PolicyOptions) -> Result<Split, SystemRefusal> {
     let pieces = pieces("cd", system, splitting(options)?, order(options)?)?;
     Ok(Split::new("cd", system, pieces))
 }
 
-/// **EDF-WM** for a valid system.
+/// Returns **EDF-WM** for a valid system.
 ///
 /// # Errors
-/// If it cannot schedule it.
+/// If EDF-WM cannot schedule the system.
 pub fn edf_wm(system: &System, options: &PolicyOptions) -> Result<Split, SystemRefusal> {
     let pieces = pieces("edf-wm", system, Splitting::Windows, order(options)?)?;
     Ok(Split::new("edf-wm", system, pieces))
 }
 
-/// The pieces of every task of a valid system.
+/// Returns the pieces of every task of a valid system.
 fn pieces(
     name: &str,
     system: &System,

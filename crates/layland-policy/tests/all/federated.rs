@@ -1,4 +1,4 @@
-//! Which CPUs graphs get, and why one gets none.
+//! The CPUs that graphs get, and the reasons why a graph gets none.
 
 use layland_model::{Duration, ScheduleRule, Service, System, Task, TaskId};
 use layland_policy::Registry;
@@ -7,7 +7,8 @@ fn task(name: &str, wcet: i64, deadline: i64) -> Task {
     Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(deadline))
 }
 
-/// One after the other of each of these, all at once after the first.
+/// Returns a system whose first node is followed by all others at once, with further independent
+/// tasks.
 fn fork(cpus: usize, deadline: i64, nodes: &[i64], others: &[(i64, i64)]) -> System {
     let nodes = nodes.iter().enumerate();
     let mut tasks: Vec<Task> =
@@ -50,7 +51,7 @@ fn what_has_no_place_is_told() {
     assert!(refusal("federated", &path).contains(message), "{}", refusal("federated", &path));
     let tight = fork(9, 8, &[3, 5, 5], &[]);
     assert!(refusal("federated:sizing=li", &tight).contains("sizing=li needs some time"));
-    // Six CPUs, so that the path never waits for a whole unit.
+    // Six CPUs are necessary, so that the path never waits for a whole unit.
     assert_eq!(groups_of("federated", &tight)[0].0, "0-5");
     let wide = fork(2, 8, &[2, 6, 6, 6], &[]);
     assert!(refusal("federated", &wide).contains("gets too few CPUs for 20ns of work in 8ns"));

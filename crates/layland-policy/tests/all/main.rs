@@ -1,5 +1,5 @@
-//! What the registry makes of names and options. Not among the units: to make any policy, a program of tests needs the
-//! code of all of them, and would compile it a second time.
+//! Tests of names and options in the registry. They are not unit tests: to build any policy, a test
+//! program needs the code of all of them, and a second one would compile it again.
 
 mod federated;
 mod registry;

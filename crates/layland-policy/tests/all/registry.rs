@@ -1,4 +1,4 @@
-//! Names, options and what is wrong with them.
+//! Names, options and their errors.
 
 use layland_model::{Duration, Order, Service, System, Task};
 use layland_policy::{PolicyInfo, Registry, Values, ordered};
@@ -47,8 +47,8 @@ fn errors_name_what_is_wrong() {
     assert!(message("g-fp").starts_with("task `a` has no priority"));
 }
 
-/// What an option is said to accept, its policy accepts; whether it does for this system is another
-/// question.
+/// A policy accepts every documented value of an option, even if the value does not suit this
+/// system.
 #[test]
 fn every_value_that_is_named_is_known() {
     let mut system = system();
@@ -78,7 +78,7 @@ fn every_value_that_is_named_is_known() {
     }
 }
 
-/// Policies are listed with commas between them, so that no value of an option may need one.
+/// Commas separate the policies in lists, so no value of an option may need one.
 #[test]
 fn every_value_that_is_named_can_stand_in_a_list_of_policies() {
     for info in &Registry::standard() {

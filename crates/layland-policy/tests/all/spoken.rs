@@ -1,4 +1,4 @@
-//! What names mean.
+//! The meanings of names.
 
 use layland_policy::{FAMILIES, Registry, SYNONYMS};
 
@@ -80,7 +80,7 @@ fn a_family_is_explained() {
     }
 }
 
-/// What the messages name is in the registry, and no family has the name of a policy.
+/// Policies in messages are in the registry, and no family has the name of a policy.
 #[test]
 fn families_name_what_there_is() {
     let registry = Registry::standard();

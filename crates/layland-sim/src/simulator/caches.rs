@@ -1,13 +1,16 @@
-//! The cache of each CPU, direct-mapped: which task loaded each set last, and what jobs have to load anew.
+//! The direct-mapped cache of each CPU: the task that last loaded each cache set, and the reloads
+//! of jobs.
 //!
-//! A job that resumes pays a block reload time for each of its useful blocks that is not there any more, because a job
-//! that ran meanwhile has blocks in the same set. The model is that of the analyses (Altmeyer, Davis and Maiza 2012,
-//! Section 2), at its worst: a job that begins to run fills all of its evicting blocks at once, and wherever it is
-//! preempted, all of its useful blocks are needed again. What the first run of a job loads is a part of its WCET. A job
-//! that moves finds none of its blocks, unless it has been on that CPU before.
+//! A job that resumes pays a block reload time for each of its useful blocks that was evicted,
+//! because a job that ran meanwhile has blocks in the same cache set. The model is that of the
+//! analyses (Altmeyer, Davis and Maiza 2012, Section 2), in its worst case: a job that begins to
+//! run fills all of its evicting blocks at once, and it needs all of its useful blocks again after
+//! a preemption at any point. The loads of the first run of a job are part of its WCET. A job that
+//! migrates finds none of its blocks, unless it has been on that CPU before.
 //!
-//! Reloads are time of the job, and not of the kernel: a job that is preempted while it reloads does not delay the
-//! other one, and has the rest before it when it resumes. Who is on a CPU counts at the end of an instant.
+//! Reloads are time of the job, not of the kernel. A job that is preempted while it reloads does
+//! not delay the other one, and does the rest when it resumes. The job on a CPU at the end of an
+//! instant counts.
 
 use super::Simulator;
 use super::state::NONE;
@@ -25,16 +28,16 @@ pub(super) struct Caches {
 
 #[derive(Clone, Default)]
 struct Cache {
-    /// The task that loaded each set last, or [`NONE`].
+    /// The task that last loaded each cache set, or [`NONE`].
     loaded_by: Vec<u32>,
     /// The job that fills it.
     job: Option<JobId>,
-    /// Whether that job still has to reload something.
+    /// True if that job still has to reload blocks.
     is_reloading: bool,
 }
 
 impl Caches {
-    /// None if no job of this system ever reloads anything.
+    /// Returns the caches, or `None` if no job of this system ever reloads anything.
     pub(super) fn of(system: &System) -> Option<Box<Caches>> {
         let reload = system.platform.overheads.block_reload_time;
         let of = || CpuMap::filled(Cache::default(), system.platform.cpu_count());
@@ -43,8 +46,8 @@ impl Caches {
 }
 
 impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
-    /// When something is due next, if that is what the loop would do next: at the end of an instant jobs that are on a
-    /// CPU anew fill its cache, which may make them end later.
+    /// Returns the time of the next event, given the time `next` without reloads. At the end of an
+    /// instant, jobs that are new on a CPU fill its cache, which may postpone their ends.
     #[cold]
     #[inline(never)]
     pub(super) fn next_after_reloads(&mut self, next: Time) -> Time {
@@ -55,7 +58,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         self.next_time()
     }
 
-    /// Jobs that are on a CPU anew fill its cache, and pay for what they find evicted.
+    /// Lets jobs that are new on a CPU fill its cache and pay for evicted blocks.
     fn fill_caches(&mut self) {
         for cpu in self.system.platform.cpus() {
             let task = self.cpus[cpu].task;
@@ -88,13 +91,14 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         }
     }
 
-    /// A job leaves its CPU: what it has not reloaded yet is left for later.
+    /// Handles a job that leaves its CPU: its remaining reloads are left for later.
     #[cold]
     pub(super) fn stop_reload(&mut self, cpu: CpuId, task: TaskId) {
         let (run, now) = (&self.cpus[cpu], self.ledger.now);
         let Some(caches) = &mut self.caches else { return };
         let cache = &mut caches.of[cpu];
-        // A job that comes back within this instant has not been away, unless another one fills the cache before.
+        // A job that comes back within this instant has not been away, unless another one fills the
+        // cache first.
         if std::mem::take(&mut cache.is_reloading) {
             let left = run.progress_from - now.max(run.busy_until);
             self.ledger.tasks[task].own.to_reload = left.max(Duration::ZERO);
@@ -102,7 +106,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         }
     }
 
-    /// Writes all that the future depends on.
+    /// Writes all state that the future depends on.
     pub(super) fn save_caches(&self, state: &mut State) {
         let Some(caches) = &self.caches else { return };
         let now = self.ledger.now;

@@ -1,4 +1,4 @@
-//! CPUs: what they run, for how long it lasts, and the segments that show it.
+//! CPUs: their current jobs, the ends of these, and the segments that record them.
 
 use super::Simulator;
 use super::state::NONE;
@@ -8,7 +8,7 @@ use layland_policy::Policy;
 use layland_trace::{Recorder, Segment};
 
 impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
-    /// Accounts for what the job on a CPU did since it was last accounted for.
+    /// Accounts for the progress of the job on a CPU since the last accounting.
     #[inline]
     pub(super) fn charge(&mut self, cpu: CpuId) {
         let run = &mut self.cpus[cpu];
@@ -17,7 +17,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         }
     }
 
-    /// Puts the next end on a CPU, of its job or of its budget, among the events.
+    /// Schedules the next end on a CPU, of its job or of its budget.
     #[inline]
     pub(super) fn schedule_end(&mut self, cpu: CpuId) {
         let run = &self.cpus[cpu];
@@ -34,8 +34,8 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         }
     }
 
-    /// The same for a CPU that another job takes at once: the agenda and the segments follow that one. Whether it
-    /// ran a job.
+    /// Takes the job off a CPU that another job takes at once, so the agenda and the segments need
+    /// no update here. Returns true if the CPU ran a job.
     #[inline]
     fn unload(&mut self, cpu: CpuId) -> bool {
         let run = &mut self.cpus[cpu];
@@ -60,6 +60,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
             Some(budget) => self.budget_end(cpu, budget),
         };
         let from = self.ledger.tasks[job.task].own.cpu;
+        // The job stays on its CPU, and only its budget changes.
         if from == cpu.0 {
             self.charge(cpu);
             self.cpus[cpu].budget_end = budget_end;
@@ -83,14 +84,15 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         self.dirty.mark(cpu);
     }
 
-    /// When a budget ends that is granted on a CPU now.
+    /// Returns the end of a budget that is granted on a CPU now.
     fn budget_end(&self, cpu: CpuId, budget: Service) -> Time {
         let (grains, per_ns) = (self.grains.from(budget), self.cpus[cpu].per_ns);
+        // Rounded up: a budget ends at the first nanosecond at which it is used up.
         let length = if per_ns == 1 { grains } else { (grains + per_ns - 1) / per_ns };
         self.ledger.now.saturating_add(Duration::from_ns(length))
     }
 
-    /// Brings the segments up to what the CPUs run at the end of an instant.
+    /// Updates the segments to the jobs on the CPUs at the end of an instant.
     #[inline]
     pub(super) fn show(&mut self) {
         while let Some(cpu) = self.dirty.take_lowest() {
@@ -98,7 +100,8 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         }
     }
 
-    /// The same where a run ends. A call of its own keeps one copy among what runs at every instant.
+    /// Updates the segments at the end of a run. A separate call keeps a single copy in the code
+    /// that runs at every instant.
     #[cold]
     #[inline(never)]
     pub(super) fn show_last(&mut self) {
@@ -120,6 +123,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         run.segment_progress = Duration::ZERO;
         if shown != NONE && now > start {
             let owner = &mut self.ledger.tasks[job.task];
+            // The next job of the task may have been released since, and has no last CPU yet.
             if owner.job.id.seq == job.seq {
                 owner.own.last_cpu = cpu.0;
             }

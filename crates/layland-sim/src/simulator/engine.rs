@@ -1,4 +1,4 @@
-//! The simulator as an engine: what it does when a policy decides, and what it records.
+//! The simulator as an engine: how it carries out decisions, and what it records.
 
 use super::Simulator;
 use super::state::{NONE, TaskState};
@@ -39,6 +39,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
             }
         }
         if !self.due.is_empty() {
+            // Jobs that have reached a step take it in the next round of this instant.
             self.due.drain(..).for_each(|cpu| self.ends.set(cpu.index(), now));
         }
     }
@@ -49,7 +50,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         if self.programs.next() > now { None } else { self.programs.visit(now) }
     }
 
-    /// Its budgets and its clock are exact: there is nothing to correct.
+    /// Does nothing: budgets and clock of the simulator are exact.
     #[inline]
     fn tell_measured(&mut self) {}
 
@@ -73,7 +74,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         self.detach(cpu);
     }
 
-    /// Each action was carried out when it was passed on.
+    /// Does nothing: each action was carried out when it was passed on.
     #[inline]
     fn enact(&mut self) {}
 
@@ -90,7 +91,8 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
 
     fn stretch(&mut self, id: TaskId, work: i64, after: i64) {
         let own = &mut self.ledger.tasks[id].own;
-        // A stretch ends with a whole nanosecond: what a CPU could do in the rest of it is lost.
+        // A stretch ends with a whole nanosecond: the rest of the work of a CPU in that nanosecond
+        // is lost.
         (own.remaining, own.after, own.has_steps) = (work, after, true);
         let cpu = CpuId(own.cpu);
         if cpu.0 != NONE {
@@ -105,6 +107,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         self.charge(cpu);
         let factor = self.grains.refine(speed);
         if factor > 1 {
+            // Charge every CPU at its old rate before the work is rescaled.
             self.system.platform.cpus().for_each(|other| self.charge(other));
             self.rescale(factor);
         }
@@ -128,7 +131,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
                 StepEvent::Suspends { .. } => MarkKind::Suspended(job),
                 StepEvent::Resumes => MarkKind::Resumed(job),
             },
-            // CPUs that are online before the first decision are the platform.
+            // CPUs that are online before the first decision belong to the platform.
             Event::CpuOnline { cpu } if self.ledger.decisions > 0 => MarkKind::CpuOnline(cpu),
             Event::CpuOffline { cpu } => MarkKind::CpuOffline(cpu),
             Event::CpuOnline { .. }
@@ -200,7 +203,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
     fn ended(&mut self, id: TaskId, end: JobEnd) {
         let task = &mut self.ledger.tasks[id];
         task.own.cpu = NONE;
-        // A job that has completed has got all.
+        // A completed job has received its whole demand.
         let executed = match end {
             JobEnd::Completed => task.demand,
             JobEnd::Aborted | JobEnd::Left => task.own.executed(task.demand),
@@ -218,7 +221,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         let mut entering = None;
         let request = match asked {
             Asked::Join(task) => {
-                // A task of the set that enters is nothing to report, unless it may not.
+                // A task of the set that enters is reported only if it is refused.
                 if refused.is_none() {
                     return;
                 }
@@ -239,7 +242,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
 }
 
 impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
-    /// The job on a CPU has got all its work, or used up its budget.
+    /// Handles a job on a CPU that has received all its work or used up its budget.
     #[inline]
     fn end_on(&mut self, cpu: CpuId) {
         self.charge(cpu);
@@ -260,8 +263,8 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         }
     }
 
-    /// The job on a CPU has got all its work, and is over.
-    // In place where nearly every job ends, and once more behind the steps.
+    /// Completes a job on a CPU that has received all its work.
+    // Inlined where nearly every job ends, and once more behind the steps.
     #[inline(always)]
     fn complete_on(&mut self, cpu: CpuId, id: TaskId) {
         let job = self.ledger.tasks[id].job.id;
@@ -272,7 +275,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         rounds::tell(self, Event::Completion { job, cpu, then });
     }
 
-    /// The job on a CPU has come to a step, or has had its last one.
+    /// Handles a job on a CPU that has reached a step, or has completed its last one.
     #[cold]
     #[inline(never)]
     fn step_on(&mut self, cpu: CpuId, id: TaskId) {
@@ -290,12 +293,13 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         }
     }
 
-    /// Every grain becomes `factor` grains.
+    /// Splits every grain into `factor` grains.
     fn rescale(&mut self, factor: i64) {
         for cpu in self.cpus.values_mut() {
             cpu.per_ns *= factor;
         }
         for task in self.ledger.tasks.values_mut() {
+            // The demand of a hog stays `ENDLESS`; only the executed part scales.
             if task.endless {
                 task.own.remaining = task.demand - (task.demand - task.own.remaining) * factor;
                 continue;

@@ -1,4 +1,4 @@
-//! Overheads: what the kernel takes from the CPUs.
+//! Overheads: the time that the kernel takes from the CPUs.
 
 use super::Simulator;
 use super::state::NONE;
@@ -8,7 +8,7 @@ use layland_policy::Policy;
 use layland_trace::Recorder;
 
 impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
-    /// The kernel takes a CPU for some time: its job, if any, goes on afterwards.
+    /// Lets the kernel take a CPU for some time; a job on it continues afterwards.
     pub(super) fn steal(&mut self, cpu: CpuId, cost: Duration) {
         self.charge(cpu);
         let run = &mut self.cpus[cpu];

@@ -10,7 +10,7 @@ use layland_policy::{Policy, Schedules, State};
 use layland_trace::Recorder;
 use std::collections::BTreeMap;
 
-/// The instants at which the state is looked at, and the states seen there.
+/// The instants at which the state is examined, and the states seen there.
 pub(super) struct Checkpoints {
     every: Duration,
     next: Time,
@@ -18,18 +18,19 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Every hyperperiod, from the last offset on.
+    /// Returns checkpoints at every hyperperiod, from the last offset on.
     pub(super) fn of(system: &System) -> Option<Checkpoints> {
         let every = system.hyperperiod()?;
         Some(Checkpoints { every, next: last_offset(system), seen: BTreeMap::new() })
     }
 
-    /// The next instant, if the next one to look at is not before it.
+    /// Returns the earlier of the next instant and the next checkpoint, if the latter is still to
+    /// come.
     pub(super) fn no_later(&self, next: Time, now: Time) -> Time {
         if self.next > now { next.min(self.next) } else { next }
     }
 
-    /// The cycle, if the state at the end of this instant was seen before.
+    /// Returns the cycle, if the state at the end of this instant was seen before.
     pub(super) fn recurs(&mut self, now: Time, save: impl FnOnce(&mut State)) -> Option<Cycle> {
         if self.next != now {
             return None;
@@ -46,7 +47,7 @@ impl Checkpoints {
 }
 
 impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
-    /// Writes all that the future depends on, at the end of an instant.
+    /// Writes all state that the future depends on, at the end of an instant.
     pub(super) fn save(&self, state: &mut State) {
         let ledger = &self.ledger;
         let now = ledger.now;
@@ -64,7 +65,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
                 };
                 state.number(i64::from(own.cpu));
                 state.number(i64::from(own.last_cpu));
-                // What a hog has left of its budget is the policy's to say.
+                // The policy saves the remaining budget of a hog.
                 state.number(if task.endless { 0 } else { own.remaining - progress });
                 state.number(own.after);
                 state.time(task.job.deadline, now);
@@ -79,7 +80,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         }
         for (id, cpu) in self.cpus.iter() {
             state.number(i64::from(ledger.online[id]));
-            // The budget of a job that is no longer there means nothing.
+            // The budget of a job that is no longer there has no meaning.
             state.time(if cpu.task == NONE { Time::NEVER } else { cpu.budget_end }, now);
             state.time(cpu.busy_until.max(now), now);
             state.number(cpu.loaded.map_or(-1, |job| {

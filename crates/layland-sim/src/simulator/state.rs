@@ -1,30 +1,30 @@
-//! What the simulator keeps of each task and of each CPU, besides what is in the ledger.
+//! The state that the simulator keeps of each task and of each CPU, in addition to the ledger.
 
 use layland_model::{CpuId, Duration, Index, JobId, Time};
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What the simulator keeps of a task.
+/// The state that the simulator keeps of a task.
 #[derive(Clone, Debug)]
 pub(super) struct TaskState {
     /// The CPU that runs the ready job, or [`NONE`].
     pub(super) cpu: u32,
     /// The CPU that the ready job ran on last, or [`NONE`].
     pub(super) last_cpu: u32,
-    /// What the ready job still needs, in grains: up to its next step, if it has some.
+    /// The remaining demand of the ready job, in grains: up to its next step, if it has steps.
     pub(super) remaining: i64,
-    /// What it needs after that.
+    /// The demand after that step.
     pub(super) after: i64,
-    /// Whether it has steps.
+    /// True if the job has steps.
     pub(super) has_steps: bool,
-    /// Whether the ready job has filled a cache, so that it may have to load something anew.
+    /// True if the ready job has filled a cache, so that it may have to reload blocks.
     pub(super) has_filled: bool,
-    /// How long the ready job has to reload when it is on a CPU again.
+    /// The time that the ready job must spend on reloads when it is on a CPU again.
     pub(super) to_reload: Duration,
 }
 
 impl TaskState {
-    /// What the ready job has got, of so much in all.
+    /// Returns the work that the ready job has received, given its total demand.
     pub(super) fn executed(&self, demand: i64) -> i64 {
         demand - self.remaining.max(0) - self.after
     }
@@ -50,18 +50,18 @@ pub(super) struct CpuRun {
     pub(super) task: u32,
     /// Grains per nanosecond.
     pub(super) per_ns: i64,
-    /// The job makes progress from here on; before, the CPU is busy with overheads.
+    /// The time from which the job makes progress; before it, the CPU is busy with overheads.
     pub(super) progress_from: Time,
-    /// When the budget that the policy granted ends, [`Time::NEVER`] if it is unlimited.
+    /// The end of the budget that the policy granted, [`Time::NEVER`] if it is unlimited.
     pub(super) budget_end: Time,
     /// The job whose segment is open: task (or [`NONE`]) and sequence number (or 0).
     pub(super) shown: u32,
     pub(super) shown_seq: u64,
     pub(super) segment_start: Time,
-    /// How long the job of the open segment has made progress in it.
+    /// The progress of the job of the open segment in that segment.
     pub(super) segment_progress: Duration,
-    /// For overheads: the end of the work of the kernel, the job loaded last, and the last time
-    /// that the CPU itself had reason to schedule.
+    /// For overheads: the end of the work of the kernel, the job loaded last, and the last time at
+    /// which the CPU itself had reason to schedule.
     pub(super) busy_until: Time,
     pub(super) loaded: Option<JobId>,
     pub(super) entered_at: Time,
@@ -86,15 +86,16 @@ impl CpuRun {
 }
 
 impl CpuRun {
-    /// When the job that it runs has got all its work, or used up its budget.
+    /// Returns the time at which the current job has received all its work or used up its budget.
     #[inline]
     pub(super) fn end(&self, job: &TaskState) -> Time {
         let left = job.remaining.max(0);
+        // Rounded up: a job ends at the first nanosecond by which it has received all its work.
         let length = if self.per_ns == 1 { left } else { (left + self.per_ns - 1) / self.per_ns };
         (self.progress_from + Duration::from_ns(length)).min(self.budget_end)
     }
 
-    /// Accounts for what the job that it runs did since it was last accounted for.
+    /// Accounts for the progress of the current job since the last accounting.
     #[inline]
     pub(super) fn charge(&mut self, now: Time, job: &mut TaskState) {
         if now <= self.progress_from {
@@ -107,7 +108,7 @@ impl CpuRun {
     }
 }
 
-/// CPUs to look at, each once, in their order.
+/// A set of CPUs, which yields them in ascending order.
 #[derive(Clone, Debug)]
 pub(super) struct Marked {
     words: Vec<u64>,
@@ -116,7 +117,7 @@ pub(super) struct Marked {
 impl Marked {
     const WORD: usize = u64::BITS as usize;
 
-    /// None of so many CPUs.
+    /// Returns an empty set of CPUs, with room for this number.
     pub(super) fn new(cpus: usize) -> Self {
         Self { words: vec![0; cpus.div_ceil(Marked::WORD)] }
     }
@@ -126,7 +127,7 @@ impl Marked {
         self.words[cpu.index() / Marked::WORD] |= 1 << (cpu.index() % Marked::WORD);
     }
 
-    /// Takes out the lowest.
+    /// Removes and returns the lowest CPU.
     #[inline]
     pub(super) fn take_lowest(&mut self) -> Option<CpuId> {
         for (at, word) in self.words.iter_mut().enumerate() {

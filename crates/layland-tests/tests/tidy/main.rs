@@ -7,6 +7,7 @@ mod kinds;
 mod manifests;
 mod papers;
 mod text;
+mod words;
 
 use std::path::{Path, PathBuf};
 

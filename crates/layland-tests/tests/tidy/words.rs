@@ -55,7 +55,8 @@ static IS_NO: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The advice for a sentence, if it has one of the turns.
 fn advice(sentence: &str) -> Option<&'static str> {
-    let comparatives = ["longer", "more", "less", "fewer", "later", "earlier", "lower", "higher", "one"];
+    let comparatives =
+        ["longer", "more", "less", "fewer", "later", "earlier", "lower", "higher", "one"];
     let has_is_no = IS_NO.captures_iter(sentence).any(|found| {
         let is_of_there = ["there", "There"].contains(&&found[1]) && !found[1].is_empty();
         !is_of_there && !comparatives.contains(&&found[3]) && !found[3].ends_with("er")
@@ -85,7 +86,8 @@ fn sentences(file: &File) -> Vec<(usize, String)> {
         if is_fence || is_example || said.is_empty() || mark.is_some() {
             split(&mut paragraph, &mut found);
         }
-        let is_shown = is_fence || is_example || mark.is_some_and(|mark| mark.starts_with(['|', '>', '#']));
+        let is_shown =
+            is_fence || is_example || mark.is_some_and(|mark| mark.starts_with(['|', '>', '#']));
         if !is_shown {
             paragraph.push((at + 1, said.trim_start_matches(['*', '-', ' ']).to_owned()));
         }
@@ -127,7 +129,8 @@ fn split(paragraph: &mut Vec<(usize, String)>, found: &mut Vec<(usize, String)>)
     ends.push(text.len());
     for end in ends {
         let sentence = text[begin..end].trim();
-        let line = starts.iter().rev().find(|(start, _)| *start <= begin).map_or(0, |start| start.1);
+        let line =
+            starts.iter().rev().find(|(start, _)| *start <= begin).map_or(0, |start| start.1);
         if !sentence.is_empty() {
             found.push((line, sentence.to_owned()));
         }

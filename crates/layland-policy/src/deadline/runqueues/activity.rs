@@ -1,26 +1,27 @@
-//! Which bandwidth is in use, where a policy keeps [`Accounts`]: for reclaiming (option `grub`) and for speeds that
-//! follow it (option `grub_pa`).
+//! The bandwidth in use, if a policy keeps [`Accounts`]: for reclaiming (option `grub`) and for
+//! speeds that follow the bandwidth (option `grub_pa`).
 //!
 //! | activity | meaning | counts as running |
 //! |---|---|---|
 //! | contending | the thread is ready, runs or is throttled | yes |
-//! | noncontending | it sleeps, and its zero-lag time is to come | yes |
+//! | noncontending | it sleeps, and its zero-lag time has not passed | yes |
 //! | inactive | it sleeps, and that time has passed; or it has not woken up yet | no |
 //!
-//! | event at `t` | what happens |
+//! | event at `t` | effect |
 //! |---|---|
 //! | it is admitted | its bandwidth belongs to its CPU; inactive |
-//! | it wakes up or enters | contending, also where the wake-up rule throttles it |
-//! | it blocks | noncontending until its zero-lag time; inactive if that is not to come |
-//! | it moves to another CPU | its bandwidth goes along, and stays active if it was |
+//! | it wakes up or enters | contending, even if the wake-up rule throttles it |
+//! | it blocks | noncontending until its zero-lag time; inactive if that has passed |
+//! | it moves to another CPU | its bandwidth moves with it, and stays active if it was |
 //! | it leaves | as if it blocked; its bandwidth stays with the CPU until its zero-lag time |
 //! | other parameters, awake | the new bandwidth is as active as the old one |
-//! | the same, asleep | inactive at once: earlier than the theory permits, as in Linux |
+//! | other parameters, asleep | inactive at once: earlier than the theory permits, as in Linux |
 //!
-//! What a thread that runs pays depends on the accounts of its CPU. So whatever changes them first charges what
-//! runs at the old price, and then grants the budget anew at the new one: [`RunQueues::account`] is the only door.
-//! With the kernel's arithmetic each charge is rounded down, and so a stretch ends with every event. A kernel
-//! charges at its ticks as well, and does not charge before a wake-up that preempts nothing: neither is here.
+//! The price for a running thread depends on the accounts of its CPU. So a change of the accounts
+//! must first charge the running threads at the old price, and then grant their budgets anew at the
+//! new one: all changes go through [`RunQueues::account`]. With the kernel's arithmetic each charge
+//! is rounded down, so a stretch ends with every event. A kernel also charges at its ticks, and
+//! does not charge before a wake-up that preempts nothing; neither is modelled here.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use super::RunQueues;
@@ -32,12 +33,12 @@ use crate::{Action, State, TimerId};
 use layland_model::{CpuId, Rate, TaskId, Time};
 
 impl RunQueues {
-    /// How budgets are counted.
+    /// Returns the arithmetic of budgets.
     pub(crate) fn arith(&self) -> Arith {
         self.arith
     }
 
-    /// From now on budgets are counted in this way.
+    /// Sets the arithmetic of budgets.
     pub(crate) fn count_in(&mut self, arith: Arith) {
         self.arith = arith;
         for p in self.threads.ids() {
@@ -45,8 +46,8 @@ impl RunQueues {
         }
     }
 
-    /// From now on it is known which bandwidth is active; threads whose flag says so reclaim the rest, if
-    /// `reclaims`.
+    /// Tracks the active bandwidth from now on. If `reclaims`, threads whose flag says so reclaim
+    /// the rest.
     pub(crate) fn keep_accounts(&mut self, accounts: Accounts, reclaims: bool) {
         (self.accounts, self.reclaims) = (Some(accounts), reclaims);
         for p in self.threads.ids() {
@@ -54,7 +55,7 @@ impl RunQueues {
         }
     }
 
-    /// How the budget and the bandwidth of a thread are counted, which is not in the accounts.
+    /// Recomputes the budget arithmetic and the bandwidth of a thread that is not in the accounts.
     pub(super) fn count_anew(&mut self, p: TaskId) {
         let is_cheap = self.reclaims && self.threads[p].reclaims || self.speed_grid.is_some();
         let rest = if is_cheap { Rest::Counts } else { Rest::IsKept };
@@ -66,7 +67,8 @@ impl RunQueues {
         }
     }
 
-    /// Changes the accounts.
+    /// Changes the accounts: charges all running threads before, and updates their prices
+    /// afterwards.
     fn account(&mut self, change: impl FnOnce(&mut Accounts, &mut RunQueues)) {
         let Some(mut accounts) = self.accounts.take() else { return };
         self.curr.ids().for_each(|c| self.charge(c));
@@ -75,12 +77,12 @@ impl RunQueues {
         self.curr.ids().for_each(|c| self.price_anew(c));
     }
 
-    /// What a nanosecond on a CPU costs what it runs.
+    /// Returns the price of a nanosecond on a CPU for its running thread.
     pub(super) fn price(&self, c: CpuId) -> Price {
         self.curr[c].map_or(Price::Unit, |p| self.price_of(p, c))
     }
 
-    /// What a nanosecond on a CPU costs a thread.
+    /// Returns the price of a nanosecond on a CPU for a thread.
     pub(super) fn price_of(&self, p: TaskId, c: CpuId) -> Price {
         let thread = &self.threads[p];
         match &self.accounts {
@@ -91,7 +93,7 @@ impl RunQueues {
         }
     }
 
-    /// What a CPU runs has been charged until now; from now on it may pay another price.
+    /// Updates the price for the running thread of a CPU, which must have been charged until now.
     pub(super) fn price_anew(&mut self, c: CpuId) {
         let price = self.price(c);
         if self.prices[c] != price {
@@ -101,7 +103,7 @@ impl RunQueues {
         }
     }
 
-    /// With the kernel's arithmetic a stretch of running ends at every event.
+    /// Ends stretches of running at every event, with the kernel's arithmetic.
     #[inline]
     pub(super) fn end_stretches(&mut self) {
         if self.arith != Arith::Exact {
@@ -119,7 +121,7 @@ impl RunQueues {
         }
     }
 
-    /// A thread has been admitted.
+    /// Adds an admitted thread to the accounts.
     pub(super) fn enter_accounts(&mut self, p: TaskId) {
         self.account(|accounts, rq| {
             let thread = &mut rq.threads[p];
@@ -129,7 +131,7 @@ impl RunQueues {
         });
     }
 
-    /// A thread wakes up, or enters.
+    /// Handles a thread that wakes up or enters.
     pub(super) fn awake(&mut self, p: TaskId) {
         match self.threads[p].activity {
             Activity::Outside | Activity::Contending => return,
@@ -143,7 +145,7 @@ impl RunQueues {
         self.threads[p].activity = Activity::Contending;
     }
 
-    /// A thread sleeps, and is no longer queued.
+    /// Handles a thread that goes to sleep, and is no longer queued.
     pub(super) fn asleep(&mut self, p: TaskId) {
         if self.threads[p].activity != Activity::Contending {
             return;
@@ -157,7 +159,7 @@ impl RunQueues {
         }
     }
 
-    /// The zero-lag time of a thread that sleeps may have come.
+    /// Handles the zero-lag time of a sleeping thread, if it has come.
     pub(super) fn zero_lag(&mut self, p: TaskId) {
         if matches!(self.threads[p].activity, Activity::NonContending { until } if until <= self.now)
         {
@@ -173,7 +175,7 @@ impl RunQueues {
         });
     }
 
-    /// A thread is in the queue of another CPU, or was in it last.
+    /// Moves the bandwidth of a thread whose current or last queue has changed.
     pub(super) fn transfer(&mut self, p: TaskId, [from, to]: [CpuId; 2]) {
         let activity = self.threads[p].activity;
         if activity != Activity::Outside {
@@ -183,7 +185,7 @@ impl RunQueues {
         }
     }
 
-    /// Gives a thread another cluster; where it is queued stays as it is.
+    /// Assigns a thread to another cluster; its queue does not change.
     pub(crate) fn set_cluster(&mut self, p: TaskId, cluster: usize) {
         self.account(|accounts, rq| {
             let thread = &rq.threads[p];
@@ -195,7 +197,7 @@ impl RunQueues {
         self.threads[p].cluster = cluster;
     }
 
-    /// A thread has other parameters.
+    /// Updates the bandwidth of a thread with other parameters.
     pub(super) fn reserve_anew(&mut self, p: TaskId) {
         if let Activity::NonContending { .. } = self.threads[p].activity {
             self.out.push(Action::ClearTimer { id: TimerId(self.threads[p].seat) });
@@ -220,7 +222,7 @@ impl RunQueues {
         });
     }
 
-    /// A thread leaves: its bandwidth stays until its zero-lag time.
+    /// Handles a thread that leaves: its bandwidth stays until its zero-lag time.
     pub(super) fn leave_accounts(&mut self, p: TaskId) {
         let thread = &mut self.threads[p];
         let activity = std::mem::replace(&mut thread.activity, Activity::Outside);
@@ -234,7 +236,7 @@ impl RunQueues {
         };
         let (bandwidth, cpu, cluster) = (thread.bandwidth.clone(), thread.cpu, thread.cluster);
         if !activity.is_active() {
-            // The departed count as active until they are released.
+            // Departed threads count as active until their bandwidth is released.
             self.account(|accounts, _| accounts.activate(&bandwidth, cpu));
         }
         self.departed.push(Departed { bandwidth, cpu, cluster, until });
@@ -244,8 +246,8 @@ impl RunQueues {
         self.release_departed();
     }
 
-    /// Takes out the bandwidth of threads that have left, whose zero-lag times have come. Where another thread with
-    /// the same id has taken the timer, that is later than it could be, with the next event.
+    /// Removes the bandwidth of departed threads whose zero-lag times have come. If another thread
+    /// with the same id has reused the timer, this happens late, at the next event.
     #[inline]
     pub(super) fn release_departed(&mut self) {
         while let Some(at) = self.departed.iter().position(|departed| departed.until <= self.now) {
@@ -258,7 +260,7 @@ impl RunQueues {
         }
     }
 
-    /// The CPUs of clusters have changed.
+    /// Rebuilds the accounts after the CPUs of clusters have changed.
     pub(super) fn rebuild_accounts(&mut self) {
         self.account(|accounts, rq| {
             for (cluster, cpus) in rq.usable.iter().enumerate() {
@@ -273,7 +275,7 @@ impl RunQueues {
         });
     }
 
-    /// Panics where the accounts are not those of the threads.
+    /// Panics if the accounts do not agree with the threads.
     pub(super) fn assert_accounts(&self) {
         let Some(accounts) = &self.accounts else { return };
         for c in self.curr.ids() {
@@ -306,7 +308,7 @@ impl RunQueues {
         }
     }
 
-    /// Writes what the accounts depend on besides the servers.
+    /// Writes the state that the accounts depend on, apart from the servers.
     pub(super) fn save_activity(&self, now: Time, state: &mut State) {
         if self.accounts.is_none() {
             return;

@@ -1,15 +1,16 @@
-//! One instant of a policy with per-CPU run queues, whatever the engine tells at once:
+//! One instant of a policy with per-CPU run queues, with all events that the engine reports at
+//! once:
 //!
-//! 1. Threads whose budget or job ends now are *due*. All of them are marked, then each is handled in
-//!    the order of their CPUs, and after each every CPU that needs to reschedules, lowest first. A
-//!    due thread is handled even if that preempted it; until then it cannot be pushed or pulled.
-//! 2. Then replenishments, wake-ups and entries by rank, then requests, each followed by
+//! 1. Threads whose budget or job ends now are *due*. All of them are marked, then each is handled
+//!    in the order of their CPUs. After each, the CPUs that need to reschedule do so, lowest first.
+//!    A due thread is handled even if that preempted it; until then it cannot be pushed or pulled.
+//! 2. Then come replenishments, wake-ups and entries by rank, then requests, each followed by
 //!    rescheduling. A replenishment for now that another event of this instant caused comes before
-//!    the events that are left.
+//!    the remaining events.
 //!
-//! What is decided is the difference between what the engine runs and `curr` after all that.
+//! The decision is the difference between the jobs that the engine runs and `curr` after all that.
 //!
-//! Long because the order of what one instant brings is what this file is about.
+//! Long because the order of events in one instant is the subject of this file.
 
 use super::{Renewal, Rules, RunQueues, Thread};
 use crate::deadline::accounts::Accounts;
@@ -36,12 +37,12 @@ impl<R: Rules> Threads<R> {
         Threads { rq, rules, inbox: Vec::new() }
     }
 
-    /// The bandwidth accounts, where the options need them.
+    /// Returns the bandwidth accounts, if the options need them.
     pub fn accounts(&self) -> Option<&Accounts> {
         self.rq.accounts.as_ref()
     }
 
-    /// The server of a thread, charged until its last event.
+    /// Returns the server of a thread, charged until its last event.
     pub fn server(&self, task: TaskId) -> Option<&Server> {
         self.rq.threads.get(task).map(|thread| &thread.server)
     }
@@ -63,6 +64,7 @@ impl<R: Rules> Threads<R> {
             rq.switch(c, None);
             return;
         }
+        // The running thread has left the queue: pull others before the choice of the next one.
         if rq.curr[c].is_some() && rq.running(c).is_none() {
             rq.switch(c, None);
             rules.pull(rq, c);
@@ -76,7 +78,7 @@ impl<R: Rules> Threads<R> {
 
     // --- Due threads --------------------------------------------------------------------------
 
-    /// A running thread has used up its budget or ended its job.
+    /// Marks a running thread that has used up its budget or ended its job.
     fn mark_due(&mut self, job: JobId, cpu: CpuId) {
         self.rq.charge(cpu);
         let thread = &mut self.rq.threads[job.task];
@@ -156,7 +158,7 @@ impl<R: Rules> Threads<R> {
         }
     }
 
-    /// A queued thread has no budget left, or `yields` what it had.
+    /// Handles a queued thread that has no budget left, or that `yields` the rest.
     fn exhausted(&mut self, p: TaskId, yields: bool) {
         let Self { rq, rules, .. } = self;
         let replenishment = rq.threads[p].server.replenishment();
@@ -167,13 +169,13 @@ impl<R: Rules> Threads<R> {
         if goes_on {
             rq.replenish(p);
             if rq.threads[p].job.is_none() {
-                // It yielded, and its next job is not there yet.
+                // The thread yielded, and its next job has not arrived yet.
                 rq.threads[p].server.state = ServerState::Blocked;
                 rq.asleep(p);
                 return;
             }
             rq.grant_again(p);
-            // It counts as running until it is known where it goes.
+            // The CPU must not reschedule until the next queue of the thread is known.
             if !needed {
                 rq.need.remove(c);
             }
@@ -186,6 +188,7 @@ impl<R: Rules> Threads<R> {
         rq.threads[p].server.state = ServerState::Throttled;
         rq.out.push(Action::Note { note: Note::Throttled { task: p } });
         if rq.now >= replenishment {
+            // The replenishment is due now, but only after the CPU has rescheduled.
             rq.due_timers.insert((rq.threads[p].seat, p));
         } else {
             rq.set_timer(p, replenishment);
@@ -197,18 +200,20 @@ impl<R: Rules> Threads<R> {
     fn timer(&mut self, p: TaskId) {
         let Self { rq, rules, .. } = self;
         if rq.threads[p].server.state != ServerState::Throttled {
-            // A throttled thread is no sleeping one: its timer has one meaning at a time.
+            // Only a throttled thread uses its timer for a replenishment; a sleeping one uses it
+            // for its zero-lag time.
             rq.zero_lag(p);
             return;
         }
         rq.next_job(p);
         rq.replenish(p);
         if rq.threads[p].job.is_none() {
-            // It yielded, and its next job is not there yet: it sleeps.
+            // The thread yielded, and its next job has not arrived yet: it sleeps.
             rq.threads[p].server.state = ServerState::Blocked;
             rq.asleep(p);
             return;
         }
+        // The thread may have lost its CPU while it was throttled.
         rq.settle(p);
         rules.replenished(rq, p);
     }
@@ -232,6 +237,7 @@ impl<R: Rules> Threads<R> {
                 }
             }
             ServerState::Eligible | ServerState::Throttled => {
+                // The server did not sleep, so only the job is new.
                 if rq.threads[p].job.is_none() {
                     rq.next_job(p);
                     rq.grant_again(p);
@@ -240,6 +246,7 @@ impl<R: Rules> Threads<R> {
             }
             ServerState::Dead => return,
         }
+        // The thread may have lost its CPU while it slept.
         rq.settle(p);
         rules.woken(rq, p);
     }
@@ -271,7 +278,7 @@ impl<R: Rules> Threads<R> {
                 }
             }
             Event::Reconfigure { task, change, request } => {
-                // A task that was refused in this very instant.
+                // The task may have been refused in this very instant.
                 let verdict = if rq.threads[*task].admitted {
                     rules.reconfigure(rq, *task, change)
                 } else {
@@ -289,7 +296,7 @@ impl<R: Rules> Threads<R> {
             Event::CpuOnline { cpu } => {
                 rq.online.insert(*cpu);
                 rq.update_usable();
-                // Threads that waited for a CPU that they can use.
+                // Threads may have waited for a CPU that they can use.
                 for at in 0..rq.seats.len() {
                     let p = rq.seats[at];
                     if rq.threads[p].is_in() {
@@ -317,7 +324,7 @@ impl<R: Rules> Threads<R> {
         let Self { rq, rules, .. } = self;
         let left = |thread: &Thread| thread.server.state == ServerState::Dead;
         if rq.threads.get(p).is_none_or(left) {
-            // A thread that the policy was not built with, or a new one with the id of one that has left.
+            // The thread was unknown when the policy was built, or has the id of one that has left.
             let Some(cluster) = rq.clusters.get(task.cluster) else {
                 let reason = Refusal::invalid(format!("cluster {} does not exist", task.cluster));
                 rq.out.push(Action::Refuse { request, reason });
@@ -326,6 +333,7 @@ impl<R: Rules> Threads<R> {
             let thread = Thread::new(task, cluster, 0);
             let mut gone = thread.clone();
             gone.server.state = ServerState::Dead;
+            // Smaller ids may belong to tasks that have not joined: fill them with dead threads.
             while rq.threads.len() <= p.index() {
                 let seat = rq.seats.len() as u32;
                 let id = rq.threads.push(Thread { seat, ..gone.clone() });
@@ -335,6 +343,7 @@ impl<R: Rules> Threads<R> {
             if let Some(load) = &mut rq.load {
                 load.add(thread.cpu, &thread.u);
             }
+            // A release of this instant may have been recorded already, and must not be lost.
             rq.threads[p] = Thread { seat, next_job: rq.threads[p].next_job, ..thread };
             rq.count_anew(p);
         }
@@ -352,7 +361,7 @@ impl<R: Rules> Threads<R> {
 
     // --- Deciding -----------------------------------------------------------------------------
 
-    /// Tells the engine what is different now.
+    /// Reports the changes to the engine.
     fn emit(&mut self) {
         let rq = &mut self.rq;
         if let Some(grid) = rq.speed_grid {
@@ -402,7 +411,7 @@ impl<R: Rules> Policy for Threads<R> {
             }
             Event::Measured { job, executed } => {
                 rq.correct(*job, *executed);
-                // It changes what is left of a budget, and nothing that a decision depends on.
+                // This changes a remaining budget, but nothing that a decision depends on.
                 return;
             }
             Event::Release { job, release, deadline } => {
@@ -485,7 +494,7 @@ impl<R: Rules> Policy for Threads<R> {
             state.number(thread.server.state as i64);
             let (Q, T, D) = thread.server.parameters();
             [Q.ns(), T.ns(), D.ns()].into_iter().for_each(|number| state.number(number));
-            // What a running thread has left counts from now.
+            // Save the remaining budget of a running thread as of now.
             let mut server = thread.server.clone();
             if let Some(c) = rq.curr.ids().find(|&c| rq.curr[c] == Some(p)) {
                 server.charge(now - rq.since[c], &rq.prices[c]);
@@ -525,7 +534,7 @@ impl<R: Rules> Policy for Threads<R> {
 
 #[expect(private_bounds, reason = "the policies are built by the functions of their files")]
 impl<R: Rules> Threads<R> {
-    /// Handles the replenishments for now whose rank comes before this seat.
+    /// Handles the replenishments due now whose rank comes before this seat.
     #[inline]
     fn due_timers_before(&mut self, seat: u32) {
         while let Some(&(own, p)) = self.rq.due_timers.first()

@@ -1,11 +1,11 @@
-//! What holds after every rescheduling.
+//! The invariants after every rescheduling.
 
 use super::{RunQueues, Thread};
 use crate::deadline::server::ServerState;
 use layland_model::{Rate, Speed};
 
 impl RunQueues {
-    /// What holds after every drain.
+    /// Panics if an invariant is violated after a drain.
     pub(super) fn assert_invariants(&self) {
         let mut queued = 0;
         let is_unit_speed =
@@ -25,7 +25,8 @@ impl RunQueues {
                 let entry = (d, thread.seat, p);
                 assert_eq!(queue.movable.contains(&entry), thread.migrates);
             }
-            // No other entries: a second one of a thread would outlive its place in the queue.
+            // There must be no other entries: a second entry of a thread would outlive its place in
+            // the queue.
             let movable = queue.order.iter().filter(|&&(_, _, p)| self.threads[p].migrates);
             assert_eq!(queue.movable.len(), movable.count(), "{c:?} has just what can leave it");
             queued += queue.order.len();

@@ -1,4 +1,5 @@
-//! Jobs of threads: they are released, become ready, get dates, and end with their threads.
+//! The life of jobs of threads: they are released, become ready, get dates, and end with their
+//! threads.
 
 use super::RunQueues;
 use super::thread::ThreadKind;
@@ -7,7 +8,7 @@ use crate::deadline::server::ServerState;
 use layland_model::{Duration, JobId, TaskId, Time};
 
 impl RunQueues {
-    /// The job that was released becomes the ready one, if there is none.
+    /// Makes the released job the ready one, if no job is ready.
     pub(super) fn next_job(&mut self, p: TaskId) {
         let thread = &mut self.threads[p];
         if thread.job.is_none() && thread.next_job.is_some() {
@@ -17,7 +18,7 @@ impl RunQueues {
         }
     }
 
-    /// The ready part of a hog is over, and the next one is ready.
+    /// Ends the ready part of a hog, and makes the next one ready.
     pub(super) fn end_part(&mut self, p: TaskId, used_up: bool) {
         let thread = &mut self.threads[p];
         if thread.kind == ThreadKind::Hog
@@ -32,8 +33,9 @@ impl RunQueues {
         }
     }
 
-    /// The server of a queued thread starts anew. A hog that has not run by the deadline that it had first is late: if
-    /// the next deadline took the place of that one, a thread that never runs would never be late.
+    /// Handles the jobs of a queued thread whose server starts anew. A hog that has not run by its
+    /// first deadline is late: if the next deadline simply replaced that one, a thread that never
+    /// runs would never be late.
     pub(super) fn give_up(&mut self, p: TaskId) {
         let thread = &self.threads[p];
         if !thread.ran && thread.promised <= self.now {
@@ -41,16 +43,16 @@ impl RunQueues {
         }
     }
 
-    /// The job of a thread may have other dates.
+    /// Marks the dates of the job of a thread as possibly changed.
     #[inline]
     pub(super) fn date(&mut self, p: TaskId) {
-        // Those of the engine's jobs are the engine's.
+        // The engine determines the dates of its own jobs.
         if self.threads[p].kind != ThreadKind::Jobs {
             self.dated.push(p);
         }
     }
 
-    /// Tells the engine which jobs have other dates.
+    /// Reports changed dates of jobs to the engine.
     pub(super) fn tell_dates(&mut self) {
         let mut dated = std::mem::take(&mut self.dated);
         dated.sort_unstable();
@@ -74,7 +76,7 @@ impl RunQueues {
         self.dated = dated;
     }
 
-    /// Notes a job that was released.
+    /// Records a job that was released.
     pub(super) fn released(&mut self, job: JobId, release: Time, deadline: Time) {
         let thread = &mut self.threads[job.task];
         if thread.job.is_none_or(|seq| seq < job.seq) {
@@ -84,7 +86,7 @@ impl RunQueues {
         }
     }
 
-    /// A thread is no longer in the system.
+    /// Removes a thread from the system.
     pub(super) fn leave(&mut self, p: TaskId) {
         if self.threads[p].queued {
             self.dequeue(p);

@@ -3,18 +3,18 @@
 use layland_model::{CpuId, CpuMap, CpuSet, Index, Rate, RateSum};
 use layland_offline::Minima;
 
-/// `U_j`, the sum of the bandwidths of the threads of each CPU, with what finds a CPU by it.
+/// `U_j`, the sum of the bandwidths of the threads of each CPU, with an index to find a CPU by it.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     sums: CpuMap<RateSum>,
     /// The CPUs with `U_j > 1`.
     overloaded: CpuSet,
-    /// For each CPU [`RateSum::low`].
+    /// The [`RateSum::low`] of each CPU.
     lows: Minima<u128>,
 }
 
 impl Load {
-    /// Of so many CPUs without threads.
+    /// Returns the loads of this number of CPUs without threads.
     pub(crate) fn new(cpus: usize) -> Load {
         Load {
             sums: CpuMap::filled(RateSum::default(), cpus),
@@ -42,12 +42,12 @@ impl Load {
         }
     }
 
-    /// The CPUs with `U_j > 1`.
+    /// Returns the CPUs with `U_j > 1`.
     pub(crate) fn overloaded(&self) -> &CpuSet {
         &self.overloaded
     }
 
-    /// The first CPU with `U_j + u <= 1` among some.
+    /// Returns the first CPU with `U_j + u <= 1` among some CPUs.
     pub(crate) fn first_fit(&self, u: &Rate, among: &CpuSet) -> Option<CpuId> {
         let most = RateSum::most_before(u, &Rate::ONE)?;
         let mut from = 0;
@@ -60,7 +60,7 @@ impl Load {
         }
     }
 
-    /// `U_j` of each CPU.
+    /// Returns `U_j` of each CPU.
     pub(crate) fn sums(&self) -> &CpuMap<RateSum> {
         &self.sums
     }
@@ -72,7 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against asking every CPU.
+        /// Compares with a scan of every CPU.
         #[test]
         fn finds_what_a_scan_finds(
             steps in prop::collection::vec((0u32..9, 0usize..6, any::<bool>(), 0u32..512), 1..80),

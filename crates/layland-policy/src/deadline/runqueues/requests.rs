@@ -6,19 +6,19 @@ use crate::deadline::server::{ServerState, Woken};
 use crate::{Action, Note, Refusal};
 use layland_model::{CpuId, CpuSet, Duration, MoveReason, Service, TaskId, Time};
 
-/// What happens to the server of a queued thread that is taken off its queue for a moment.
+/// The effect on the server of a queued thread that is removed from its queue for a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Renewal {
-    /// Nothing.
+    /// No effect.
     Keep,
-    /// It starts anew.
+    /// The server starts anew.
     NewPeriod,
-    /// What a wake-up does.
+    /// The effect of a wake-up.
     WakeUp,
 }
 
 impl RunQueues {
-    /// Stores other parameters; `tardy` is what that does to a queued server whose deadline has passed.
+    /// Sets other parameters; `tardy` is the effect on a queued server whose deadline has passed.
     pub(crate) fn set_parameters(&mut self, p: TaskId, [Q, T, D]: [i64; 3], tardy: Renewal) {
         let thread = &mut self.threads[p];
         if let Some(load) = &mut self.load {
@@ -41,8 +41,8 @@ impl RunQueues {
         }
     }
 
-    /// Takes a queued thread off its queue and puts it into that of a CPU, which may be the same. False
-    /// if it is throttled instead.
+    /// Moves a queued thread to the queue of a CPU, which may be the same. Returns false if the
+    /// thread is throttled instead.
     pub(super) fn requeue(&mut self, p: TaskId, to: CpuId, renewal: Renewal) -> bool {
         let from = self.threads[p].cpu;
         self.dequeue(p);
@@ -65,7 +65,7 @@ impl RunQueues {
         }
         self.enqueue(p);
         if from == to {
-            // It did not stop running.
+            // The thread did not stop running.
             self.grant_again(p);
             self.need.remove(to);
         }
@@ -73,14 +73,14 @@ impl RunQueues {
         true
     }
 
-    /// A thread that is not queued waits for its replenishment.
+    /// Lets a thread that is not queued wait for its replenishment.
     pub(super) fn throttle_until(&mut self, p: TaskId, at: Time) {
         self.threads[p].server.state = ServerState::Throttled;
         self.out.push(Action::Note { note: Note::Throttled { task: p } });
         self.set_timer(p, at);
     }
 
-    /// Gives a thread another mask; where it is queued stays as it is.
+    /// Changes the mask of a thread; its queue stays the same.
     pub(crate) fn set_mask(&mut self, p: TaskId, mask: CpuSet) {
         let thread = &mut self.threads[p];
         thread.migrates = mask.len() > 1;
@@ -98,13 +98,13 @@ impl RunQueues {
         }
     }
 
-    /// Whether a thread may no longer use its CPU.
+    /// Returns true if a thread may no longer use its CPU.
     pub(crate) fn has_to_move(&self, p: TaskId) -> bool {
         self.refuge(p).is_some()
     }
 
-    /// Moves a thread whose CPU it may no longer use to the lowest that it may use. The CPU in whose
-    /// queue it is then.
+    /// Moves a thread whose CPU it may no longer use to the lowest CPU that it may use. Returns the
+    /// CPU in whose queue it is then.
     pub(crate) fn evict(&mut self, p: TaskId, renewal: Renewal) -> Option<CpuId> {
         let lowest = self.refuge(p)?;
         if !self.threads[p].queued {
@@ -114,7 +114,7 @@ impl RunQueues {
         self.requeue(p, lowest, renewal).then_some(lowest)
     }
 
-    /// The same for a thread that may stay, too.
+    /// Does the same as [`evict`](Self::evict), but also for a thread that may stay.
     pub(crate) fn refresh(&mut self, p: TaskId, renewal: Renewal) -> Option<CpuId> {
         let own = self.threads[p].cpu;
         if self.has_to_move(p) {
@@ -126,8 +126,8 @@ impl RunQueues {
         }
     }
 
-    /// Gives a cluster other CPUs: all of its threads may use all of them, those on a CPU that is
-    /// gone move to the lowest. The CPUs that are new.
+    /// Changes the CPUs of a cluster. All of its threads may use all of its CPUs; threads on a CPU
+    /// that it lost move to the lowest one. Returns the new CPUs.
     pub(crate) fn change_cluster(
         &mut self,
         cluster: usize,

@@ -4,18 +4,18 @@ use super::RunQueues;
 use layland_model::{CpuId, CpuSet, Index, Time};
 use layland_offline::Minima;
 
-/// For each CPU when the first thread is due that it does not run and that may use other CPUs: a pull looks at the
-/// queues of those alone that may have something for it.
+/// The deadline on each CPU of the first thread that is not running there and may use other CPUs. A
+/// pull thus visits only the queues that may contain a suitable thread.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
     due: Due,
-    /// The CPUs of which that may have changed.
+    /// The CPUs for which that deadline may have changed.
     changed: CpuSet,
 }
 
 #[derive(Clone, Debug)]
 enum Due {
-    /// By CPU. With so few, looking at each is as quick.
+    /// By CPU. With few CPUs, a scan is as fast.
     Few(Vec<Time>),
     Many(Minima<Time>),
 }
@@ -29,7 +29,7 @@ impl Due {
         }
     }
 
-    /// The first CPU from one on that is due before a bound.
+    /// Returns the first CPU, from `from` on, with a deadline before a bound.
     #[inline]
     fn first_below(&self, from: usize, bound: Time) -> Option<usize> {
         match self {
@@ -43,7 +43,7 @@ impl Due {
 }
 
 impl Sources {
-    /// From so many CPUs on a pull should not look at each.
+    /// The number of CPUs from which a pull should not scan all of them.
     const MANY: usize = 32;
 
     pub(super) fn new(cpus: usize) -> Sources {
@@ -57,14 +57,14 @@ impl Sources {
 }
 
 impl RunQueues {
-    /// The queue of a CPU, or what it runs, has changed.
+    /// Records that the queue of a CPU, or its running thread, has changed.
     #[inline]
     pub(super) fn source_changed(&mut self, c: CpuId) {
         self.sources.changed.insert(c);
     }
 
-    /// The first CPU of a cluster, from one on, that may have a thread to pull with a deadline before `bound`: every
-    /// CPU that has one is among these.
+    /// Returns the first CPU of a cluster, from `from` on, that may have a thread to pull with a
+    /// deadline before `bound`. Repeated calls yield every CPU that has one.
     pub(crate) fn next_source(
         &mut self,
         cluster: usize,
@@ -87,13 +87,14 @@ impl RunQueues {
         }
     }
 
-    /// The deadline of the first thread in the queue of a CPU that it does not run and that may use other CPUs.
+    /// Returns the deadline of the first thread in the queue of a CPU that is not running there and
+    /// may use other CPUs.
     fn first_movable(&self, c: CpuId) -> Time {
         let others = self.queues[c].movable.find(|&(_, _, p)| self.curr[c] != Some(p));
         others.map_or(Time::NEVER, |&(d, ..)| d)
     }
 
-    /// Panics where what is kept differs from its definition.
+    /// Panics if the cached deadlines differ from their definition.
     pub(super) fn assert_sources(&self) {
         let sources = &self.sources;
         for c in self.curr.ids().filter(|&c| !sources.changed.contains(c)) {

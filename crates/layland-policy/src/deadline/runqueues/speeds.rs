@@ -1,13 +1,13 @@
-//! With the option `grub_pa` the speed of a CPU follows its active bandwidth (the power-aware form of GRUB):
-//! `min(1, sum of Q/T)` over its threads that are ready, throttled, or sleep before their zero-lag times, as a kernel
-//! counts them (`activity.rs`). It is kept exactly if the bandwidths have a common denominator up to 10^6, and
-//! otherwise rounded up to a thousandth; with the kernel's arithmetic to a 1024th. A CPU without active threads keeps
-//! its speed.
+//! With the option `grub_pa` the speed of a CPU follows its active bandwidth (the power-aware form
+//! of GRUB): `min(1, sum of Q/T)` over its threads that are ready, throttled, or sleep before their
+//! zero-lag times, as a kernel counts them (`activity.rs`). The speed is exact if the bandwidths
+//! have a common denominator up to 10^6, and otherwise rounded up to a thousandth; with the
+//! kernel's arithmetic to a 1024th. A CPU without active threads keeps its speed.
 //!
-//! Without the threads that sleep, a CPU would slow down when a thread blocks, and a thread that wakes up before its
-//! zero-lag time would find that the others have been served too slowly.
+//! If sleeping threads did not count, a CPU would slow down when a thread blocks, and a thread that
+//! wakes up before its zero-lag time would find that the other threads have been served too slowly.
 //!
-//! Speeds that CPUs always have may differ: with the option `capacity` threads know it.
+//! CPUs may also have different fixed speeds: the option `capacity` takes them into account.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use super::RunQueues;
@@ -17,7 +17,7 @@ use layland_model::{CpuId, CpuSet, Rate, Speed, System, TaskId};
 use std::cmp::Reverse;
 
 impl RunQueues {
-    /// From now on the speed of a CPU follows the bandwidth of its threads.
+    /// Makes the speed of a CPU follow the bandwidth of its threads from now on.
     pub(crate) fn scale_speeds(&mut self, system: &System) -> Result<(), Refusal> {
         if !system.platform.is_unit_speed() {
             return Err(Refusal::invalid("grub_pa needs CPUs of unit speed at full frequency"));
@@ -45,7 +45,7 @@ impl RunQueues {
         Ok(())
     }
 
-    /// Gives every CPU the speed that the bandwidth of its threads asks for.
+    /// Sets the speed of every CPU to the bandwidth of its threads.
     pub(super) fn update_speeds(&mut self, grid: i64) {
         for c in self.curr.ids() {
             let bandwidth =
@@ -63,13 +63,13 @@ impl RunQueues {
         }
     }
 
-    /// From now on it counts that CPUs have different speeds, if they have.
+    /// Takes different speeds of CPUs into account from now on, if there are any.
     pub(crate) fn know_speeds(&mut self) {
         let first = self.speeds.values().next().copied();
         self.knows_speeds = self.speeds.values().any(|&speed| Some(speed) != first);
     }
 
-    /// What a set of CPUs can do, in CPUs: their speeds, or their number.
+    /// Returns the capacity of a set of CPUs, in CPUs: the sum of their speeds, or their number.
     pub(crate) fn capacity(&self, cpus: &CpuSet) -> Rate {
         if self.knows_speeds {
             cpus.iter().map(|c| self.speeds[c].rate()).sum()
@@ -78,7 +78,8 @@ impl RunQueues {
         }
     }
 
-    /// Whether a CPU could do the budget of a thread by its deadline, if it did nothing else.
+    /// Returns true if a CPU could serve the budget of a thread by its deadline, if it did nothing
+    /// else.
     pub(crate) fn fits(&self, p: TaskId, c: CpuId) -> bool {
         if !self.knows_speeds {
             return true;
@@ -87,7 +88,7 @@ impl RunQueues {
         &self.speeds[c].rate() * &Rate::whole(D.ns()) >= Rate::whole(Q.ns())
     }
 
-    /// The free CPU that a thread goes to: its own, or else the lowest.
+    /// Returns the free CPU for a thread: its own, or else the lowest.
     #[inline]
     pub(crate) fn free_for(&self, p: TaskId) -> Option<CpuId> {
         let thread = &self.threads[p];
@@ -102,8 +103,8 @@ impl RunQueues {
         free.lowest_common(&thread.mask)
     }
 
-    /// Those of some free CPUs that are fast enough for a thread; if there is none, the fastest, among equals its
-    /// own, then the lowest.
+    /// Returns the free CPUs that are fast enough for a thread; if there is none, the fastest one,
+    /// among equals its own, then the lowest.
     fn fast_enough(&self, p: TaskId, free: CpuSet) -> CpuSet {
         let fitting: CpuSet = free.iter().filter(|&c| self.fits(p, c)).collect();
         if !fitting.is_empty() {

@@ -1,24 +1,24 @@
-//! A thread with a server, as the run queues know it.
+//! A thread with a server, in the run queues.
 
 use crate::State;
 use crate::deadline::server::{Server, ServerState};
 use layland_model::{Behaviour, CpuId, CpuSet, Duration, Rate, Task, Time};
 
-/// What the thread of a task does, as far as its jobs depend on it.
+/// The behaviour of the thread of a task, as far as it determines its jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ThreadKind {
-    /// Its jobs are the engine's.
+    /// The engine defines its jobs.
     Jobs,
-    /// Its jobs are its budgets.
+    /// Its budgets are its jobs.
     Hog,
-    /// Its jobs are the engine's, due when its server is.
+    /// The engine defines its jobs, and the deadlines of its server are theirs.
     SelfSuspending,
 }
 
-/// Whether the bandwidth of a thread is in use: see `activity.rs`.
+/// The activity of a thread, which decides if its bandwidth is in use: see `activity.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activity {
-    /// It is not in the accounts.
+    /// The thread is not in the accounts.
     Outside,
     Inactive,
     Contending,
@@ -29,13 +29,13 @@ pub(crate) enum Activity {
 }
 
 impl Activity {
-    /// Whether it counts as running.
+    /// Returns true if its bandwidth counts as running.
     pub(super) fn is_active(self) -> bool {
         matches!(self, Activity::Contending | Activity::NonContending { .. })
     }
 }
 
-/// The bandwidth of a thread that has left, until its zero-lag time.
+/// The bandwidth of a departed thread, until its zero-lag time.
 #[derive(Clone, Debug)]
 pub(super) struct Departed {
     pub bandwidth: Rate,
@@ -54,15 +54,15 @@ pub(crate) struct Thread {
     pub mask: CpuSet,
     pub cpu: CpuId,
     pub queued: bool,
-    /// Whether its run queue was chosen before.
+    /// True if its run queue was chosen before.
     pub placed: bool,
-    /// Whether it was let in, and has not left.
+    /// True if it was admitted, and has not left.
     pub admitted: bool,
-    /// Whether it may use more than one CPU.
+    /// True if it may use more than one CPU.
     pub migrates: bool,
-    /// Whether its flag says that it reclaims.
+    /// True if its flag says that it reclaims.
     pub reclaims: bool,
-    /// Its bandwidth in the unit of the accounts, and whether it is in use.
+    /// Its bandwidth in the unit of the accounts, and its activity.
     pub(super) bandwidth: Rate,
     pub(super) activity: Activity,
     /// Its place by rank, which breaks ties; also the number of its timer.
@@ -71,22 +71,22 @@ pub(crate) struct Thread {
     pub(super) kind: ThreadKind,
     /// Breaks ties between equal deadlines in its queue.
     pub(super) tie: i64,
-    /// Its ready job, and the one released while the other is still to be handled.
+    /// Its ready job, and the job released before the end of the ready one was handled.
     pub(super) job: Option<u64>,
     pub(super) next_job: Option<u64>,
-    /// The release of its last job as a hog, or when it entered; when its ready job was released, and
-    /// whether that job has run.
+    /// For a hog, the release of its last job, or the time of its entry.
     pub(super) previous: Time,
-    /// `d - T`, with the `T` by which `d` was set; not after that instant, where an overrun cost a
-    /// whole budget.
+    /// `d - T`, with the `T` at the time when `d` was set. At most that time, even if an overrun
+    /// cost a whole budget.
     pub(super) begin: Time,
+    /// The release of its ready job, and whether that job has run.
     pub(super) released: Time,
     pub(super) ran: bool,
-    /// What the engine was told last of the dates of the job.
+    /// The dates of the job that were last reported to the engine.
     pub(super) told: (Time, Time),
-    /// As a hog: the first deadline that its server gave its job.
+    /// For a hog, the first deadline that its server gave its job.
     pub(super) promised: Time,
-    /// What its job was charged for; as a hog, since it entered.
+    /// The total charge of its job; for a hog, since it entered.
     pub(super) charged: Duration,
 }
 
@@ -131,7 +131,7 @@ impl Thread {
         }
     }
 
-    /// Whether it is in the system.
+    /// Returns true if the thread is in the system.
     pub(crate) fn is_in(&self) -> bool {
         !matches!(self.server.state, ServerState::Inactive | ServerState::Dead)
     }
@@ -140,11 +140,12 @@ impl Thread {
         self.begin = (self.server.deadline() - self.server.period()).min(now);
     }
 
-    /// Release and deadline of the ready job, where its server gives them.
+    /// Returns release and deadline of the ready job, if its server determines them.
     pub(super) fn dates(&self) -> (Time, Time) {
         let d = self.server.deadline();
         let release = match self.kind {
-            // One budget: from one period before its deadline. A job that has run keeps its release.
+            // A part of a hog is one budget, from one period before its deadline. A job that has
+            // run keeps its release.
             ThreadKind::Hog if self.ran => self.told.0,
             ThreadKind::Hog => self.begin.max(self.previous),
             ThreadKind::SelfSuspending | ThreadKind::Jobs => self.released,
@@ -152,8 +153,8 @@ impl Thread {
         (release, d)
     }
 
-    /// Writes what the next dates depend on: a hog whose `d - T` lies before its entry is released when it
-    /// entered.
+    /// Writes the state that the next dates depend on. A hog whose `d - T` lies before its entry is
+    /// released at its entry.
     pub(super) fn save_dates(&self, now: Time, state: &mut State) {
         let earlier = match self.kind {
             ThreadKind::Hog => [self.begin, self.previous],

@@ -1,11 +1,12 @@
-//! The clients of a hierarchy: tasks and masters, which of them are pending, and when their windows begin and end.
+//! The clients of a hierarchy: tasks and masters, their pending state, and the begins and ends of
+//! their windows.
 
 use super::super::parts::{Account, NEVER};
 use layland_model::JobId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a client is.
+/// The kind of a client.
 #[derive(Clone, Debug)]
 pub(super) enum ClientKind {
     Task {
@@ -15,7 +16,7 @@ pub(super) enum ClientKind {
         window: i64,
         ready: bool,
     },
-    /// The master of the set of this index.
+    /// The master of the set with this index.
     Master(u32),
 }
 
@@ -23,27 +24,27 @@ pub(super) enum ClientKind {
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     pub kind: ClientKind,
-    /// Of the task, or of the CPU of the master's set.
+    /// The number of the task, or of the CPU of the master's set.
     pub number: u32,
     pub rate: i64,
-    /// Its window, and what it may still execute in it.
+    /// Its window, and the execution that remains in it.
     pub start: i64,
     pub end: i64,
     pub active: bool,
     pub remaining: i64,
     pub account: Account,
-    /// The side of its set that it is on, in QPS mode.
+    /// Its side of its set, in QPS mode.
     pub side: usize,
-    /// The set, and the deadline with which it is among the pending ones there; [`NEVER`] if it is not.
+    /// The set, and the deadline with which it is listed as pending there; [`NEVER`] if it is not.
     pub set: u32,
     pub listed: i64,
-    /// When the window of a released job begins, and the deadline of that job.
+    /// The begin of the window of a released job, and the deadline of that job.
     pub opens: i64,
     pub due: i64,
 }
 
 impl Client {
-    /// An inactive one.
+    /// Returns an inactive client.
     pub(super) fn new(kind: ClientKind, number: u32, rate: i64, set: u32) -> Client {
         Client {
             kind,
@@ -62,7 +63,7 @@ impl Client {
         }
     }
 
-    /// Whether it is active, and has something to execute.
+    /// Returns true if it is active, and has something to execute.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
         let ready = match self.kind {
@@ -72,19 +73,19 @@ impl Client {
         self.active && ready && self.remaining > 0
     }
 
-    /// When its window begins or ends next.
+    /// Returns the time at which its window begins or ends next.
     #[inline]
     pub(super) fn due_at(&self) -> i64 {
         if self.active { self.opens.min(self.end) } else { self.opens }
     }
 
-    /// Whether its window begins or ends by now.
+    /// Returns true if its window begins or ends by now.
     #[inline]
     pub(super) fn is_due(&self, now: i64) -> bool {
         self.due_at() <= now
     }
 
-    /// The ready job of a task.
+    /// Returns the ready job of a task.
     pub(super) fn job(&self) -> Option<JobId> {
         match self.kind {
             ClientKind::Task { job, ready, .. } => ready.then_some(job),
@@ -93,7 +94,8 @@ impl Client {
     }
 }
 
-/// The order of pending clients, but that the one that was picked last comes first among equal deadlines.
+/// An entry in the order of pending clients. Among equal deadlines, the client that was picked last
+/// comes first regardless of this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pending {
     pub end: i64,
@@ -103,31 +105,31 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Whether it is still so.
+    /// Returns true if the entry is still valid.
     #[inline]
     pub(super) fn holds(&self, client: &Client) -> bool {
         client.end == self.end && client.is_pending()
     }
 }
 
-/// Whether a hierarchy has so few clients that to look at all of them takes less time than to keep heaps.
+/// Returns true if a hierarchy has so few clients that a scan of all takes less time than heaps.
 #[inline]
 pub(super) fn is_small(clients: &[Client]) -> bool {
     clients.len() <= 32
 }
 
-/// When windows of clients begin or end: the earliest first. Times that have been replaced are in it, too, until their
-/// turn comes.
+/// The times at which windows of clients begin or end, the earliest first. It also contains
+/// outdated times until they are first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dues(BinaryHeap<Reverse<(i64, u32)>>);
 
 impl Dues {
-    /// Makes room for so many times, so that no memory is asked for later.
+    /// Reserves memory for this number of times, so that no later call allocates.
     pub(super) fn reserve(&mut self, times: usize) {
         self.0.reserve(times);
     }
 
-    /// The window of a client begins or ends at another time than before.
+    /// Adds the changed time at which the window of a client begins or ends.
     #[inline]
     pub(super) fn note(&mut self, at: u32, clients: &[Client]) {
         let due = clients[at as usize].due_at();
@@ -136,7 +138,7 @@ impl Dues {
         }
     }
 
-    /// Takes out a client whose window begins or ends by now.
+    /// Removes and returns a client whose window begins or ends by now.
     #[inline]
     pub(super) fn take(&mut self, clients: &[Client], now: i64) -> Option<u32> {
         while let Some(&Reverse((due, at))) = self.0.peek()
@@ -150,7 +152,7 @@ impl Dues {
         None
     }
 
-    /// When a window begins or ends next.
+    /// Returns the next time at which a window begins or ends.
     #[inline]
     pub(super) fn next(&mut self, clients: &[Client]) -> i64 {
         if is_small(clients) {

@@ -1,4 +1,4 @@
-//! Step 3: what each CPU runs.
+//! Step 3: the choice of the task that each CPU runs.
 
 use super::super::parts::{NEVER, NONE};
 use super::MasterRule;
@@ -6,7 +6,7 @@ use super::clients::{Client, ClientKind};
 use super::hierarchy::Hierarchy;
 
 impl Hierarchy {
-    /// The pending client of a set, or of a side of it, with the earliest deadline.
+    /// Returns the pending client of a set, or of a side of it, with the earliest deadline.
     #[inline]
     fn earliest(&self, set: usize, side: Option<usize>, incumbent: u32) -> u32 {
         if side.is_none() && !self.is_small() {
@@ -27,7 +27,7 @@ impl Hierarchy {
         best
     }
 
-    /// The ready task of a set with the earliest deadline that has used up its window.
+    /// Returns the ready task of a set with the earliest deadline that has used up its window.
     fn held_up(&self, set: usize) -> u32 {
         let clients = self.sets[set].clients();
         let ready = clients.clone().zip(&self.clients[clients]);
@@ -37,7 +37,7 @@ impl Hierarchy {
         first.map_or(NONE, |(at, _)| at as u32)
     }
 
-    /// Step 3: what each CPU runs.
+    /// Step 3: chooses the task that each CPU runs.
     #[inline]
     pub(super) fn dispatch(&mut self) {
         let mut before = std::mem::take(&mut self.before);
@@ -65,13 +65,13 @@ impl Hierarchy {
         self.before = before;
     }
 
-    /// What a set selects for its own CPU.
+    /// Returns the client that a set selects for its own CPU.
     #[inline]
     fn own_choice(&mut self, index: usize) -> u32 {
         let incumbent = self.sets[index].pick;
         let Some(major) = self.sets[index].in_qps() else {
             let pick = self.earliest(index, None, incumbent);
-            // Only a real machine can have held up a job for longer than its window has.
+            // Only a real machine can have delayed a job beyond its window.
             return if pick == NONE && self.frame.is_measured { self.held_up(index) } else { pick };
         };
         let slave = major.selected.map(|side| 1 - side);
@@ -97,7 +97,8 @@ impl Hierarchy {
         pick
     }
 
-    /// What the master of a set selects, which served the side `before` until now.
+    /// Returns the client that the master of a set selects, given the side `before` that it served
+    /// until now.
     #[inline]
     fn master_choice(&mut self, index: usize, before: Option<usize>) -> u32 {
         let Some(major) = &self.sets[index].major else { return NONE };

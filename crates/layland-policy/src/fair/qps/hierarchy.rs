@@ -1,9 +1,11 @@
-//! The state of a hierarchy, and how it follows time and events.
+//! The state of a hierarchy, and its updates by time and events.
 //!
-//! An event costs what changes, and what is looked at of the sets: not what there is of clients, of which a set can
-//! have hundreds. When their windows begin and end is in a heap ([`Dues`]). Those that have something to execute are in
-//! a heap of each set (`Set::pending`): whatever makes one pending puts it there, and it goes once it is first and is
-//! not. In a small hierarchy all clients are looked at instead, which takes less time.
+//! The cost of an event depends on the number of changes and on the sets that it visits, not on the
+//! number of clients, of which a set can have hundreds. A heap ([`Dues`]) holds the begins and ends
+//! of their windows. Each set has a heap of the clients that have something to execute
+//! (`Set::pending`): every change that makes a client pending puts it there, and it is removed once
+//! it is first and no longer pending. A small hierarchy scans all clients instead, which takes less
+//! time.
 
 use super::super::parts::{Account, Frame, NEVER, NONE, Part};
 use super::clients::{Client, ClientKind, Dues, Pending, is_small};
@@ -19,7 +21,7 @@ pub(super) enum Mode {
     Edf,
 }
 
-/// What a major set has besides its clients.
+/// The state of a major set apart from its clients.
 #[derive(Clone, Debug)]
 pub(super) struct Major {
     pub excess: i64,
@@ -32,7 +34,7 @@ pub(super) struct Major {
     /// The end of the interval.
     pub end: i64,
     pub collapsed: bool,
-    /// What `S_A` and `S_B` get per unit of time, and what they have left.
+    /// The time that `S_A` and `S_B` get per unit of time, and their remaining budgets.
     pub rates: [i64; 2],
     pub budgets: [i64; 2],
     /// The side that the set's own CPU ran last.
@@ -46,7 +48,7 @@ pub(super) struct Major {
 }
 
 impl Major {
-    /// In EDF mode; its master is not known yet.
+    /// Returns the state in EDF mode; its master is not known yet.
     pub(super) fn new(excess: i64, split: u32) -> Major {
         Major {
             excess,
@@ -66,7 +68,7 @@ impl Major {
     }
 }
 
-/// What one CPU executes.
+/// The clients that one CPU executes.
 #[derive(Clone, Debug)]
 pub(super) struct Set {
     pub first: u32,
@@ -76,18 +78,18 @@ pub(super) struct Set {
     /// The task that its CPU runs, as a client.
     pub on: u32,
     pub major: Option<Major>,
-    /// Its pending clients, the earliest deadline first; also some that are no longer pending, but none of these is the
-    /// first when something is selected.
+    /// Its pending clients, the earliest deadline first. It may also contain clients that are no
+    /// longer pending, but none of these is the first during a selection.
     pending: BinaryHeap<Reverse<Pending>>,
     /// The job that its CPU runs, for counting.
     ran: Option<JobId>,
-    /// Whether its CPU is invoked in this update, and when it was last.
+    /// True if its CPU is invoked in this update; and the time of its last invocation.
     pub invoked: bool,
     invoked_at: i64,
 }
 
 impl Set {
-    /// The set of these clients.
+    /// Returns the set of these clients.
     pub(super) fn new(first: u32, end: u32, major: Option<Major>) -> Set {
         let (ran, invoked, invoked_at) = (None, false, -1);
         let pending = BinaryHeap::with_capacity(2 * (end - first) as usize);
@@ -97,7 +99,7 @@ impl Set {
     pub(super) fn clients(&self) -> std::ops::Range<usize> {
         self.first as usize..self.end as usize
     }
-    /// Its major part, if the two sides are run apart.
+    /// Returns its major part, if the two sides run separately.
     pub(super) fn in_qps(&self) -> Option<&Major> {
         self.major.as_ref().filter(|major| major.mode == Mode::Qps && !major.collapsed)
     }
@@ -112,7 +114,7 @@ pub(in crate::fair) struct Hierarchy {
     pub(super) clients: Vec<Client>,
     pub(super) counts: Counts,
     pub(super) dues: Dues,
-    /// Whether clients have been charged anew since the last selection, and may be pending again.
+    /// True if clients have been charged since the last selection, and may be pending again.
     is_charged: bool,
     /// Scratch: the side that each master served until now.
     pub(super) before: Vec<Option<usize>>,
@@ -132,20 +134,20 @@ impl Hierarchy {
         }
     }
 
-    /// Makes room for all its clients, so that none is made while it runs: each is among the pending ones at most with
-    /// a window that has ended and with the next one, and its window begins and ends at most twice until the first of
-    /// these times is looked at.
+    /// Reserves memory for all its clients, so that nothing allocates while it runs. Each client is
+    /// listed as pending at most with a window that has ended and with the next one, and its window
+    /// begins and ends at most twice until the first of these times is processed.
     pub(super) fn reserve(&mut self) {
         self.dues.reserve(4 * self.clients.len());
     }
 
-    /// Whether all clients are looked at, and there are no heaps.
+    /// Returns true if selections scan all clients, without heaps.
     #[inline]
     pub(super) fn is_small(&self) -> bool {
         is_small(&self.clients)
     }
 
-    /// The excess of a set.
+    /// Returns the excess of a set.
     pub(super) fn excess(&self, set: usize) -> i64 {
         self.sets[set].major.as_ref().map_or(0, |major| major.excess)
     }
@@ -158,7 +160,7 @@ impl Hierarchy {
         self.pending(set).any(|(_, client)| client.side == side)
     }
 
-    /// The pending clients of a set, in any order.
+    /// Returns the pending clients of a set, in any order.
     #[inline]
     pub(super) fn pending(&self, set: usize) -> impl Iterator<Item = (u32, &Client)> {
         let set = &self.sets[set];
@@ -171,14 +173,15 @@ impl Hierarchy {
         few.chain(kept).filter(|(_, client)| client.is_pending())
     }
 
-    /// The pending client of a set that comes first, if none was picked last and the hierarchy is not small.
+    /// Returns the first pending client of a set, if none was picked last and the hierarchy is not
+    /// small.
     #[inline]
     pub(super) fn first_pending(&self, set: usize) -> Option<(u32, &Client)> {
         let Reverse(first) = self.sets[set].pending.peek()?;
         Some((first.at, &self.clients[first.at as usize]))
     }
 
-    /// A client may be pending from now on.
+    /// Lists a client as pending, if it is.
     #[inline]
     pub(super) fn list(&mut self, at: u32) {
         let is_small = self.is_small();
@@ -192,7 +195,7 @@ impl Hierarchy {
         }
     }
 
-    /// The first of the pending clients of a set is one that is.
+    /// Removes outdated entries until the first entry of a set is a pending client.
     #[inline]
     fn unlist(&mut self, set: usize) {
         let Self { sets, clients, .. } = self;
@@ -209,7 +212,7 @@ impl Hierarchy {
         }
     }
 
-    /// The job that a CPU runs.
+    /// Returns the job that a CPU runs.
     fn running(&self, set: &Set) -> Option<JobId> {
         match self.clients.get(set.on as usize)?.kind {
             ClientKind::Task { job, .. } => Some(job),
@@ -217,7 +220,7 @@ impl Hierarchy {
         }
     }
 
-    /// The CPUs that are invoked by this update.
+    /// Counts the CPUs that are invoked by this update.
     fn count_events(&mut self) {
         for index in 0..self.sets.len() {
             let runs = self.running(&self.sets[index]);
@@ -230,7 +233,7 @@ impl Hierarchy {
         }
     }
 
-    /// Step 4: when something is due again.
+    /// Step 4: returns the time of the next event.
     #[inline]
     fn next_event(&mut self) -> i64 {
         let mut next = self.dues.next(&self.clients);
@@ -268,12 +271,12 @@ impl Part for Hierarchy {
             *last = job;
             *ready = true;
         }
-        // What the job before left of its window is gone with that.
+        // The rest of the window of the previous job is lost with the window.
         if client.end <= now {
             client.remaining = 0;
         }
         self.sets[client.set as usize].invoked = true;
-        // The job after one that was late has what is left of the window of that one.
+        // The job after a late one inherits the rest of the window of the late one.
         if !client.active || client.end <= now {
             client.opens = num_integer::div_ceil(now, unit) * unit;
             client.due = deadline;

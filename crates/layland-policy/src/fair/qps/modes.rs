@@ -5,7 +5,7 @@ use super::clients::ClientKind;
 use super::hierarchy::{Hierarchy, Mode};
 
 impl Hierarchy {
-    /// Step 1: windows of tasks.
+    /// Step 1: updates the windows of tasks.
     #[inline]
     pub(super) fn renew(&mut self) {
         let now = self.frame.now;
@@ -22,7 +22,7 @@ impl Hierarchy {
         }
     }
 
-    /// The window of a client begins or ends now.
+    /// Begins or ends the window of a client.
     #[inline]
     fn renew_client(&mut self, at: u32) {
         let (unit, now) = (self.frame.unit, self.frame.now);
@@ -33,12 +33,13 @@ impl Hierarchy {
         if is_late {
             client.active = false;
             if ready && client.opens == NEVER {
-                // A late job goes on in a window of its own.
+                // A late job continues in its own window.
                 (client.opens, client.due) = (now, now);
             }
         }
         if client.opens <= now && !client.active {
-            // What a late job still needs: nothing where time is what jobs get, as no job is late then.
+            // The remaining work of a late job; zero if the elapsed time counts, as no job is late
+            // then.
             let late = if ready && is_late { client.remaining.max(0) } else { 0 };
             let end = num_integer::div_floor(client.due, unit) * unit;
             client.active = true;
@@ -52,7 +53,7 @@ impl Hierarchy {
         self.list(at);
     }
 
-    /// Step 2: the mode and the interval of a major set.
+    /// Step 2: updates the mode and the interval of a major set.
     #[inline]
     pub(super) fn update(&mut self, index: usize) {
         let now = self.frame.now;
@@ -89,7 +90,7 @@ impl Hierarchy {
         }
     }
 
-    /// A major set enters QPS mode: its clients are parted.
+    /// Lets a major set enter QPS mode, and divides its clients into two sides.
     fn enter(&mut self, index: usize) {
         let Self { frame, sets, clients, .. } = self;
         let (unit, now) = (frame.unit, frame.now);
@@ -105,6 +106,7 @@ impl Hierarchy {
             client.side = usize::from(!is_a);
             rates[client.side] += client.rate;
         }
+        // The two servers, and the slave, which runs while the master does, fill the CPU.
         debug_assert!(rates[0] + rates[1] + major.excess == unit, "the servers fill the CPU");
         major.rates = rates;
         major.mode = Mode::Qps;
