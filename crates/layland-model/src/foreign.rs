@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Escapes a foreign string for a terminal: replaces each character that
-/// Otherwise a control sequence could change colors, move the cursor, set the title or write the
+/// [has an effect](acts_on_a_terminal) by its escape sequence.
+///
+/// Otherwise a control sequence could change colours, move the cursor, set the title or write the
 /// clipboard, and a bidi control could reverse a row of a table. Invisible characters become
 /// visible, so that they cannot make two different names look alike. Backslashes are not escaped,
 /// so that a path appears as it was given.
-/// backslashes are not escaped, so that a path appears as it was given.
 ///
 /// ```
 /// use layland_model::visible;
