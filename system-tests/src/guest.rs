@@ -129,7 +129,7 @@ impl Guest {
     ///
     /// # Panics
     ///
-    /// If `LAYLAND_KERNELS` is anything else.
+    /// Panics if `LAYLAND_KERNELS` is anything else.
     #[must_use]
     pub fn chosen(&self, short: &[&str], all: &[&str]) -> Vec<&Kernel> {
         match std::env::var_os("LAYLAND_KERNELS") {

@@ -22,7 +22,7 @@ pub type Written = Vec<PathBuf>;
 /// index; if it is empty, all measured figures are drawn.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write(
     experiment: &Experiment,
     results: &Results,
@@ -112,7 +112,7 @@ fn drawn(experiment: &Experiment, results: &Results, figure: &Figure) -> (Pictur
 /// figures that show them (`measured/NAME.svg`, `.pdf` and `.csv`).
 ///
 /// # Errors
-/// If a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write_timings(
     experiment: &Experiment,
     timings: &Timings,

@@ -223,7 +223,7 @@ pub(crate) fn is_kept(unit: &Unit, shards: &Path) -> bool {
 /// Stores the rows of a unit.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// Returns an error if the file cannot be written.
 pub(crate) fn store(
     unit: &Unit,
     series: &[usize],

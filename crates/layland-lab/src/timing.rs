@@ -204,7 +204,7 @@ fn clock_ns() -> u64 {
 /// number of completed points and the total.
 ///
 /// # Errors
-/// If a system cannot be drawn or simulated.
+/// Returns an error if a system cannot be drawn or simulated.
 pub fn time(
     experiment: &Experiment,
     registry: &Registry,

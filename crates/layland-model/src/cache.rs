@@ -47,7 +47,7 @@ impl CacheSets {
     /// Adds the set with this number.
     ///
     /// # Panics
-    /// If it is [`MAX`](Self::MAX) or more.
+    /// Panics if the number is [`MAX`](Self::MAX) or more.
     pub fn insert(&mut self, set: usize) {
         assert!(set < CacheSets::MAX, "a cache has at most 65536 sets");
         if self.words.len() <= set / WORD {
@@ -106,7 +106,7 @@ impl CacheSets {
 
 impl FromIterator<usize> for CacheSets {
     /// # Panics
-    /// If a number is [`CacheSets::MAX`] or more.
+    /// Panics if a number is [`CacheSets::MAX`] or more.
     fn from_iter<I: IntoIterator<Item = usize>>(sets: I) -> CacheSets {
         let mut all = CacheSets::new();
         sets.into_iter().for_each(|set| all.insert(set));

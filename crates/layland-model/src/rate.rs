@@ -42,7 +42,7 @@ impl Rate {
     /// `numerator / denominator`, in lowest terms.
     ///
     /// # Panics
-    /// If the denominator is zero.
+    /// Panics if the denominator is zero.
     pub fn new(numerator: i64, denominator: i64) -> Rate {
         match (u64::try_from(numerator), u64::try_from(denominator)) {
             // The greatest common divisor of 64-bit numbers takes a fraction of the time of the
@@ -58,7 +58,7 @@ impl Rate {
     /// `numerator / denominator` of 128-bit integers, in lowest terms.
     ///
     /// # Panics
-    /// If the denominator is zero.
+    /// Panics if the denominator is zero.
     pub fn of_wide(numerator: i128, denominator: i128) -> Rate {
         match (i64::try_from(numerator), i64::try_from(denominator)) {
             (Ok(numerator), Ok(denominator)) => Rate::new(numerator, denominator),

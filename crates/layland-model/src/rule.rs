@@ -144,7 +144,7 @@ pub enum ScheduleRule {
     /// and ends at the last one at or before its deadline. It gives the job `ceil(C Q / W) / Q`
     /// times its length, with `W` as in [`Shares`](ScheduleRule::Shares). If a window ends before
     /// its job does, another window of length `W` begins there. A job that becomes ready within a
-    /// window of its task, because another job has ended, gets the rest of that window.
+    /// window of its task, because its predecessor has ended, gets the rest of that window.
     ///
     /// When windows begin, at `t`, the tasks are processed in the order of `d`, which is the end of
     /// the window of the task, or `t` if no window is open; then by rank, then by id. Their rates

@@ -119,7 +119,7 @@ struct Run<'e> {
 /// number.
 ///
 /// # Panics
-/// If the executor is not valid.
+/// Panics if the executor is not valid.
 pub fn simulate(
     executor: &Executor,
     arrivals: &[Vec<Time>],

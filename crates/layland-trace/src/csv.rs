@@ -22,7 +22,7 @@ use std::io::{self, Write};
 /// ```
 ///
 /// # Errors
-/// If writing fails.
+/// Returns an error if writing fails.
 pub fn write(out: &mut impl Write, trace: &Trace, labels: &Labels) -> io::Result<()> {
     writeln!(out, "kind,task,seq,cpu,start_ns,end_ns,deadline_ns,executed_ns,how")?;
     let mut rows: Vec<(i64, u8, String)> = Vec::new();

@@ -73,7 +73,7 @@ pub const VERSION: u32 = 1;
 /// ```
 ///
 /// # Errors
-/// If writing fails.
+/// Returns an error if writing fails.
 pub fn write_json(
     out: &mut impl Write,
     trace: &Trace,
@@ -86,7 +86,7 @@ pub fn write_json(
 /// Writes a trace as JSON, with [`Recorded`] if it comes from a real machine.
 ///
 /// # Errors
-/// As [`write_json`].
+/// Returns the errors of [`write_json`].
 pub fn write_json_recorded(
     out: &mut impl Write,
     trace: &Trace,
@@ -209,7 +209,7 @@ pub fn read_json(input: impl Read) -> Result<(Trace, Labels), ReadError> {
 /// Reads a trace, its labels, and [`Recorded`] if the document contains it.
 ///
 /// # Errors
-/// As [`read_json`].
+/// Returns the errors of [`read_json`].
 pub fn read_json_recorded(
     input: impl Read,
 ) -> Result<(Trace, Labels, Option<Recorded>), ReadError> {

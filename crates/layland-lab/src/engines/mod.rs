@@ -296,7 +296,7 @@ impl EngineRuns {
 /// Writes the results of the engines: `engines.csv` and `engines.txt`.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write_engines(
     experiment: &Experiment,
     runs: &EngineRuns,

@@ -323,7 +323,7 @@ impl Times {
 /// them (`threads/NAME.svg`, `.pdf` and `.csv`).
 ///
 /// # Errors
-/// If a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write_threads(
     experiment: &Experiment,
     runs: &ThreadRuns,

@@ -108,7 +108,7 @@ impl RateSum {
     /// exact sum is required.
     ///
     /// # Panics
-    /// If the denominator is zero.
+    /// Panics if the denominator is zero.
     pub fn add_fraction(&mut self, numerator: u128, denominator: u128) {
         let small = |n: u128| i128::try_from(n).ok();
         let rate = match (small(numerator), small(denominator)) {
