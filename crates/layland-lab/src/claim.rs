@@ -86,6 +86,7 @@ pub fn judge_of<'a>(
 
 fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> Judged<'a> {
     let mut tally = Tally::default();
+    // The required shares of agreeing points; trends have their own.
     let (mut holds_from, mut partly_from) = ((1, 1), (1, 2));
     for figure in claim.figures.iter().map(|&at| &experiment.figures[at]) {
         let of = |operand: &Operand| {
@@ -163,6 +164,7 @@ impl Tally {
         for (at, point) in left.iter().enumerate() {
             let there = right.iter().filter_map(|values| values.get(at).copied().flatten());
             let there: Vec<f64> = there.collect();
+            // Omit points where a side was not measured.
             let Some(value) = point.y.filter(|_| there.len() == right.len()) else { continue };
             if there.iter().all(|&other| is_even(value, other)) {
                 self.even += 1;

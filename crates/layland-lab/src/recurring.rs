@@ -51,8 +51,8 @@ pub(crate) fn counted<P: Policy + Clone>(
     run(conditions.horizon)
 }
 
-/// The ends of two turns, neither of which is the first one, and the number of turns from the
-/// second end to the horizon.
+/// The ends of the first two turns of the cycle, and the number of turns from there to the horizon.
+/// Only the second of them counts like all later ones.
 fn turns<P: Policy + Clone>(
     system: &System,
     policy: &P,
@@ -72,6 +72,7 @@ fn turns<P: Policy + Clone>(
     let once = cycle.from + cycle.length;
     let twice = once + cycle.length;
     let left = end - twice;
+    // The extrapolation is exact only if a turn ends at the horizon.
     let whole = left >= Duration::ZERO && left % cycle.length == Duration::ZERO;
     whole.then(|| (once, twice, (left.ns() / cycle.length.ns()) as u64))
 }

@@ -201,9 +201,8 @@ impl Runner<'_> {
         kept.rows()
     }
 
-    /// Measures units, and returns the part of their rows that `keep` selects; nothing for units
-    /// that are interrupted. A unit that another process has measured meanwhile is not measured
-    /// again.
+    /// Measures units, and returns the result of `keep` for the rows of each; `None` for units that
+    /// are interrupted. A unit that another process has measured meanwhile is not measured again.
     pub(crate) fn measure_missing<T: Send>(
         &self,
         units: &[&Unit],
@@ -214,9 +213,11 @@ impl Runner<'_> {
         let failed = AtomicBool::new(false);
         let failure = Mutex::new(None);
         let one = |(at, &unit): (usize, &&Unit)| {
+            // After a failure or an interrupt, skip the remaining units.
             if failed.load(Ordering::Relaxed) || self.interrupted() {
                 return None;
             }
+            // Another process may have measured the unit in the meantime.
             let measured = match self.load(unit, shards) {
                 Some(rows) => Ok(Some(rows)),
                 None => self.measure(unit).and_then(|rows| {
@@ -273,6 +274,7 @@ impl Runner<'_> {
             let mut shared = Shared::of(&system);
             for &at in &grid.series {
                 let series = (at, &self.experiment.series[at]);
+                // Every series has the same seed, so that all of them see the same random draws.
                 let seed = cell_seed(seed, &set.to_string());
                 let row =
                     measure(&mut shared, set, series, seed, &conditions).map_err(|error| {

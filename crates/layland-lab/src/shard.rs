@@ -85,6 +85,7 @@ pub(crate) fn units(
         return Err(LabError::TooManyUnits { units: count, most: MOST_UNITS });
     }
     let mut units = Vec::new();
+    // The strings below are part of the keys of units: a change invalidates existing shards.
     let code = code.map_or(String::new(), |code| format!("code {code}\n"));
     for &at in grids {
         let grid = &experiment.grids[at];

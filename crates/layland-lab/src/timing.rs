@@ -155,6 +155,7 @@ impl<P> Timed<P> {
 
 impl<P: Policy + Clone + 'static> Policy for Timed<P> {
     fn on_event(&mut self, now: Time, event: Event) {
+        // The bookkeeping is outside the timed section.
         self.releases |= matches!(event, Event::Release { .. });
         let start = Instant::now();
         self.policy.on_event(now, event);

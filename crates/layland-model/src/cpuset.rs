@@ -171,6 +171,7 @@ impl CpuSet {
 
     /// Returns true if `other` contains every CPU of this set.
     pub fn is_subset(&self, other: &CpuSet) -> bool {
+        // Words that `other` does not have count as zero.
         self.words().zip(other.words().chain(std::iter::repeat(0))).all(|(a, b)| a & !b == 0)
     }
 
@@ -183,6 +184,7 @@ impl CpuSet {
     #[must_use]
     pub fn union(&self, other: &CpuSet) -> CpuSet {
         let mut set = self.clone();
+        // Skip zero words, so that trailing ones do not make the set longer.
         for (index, word) in other.words().enumerate().filter(|&(_, word)| word != 0) {
             *set.word_mut(index) |= word;
         }

@@ -159,6 +159,7 @@ impl ArrivalCurve {
         let cycles = (steps - count).div_ceil(self.steps);
         let base = self.distances[(steps - cycles * self.steps) as usize - 1].ns();
         let more = i64::try_from(cycles).unwrap_or(i64::MAX).saturating_mul(self.length.ns());
+        // Beyond the limit of times the distances may not repeat yet: stay monotonic.
         Duration::from_ns(base.saturating_add(more)).max(self.distances[self.distances.len() - 1])
     }
 

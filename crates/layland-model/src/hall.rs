@@ -61,6 +61,8 @@ impl System {
             children.sort_unstable();
             children.dedup();
             for &child in &children {
+                // A child that is not nested in the mask overlaps it: the affinities are not
+                // laminar.
                 if !masks[child].0.is_subset(mask) {
                     return None;
                 }

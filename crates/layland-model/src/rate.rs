@@ -114,6 +114,7 @@ impl Rate {
             Big(ratio) => {
                 let shifted: BigInt = ratio.numer() << 64;
                 let (quotient, rest) = num_integer::Integer::div_rem(&shifted, ratio.denom());
+                // One below the maximum, so that the addition below cannot overflow.
                 let floor = quotient.to_u128().unwrap_or(u128::MAX - 1);
                 (floor, floor + u128::from(!rest.is_zero()))
             }
@@ -131,6 +132,7 @@ impl Rate {
     /// assert_eq!(Rate::whole(i64::MAX).scaled_floor(), u128::MAX);
     /// ```
     pub fn scaled_floor(&self) -> u128 {
+        // Below 2^62 the shifted numerator fits 128 bits.
         if let Some((n @ 0..=0x3fff_ffff_ffff_ffff, d)) = self.as_i64_pair() {
             return ((n as u128) << 64) / d as u128;
         }
@@ -191,6 +193,7 @@ fn enclosure(numerator: u128, denominator: u128) -> (u128, u128) {
             // number.
             let fewer = u128::BITS - denominator.leading_zeros() - 63;
             let (n, d) = ((rest >> fewer) as u64, (denominator >> fewer) as u64);
+            // Round the denominator up for the lower bound, and the numerator for the upper one.
             (floor(n, d + 1), floor(n + 1, d) + 1)
         }
     };

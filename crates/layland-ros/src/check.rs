@@ -61,6 +61,7 @@ pub fn check(executor: &Executor, arrivals: &[Vec<Time>], record: &Record) -> Ve
     for (at, job) in jobs.iter().enumerate() {
         let given = |time: Time| given(&executor.supply, time);
         let (start, finish) = (job.start.ns(), job.finish.ns());
+        // The first nanosecond of the job must be supplied.
         if job.start < job.activation || given(Time::from_ns(start + 1)) == given(job.start) {
             found.push(Violation::Start(at));
         }
@@ -90,6 +91,7 @@ pub fn check(executor: &Executor, arrivals: &[Vec<Time>], record: &Record) -> Ve
             found.push(Violation::Idle(at));
         }
     }
+    // E4 to E6 and the queue order depend on the positions of jobs without work.
     if jobs.iter().all(|job| job.work.ns() > 0) {
         sections(executor, record, &mut found);
         timers(executor, jobs, &mut found);

@@ -156,6 +156,7 @@ pub fn simulate(
         while let Some((at, callback)) = arriving.next_if(|&(at, _)| at <= now) {
             activated.push((callback, false, activated.len(), at, callback));
         }
+        // Sort by callback; activations from outside come first, then the others by cause.
         activated.sort_unstable();
         for (callback, _, _, origin, source) in activated {
             run.activate(callback, now, origin, source);

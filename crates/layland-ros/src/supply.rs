@@ -30,6 +30,7 @@ impl Supply {
                 if at < budget {
                     return Some(from);
                 }
+                // After the first period, every budget comes at the end of its period.
                 let number = at.div_floor(period).max(1);
                 let end = period.checked_mul(number + 1)?;
                 Some(from.max(Time::ZERO + (end - budget)))

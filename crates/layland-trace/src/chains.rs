@@ -184,6 +184,7 @@ impl Chained {
                 }
                 Communication::Let => {
                     let write = job.release.saturating_add(interval);
+                    // A pending job is late only if its write was due within the run.
                     late += u64::from(job.end.map_or(write <= self.over, |end| end > write));
                     reads.push(job.release);
                     writes.push(write);

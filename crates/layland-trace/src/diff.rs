@@ -122,7 +122,7 @@ pub struct Comparison {
     pub first: Option<Difference>,
     /// The end of the shorter run: nothing is compared after it.
     pub until: Time,
-    /// The number of disagreements before the difference that lasted at most the tolerance.
+    /// The number of disagreements of at most the tolerance, on each CPU before its first longer one.
     pub jitters: u64,
     /// The length of the longest of these.
     pub longest_jitter: Duration,
@@ -157,6 +157,7 @@ pub fn diff(a: &Trace, b: &Trace, tolerance: Duration) -> Comparison {
         let mut close = |from: Time, to: Time, comparison: &mut Comparison| {
             let length = to - from;
             if length > tolerance {
+                // Strictly earlier: of differences at one instant, that of the lowest CPU stays.
                 if first.is_none_or(|(at, _, _)| from < at) {
                     first = Some((from, length, cpu));
                 }

@@ -67,6 +67,7 @@ pub fn inversions(
         let ready = record.job.release.max(before);
         let end = record.end.map_or(trace.over, |(at, _)| at);
         last_end.insert(id.task, end);
+        // A job that ends at the instant at which it becomes ready never waits.
         if ready < end {
             steps.push((ready, Step::Ready(id)));
             steps.push((end, Step::Ends(id)));
@@ -89,6 +90,7 @@ pub fn inversions(
             Step::Ready(job) => ready.push(job),
             Step::Ends(job) => ready.retain(|&other| other != job),
         }
+        // Evaluate the state only after all steps of an instant.
         if steps.peek().is_some_and(|&(next, _)| next == now) {
             continue;
         }
@@ -147,6 +149,7 @@ fn victim(
                 due(other)
             }
         };
+        // Ties go to the lowest CPU.
         if latest
             .is_none_or(|(known, of)| (at, std::cmp::Reverse(cpu)) > (known, std::cmp::Reverse(of)))
         {
@@ -164,6 +167,7 @@ pub fn tardiness(trace: &Trace, tasks: usize, parts: usize) -> TaskMap<Vec<Durat
     let length = i128::from(trace.over.ns().max(1));
     for record in &trace.jobs {
         let end = record.end.map_or(trace.over, |(at, _)| at);
+        // A job that ends at the end of the run counts in the last part.
         let part = (i128::from(end.ns()) * parts as i128 / length).clamp(0, parts as i128 - 1);
         let late = (end - record.job.deadline).max(Duration::ZERO);
         if let Some(of) = most.get_mut(record.job.id.task).and_then(|of| of.get_mut(part as usize))

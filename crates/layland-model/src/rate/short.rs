@@ -85,6 +85,7 @@ fn long_divisor(a: i128, positive: i64) -> i64 {
 fn add_words((a, b): (i64, i64), (c, d): (i128, i64)) -> Option<Rate> {
     let common = divisor(b, d);
     let sum = (i128::from(a) * i128::from(d / common)).checked_add(c * i128::from(b / common))?;
+    // Any common factor of the sum and the denominator divides `common`.
     let shared = long_divisor(sum, common);
     let denominator = i128::from(b / common) * i128::from(d / shared);
     Some(Rate(Small(Ratio::new_raw(sum / i128::from(shared), denominator))))
@@ -116,6 +117,7 @@ fn add_long(long: &Rate, c: i128, d: i64) -> Option<Rate> {
 
 /// `long c/d`.
 fn mul_long(long: &Rate, c: i64, d: i64) -> Option<Rate> {
+    // The absolute value of the smallest word overflows, and a divisor must be positive.
     if c == 0 || c == i64::MIN {
         return None;
     }

@@ -163,6 +163,7 @@ impl RateSum {
         self.low -= low;
         self.high -= high;
         self.taken.push(rate.clone());
+        // Cancel only when half of the addends are taken: this amortizes the sorting.
         if 2 * self.taken.len() > self.addends.len() {
             self.cancel();
         }
@@ -173,6 +174,7 @@ impl RateSum {
         if self.taken.is_empty() {
             return;
         }
+        // Opposite orders: while the addends ascend, the next taken rate is the last one.
         self.taken.sort_unstable_by(|a, b| b.cmp(a));
         self.addends.sort_unstable();
         let taken = &mut self.taken;
@@ -257,6 +259,7 @@ impl RateSum {
         // A floating-point number is within 2^-53 of the sum, relative to it.
         let rounding = (self.high >> 50) + 1;
         let (low, high) = (self.low.checked_sub(rounding)?, self.high + rounding);
+        // True if an integer lies between the bounds.
         let may_be_whole = high >> 64 << 64 >= low;
         let millionths = |fixed: u128| Some((fixed.checked_mul(1_000_000)? + (1 << 63)) >> 64);
         let (least, most) = (millionths(low)?, millionths(high)?);

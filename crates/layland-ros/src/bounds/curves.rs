@@ -73,6 +73,7 @@ impl SupplyBound {
         if x <= 0 {
             return 0;
         }
+        // The budget of the last period comes at its end, in the worst case.
         let rest = if x % q > 0 { p - q + x % q } else { 0 };
         (p - q).saturating_add(p.saturating_mul(x / q)).saturating_add(rest)
     }

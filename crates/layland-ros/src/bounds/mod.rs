@@ -127,6 +127,7 @@ pub fn all(executor: &Executor, limit: Duration) -> Vec<Bounds> {
             let whole = || {
                 let to = flows.iter().filter(|flow| flow.end == at);
                 to.map(|flow| latency_of(flow, &flows, supply, limit))
+                    // A flow without a bound leaves the callback without one.
                     .max_by_key(|one| one.unwrap_or(Duration::MAX))?
             };
             let is_source = !executor.callbacks.iter().any(|one| one.next.contains(&at));

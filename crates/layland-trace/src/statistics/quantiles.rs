@@ -64,6 +64,7 @@ impl Responses {
     #[inline]
     fn record(&mut self, response: u64) {
         self.fresh.push(response);
+        // The first batch is one longer than the list of few values may be.
         let batch = if self.counts.is_none() { Responses::FEW + 1 } else { Responses::BATCH };
         if self.fresh.len() >= batch {
             self.count();
