@@ -1,9 +1,9 @@
-//! Names the build: results depend on the code that measures them, and machines that share a folder may have been
-//! given different builds of one version.
+//! Computes the name of the build. Results depend on the code that measures them, and machines that
+//! share a folder may have different builds of one version.
 //!
-//! In a checkout the name is a hash of the sources of this crate and of all crates that it is built on, and of the
-//! versions of the libraries. A published crate says the commit that it was packed from. A build of neither has its
-//! version alone.
+//! In a checkout the name is a hash of the sources of this crate and of all crates that it is built
+//! on, and of the versions of the libraries. A published crate uses the commit that it was packed
+//! from. Any other build has only its version.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ fn of_sources(here: &Path) -> Option<String> {
     Some(format!("{:032x}", XxHash3_128::oneshot(&bytes)))
 }
 
-/// The crates of the workspace that a crate is built on, and itself.
+/// The crates of the workspace that a crate is built on, including itself.
 fn built_on(crates: &Path, name: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let mut next = vec![name.to_owned()];

@@ -1,4 +1,4 @@
-//! CSV: no input panics, and what is read is valid.
+//! CSV: no input causes a panic, and every set that is read is valid.
 #![no_main]
 
 use layland_config::{Format, Host, read};

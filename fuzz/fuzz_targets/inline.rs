@@ -1,4 +1,4 @@
-//! Inline tasks: no input panics.
+//! Inline tasks: no input causes a panic.
 #![no_main]
 
 use layland_config::parse_inline;

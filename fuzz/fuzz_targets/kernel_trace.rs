@@ -1,4 +1,4 @@
-//! Kernel traces as text: no input panics.
+//! Kernel traces as text: no input causes a panic.
 #![no_main]
 
 use layland_interchange::kernel::{ReadOptions, Threads, read, write};

@@ -1,4 +1,5 @@
-//! Logs of runs: no input panics, and none reaches a policy that an engine cannot have told.
+//! Logs of runs: no input causes a panic, and a policy receives no event that an engine cannot
+//! report.
 #![no_main]
 
 use layland_config::{Format, Host, read};

@@ -1,4 +1,5 @@
-//! Task-set files: no input panics, and what is read is written and read back the same.
+//! Task-set files: no input causes a panic, and a set that is read and written reads back
+//! unchanged.
 #![no_main]
 
 use layland_config::{Format, Host, read, to_toml};

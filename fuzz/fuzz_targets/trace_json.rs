@@ -1,4 +1,4 @@
-//! Traces as JSON: no input panics.
+//! Traces as JSON: no input causes a panic.
 #![no_main]
 
 use layland_trace::json::read_json;

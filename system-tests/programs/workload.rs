@@ -1,5 +1,6 @@
-//! A program that knows nothing of layland: it works for ever, or a bit in every period. One file, which needs the
-//! standard library alone, so that a test compiles it for a machine that has nothing else.
+//! A program that does not use layland: it works forever, or for a short time in every period. It
+//! is a single file that needs only the standard library, so that a test can compile it for a
+//! machine without anything else.
 //!
 //! ```text
 //!   workload hog MILLISECONDS              works, and prints which share of a CPU it got, in thousandths
@@ -69,18 +70,18 @@ const PTHREAD_PRIO_INHERIT: c_int = 1;
 const SCHED_FIFO: c_int = 1;
 const SCHED_RR: c_int = 2;
 const SCHED_EXT: c_int = 7;
-/// The first socket that a service is given.
+/// The file descriptor of the first socket that a service receives.
 const GIVEN: c_int = 3;
 
 fn become_a_stranger() {
-    // Safety: the priority is there as long as the call lasts.
+    // Safety: the priority lives as long as the call.
     let result = unsafe { sched_setscheduler(0, SCHED_EXT, &0) };
     assert_eq!(result, 0, "SCHED_EXT is refused");
 }
 
 fn become_real_time(class: c_int, priority: &str) {
     let priority: c_int = priority.parse().expect("a number");
-    // Safety: the priority is there as long as the call lasts.
+    // Safety: the priority lives as long as the call.
     let result = unsafe { sched_setscheduler(0, class, &priority) };
     assert_eq!(result, 0, "the class is refused");
 }
@@ -88,8 +89,9 @@ fn become_real_time(class: c_int, priority: &str) {
 fn activate(path: &str, program: &str, arguments: &[String]) -> ! {
     let listener = UnixListener::bind(path).expect("the socket can be made");
     let mut fds = Poll { fd: listener.as_raw_fd(), events: 1, found: 0 };
-    // A copy is not closed when the program begins; of one number with the original nothing would be copied.
-    // Safety: the record is there as long as the call lasts, and nobody else uses these descriptors.
+    // Copy twice: a copy is not closed on exec, but a descriptor that is duplicated onto its own
+    // number stays as it was. Safety: the record lives as long as the call, and nothing else uses
+    // these descriptors.
     let given = unsafe {
         poll(&mut fds, 1, -1);
         dup2(listener.as_raw_fd(), GIVEN + 1);
@@ -101,14 +103,14 @@ fn activate(path: &str, program: &str, arguments: &[String]) -> ! {
     panic!("{}", command.args(arguments).env("LISTEN_FDS", "1").env("LISTEN_PID", own).exec());
 }
 
-/// A few microseconds of work.
+/// Works for a few microseconds.
 fn chunk() {
     for step in 0..1_000u64 {
         black_box(step);
     }
 }
 
-/// How long one takes where nothing comes between.
+/// The shortest duration of a chunk, measured without interruptions.
 fn cost() -> Duration {
     let times = (0..500).map(|_| {
         let begun = Instant::now();
@@ -129,17 +131,17 @@ fn hog(length: Duration, cost: Duration) {
     println!("share {}", worked * 1000 / begun.elapsed().as_nanos());
 }
 
-/// What this thread has got of its CPU.
+/// The CPU time of this thread.
 fn got() -> Duration {
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-    // Safety: the record is there as long as the call lasts.
+    // Safety: the record lives as long as the call.
     let result = unsafe { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &mut time) };
     assert_eq!(result, 0, "a thread has a clock");
     Duration::new(time.seconds as u64, time.nanoseconds as u32)
 }
 
-/// A job that got more than its budget is promised nothing, nor is one that is released before that backlog is gone:
-/// these are *over*, and of the others it is counted who was late.
+/// A job that exceeds its budget has no guarantee, nor has a job that is released before that
+/// backlog is gone: these jobs are *over*. Counts the late jobs among the others.
 fn periodic(work: Duration, period: Duration, jobs: u32, budget: Duration, cost: Duration) {
     let chunks = work.as_nanos() / cost.as_nanos();
     let (mut late, mut over) = (0, 0);
@@ -169,18 +171,19 @@ fn periodic(work: Duration, period: Duration, jobs: u32, budget: Duration, cost:
     println!("late {late} of {jobs}, {over} over, worst {worst} us, used up to {most} us");
 }
 
-/// A mutex of the C library with priority inheritance, which that of Rust has not. It is never freed.
+/// A mutex of the C library with priority inheritance, which the mutex of Rust does not support. It
+/// is never freed.
 #[derive(Clone, Copy)]
 struct Shared(*mut [u64; 8]);
 
-// Safety: a mutex is for several threads.
+// Safety: several threads may use a mutex.
 unsafe impl Send for Shared {}
 
 impl Shared {
     fn new() -> Shared {
         let mutex = Box::into_raw(Box::new([0; 8]));
         let mut attributes: c_int = 0;
-        // Safety: both are large enough, and there as long as anybody uses them.
+        // Safety: both are large enough, and live as long as they are used.
         let results = unsafe {
             [
                 pthread_mutexattr_init(&mut attributes),
@@ -196,12 +199,12 @@ impl Shared {
         // Safety: it was initialized, and is never freed.
         unsafe { pthread_mutex_lock(self.0) };
         section();
-        // Safety: this thread has it.
+        // Safety: this thread holds it.
         unsafe { pthread_mutex_unlock(self.0) };
     }
 }
 
-/// A controller and a planner.
+/// Runs a controller and a planner.
 fn arm(length: Duration, cost: Duration) {
     let shared = Shared::new();
     let ms = Duration::from_millis;
@@ -236,7 +239,7 @@ fn log(path: &str, period: Duration) {
     }
 }
 
-/// The threads of this process but the first, and what each has got of a CPU.
+/// The threads of this process except the first, with the CPU time of each.
 fn others() -> Vec<(i32, Duration)> {
     let tasks = std::fs::read_dir("/proc/self/task").expect("a process has threads");
     let numbers = tasks.filter_map(|task| task.ok()?.file_name().into_string().ok()?.parse().ok());
@@ -261,7 +264,8 @@ impl Asker {
         Asker { asks, hears }
     }
 
-    /// Has a thread admitted, 100 us in 10 ms on this CPU: what the daemon answers.
+    /// Requests admission of a thread, 100 us in 10 ms on this CPU. Returns the answer of the
+    /// daemon.
     fn admit(&mut self, thread: i32, cpu: &str) -> String {
         let times = "\"runtime_ns\":100000,\"deadline_ns\":10000000,\"period_ns\":10000000";
         let ask = format!(
@@ -294,8 +298,8 @@ fn gains(socket: &str, cpu: &str, program: &str) {
     let (mut says, mut hears) = (childs.try_clone().expect("a copy"), childs);
     let mut command = Command::new(program);
     command.args(["hog", "8000"]);
-    // Between the fork and the program it says that it is there, and waits.
-    // Safety: it reads and writes, and nothing else.
+    // After the fork and before the exec, the child reports its process id and waits. Safety: it
+    // only reads and writes.
     unsafe {
         command.pre_exec(move || {
             says.write_all(&std::process::id().to_ne_bytes())?;

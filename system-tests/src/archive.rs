@@ -1,9 +1,9 @@
 //! The archive that a kernel unpacks as its first file system: `cpio`, format `newc`.
 //!
-//! Owners and times are zero and the order is that of the calls, so that the same files give the
+//! Owners and times are zero and the order is that of the calls, so that the same files produce the
 //! same bytes.
 
-/// An archive in the making.
+/// An archive under construction.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -54,7 +54,7 @@ impl Archive {
         self.align();
     }
 
-    /// Names and contents begin at multiples of four bytes.
+    /// Aligns to four bytes, as names and contents require.
     fn align(&mut self) {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }

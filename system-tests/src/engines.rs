@@ -1,19 +1,20 @@
-//! The engines side by side: the experiment `engines` of `layland lab`, in a guest.
+//! Compares the engines: the experiment `engines` of `layland lab`, in a guest.
 //!
-//! What an emulator's clock shows, and what not, is in `docs/engines.md`.
+//! `docs/engines.md` describes what the clock of an emulator can show.
 
 use crate::Booted;
 use std::fmt::Write;
 
-/// What the experiment said.
+/// The output of the experiment.
 pub struct Compared {
-    /// `engines.csv`: a line per run, below their names.
+    /// `engines.csv`: the header, then a line per run.
     pub rows: Vec<Vec<String>>,
-    /// All of it, with what was skipped.
+    /// The full text output, including skipped runs.
     pub text: String,
 }
 
-/// What runs an experiment on every engine in a guest: the packaged one, or one in a file.
+/// The commands that run an experiment on every engine in a guest: a packaged experiment, or one in
+/// a file.
 #[must_use]
 pub fn commands(experiment: &str) -> [(&'static str, String); 2] {
     let run = format!(
@@ -41,11 +42,11 @@ const COLUMNS: [(&str, &str); 14] = [
 ];
 
 impl Compared {
-    /// What [`commands`] gave.
+    /// Reads the output of [`commands`].
     ///
     /// # Panics
     ///
-    /// If the experiment did not run to its end; what it wrote is shown.
+    /// Panics if the experiment did not complete; the message contains its output.
     #[must_use]
     pub fn read(booted: &Booted) -> Self {
         let table = booted.ran("table");
@@ -55,11 +56,11 @@ impl Compared {
         Self { rows, text: booted.ran("text").output.clone() }
     }
 
-    /// What a row has in a column.
+    /// The cell of a row in a column.
     ///
     /// # Panics
     ///
-    /// If there is no such column.
+    /// Panics if there is no such column.
     #[must_use]
     pub fn cell(&self, row: &[String], column: &str) -> String {
         let at = self.rows[0].iter().position(|name| name == column);

@@ -1,4 +1,4 @@
-//! One emulated machine: some CPUs, one kernel, some commands.
+//! An emulated machine: several CPUs, one kernel, several commands.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -16,14 +16,14 @@ use std::{fmt, fs, io};
 /// A kernel that can be booted.
 #[derive(Clone)]
 pub struct Kernel {
-    /// Its series, `6.12`, or series and flavour: `7.3-rt`.
+    /// Its series, such as `6.12`, or series and flavour: `7.3-rt`.
     pub label: String,
-    /// The package that it comes from.
+    /// The package that contains it.
     pub package: String,
     image: PathBuf,
 }
 
-/// Why nothing could be booted: a sentence that begins with `skipped: needs`.
+/// The reason why no kernel could be booted: a sentence that begins with `skipped: needs`.
 pub struct Skipped(pub String);
 
 /// The machine before it boots.
@@ -31,20 +31,21 @@ pub struct Skipped(pub String);
 pub struct Guest {
     folder: PathBuf,
     busybox: Vec<u8>,
-    /// The kernels that are there, in the order of `kernels.txt`.
+    /// The available kernels, in the order of `kernels.txt`.
     pub kernels: Vec<Kernel>,
-    /// Programs that are on the path besides, with their names. There are none at first.
+    /// Additional programs on the path, with their names. Empty at first.
     pub programs: Vec<(String, Vec<u8>)>,
-    /// How long an instruction takes: two to this power nanoseconds. At first it takes 2 ns, which is what times are
-    /// measured with. Whatever keeps a CPU busy costs the host in proportion: half of it at 4 ns.
+    /// The duration of an instruction: two to this power nanoseconds. The default is 2 ns, which is
+    /// used to measure times. The cost of busy CPUs for the host is inversely proportional to it:
+    /// half at 4 ns.
     pub shift: u32,
 }
 
-/// What a boot gave.
+/// The result of a boot.
 pub struct Booted {
-    /// One entry per command that began.
+    /// One entry per command that was started.
     pub ran: Vec<Ran>,
-    /// All that the guest wrote to its console, for failures.
+    /// The complete console output of the guest, for failure messages.
     pub console: String,
 }
 
@@ -52,9 +53,9 @@ pub struct Booted {
 pub struct Ran {
     /// The name that the caller gave it.
     pub name: String,
-    /// Its exit code; none if the guest stopped before the command ended.
+    /// Its exit code; `None` if the guest stopped before the command ended.
     pub code: Option<i32>,
-    /// What it wrote; with standard error, if the code is above 1.
+    /// Its output; including standard error, if the code is above 1.
     pub output: String,
 }
 
@@ -63,16 +64,16 @@ const APPLETS: [&str; 12] = [
     "grep",
 ];
 
-/// How long a boot and its commands may take on the host, which may do much else meanwhile: with what other tests left
-/// of two CPUs, a boot of five took more than twenty minutes.
+/// The time limit of a boot and its commands on the host, which may be busy with other work: while
+/// other tests ran on two CPUs, a boot of five CPUs took more than twenty minutes.
 const LIMIT: Duration = Duration::from_secs(2_400);
 
 impl Guest {
-    /// Fetches what is needed into `folder`, once.
+    /// Fetches the packages into `folder`, once.
     ///
     /// # Errors
     ///
-    /// [`Skipped`] where QEMU or the packages cannot be had.
+    /// Returns [`Skipped`] if QEMU or the packages are not available.
     pub fn fetch(folder: &Path) -> Result<Self, Skipped> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fetch.sh");
         let output = Command::new("sh")
@@ -110,7 +111,7 @@ impl Guest {
         Ok(Self { folder: folder.into(), busybox, kernels, programs: Vec::new(), shift: 1 })
     }
 
-    /// The kernels with these labels. What is not there is said, as a test that is skipped.
+    /// The kernels with these labels. Reports each missing kernel like a skipped test.
     #[must_use]
     pub fn labelled(&self, labels: &[&str]) -> Vec<&Kernel> {
         let find = |label: &&str| {
@@ -123,11 +124,12 @@ impl Guest {
         labels.iter().filter_map(find).collect()
     }
 
-    /// The kernels of a test: those of its short form, or all of `all` if `LAYLAND_KERNELS` is `all`.
+    /// The kernels of a test: those of its short form, or all of `all` if `LAYLAND_KERNELS` is
+    /// `all`.
     ///
     /// # Panics
     ///
-    /// If `LAYLAND_KERNELS` is anything else.
+    /// Panics if `LAYLAND_KERNELS` is anything else.
     #[must_use]
     pub fn chosen(&self, short: &[&str], all: &[&str]) -> Vec<&Kernel> {
         match std::env::var_os("LAYLAND_KERNELS") {
@@ -139,14 +141,15 @@ impl Guest {
 
     /// Boots `kernel` and runs the commands there, one after the other, as root.
     ///
-    /// Each command is a name and a line for the shell; `layland` is on the path. What a command
-    /// writes is kept in a file and comes out when it has ended, so that the console does not
-    /// disturb the run. `files` are there, too, in the directory in which commands start. The machine has
-    /// `cpus` CPUs, of which the kernel keeps the first one for itself as far as it can.
+    /// Each command is a name and a line for the shell; `layland` is on the path. The output of a
+    /// command is kept in a file and printed when the command has ended, so that the console does
+    /// not disturb the run. `files` are available in the directory in which commands start. The
+    /// machine has `cpus` CPUs, of which the kernel keeps the first one for itself as far as it
+    /// can.
     ///
     /// # Errors
     ///
-    /// What the host could not do.
+    /// Returns an error if the host cannot perform the boot.
     pub fn boot(
         &self,
         kernel: &Kernel,
@@ -158,12 +161,12 @@ impl Guest {
         self.boot_with(kernel, cpus, "", layland, files, commands)
     }
 
-    /// The same, with these words for the kernel besides. The machine has a second serial port, `ttyS1`, which leads
-    /// nowhere.
+    /// Like [`boot`](Self::boot), with additional kernel parameters. The machine has a second
+    /// serial port, `ttyS1`, which is not connected.
     ///
     /// # Errors
     ///
-    /// What the host could not do.
+    /// Returns an error if the host cannot perform the boot.
     pub fn boot_with(
         &self,
         kernel: &Kernel,
@@ -250,9 +253,10 @@ impl Guest {
     }
 }
 
-/// What the kernel is told. The self-tests of its ciphers would hold CPUs for seconds, and khugepaged takes any of them
-/// for tens of milliseconds, as an ordinary thread that comes before those of sched_ext. To clear all memory that is
-/// handed out is a quarter of what a boot takes of the host.
+/// The command line of the kernel. The self-tests of its ciphers would occupy CPUs for seconds, and
+/// khugepaged would take any CPU for tens of milliseconds, as an ordinary thread that comes before
+/// those of sched_ext. Clearing all allocated memory would take a quarter of the host time of a
+/// boot.
 fn command_line(cpus: u32) -> String {
     let last = cpus - 1;
     format!(
@@ -272,7 +276,7 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup
 cd /tmp
 ";
 
-/// The console's `@@ begin NAME`, output, `@@ end CODE`, as a list.
+/// Parses the console's `@@ begin NAME`, output, `@@ end CODE` into a list.
 fn parse(console: &str) -> Vec<Ran> {
     let mut ran: Vec<Ran> = Vec::new();
     let mut open = false;
@@ -296,7 +300,8 @@ fn parse(console: &str) -> Vec<Ran> {
     ran
 }
 
-/// Whether the kernel wrote this line, as `[   92.936726] psi: task underflow!`: it does so at any time.
+/// Returns true if the kernel wrote this line, such as `[ 92.936726] psi: task underflow!`: kernel
+/// lines can occur at any time.
 fn is_of_the_kernel(line: &str) -> bool {
     let time = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
     time.and_then(|(time, _)| time.trim_start().split_once('.')).is_some_and(|(seconds, micros)| {
@@ -306,11 +311,11 @@ fn is_of_the_kernel(line: &str) -> bool {
 }
 
 impl Booted {
-    /// The command of this name.
+    /// The command with this name.
     ///
     /// # Panics
     ///
-    /// If the guest stopped before it; the console is shown.
+    /// Panics if the guest stopped before it; the message contains the console.
     #[must_use]
     pub fn ran(&self, name: &str) -> &Ran {
         self.ran.iter().find(|ran| ran.name == name).unwrap_or_else(|| {

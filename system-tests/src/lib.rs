@@ -1,16 +1,17 @@
-//! Kernels other than this machine's, each booted in QEMU from an initial file system that holds
-//! `busybox` and the static `layland`. What is checked is in `tests/`.
+//! Boots kernels other than that of this machine in QEMU, each from an initial file system that
+//! holds `busybox` and the static `layland`. The checks are in `tests/`.
 //!
-//! - `fetch.sh` gets QEMU and the kernels of `kernels.txt` from Debian's suites.
-//! - [`Guest`] builds the file system, boots, and gives back what each command printed.
-//! - [`overheads`] measures what SCHED_DEADLINE costs there; the program of that name makes the tables of
-//!   `docs/overheads.md`.
-//! - [`engines`] runs the same sets through every engine; the program of that name makes the table of
+//! - `fetch.sh` downloads QEMU and the kernels of `kernels.txt` from Debian's suites.
+//! - [`Guest`] builds the file system, boots, and returns the output of each command.
+//! - [`overheads`] measures the costs of SCHED_DEADLINE there; the program of that name prints the
+//!   tables of `docs/overheads.md`.
+//! - [`engines`] runs the same sets on every engine; the program of that name prints the table of
 //!   `docs/engines.md`.
 //!
 //! The emulator counts instructions instead of time (`-icount`): a busy host makes the guest slow,
-//! not late, and the same image behaves in the same way twice. Latencies mean nothing there;
-//! scheduling decisions do, and so do ratios of how much code a kernel executes.
+//! not late, and the same image behaves identically in two runs. Latencies are meaningless there,
+//! but scheduling decisions are meaningful, and so are ratios of the amounts of code that a kernel
+//! executes.
 
 mod archive;
 pub mod engines;

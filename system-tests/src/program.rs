@@ -1,4 +1,4 @@
-//! The program that guests run, and what they and their tests say.
+//! The program that guests run, and the messages of guests and their tests.
 
 use serde_json::Value;
 use std::ffi::OsString;
@@ -6,49 +6,52 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Turns the kernel's servers for ordinary threads off: they hide the defects by chance. A push considers one CPU
-/// alone, that with the latest deadline of all; with servers on, Example 6 under 6.18 showed in 14 of 48 runs,
-/// and without in all. It has to be done first: after other runs 6.12 answered EBUSY.
+/// Turns the kernel's servers for ordinary threads off: they hide the defects by chance. A push
+/// considers only one CPU, the one with the latest deadline of all; with servers on, Example 6
+/// under 6.18 appeared in 14 of 48 runs, and without them in all. This must be done first: after
+/// other runs, 6.12 answered EBUSY.
 pub const NO_FAIR_SERVERS: &str =
     "for cpu in /sys/kernel/debug/sched/fair_server/cpu*; do echo 0 >$cpu/runtime || exit; done";
 
-/// Turns them on again, as a kernel begins with them.
+/// Turns the servers on again, with the kernel's default.
 pub const FAIR_SERVERS: &str = "for cpu in /sys/kernel/debug/sched/fair_server/cpu*; do echo 50000000 >$cpu/runtime || exit; done";
 
-/// The kernels on which SCHED_DEADLINE is looked at, by their labels. 7.3 has nothing new there, and every boot takes
-/// its time.
+/// The kernels on which SCHED_DEADLINE is tested, by their labels. 7.3 does not change it, and
+/// every boot takes time.
 pub const WITH_DEADLINE: [&str; 3] = ["6.12", "6.18", "7.2"];
 
-/// Of these, the last with the defect of Example 7 and the first without: 6.12 has the defects that 6.18 has.
+/// The last of these with the defect of Example 7 and the first without: 6.12 has the defects of
+/// 6.18.
 pub const AROUND_THE_REPAIR: [&str; 2] = ["6.18", "7.2"];
 
-/// Says why a test could not run where the harness does not keep it to itself; `.ci/run` counts these lines.
+/// Prints the reason why a test could not run past the output capture of the harness; `.ci/run`
+/// counts these lines.
 pub fn past_the_harness(why: &str) {
     let _ = std::io::stderr().write_all(format!("{why}\n").as_bytes());
 }
 
-/// How the program is built.
+/// The profile with which the program is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// With assertions, as tests are: for what is judged.
+    /// With assertions, like tests: for judging behaviour.
     Dev,
-    /// As users have it: for what is measured.
+    /// As users have it: for measurements.
     Dist,
 }
 
-/// Whether the program that guests run has the engine `ext`: whether it can be built here. One that was named is
-/// taken to have it.
+/// Returns true if the program that guests run has the engine `ext`, which depends on the headers
+/// of this machine. A program that the user names is assumed to have it.
 #[must_use]
 pub fn carries_ext() -> bool {
     let has = |header: &str| Path::new("/usr/include").join(header).exists();
     std::env::var_os("LAYLAND_STATIC").is_some() || has("libelf.h") && has("zlib.h")
 }
 
-/// Compiles a program of the folder `programs` as one file that needs no library.
+/// Compiles a program of the folder `programs` as a single file that needs no libraries.
 ///
 /// # Panics
 ///
-/// If it does not compile.
+/// Panics if it does not compile.
 #[must_use]
 pub fn static_workload(folder: &Path) -> Vec<u8> {
     let output = folder.join("workload");
@@ -71,12 +74,12 @@ pub fn static_workload(folder: &Path) -> Vec<u8> {
     std::fs::read(output).expect("it was compiled")
 }
 
-/// Builds the program as one file that needs no library, below the folder `target` of cargo, with the engine `ext` if
-/// that can be built; or takes the one that `LAYLAND_STATIC` names.
+/// Builds the program as a single file that needs no libraries, below cargo's folder `target`, with
+/// the engine `ext` if possible; or returns the one that `LAYLAND_STATIC` names.
 ///
 /// # Panics
 ///
-/// If it does not build.
+/// Panics if it does not build.
 #[must_use]
 pub fn static_layland(target: &Path, profile: Profile) -> PathBuf {
     if let Some(path) = std::env::var_os("LAYLAND_STATIC") {
@@ -88,11 +91,11 @@ pub fn static_layland(target: &Path, profile: Profile) -> PathBuf {
     }
 }
 
-/// The program of the tests, linked once more: whether a program needs libraries is decided when it is linked, so that
-/// all that the tests have compiled serves.
+/// Links the program of the tests again: linking decides whether a program needs libraries, so
+/// everything that the tests have compiled is reused.
 fn linked_anew(target: &Path) -> PathBuf {
     let features: &[&str] = if carries_ext() { &["--features", "layland/ext"] } else { &[] };
-    // As a test of the workspace, because that decides which features its parts have.
+    // Build it like a test of the workspace, because that determines the features of its crates.
     let output = cargo(target)
         .args(["test", "--quiet", "--workspace", "--bin", "layland", "--no-run"])
         .args(["--message-format", "json-render-diagnostics"])
@@ -141,14 +144,15 @@ fn linked_anew(target: &Path) -> PathBuf {
         .status()
         .expect("rustc runs");
     assert!(status.success(), "the static program cannot be linked");
-    // Whoever waits for it finds all of it, or nothing.
+    // Rename atomically: a process that waits for the file finds all of it, or nothing.
     std::fs::rename(&unfinished, &output).expect("both are in one folder");
     output
 }
 
-/// The program as it is released, but for its paths.
+/// Builds the program as it is released, except for its paths.
 fn built_anew(target: &Path) -> PathBuf {
-    // Named, so that macros and build scripts are built without the flags below.
+    // The target is given explicitly, so that macros and build scripts are built without the flags
+    // below.
     const TARGET: &str = "x86_64-unknown-linux-gnu";
     let features: &[&str] = if carries_ext() { &["--features", "ext"] } else { &[] };
     let status = cargo(target)

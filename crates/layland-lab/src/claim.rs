@@ -1,38 +1,38 @@
-//! Whether claims hold.
+//! Decides whether claims hold.
 //!
 //! A claim that compares at points **holds** if every point of its figures within its range agrees,
 //! holds **partly** if at least half of them do, and otherwise **does not hold**. A claim that
-//! something rises or falls looks at every two points of a figure whose values differ: it holds if at
-//! least nine in ten of these pairs agree, and partly if two in three do. Points where a side was not
-//! measured are left out; without any point the claim is **undecided**, and so is every claim of an
-//! experiment that is not complete.
+//! something rises or falls considers every two points of a figure whose values differ: it holds if
+//! at least nine in ten of these pairs agree, and partly if two in three do. Points where a side
+//! was not measured are omitted. A claim without any point is **undecided**, and so is every claim
+//! of an experiment that is not complete.
 //!
-//! Where a claim could not have failed, nothing speaks for it. Points where both series are zero, or of which the
-//! claim says "at most" or "at least" and both are equal, are **even**: they are told, and do not count. A claim
-//! all of whose points are even is **not shown**.
+//! A point where a claim could not have failed is not evidence for it. Points where both series are
+//! zero, or where a claim says "at most" or "at least" and both sides are equal, are **even**: they
+//! are reported, but do not count. A claim all of whose points are even is **not shown**.
 
 use crate::curve::{Point, points};
 use crate::experiment::{Claim, Comparison, Experiment, Figure, Operand, Other};
 use crate::metric::Origin;
 use crate::results::Results;
 
-/// What became of a claim.
+/// The judgement of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// It holds here.
     Holds,
-    /// At some points it does, at others it does not.
+    /// It holds at some points, and not at others.
     Partly,
     /// It does not hold here.
     Fails,
     /// It could not have failed anywhere.
     NotShown,
-    /// There is not enough to decide.
+    /// There is too little data to decide.
     Undecided,
 }
 
 impl Judgement {
-    /// In words.
+    /// The judgement in words.
     pub const fn name(self) -> &'static str {
         match self {
             Judgement::Holds => "holds",
@@ -44,29 +44,29 @@ impl Judgement {
     }
 }
 
-/// A claim with what decided it.
+/// A claim with the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged<'a> {
     /// The claim.
     pub claim: &'a Claim,
-    /// What became of it.
+    /// The judgement.
     pub judgement: Judgement,
-    /// At how many of the points, or for how many of the pairs of points, it agrees.
+    /// The number of points, or pairs of points, that agree.
     pub agree: usize,
-    /// Out of how many, at which it could have failed.
+    /// The number of points or pairs at which the claim could have failed.
     pub of: usize,
-    /// At how many more it could not: both sides are alike.
+    /// The number of further points at which it could not fail, because both sides are equal.
     pub even: usize,
     /// The comparison in words, with the names of the series.
     pub compared: String,
-    /// What disagrees, in words.
+    /// The disagreements, in words.
     pub against: Vec<String>,
 }
 
-/// Whether one value stands to another as a claim says.
+/// Returns true if two values compare as a claim states.
 type Agrees = Box<dyn Fn(f64, f64) -> bool>;
 
-/// Judges every claim of an experiment, but for those about what is measured.
+/// Judges every claim of an experiment, except those about measured values.
 pub fn judge<'a>(experiment: &'a Experiment, results: &Results) -> Vec<Judged<'a>> {
     judge_of(experiment, results, Origin::Computed)
 }
@@ -86,6 +86,7 @@ pub fn judge_of<'a>(
 
 fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> Judged<'a> {
     let mut tally = Tally::default();
+    // The required shares of agreeing points; trends have their own.
     let (mut holds_from, mut partly_from) = ((1, 1), (1, 2));
     for figure in claim.figures.iter().map(|&at| &experiment.figures[at]) {
         let of = |operand: &Operand| {
@@ -120,7 +121,7 @@ fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> J
                 Other::Value(value) => vec![Some(*value); left.len()],
             })
             .collect();
-        // A figure that reaches a given value is no empty comparison.
+        // A comparison of a figure with a given value is never empty.
         let is_of_series = others.iter().all(|other| matches!(other, Other::Series(_)));
         let may_be_equal =
             matches!(claim.comparison, Comparison::AtMost(_) | Comparison::AtLeast(_));
@@ -163,6 +164,7 @@ impl Tally {
         for (at, point) in left.iter().enumerate() {
             let there = right.iter().filter_map(|values| values.get(at).copied().flatten());
             let there: Vec<f64> = there.collect();
+            // Omit points where a side was not measured.
             let Some(value) = point.y.filter(|_| there.len() == right.len()) else { continue };
             if there.iter().all(|&other| is_even(value, other)) {
                 self.even += 1;
@@ -243,12 +245,12 @@ fn compared(experiment: &Experiment, claim: &Claim) -> String {
     }
 }
 
-/// A number with four significant digits, without zeros at its end.
+/// Formats a number with four significant digits, without trailing zeros.
 pub(crate) fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // Rounded first: 9.99999 is 10.
+    // Round first: 9.99999 becomes 10.
     let value: f64 = format!("{value:.3e}").parse().unwrap_or(value);
     let size = value.abs();
     if !(1e-4..1e7).contains(&size) {

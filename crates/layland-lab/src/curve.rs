@@ -20,11 +20,11 @@ pub struct Curve {
 /// A point of a curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Where.
+    /// The horizontal position.
     pub x: f64,
-    /// The statistic; none if nothing was measured there.
+    /// The statistic; `None` if nothing was measured there.
     pub y: Option<f64>,
-    /// Of how many values; of a distribution, how many jobs.
+    /// The number of values; in a distribution, the number of jobs.
     pub count: u64,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn points(
         return bars(experiment, results, figure, series, name);
     }
     let Some(axis) = grid.axis(&figure.x) else { return Vec::new() };
-    // Points that differ in the utilization alone, where the figure is about the weighted mean, count
+    // If the figure shows the weighted mean, points that differ only in the utilization count
     // together.
     let mut at: BTreeMap<Rate, Vec<(f64, f64)>> = BTreeMap::new();
     for cell in shown(experiment, results, figure) {
@@ -69,7 +69,7 @@ pub(crate) fn points(
     at.into_iter().map(point).collect()
 }
 
-/// The bars of a series, numbered from 1; only those of one metric, if it has a name.
+/// The bars of a series, numbered from 1; only those of metric `name`, if given.
 fn bars(
     experiment: &Experiment,
     results: &Results,
@@ -105,7 +105,7 @@ fn shown<'a>(
     })
 }
 
-/// The share of jobs whose tardiness is at most x, at every x where that changes.
+/// The share of jobs whose tardiness is at most x, at every x where it changes.
 fn distribution(
     experiment: &Experiment,
     results: &Results,
@@ -123,7 +123,7 @@ fn distribution(
     counts.iter().map(point).collect()
 }
 
-/// How many jobs of a series have which tardiness, in periods.
+/// The number of jobs of a series for each tardiness, in periods.
 fn tardiness(cells: &[&CellRows], series: usize) -> Vec<(f64, u64)> {
     let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
     let rows = cells.iter().flat_map(|cell| &cell.rows).filter(|row| row.series == series);
@@ -133,7 +133,8 @@ fn tardiness(cells: &[&CellRows], series: usize) -> Vec<(f64, u64)> {
     bins.into_iter().map(|(bin, count)| (bin as f64 / BINS as f64, count)).collect()
 }
 
-/// The values of a metric, each with the utilization of its point, or else of its system.
+/// The values of a metric, each with the utilization of its point or, if that is not an axis, of
+/// its system.
 fn values(grid: &Grid, cell: &CellRows, series: usize, name: &str) -> Vec<(f64, f64)> {
     let (Some(at), Some(weight)) = (metric(name), metric("utilization")) else {
         return Vec::new();

@@ -1,8 +1,8 @@
-//! The layout of a figure: legend above the axes, so that it covers no data; axes as the experiment says,
-//! or as the data needs.
+//! The layout of a figure: the legend is above the axes, so that it covers no data; the axes are as
+//! the experiment defines them, or as the data requires.
 //!
-//! Each series has its colour, marker and dashes by its position in the experiment, in every figure the
-//! same. The colours are those of Okabe and Ito, which colour-blind readers tell apart.
+//! Each series has a colour, marker and dashes by its position in the experiment, the same in every
+//! figure. The colours are those of Okabe and Ito, which colour-blind readers can distinguish.
 
 use crate::curve::Curve;
 use crate::experiment::{Bar, Experiment, Figure, FigureKind};
@@ -22,7 +22,7 @@ const BLACK: Colour = [0, 0, 0];
 const GRID: Colour = [222, 222, 222];
 const GREY: Colour = [110, 110, 110];
 
-/// One column of a two-column paper: 3.5 inches.
+/// The width of one column of a two-column paper: 3.5 inches.
 const WIDTH: f64 = 252.0;
 /// The height of the axes.
 const HEIGHT: f64 = 140.0;
@@ -31,7 +31,7 @@ const TICKS: f64 = 7.0;
 const LABELS: f64 = 8.0;
 const MARKER: f64 = 2.4;
 
-/// What is drawn.
+/// The input of a drawing.
 pub(crate) struct Chart<'a> {
     experiment: &'a Experiment,
     figure: &'a Figure,
@@ -39,7 +39,7 @@ pub(crate) struct Chart<'a> {
 }
 
 impl<'a> Chart<'a> {
-    /// A figure with its numbers.
+    /// Combines a figure with its curves.
     pub(crate) fn new(
         experiment: &'a Experiment,
         figure: &'a Figure,
@@ -53,7 +53,7 @@ impl<'a> Chart<'a> {
         points.filter_map(|point| Some((point.x, point.y?)))
     }
 
-    /// Whether a point can be drawn: on a logarithmic axis, 0 cannot.
+    /// Returns true if a point can be drawn: a logarithmic axis cannot show 0.
     fn drawn(&self, y: f64) -> bool {
         !self.figure.log_y || y > 0.0
     }
@@ -86,14 +86,14 @@ impl<'a> Chart<'a> {
             return (low, if high > low { high } else { low * 10.0 });
         }
         if self.figure.kind == FigureKind::Distribution {
-            // The interesting part is the top.
+            // The relevant part of a distribution is the top.
             let step = if low > 0.9 { 0.02 } else { 0.1 };
             return ((libm::floor(low / step - 0.5) * step).max(0.0), 1.0);
         }
         (low.min(0.0), if high > 0.0 { high * 1.08 } else { 1.0 })
     }
 
-    /// The ticks of the horizontal axis: where the points are, if there is room.
+    /// The ticks of the horizontal axis: at the points, if there is enough room.
     fn x_ticks(&self, scale: &Scale) -> Vec<Tick> {
         if self.figure.kind == FigureKind::Bars {
             let tick = |(number, bar): (u32, &Bar)| Tick {
@@ -117,7 +117,7 @@ impl<'a> Chart<'a> {
         let widest = values.iter().map(|&value| text_width(&label(value), TICKS));
         let room = widest.fold(0.0, f64::max) + 4.0;
         for every in 1..=3 {
-            // Counted from the right, where the load is highest.
+            // Keep ticks from the right, where the load is highest.
             let kept: Vec<f64> = values.iter().rev().step_by(every).copied().rev().collect();
             let fits = kept
                 .windows(2)
@@ -203,7 +203,7 @@ impl Chart<'_> {
                 picture.text((at, bottom + 9.0), text, TICKS, Anchor::Middle, BLACK);
             }
         }
-        // Markers on the outline are whole.
+        // Enlarge the clip rectangle so that markers on the outline are drawn in full.
         let around = MARKER + 1.0;
         let clip =
             [left - around, top - around, right - left + 2.0 * around, HEIGHT + 2.0 * around];
@@ -233,7 +233,7 @@ impl Chart<'_> {
         picture
     }
 
-    /// The legend from here on, in as many lines as it needs; where it ends.
+    /// Draws the legend from `top` on, in as many lines as needed. Returns its bottom.
     fn legend(&self, to: &mut Picture, top: f64) -> f64 {
         const SAMPLE: f64 = 20.0;
         const GAP: f64 = 10.0;
@@ -272,7 +272,8 @@ impl Chart<'_> {
         y + 3.0
     }
 
-    /// Bars, side by side for each number. Whether one was left out because it is 0 on a logarithmic axis.
+    /// Draws bars, side by side for each number. Returns true if a bar was omitted because it is 0
+    /// on a logarithmic axis.
     fn bars(&self, to: &mut Picture, x: &Scale, y: &Scale) -> bool {
         let mut hidden = false;
         let width = 0.8 / self.curves.len().max(1) as f64;
@@ -293,12 +294,12 @@ impl Chart<'_> {
         hidden
     }
 
-    /// The data. Whether a point was left out because it is 0 on a logarithmic axis.
+    /// Draws the data. Returns true if a point was omitted because it is 0 on a logarithmic axis.
     fn curves(&self, to: &mut Picture, x: &Scale, y: &Scale) -> bool {
         let mut hidden = false;
         for curve in self.curves {
             let (colour, dash) = style(curve.series);
-            // A line stops where a point is missing.
+            // Break the line where a point is missing.
             let mut parts: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
             for point in &curve.points {
                 match point.y {
@@ -331,7 +332,7 @@ impl Chart<'_> {
     }
 }
 
-/// The marker of a series.
+/// Draws the marker of a series.
 fn marker(to: &mut Picture, series: usize, (x, y): (f64, f64), colour: Colour) {
     let r = MARKER;
     let mut polygon = |corners: &[(f64, f64)]| {
@@ -360,7 +361,7 @@ fn label_width(label: &Label) -> f64 {
     }
 }
 
-/// A cumulative curve is a staircase, which goes on to the right end of the axis.
+/// Turns a cumulative curve into a staircase that extends to the right end of the axis.
 fn steps(points: &[(f64, f64)], x: &Scale) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = Vec::new();
     for &(px, py) in points {

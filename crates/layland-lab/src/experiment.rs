@@ -6,25 +6,25 @@ use crate::series::Series;
 use layland_model::{Criticality, Duration};
 use layland_sim::Horizon;
 
-/// An experiment: which systems are drawn, which series are measured on them, and which figures, tables and
-/// claims show the results.
+/// An experiment: the systems that are drawn, the series that are measured on them, and the
+/// figures, tables and claims that show the results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     /// The name of its file, without the extension.
     pub name: String,
     /// One line about the question that it answers.
     pub title: String,
-    /// The publication that it repeats, if any.
+    /// The publication that it reproduces, if any.
     pub source: String,
-    /// Anything else that a reader should know.
+    /// Further remarks for readers.
     pub notes: String,
-    /// How many random systems each point has.
+    /// The number of random systems per point.
     pub sets: u64,
     /// The seed of every random draw.
     pub seed: u64,
     /// The length of each simulation.
     pub horizon: Horizon,
-    /// How many systems are measured together and kept in one shard.
+    /// The number of systems that are measured together and kept in one shard.
     pub block: u64,
     /// The policies and analyses that are compared.
     pub series: Vec<Series>,
@@ -34,20 +34,20 @@ pub struct Experiment {
     pub figures: Vec<Figure>,
     /// The tables.
     pub tables: Vec<Table>,
-    /// What should come out.
+    /// The expected results.
     pub claims: Vec<Claim>,
-    /// How the time of decisions is measured, if it is.
+    /// The measurement of decision times, if any.
     pub timing: Option<Timing>,
-    /// What is measured on real threads, if anything is.
+    /// The measurements on real threads, if any.
     pub threads: Option<Threads>,
-    /// What runs on every engine, if anything does.
+    /// The runs on every engine, if any.
     pub engines: Option<Engines>,
-    /// The file that it was read from.
+    /// The contents of its file.
     pub text: String,
 }
 
 impl Experiment {
-    /// Whether jobs are counted by their tardiness on this grid.
+    /// Returns true if jobs are counted by their tardiness on this grid.
     pub fn needs_distribution(&self, grid: usize) -> bool {
         let figures = || self.figures.iter().filter(|figure| figure.grid == grid);
         let tables = || self.tables.iter().filter(|table| table.grid == grid);
@@ -55,7 +55,8 @@ impl Experiment {
             || tables().any(|table| table.columns.iter().any(|column| column.0 == TARDINESS))
     }
 
-    /// How many systems of a grid are measured together; always the same number if the grid is pooled.
+    /// The number of systems of a grid that are measured together; always the same number if the
+    /// grid is pooled.
     pub fn block(&self, grid: usize) -> u64 {
         match self.grids[grid].pooled {
             false => self.block,
@@ -66,7 +67,7 @@ impl Experiment {
         }
     }
 
-    /// Whether only real threads measure this grid, because nothing shows anything else of it.
+    /// Returns true if only real threads measure this grid, because nothing else uses it.
     pub(crate) fn is_for_threads(&self, grid: usize) -> bool {
         let figures = || self.figures.iter().filter(|figure| figure.grid == grid);
         let shown = figures().any(|figure| figure.origin() != Origin::Threads)
@@ -74,14 +75,16 @@ impl Experiment {
         !shown && self.threads.as_ref().is_some_and(|threads| threads.grid == grid)
     }
 
-    /// Whether switches between threads are shown, which takes another run, traced by the kernel.
+    /// Returns true if the experiment shows switches between threads, which requires another run,
+    /// traced by the kernel.
     pub(crate) fn shows_switches(&self) -> bool {
         let reported = self.threads.iter().flat_map(|threads| &threads.reported);
         let metrics = reported.map(|said| &said.metric);
         metrics.chain(self.figures.iter().map(|figure| &figure.y)).any(|name| name == SWITCHES)
     }
 
-    /// One line for the head of every written file: version, experiment, number of sets, horizon, seed.
+    /// One line for the head of every output file: version, experiment, number of sets, horizon,
+    /// seed.
     pub fn provenance(&self) -> String {
         let horizon = match self.horizon {
             Horizon::At(at) => format!("{}", at.since_start()),
@@ -103,20 +106,20 @@ impl Experiment {
 /// The metric of switches between threads.
 const SWITCHES: &str = "thread_switches";
 
-/// The metric of single jobs: tardiness over period.
+/// The metric of individual jobs: tardiness over period.
 pub const TARDINESS: &str = "tardiness";
 
-/// How the decision times of policies are measured, and what they are compared with. Measured times are never
-/// the same twice, so they are written to separate files.
+/// The measurement of the decision times of policies, and the reference values. Measured times are
+/// never the same twice, so they are written to separate files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
-    /// How many systems of each point are measured.
+    /// The number of systems of each point that are measured.
     pub sets: u64,
     /// The length of each simulation.
     pub horizon: Horizon,
     /// Times that the source reports.
     pub reported: Vec<Reported>,
-    /// What should come out.
+    /// The expected results.
     pub claims: Vec<TimingClaim>,
 }
 
@@ -127,7 +130,7 @@ pub struct Reported {
     pub series: usize,
     /// The statistic over all decisions.
     pub statistic: Statistic,
-    /// In microseconds.
+    /// The time in microseconds.
     pub us: f64,
 }
 
@@ -136,7 +139,7 @@ pub struct Reported {
 pub struct TimingClaim {
     /// The claim, in a sentence.
     pub text: String,
-    /// Where the source makes the claim.
+    /// The place where the source makes the claim.
     pub source: String,
     /// The statistics that are compared.
     pub statistics: Vec<Statistic>,
@@ -146,38 +149,39 @@ pub struct TimingClaim {
     pub faster: usize,
 }
 
-/// A measurement on real threads of this machine: some systems of each point of a grid run under each of its
-/// policies. The length of its busy periods is measured, and what contributes to it.
+/// A measurement on real threads of this machine: some systems of each point of a grid run under
+/// each of its policies. The lengths of their busy periods are measured, and the contributions to
+/// them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threads {
     /// The index of the grid. The values of its first axis are the x of the figure.
     pub grid: usize,
-    /// How many systems of each point run.
+    /// The number of systems of each point that run.
     pub sets: u64,
-    /// How long each run is.
+    /// The length of each run.
     pub duration: Duration,
-    /// The index of the series that the others are compared with.
+    /// The index of the series that is the reference for the others.
     pub baseline: usize,
     /// The names of the schedulability tests that must all accept a system; others are drawn again.
     pub accepted_by: Vec<String>,
     /// Jobs execute for their bound of this level; by default for their drawn execution time.
     pub level: Option<Criticality>,
-    /// A separate measurement changes the priorities of up to this many threads at once.
+    /// The maximum number of threads whose priorities a separate measurement changes at once.
     pub moved: usize,
     /// The values that the source reports.
     pub reported: Vec<Said>,
 }
 
-/// The same systems through the simulator and every engine of this machine.
+/// The runs of the same systems in the simulator and on every engine of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Engines {
     /// The index of the grid. Its series are policies.
     pub grid: usize,
-    /// How many systems of each point run.
+    /// The number of systems of each point that run.
     pub sets: u64,
-    /// How long each run is.
+    /// The length of each run.
     pub duration: Duration,
-    /// By how much more policies with budgets, and SCHED_DEADLINE, reserve than the WCET.
+    /// The amount by which policies with budgets, and SCHED_DEADLINE, reserve more than the WCET.
     pub margin: Duration,
 }
 
@@ -186,7 +190,7 @@ pub struct Engines {
 pub struct Said {
     /// The index of the series.
     pub series: usize,
-    /// The value of the first axis, unless the source reports one over all.
+    /// The value of the first axis; `None` if the source reports one value over all.
     pub at: Option<String>,
     /// The metric.
     pub metric: String,
@@ -194,7 +198,7 @@ pub struct Said {
     pub value: f64,
 }
 
-/// Points: every combination of the values of its axes.
+/// A grid of points: every combination of the values of its axes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Its name.
@@ -203,10 +207,10 @@ pub struct Grid {
     pub axes: Vec<(String, Vec<String>)>,
     /// The other parameters.
     pub fixed: Parameters,
-    /// Which series are measured, as indices.
+    /// The series that are measured, as indices.
     pub series: Vec<usize>,
-    /// Whether only the means over each block of systems are kept, for experiments with millions of systems.
-    /// Then a block takes the role of a system in every statistic.
+    /// True if only the means over each block of systems are kept, for experiments with millions of
+    /// systems. A block then takes the role of a system in every statistic.
     pub pooled: bool,
 }
 
@@ -225,10 +229,10 @@ impl Grid {
         (0..).map_while(|at| self.cell(at)).collect()
     }
 
-    /// How many points there are; the largest number where they cannot be counted.
+    /// The number of points; the largest number if it overflows.
     pub fn points(&self) -> usize {
         let lengths = self.axes.iter().map(|(_, values)| values.len());
-        // An axis without values leaves no point, however many the others have.
+        // An axis without values leaves no point, regardless of the number of values of the others.
         if lengths.clone().any(|length| length == 0) {
             0
         } else {
@@ -236,8 +240,8 @@ impl Grid {
         }
     }
 
-    /// The point with this index among [`cells`](Self::cells): one alone, where making all takes longer than
-    /// measuring it.
+    /// The point with this index among [`cells`](Self::cells). Computes only this point: computing
+    /// all of them can take longer than measuring one.
     pub fn cell(&self, at: usize) -> Option<Cell> {
         let mut below = self.points();
         if at >= below {
@@ -264,23 +268,23 @@ impl Grid {
 pub enum Statistic {
     /// The arithmetic mean.
     Mean,
-    /// The middle value; of an even number, the mean of the two in the middle.
+    /// The middle value; for an even number of values, the mean of the two in the middle.
     Median,
-    /// The least.
+    /// The smallest value.
     Min,
-    /// The largest.
+    /// The largest value.
     Max,
     /// The sum.
     Sum,
-    /// The least value that at least this share of the values do not exceed (nearest rank).
+    /// The smallest value that is at least as large as this share of the values (nearest rank).
     Quantile(f64),
-    /// The mean, weighted by the utilization of the systems: that of their point, where utilization is
-    /// an axis, otherwise that of each as it was drawn. Of `accepted` it is the weighted schedulability
-    /// (Bastoni, Brandenburg, Anderson 2010), `sum U pi(U) / sum U`.
+    /// The mean, weighted by the utilization of the systems: that of their point if utilization is
+    /// an axis, otherwise that of each system as drawn. For `accepted`, this is the weighted
+    /// schedulability (Bastoni, Brandenburg, Anderson 2010), `sum U pi(U) / sum U`.
     Weighted,
 }
 
-/// What a figure shows.
+/// The content of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureKind {
     /// A statistic of a metric along an axis.
@@ -291,17 +295,17 @@ pub enum FigureKind {
     Bars,
 }
 
-/// The interval that an axis shows; where it has no bound, the data decide.
+/// The interval that an axis shows. Where it has no bound, the data determine it.
 pub type Bounds = Option<(f64, f64)>;
 
 /// A figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Its name, and that of its files.
+    /// Its name, also that of its files.
     pub name: String,
-    /// A line above it, if any.
+    /// The title line, if any.
     pub title: String,
-    /// What it shows.
+    /// The content.
     pub kind: FigureKind,
     /// The index of its grid.
     pub grid: usize,
@@ -309,25 +313,25 @@ pub struct Figure {
     pub x: String,
     /// Its metric; unused by bars.
     pub y: String,
-    /// What the bars show, from left to right.
+    /// The content of the bars, from left to right.
     pub bars: Vec<Bar>,
     /// The statistic over the systems of a point.
     pub statistic: Statistic,
     /// Its series, as indices.
     pub series: Vec<usize>,
-    /// Values of other axes of the grid that its points have.
+    /// The values of other axes of the grid to which its points are restricted.
     pub only: Vec<(String, String)>,
     /// The labels of the axes.
     pub labels: (String, String),
-    /// The horizontal axis.
+    /// The bounds of the horizontal axis.
     pub x_bounds: Bounds,
-    /// The vertical axis.
+    /// The bounds of the vertical axis.
     pub y_bounds: Bounds,
-    /// Whether the vertical axis is logarithmic, which leaves out points at 0.
+    /// True if the vertical axis is logarithmic, which omits points at 0.
     pub log_y: bool,
 }
 
-/// What a group of bars shows.
+/// The content of a group of bars.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
     /// The metric.
@@ -339,7 +343,7 @@ pub struct Bar {
 }
 
 impl Figure {
-    /// Where the values that it shows come from: if any are measured, it is measured.
+    /// The origin of the values that it shows: measured, if any of them is measured.
     pub fn origin(&self) -> Origin {
         let bars = self.bars.iter().map(|bar| bar.metric.as_str());
         measured(bars.chain([self.y.as_str()]).map(origin))
@@ -351,7 +355,7 @@ impl Figure {
 pub struct Table {
     /// Its name.
     pub name: String,
-    /// A line above it.
+    /// The title line.
     pub title: String,
     /// The index of its grid.
     pub grid: usize,
@@ -368,36 +372,36 @@ pub struct Claim {
     pub name: String,
     /// The claim, in a sentence.
     pub text: String,
-    /// Where the source makes the claim.
+    /// The place where the source makes the claim.
     pub source: String,
-    /// The figures whose points decide, as indices.
+    /// The figures whose points decide the claim, as indices.
     pub figures: Vec<usize>,
-    /// The part of the horizontal axis that decides.
+    /// The part of the horizontal axis that decides the claim.
     pub range: Range,
     /// The left side of the comparison.
     pub left: Operand,
-    /// How the two sides compare.
+    /// The kind of comparison.
     pub comparison: Comparison,
 }
 
-/// A closed interval of an axis; open where there is no bound.
+/// A closed interval of an axis; unbounded on a side without a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
-    /// The least.
+    /// The lower limit.
     pub from: Option<f64>,
-    /// The largest.
+    /// The upper limit.
     pub to: Option<f64>,
 }
 
 impl Range {
-    /// Whether the value lies in the interval.
+    /// Returns true if the value lies in the interval.
     pub fn contains(&self, x: f64) -> bool {
         self.from.is_none_or(|from| x >= from) && self.to.is_none_or(|to| x <= to)
     }
 }
 
 impl Claim {
-    /// Where the values that it compares come from.
+    /// The origin of the values that it compares.
     pub fn origin(&self, experiment: &Experiment) -> Origin {
         let others = match &self.comparison {
             Comparison::Below(others)
@@ -418,7 +422,7 @@ impl Claim {
     }
 }
 
-/// The first of them that is measured.
+/// The first origin that is measured.
 fn measured(mut origins: impl Iterator<Item = Origin>) -> Origin {
     origins.find(|&origin| origin != Origin::Computed).unwrap_or(Origin::Computed)
 }
@@ -428,30 +432,30 @@ fn measured(mut origins: impl Iterator<Item = Origin>) -> Origin {
 pub struct Operand {
     /// The index of the series.
     pub series: usize,
-    /// Another metric than the figure's.
+    /// A metric other than that of the figure.
     pub metric: Option<String>,
-    /// Another figure than the claim's, as an index: its points, in their order.
+    /// A figure other than that of the claim, as an index: its points are used in their order.
     pub figure: Option<usize>,
 }
 
-/// How a claim compares.
+/// The kinds of comparison of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Comparison {
-    /// At every point less than each of the others.
+    /// Less than each of the others at every point.
     Below(Vec<Other>),
-    /// At every point at most each of the others.
+    /// At most each of the others at every point.
     AtMost(Vec<Other>),
-    /// At every point more than each of the others.
+    /// More than each of the others at every point.
     Above(Vec<Other>),
-    /// At every point at least each of the others.
+    /// At least each of the others at every point.
     AtLeast(Vec<Other>),
-    /// At every point the same as each of the others.
+    /// Equal to each of the others at every point.
     Equals(Vec<Other>),
-    /// At every point within this factor of each of the others, above or below.
+    /// Within this factor of each of the others at every point, above or below.
     Like(Vec<Other>, f64),
-    /// It rises along the axis: at least nine in ten pairs of points do.
+    /// Rises along the axis: at least nine in ten pairs of points do.
     Rises,
-    /// It falls along the axis: at least nine in ten pairs of points do.
+    /// Falls along the axis: at least nine in ten pairs of points do.
     Falls,
 }
 

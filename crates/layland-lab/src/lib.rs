@@ -1,9 +1,9 @@
-//! Layland's experiments. A grid of parameters and a list of policies and analyses go in; tables of
-//! results, figures, and claims that hold or do not come out.
+//! Layland's experiments. The input is a grid of parameters and a list of policies and analyses;
+//! the output is tables of results, figures, and judgements of claims.
 //!
 //! An [`Experiment`] is read from a TOML file ([`read()`]) or comes with the crate ([`packaged`]).
-//! [`Runner`] measures it on all cores, shard by shard, and resumes an interrupted run;
-//! [`Results`] are what was measured, in the order of the experiment, the same bytes for any number of
+//! [`Runner`] measures it on all cores, shard by shard, and resumes an interrupted run. [`Results`]
+//! hold the measurements in the order of the experiment, with the same bytes for any number of
 //! threads.
 //!
 //! ```text
@@ -13,24 +13,24 @@
 //!   figures (SVG, PDF), tables (CSV, Parquet), claims <-- Results: one row per system and series
 //! ```
 //!
-//! | file | what it has |
+//! | file | content |
 //! |---|---|
 //! | `experiment.rs`, `read/` | the description of an experiment, and its TOML |
-//! | `parameters.rs` | what a system is drawn from, by the names of the options of `layland gen` |
-//! | `selection.rs` | some points of an experiment, and policies beside its series |
+//! | `parameters.rs` | the parameters from which a system is drawn, by the names of the options of `layland gen` |
+//! | `selection.rs` | selects points of an experiment, and adds policies beside its series |
 //! | `measure.rs`, `observe.rs`, `structure.rs` | one system under one policy or analysis: a row |
 //! | `metric.rs` | the columns of a row, and the statistics over rows |
 //! | `shard.rs`, `run.rs` | the units of work, and their results on disk |
 //! | `part.rs` | a part of the units for one of several processes |
 //! | `results.rs` | all rows, as a table that `layland-interchange` writes |
-//! | `curve.rs`, `claim.rs`, `table.rs` | what figures, claims and tables say |
-//! | `timing.rs` | what decisions cost: measured times, kept apart from the results |
-//! | `threads/` | what policies cost on real threads: measured, kept apart as well |
-//! | `engines/` | the same systems through the simulator and every engine, side by side |
+//! | `curve.rs`, `claim.rs`, `table.rs` | the contents of figures, claims and tables |
+//! | `timing.rs` | the cost of decisions: measured times, kept apart from the results |
+//! | `threads/` | the cost of policies on real threads: measured, also kept apart |
+//! | `engines/` | the same systems in the simulator and on every engine, side by side |
 //! | `draw.rs` | the layout of a figure |
 //!
-//! Integers and exact rationals decide what a system does and whether a test accepts it; metrics and
-//! statistics are floating point, computed in one fixed order.
+//! Integers and exact rationals determine the behaviour of a system and the answer of a test;
+//! metrics and statistics are floating point, computed in one fixed order.
 
 mod claim;
 mod curve;

@@ -14,18 +14,19 @@ use layland_sim::{Horizon, SimError};
 use layland_trace::TaskCounters;
 use std::sync::atomic::AtomicBool;
 
-/// What came out for one system and one series.
+/// The results of one system under one series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     /// The number of the system among those of its point.
     pub set: u64,
     /// The index of the series.
     pub series: usize,
-    /// Why there is nothing, or less: the policy refused the system, the test does not apply.
+    /// The reason why values are missing: the policy refused the system, or the test does not
+    /// apply.
     pub refused: Option<String>,
-    /// A value of each metric, in the order of [`METRICS`]; not all exist.
+    /// The value of each metric, in the order of [`METRICS`]; `None` if it does not exist.
     pub values: Vec<Option<f64>>,
-    /// How many jobs had which tardiness, in thousandths of a period, if that was asked for.
+    /// The number of jobs for each tardiness, in thousandths of a period, if requested.
     pub tardiness: Vec<(u64, u64)>,
 }
 
@@ -35,23 +36,23 @@ impl Row {
     }
 }
 
-/// What is the same for every row of an experiment.
+/// The conditions that all rows of an experiment share.
 #[derive(Clone, Copy)]
 pub(crate) struct Conditions<'a> {
     pub registry: &'a Registry,
     pub horizon: Horizon,
-    /// Whether to count jobs by their tardiness.
+    /// True if jobs are counted by their tardiness.
     pub distribution: bool,
     pub interrupt: Option<&'a AtomicBool>,
 }
 
-/// A system, and what is found out once for all series that see it as it is.
+/// A system, with the facts that are computed once for all series that use it unchanged.
 pub(crate) struct Shared<'a> {
     system: &'a System,
     utilization: f64,
-    /// How many tasks may use one CPU alone.
+    /// The number of tasks that may use only one CPU.
     tied: usize,
-    /// What it was seen to keep.
+    /// The assumptions that were found to hold.
     kept: Vec<Assumption>,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// As [`SchedulabilityTest::run`], which looks at every assumption anew.
+    /// Like [`SchedulabilityTest::run`], but checks each assumption only once.
     fn run(&mut self, test: &SchedulabilityTest) -> Result<Finding, Refusal> {
         for &assumption in test.assumptions.iter().chain(test.also_assumes()) {
             if !self.kept.contains(&assumption) {
@@ -80,10 +81,10 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Measures one system; none if that was interrupted.
+/// Measures one system. Returns `None` if the simulation was interrupted.
 ///
 /// # Errors
-/// If the simulation cannot start.
+/// Returns an error if the simulation cannot start.
 pub(crate) fn measure(
     shared: &mut Shared<'_>,
     set: u64,
@@ -187,7 +188,7 @@ fn measure_as_seen(
     Ok(Some(row))
 }
 
-/// Holds the tardiness of each task against a bound.
+/// Compares the tardiness of each task with a bound.
 fn put_tardiness(row: &mut Row, system: &System, seen: &TaskMap<TaskCounters>, name: &str) {
     let bound = catalogue::bound(name).expect("the bound was looked up when it was read");
     match bound.run(system) {
@@ -214,7 +215,7 @@ fn put_tardiness(row: &mut Row, system: &System, seen: &TaskMap<TaskCounters>, n
     }
 }
 
-/// Holds the response times of each task against what `layland check` says of them.
+/// Compares the response times of each task with the bounds of `layland check`.
 fn put_responses(
     row: &mut Row,
     system: &System,
@@ -247,7 +248,7 @@ fn put_structure(row: &mut Row, found: Option<Structure>) {
     row.put("clusters", found.levels.len() as f64);
 }
 
-/// The largest tardiness that is certain.
+/// The largest tardiness that is certain, including that of pending jobs.
 fn worst(counters: &TaskCounters) -> Duration {
     counters.max_tardiness.max(counters.overdue)
 }

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Metric {
     /// Its name, in files and results.
     pub name: &'static str,
-    /// What it is, with its unit.
+    /// Its meaning, with the unit.
     pub meaning: &'static str,
 }
 
@@ -17,7 +17,7 @@ const fn column(name: &'static str, meaning: &'static str) -> Metric {
 }
 
 /// Every metric, in the order of the columns. A value that does not exist (a test has no misses) is
-/// left out of every statistic.
+/// omitted from every statistic.
 pub const METRICS: &[Metric] = &[
     column("accepted", "1 if the test says yes, or no deadline was missed; 0 if not, or refused"),
     column("utilization", "of the system as drawn"),
@@ -70,7 +70,8 @@ pub const MEASURED: &[Metric] = &[
     column("overhead_us_per_s", "time of all decisions / simulated seconds"),
 ];
 
-/// The columns that follow those, measured on real threads. *Decisions* are the policy's own time in the manager.
+/// The columns after [`MEASURED`], measured on real threads. *Decisions* are the policy's own time
+/// in the manager.
 pub const THREADED: &[Metric] = &[
     column("thread_release_us", "mean time of a decision at which a job is released"),
     column("thread_release_median_us", "the median"),
@@ -108,10 +109,10 @@ pub const THREADED: &[Metric] = &[
     column("thread_miss_ratio", "missed / jobs"),
 ];
 
-/// Where the values of a metric come from.
+/// The origin of the values of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Computed: the same in every run.
+    /// Computed: identical in every run.
     Computed,
     /// Measured: decision times on one thread of this machine.
     Timed,
@@ -119,13 +120,13 @@ pub enum Origin {
     Threads,
 }
 
-/// The index of the metric with this name, those that are measured after the others.
+/// The index of the metric with this name. Measured metrics come after the others.
 pub fn metric(name: &str) -> Option<usize> {
     let all = METRICS.iter().chain(MEASURED).chain(THREADED);
     all.into_iter().position(|metric| metric.name == name)
 }
 
-/// Where the values of the metric with this name come from.
+/// The origin of the values of the metric with this name.
 pub(crate) fn origin(name: &str) -> Origin {
     let is_of = |metrics: &[Metric]| metrics.iter().any(|metric| metric.name == name);
     match (is_of(MEASURED), is_of(THREADED)) {
@@ -136,7 +137,8 @@ pub(crate) fn origin(name: &str) -> Origin {
 }
 
 impl Statistic {
-    /// Of values, each with the utilization of its system, in the order of the results; none of none.
+    /// Computes the statistic of values, each with the utilization of its system, in the order of
+    /// the results; `None` if there are no values.
     pub fn of(self, values: &[(f64, f64)]) -> Option<f64> {
         let count = values.len();
         if count == 0 {
@@ -166,8 +168,8 @@ impl Statistic {
         }
     }
 
-    /// Of a distribution: values in ascending order, each with how often it occurs. The weighted mean
-    /// is the mean.
+    /// Computes the statistic of a distribution: values in ascending order, each with its number of
+    /// occurrences. The weighted mean is the mean.
     pub fn of_counts(self, counts: &[(f64, u64)]) -> Option<f64> {
         let total: u64 = counts.iter().map(|(_, count)| count).sum();
         if total == 0 {

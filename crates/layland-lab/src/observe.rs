@@ -1,4 +1,4 @@
-//! Counts that an experiment needs of a simulation and that `layland-trace` does not have.
+//! Counts that an experiment needs from a simulation and that `layland-trace` does not have.
 //!
 //! | count | definition |
 //! |---|---|
@@ -14,7 +14,7 @@ use layland_model::{
 use layland_trace::{Job, JobEnd, Mark, MarkKind, Recorder, Segment};
 use std::collections::BTreeMap;
 
-/// How many bins a period has.
+/// The number of bins per period.
 pub(crate) const BINS: i128 = 1000;
 
 /// The observer.
@@ -30,17 +30,17 @@ pub(crate) struct Observer {
     pub throttled: u64,
     pub forced: u64,
     pub changes: u64,
-    /// When each CPU ran something last.
+    /// The end of the last segment on each CPU.
     ran_until: CpuMap<Time>,
     pub bypassed: u64,
     /// The sum of tardiness over period of the completed jobs of each task, in ns.
     pub tardiness_ns: TaskMap<i128>,
-    /// How many jobs are in each bin, if they are to be counted.
+    /// The number of jobs in each bin, if requested.
     pub bins: Option<BTreeMap<u64, u64>>,
 }
 
 impl Observer {
-    /// For the tasks of a system.
+    /// Creates an observer for the tasks of a system.
     pub(crate) fn new(system: &System, with_bins: bool) -> Observer {
         let count = system.tasks.len();
         Observer {
@@ -53,7 +53,8 @@ impl Observer {
         }
     }
 
-    /// What a longer run counts, as [`TaskCounters::after`](layland_trace::TaskCounters::after).
+    /// Extrapolates the counts of a longer run, like
+    /// [`TaskCounters::after`](layland_trace::TaskCounters::after).
     pub(crate) fn after(&self, earlier: &Observer, turns: u64) -> Observer {
         let more = |of: fn(&Observer) -> u64| of(self) + turns * (of(self) - of(earlier));
         let tardiness = self.tardiness_ns.iter().map(|(task, &now)| {
@@ -84,7 +85,7 @@ impl Observer {
         }
     }
 
-    /// When something was seen last is no count.
+    /// Clears the times of the last observations, which are not counts.
     #[cfg(test)]
     pub(crate) fn forget_times(&mut self) {
         self.throttled_at.values_mut().for_each(|at| *at = None);

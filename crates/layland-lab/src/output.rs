@@ -13,16 +13,16 @@ use crate::timing::Timings;
 use layland_chart::plot::Picture;
 use std::path::{Path, PathBuf};
 
-/// What was written, relative to the folder.
+/// The written files, relative to the folder.
 pub type Written = Vec<PathBuf>;
 
 /// Writes the results (`results.csv`, `results.parquet`, with distributions also
 /// `distributions.csv` and `.parquet`), the figures (`figures/NAME.svg`, `.pdf` and `.csv`),
-/// `claims.txt`, `tables.txt` and the description (`experiment.toml`). Without figures, as indices, all
-/// that were measured are drawn.
+/// `claims.txt`, `tables.txt` and the description (`experiment.toml`). `figures` selects figures by
+/// index; if it is empty, all measured figures are drawn.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write(
     experiment: &Experiment,
     results: &Results,
@@ -62,7 +62,7 @@ pub fn write(
     Ok(written)
 }
 
-/// Draws the figures that are chosen into a part of the folder.
+/// Draws the chosen figures into a part of the folder.
 pub(crate) fn draw(
     experiment: &Experiment,
     results: &Results,
@@ -89,30 +89,30 @@ pub(crate) fn draw(
     Ok(())
 }
 
-/// A figure as SVG, as it is written.
+/// A figure as SVG, with the bytes of the written file.
 pub fn figure_svg(experiment: &Experiment, results: &Results, figure: &Figure) -> String {
     let (picture, about) = drawn(experiment, results, figure);
     picture.svg(&about)
 }
 
-/// A figure as PDF, as it is written.
+/// A figure as PDF, with the bytes of the written file.
 pub fn figure_pdf(experiment: &Experiment, results: &Results, figure: &Figure) -> Vec<u8> {
     let (picture, about) = drawn(experiment, results, figure);
     picture.pdf(&about)
 }
 
-/// The picture of a figure, and what it is of.
+/// The picture of a figure, and its description.
 fn drawn(experiment: &Experiment, results: &Results, figure: &Figure) -> (Picture, String) {
     let curves = curves(experiment, results, figure);
     let about = format!("{}. {}", experiment.provenance(), figure.name);
     (Chart::new(experiment, figure, &curves).picture(), about)
 }
 
-/// Writes measured times, which are never the same twice: `measured.csv`, `measured.txt`, and the figures
-/// that show them (`measured/NAME.svg`, `.pdf` and `.csv`).
+/// Writes measured times, which differ in every run: `measured.csv`, `measured.txt`, and the
+/// figures that show them (`measured/NAME.svg`, `.pdf` and `.csv`).
 ///
 /// # Errors
-/// If a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write_timings(
     experiment: &Experiment,
     timings: &Timings,

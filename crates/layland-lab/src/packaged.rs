@@ -8,12 +8,12 @@ use layland_policy::Registry;
 pub struct Packaged {
     /// Its name.
     pub name: &'static str,
-    /// Its file.
+    /// The contents of its file.
     pub text: &'static str,
 }
 
 impl Packaged {
-    /// The experiment. It measures policies of the standard registry.
+    /// Parses the experiment. It uses policies of the standard registry.
     pub fn experiment(&self) -> Experiment {
         read(self.name, self.name, self.text.as_bytes(), &Registry::standard())
             .expect("packaged experiments are right")
@@ -37,7 +37,7 @@ pub const ALL: &[Packaged] = &[
     Packaged { name: "tang2021", text: include_str!("../experiments/tang2021.toml") },
 ];
 
-/// The one with this name.
+/// The packaged experiment with this name.
 ///
 /// ```
 /// let packaged = layland_lab::packaged::find("tang2021").unwrap();

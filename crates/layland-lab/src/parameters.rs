@@ -1,5 +1,5 @@
-//! The parameters of a random system, as text: the options of `layland gen`, by name, and the changes that are
-//! made to the system afterwards.
+//! The parameters of a random system as strings: the options of `layland gen`, by name, and the
+//! subsequent changes to the system.
 
 use layland_gen::{
     Bursts, Caches, Criticalities, GenError, Graphs, Recipe, Sections, Shape, Suspensions,
@@ -9,7 +9,7 @@ use layland_model::{CpuSet, Duration, ExecutionModel, Rate, Service, System};
 use layland_offline::{Heuristic, semi_partition};
 use std::collections::BTreeMap;
 
-/// Utilizations on a lattice are multiples of one over this.
+/// Utilizations on a lattice are multiples of one over this resolution.
 const RESOLUTION: u32 = 1000;
 
 /// Every parameter, with its meaning.
@@ -84,32 +84,32 @@ pub const PARAMETERS: &[(&str, &str)] = &[
     ("pack_limit", "with pack: the most that a CPU is loaded (1)"),
 ];
 
-/// Parameters, as text.
+/// Parameters, as strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parameters(BTreeMap<String, String>);
 
 impl Parameters {
-    /// Sets one.
+    /// Sets a parameter.
     pub fn put(&mut self, name: &str, value: String) {
         self.0.insert(name.to_owned(), value);
     }
 
-    /// One of them.
+    /// The value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// All, as one line: what a seed and a shard are derived from.
+    /// All parameters in one line, from which seeds and shards are derived.
     pub fn line(&self) -> String {
         let each: Vec<String> =
             self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
         each.join(" ")
     }
 
-    /// What makes the systems.
+    /// Creates the source of the systems.
     ///
     /// # Errors
-    /// The parameter that is wrong, if it is one, and what to write.
+    /// Returns the name of the invalid parameter, if it is a single one, and advice.
     pub(crate) fn source(&self, seed: u64) -> Result<Source, (Option<&'static str>, String)> {
         let whole = |message: GenError| (None, message.to_string());
         let recipe = self.recipe(seed)?;
@@ -237,7 +237,7 @@ impl Parameters {
         }))
     }
 
-    /// A parameter that others say more about: none of these is there without it.
+    /// A parameter that the parameters in `about` refine: none of these may be given without it.
     fn given(
         &self,
         name: &str,
@@ -321,7 +321,7 @@ impl Parameters {
     }
 }
 
-/// What makes the systems of a point.
+/// The source of the systems of a point.
 pub(crate) struct Source {
     generator: layland_gen::Generator,
     pack: Option<(Heuristic, Rate)>,
@@ -329,7 +329,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The `index`-th system.
+    /// Generates system `index`.
     pub(crate) fn system(&self, index: u64) -> Result<System, GenError> {
         let mut system = self.generator.generate(index)?;
         if let Some((heuristic, limit)) = &self.pack {

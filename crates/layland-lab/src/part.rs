@@ -1,5 +1,5 @@
-//! Sharing an experiment between processes: each measures a part of the units into one folder, and any of them draws
-//! when all are there.
+//! Sharing an experiment between processes: each measures a part of the units into one folder, and
+//! any of them draws the figures when all units are done.
 
 use crate::experiment::Experiment;
 use crate::run::{Done, LabError, Plan, Progress, Runner};
@@ -11,12 +11,12 @@ use std::path::Path;
 use std::str::FromStr;
 use twox_hash::XxHash3_128;
 
-/// One of so many parts of an experiment, as in `3/200`.
+/// One of several parts of an experiment, as in `3/200`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Which; the first is 1.
+    /// The number of the part; the first is 1.
     pub part: u64,
-    /// Of how many.
+    /// The number of parts.
     pub of: u64,
 }
 
@@ -42,27 +42,28 @@ impl fmt::Display for Share {
     }
 }
 
-/// Which units a process measures.
+/// The units that a process measures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Every `of`th unit: what a unit costs grows along an axis, and so each part has some of each.
+    /// Every `of`th unit. The cost of a unit grows along an axis, so each part gets cheap and
+    /// expensive units.
     Share(Share),
-    /// Those of these names, in any order.
+    /// The units with these names, in any order.
     Named(Vec<String>),
 }
 
-/// A unit of work, as others see it.
+/// A unit of work in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name: a hash of everything that its results depend on.
+    /// Its name: a hash of all inputs of its results.
     pub name: String,
     /// The name of its grid.
     pub grid: String,
     /// The values of the axes of its grid, by their names.
     pub at: Vec<(String, String)>,
-    /// The numbers of its systems: from here on, and before there.
+    /// The numbers of its systems, as a half-open range.
     pub sets: std::ops::Range<u64>,
-    /// Whether the folder has its results.
+    /// True if the folder contains its results.
     pub is_done: bool,
 }
 
@@ -77,20 +78,22 @@ impl Runner<'_> {
             sets: unit.sets.clone(),
             is_done: is_kept(unit, &shards),
         };
-        // Some at a time: shards are read side by side, and few are held.
+        // List the units in chunks: shards are read in parallel, and few are held in memory.
         plan.units
             .chunks(4096)
             .flat_map(move |units| units.par_iter().map(&listed).collect::<Vec<Listed>>())
     }
 
-    /// Measures those units of a part that have no results yet, on the threads of the current pool, and writes nothing
-    /// but their shards. With `until_done` it then goes on with what other processes have not measured, until nothing
-    /// of the plan is missing: what a process that was killed leaves undone, others do.
+    /// Measures those units of a part that have no results yet, on the threads of the current pool,
+    /// and writes only their shards. With `until_done` it then continues with units that other
+    /// processes have not measured, until the plan is complete: the other processes take over the
+    /// units of a process that was killed.
     ///
-    /// What is returned counts the part; with `until_done`, the whole plan.
+    /// The returned progress counts the part; with `until_done`, the whole plan.
     ///
     /// # Errors
-    /// If a system cannot be drawn or simulated, a shard cannot be written, or no unit has such a name.
+    /// Returns an error if a system cannot be drawn or simulated, a shard cannot be written, or no
+    /// unit has a given name.
     pub fn run_part(
         &self,
         plan: &Plan,
@@ -103,7 +106,8 @@ impl Runner<'_> {
         if !until_done {
             return Ok(progress);
         }
-        // Each process goes through what is missing in an order of its own, so that few meet.
+        // Each process handles missing units in its own order, so that few processes measure the
+        // same unit.
         let salt = format!("{part:?}");
         let order = |unit: &&Unit| XxHash3_128::oneshot(format!("{salt}{}", unit.key()).as_bytes());
         let mut all: Vec<&Unit> = plan.units.iter().collect();

@@ -1,11 +1,13 @@
-//! What a simulation counts, up to the horizon; by a short one where the schedule recurs.
+//! The counts of a simulation up to the horizon, computed from a short simulation if the schedule
+//! recurs.
 //!
-//! From the moment at which the state is one that was seen before, the schedule repeats itself. Let it recur first at
-//! `t1`, after a cycle of length `L`. What is counted by `t1 + L` less what is counted by `t1` is what each further
-//! turn counts, so that two short runs tell what a long one would. The first turn does not tell: whether the first job
-//! of a task migrates depends on where the task executed before, and that is in no state.
+//! Once a state recurs, the schedule repeats itself. Let a state recur first at `t1`, after a cycle
+//! of length `L`. The counts at `t1 + L` less the counts at `t1` are those of each further turn, so
+//! two short runs determine the counts of a long one. The first turn must be excluded: whether the
+//! first job of a task migrates depends on the CPU on which the task executed before, which is not
+//! part of the state.
 //!
-//! It is tried where some turns are left, and where they end at the horizon.
+//! This is only used if enough turns are left, and if they end at the horizon.
 
 use crate::measure::Conditions;
 use crate::observe::Observer;
@@ -14,25 +16,25 @@ use layland_policy::{Count, Policy};
 use layland_sim::{Horizon, SimError, SimOptions, simulate};
 use layland_trace::{Both, Counters, NoRecord, TaskCounters};
 
-/// So many hyperperiods are looked at before it is taken that nothing recurs.
+/// The number of hyperperiods that are searched for a recurrence.
 const LOOKED_AT: i64 = 4;
 
-/// A horizon has to be so many times as long.
+/// The minimum length of the horizon, as a multiple of the length of the search.
 const WORTH_IT: i64 = 4;
 
-/// What was counted by the end of a run.
+/// The counts at the end of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
     pub tasks: TaskMap<TaskCounters>,
     pub observer: Observer,
-    /// By the policy.
+    /// The counts of the policy.
     pub counts: Vec<Count>,
 }
 
-/// What a simulation up to the horizon counts; none if it was interrupted.
+/// The counts of a simulation up to the horizon; `None` if it was interrupted.
 ///
 /// # Errors
-/// If it cannot start.
+/// Returns an error if it cannot start.
 pub(crate) fn counted<P: Policy + Clone>(
     system: &System,
     policy: &P,
@@ -49,7 +51,8 @@ pub(crate) fn counted<P: Policy + Clone>(
     run(conditions.horizon)
 }
 
-/// The ends of two turns, neither of which is the first one, and how many turns there are then up to the horizon.
+/// The ends of the first two turns of the cycle, and the number of turns from there to the horizon.
+/// Only the second of them counts like all later ones.
 fn turns<P: Policy + Clone>(
     system: &System,
     policy: &P,
@@ -63,12 +66,13 @@ fn turns<P: Policy + Clone>(
         return None;
     }
     let options = SimOptions { horizon: Horizon::Recurrence { at_most }, ..SimOptions::until(end) };
-    // What is drawn does not recur.
+    // A schedule with random draws does not recur.
     let outcome = simulate(system, policy.clone(), &mut NoRecord, &options).ok()?;
     let cycle = outcome.cycle?;
     let once = cycle.from + cycle.length;
     let twice = once + cycle.length;
     let left = end - twice;
+    // The extrapolation is exact only if a turn ends at the horizon.
     let whole = left >= Duration::ZERO && left % cycle.length == Duration::ZERO;
     whole.then(|| (once, twice, (left.ns() / cycle.length.ns()) as u64))
 }
@@ -98,7 +102,8 @@ fn run<P: Policy>(
 }
 
 impl Counted {
-    /// What a run counts that has so many turns more, and this one has one more than `earlier`.
+    /// Extrapolates the counts of a run with `turns` more turns, where this run has one turn more
+    /// than `earlier`.
     fn after(&self, earlier: &Counted, turns: u64) -> Counted {
         let tasks = self.tasks.iter().map(|(task, now)| now.after(&earlier.tasks[task], turns));
         let counts = self.counts.iter().zip(&earlier.counts).map(|(now, before)| Count {
@@ -121,7 +126,7 @@ mod tests {
     use layland_policy::Registry;
     use std::collections::BTreeMap;
 
-    /// Under every policy, a short run and its turns count what the long run counts.
+    /// Under every policy, a short run and its turns have the counts of the long run.
     #[test]
     fn turns_count_what_a_long_run_counts() {
         let registry = Registry::standard();

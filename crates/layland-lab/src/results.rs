@@ -1,4 +1,4 @@
-//! What was measured, in the order of the experiment, and as tables to write.
+//! The measurements, in the order of the experiment, and as tables for output.
 
 use crate::experiment::Experiment;
 use crate::measure::Row;
@@ -9,14 +9,14 @@ use layland_interchange::columns::{Column, Columns};
 /// changes whenever either does, and shards of other versions are not used.
 pub const SCHEMA: u32 = 5;
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
-    /// The grids that were measured.
+    /// The measured grids.
     pub grids: Vec<GridRows>,
-    /// How many units of work there are.
+    /// The number of units of work.
     pub units: usize,
-    /// How many of them are done.
+    /// The number of completed units.
     pub done: usize,
 }
 
@@ -36,22 +36,22 @@ pub struct CellRows {
     pub values: Vec<String>,
     /// The seed from which its systems are drawn.
     pub seed: u64,
-    /// By system, then by series.
+    /// The rows, ordered by system, then by series.
     pub rows: Vec<Row>,
 }
 
 impl Results {
-    /// Whether everything was measured.
+    /// Returns true if everything was measured.
     pub fn is_complete(&self) -> bool {
         self.done == self.units
     }
 
-    /// The points of a grid, if it was measured.
+    /// The points of a grid; empty if it was not measured.
     pub fn cells(&self, grid: usize) -> &[CellRows] {
         self.grids.iter().find(|rows| rows.grid == grid).map_or(&[], |rows| &rows.cells)
     }
 
-    /// One line per system and series: what `results.csv` has.
+    /// One line per system and series: the content of `results.csv`.
     pub fn table(&self, experiment: &Experiment) -> Columns {
         let (mut columns, all) = self.keys(experiment, |_| 1);
         columns.push("refused", Column::Text(all.iter().map(|row| row.refused.clone()).collect()));
@@ -62,7 +62,8 @@ impl Results {
         columns
     }
 
-    /// One line per system, series and bin of tardiness; none if that was not asked for.
+    /// One line per system, series and bin of tardiness; `None` if distributions were not
+    /// requested.
     pub fn distribution(&self, experiment: &Experiment) -> Option<Columns> {
         let (mut columns, all) = self.keys(experiment, |row| row.tardiness.len());
         if columns.rows() == 0 {
@@ -75,7 +76,7 @@ impl Results {
         Some(columns)
     }
 
-    /// The columns that say where a row is from, each row so many times.
+    /// The columns that identify a row, where each row is repeated `times` times.
     fn keys(&self, experiment: &Experiment, times: impl Fn(&Row) -> usize) -> (Columns, Vec<&Row>) {
         let mut axes: Vec<&str> = Vec::new();
         for grid in self.grids.iter().map(|rows| &experiment.grids[rows.grid]) {
@@ -111,7 +112,7 @@ impl Results {
         columns.push("grid", Column::Text(grids));
         columns.push("point", Column::Int(points));
         for (axis, values) in axes.iter().zip(values) {
-            // A parameter may have the name of a metric.
+            // The prefix is needed because a parameter may have the name of a metric.
             columns.push(&format!("at_{axis}"), Column::Text(values));
         }
         columns.push("set", Column::Int(sets));

@@ -1,4 +1,4 @@
-//! Measuring an experiment: on all cores, resumable.
+//! Measures an experiment on all cores; interrupted runs can be resumed.
 
 use crate::experiment::{Cell, Experiment};
 use crate::measure::{Conditions, Row, Shared, measure};
@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Why an experiment could not be measured or written.
+/// The reason why an experiment could not be measured or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// A file or folder cannot be written.
     #[error("failed to write {path}: {error}", path = .path.display())]
     Write {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
     /// A system of a point cannot be drawn.
@@ -31,7 +31,7 @@ pub enum LabError {
         grid: String,
         /// The parameters of the point.
         parameters: String,
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// A simulation cannot start.
@@ -41,24 +41,24 @@ pub enum LabError {
         grid: String,
         /// The parameters of the point.
         parameters: String,
-        /// Why.
+        /// The cause.
         error: SimError,
     },
-    /// A unit that is asked for is none of the experiment as it is measured here.
+    /// A requested unit is not part of the experiment in this build.
     #[error(
         "no unit is named {name}: names change with the experiment, its options and the build; `layland lab units` \
          lists them"
     )]
     NoUnit {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
     /// The experiment is too large to list.
     #[error("the experiment has {units} units of work, and {most} are the most")]
     TooManyUnits {
-        /// How many it has.
+        /// The number of units.
         units: u64,
-        /// The most.
+        /// The maximum number.
         most: u64,
     },
     /// A table cannot be written as Parquet.
@@ -66,18 +66,18 @@ pub enum LabError {
     Parquet(#[from] layland_interchange::columns::ColumnsError),
 }
 
-/// How far it is.
+/// The progress of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Units whose results are there.
+    /// The number of units with results.
     pub done: usize,
-    /// All units.
+    /// The number of all units.
     pub units: usize,
-    /// How many of those that are done were there before.
+    /// The number of completed units whose results existed before.
     pub resumed: usize,
 }
 
-/// What there is to do.
+/// The work to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The grids that are measured, as indices.
@@ -86,13 +86,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How many units there are.
+    /// The number of units.
     pub fn units(&self) -> usize {
         self.units.len()
     }
 }
 
-/// Counts the units that are done, and tells of each.
+/// Counts the completed units and reports each.
 pub(crate) struct Done<'a> {
     tell: Option<&'a (dyn Fn(Progress) + Sync)>,
     units: usize,
@@ -124,26 +124,26 @@ pub struct Runner<'a> {
     pub experiment: &'a Experiment,
     /// The policies that it names.
     pub registry: &'a Registry,
-    /// What results depend on besides this build: the code of policies that are not ours, as a hash or a text of one
-    /// line. Results of other code are not used.
+    /// The inputs of results besides this build: the code of custom policies, as a hash or a
+    /// one-line string. Results of other code are not used.
     pub code: Option<&'a str>,
-    /// The folder; made if it does not exist.
+    /// The folder; created if it does not exist.
     pub folder: &'a Path,
-    /// Stops the run early once it is true.
+    /// Stops the run early when it becomes true.
     pub interrupt: Option<&'a AtomicBool>,
     /// Called from any thread with the progress so far.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
-    /// Called from any thread with the path of a shard that is not what was written: its unit is measured again. A unit
-    /// can be reported twice.
+    /// Called from any thread with the path of a damaged shard, whose unit is measured again. A
+    /// unit can be reported twice.
     pub damaged: Option<&'a (dyn Fn(&Path) + Sync)>,
 }
 
 impl Runner<'_> {
-    /// The measurements that these figures need, given as indices; without any, all measurements. A grid
-    /// that only real threads measure is not simulated.
+    /// Plans the measurements that these figures need, given as indices; without any, all
+    /// measurements. A grid that only real threads measure is not simulated.
     ///
     /// # Errors
-    /// If there are too many units.
+    /// Returns an error if there are too many units.
     pub fn plan(&self, figures: &[usize]) -> Result<Plan, LabError> {
         let experiment = self.experiment;
         let needed = |&grid: &usize| {
@@ -157,11 +157,11 @@ impl Runner<'_> {
         Ok(Plan { grids, units })
     }
 
-    /// Measures every unit that has no results yet, on the threads of the current pool. Units that an interrupt
-    /// cuts off are missing in the results.
+    /// Measures every unit that has no results yet, on the threads of the current pool. Units that
+    /// are interrupted are missing in the results.
     ///
     /// # Errors
-    /// If a system cannot be drawn or simulated, or a shard cannot be written.
+    /// Returns an error if a system cannot be drawn or simulated, or a shard cannot be written.
     pub fn run(&self, plan: &Plan) -> Result<Results, LabError> {
         let shards = self.shards()?;
         let mut rows: Vec<Option<Vec<Row>>> =
@@ -176,7 +176,7 @@ impl Runner<'_> {
         Ok(self.merge(plan, rows))
     }
 
-    /// Where results are kept; the folder is made if it does not exist.
+    /// The folder of the shards, which is created if it does not exist.
     pub(crate) fn shards(&self) -> Result<PathBuf, LabError> {
         let shards = self.folder.join("shards");
         std::fs::create_dir_all(&shards)
@@ -191,7 +191,8 @@ impl Runner<'_> {
         &self.experiment.grids[unit.grid].series
     }
 
-    /// The rows of a unit that the folder has. A damaged shard is reported, and its unit is measured again.
+    /// Loads the rows of a unit from the folder. A damaged shard is reported, and its unit is
+    /// measured again.
     fn load(&self, unit: &Unit, shards: &Path) -> Option<Vec<Row>> {
         let kept = load(unit, self.series(unit), shards);
         if let (Kept::Damaged, Some(damaged)) = (&kept, self.damaged) {
@@ -200,8 +201,8 @@ impl Runner<'_> {
         kept.rows()
     }
 
-    /// Measures units, and says what is to be kept of the rows of each; nothing of those that an interrupt cuts off. A
-    /// unit that another process measured since is not measured again.
+    /// Measures units, and returns the result of `keep` for the rows of each; `None` for units that
+    /// are interrupted. A unit that another process has measured meanwhile is not measured again.
     pub(crate) fn measure_missing<T: Send>(
         &self,
         units: &[&Unit],
@@ -212,9 +213,11 @@ impl Runner<'_> {
         let failed = AtomicBool::new(false);
         let failure = Mutex::new(None);
         let one = |(at, &unit): (usize, &&Unit)| {
+            // After a failure or an interrupt, skip the remaining units.
             if failed.load(Ordering::Relaxed) || self.interrupted() {
                 return None;
             }
+            // Another process may have measured the unit in the meantime.
             let measured = match self.load(unit, shards) {
                 Some(rows) => Ok(Some(rows)),
                 None => self.measure(unit).and_then(|rows| {
@@ -230,7 +233,7 @@ impl Runner<'_> {
                 }),
                 Err(error) => {
                     failed.store(true, Ordering::Relaxed);
-                    // The first unit decides what is reported, whichever thread was faster.
+                    // Report the failure of the first unit, regardless of which thread was faster.
                     let mut failure = failure.lock().expect("no thread panics with it");
                     if failure.as_ref().is_none_or(|&(first, _)| at < first) {
                         *failure = Some((at, error));
@@ -250,7 +253,7 @@ impl Runner<'_> {
         self.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::SeqCst))
     }
 
-    /// The rows of a unit by set, then series; none if that was interrupted.
+    /// The rows of a unit by set, then series; `None` if the measurement was interrupted.
     fn measure(&self, unit: &Unit) -> Result<Option<Vec<Row>>, LabError> {
         let grid = &self.experiment.grids[unit.grid];
         let Cell { parameters, .. } =
@@ -271,6 +274,7 @@ impl Runner<'_> {
             let mut shared = Shared::of(&system);
             for &at in &grid.series {
                 let series = (at, &self.experiment.series[at]);
+                // Every series has the same seed, so that all of them see the same random draws.
                 let seed = cell_seed(seed, &set.to_string());
                 let row =
                     measure(&mut shared, set, series, seed, &conditions).map_err(|error| {
@@ -314,7 +318,7 @@ impl Runner<'_> {
     }
 }
 
-/// The means of a series over the systems of a unit; the first reason for which something was refused.
+/// The means of a series over the systems of a unit, with the first reason for a refusal.
 fn pooled(series: usize, rows: &[Row]) -> Row {
     let of_series = || rows.iter().filter(|row| row.series == series);
     let mean = |at: usize| {

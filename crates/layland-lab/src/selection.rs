@@ -1,7 +1,8 @@
-//! Parts of an experiment, and more than it has: for programs that run some of its points, or a policy of their own
-//! beside its series.
+//! Selects parts of an experiment and extends it: for programs that run some of its points, or
+//! their own policy beside its series.
 //!
-//! What a point measures depends on its parameters and the seed alone, so that a part has the rows that the whole has.
+//! The measurements of a point depend only on its parameters and the seed, so a part has the same
+//! rows as the whole.
 
 use crate::experiment::Experiment;
 use crate::series::{Measured, Series};
@@ -9,11 +10,11 @@ use layland_model::Rate;
 use layland_policy::Registry;
 
 impl Experiment {
-    /// Keeps the points with one of these values of an axis. Grids without that axis stay as they are, and one that has
-    /// none of the values is left without points.
+    /// Keeps the points with one of these values of an axis. Grids without the axis do not change,
+    /// and a grid that has none of the values is left without points.
     ///
     /// # Errors
-    /// If no grid has such an axis, or none of them one of the values.
+    /// Returns an error if no grid has the axis, or if a value is in none of them.
     ///
     /// ```
     /// let mut experiment = layland_lab::packaged::find("stevanato2021").unwrap().experiment();
@@ -43,10 +44,10 @@ impl Experiment {
         Ok(())
     }
 
-    /// Keeps these series.
+    /// Keeps the series with these names.
     ///
     /// # Errors
-    /// If there is none of that name.
+    /// Returns an error if there is no series with one of the names.
     pub fn keep_series(&mut self, names: &[String]) -> Result<(), String> {
         if let Some(name) = names.iter().find(|&name| self.series.iter().all(|s| s.name != *name)) {
             let known = listed(self.series.iter().map(|series| &series.name));
@@ -63,7 +64,8 @@ impl Experiment {
     /// Adds a policy as a series to every grid that simulates policies, and to its figures and tables.
     ///
     /// # Errors
-    /// If the name is taken, there is no such policy, or the experiment simulates none.
+    /// Returns an error if the name is taken, the policy does not exist, or the experiment
+    /// simulates no policies.
     ///
     /// ```
     /// use layland_policy::Registry;
@@ -117,7 +119,7 @@ impl Experiment {
     }
 }
 
-/// Whether two values of a parameter are the same: as numbers, if both are some.
+/// Returns true if two values of a parameter are equal: as numbers, if both are numbers.
 fn is_same(a: &str, b: &str) -> bool {
     match (a.parse::<Rate>(), b.parse::<Rate>()) {
         (Ok(a), Ok(b)) => a == b,
@@ -125,7 +127,7 @@ fn is_same(a: &str, b: &str) -> bool {
     }
 }
 
-/// Each once, in the order in which they come.
+/// Lists each name once, in the order of first occurrence.
 fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
     let mut once: Vec<&str> = Vec::new();
     names.for_each(|name| {
@@ -154,7 +156,7 @@ mod tests {
         let mut experiment = stevanato();
         experiment.keep_points("utilization", &texts(&["6.4", "36/5"])).unwrap();
         assert_eq!(experiment.grids[0].axes[0].1, ["6.4", "7.2"]);
-        // Another axis, and another range of the same.
+        // A grid with another axis, and a grid with another range of this axis.
         assert_eq!(experiment.grids[1].cells().len(), 11);
         assert!(experiment.grids[2].cells().is_empty());
         let error = experiment.keep_points("utilization", &texts(&["6.4", "9"])).unwrap_err();

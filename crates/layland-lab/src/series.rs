@@ -1,4 +1,4 @@
-//! What is measured of each system: a policy or an analysis under comparison.
+//! A series: a policy or an analysis that is measured on each system and compared with others.
 
 use layland_model::{Overheads, Preemption, System};
 
@@ -9,19 +9,20 @@ pub struct Series {
     pub name: String,
     /// The name in figures.
     pub label: String,
-    /// What is measured.
+    /// The subject of the measurement.
     pub measured: Measured,
-    /// What a simulation is held against.
+    /// The bound with which a simulation is compared.
     pub bound: Option<SeriesBound>,
-    /// Whether the drawn affinities are ignored, so that every task may use every CPU of its cluster.
+    /// True if the drawn affinities are ignored, so that every task may use every CPU of its
+    /// cluster.
     pub ignores_affinities: bool,
-    /// Whether the drawn regions are ignored, so that every job may be preempted anywhere.
+    /// True if the drawn regions are ignored, so that every job may be preempted anywhere.
     pub ignores_regions: bool,
-    /// What the machine spends besides the jobs, in place of what the systems say; nothing is replaced if none.
+    /// The overheads that replace those of the systems; `None` keeps those of the systems.
     pub overheads: Option<Overheads>,
 }
 
-/// What a series measures.
+/// The subject of the measurement of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Measured {
     /// A policy `name:option=value`, simulated.
@@ -34,17 +35,17 @@ pub enum Measured {
     Structure(String),
 }
 
-/// What a simulation is held against.
+/// The bound with which a simulation is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeriesBound {
     /// The tardiness bound of this name.
     Tardiness(String),
-    /// What `layland check` says of response times.
+    /// The response-time bounds of `layland check`.
     Check,
 }
 
 impl SeriesBound {
-    /// As the file says it.
+    /// Its name in the file.
     pub fn name(&self) -> &str {
         match self {
             SeriesBound::Tardiness(name) => name,
@@ -54,7 +55,8 @@ impl SeriesBound {
 }
 
 impl Series {
-    /// The system as the series sees it, if that is another one: without affinities or regions, with other overheads.
+    /// The system as the series uses it, if it differs: without affinities or regions, or with
+    /// other overheads.
     pub(crate) fn seen(&self, system: &System) -> Option<System> {
         let is_other = self.ignores_affinities || self.ignores_regions || self.overheads.is_some();
         is_other.then(|| {

@@ -1,11 +1,12 @@
 //! The units of work, and their results on disk.
 //!
-//! A unit is a block of systems of one point, under every series of its grid. Its *key* is a text with
-//! everything that its result depends on, the build of the code included; the shard that holds the
-//! result is named by a hash of the key and repeats it. A shard is written beside its place and then
-//! renamed, so that there is a whole one or none, and its first line is a hash of the rest. One that
-//! is damaged is named and measured again; one that has another key is measured again. So any machine may measure any
-//! unit of a folder that they share, and twice does no harm.
+//! A unit is a block of systems of one point, under every series of its grid. Its *key* is a string
+//! with all inputs of its result, including the build of the code. The name of the shard that holds
+//! the result is a hash of the key, and the shard repeats the key. A shard is written to a
+//! temporary file and then renamed, so that it is complete or missing, and its first line is a hash
+//! of the rest. A damaged shard is reported and its unit measured again; so is a unit whose shard
+//! has another key. Therefore any machine may measure any unit of a shared folder, and measuring a
+//! unit twice does no harm.
 
 use crate::experiment::Experiment;
 use crate::measure::Row;
@@ -18,8 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use twox_hash::XxHash3_128;
 
-/// The build of this crate and of those that it is built on: a hash of the sources, or a commit; empty if neither is
-/// known.
+/// The build of this crate and of those that it is built on: a hash of the sources, or a commit;
+/// empty if neither is known.
 pub const BUILD: &str = env!("LAYLAND_LAB_BUILD");
 
 /// A block of systems of one point.
@@ -31,48 +32,50 @@ pub(crate) struct Unit {
     pub cell: usize,
     /// The numbers of the systems.
     pub sets: std::ops::Range<u64>,
-    /// What the results of its point depend on, before and after the numbers of the systems. All units of a point share
-    /// it: an experiment can have many units, and their keys would take gigabytes.
+    /// The inputs of the results of its point, before and after the numbers of the systems. All
+    /// units of a point share it: an experiment can have many units, and their keys would take
+    /// gigabytes.
     point: Arc<(String, String)>,
 }
 
 impl Unit {
-    /// What the result depends on.
+    /// The inputs of the result.
     pub(crate) fn key(&self) -> String {
         let (head, tail) = &*self.point;
         format!("{head}sets {}..{}\n{tail}", self.sets.start, self.sets.end)
     }
 
-    /// What names it: a hash of its key.
+    /// Its name: a hash of its key.
     pub(crate) fn hash(&self) -> String {
         format!("{:032x}", XxHash3_128::oneshot(self.key().as_bytes()))
     }
 
-    /// Where its result is kept.
+    /// The path of its result.
     pub(crate) fn path(&self, shards: &Path) -> PathBuf {
         shards.join(format!("{}.json", self.hash()))
     }
 }
 
-/// The seed of a point: from the seed of the experiment and the parameters, and nothing else, so that
-/// other points change nothing. It fits 63 bits.
+/// The seed of a point. It depends only on the seed of the experiment and the parameters, so that
+/// other points have no influence. It fits 63 bits.
 pub(crate) fn cell_seed(seed: u64, parameters: &str) -> u64 {
     (XxHash3_128::oneshot(format!("{seed} {parameters}").as_bytes()) >> 65) as u64
 }
 
-/// The most units of a plan: as JSON, their list takes some 250 MB.
+/// The maximum number of units of a plan: their list as JSON takes about 250 MB.
 pub(crate) const MOST_UNITS: u64 = 250_000;
 
-/// Every unit of some grids, in the order of the results; `code` is what they depend on besides this build.
+/// Every unit of some grids, in the order of the results; `code` identifies further inputs besides
+/// this build.
 ///
 /// # Errors
-/// If there are more than [`MOST_UNITS`].
+/// Returns an error if there are more than [`MOST_UNITS`].
 pub(crate) fn units(
     experiment: &Experiment,
     grids: &[usize],
     code: Option<&str>,
 ) -> Result<Vec<Unit>, LabError> {
-    // They are counted before any is made.
+    // Count the units before creating any.
     let of_grid = |&at: &usize| {
         let points = u64::try_from(experiment.grids[at].points()).unwrap_or(u64::MAX);
         points.saturating_mul(experiment.sets.div_ceil(experiment.block(at)))
@@ -82,6 +85,7 @@ pub(crate) fn units(
         return Err(LabError::TooManyUnits { units: count, most: MOST_UNITS });
     }
     let mut units = Vec::new();
+    // The strings below are part of the keys of units: a change invalidates existing shards.
     let code = code.map_or(String::new(), |code| format!("code {code}\n"));
     for &at in grids {
         let grid = &experiment.grids[at];
@@ -139,7 +143,7 @@ pub(crate) fn units(
     Ok(units)
 }
 
-/// A shard as it is written. Floating-point values are kept as their bits.
+/// The serialized form of a shard. Floating-point values are kept as their bits.
 #[derive(Serialize, Deserialize)]
 struct Wire {
     key: String,
@@ -156,14 +160,14 @@ struct WireRow {
     tardiness: Vec<(u64, u64)>,
 }
 
-/// What a folder has of a unit.
+/// The state of a unit in a folder.
 #[derive(Debug)]
 pub(crate) enum Kept {
-    /// Its rows.
+    /// The unit has these rows.
     Rows(Vec<Row>),
-    /// Nothing.
+    /// The unit has no shard.
     Missing,
-    /// A file that is not what was written: the unit is to be measured again.
+    /// The shard is damaged: the unit must be measured again.
     Damaged,
 }
 
@@ -176,7 +180,7 @@ impl Kept {
     }
 }
 
-/// The rows of a unit, if they were measured before.
+/// Loads the rows of a unit, if it was measured before.
 pub(crate) fn load(unit: &Unit, series: &[usize], shards: &Path) -> Kept {
     let Ok(bytes) = std::fs::read(unit.path(shards)) else { return Kept::Missing };
     let wire: Option<Wire> = content(&bytes).and_then(|text| serde_json::from_slice(text).ok());
@@ -197,14 +201,14 @@ pub(crate) fn load(unit: &Unit, series: &[usize], shards: &Path) -> Kept {
     rows.map_or(Kept::Damaged, Kept::Rows)
 }
 
-/// What a shard has below the hash in its first line, if the hash is right.
+/// The content of a shard after the hash in its first line, if the hash is correct.
 fn content(bytes: &[u8]) -> Option<&[u8]> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     let (hash, text) = (&bytes[..end], &bytes[end + 1..]);
     (hash == format!("{:032x}", XxHash3_128::oneshot(text)).as_bytes()).then_some(text)
 }
 
-/// Whether a unit was measured before.
+/// Returns true if a unit was measured before.
 pub(crate) fn is_kept(unit: &Unit, shards: &Path) -> bool {
     #[derive(Deserialize)]
     struct Head {
@@ -217,10 +221,10 @@ pub(crate) fn is_kept(unit: &Unit, shards: &Path) -> bool {
     head.is_some_and(|head| head.key == unit.key())
 }
 
-/// Keeps the rows of a unit.
+/// Stores the rows of a unit.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// Returns an error if the file cannot be written.
 pub(crate) fn store(
     unit: &Unit,
     series: &[usize],
@@ -247,21 +251,21 @@ pub(crate) fn store(
     replace(&unit.path(shards), &bytes)
 }
 
-/// Writes a file that is whole or not there, whatever happens.
+/// Writes a file atomically: it is complete or missing, even after a crash.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     let fail = |error| LabError::Write { path: path.to_owned(), error };
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
     std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path)).map_err(|error| {
-        // A disk that is full keeps no half of a file.
+        // If the disk is full, leave no partial file behind.
         let _ = std::fs::remove_file(&part);
         fail(error)
     })
 }
 
-/// Removes what processes that were killed have left half written. A process of another machine may be writing right
-/// now, which takes it moments: what is younger than an hour stays.
+/// Removes the partial files of processes that were killed. A process on another machine may be
+/// writing one, which takes it moments: files younger than an hour are kept.
 pub(crate) fn sweep(folder: &Path) {
     const OLD: std::time::Duration = std::time::Duration::from_secs(3600);
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -270,7 +274,7 @@ pub(crate) fn sweep(folder: &Path) {
         let age = part.metadata().and_then(|file| file.modified()).ok();
         let is_old = age.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > OLD);
         if is_old {
-            // Another process may have swept it.
+            // Another process may have removed it.
             let _ = std::fs::remove_file(part.path());
         }
     }

@@ -1,4 +1,5 @@
-//! What RUN and QPS make of a system before the start: how large trees and hierarchies are.
+//! The structures that RUN and QPS build from a system before the start: the sizes of trees and
+//! hierarchies.
 
 use layland_model::{Algorithm, System};
 use layland_policy::Registry;
@@ -7,12 +8,12 @@ use layland_policy::fair::{qps, run};
 /// The trees of RUN, or the processor hierarchies of QPS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Structure {
-    /// The levels of each: 1 if it is partitioned.
+    /// The number of levels of each: 1 if it is partitioned.
     pub levels: Vec<usize>,
 }
 
 impl Structure {
-    /// The levels of the largest.
+    /// The number of levels of the largest.
     pub(crate) fn largest(&self) -> usize {
         self.levels.iter().copied().max().unwrap_or(1)
     }
@@ -24,15 +25,16 @@ impl Structure {
     }
 }
 
-/// Whether an algorithm makes trees or hierarchies before the start.
+/// Returns true if an algorithm builds trees or hierarchies before the start.
 pub(crate) fn has_structure(algorithm: Algorithm) -> bool {
     matches!(algorithm, Algorithm::Run | Algorithm::Qps)
 }
 
-/// What a policy, as `name:option=value`, makes of a valid system; none if it is neither RUN nor QPS.
+/// The structure that a policy, as `name:option=value`, builds from a valid system; `None` if it is
+/// neither RUN nor QPS.
 ///
 /// # Errors
-/// Why the policy refuses the system.
+/// Returns the reason if the policy refuses the system.
 pub(crate) fn structure(
     registry: &Registry,
     spec: &str,

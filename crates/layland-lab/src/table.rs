@@ -1,14 +1,14 @@
-//! Tables and claims as text.
+//! Formats tables and claims.
 
 use crate::claim::{Judged, Judgement, short};
 use crate::curve::{at_cell, curves};
 use crate::experiment::{Experiment, Figure, Table};
 use crate::results::Results;
 
-/// How many disagreements are listed per claim.
+/// The maximum number of disagreements that are listed per claim.
 const LISTED: usize = 5;
 
-/// Every claim with what became of it, and what decided.
+/// Formats every claim with its judgement and the evidence.
 pub fn claims_text(experiment: &Experiment, results: &Results, judged: &[Judged<'_>]) -> String {
     let mut out = format!("{}\n{}\n", experiment.title, experiment.provenance());
     if !results.is_complete() {
@@ -18,7 +18,7 @@ pub fn claims_text(experiment: &Experiment, results: &Results, judged: &[Judged<
     out + &claims_list(experiment, judged)
 }
 
-/// The claims, without what stands above them.
+/// Formats the claims without the heading.
 pub(crate) fn claims_list(experiment: &Experiment, judged: &[Judged<'_>]) -> String {
     let mut out = String::new();
     let count = |judgement| judged.iter().filter(|judged| judged.judgement == judgement).count();
@@ -78,7 +78,7 @@ pub(crate) fn claims_list(experiment: &Experiment, judged: &[Judged<'_>]) -> Str
     out
 }
 
-/// A table of the experiment.
+/// Formats a table of the experiment.
 pub fn table_text(experiment: &Experiment, results: &Results, table: &Table) -> String {
     let grid = &experiment.grids[table.grid];
     let axes = grid.axes.iter().map(|(axis, _)| axis.clone());
@@ -114,7 +114,7 @@ pub fn figure_text(experiment: &Experiment, results: &Results, figure: &Figure) 
     out
 }
 
-/// Rows of equal length as lines; the first is the heading.
+/// Aligns rows of equal length in columns; the first row is the heading.
 pub(crate) fn aligned(rows: &[Vec<String>], right: &[bool]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let length = |text: &String| text.chars().count();

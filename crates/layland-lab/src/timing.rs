@@ -1,14 +1,14 @@
-//! How long the decisions of policies take. The times are measured on this machine while policies drive
+//! The decision times of policies. They are measured on this machine while policies drive
 //! simulations, one simulation after the other, on one thread.
 //!
-//! A *decision* is everything that a policy does for one instant: it absorbs the events and decides. Its
-//! time is that of these calls. It includes clock readings, whose cost is measured and stated. The time of the
-//! simulator between two decisions is not counted, but the policy finds the caches as the simulator left
-//! them. Decisions at which a job is released are listed separately: a kernel does their work partly in its
-//! release primitive and partly in its schedule primitive.
+//! A *decision* is all work of a policy for one instant: it absorbs the events and decides. Its
+//! time is that of these calls. It includes clock readings, whose cost is measured and stated. The
+//! time of the simulator between two decisions is not counted, but the policy finds the caches as
+//! the simulator left them. Decisions at which a job is released are listed separately: a kernel
+//! does their work partly in its release primitive and partly in its schedule primitive.
 //!
-//! Measured times are never the same twice. They are kept apart from the results, in `measured.csv`,
-//! `measured.txt` and the figures in `measured/`.
+//! Measured times are never the same twice. They are kept apart from the results, in
+//! `measured.csv`, `measured.txt` and the figures in `measured/`.
 
 #![expect(
     clippy::disallowed_methods,
@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-/// What is shown of the decisions of a series.
+/// The statistics of the decisions of a series that are shown.
 const SHOWN: [Statistic; 6] = [
     Statistic::Median,
     Statistic::Quantile(0.95),
@@ -48,11 +48,11 @@ const SHOWN: [Statistic; 6] = [
 /// The measured times of an experiment.
 #[derive(Clone, Debug)]
 pub struct Timings {
-    /// What one reading of the clock takes, in nanoseconds: the median of many.
+    /// The cost of one reading of the clock, in nanoseconds: the median of many.
     pub clock_ns: u64,
-    /// By grid, point and series.
+    /// The times by grid, point and series.
     pub points: Vec<TimedPoint>,
-    /// The same by system, with the metrics of [`MEASURED`](crate::MEASURED).
+    /// The times by system, with the metrics of [`MEASURED`](crate::MEASURED).
     pub rows: Results,
 }
 
@@ -65,7 +65,7 @@ pub struct TimedPoint {
     pub values: Vec<String>,
     /// The index of the series.
     pub series: usize,
-    /// Nanoseconds of each decision, to three digits.
+    /// The nanoseconds of each decision, to three digits.
     pub costs: Histogram<u64>,
 }
 
@@ -100,7 +100,7 @@ impl Sum {
 /// The times of the decisions of one system.
 struct Costs {
     all: Histogram<u64>,
-    /// At which a job was released, and the others.
+    /// The decisions at which a job was released, and the others.
     releases: Sum,
     others: Sum,
 }
@@ -110,7 +110,7 @@ impl Costs {
         Costs { all: histogram(), releases: Sum::default(), others: Sum::default() }
     }
 
-    /// As the metrics of a row.
+    /// Fills the metrics of a row.
     fn fill(&self, row: &mut Row, jobs: u64, simulated: Duration) {
         let all = self.releases.and(self.others);
         let seconds = simulated.ns() as f64 / 1e9;
@@ -134,19 +134,19 @@ impl Costs {
     }
 }
 
-/// A policy, and how long its decisions take.
+/// A policy whose decisions are timed.
 #[derive(Clone)]
 struct Timed<P> {
     policy: P,
-    /// Of the decision that is being made, in nanoseconds.
+    /// The time spent on the current decision, in nanoseconds.
     spent: u64,
-    /// Whether a job is released at it.
+    /// True if a job is released at this decision.
     releases: bool,
     costs: Arc<Mutex<Costs>>,
 }
 
 impl<P> Timed<P> {
-    /// The policy to simulate, and what its decisions cost.
+    /// Returns the policy to simulate, and the costs of its decisions.
     fn new(policy: P) -> (Timed<P>, Arc<Mutex<Costs>>) {
         let costs = Arc::new(Mutex::new(Costs::new()));
         (Timed { policy, spent: 0, releases: false, costs: Arc::clone(&costs) }, costs)
@@ -155,6 +155,7 @@ impl<P> Timed<P> {
 
 impl<P: Policy + Clone + 'static> Policy for Timed<P> {
     fn on_event(&mut self, now: Time, event: Event) {
+        // The bookkeeping is outside the timed section.
         self.releases |= matches!(event, Event::Release { .. });
         let start = Instant::now();
         self.policy.on_event(now, event);
@@ -199,12 +200,12 @@ fn clock_ns() -> u64 {
     costs.value_at_quantile(0.5)
 }
 
-/// Measures what the experiment wants to know about times, on the calling thread; none if it wants
-/// nothing, or if it is interrupted. `tell` is called after each point with how many there are done,
-/// and how many there are.
+/// Measures the times that the experiment requests, on the calling thread. Returns `None` if it
+/// requests none, or if the measurement is interrupted. After each point, `tell` is called with the
+/// number of completed points and the total.
 ///
 /// # Errors
-/// If a system cannot be drawn or simulated.
+/// Returns an error if a system cannot be drawn or simulated.
 pub fn time(
     experiment: &Experiment,
     registry: &Registry,
@@ -286,7 +287,7 @@ pub fn time(
     Ok(Some(found))
 }
 
-/// In microseconds.
+/// The statistic in microseconds.
 fn of(statistic: Statistic, costs: &Histogram<u64>) -> f64 {
     let ns = match statistic {
         Statistic::Mean | Statistic::Sum | Statistic::Weighted => costs.mean(),
@@ -326,8 +327,8 @@ impl Timings {
         columns
     }
 
-    /// As text: all decisions of each series beside what the source reports, each point, the claims.
-    /// Claims about figures of measured times come first.
+    /// Formats the times: all decisions of each series beside the values of the source, each point,
+    /// and the claims. Claims about figures of measured times come first.
     pub fn text(&self, experiment: &Experiment) -> String {
         let Some(timing) = &experiment.timing else { return String::new() };
         let mut out = format!(
@@ -422,7 +423,7 @@ impl Timings {
     }
 }
 
-/// The grid and the values of its axes.
+/// Formats the grid and the values of its axes.
 fn named(experiment: &Experiment, point: &TimedPoint) -> String {
     let grid = &experiment.grids[point.grid];
     let axes = grid.axes.iter().zip(&point.values);

@@ -1,4 +1,5 @@
-//! The same systems by every engine: read, run where this machine lets us, and written.
+//! Reads an experiment with engines, runs the same systems on every engine that this machine
+//! supports, and writes the results.
 
 use layland_lab::{Engine, EngineRuns, Experiment, OnThreads, on_engines, read, write_engines};
 use layland_policy::Registry;
@@ -66,7 +67,8 @@ fn the_same_systems_run_on_every_engine() {
         assert_eq!((simulated.missed, simulated.alike), (0, Some(1.0)), "{text}");
         for engine in &Engine::ALL[1..] {
             let Some(did) = of(*engine) else {
-                // It does not run here, or not for this policy, and the text says why.
+                // The engine does not run here, or not for this policy, and the output states the
+                // reason.
                 let label = &experiment.series[series].label;
                 let is_told = |line: &str| {
                     line.starts_with(&format!("{engine} under")) && line.contains(label.as_str())
@@ -74,14 +76,15 @@ fn the_same_systems_run_on_every_engine() {
                 let is_for_others = *engine == Engine::InKernel && series == 1;
                 assert!(is_for_others || text.lines().any(is_told), "{engine}: {text}");
                 for line in text.lines().filter(|line| is_told(line)) {
-                    // Past the harness, which hides what a passing test prints.
+                    // Write to stderr directly: the harness captures the output of passing tests.
                     std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
                 }
                 continue;
             };
-            // A late machine makes jobs late; they are the same jobs all the same.
+            // A slow machine makes jobs late, but the jobs are the same.
             assert!(did.jobs.abs_diff(simulated.jobs) <= 3, "{engine}: {text}");
-            // The kernel may throttle a thread of SCHED_DEADLINE early in a run, and what it does is not ours.
+            // The kernel may throttle a thread of SCHED_DEADLINE early in a run, and we do not
+            // control that.
             let is_ours = *engine != Engine::Deadline;
             assert!(!is_ours || did.alike.is_some_and(|alike| alike > 0.2), "{engine}: {text}");
         }

@@ -1,4 +1,5 @@
-//! A small experiment from beginning to end: what it finds, the same bytes whatever happens on the way.
+//! Runs a small experiment from beginning to end: it checks the results, and that disturbances do
+//! not change a byte.
 //!
 //! Long because each way in which a run can be disturbed is a test.
 
@@ -122,7 +123,7 @@ fn small() -> Experiment {
         .unwrap_or_else(|report| panic!("{}", report.plain()))
 }
 
-/// Runs on so many threads.
+/// Runs the experiment on this number of threads.
 fn run(experiment: &Experiment, folder: &Path, threads: usize) -> Results {
     let registry = &Registry::standard();
     let runner = Runner {
@@ -210,7 +211,7 @@ fn an_interrupted_run_goes_on_and_changes_no_byte() {
     write(&experiment, &results, &[], &cut).unwrap();
     assert!(judge(&experiment, &results).iter().all(|j| j.judgement == Judgement::Undecided));
 
-    // A shard that was cut off, one that is another's, and the rest of a write that was killed.
+    // A truncated shard, the shard of another unit, and the partial file of a killed write.
     let shards: Vec<PathBuf> =
         std::fs::read_dir(cut.join("shards")).unwrap().map(|entry| entry.unwrap().path()).collect();
     let bytes = std::fs::read(&shards[0]).unwrap();
@@ -226,7 +227,7 @@ fn an_interrupted_run_goes_on_and_changes_no_byte() {
     let runner = Runner { interrupt: None, progress: Some(&told), ..runner };
     assert!(runner.run(&runner.plan(&[]).unwrap()).unwrap().is_complete());
     assert!(seen.load(Ordering::SeqCst));
-    // What another process may be writing stays; what was left long ago goes.
+    // A file that another process may be writing stays; an old partial file is removed.
     assert!(part.exists());
     #[expect(clippy::disallowed_types, reason = "the age of a file is a date")]
     let long_ago = std::time::SystemTime::UNIX_EPOCH;
@@ -250,7 +251,8 @@ fn a_damaged_shard_is_reported_and_measured_again() {
     let (mut digits, mut kinds) = (0, 0);
     for (at, shard) in names.iter().cycle().take(60).enumerate() {
         let mut bytes = std::fs::read(shard).unwrap();
-        // One digit of the results, of the key or of the hash; a half; nothing at all; other bytes behind it.
+        // One digit of the results, of the key or of the hash; a half; an empty file; trailing
+        // bytes.
         let place = (at * 7919) % bytes.len();
         match at % 8 {
             0 => bytes.truncate(place),
@@ -304,7 +306,7 @@ fn units_are_counted_before_they_are_listed() {
         let error = runner.plan(&[]).unwrap_err().to_string();
         assert!(error.contains("units of work, and 250000 are the most"), "{error}");
     }
-    // A product of short lists has more points than a file has bytes.
+    // A product of short lists has more points than the file has bytes.
     let values: Vec<String> = (4..204).map(|tasks| tasks.to_string()).collect();
     let list = values.join(", ");
     let axes = format!("name = \"load\"\ntasks = [{list}]\ncpus = [{list}]");
@@ -338,7 +340,7 @@ fn more_sets_keep_those_that_are_there() {
             assert_eq!(few.rows.len() * 2, more.rows.len());
         }
     }
-    // Another seed is another experiment.
+    // An experiment with another seed is another experiment.
     let other = Experiment { seed: experiment.seed + 1, ..experiment.clone() };
     let runner = Runner { experiment: &other, ..runner };
     assert_ne!(runner.run(&runner.plan(&[]).unwrap()).unwrap(), more);
@@ -352,10 +354,10 @@ fn claims_are_judged_and_figures_choose_grids() {
     let judged = judge(&experiment, &results);
     let judgements: Vec<Judgement> = judged.iter().map(|judged| judged.judgement).collect();
     assert_eq!(judgements, [Judgement::Holds, Judgement::Holds, Judgement::Fails]);
-    // Below the loads that are hard, both accept all.
+    // Below the hard loads, both series accept all systems.
     assert_eq!((judged[0].agree, judged[0].of, judged[0].even), (1, 1, 4));
     assert!(!judged[2].against.is_empty());
-    // What could not have failed is not shown.
+    // A claim that could not have failed is not shown.
     let mut empty = experiment.clone();
     let left = empty.claims[0].left.clone();
     empty.claims[0].comparison = Comparison::AtMost(vec![Other::Series(left)]);
@@ -363,7 +365,7 @@ fn claims_are_judged_and_figures_choose_grids() {
     assert_eq!((judged.judgement, judged.of), (Judgement::NotShown, 0));
     assert!(judged.even > 0);
 
-    // Alike is a matter of the factor.
+    // The result of `Like` depends on the factor.
     let with = |comparison: &dyn Fn(Vec<Other>) -> Comparison| {
         let mut alike = experiment.clone();
         let Comparison::AtMost(others) = alike.claims[0].comparison.clone() else {
@@ -378,14 +380,14 @@ fn claims_are_judged_and_figures_choose_grids() {
     assert!(0 < strict.1 && strict.1 < strict.2, "{strict:?}");
     let half = vec![Other::Value(0.5)];
     let near = |factor| with(&|_| Comparison::Like(half.clone(), factor)).1;
-    // Shares of accepted systems: none is half, and 1 is twice as much.
+    // No share of accepted systems is one half, and a share of 1 is twice as much.
     assert_eq!((near(1.0), near(2.0)), (0, strict.1));
 
-    // RTA does not apply to several CPUs: it has no value, and says why.
+    // RTA does not apply to several CPUs: it has no value, and states the reason.
     let rows = || results.cells(0).iter().flat_map(|cell| &cell.rows);
     let of = |name: &str| experiment.series.iter().position(|series| series.name == name);
     assert!(rows().filter(|row| Some(row.series) == of("rta")).all(|row| row.refused.is_some()));
-    // What P-EDF cannot pack counts as not accepted.
+    // A system that P-EDF cannot pack counts as not accepted.
     let refused = |row: &&layland_lab::Row| {
         Some(row.series) == of("p-edf") && row.refused.is_some() && row.values[0] == Some(0.0)
     };
@@ -405,7 +407,8 @@ fn claims_are_judged_and_figures_choose_grids() {
     assert_eq!((only.grids.as_slice(), only.units()), ([1].as_slice(), 6));
 }
 
-/// Overheads of a series are those of its machine: a CPU that spends as long on decisions as on jobs misses.
+/// A series can have its own overheads: a CPU that spends as much time on decisions as on jobs
+/// misses deadlines.
 #[test]
 fn a_series_has_the_overheads_that_it_names() {
     let text = SMALL.replacen(
@@ -430,7 +433,7 @@ fn a_series_has_the_overheads_that_it_names() {
     assert!(report.plain().contains("did you mean `scheduling`?"), "{}", report.plain());
 }
 
-/// Bursts, regions and cache blocks are parameters of a grid as all others.
+/// Bursts, regions and cache blocks are parameters of a grid like all others.
 #[test]
 fn grids_vary_bursts_regions_and_caches() {
     let text = r#"
@@ -506,7 +509,8 @@ statistic = "mean"
     assert!(accepted[0][0] > accepted[1][0] && accepted[1][0] < accepted[1][1], "{accepted:?}");
 }
 
-/// Patterns are counted, and a grid that is not pooled keeps every system of an experiment that is.
+/// Patterns are counted, and a grid that is not pooled keeps every system of an experiment that is
+/// pooled.
 #[test]
 fn a_grid_may_keep_every_system() {
     let text = r#"
@@ -558,7 +562,7 @@ fn packaged_experiments_are_right_and_run() {
     for packaged in packaged::ALL {
         let mut experiment = packaged.experiment();
         let is_judged = !experiment.claims.is_empty() && !experiment.figures.is_empty();
-        // What engines do is measured on real threads alone, and shown as tables.
+        // The runs of engines are measured on real threads only, and shown as tables.
         assert!(is_judged || experiment.engines.is_some(), "{}", packaged.name);
         experiment.sets = 1;
         experiment.horizon = layland_lab::parse_horizon("400ms").unwrap();
@@ -570,7 +574,7 @@ fn packaged_experiments_are_right_and_run() {
     }
 }
 
-/// Code that nobody knows but the caller names results, too: two builds of it never mix.
+/// The names of results also depend on the code of the caller: two builds of it never mix.
 #[test]
 fn other_code_has_other_units() {
     let folder = folder("other-code");

@@ -1,4 +1,5 @@
-//! What is measured on real threads: read, measured where this machine lets us, and written.
+//! Reads an experiment with real threads, measures it if this machine permits it, and writes the
+//! results.
 
 use layland_lab::{OnThreads, on_threads, read, write_threads};
 use layland_policy::Registry;
@@ -57,7 +58,7 @@ fn real_threads_are_measured_beside_the_source() {
     {
         OnThreads::Measured(runs) => runs,
         OnThreads::Needs(what) => {
-            // Past the harness, which hides what a passing test prints.
+            // Write to stderr directly: the harness captures the output of passing tests.
             let line = format!("skipped: needs {what}\n");
             std::io::stderr().write_all(line.as_bytes()).unwrap();
             return;
@@ -66,7 +67,7 @@ fn real_threads_are_measured_beside_the_source() {
     };
     assert_eq!(runs.runs.len(), 4);
     for run in &runs.runs {
-        // Some busy periods, of which a machine that is late may lose a few.
+        // There are some busy periods; a slow machine may lose a few.
         assert!(!run.busy_ns.is_empty(), "{run:?}");
         assert!(run.busy_us().unwrap() > 0.0 && run.costs.invocation.count > 0, "{run:?}");
     }

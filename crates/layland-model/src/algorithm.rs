@@ -1,10 +1,11 @@
-//! What a scheduling policy is, in the terms of the literature. Analyses say with these types what
-//! they are about, and policies what they are, so that neither needs to know the other.
+//! Scheduling algorithms, in the terms of the literature. Analyses use these types to state which
+//! algorithms they cover, and policies to state which one they implement, so that neither depends
+//! on the other.
 
 use crate::{Protocol, ServerKind, Task};
 use std::fmt;
 
-/// Which CPUs the ready jobs of a policy compete for.
+/// The CPUs for which the ready jobs of a policy compete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
     /// All jobs compete for all CPUs.
@@ -19,7 +20,7 @@ pub enum Form {
     /// Tasks have affinities. A job waits only while every CPU that could be freed for it, by moving
     /// running jobs within their affinities, runs a job that comes before it.
     Strong,
-    /// As strong, for affinities that are nested or disjoint.
+    /// Like `Strong`, for affinities that are nested or disjoint.
     Hierarchical,
 }
 
@@ -47,7 +48,7 @@ impl Form {
     }
 }
 
-/// Which of two ready jobs comes first. Ties go to the smaller rank, then to the smaller task id.
+/// The rule that orders two ready jobs. Ties go to the smaller rank, then to the smaller task id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Order {
     /// The earlier absolute deadline (EDF).
@@ -56,7 +57,7 @@ pub enum Order {
     RateMonotonic,
     /// The shorter relative deadline (DM).
     DeadlineMonotonic,
-    /// The smaller priority number that its task was given (FP).
+    /// The smaller priority number of the task (FP).
     Given,
 }
 
@@ -75,7 +76,7 @@ impl Order {
         }
     }
 
-    /// The key of every job of a task, smaller first; none if each job has a key of its own.
+    /// The key of every job of a task, smaller first; `None` if each job has a key of its own.
     pub fn fixed_key(self, task: &Task) -> Option<i64> {
         match self {
             Order::Deadline => None,
@@ -87,14 +88,15 @@ impl Order {
     }
 }
 
-/// Which of two ready jobs of one *level* comes first, where that is not the smaller rank: the tasks of one `priority`
-/// are a level.
+/// The rule that orders two ready jobs of one *level* if ranks do not. The tasks with the same
+/// `priority` form a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InLevel {
-    /// The one that became ready first, by its release or the end of a suspension; at one instant the smaller rank. A
-    /// running job is not preempted by a job of its level. So does `SCHED_FIFO` of POSIX.
+    /// The job that became ready first, by its release or by the end of a suspension; at one
+    /// instant, the job of the smaller rank. A running job is not preempted by a job of its level.
+    /// `SCHED_FIFO` of POSIX follows this rule.
     Fifo,
-    /// It is not known, and may change at any time: `SCHED_RR`, or several run queues.
+    /// Unknown, and may change at any time: `SCHED_RR`, or several run queues.
     Any,
 }
 
@@ -117,31 +119,34 @@ impl InLevel {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
-    /// The ready jobs that come first in the order run, on the CPUs for which they compete.
+    /// The ready jobs that come first in the order run on the CPUs for which they compete.
     Ordered(Form, Order),
-    /// By the priorities that tasks were given, where some share one and ranks do not break the tie.
+    /// Fixed priorities as given, where several tasks may share a priority and ranks do not break
+    /// the tie.
     Levels(Form, InLevel),
-    /// The same with preemptions deferred to the ends of non-preemptive regions, as the tasks have them
+    /// Like `Ordered`, with preemptions deferred to the ends of the tasks' non-preemptive regions
     /// ([`Preemption`](crate::Preemption)).
     Deferred(Form, Order),
-    /// Fixed priorities on each CPU, in this order, where tasks with a budget are served.
+    /// Fixed priorities on each CPU, in this order, where servers execute the tasks that have a
+    /// budget.
     Served(ServerKind, Order),
-    /// This order on each CPU, where jobs lock resources by this protocol and suspend themselves.
+    /// This order on each CPU, where jobs lock resources by this protocol and may suspend
+    /// themselves.
     Locking(Order, Protocol),
     /// EDZL: global EDF in which a job without laxity comes before all others (Lee 1994).
     Edzl,
-    /// G-FL, and its clustered form: global EDF in which a job counts as due earlier by a part of its WCET (Erickson
-    /// and Anderson 2012).
+    /// G-FL and its clustered form: global EDF that brings the deadline of a job forward by a part
+    /// of its WCET (Erickson and Anderson 2012).
     FairLateness,
-    /// Global scheduling in which the jobs of some tasks come first, whatever their deadlines.
+    /// Global scheduling in which the jobs of some tasks come first, regardless of their deadlines.
     TopFirst(TopClass),
-    /// Federated scheduling: a DAG task that needs several CPUs has them for itself, and the others are under EDF on
-    /// one CPU each (Li et al. 2014).
+    /// Federated scheduling: each DAG task that needs several CPUs has its own, and the other tasks
+    /// run under EDF on one CPU each (Li et al. 2014).
     Federated,
     /// SCHED_DEADLINE of Linux: threads with constant-bandwidth servers in per-CPU run queues, pushed
     /// and pulled towards global EDF.
     SchedDeadline,
-    /// The same, repaired for semi-partitioned systems (Tang, Anderson, Abeni 2021).
+    /// SCHED_DEADLINE repaired for semi-partitioned systems (Tang, Anderson, Abeni 2021).
     SemiPartitionedDeadline,
     /// EDF on each CPU; a thread moves only when its CPU is overloaded (Stevanato et al. 2021).
     AdaptivePartitioning,
@@ -151,38 +156,39 @@ pub enum Algorithm {
     Qps,
     /// PD2: Pfair in slots of one quantum (Anderson and Srinivasan 2001).
     Pd2,
-    /// ER-PD2: the same with early releases.
+    /// ER-PD2: PD2 with early releases.
     ErPd2,
     /// DP-WRAP: deadline partitioning with wrap around (Levin et al. 2010).
     DpWrap,
     /// LRE-TL: local remaining execution in T-L planes (Funk 2010).
     LreTl,
-    /// U-EDF: CPU after CPU is filled in the order of deadlines (Nelissen et al. 2012).
+    /// U-EDF: fills one CPU after the other in deadline order (Nelissen et al. 2012).
     UEdf,
-    /// Semi-partitioned EDF: tasks that fit on no CPU are split into pieces. How, and in which order tasks are placed.
+    /// Semi-partitioned EDF: splits each task that fits on no CPU into pieces. The parameters state
+    /// how tasks are split, and in which order they are placed.
     Split(Splitting, SplitOrder),
-    /// Mixed criticality on each CPU: what protects tasks of higher criticality at run time.
+    /// Mixed criticality on each CPU, with the mechanism that protects tasks of higher criticality.
     MixedCriticality(Protection),
-    /// An algorithm that no analysis is about.
+    /// An algorithm that no analysis covers.
     Other,
 }
 
-/// What algorithms have in common, for whoever treats several alike.
+/// A property that several algorithms share, for code that treats them alike.
 enum Nature {
-    /// An order alone decides who runs.
+    /// The order alone decides which jobs run.
     Ordered(Form, Order),
-    /// Threads with budgets are scheduled, as the kernel does, and not jobs.
+    /// The algorithm schedules threads with budgets, as the kernel does, not jobs.
     Threads,
     /// Jobs run in whole slots.
     Slots,
-    /// Budgets are whole on a grid of the periods and offsets that the set has.
+    /// Budgets are multiples of a grid, which the periods and offsets of the task set determine.
     Grid,
-    /// Another one.
+    /// None of these.
     OfItsOwn,
 }
 
 impl Algorithm {
-    /// A new algorithm is classified here, and nowhere else.
+    /// Classifies the algorithm. This is the only place that classifies a new one.
     const fn nature(self) -> Nature {
         match self {
             Algorithm::Ordered(form, order) => Nature::Ordered(form, order),
@@ -209,68 +215,69 @@ impl Algorithm {
         }
     }
 
-    /// Whether threads with budgets are scheduled, as the kernel does, and not jobs.
+    /// Returns true if the algorithm schedules threads with budgets, as the kernel does, not jobs.
     pub const fn schedules_threads(self) -> bool {
         matches!(self.nature(), Nature::Threads)
     }
 
-    /// Whether jobs run in whole slots.
+    /// Returns true if jobs run in whole slots.
     pub const fn in_slots(self) -> bool {
         matches!(self.nature(), Nature::Slots)
     }
 
-    /// Whether budgets are whole on a grid of the periods and offsets that the set has.
+    /// Returns true if budgets are multiples of a grid that the task set determines.
     pub const fn is_on_a_grid(self) -> bool {
         matches!(self.nature(), Nature::Grid)
     }
 
-    /// The CPUs for which jobs compete, and the order of jobs, where these alone decide who runs.
+    /// The CPUs for which jobs compete and the order of jobs, if these alone decide which jobs run.
     pub const fn ordered(self) -> Option<(Form, Order)> {
         if let Nature::Ordered(form, order) = self.nature() { Some((form, order)) } else { None }
     }
 }
 
 impl Form {
-    /// Whether tasks have affinities.
+    /// Returns true if tasks have affinities.
     pub const fn has_affinities(self) -> bool {
         matches!(self, Form::Weak | Form::Strong | Form::Hierarchical)
     }
 }
 
-/// Which tasks come first, and in which order the others do.
+/// The tasks whose jobs come first, and the order of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TopClass {
     /// EDF-US: tasks above `m / (2 m - 1)`, then EDF (Srinivasan and Baruah 2002).
     EdfUs,
-    /// fpEDF: of the `m - 1` largest tasks those above 1/2, then EDF (Baruah 2004).
+    /// fpEDF: those of the `m - 1` largest tasks that are above 1/2, then EDF (Baruah 2004).
     FpEdf,
-    /// EDF^(k): the `k - 1` largest tasks, then EDF; the smallest `k` that is known to do (Goossens, Funk and Baruah
-    /// 2003).
+    /// EDF^(k): the `k - 1` largest tasks, then EDF, with the smallest `k` that is known to suffice
+    /// (Goossens, Funk and Baruah 2003).
     EdfK,
     /// RM-US: tasks above `m / (3 m - 2)`, then RM (Andersson, Baruah and Jonsson 2001).
     RmUs,
-    /// Some others, of which these papers say nothing.
+    /// Another choice of tasks, which these papers do not cover.
     Chosen(Order),
 }
 
-/// How tasks that fit on no CPU become pieces on several.
+/// The method that turns a task that fits on no CPU into pieces on several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Splitting {
-    /// C=D: the tasks that fit on no CPU, once the others have been placed by first fit.
+    /// C=D: splits the tasks that fit on no CPU after the others have been placed by first fit.
     FailFirst,
-    /// The same after worst fit.
+    /// Like `FailFirst`, after worst fit.
     FailWorst,
-    /// C=D: CPU after CPU, the first task that no longer fits (Burns, Davis, Wang and Zhang 2012).
+    /// C=D: fills one CPU after the other and splits the first task that no longer fits (Burns,
+    /// Davis, Wang and Zhang 2012).
     NextFirst,
-    /// The same with the task of which the CPU can take the largest part.
+    /// Like `NextFirst`, but splits the task of which the CPU can take the largest part.
     NextBest,
-    /// EDF-WM: first fit; a task that fits on no CPU has a window on each of several, all of one length (Kato, Yamasaki
-    /// and Ishikawa 2009).
+    /// EDF-WM: first fit; a task that fits on no CPU gets windows of equal length on several (Kato,
+    /// Yamasaki and Ishikawa 2009).
     Windows,
 }
 
 impl Splitting {
-    /// Every one.
+    /// All methods.
     pub const ALL: [Splitting; 5] = [
         Splitting::FailFirst,
         Splitting::FailWorst,
@@ -280,7 +287,7 @@ impl Splitting {
     ];
 }
 
-/// In which order tasks are placed that may be split; equal ones by rank.
+/// The order in which tasks that may be split are placed. Ties go to the smaller rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum SplitOrder {
     /// The largest utilization `C / T` first.
@@ -294,7 +301,7 @@ pub enum SplitOrder {
     Period,
 }
 
-/// What protects tasks of higher criticality (Huang, Gill, Lu 2014).
+/// The mechanism that protects tasks of higher criticality (Huang, Gill, Lu 2014).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protection {
     /// SMC: fixed priorities; a job is aborted at the bound of its own level.
@@ -303,31 +310,33 @@ pub enum Protection {
     Adaptive(AdaptiveOrder),
     /// ZSS: at its zero-slack instant a job suspends tasks of lower criticality.
     ZeroSlack,
-    /// PT: slices make the rate-monotonic order follow criticality.
+    /// PT: cuts periods into slices, so that the rate-monotonic order follows criticality.
     PeriodTransformation,
     /// PLRS: fixed job priorities from lists; an overrun drops jobs of lower criticality.
     PriorityLists,
-    /// OCBP: the same with job priorities that are recomputed at run time.
+    /// OCBP: fixed job priorities that are recomputed at run time; an overrun drops jobs of lower
+    /// criticality.
     RecomputedPriorities,
-    /// EDF-VD: deadlines are earlier until an overrun drops the jobs of lower criticality (Baruah et al. 2012).
+    /// EDF-VD: jobs have earlier virtual deadlines until an overrun drops the jobs of lower
+    /// criticality (Baruah et al. 2012).
     VirtualDeadlines(DeadlineChoice),
 }
 
-/// Where the virtual deadlines of EDF-VD come from.
+/// The source of the virtual deadlines of EDF-VD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeadlineChoice {
-    /// One factor for all periods, from the utilizations; fractions of a nanosecond.
+    /// One factor for all periods, computed from the utilizations, with fractions of a nanosecond.
     Exact,
-    /// The same in whole nanoseconds.
+    /// One factor for all periods, with deadlines in whole nanoseconds.
     Whole,
-    /// The search of Ekberg and Yi, by the demand.
+    /// The search of Ekberg and Yi, which uses the demand.
     Tuned,
 }
 
 /// The fixed priorities of SMC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CutOffOrder {
-    /// What Audsley's search finds for the response times under SMC.
+    /// The order that Audsley's search finds for the response times under SMC.
     Audsley,
     /// The shorter period first.
     RateMonotonic,
@@ -338,13 +347,13 @@ pub enum CutOffOrder {
 /// The fixed priorities of AMC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AdaptiveOrder {
-    /// What Audsley's search finds for AMC-RT.
+    /// The order that Audsley's search finds for AMC-RT.
     AmcRt,
-    /// What it finds for AMC-MAX.
+    /// The order that Audsley's search finds for AMC-MAX.
     AmcMax,
-    /// What it finds for the safe form of AMC-IA.
+    /// The order that Audsley's search finds for the safe form of AMC-IA.
     AmcIa,
-    /// What it finds for AMC-IA as printed, which is not safe.
+    /// The order that Audsley's search finds for AMC-IA as printed, which is not safe.
     AmcIaPaper,
     /// The shorter period first.
     RateMonotonic,

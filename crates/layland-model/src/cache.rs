@@ -1,9 +1,9 @@
-//! Which sets of a cache the jobs of a task use.
+//! The sets of a cache that the jobs of a task use.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Sets of a cache, by number from 0.
+/// A collection of cache sets, numbered from 0.
 ///
 /// Written as ranges, both ends included: `0-39,64`.
 ///
@@ -19,7 +19,7 @@ pub struct CacheSets {
     words: Vec<u64>,
 }
 
-/// Why a text is not a list of cache sets.
+/// The reason why a string is not a list of cache sets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseCacheSetsError {
     /// A part is neither a number nor a range.
@@ -36,10 +36,10 @@ pub enum ParseCacheSetsError {
 const WORD: usize = u64::BITS as usize;
 
 impl CacheSets {
-    /// As many sets a cache has at most.
+    /// The maximum number of sets in a cache.
     pub const MAX: usize = 1 << 16;
 
-    /// No set.
+    /// Returns an empty collection.
     pub fn new() -> CacheSets {
         CacheSets::default()
     }
@@ -47,7 +47,7 @@ impl CacheSets {
     /// Adds the set with this number.
     ///
     /// # Panics
-    /// If it is [`MAX`](Self::MAX) or more.
+    /// Panics if the number is [`MAX`](Self::MAX) or more.
     pub fn insert(&mut self, set: usize) {
         assert!(set < CacheSets::MAX, "a cache has at most 65536 sets");
         if self.words.len() <= set / WORD {
@@ -56,12 +56,12 @@ impl CacheSets {
         self.words[set / WORD] |= 1 << (set % WORD);
     }
 
-    /// Whether the set with this number is one of them.
+    /// Returns true if the collection contains the set with this number.
     pub fn contains(&self, set: usize) -> bool {
         self.words.get(set / WORD).is_some_and(|word| word >> (set % WORD) & 1 == 1)
     }
 
-    /// Their numbers, ascending.
+    /// The numbers of the sets, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         let of_word = |(at, &word): (usize, &u64)| {
             (0..WORD).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * WORD + bit)
@@ -69,23 +69,23 @@ impl CacheSets {
         self.words.iter().enumerate().flat_map(of_word)
     }
 
-    /// How many they are.
+    /// The number of sets.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no sets.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// How many are in both.
+    /// The number of sets that are in both.
     pub fn common(&self, other: &CacheSets) -> usize {
         let both = self.words.iter().zip(&other.words);
         both.map(|(a, b)| (a & b).count_ones() as usize).sum()
     }
 
-    /// Adds those of another one.
+    /// Adds the sets of `other`.
     pub fn extend(&mut self, other: &CacheSets) {
         if self.words.len() < other.words.len() {
             self.words.resize(other.words.len(), 0);
@@ -93,12 +93,12 @@ impl CacheSets {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);
     }
 
-    /// The first one that another has not.
+    /// The first set that `other` does not contain.
     pub fn first_outside(&self, other: &CacheSets) -> Option<usize> {
         self.iter().find(|&set| !other.contains(set))
     }
 
-    /// One more than the largest number; 0 if there is none.
+    /// One more than the largest number; 0 if there are no sets.
     pub fn bound(&self) -> usize {
         self.words.last().map_or(0, |last| self.words.len() * WORD - last.leading_zeros() as usize)
     }
@@ -106,7 +106,7 @@ impl CacheSets {
 
 impl FromIterator<usize> for CacheSets {
     /// # Panics
-    /// If a number is [`CacheSets::MAX`] or more.
+    /// Panics if a number is [`CacheSets::MAX`] or more.
     fn from_iter<I: IntoIterator<Item = usize>>(sets: I) -> CacheSets {
         let mut all = CacheSets::new();
         sets.into_iter().for_each(|set| all.insert(set));
@@ -175,10 +175,10 @@ impl fmt::Display for CacheSets {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheUse {
-    /// Sets with *useful* blocks (UCB): a job that is preempted may need again what is in them. Each of them is
-    /// among the evicting ones.
+    /// Sets with *useful* blocks (UCB): a job that is preempted may need their contents again. Each
+    /// of them is also an evicting one.
     pub ucb: CacheSets,
-    /// Sets with *evicting* blocks (ECB): all that a job may load something into.
+    /// Sets with *evicting* blocks (ECB): all sets into which a job may load a block.
     pub ecb: CacheSets,
 }
 

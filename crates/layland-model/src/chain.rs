@@ -1,25 +1,27 @@
-//! Cause-effect chains: tasks that hand data on through registers (Davare et al. 2007; Günzel et al. 2023).
+//! Cause-effect chains: tasks that pass data through registers (Davare et al. 2007; Günzel et al.
+//! 2023).
 //!
-//! Each task of a chain writes a register that the next one reads. A register holds the last write, and reading
-//! does not consume it. A job reads once and writes once; **a write at an instant is seen by a read at it**. So data
-//! may be overwritten unread, and read again and again, and a chain says nothing of when jobs are ready: for jobs
-//! that wait for each other there is [`Task::follows`](crate::Task::follows).
+//! Each task of a chain writes a register that the next one reads. A register holds the last write,
+//! and reading does not consume it. A job reads once and writes once; **a read sees a write at the
+//! same instant**. So data may be overwritten before it is read, and may be read several times. A
+//! chain does not restrict when jobs are ready: use [`Task::follows`](crate::Task::follows) for
+//! jobs that wait for each other.
 
 use crate::{Duration, TaskId};
 
-/// When the jobs of a chain read and write.
+/// The times at which the jobs of a chain read and write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Communication {
-    /// A job reads when it first executes, and writes when it ends.
+    /// A job reads when it first executes, and writes when it completes.
     #[default]
     Implicit,
     /// Logical execution time: a job reads at its release and writes its
-    /// [`let_interval`](crate::Task::write_after) later, whenever it executes in between.
+    /// [`let_interval`](crate::Task::write_after) later, regardless of when it executes in between.
     Let,
 }
 
 impl Communication {
-    /// Every way, in the order of the type.
+    /// All kinds, in the order of the type.
     pub const ALL: [Communication; 2] = [Communication::Implicit, Communication::Let];
 
     /// Its name in files and messages.
@@ -30,7 +32,7 @@ impl Communication {
         }
     }
 
-    /// The one with this name.
+    /// The kind of communication with this name.
     ///
     /// ```
     /// use layland_model::Communication;
@@ -47,15 +49,15 @@ impl Communication {
 pub struct Chain {
     /// Unique among the chains of its set.
     pub name: String,
-    /// Its tasks, from the one that samples an event to the one that answers it. A valid chain has at least one, and
-    /// none twice in a row.
+    /// Its tasks, from the one that samples an event to the one that responds to it. A valid chain
+    /// has at least one, and never the same task twice in a row.
     pub tasks: Box<[TaskId]>,
-    /// How they hand data on.
+    /// When its jobs read and write.
     pub communication: Communication,
 }
 
 impl Chain {
-    /// Its tasks with their successors.
+    /// Pairs each task with its successor.
     ///
     /// ```
     /// use layland_model::{Chain, Communication, TaskId};
@@ -68,21 +70,21 @@ impl Chain {
     }
 }
 
-/// How long data takes through a chain, at most. None where no chain was complete.
+/// The maximum time that data takes through a chain. `None` where no chain was complete.
 ///
-/// *Forward* from a job of the first task goes always to the first job of the next task that reads at or after the
-/// write; *backward* from a job of the last task always to the last job of the task before that wrote at or before the
-/// read.
+/// A *forward* chain goes from a job of the first task to the first job of the next task that reads
+/// at or after the write, and so on. A *backward* chain goes from a job of the last task to the
+/// last job of the task before that wrote at or before the read, and so on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
     /// Maximum reaction time: from the read of a job of the first task, which an event has just missed, to the write
     /// that ends the forward chain of its next job.
     pub reaction: Option<Duration>,
-    /// From the read of a job to the write that ends its own forward chain.
+    /// Reduced reaction time: from the read of a job to the write that ends its own forward chain.
     pub reduced_reaction: Option<Duration>,
-    /// Maximum data age: from the read that begins the backward chain of a job of the last task to the write of its
-    /// next job, up to which the answer is in use.
+    /// Maximum data age: from the read that begins the backward chain of a job of the last task to
+    /// the write of its next job, until which the response is in use.
     pub age: Option<Duration>,
-    /// The same to the write of the job itself.
+    /// Reduced data age: like `age`, but to the write of the job itself.
     pub reduced_age: Option<Duration>,
 }

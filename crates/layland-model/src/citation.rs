@@ -1,6 +1,6 @@
-//! Whom to cite.
+//! Citations of papers.
 
-/// Whom to cite.
+/// The citation of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Citation {
     /// BibTeX key.
@@ -11,7 +11,7 @@ pub struct Citation {
     pub bibtex: &'static str,
 }
 
-/// What policies and analyses both cite.
+/// The papers that both policies and analyses cite.
 impl Citation {
     /// Anderson and Srinivasan 2001.
     pub const ANDERSON_PFAIR: Citation = Citation {

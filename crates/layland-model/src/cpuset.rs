@@ -19,24 +19,24 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Default)]
 pub struct CpuSet {
-    /// The first words, which are in the value itself: schedulers ask their sets several times for each event, and
+    /// The first words are inline: schedulers query their sets several times for each event, and
     /// most machines have few CPUs.
     own: [u64; OWN],
-    /// The words after them. Those at the end may be zero, and mean nothing.
+    /// The words after them. Trailing words may be zero and have no meaning.
     rest: Vec<u64>,
 }
 
 const WORD: usize = u64::BITS as usize;
 const OWN: usize = 2;
 
-/// The word that has a CPU, and its bit there.
+/// The word that contains a CPU, and its bit in that word.
 #[inline]
 fn place(cpu: CpuId) -> (usize, u64) {
     (cpu.index() / WORD, 1 << (cpu.index() % WORD))
 }
 
 impl CpuSet {
-    /// CPUs that a system may have at most.
+    /// The maximum number of CPUs in a system.
     pub const MAX_CPUS: usize = 4096;
 
     /// The empty set.
@@ -44,7 +44,7 @@ impl CpuSet {
         Self::default()
     }
 
-    /// The CPUs `0..count`.
+    /// The set of the CPUs `0..count`.
     pub fn first(count: usize) -> Self {
         let mut set = Self::new();
         for word in 0..count.div_ceil(WORD) {
@@ -56,14 +56,14 @@ impl CpuSet {
         set
     }
 
-    /// One CPU.
+    /// The set of one CPU.
     pub fn single(cpu: CpuId) -> Self {
         let mut set = Self::new();
         set.insert(cpu);
         set
     }
 
-    /// A word to write, which is there from now on.
+    /// A mutable word, which is created if it does not exist yet.
     #[inline]
     fn word_mut(&mut self, word: usize) -> &mut u64 {
         if word < OWN {
@@ -76,13 +76,13 @@ impl CpuSet {
         &mut self.rest[word]
     }
 
-    /// The words, those at the end that are zero among them.
+    /// The words, including trailing ones that are zero.
     #[inline]
     fn words(&self) -> impl Iterator<Item = u64> + Clone + '_ {
         self.own.iter().chain(&self.rest).copied()
     }
 
-    /// Adds a CPU; whether it was not in yet.
+    /// Adds a CPU. Returns true if the set did not contain it before.
     #[inline]
     pub fn insert(&mut self, cpu: CpuId) -> bool {
         let (word, bit) = place(cpu);
@@ -92,7 +92,7 @@ impl CpuSet {
         new
     }
 
-    /// Takes a CPU out; whether it was in.
+    /// Removes a CPU. Returns true if the set contained it.
     #[inline]
     pub fn remove(&mut self, cpu: CpuId) -> bool {
         let (word, bit) = place(cpu);
@@ -107,7 +107,7 @@ impl CpuSet {
         was_in
     }
 
-    /// Whether a CPU is in.
+    /// Returns true if the set contains a CPU.
     #[inline]
     pub fn contains(&self, cpu: CpuId) -> bool {
         let (word, bit) = place(cpu);
@@ -117,12 +117,12 @@ impl CpuSet {
         self.rest.get(word - OWN).is_some_and(|word| word & bit != 0)
     }
 
-    /// How many CPUs are in.
+    /// The number of CPUs in the set.
     pub fn len(&self) -> usize {
         self.words().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether none is in.
+    /// Returns true if the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.own == [0; OWN] && self.rest.iter().all(|&word| word == 0)
@@ -141,7 +141,7 @@ impl CpuSet {
         lowest_of(self.words())
     }
 
-    /// The lowest CPU that is in both: that of [`intersection`](Self::intersection), which is not built.
+    /// The lowest CPU in both sets. Does not build the [`intersection`](Self::intersection).
     #[inline]
     pub fn lowest_common(&self, other: &CpuSet) -> Option<CpuId> {
         let first = self.own[0] & other.own[0];
@@ -169,12 +169,13 @@ impl CpuSet {
         })
     }
 
-    /// Whether every CPU of it is in `other`.
+    /// Returns true if `other` contains every CPU of this set.
     pub fn is_subset(&self, other: &CpuSet) -> bool {
+        // Words that `other` does not have count as zero.
         self.words().zip(other.words().chain(std::iter::repeat(0))).all(|(a, b)| a & !b == 0)
     }
 
-    /// Whether no CPU is in both.
+    /// Returns true if the sets have no CPU in common.
     pub fn is_disjoint(&self, other: &CpuSet) -> bool {
         self.words().zip(other.words()).all(|(a, b)| a & b == 0)
     }
@@ -183,6 +184,7 @@ impl CpuSet {
     #[must_use]
     pub fn union(&self, other: &CpuSet) -> CpuSet {
         let mut set = self.clone();
+        // Skip zero words, so that trailing ones do not make the set longer.
         for (index, word) in other.words().enumerate().filter(|&(_, word)| word != 0) {
             *set.word_mut(index) |= word;
         }
@@ -197,7 +199,7 @@ impl CpuSet {
         CpuSet { own: [a, b], rest }
     }
 
-    /// The CPUs in this one alone.
+    /// The CPUs in this set that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &CpuSet) -> CpuSet {
         let mut set = self.clone();
@@ -206,7 +208,7 @@ impl CpuSet {
         set
     }
 
-    /// The words up to the last one that is not zero: what sets are compared by.
+    /// The words up to the last nonzero one. Sets are compared by these.
     fn significant(&self) -> impl Iterator<Item = u64> + '_ {
         let count = self.words().enumerate().filter(|&(_, word)| word != 0).last();
         self.words().take(count.map_or(0, |(last, _)| last + 1))
@@ -229,7 +231,7 @@ impl Eq for CpuSet {}
 impl Ord for CpuSet {
     #[inline]
     fn cmp(&self, other: &CpuSet) -> Ordering {
-        // Most sets have no other words.
+        // Most sets have inline words only.
         self.own.cmp(&other.own).then_with(|| match self.rest.is_empty() && other.rest.is_empty() {
             true => Ordering::Equal,
             false => self.significant().cmp(other.significant()),
@@ -258,7 +260,7 @@ impl FromIterator<CpuId> for CpuSet {
     }
 }
 
-/// As `0-1,3`; the alternate form says what they are: `CPUs 0-1,3`, and `CPU 3` of one.
+/// Writes `0-1,3`; the alternate form adds a noun: `CPUs 0-1,3`, or `CPU 3` for a single one.
 impl fmt::Display for CpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
@@ -288,16 +290,16 @@ impl fmt::Debug for CpuSet {
     }
 }
 
-/// What is wrong with the text of a CPU set.
+/// The reason why a string is not a CPU set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseCpuSetError {
     /// Neither a number nor a range.
     #[error("`{0}` is not a CPU or a range of CPUs: write \"0-3\" or \"0,2,5\"")]
     NotACpu(String),
-    /// A range that runs backwards.
+    /// The range runs backwards.
     #[error("the range `{0}` runs backwards")]
     Backwards(String),
-    /// Beyond [`CpuSet::MAX_CPUS`].
+    /// The number is not below [`CpuSet::MAX_CPUS`].
     #[error("CPU {0} is out of range: at most 4096 CPUs, numbered from 0")]
     OutOfRange(String),
 }

@@ -1,17 +1,18 @@
-//! Arrival curves: how many jobs of a task can arrive within how much time.
+//! Arrival curves: the maximum number of jobs of a task that can arrive within a given time.
 
 use crate::{Duration, Separation, TIME_LIMIT};
 
-/// An arrival curve, given by **minimum distances** (a *delta-min vector*): entry `k`, counted from 0, is the least
-/// time from the first to the last of `k + 2` arrivals in a row.
+/// An arrival curve, given by **minimum distances** (a *delta-min vector*): entry `k`, counted from
+/// 0, is the least time from the first to the last of `k + 2` consecutive arrivals.
 ///
-/// What follows from shorter distances need not be given: `j + k` steps from one arrival to the next take at least what
-/// `j` and `k` steps take (*super-additivity*). That holds within the vector, and beyond its end it is all that is
-/// known: the curve goes on by the longest sum of distances of the vector. So bursts repeat, and in the long run
-/// arrivals are `max d_k / k` apart, where `d_k` is the distance of `k` steps.
+/// Distances that follow from shorter ones can be omitted: `j + k` steps from one arrival to the
+/// next take at least as long as `j` steps and `k` steps together (*super-additivity*). This holds
+/// within the vector. Beyond its end nothing else is known: the curve continues with the longest
+/// sum of distances of the vector. So bursts repeat, and in the long run arrivals are `max d_k / k`
+/// apart, where `d_k` is the distance of `k` steps.
 ///
-/// Two vectors that say the same are the same curve: what follows from the others is filled in, and left out at the
-/// end.
+/// Two vectors that describe the same arrivals are the same curve: distances that follow from
+/// others are filled in, and omitted at the end.
 ///
 /// ```
 /// use layland_model::{ArrivalCurve, Duration};
@@ -26,44 +27,45 @@ use crate::{Duration, Separation, TIME_LIMIT};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrivalCurve {
-    /// How many distances are not sums of shorter ones, or before one that is not.
+    /// The length of the shortest vector that gives the same curve: every distance after it is a
+    /// sum of shorter ones.
     given: usize,
-    /// `d_1` and so on: those that are given, and more, until they repeat.
+    /// `d_1` and so on: the given distances, and more until they repeat.
     distances: Box<[Duration]>,
-    /// From the last of these on, `d_(k + steps) = d_k + length`.
+    /// From the last of the distances on, `d_(k + steps) = d_k + length`.
     steps: u64,
     length: Duration,
 }
 
-/// Why distances are not an arrival curve.
+/// The reason why distances are not an arrival curve.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CurveError {
-    /// There is none.
+    /// The vector is empty.
     #[error("there is no distance")]
     Empty,
-    /// There are too many.
+    /// There are too many distances.
     #[error("there are {0} distances, and at most {max} are read", max = ArrivalCurve::MAX)]
     TooMany(usize),
-    /// One is negative, or too long.
+    /// A distance is negative or too long.
     #[error("the distance {0} is out of range")]
     OutOfRange(Duration),
     /// More arrivals would take less time.
     #[error("{arrivals} arrivals would take {longer}, and {more} only {shorter}", more = arrivals + 1)]
     Falls {
-        /// How many arrivals.
+        /// The smaller number of arrivals.
         arrivals: usize,
         /// Their distance.
         longer: Duration,
-        /// That of one more.
+        /// The distance of one more arrival.
         shorter: Duration,
     },
-    /// Any number of jobs may arrive within less than a nanosecond for each.
+    /// In the long run, more than one job may arrive each nanosecond.
     #[error("more jobs may arrive than one each nanosecond in the long run")]
     Unbounded,
 }
 
 impl CurveError {
-    /// What to do.
+    /// Advice for the user.
     pub fn help(&self) -> &'static str {
         match self {
             CurveError::Empty => {
@@ -80,13 +82,14 @@ impl CurveError {
 }
 
 impl ArrivalCurve {
-    /// As many distances a curve may be given by.
+    /// The maximum number of distances that can be given.
     pub const MAX: usize = 512;
 
-    /// The curve of these distances.
+    /// Builds the curve of these distances.
     ///
     /// # Errors
-    /// If they are none, fall, are out of range, or let too many jobs arrive in the long run.
+    /// Returns an error if there are no distances or too many, if they decrease or are out of
+    /// range, or if they let too many jobs arrive in the long run.
     pub fn new(delta_min: &[Duration]) -> Result<ArrivalCurve, CurveError> {
         if delta_min.is_empty() {
             return Err(CurveError::Empty);
@@ -111,7 +114,7 @@ impl ArrivalCurve {
         let Growing { parts, mut d } = growing;
         let given = parts.last().map_or(1, |&(steps, _)| steps);
         d.truncate(given);
-        // The longest mean distance; of equal ones that of fewer steps.
+        // The longest mean distance; among equal ones, the one of fewer steps.
         let (mut steps, mut length) = parts[0];
         for &(k, part) in &parts {
             if i128::from(part) * steps as i128 > i128::from(length) * k as i128 {
@@ -122,7 +125,8 @@ impl ArrivalCurve {
             return Err(CurveError::Unbounded);
         }
         let mut growing = Growing { parts, d };
-        // What is the sum of the last `given` ones repeats once so many in a row do.
+        // Distances repeat for good once `given` of them in a row do: each one is a sum of the last
+        // `given`.
         let mut repeated = 0;
         while repeated < given && growing.d.last().is_none_or(|&last| last <= TIME_LIMIT) {
             growing.push(0);
@@ -139,13 +143,13 @@ impl ArrivalCurve {
         })
     }
 
-    /// The distances that it takes to say what it is, with all that follows from them up to the last: what
-    /// [`new`](Self::new) makes the same curve of.
+    /// The shortest vector that describes the curve, with all distances that follow from others up
+    /// to the last. [`new`](Self::new) builds the same curve from it.
     pub fn delta_min(&self) -> &[Duration] {
         &self.distances[..self.given]
     }
 
-    /// `d_k`, the least time of `steps` steps from one arrival to the next; saturating.
+    /// `d_k`, the least time of `steps` steps from one arrival to the next. Saturates.
     pub fn distance(&self, steps: u64) -> Duration {
         let Some(at) = steps.checked_sub(1) else { return Duration::ZERO };
         if let Some(&distance) = usize::try_from(at).ok().and_then(|at| self.distances.get(at)) {
@@ -155,17 +159,18 @@ impl ArrivalCurve {
         let cycles = (steps - count).div_ceil(self.steps);
         let base = self.distances[(steps - cycles * self.steps) as usize - 1].ns();
         let more = i64::try_from(cycles).unwrap_or(i64::MAX).saturating_mul(self.length.ns());
+        // Beyond the limit of times the distances may not repeat yet: stay monotonic.
         Duration::from_ns(base.saturating_add(more)).max(self.distances[self.distances.len() - 1])
     }
 
-    /// How many jobs may arrive in an interval of this length, one end of which is not in it; none if it is not longer
-    /// than zero.
+    /// The maximum number of jobs that arrive in a half-open interval of this length; 0 if the
+    /// length is not positive.
     pub fn arrivals_within(&self, length: Duration) -> i64 {
         if length <= Duration::ZERO {
             return 0;
         }
         let last = self.distances[self.distances.len() - 1];
-        // Distances beyond the limit of times may not repeat, and nobody asks for them.
+        // Distances beyond the limit of times may not repeat, but no caller needs them.
         let repeat = length > last && last.ns() <= TIME_LIMIT;
         let cycles = if repeat { (length - last).div_ceil(self.length) } else { 0 };
         let rest = Duration::from_ns(length.ns() - cycles * self.length.ns());
@@ -173,37 +178,38 @@ impl ArrivalCurve {
         1 + steps + cycles * self.steps as i64
     }
 
-    /// How many steps a cycle has, and how long it is: in the long run so many jobs arrive within that time.
+    /// The number of steps of a cycle, and its length: in the long run, this number of jobs arrives
+    /// within this length.
     pub fn cycle(&self) -> (u64, Duration) {
         (self.steps, self.length)
     }
 
-    /// From how many steps on, and what distance, cycles repeat without exception.
+    /// The number of steps from which on cycles repeat exactly, and their distance.
     pub fn repeats_from(&self) -> (u64, Duration) {
         (self.distances.len() as u64, self.distances[self.distances.len() - 1])
     }
 
-    /// The mean distance of arrivals in the long run, rounded down: at least a nanosecond.
+    /// The mean distance of arrivals in the long run, rounded down; at least a nanosecond.
     pub fn separation(&self) -> Duration {
         Duration::from_ns(self.length.ns() / self.steps as i64)
     }
 
-    /// Whether all that it says is how far apart any two arrivals are.
+    /// Returns true if the curve only states the minimum distance of two consecutive arrivals.
     pub fn is_sporadic(&self) -> bool {
         self.given == 1
     }
 }
 
-/// Distances that grow by the longest sum.
+/// Distances that are extended by the longest sum.
 #[derive(Default)]
 struct Growing {
-    /// Those that are longer than any sum of shorter ones, by their number of steps.
+    /// The distances that are longer than any sum of shorter ones, with their numbers of steps.
     parts: Vec<(usize, i64)>,
     d: Vec<i64>,
 }
 
 impl Growing {
-    /// Appends this distance, or the longest sum if that is longer.
+    /// Appends this distance, or the longest sum of shorter ones if that is longer.
     fn push(&mut self, own: i64) {
         let k = self.d.len() + 1;
         let before = |steps: usize| if k == steps { 0 } else { self.d[k - steps - 1] };
@@ -216,12 +222,12 @@ impl Growing {
     }
 }
 
-/// Arrivals by a curve: each job arrives as soon as the curve permits after those before it, or later by what is drawn.
+/// Arrivals by a curve: each job arrives as soon as the curve permits, or later by a drawn amount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurveArrivals {
     /// The curve.
     pub curve: ArrivalCurve,
-    /// What is added to the least distance from the arrivals before; nothing if left out.
+    /// An amount that is added to the least distance from earlier arrivals; zero if omitted.
     pub extra: Option<Separation>,
 }
 
@@ -234,7 +240,7 @@ mod tests {
         lengths.iter().copied().map(Duration::from_ns).collect()
     }
 
-    /// The longest sum of distances, over every way to make so many steps of shorter ones.
+    /// The longest sum of distances, over every way to reach this number of steps by shorter ones.
     fn slow(delta_min: &[i64], steps: usize) -> Vec<i64> {
         let mut d = vec![0];
         for k in 1..=steps {
@@ -275,7 +281,8 @@ mod tests {
     }
 
     proptest! {
-        /// Distances, numbers of arrivals and the long run are those of every sum, however far away.
+        /// Distances, numbers of arrivals and long-run rates equal those of the longest sums,
+        /// however far away.
         #[test]
         fn all_is_as_every_sum_says(
             first in 0i64..9,
@@ -297,7 +304,8 @@ mod tests {
             prop_assert!(within <= 2000);
             prop_assert_eq!(curve.arrivals_within(Duration::from_ns(asked)), within);
             prop_assert_eq!(curve.arrivals_within(Duration::ZERO), 0);
-            // What is written is read as the same; and one that says the same is.
+            // The curve that was written is read back unchanged; a vector with the same meaning
+            // gives an equal curve.
             prop_assert_eq!(ArrivalCurve::new(curve.delta_min()), Ok(curve.clone()));
             prop_assert_eq!(ArrivalCurve::new(&ns(&d[1..40])), Ok(curve.clone()));
             let (jobs, length) = curve.cycle();

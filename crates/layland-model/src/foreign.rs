@@ -1,13 +1,16 @@
-//! Text that others wrote, for places where some of its characters would do something: a terminal, a spreadsheet.
+//! Escapes untrusted strings for places where some characters have an effect, such as a terminal or
+//! a spreadsheet.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// A text of others for a terminal: every character that [acts](acts_on_a_terminal) is written as its escape.
+/// Escapes a foreign string for a terminal: replaces each character that
+/// [has an effect](acts_on_a_terminal) by its escape sequence.
 ///
-/// An escape sequence would colour or move what the terminal shows, change its title or write the clipboard; a bidi
-/// control would turn a row of a table round. Two texts that look alike are alike: backslashes stay as they are, so
-/// that a path reads as it was given.
+/// Otherwise a control sequence could change colours, move the cursor, set the title or write the
+/// clipboard, and a bidi control could reverse a row of a table. Invisible characters become
+/// visible, so that they cannot make two different names look alike. Backslashes are not escaped,
+/// so that a path appears as it was given.
 ///
 /// ```
 /// use layland_model::visible;
@@ -27,7 +30,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Appends a character, or its escape where it [acts](acts_on_a_terminal).
+/// Appends a character, or its escape sequence if it [has an effect](acts_on_a_terminal).
 pub fn push_visible(out: &mut String, char: char) {
     match char {
         '\n' => out.push_str("\\n"),
@@ -41,8 +44,8 @@ pub fn push_visible(out: &mut String, char: char) {
     }
 }
 
-/// Whether a terminal acts on the character, or shows nothing of it: controls, line and paragraph separators, bidi
-/// controls, and characters of no width that a name can hide behind.
+/// Returns true if a terminal acts on the character or shows nothing for it: controls, line and
+/// paragraph separators, bidi controls, and characters of zero width that can hide a name.
 ///
 /// ```
 /// use layland_model::acts_on_a_terminal;
@@ -56,8 +59,8 @@ pub fn acts_on_a_terminal(char: char) -> bool {
             '\u{ad}' // soft hyphen
             | '\u{61c}' // Arabic letter mark
             | '\u{180e}' // Mongolian vowel separator
-            | '\u{200b}'..='\u{200f}' // zero width, and marks of direction
-            | '\u{2028}'..='\u{202e}' // separators of lines and paragraphs, embeddings, overrides
+            | '\u{200b}'..='\u{200f}' // zero-width characters and direction marks
+            | '\u{2028}'..='\u{202e}' // line and paragraph separators, embeddings, overrides
             | '\u{2060}'..='\u{206f}' // word joiner, invisible operators, isolates
             | '\u{feff}' // byte order mark
             | '\u{fff9}'..='\u{fffb}' // interlinear annotations
@@ -65,10 +68,12 @@ pub fn acts_on_a_terminal(char: char) -> bool {
         )
 }
 
-/// A text as a cell of CSV: in quotes where it needs them, and behind an apostrophe where a spreadsheet would run it.
+/// Formats a string as a CSV cell: in quotes where necessary, and with a leading apostrophe where a
+/// spreadsheet would evaluate it.
 ///
-/// A spreadsheet takes a cell for a formula that begins with `=`, `+`, `-`, `@`, a tab or a carriage return, in quotes,
-/// too. It shows a cell that begins with an apostrophe as text. [`csv_text`] takes the apostrophe off again.
+/// A spreadsheet treats a cell as a formula if it begins with `=`, `+`, `-`, `@`, a tab or a
+/// carriage return, even in quotes. It shows a cell that begins with an apostrophe as text.
+/// [`csv_text`] removes the apostrophe again.
 ///
 /// ```
 /// use layland_model::csv_cell;
@@ -88,7 +93,7 @@ pub fn csv_cell(text: &str) -> Cow<'_, str> {
     if plain { defused } else { Cow::Owned(format!("\"{}\"", defused.replace('"', "\"\""))) }
 }
 
-/// The text of a cell that [`csv_cell`] wrote, without its quotes.
+/// The original string of a cell that [`csv_cell`] wrote, without its quotes.
 ///
 /// ```
 /// use layland_model::csv_text;
@@ -98,7 +103,8 @@ pub fn csv_cell(text: &str) -> Cow<'_, str> {
 /// ```
 pub fn csv_text(cell: &str) -> &str {
     match cell.strip_prefix('\'') {
-        // A name that begins with apostrophes and then like a formula got one more.
+        // `csv_cell` also adds an apostrophe to a name that has apostrophes before the start of a
+        // formula.
         Some(text) if begins_a_formula(text.trim_start_matches('\'')) => text,
         Some(_) | None => cell,
     }

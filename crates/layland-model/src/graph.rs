@@ -1,28 +1,29 @@
-//! Tasks that follow others, and the graphs that they make.
+//! Tasks that follow others, and the graphs that they form.
 
 use crate::{Index, System, TaskId, TaskMap};
 
-/// Tasks that are connected by [`Task::follows`](crate::Task::follows), directly or through others: a DAG task, of
-/// which each of these is a node.
+/// Tasks that are connected by [`Task::follows`](crate::Task::follows), directly or through others:
+/// a DAG task, of which each of these tasks is a node.
 ///
-/// The jobs of one number are an instance of it. They arrive together, and a job is ready once the jobs of that number
-/// of all tasks that its task follows have completed.
+/// The jobs with the same number form an instance of the graph. They arrive together, and a job is
+/// ready once the jobs with its number of all tasks that its task follows have completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     /// Its tasks, ascending; at least two.
     pub tasks: Vec<TaskId>,
-    /// For each pair of which the second follows the first: their positions in `tasks`. In the order of the second,
-    /// and of what that follows.
+    /// The positions in `tasks` of each pair in which the second task follows the first. Sorted by
+    /// the second task, then in the order of its `follows`.
     pub edges: Vec<(usize, usize)>,
 }
 
 impl System {
-    /// Whether some task follows another one.
+    /// Returns true if some task follows another one.
     pub fn has_followers(&self) -> bool {
         self.tasks.values().any(|task| !task.follows.is_empty())
     }
 
-    /// Its graphs, by their first tasks. A task that neither follows another one nor is followed is in none.
+    /// Its graphs, by their first tasks. A task that neither follows another task nor is followed
+    /// belongs to no graph.
     ///
     /// ```
     /// use layland_model::{Duration, Service, System, Task, TaskId};
@@ -40,7 +41,7 @@ impl System {
         if !self.has_followers() {
             return Vec::new();
         }
-        // Each task points at a smaller one of its graph, or at itself.
+        // Union-find: each task points to a smaller one of its graph, or to itself.
         let mut towards: TaskMap<TaskId> = self.tasks.ids().collect();
         for (id, task) in self.tasks.iter() {
             for &followed in
@@ -66,11 +67,11 @@ impl System {
     }
 }
 
-/// The first task of the graph of a task, as far as that is known.
+/// The first task of the graph of a task, as far as it is known yet.
 fn first(towards: &mut TaskMap<TaskId>, id: TaskId) -> TaskId {
     let mut at = id;
     while towards[at] != at {
-        // Half the way for whoever asks next.
+        // Path halving: later searches take half the steps.
         towards[at] = towards[towards[at]];
         at = towards[at];
     }

@@ -1,21 +1,21 @@
-//! Hall's condition: whether the tasks that are confined to some CPUs fit those CPUs.
+//! Hall's condition: checks that the tasks that are confined to a set of CPUs fit those CPUs.
 
 use crate::{CpuSet, Index, Rate, RateSum, System};
 use std::collections::BTreeMap;
 
-/// A set of CPUs with the tasks that may run there and nowhere else.
+/// A set of CPUs with the tasks that may run only there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confined {
     /// The CPUs.
     pub cpus: CpuSet,
     /// The sum of the utilizations of these tasks.
     pub utilization: RateSum,
-    /// Whether the sum is at most the number of CPUs.
+    /// True if the sum is at most the number of CPUs.
     pub fits: bool,
 }
 
 impl System {
-    /// The different affinities, each with the sum of the utilizations of its tasks, in the order of their
+    /// The distinct affinities, each with the sum of the utilizations of its tasks, ordered by
     /// lowest CPU.
     pub fn affinities(&self) -> Vec<(CpuSet, RateSum)> {
         let mut affinities: BTreeMap<_, RateSum> = BTreeMap::new();
@@ -26,10 +26,11 @@ impl System {
         affinities.into_iter().map(|((_, cpus), sum)| (cpus, sum)).collect()
     }
 
-    /// Hall's condition on unit-speed CPUs, for laminar affinities: any two are nested or disjoint. The
-    /// condition holds if the tasks confined to each set of CPUs fit it; with laminar affinities only the
-    /// affinities themselves and the set of all CPUs can fail. The answer is the smallest set that fails, or
-    /// all CPUs if none does; and `None` if the affinities are not laminar.
+    /// Checks Hall's condition on unit-speed CPUs, for laminar affinities: any two are nested or
+    /// disjoint. The condition holds if the tasks confined to each set of CPUs fit it; with laminar
+    /// affinities only the affinities themselves and the set of all CPUs can fail. Returns the
+    /// smallest set that fails, or all CPUs if none fails; `None` if the affinities are not
+    /// laminar.
     ///
     /// ```
     /// use layland_model::{Duration, Service, System, Task};
@@ -50,7 +51,7 @@ impl System {
         if masks.last().is_none_or(|(largest, _)| *largest != all) {
             masks.push((all, RateSum::default()));
         }
-        // Of each CPU, the largest mask so far that contains it.
+        // For each CPU, the largest mask so far that contains it.
         let mut top: Vec<Option<usize>> = vec![None; self.platform.cpu_count()];
         let mut confined: Vec<RateSum> = Vec::with_capacity(masks.len());
         let mut violated = None;
@@ -60,6 +61,8 @@ impl System {
             children.sort_unstable();
             children.dedup();
             for &child in &children {
+                // A child that is not nested in the mask overlaps it: the affinities are not
+                // laminar.
                 if !masks[child].0.is_subset(mask) {
                     return None;
                 }
@@ -71,7 +74,8 @@ impl System {
             }
             confined.push(sum);
         }
-        // Not at the first violation: a later mask may show that the affinities are not laminar.
+        // Do not return at the first violation: a later mask may show that the affinities are not
+        // laminar.
         let at = violated.unwrap_or(masks.len() - 1);
         let (cpus, utilization) = (masks[at].0.clone(), confined.swap_remove(at));
         Some(Confined { cpus, utilization, fits: violated.is_none() })

@@ -6,9 +6,9 @@ use std::ops;
 
 /// An identifier that is a small index.
 pub trait Index: Copy + Ord {
-    /// From an index.
+    /// Converts from an index.
     fn from_index(index: usize) -> Self;
-    /// As an index.
+    /// Converts to an index.
     fn index(self) -> usize;
 }
 
@@ -49,7 +49,7 @@ id! {
     TaskId, "task"
 }
 
-/// One activation of a task: the `seq`-th, from 0.
+/// One activation of a task: the job with number `seq`, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -59,7 +59,7 @@ id! {
 pub struct JobId {
     /// The task.
     pub task: TaskId,
-    /// Which of its jobs, from 0.
+    /// The number of the job among those of the task, from 0.
     pub seq: u64,
 }
 
@@ -91,11 +91,11 @@ impl<I: Index, T> IdVec<I, T> {
         self.0.push(value);
         I::from_index(self.0.len() - 1)
     }
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.0.len()
     }
-    /// Whether there is none.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -107,7 +107,7 @@ impl<I: Index, T> IdVec<I, T> {
     pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
         self.0.get_mut(id.index())
     }
-    /// Makes it `len` long.
+    /// Changes the length to `len` and fills new entries with `value`.
     pub fn resize(&mut self, len: usize, value: T)
     where
         T: Clone,
@@ -130,7 +130,7 @@ impl<I: Index, T> IdVec<I, T> {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
         self.0.iter().enumerate().map(|(index, value)| (I::from_index(index), value))
     }
-    /// As a slice.
+    /// Views the values as a slice.
     pub fn as_slice(&self) -> &[T] {
         &self.0
     }

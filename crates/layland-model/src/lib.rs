@@ -1,7 +1,7 @@
-//! Layland's vocabulary as plain values: points, lengths and amounts in time, exact rates, CPUs,
-//! tasks, platforms and the [`System`] that a task-set file describes.
+//! The data model of Layland as plain values: points, lengths and amounts in time, exact rates,
+//! CPUs, tasks, platforms and the [`System`] that a task-set file describes.
 //!
-//! Nothing in here knows a scheduling policy, a file format or a floating-point deadline.
+//! This crate does not depend on any scheduling policy, file format or floating-point deadline.
 //!
 //! ```text
 //! System
@@ -35,7 +35,7 @@
 //! assert_eq!(system.hyperperiod(), Some(Duration::from_ms(30)));
 //! ```
 
-// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+// Every match is exhaustive: a new event, action or verdict must be handled explicitly everywhere.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod algorithm;

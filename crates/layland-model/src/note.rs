@@ -1,28 +1,28 @@
-//! [`Note`]: what a policy says of itself while it runs. Every kind describes itself here, once:
-//! formats, charts and reports go by its [`Description`] and match no kind.
+//! [`Note`]: an event that a policy reports about itself while it runs. Every kind of note
+//! describes itself here: formats, charts and reports use its [`Description`] and match no kind.
 //!
-//! A new kind is a variant, an arm of [`Note::describe`] and an arm of [`Note::read`].
+//! To add a kind, add a variant, an arm of [`Note::describe`] and an arm of [`Note::read`].
 
 use crate::{CpuId, Criticality, MoveReason, ResourceId, Speed, TaskId, Time};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a policy does that shows in no other action.
+/// An event in a policy that no other action shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// A task is in the run queue of another CPU from now on.
+    /// A task has moved to the run queue of another CPU.
     Moved {
         /// The task.
         task: TaskId,
-        /// The CPU in whose run queue it was.
+        /// The CPU whose run queue the task left.
         from: CpuId,
-        /// The CPU in whose run queue it is.
+        /// The CPU whose run queue the task entered.
         to: CpuId,
-        /// Why.
+        /// The reason for the move.
         why: MoveReason,
     },
-    /// The server of a task has no budget until it is replenished.
+    /// The server of a task has no budget left until it is replenished.
     Throttled {
         /// The task.
         task: TaskId,
@@ -31,17 +31,18 @@ pub enum Note {
     Replenished {
         /// The task.
         task: TaskId,
-        /// The server's deadline from now on.
+        /// The new deadline of the server.
         deadline: Time,
     },
-    /// The criticality indicator of a CPU has this value from now on.
+    /// The criticality indicator of a CPU has changed to this value.
     Indicator {
         /// The CPU.
         cpu: CpuId,
-        /// The lowest criticality whose jobs it runs.
+        /// The lowest criticality whose jobs the CPU runs.
         level: Criticality,
     },
-    /// The list of job priorities of a task is empty: the job that has just arrived runs below all others.
+    /// The list of job priorities of a task is empty: the job that has just arrived runs at a
+    /// priority below all others.
     Unlisted {
         /// The task.
         task: TaskId,
@@ -49,7 +50,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// The note in parts.
+    /// Splits the note into its parts.
     ///
     /// ```
     /// use layland_model::note::Detail;
@@ -122,11 +123,11 @@ impl Note {
         }
     }
 
-    /// The note of a kind, from its details in the order in which [`Note::describe`] gives them; `None` if
-    /// no kind has this name.
+    /// Builds a note of a kind from its details, which are read in the order of [`Note::describe`].
+    /// Returns `None` if no kind has this name.
     ///
     /// # Errors
-    /// If a detail is missing or is not what it should be.
+    /// Returns an error if a detail is missing or invalid.
     pub fn read<D: ReadDetails>(kind: &str, from: &mut D) -> Result<Option<Note>, D::Error> {
         Ok(Some(match kind {
             "moved" => Note::Moved {
@@ -144,43 +145,45 @@ impl Note {
     }
 }
 
-/// What all notes of one kind have in common. In the texts, the name of a detail in braces stands for its
-/// value.
+/// The properties that all notes of one kind share. In the strings, the name of a detail in braces
+/// stands for its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoteKind {
-    /// In files.
+    /// The name in files.
     pub name: &'static str,
-    /// In a few words; about which task is said elsewhere.
+    /// A short description, without the task.
     pub text: &'static str,
-    /// What stands at its time in a chart: a sign or two, with the short form of its details.
+    /// The mark in a chart at the time of the note: one or two characters, with the short forms of
+    /// details.
     pub sign: &'static str,
-    /// What the sign means.
+    /// The meaning of the mark.
     pub legend: &'static str,
-    /// The state of a CPU that it tells, if it does: it holds until the next note of the same state.
+    /// The state of a CPU that the note sets, if any. The state holds until the next note that sets
+    /// it.
     pub state: Option<&'static str>,
 }
 
-/// A note in parts.
+/// A note, split into parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// Of which kind.
+    /// The kind of the note.
     pub kind: &'static NoteKind,
-    /// What it is about, then what it says of that. No two have the same name.
+    /// The subject of the note, then its attributes. All details have different names.
     pub details: SmallVec<[Detail; 4]>,
 }
 
 impl Description {
-    /// The task that it is about, if it is about one.
+    /// The task that the note is about, if any.
     pub fn task(&self) -> Option<TaskId> {
         self.find(|detail| if let Detail::Task(task) = detail { Some(task) } else { None })
     }
 
-    /// Its CPU, if it has one: the one on which it happened, or that it is about.
+    /// The CPU on which the note happened or that it is about, if any.
     pub fn cpu(&self) -> Option<CpuId> {
         self.find(|detail| if let Detail::Cpu(cpu) = detail { Some(cpu) } else { None })
     }
 
-    /// The criticality that it tells, if it tells one.
+    /// The criticality in the note, if any.
     pub fn level(&self) -> Option<Criticality> {
         self.find(|detail| if let Detail::Level(level) = detail { Some(level) } else { None })
     }
@@ -189,12 +192,12 @@ impl Description {
         self.details.iter().copied().find_map(of)
     }
 
-    /// In a few words; about which task is said elsewhere.
+    /// A short description, without the task.
     pub fn text(&self) -> String {
         self.filled(self.kind.text, Detail::to_string)
     }
 
-    /// What stands at its time in a chart.
+    /// The mark in a chart at the time of the note.
     pub fn sign(&self) -> String {
         self.filled(self.kind.sign, Detail::short)
     }
@@ -206,31 +209,31 @@ impl Description {
     }
 }
 
-/// One thing that a note says. The types are those of the vocabulary; a format knows how it writes each.
+/// One part of a note. Each format defines how it writes each of these types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// The task that it is about.
+    /// The task that the note is about.
     Task(TaskId),
-    /// The number of the job of that task.
+    /// The number of a job of that task.
     Job(u64),
     /// A resource.
     Resource(ResourceId),
-    /// The CPU before.
+    /// The previous CPU.
     From(CpuId),
     /// The CPU.
     Cpu(CpuId),
-    /// A deadline from now on.
+    /// A new deadline.
     Deadline(Time),
-    /// A speed from now on.
+    /// A new speed.
     Speed(Speed),
-    /// The reason of a move.
+    /// The reason for a move.
     Why(MoveReason),
-    /// A criticality from now on.
+    /// A new criticality.
     Level(Criticality),
 }
 
 impl Detail {
-    /// In files.
+    /// The name in files.
     pub const fn name(&self) -> &'static str {
         match self {
             Detail::Task(_) => "task",
@@ -245,7 +248,7 @@ impl Detail {
         }
     }
 
-    /// As a number or a word, for a file. Times are in nanoseconds.
+    /// The value as a number or a word, for a file. Times are in nanoseconds.
     pub fn value(&self) -> Value<'static> {
         match *self {
             Detail::Task(task) => Value::Number(task.0.into()),
@@ -259,7 +262,7 @@ impl Detail {
         }
     }
 
-    /// As short as it can be.
+    /// The value in its shortest form.
     fn short(&self) -> String {
         match *self {
             Detail::Why(MoveReason::Placed | MoveReason::Expelled) => "→".to_owned(),
@@ -283,7 +286,7 @@ impl fmt::Display for Detail {
     }
 }
 
-/// How a detail stands in a file.
+/// A detail as written in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
     /// A whole number.
@@ -301,21 +304,21 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// Where the details of a note are read from: an object of a JSON document, the words of a line.
+/// A source of the details of a note, such as an object of a JSON document or the words of a line.
 pub trait ReadDetails {
-    /// Why a detail cannot be read.
+    /// The reason why a detail cannot be read.
     type Error;
 
-    /// The detail of this name; `None` if there is none.
+    /// Returns the detail with this name, or `None` if it is missing.
     fn take(&mut self, name: &'static str) -> Option<Value<'_>>;
 
-    /// The error of a detail that is not there or is not what it should be.
+    /// The error for a detail that is missing or invalid.
     fn wrong(&self, name: &'static str, expected: &'static str) -> Self::Error;
 
-    /// A number in the range of a type.
+    /// Reads a number in the range of a type.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if the detail is missing or out of range.
     fn number<N: TryFrom<i128>>(&mut self, name: &'static str) -> Result<N, Self::Error> {
         let number = match self.take(name) {
             Some(Value::Number(number)) => N::try_from(number).ok(),
@@ -324,59 +327,59 @@ pub trait ReadDetails {
         number.ok_or_else(|| self.wrong(name, "a whole number in range"))
     }
 
-    /// A task.
+    /// Reads a task.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if the detail is missing or invalid.
     fn task(&mut self) -> Result<TaskId, Self::Error> {
         self.number("task").map(TaskId)
     }
-    /// The number of a job.
+    /// Reads the number of a job.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if the detail is missing or invalid.
     fn seq(&mut self) -> Result<u64, Self::Error> {
         self.number("seq")
     }
-    /// A resource.
+    /// Reads a resource.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if the detail is missing or invalid.
     fn resource(&mut self) -> Result<ResourceId, Self::Error> {
         self.number("resource").map(ResourceId)
     }
-    /// The CPU before.
+    /// Reads the previous CPU.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if the detail is missing or invalid.
     fn from(&mut self) -> Result<CpuId, Self::Error> {
         self.number("from").map(CpuId)
     }
-    /// The CPU.
+    /// Reads a CPU.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if the detail is missing or invalid.
     fn cpu(&mut self) -> Result<CpuId, Self::Error> {
         self.number("cpu").map(CpuId)
     }
-    /// A deadline.
+    /// Reads a deadline.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if the detail is missing or invalid.
     fn deadline(&mut self) -> Result<Time, Self::Error> {
         self.number("deadline").map(Time::from_ns)
     }
-    /// A criticality.
+    /// Reads a criticality.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if the detail is missing or invalid.
     fn level(&mut self) -> Result<Criticality, Self::Error> {
         self.number("level").map(Criticality)
     }
-    /// A speed.
+    /// Reads a speed.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if the detail is missing or invalid.
     fn speed(&mut self) -> Result<Speed, Self::Error> {
         let speed = match self.take("speed") {
             Some(Value::Word(word)) => word.parse().ok().and_then(|rate| Speed::new(&rate)),
@@ -384,10 +387,10 @@ pub trait ReadDetails {
         };
         speed.ok_or_else(|| self.wrong("speed", "a positive fraction"))
     }
-    /// The reason of a move.
+    /// Reads the reason for a move.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if the detail is missing or invalid.
     fn why(&mut self) -> Result<MoveReason, Self::Error> {
         let why = match self.take("why") {
             Some(Value::Word(word)) => MoveReason::ALL.into_iter().find(|why| why.name() == word),
@@ -401,7 +404,7 @@ pub trait ReadDetails {
 mod tests {
     use super::*;
 
-    /// Reads details by position, and holds that their names are asked for in this order.
+    /// Reads details by position, and asserts that their names are requested in this order.
     struct InOrder(Vec<Detail>);
 
     impl ReadDetails for InOrder {
@@ -416,7 +419,7 @@ mod tests {
         }
     }
 
-    /// Every kind once: a new kind does not compile here until it is listed.
+    /// Enumerates every kind: a new kind does not compile until it is listed here.
     fn after(note: Option<Note>) -> Option<Note> {
         let (task, cpu) = (TaskId(3), CpuId(1));
         Some(match note {

@@ -4,7 +4,7 @@ use crate::{CpuId, CpuMap, CpuSet, Duration, Rate, Service};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How much work a CPU does per unit of time: an exact positive fraction, 1 by default.
+/// The amount of work that a CPU does per unit of time: an exact positive fraction, 1 by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct Speed {
     numerator: i64,
@@ -14,10 +14,11 @@ pub struct Speed {
 impl Speed {
     /// One unit of work per unit of time.
     pub const UNIT: Speed = Speed { numerator: 1, denominator: 1 };
-    /// Numerator and denominator of a speed, in lowest terms, may not exceed this.
+    /// The maximum numerator and denominator of a speed in lowest terms.
     pub const LIMIT: i64 = 1_000_000;
 
-    /// A speed, if it is positive and in lowest terms within [`Speed::LIMIT`].
+    /// Creates a speed. Returns `None` unless it is positive and within [`Speed::LIMIT`] in lowest
+    /// terms.
     pub fn new(rate: &Rate) -> Option<Speed> {
         let (numerator, denominator) = rate.as_i64_pair()?;
         let in_range = |x| (1..=Self::LIMIT).contains(&x);
@@ -32,7 +33,7 @@ impl Speed {
     pub const fn denominator(self) -> i64 {
         self.denominator
     }
-    /// As a rate.
+    /// Converts to a rate.
     pub fn rate(self) -> Rate {
         Rate::new(self.numerator, self.denominator)
     }
@@ -64,7 +65,8 @@ impl fmt::Display for Speed {
     }
 }
 
-/// The time that a real machine spends besides executing jobs. All zero by default: an ideal machine.
+/// The time that a real machine spends besides executing jobs. All times are zero by default: an
+/// ideal machine.
 ///
 /// Layland's simulator charges them as processor time during which no job makes progress:
 ///
@@ -79,32 +81,33 @@ impl fmt::Display for Speed {
 /// | `block_reload_time` | for each useful cache block that others evicted, when a job resumes | that CPU |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overheads {
-    /// Serving the release of one job.
+    /// The time to serve the release of one job.
     pub release: Duration,
-    /// Making one scheduling decision.
+    /// The time of one scheduling decision.
     pub scheduling: Duration,
-    /// Switching to another job.
+    /// The time to switch to another job.
     pub context_switch: Duration,
-    /// Loss of cache contents after a migration of a job that already ran.
+    /// The loss of cache contents when a job migrates that has already run.
     pub migration: Duration,
     /// Latency of an inter-processor interrupt.
     pub interrupt: Duration,
-    /// One timer tick.
+    /// The time of one timer tick.
     pub tick: Duration,
-    /// How often the timer ticks; required if `tick` is not zero.
+    /// The period of the timer; required if `tick` is not zero.
     pub tick_period: Duration,
-    /// Loading one cache block anew that a job had in the cache of its CPU and another job has evicted: the *block
-    /// reload time* (BRT). It counts for tasks that say which sets they [use](crate::Task::cache).
+    /// The time to reload one cache block that a job had in the cache of its CPU and another job
+    /// has evicted: the *block reload time* (BRT). It applies to tasks that state which sets they
+    /// [use](crate::Task::cache).
     pub block_reload_time: Duration,
 }
 
 impl Overheads {
-    /// Whether the machine is ideal.
+    /// Returns true if the machine is ideal.
     pub fn is_zero(&self) -> bool {
         *self == Overheads { tick_period: self.tick_period, ..Overheads::default() }
     }
 
-    /// The same without reloads of cache blocks.
+    /// These overheads without reloads of cache blocks.
     ///
     /// ```
     /// use layland_model::{Duration, Overheads};
@@ -122,16 +125,16 @@ impl Overheads {
 pub struct Platform {
     /// The speed of each CPU; its length is the number of CPUs.
     pub speeds: CpuMap<Speed>,
-    /// Disjoint sets of CPUs (cpusets, root domains). One with every CPU by default.
+    /// Disjoint sets of CPUs (cpusets, root domains). By default one cluster with every CPU.
     pub clusters: Vec<CpuSet>,
-    /// Names for sets of CPUs, for affinities: `l3` may be two sets, `l3:0` and `l3:1`.
+    /// Named sets of CPUs, for use in affinities: `l3` may be two sets, `l3:0` and `l3:1`.
     pub topology: BTreeMap<String, Vec<CpuSet>>,
     /// The time that the machine spends besides executing jobs.
     pub overheads: Overheads,
 }
 
 impl Platform {
-    /// `cpus` CPUs of unit speed in one cluster.
+    /// A platform of `cpus` unit-speed CPUs in one cluster.
     pub fn identical(cpus: usize) -> Platform {
         Platform {
             speeds: CpuMap::filled(Speed::UNIT, cpus),
@@ -141,7 +144,7 @@ impl Platform {
         }
     }
 
-    /// How many CPUs there are.
+    /// The number of CPUs.
     pub fn cpu_count(&self) -> usize {
         self.speeds.len()
     }
@@ -156,12 +159,12 @@ impl Platform {
         CpuSet::first(self.cpu_count())
     }
 
-    /// The cluster of a CPU, if it is in one.
+    /// The index of the cluster of a CPU, if it belongs to one.
     pub fn cluster_of(&self, cpu: CpuId) -> Option<usize> {
         self.clusters.iter().position(|cluster| cluster.contains(cpu))
     }
 
-    /// Whether every CPU has unit speed.
+    /// Returns true if every CPU has unit speed.
     pub fn is_unit_speed(&self) -> bool {
         self.speeds.values().all(|&speed| speed == Speed::UNIT)
     }

@@ -1,4 +1,5 @@
-//! Exact rationals: utilizations, densities, fractions. They decide; [`Rate::to_f64`] only draws.
+//! Exact rationals: utilizations, densities, fractions. Decisions use exact values;
+//! [`Rate::to_f64`] is for drawing only.
 
 mod short;
 mod sum;
@@ -13,8 +14,8 @@ use std::fmt;
 use std::ops::{Add, Div, Mul, Sub};
 use std::str::FromStr;
 
-/// An exact rational number: a ratio of 128-bit integers for as long as that is enough, of
-/// unbounded integers from then on. The value never depends on which of the two it is.
+/// An exact rational number: a ratio of 128-bit integers while these suffice, and of unbounded
+/// integers otherwise. The value never depends on the representation.
 ///
 /// ```
 /// use layland_model::Rate;
@@ -41,10 +42,11 @@ impl Rate {
     /// `numerator / denominator`, in lowest terms.
     ///
     /// # Panics
-    /// If the denominator is zero.
+    /// Panics if the denominator is zero.
     pub fn new(numerator: i64, denominator: i64) -> Rate {
         match (u64::try_from(numerator), u64::try_from(denominator)) {
-            // The divisor of 64-bit numbers takes a fraction of the time of one of 128 bits.
+            // The greatest common divisor of 64-bit numbers takes a fraction of the time of the
+            // 128-bit one.
             (Ok(n), Ok(d)) if d > 0 => {
                 let divisor = num_integer::Integer::gcd(&n, &d);
                 Rate(Small(Ratio::new_raw((n / divisor).into(), (d / divisor).into())))
@@ -53,10 +55,10 @@ impl Rate {
         }
     }
 
-    /// The same of long numbers.
+    /// `numerator / denominator` of 128-bit integers, in lowest terms.
     ///
     /// # Panics
-    /// If the denominator is zero.
+    /// Panics if the denominator is zero.
     pub fn of_wide(numerator: i128, denominator: i128) -> Rate {
         match (i64::try_from(numerator), i64::try_from(denominator)) {
             (Ok(numerator), Ok(denominator)) => Rate::new(numerator, denominator),
@@ -69,7 +71,7 @@ impl Rate {
         Rate(Small(Ratio::from_integer(number.into())))
     }
 
-    /// The nearest floating-point number, to draw and to print.
+    /// The nearest floating-point number, for drawing and printing.
     pub fn to_f64(&self) -> f64 {
         match &self.0 {
             Small(ratio) => ratio.to_f64().unwrap_or(f64::NAN),
@@ -77,16 +79,17 @@ impl Rate {
         }
     }
 
-    /// The largest whole number that is not above it, if it fits.
+    /// The largest integer that is not above the value, if it fits.
     pub fn floor(&self) -> Option<i64> {
         match &self.0 {
-            // `Ratio::floor` and `Ratio::ceil` add numerator and denominator, which can be too much for 128 bits.
+            // `Ratio::floor` and `Ratio::ceil` add numerator and denominator, which can overflow
+            // 128 bits.
             Small(ratio) => num_integer::Integer::div_floor(ratio.numer(), ratio.denom()).to_i64(),
             Big(ratio) => ratio.floor().to_integer().to_i64(),
         }
     }
 
-    /// The smallest whole number that is not below it, if it fits.
+    /// The smallest integer that is not below the value, if it fits.
     pub fn ceil(&self) -> Option<i64> {
         match &self.0 {
             Small(ratio) => num_integer::Integer::div_ceil(ratio.numer(), ratio.denom()).to_i64(),
@@ -102,22 +105,25 @@ impl Rate {
         }
     }
 
-    /// At most and at least the value in units of 2^-64, for one in `[0, 2^63)`: a unit apart or not at all if
-    /// numerator and denominator fit 64 bits, and otherwise perhaps some units.
+    /// A lower and an upper bound of the value in units of 2^-64, for a value in `[0, 2^63)`. They
+    /// differ by at most one unit if numerator and denominator fit 64 bits, and otherwise perhaps
+    /// by a few units.
     fn enclosure(&self) -> (u128, u128) {
         match &self.0 {
             Small(ratio) => enclosure(*ratio.numer() as u128, *ratio.denom() as u128),
             Big(ratio) => {
                 let shifted: BigInt = ratio.numer() << 64;
                 let (quotient, rest) = num_integer::Integer::div_rem(&shifted, ratio.denom());
+                // One below the maximum, so that the addition below cannot overflow.
                 let floor = quotient.to_u128().unwrap_or(u128::MAX - 1);
                 (floor, floor + u128::from(!rest.is_zero()))
             }
         }
     }
 
-    /// `floor(self * 2^64)`, or 0 below zero and the largest number from 2^62 on: a number that never falls where the
-    /// rate grows, to sort many rates by before they are compared exactly.
+    /// `floor(self * 2^64)`, or 0 for negative values and the largest number from 2^62 on. The
+    /// number is monotonic in the rate, so many rates can be sorted by it before they are compared
+    /// exactly.
     ///
     /// ```
     /// use layland_model::Rate;
@@ -126,6 +132,7 @@ impl Rate {
     /// assert_eq!(Rate::whole(i64::MAX).scaled_floor(), u128::MAX);
     /// ```
     pub fn scaled_floor(&self) -> u128 {
+        // Below 2^62 the shifted numerator fits 128 bits.
         if let Some((n @ 0..=0x3fff_ffff_ffff_ffff, d)) = self.as_i64_pair() {
             return ((n as u128) << 64) / d as u128;
         }
@@ -160,7 +167,7 @@ impl Rate {
         }
     }
 
-    /// Back to the small form where it fits, so that equal values are cheap to compare.
+    /// Converts back to the small form if it fits, so that equal values are cheap to compare.
     fn from_big(ratio: BigRational) -> Rate {
         match (ratio.numer().to_i128(), ratio.denom().to_i128()) {
             (Some(numerator), Some(denominator)) => {
@@ -182,9 +189,11 @@ fn enclosure(numerator: u128, denominator: u128) -> (u128, u128) {
     let (low, high) = match u64::try_from(denominator) {
         Ok(_) => enclosure(rest, denominator),
         Err(_) => {
-            // The first 63 digits of the denominator, and as many fewer of what is smaller.
+            // Keep the first 63 digits of the denominator, and drop as many digits of the smaller
+            // number.
             let fewer = u128::BITS - denominator.leading_zeros() - 63;
             let (n, d) = ((rest >> fewer) as u64, (denominator >> fewer) as u64);
+            // Round the denominator up for the lower bound, and the numerator for the upper one.
             (floor(n, d + 1), floor(n + 1, d) + 1)
         }
     };
@@ -199,7 +208,8 @@ macro_rules! operator {
                 if let Some(result) = short::$method(self, other) {
                     return result;
                 }
-                // The divisor of the smallest number of 128 bits and zero has no place in them.
+                // The greatest common divisor of the smallest 128-bit number and zero does not fit
+                // 128 bits.
                 if let (Small(a), Small(b)) = (&self.0, &other.0)
                     && *a.numer() != i128::MIN
                     && *b.numer() != i128::MIN
@@ -233,7 +243,8 @@ impl Ord for Rate {
     fn cmp(&self, other: &Rate) -> Ordering {
         match (&self.0, &other.0) {
             (Small(a), Small(b)) => {
-                // Products of numbers of 64 bits have 128; the way without products takes many divisions.
+                // Products of 64-bit numbers fit 128 bits; the comparison without products takes
+                // many divisions.
                 match (as_words(a), as_words(b)) {
                     (Some((n, d)), Some((p, q))) => {
                         (i128::from(n) * i128::from(q)).cmp(&(i128::from(p) * i128::from(d)))
@@ -246,7 +257,7 @@ impl Ord for Rate {
     }
 }
 
-/// Numerator and denominator, if each is one word.
+/// Numerator and denominator, if each fits one word.
 #[inline]
 fn as_words(ratio: &Ratio<i128>) -> Option<(i64, i64)> {
     Some((i64::try_from(*ratio.numer()).ok()?, i64::try_from(*ratio.denom()).ok()?))
@@ -282,7 +293,7 @@ impl fmt::Debug for Rate {
     }
 }
 
-/// Text that is not a rate.
+/// The error for a string that is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a number: write a decimal (\"0.75\") or a fraction (\"3/4\")")]
 pub struct ParseRateError(String);
@@ -296,7 +307,8 @@ impl FromStr for Rate {
     }
 }
 
-/// Reads `12`, `1_000`, `-1.25` or `10/3` exactly: numerator and positive denominator.
+/// Parses `12`, `1_000`, `-1.25` or `10/3` exactly. Returns the numerator and the positive
+/// denominator.
 pub(crate) fn parse_decimal_or_fraction(text: &str) -> Option<(i128, i128)> {
     let (text, sign) = match text.strip_prefix('-') {
         Some(rest) => (rest, -1),
@@ -312,7 +324,7 @@ pub(crate) fn parse_decimal_or_fraction(text: &str) -> Option<(i128, i128)> {
         return (denominator > 0).then_some((sign * digits(numerator.trim())?, denominator));
     }
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-    // Checked: a long row of decimals is refused, not wrapped.
+    // Checked: a long row of decimals is an error and must not wrap.
     let denominator = 10i128.checked_pow(decimals.chars().filter(|&c| c != '_').count() as u32)?;
     let fraction = if decimals.is_empty() { 0 } else { digits(decimals)? };
     let whole = if whole.is_empty() && !decimals.is_empty() { 0 } else { digits(whole)? };
@@ -326,7 +338,7 @@ mod tests {
 
     #[test]
     fn fractions_of_long_numbers_are_rounded() {
-        // Numerator and denominator together are more than 128 bits hold.
+        // The sum of numerator and denominator exceeds 128 bits.
         let above_one = Rate::of_wide(i128::MAX, i128::MAX - 1);
         assert_eq!((above_one.floor(), above_one.ceil()), (Some(1), Some(2)));
         let below = Rate::of_wide(-i128::MAX, i128::MAX - 1);
@@ -364,7 +376,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the difference, also where products outgrow 128 bits.
+        /// Compares with the sign of the difference, also where products exceed 128 bits.
         #[test]
         fn rates_compare_as_their_difference_says(
             (n, d, p, q) in (any::<i64>(), 1i64.., any::<i64>(), 1i64..),

@@ -1,5 +1,6 @@
-//! The promise of a policy about every schedule that it makes, as data: a trace checker can hold a trace to it
-//! without knowing the policy. Also the reasons for which a policy moves threads.
+//! The promise of a policy about every schedule that it makes, as data: a trace checker can verify
+//! a trace against it without knowing the policy. Also the reasons for which a policy moves
+//! threads.
 
 use crate::{
     CpuId, CpuSet, Duration, InLevel, Order, Preemption, Protocol, Server, ServerKind, Service,
@@ -13,54 +14,60 @@ pub enum ScheduleRule {
     #[default]
     None,
     /// In each group, the `min(m, ready)` ready jobs that come first in the order run, where `m` is
-    /// the number of online CPUs of the group: none waits while a CPU is idle or runs a job behind
-    /// it in the order.
+    /// the number of online CPUs of the group: no job waits while a CPU is idle or runs a job
+    /// behind it in the order.
     HighestFirst {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
         /// The order of ready jobs.
         order: JobOrder,
     },
-    /// In each group no job waits while a CPU is idle, and a job that waits comes before one that runs only while
-    /// that one is in a region in which nobody preempts it ([`Preemption`]): whole ones have begun to execute, fixed
-    /// ones are within a segment, and floating ones have come after one that waits for no longer than the region. A
-    /// job that has begun a region on a CPU loses it only with the CPU, with its task, or at the end of the region.
+    /// In each group, no job waits while a CPU is idle. A waiting job comes before a running one
+    /// only while the running job is in a region in which it is not preempted ([`Preemption`]):
+    /// with whole regions it has begun to execute, with fixed ones it is within a segment, and with
+    /// floating ones a job that comes before it has waited for no longer than the region. A job
+    /// that has begun a region on a CPU loses the CPU only if the CPU goes offline, if its task
+    /// moves or leaves, or at the end of the region.
     Deferred {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
         /// The order of ready jobs.
         order: JobOrder,
-        /// Where the jobs of each task may be preempted.
+        /// The points at which the jobs of each task may be preempted.
         regions: TaskMap<Preemption>,
     },
-    /// In each group, of one CPU, the ready job runs that comes first in the order, of those that may run: jobs of
-    /// tasks with a server may while that has budget: unless the machine is real or has overheads, or a request comes.
+    /// In each group, which has one CPU, the first ready job in the order runs, of those that may
+    /// run. A job of a task with a server may run while the server has budget. The rule is not
+    /// promised if the machine is real or has overheads, or if a request comes.
     ///
-    /// A server has a budget `Q` and a period `T`, and work while a job of its task is ready. Of what happens at one
-    /// instant what it has executed and the ends of jobs come first, then replenishments, then arrivals.
-    /// - Deferrable: at every multiple of `T` the budget is `Q`; what its jobs execute is taken from it. Polling: also,
-    ///   where there is no work it is 0.
-    /// - Sporadic: the budget is a list of chunks by their times, at first (0, `Q`). A server with work that is not
-    ///   active becomes active when the time of the first chunk has come: the chunks whose times have come become one
-    ///   of now. It has the amount of the first chunk. What is executed of that is added at the end, with the time of
-    ///   the first chunk and `T` more. When the first is used up the server stays active if the time of the next one
-    ///   has come. A server without work is not active.
+    /// A server has a budget `Q` and a period `T`, and has work while a job of its task is ready.
+    /// At one instant, execution and the ends of jobs count first, then replenishments, then
+    /// arrivals.
+    /// - Deferrable: at every multiple of `T` the budget becomes `Q`. The execution of its jobs is
+    ///   subtracted from it. Polling: also, the budget is 0 while there is no work.
+    /// - Sporadic: the budget is a list of chunks by their times, at first (0, `Q`). A server with
+    ///   work that is not active becomes active when the time of the first chunk has come: the
+    ///   chunks whose times have come merge into one whose time is now. The server has the amount
+    ///   of the first chunk. The part of it that is executed is appended to the list, with the time
+    ///   of the first chunk plus `T`. When the first chunk is used up, the server stays active if
+    ///   the time of the next one has come. A server without work is not active.
     Served {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
         /// The order of ready jobs.
         order: JobOrder,
-        /// When budgets come back.
+        /// The rule by which budgets are replenished.
         kind: ServerKind,
         /// The servers of the tasks that have one.
         servers: TaskMap<Option<Server>>,
     },
-    /// In each group, of one CPU, the job runs that has the highest effective priority of those that can go on, and
-    /// locks go to whom the protocol says: [`rule::Locking`](Locking) tells by which priorities. Which sections jobs
-    /// have is a matter of the system. Unless the machine is real or has overheads.
+    /// In each group, which has one CPU, the job runs that has the highest effective priority of
+    /// those that can continue, and the protocol decides which job gets a lock:
+    /// [`rule::Locking`](Locking) defines the priorities. The system defines the sections of the
+    /// jobs. The rule is not promised if the machine is real or has overheads.
     Locking(Locking),
-    /// Every CPU that a waiting job may use runs a job that comes before it in the order. Which CPUs
-    /// those are is a matter of the system.
+    /// Every CPU that a waiting job may use runs a job that comes before it in the order. The
+    /// system defines these CPUs.
     Weak {
         /// The order of ready jobs.
         order: JobOrder,
@@ -71,110 +78,121 @@ pub enum ScheduleRule {
         /// The order of ready jobs.
         order: JobOrder,
     },
-    /// In each group no job waits while a CPU is idle, and the `min(m, ready)` ready jobs of the least laxity run, as
-    /// of the last *look*: when a job arrives, becomes ready or ends, when a CPU comes or goes, and at the instants of
-    /// the rule. Between looks who runs goes on. The laxity of a job is the time to its deadline, less what is left of
-    /// its WCET, which is nothing once that is exceeded. Where the machine has overheads or latencies it is not known
-    /// when laxities were looked at, and it is promised alone that no job waits while a CPU is idle.
+    /// In each group, no job waits while a CPU is idle, and the `min(m, ready)` ready jobs of least
+    /// laxity run, as of the last *look*. A look happens when a job arrives, becomes ready or ends,
+    /// when a CPU goes online or offline, and at the instants of the rule. Between looks, running
+    /// jobs continue. The laxity of a job is the time to its deadline less its remaining WCET,
+    /// which is zero once the WCET is exceeded. If the machine has overheads or latencies, the
+    /// instants of the looks are unknown, and the only promise is that no job waits while a CPU is
+    /// idle.
     LeastLaxity {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
-        /// When laxities are compared, and what decides between equal ones.
+        /// The instants at which laxities are compared, and the rule that breaks ties.
         rule: LaxityRule,
     },
-    /// The jobs of each group run on CPUs of the group only, and no job is late: unless the machine has
-    /// overheads, a request comes, or a job needs more than its WCET.
+    /// The jobs of each group run on CPUs of the group only, and no job is late, unless the machine
+    /// has overheads, a request comes, or a job exceeds its WCET.
     Optimal {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
     },
-    /// Pfair. The jobs of each group run on CPUs of the group only, in slots of one quantum that begin at multiples of
-    /// it: a job begins to run at the beginning of a slot, and stops at the end of one or when it is over. And each
-    /// subtask runs in its window, if the weights of the group sum to no more than its CPUs; unless the machine has
-    /// overheads or a request comes.
+    /// Pfair. The jobs of each group run on CPUs of the group only, in slots of one quantum that
+    /// begin at multiples of the quantum: a job starts at the beginning of a slot, and stops at the
+    /// end of one or when it ends. Each subtask runs in its window if the weights of the group sum
+    /// to at most its CPUs, unless the machine has overheads or a request comes.
     ///
-    /// A task has the weight `e / p`: it needs `e = ceil(C / q)` slots in a window of `p` slots, `min(D, T) / q`
-    /// rounded down; see [`Releases`]. Subtask `i = 1, 2, ..` is the `i`-th slot that a job gets. It runs in the slots
-    /// from `t + floor((i-1) p / e)` on and before `t + ceil(i p / e)`. The anchor `t` is the first slot that does not
-    /// begin before the release of the job, nor before `t' + ceil(max(e, n) p / e)`, where `t'` is the anchor of the
-    /// job before and `n` the number of slots that it got.
+    /// A task has the weight `e / p`: it needs `e = ceil(C / q)` slots in a window of `p` slots,
+    /// `min(D, T) / q` rounded down; see [`Releases`]. Subtask `i = 1, 2, ..` is the `i`-th slot of
+    /// a job. It runs within the slots from `t + floor((i-1) p / e)` up to but not including
+    /// `t + ceil(i p / e)`. The anchor `t` is the first slot that begins neither before the release
+    /// of the job nor before `t' + ceil(max(e, n) p / e)`, where `t'` is the anchor of the previous
+    /// job and `n` the number of slots that it received.
     Pfair {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
         /// The length of a slot.
         quantum: Duration,
-        /// When jobs may be released.
+        /// The instants at which jobs may be released.
         releases: Releases,
-        /// Whether subtasks of a job may run before their windows (early release).
+        /// True if subtasks of a job may run before their windows (early release).
         early: bool,
     },
-    /// As [`Optimal`](ScheduleRule::Optimal); and in each slice a job that can run from its beginning to its end, and
-    /// is not over by then, gets exactly the rate of its task times the length of the slice: unless the machine has
-    /// overheads or a request comes. For tasks with deadlines at the ends of their periods.
+    /// Like [`Optimal`](ScheduleRule::Optimal). Also, in each slice, a job that can run from its
+    /// beginning to its end, and has not ended by then, gets exactly the rate of its task times the
+    /// length of the slice, unless the machine has overheads or a request comes. For tasks with
+    /// deadlines at the ends of their periods.
     ///
-    /// A slice begins where one ends, the first one at 0, and always at a multiple of the unit `Q`; [`Slices`] says
-    /// where it ends. Rates are multiples of `1/Q`, in nanoseconds: `ceil(C Q / W) / Q`, where the window `W` is the
-    /// period if that and all releases are known to be multiples of `Q`, and `(floor(T / Q) - 1) Q` otherwise.
+    /// Each slice begins where the previous one ends, the first one at 0, and always at a multiple
+    /// of the unit `Q`; [`Slices`] defines the ends. Rates are multiples of `1/Q`, in nanoseconds:
+    /// `ceil(C Q / W) / Q`, where the window `W` is the period if the period and all releases are
+    /// known to be multiples of `Q`, and `(floor(T / Q) - 1) Q` otherwise.
     Shares {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
         /// The unit of the grid.
         unit: Duration,
-        /// Where slices end.
+        /// The rule for the ends of slices.
         slices: Slices,
     },
-    /// U-EDF. As [`Optimal`](ScheduleRule::Optimal); and at every instant those jobs run that allotments say, if
-    /// releases are at least a period apart: unless the machine has overheads or a request comes. For tasks with
-    /// deadlines at the ends of their periods. CPUs are lanes `1, .., m` here: who runs is promised, and not where.
+    /// U-EDF. Like [`Optimal`](ScheduleRule::Optimal). Also, at every instant the jobs run that the
+    /// allotments select, if releases are at least a period apart, unless the machine has overheads
+    /// or a request comes. For tasks with deadlines at the ends of their periods. CPUs are lanes
+    /// `1, .., m` here: the rule promises which jobs run, but not where.
     ///
-    /// The *window* of a job begins at the first multiple of the unit `Q` at or after its release, and ends at the last
-    /// one at or before its deadline. It gives the job `ceil(C Q / W) / Q` times its length, with `W` as in
-    /// [`Shares`](ScheduleRule::Shares). Another window, of length `W`, begins where one ends before its job does; a
-    /// job that becomes ready by the end of another one within a window has what is left of that.
+    /// The *window* of a job begins at the first multiple of the unit `Q` at or after its release,
+    /// and ends at the last one at or before its deadline. It gives the job `ceil(C Q / W) / Q`
+    /// times its length, with `W` as in [`Shares`](ScheduleRule::Shares). If a window ends before
+    /// its job does, another window of length `W` begins there. A job that becomes ready within a
+    /// window of its task, because its predecessor has ended, gets the rest of that window.
     ///
-    /// When windows begin, at `t`, all tasks are taken in the order of `d`, the end of the window of the task, or `t`
-    /// where none is open; then by rank, then by id. Their rates are laid end to end, and lane `j` has of each task
-    /// what lies between `j - 1` and `j`: `u`. What a job has left is given anew: on lane `j` it gets what it still
-    /// needs, and at most `d - t`, less what it gets on lower lanes, less `a + (d - d') u'` of each task before it,
-    /// which has been given `a` on the lane, the share `u'`, and the end of window `d'`.
+    /// When windows begin, at `t`, the tasks are processed in the order of `d`, which is the end of
+    /// the window of the task, or `t` if no window is open; then by rank, then by id. Their rates
+    /// are laid end to end, and the share `u` of a task on lane `j` is the part of its rate that
+    /// lies between `j - 1` and `j`. The rest of each job is then allotted anew. On lane `j` it
+    /// gets what it still needs, but at most `d - t`, less its allotments on lower lanes, less
+    /// `a + (d - d') u'` for each task before it, where `a` is the allotment of that task on the
+    /// lane, `u'` its share, and `d'` the end of its window.
     ///
-    /// From lane 1 on, each lane runs the first job in this order that has something left on it and runs on no lower
-    /// lane.
+    /// From lane 1 on, each lane runs the first job in this order that has an allotment left on the
+    /// lane and runs on no lower lane.
     Allotted {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
         /// The unit of the grid.
         unit: Duration,
     },
-    /// Semi-partitioned EDF. Each job runs in the pieces of its task, one after the other, each on one CPU and for no
-    /// longer than its budget: a piece is ready when the job is, the one before is used up, and its window has begun,
-    /// an offset after the arrival of the job. Each CPU runs, of the pieces that are ready there, the one that is due
-    /// first; ties go to the smaller rank, then to the smaller id. A job that has used up its last piece is given up.
-    /// No piece is late: unless the machine has overheads or a request comes.
+    /// Semi-partitioned EDF. Each job runs in the pieces of its task, one after the other, each on
+    /// one CPU and for no longer than its budget. A piece is ready when the job is ready, the
+    /// previous piece is used up, and the window of the piece has begun, an offset after the
+    /// arrival of the job. Each CPU runs the ready piece with the earliest deadline; ties go to the
+    /// smaller rank, then to the smaller id. A job that has used up its last piece is aborted. No
+    /// piece is late, unless the machine has overheads or a request comes.
     ///
-    /// The budgets of a task sum to its WCET, no window begins before the one before it ends, and the last one ends at
-    /// the deadline at the latest. A piece whose budget is as long as its window runs without a pause; a CPU has one of
-    /// them at most.
+    /// The budgets of a task sum to its WCET, no window begins before the previous one ends, and
+    /// the last one ends at the deadline at the latest. A piece whose budget is as long as its
+    /// window runs without a pause; each CPU has at most one such piece.
     Split {
         /// The pieces of each task.
         pieces: TaskMap<Vec<Piece>>,
     },
-    /// The jobs of each group run on CPUs of the group only; and on the guaranteed CPUs no task ever makes
-    /// one of higher criticality late. A job of a task of criticality `l` is late only if, in the busy
-    /// period of its group and before its deadline, some job of a task of criticality `l` or above, it
-    /// included, executes more than its bound of level `l`: unless the machine has overheads or a request
-    /// comes.
+    /// The jobs of each group run on CPUs of the group only. On the guaranteed CPUs, no task ever
+    /// makes a task of higher criticality late. A job of a task of criticality `l` is late only if,
+    /// in the busy period of its group and before its deadline, some job of a task of criticality
+    /// `l` or above, possibly itself, exceeds its bound of level `l`, unless the machine has
+    /// overheads or a request comes.
     MixedCriticality {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
-        /// The CPUs for which an analysis has shown that.
+        /// The CPUs for which an analysis has proven this.
         guaranteed: CpuSet,
     },
 }
 
-/// What a rule is, for whoever treats several alike: a new one is classified here, and nowhere else.
+/// Properties of rules, for code that treats several alike. This is the only place that classifies
+/// a new rule.
 impl ScheduleRule {
-    /// The groups of CPUs with the tasks that they serve; none where the rule has none.
+    /// The groups of CPUs with the tasks that they serve; `None` if the rule has no groups.
     pub fn groups(&self) -> Option<&[Group]> {
         match self {
             ScheduleRule::HighestFirst { groups, .. }
@@ -194,7 +212,7 @@ impl ScheduleRule {
         }
     }
 
-    /// The order of ready jobs, where one decides.
+    /// The order of ready jobs, if an order decides.
     pub fn order(&self) -> Option<&JobOrder> {
         match self {
             ScheduleRule::HighestFirst { order, .. }
@@ -214,7 +232,8 @@ impl ScheduleRule {
         }
     }
 
-    /// Whether no job is late if its groups have room for it: what an order of jobs does not give.
+    /// Returns true if no job is late when the load of its groups fits their CPUs. An order of jobs
+    /// alone does not promise this.
     pub const fn is_optimal(&self) -> bool {
         matches!(
             self,
@@ -225,116 +244,127 @@ impl ScheduleRule {
         )
     }
 
-    /// Whether the policy plans with WCETs before the start, or watches them: what it promises is lost where jobs need
-    /// more, or the machine is not ideal.
+    /// Returns true if the policy plans with WCETs before the start, or monitors them. Its promise
+    /// is lost if jobs exceed their WCETs, or if the machine is not ideal.
     pub const fn plans_with_wcets(&self) -> bool {
         self.is_optimal()
             || matches!(self, ScheduleRule::Split { .. } | ScheduleRule::MixedCriticality { .. })
     }
 
-    /// Whether affinities say which CPUs a job may use.
+    /// Returns true if affinities define which CPUs a job may use.
     pub const fn has_affinities(&self) -> bool {
         matches!(self, ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. })
     }
 }
 
-/// Which job runs on each CPU, and who gets a lock, under a protocol.
+/// Defines which job runs on each CPU, and which job gets a lock, under a protocol.
 ///
-/// A job is *ready* if it is released, not over, does not suspend itself, and does not wait for a lock. Where no more
-/// is said its key is that of the order, ties by the smaller rank, then by the smaller id; the smallest key runs. The
-/// *base priority* of a task is its place in the order, or the relative deadline under SRP. The *ceiling* of a resource
-/// is the highest base priority of its users. A resource is *global* if its users are on several CPUs (under DPCP also
-/// if one is not on its home), and *local* otherwise. A lock that is free can be granted when its job is selected:
-/// jobs ask in later rounds of an instant, once everything that is due has been told.
+/// A job is *ready* if it is released, has not ended, is not suspended, and does not wait for a
+/// lock. Unless stated otherwise, its key is that of the order, with ties by the smaller rank, then
+/// by the smaller id; the smallest key runs. The *base priority* of a task is its place in the
+/// order, or the relative deadline under SRP. The *ceiling* of a resource is the highest base
+/// priority of its users. A resource is *global* if its users are on several CPUs (under DPCP also
+/// if one is not on its home), and *local* otherwise. A free lock can be granted when its job is
+/// selected: jobs request locks in later rounds of an instant, after all events of that instant.
 ///
-/// - Plain, PIP: a free lock is granted. PIP: a holder has the smallest key of its own and those that wait for what it
-///   holds, transitively. Who waits tries again when it is selected after an unlock.
-/// - PCP: as PIP, but a lock is only granted to a job whose effective priority is higher than the ceilings of all that
-///   other jobs on its CPU hold. A job that is denied one passes its priority to the holder of the resource of the
-///   highest of these ceilings; of equal ones to the last that was granted.
-/// - Immediate ceilings; local resources under MPCP, DPCP, FMLP+ and MSRP with fixed priorities: a holder has the
-///   priority of the highest ceiling of what it holds, if that is higher than its own, and comes before others of it.
-/// - SRP: a job that has not begun may begin only if it has the smallest key of all jobs on its CPU that are not over,
-///   and its relative deadline is shorter than the ceilings of all that is held there.
-/// - MPCP: the holder of a global resource comes before all that hold none; among holders the highest *remote* ceiling
-///   does (of the users on other CPUs), then who was granted first. The highest base priority in the queue is next.
-/// - FMLP+: holders of global resources come before all others, by their requests. Queues are in the order of requests.
-/// - MSRP: from the request for a global resource to its unlock nobody preempts; jobs that wait spin. Queues are in the
-///   order of requests.
-/// - DPCP: a job that asks for a global resource is on the home CPU until its unlock. There it comes before all others,
-///   by its base priority until it is selected and granted, then by the ceiling.
+/// - Plain, PIP: a free lock is granted. PIP: a holder has the smallest of its own key and the keys
+///   of the jobs that wait for its resources, transitively. A waiting job retries when it is
+///   selected after an unlock.
+/// - PCP: like PIP, but a lock is only granted to a job whose effective priority is higher than the
+///   ceilings of all resources that other jobs on its CPU hold. A job that is denied a lock passes
+///   its priority to the holder of the resource with the highest of these ceilings; among equal
+///   ceilings, of the resource that was granted last.
+/// - Immediate ceilings; local resources under MPCP, DPCP, FMLP+ and MSRP with fixed priorities: a
+///   holder has the priority of the highest ceiling of its resources, if that is higher than its
+///   own, and comes before other jobs of that priority.
+/// - SRP: a job may begin only if it has the smallest key of all jobs on its CPU that have not
+///   ended, and its relative deadline is shorter than the ceilings of all resources held there.
+/// - MPCP: the holder of a global resource comes before all jobs that hold none. Among holders, the
+///   highest *remote* ceiling (of the users on other CPUs) comes first, then the earliest grant.
+///   The job of the highest base priority in the queue gets the lock next.
+/// - FMLP+: holders of global resources come before all others, in the order of their requests.
+///   Queues are in the order of requests.
+/// - MSRP: from the request for a global resource to its unlock, the job is not preempted; jobs
+///   that wait spin. Queues are in the order of requests.
+/// - DPCP: a job that requests a global resource is on the home CPU until its unlock. There it
+///   comes before all others, by its base priority until it is selected and granted the lock, then
+///   by the ceiling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locking {
     /// CPUs, each with the tasks that it serves.
     pub groups: Vec<Group>,
     /// The order of jobs without locks.
     pub order: JobOrder,
-    /// Who gets a lock, and what comes with it.
+    /// The rule by which locks are granted, and the priority that a holder gets.
     pub protocol: Protocol,
 }
 
-/// Where the slices of [`ScheduleRule::Shares`] end.
+/// The ends of the slices of [`ScheduleRule::Shares`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slices {
-    /// At the next deadline or first release of any task, whether it has a job or not; where that is no multiple of the
-    /// unit, at the multiple before it, or after it if the slice begins there. For periodic tasks.
+    /// At the next deadline or first release of any task, whether it has a job or not. If that is
+    /// not a multiple of the unit, the slice ends at the multiple before it, or after it if the
+    /// slice begins there. For periodic tasks.
     Deadlines,
-    /// T-L planes: at the first deadline after their beginning of the jobs that became ready last, one of each task,
-    /// where deadlines count as the multiples of the unit before them; and no later than the shortest window of any
-    /// task after their beginning. A job that is released within a slice gets the rate times what is left of it after
-    /// the next multiple of the unit. One whose predecessor was there when the slice began, or came within it, gets
-    /// what that has left.
+    /// T-L planes: at the earliest deadline after the beginning of the slice, among the jobs that
+    /// became ready last, one of each task. Deadlines are rounded down to multiples of the unit. A
+    /// slice is no longer than the shortest window of any task. A job that is released within a
+    /// slice gets the rate times the rest of the slice after the next multiple of the unit. If its
+    /// predecessor was there when the slice began, or arrived within it, the job gets the rest of
+    /// the predecessor's share.
     Planes,
 }
 
-/// When laxities are compared, besides arrivals, ends of jobs and changes of CPUs; and what decides between equal ones,
-/// before the smaller rank and the smaller id do.
+/// The instants at which laxities are compared, besides arrivals, ends of jobs and changes of CPUs;
+/// and the rule that breaks ties before the smaller rank and the smaller id do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaxityRule {
     /// LLF: at each multiple of a quantum while a job waits.
     Quantum {
-        /// Multiples of it count from the start of the run.
+        /// The quantum. Its multiples count from the start of the run.
         quantum: Duration,
-        /// Whether of equal laxities those of jobs that run come first.
+        /// True if running jobs come first among equal laxities.
         running_first: bool,
     },
-    /// MLLF: when the time to the deadline of the first job that waits is the laxity of the last one that runs, and
-    /// when a job that waits has no laxity left. Of equal laxities that of the earlier deadline comes first.
+    /// MLLF: when the time to the deadline of the first waiting job equals the laxity of the last
+    /// running job, and when a waiting job has no laxity left. Among equal laxities the earlier
+    /// deadline comes first.
     Modified,
 }
 
-/// When jobs may be released that run in slots: how long their windows are.
+/// The instants at which jobs may be released that run in slots. They determine the lengths of
+/// windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Releases {
-    /// At the beginnings of slots: `p = floor(min(D, T) / q)`. A job that is released within a slot can be late by less
-    /// than a slot.
+    /// At the beginnings of slots: `p = floor(min(D, T) / q)`. A job that is released within a slot
+    /// can be late by less than a slot.
     #[default]
     OnBoundaries,
-    /// Anywhere: `p = floor((min(D, T) - q + 1) / q)` for tasks of which it is not known that every release is at the
-    /// beginning of a slot.
+    /// Anywhere: `p = floor((min(D, T) - q + 1) / q)` for tasks that are not known to release every
+    /// job at the beginning of a slot.
     Anywhere,
 }
 
-/// A part of a task: what each of its jobs executes on one CPU, and from when to when.
+/// A part of a task: the amount that each of its jobs executes on one CPU, within a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Piece {
     /// The CPU.
     pub cpu: CpuId,
-    /// From the arrival of a job to the beginning of the window.
+    /// The time from the arrival of a job to the beginning of the window.
     pub offset: Duration,
-    /// What a job executes in it at most.
+    /// The maximum that a job executes in the piece.
     pub budget: Service,
     /// The length of the window.
     pub deadline: Duration,
 }
 
 impl Piece {
-    /// Whether it has to run from the beginning of its window to the end (`C = D`).
+    /// Returns true if the piece has to run from the beginning of its window to the end (`C = D`).
     pub fn has_no_laxity(&self) -> bool {
         self.budget.at_unit_speed() >= self.deadline
     }
 
-    /// From the arrival of a job to the end of the window.
+    /// The time from the arrival of a job to the end of the window.
     pub fn due(&self) -> Duration {
         self.offset + self.deadline
     }
@@ -349,36 +379,38 @@ pub struct Group {
     pub tasks: Vec<TaskId>,
 }
 
-/// A strict order of ready jobs; ties go to the smaller rank, then to the smaller task id, unless it says more.
+/// A strict order of ready jobs. Ties go to the smaller rank, then to the smaller task id, unless a
+/// variant states more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobOrder {
     /// Earliest absolute deadline first.
     Deadline,
-    /// Earliest absolute deadline first; of equal deadlines the jobs that already run. No rule but
-    /// [`ScheduleRule::HighestFirst`] and [`ScheduleRule::Deferred`] has this order.
+    /// Earliest absolute deadline first; among equal deadlines, running jobs first. Only
+    /// [`ScheduleRule::HighestFirst`] and [`ScheduleRule::Deferred`] have this order.
     DeadlineThenRunning,
-    /// Earliest priority point first: the absolute deadline, less a length that each task has. No rule but
+    /// Earliest priority point first: the absolute deadline, less a length that each task has. Only
     /// [`ScheduleRule::HighestFirst`] has this order.
     Points(TaskMap<Duration>),
-    /// Jobs without laxity first, then the others; among both, earliest absolute deadline first. The laxity
-    /// of a job is the time to its deadline, less what is left of its WCET: it has none if that is zero or
-    /// negative. Overheads count as execution. No rule but [`ScheduleRule::HighestFirst`] has this order.
+    /// Jobs without laxity first, then the others; in both classes, earliest absolute deadline
+    /// first. The laxity of a job is the time to its deadline less its remaining WCET: a job
+    /// without laxity has a value of zero or less. Overheads count as execution. Only
+    /// [`ScheduleRule::HighestFirst`] has this order.
     ZeroLaxity,
-    /// Smallest number first, one per task.
+    /// Smallest number first, one number per task.
     Fixed(TaskMap<i64>),
-    /// Smallest number first, one per task; among equal numbers not by rank. No rule but
-    /// [`ScheduleRule::HighestFirst`], [`ScheduleRule::Locking`], [`ScheduleRule::Weak`] and [`ScheduleRule::Strong`]
-    /// has this order.
+    /// Smallest number first, one number per task; ranks do not break ties. Only
+    /// [`ScheduleRule::HighestFirst`], [`ScheduleRule::Locking`], [`ScheduleRule::Weak`] and
+    /// [`ScheduleRule::Strong`] have this order.
     Levels {
         /// The number of each task.
         levels: TaskMap<i64>,
-        /// Which of two jobs of one number comes first. [`HighestFirst`](ScheduleRule::HighestFirst) starts them in
-        /// that order and never stops one for another; the rules with affinities hold at every instant, as for any
-        /// order.
+        /// The rule that orders two jobs of the same number.
+        /// [`HighestFirst`](ScheduleRule::HighestFirst) starts them in that order and never stops
+        /// one for another; the rules with affinities hold at every instant, as for any order.
         in_level: InLevel,
     },
-    /// The jobs of some tasks first, equal among themselves; then those of the others, in another order. No rule but
-    /// [`ScheduleRule::HighestFirst`] has this order.
+    /// The jobs of some tasks first, equal among themselves; then those of the others, in another
+    /// order. Only [`ScheduleRule::HighestFirst`] has this order.
     TopFirst {
         /// The tasks that come first, in the order of their ids.
         top: Vec<TaskId>,
@@ -388,8 +420,9 @@ pub enum JobOrder {
 }
 
 impl JobOrder {
-    /// The number that every job of a task of [`TopFirst`](Self::TopFirst) has, smaller first; none if each job has its
-    /// deadline. No job has a smaller number than those of the tasks that come first.
+    /// The key of every job of a task under [`TopFirst`](Self::TopFirst), smaller first; `None` if
+    /// the key of each job is its deadline. No key is smaller than that of the tasks that come
+    /// first.
     pub fn key_in_class(top: &[TaskId], then: Order, id: TaskId, task: &Task) -> Option<i64> {
         match top.binary_search(&id) {
             Ok(_) => Some(i64::MIN),
@@ -398,16 +431,16 @@ impl JobOrder {
     }
 }
 
-/// Why a thread is in the run queue of another CPU from now on.
+/// The reason why a thread moves to the run queue of another CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MoveReason {
     /// A CPU was chosen for a thread that became ready.
     Placed,
-    /// Its CPU gave it away.
+    /// Its CPU gave the thread away.
     Pushed,
-    /// The other CPU took it.
+    /// The other CPU took the thread.
     Pulled,
-    /// It can no longer use its CPU.
+    /// The thread can no longer use its CPU.
     Expelled,
 }
 
@@ -416,7 +449,7 @@ impl MoveReason {
     pub const ALL: [MoveReason; 4] =
         [MoveReason::Placed, MoveReason::Pushed, MoveReason::Pulled, MoveReason::Expelled];
 
-    /// One word for it.
+    /// The name of the reason.
     pub const fn name(self) -> &'static str {
         match self {
             MoveReason::Placed => "placed",

@@ -1,16 +1,17 @@
-//! Servers: what a stream of jobs may take of a CPU.
+//! Servers: limits on the processor time that a stream of jobs may use.
 
 use crate::{Duration, Service, Task};
 
-/// When a server of fixed priority gets its budget back.
+/// The replenishment rule of a fixed-priority server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerKind {
-    /// What it has used comes back a period after it began to be used (Sprunt, Sha and Lehoczky 1989).
+    /// The used budget is replenished one period after its use began (Sprunt, Sha and Lehoczky
+    /// 1989).
     Sporadic,
-    /// The budget is full again at every multiple of the period, and is kept while there is no work (Strosnider,
-    /// Lehoczky and Sha 1995).
+    /// The budget is replenished in full at every multiple of the period, and kept while there is
+    /// no work (Strosnider, Lehoczky and Sha 1995).
     Deferrable,
-    /// The same, but it is lost where there is no work.
+    /// Like a deferrable server, but the budget is lost while there is no work.
     Polling,
 }
 
@@ -28,7 +29,7 @@ impl ServerKind {
         }
     }
 
-    /// One word for it.
+    /// The name of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             ServerKind::Sporadic => "sporadic",
@@ -48,7 +49,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// That of a task that has a budget; the jobs of the others are as long as they are.
+    /// The server of a task that has a budget. The execution of other tasks is not limited.
     pub fn of(task: &Task) -> Option<Server> {
         task.budget.map(|budget| Server { budget, period: task.period })
     }

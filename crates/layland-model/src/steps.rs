@@ -1,4 +1,4 @@
-//! What a job does besides executing: it enters critical sections, and suspends itself.
+//! The steps of a job besides plain execution: it enters critical sections, and suspends itself.
 
 use crate::{CpuId, Duration, Service, Task};
 use std::fmt;
@@ -27,43 +27,45 @@ impl fmt::Display for ResourceId {
     }
 }
 
-/// Something that one job at a time may hold: a bus, a buffer, a lock.
+/// A resource that one job at a time may hold, such as a bus, a buffer or a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// Unique in its set.
+    /// The name, unique in the set.
     pub name: String,
     /// The CPU on which every section on it is executed, for protocols that have one (DPCP).
     pub home: Option<CpuId>,
 }
 
-/// One thing that a job does. Each job of a task does its steps once, in their order.
+/// One step of a job. Each job of a task performs the steps of the task once, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// Executes for so long. A job that executes more or less than the WCET of its task has all of these longer or
-    /// shorter in proportion.
+    /// Executes for this long. If a job executes more or less than the WCET of its task, all of its
+    /// `Run` steps are scaled in proportion.
     Run(Service),
-    /// Enters a critical section: goes on once it holds the resource. Something is executed in every section.
+    /// Enters a critical section: continues once the job holds the resource. Every section contains
+    /// execution.
     Lock(ResourceId),
-    /// Leaves the section that it entered last.
+    /// Leaves the section that was entered last.
     Unlock(ResourceId),
-    /// Does without the CPU for so long. If nothing but unlocks and suspensions follows, the job goes on with them at
-    /// once, and ends with its last step: it needs no processor time any more.
+    /// Suspends itself for this long. If only unlocks and suspensions follow, the job performs them
+    /// without a CPU and completes with its last step: it needs no more processor time.
     Suspend(Duration),
 }
 
 /// A critical section of the jobs of a task: from a [`Lock`](Step::Lock) to its [`Unlock`](Step::Unlock).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// What it locks.
+    /// The resource that the section locks.
     pub resource: ResourceId,
-    /// What a job that executes its WCET executes in it, sections within it included.
+    /// The execution within the section of a job that executes its WCET, including nested sections.
     pub length: Service,
-    /// The section that it is within, by position in [`Task::sections`].
+    /// The enclosing section, by position in [`Task::sections`].
     pub within: Option<usize>,
 }
 
 impl Task {
-    /// The critical sections of each job, in the order in which they are entered; of steps that are properly nested.
+    /// The critical sections of each job, in the order in which they are entered. The steps must be
+    /// properly nested.
     ///
     /// ```
     /// use layland_model::{Duration, ResourceId, Service, Step, Task};
@@ -106,12 +108,12 @@ impl Task {
         sections
     }
 
-    /// What its jobs do; empty if they only execute.
+    /// The steps of its jobs; empty if they only execute.
     pub fn steps(&self) -> &[Step] {
         self.steps.as_deref().unwrap_or_default()
     }
 
-    /// For how long each job suspends itself in all, and how often.
+    /// The total time for which each job suspends itself, and the number of suspensions.
     pub fn suspensions(&self) -> (Duration, u64) {
         let (mut length, mut count) = (Duration::ZERO, 0);
         for step in self.steps() {
@@ -126,7 +128,7 @@ impl Task {
     }
 }
 
-/// How jobs share resources: who gets a lock, and which priority comes with it.
+/// The rule by which jobs share resources: which job gets a lock, and which priority a holder has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// Plain locks.
@@ -143,14 +145,14 @@ pub enum Protocol {
     Mpcp,
     /// DPCP: sections on the home CPU of their resource (Rajkumar, Sha and Lehoczky 1988).
     Dpcp,
-    /// FMLP+: first in, first out, and holders are boosted in the order of their requests (Brandenburg 2011).
+    /// FMLP+: FIFO queues; holders are boosted in the order of their requests (Brandenburg 2011).
     FmlpPlus,
-    /// MSRP: first in, first out, and jobs spin (Gai, Lipari and Di Natale 2001).
+    /// MSRP: FIFO queues; waiting jobs spin (Gai, Lipari and Di Natale 2001).
     Msrp,
 }
 
 impl Protocol {
-    /// Every one.
+    /// All protocols.
     pub const ALL: [Protocol; 9] = [
         Protocol::Plain,
         Protocol::Inheritance,
@@ -178,7 +180,7 @@ impl Protocol {
         }
     }
 
-    /// Whether tasks on several CPUs may share a resource.
+    /// Returns true if tasks on several CPUs may share a resource.
     pub const fn is_between_cpus(self) -> bool {
         match self {
             Protocol::Plain

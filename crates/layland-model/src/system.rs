@@ -1,4 +1,4 @@
-//! [`System`]: everything that a task-set file says.
+//! [`System`]: the full contents of a task-set file.
 
 use crate::{
     Chain, CpuId, CpuSet, Duration, InLevel, Levels, Platform, RateSum, Resource, Service,
@@ -10,10 +10,11 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// The tasks of a [`System`]. Clones share them until one of them is changed.
+/// The tasks of a [`System`]. Clones share them until one of the clones is changed.
 ///
-/// A run needs its system in several places: what was read, what the policy is built from, what is simulated and
-/// what each task draws. Of a million tasks each copy has several hundred megabytes.
+/// A run uses its system in several places: the parsed file, the construction of the policy, the
+/// simulation, and the random draws of each task. With a million tasks, each copy takes several
+/// hundred megabytes.
 ///
 /// ```
 /// use layland_model::{Duration, Service, Task, Tasks};
@@ -58,7 +59,7 @@ impl fmt::Debug for Tasks {
     }
 }
 
-/// A platform, its tasks, and the requests that come while they run.
+/// A platform, its tasks, and the requests that arrive while they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct System {
     /// The machine.
@@ -67,29 +68,29 @@ pub struct System {
     pub levels: Levels,
     /// The tasks.
     pub tasks: Tasks,
-    /// What decides between the jobs of tasks of one `priority`, unless a policy is told; none if ranks do, or no two
-    /// tasks share one. It says nothing to policies that do not read priorities. A file without ranks means
-    /// [`InLevel::Fifo`].
+    /// The rule that orders the jobs of tasks with the same `priority`, unless an option of the
+    /// policy overrides it; `None` if ranks decide or no two tasks share a priority. Policies that
+    /// do not read priorities ignore it. A file without ranks means [`InLevel::Fifo`].
     pub in_level: Option<InLevel>,
-    /// What the jobs of several tasks lock.
+    /// The resources that the jobs of several tasks lock.
     pub resources: Vec<Resource>,
     /// The cause-effect chains.
     pub chains: Vec<Chain>,
-    /// Requests in the order of their times; those at one instant in this order.
+    /// Requests in the order of their times; requests at one instant happen in this order.
     pub requests: Vec<Request>,
-    /// How the set was made, if it was generated.
+    /// The origin of the set, if it was generated.
     pub provenance: Option<Provenance>,
-    /// What it was inferred from, if it was.
+    /// The trace from which the set was inferred, if it was.
     pub observed: Option<Observed>,
 }
 
 /// The trace from which a set was inferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
-    /// How long it is, if that is known.
+    /// The length of the trace, if known.
     pub length: Option<Duration>,
-    /// What it shows and the set does not explain, in sentences without full stops. As long as there is any, nothing
-    /// is guaranteed of the set.
+    /// The observations that the set does not explain, as sentences without full stops. While there
+    /// are any, nothing is guaranteed for the set.
     pub unexplained: Vec<String>,
 }
 
@@ -100,31 +101,31 @@ pub struct Provenance {
     pub generator: String,
     /// The seed.
     pub seed: u64,
-    /// Every parameter, by name. The many sets of one recipe share all but a few of these texts.
+    /// Every parameter, by name. The many sets of one recipe share all but a few of these strings.
     pub parameters: BTreeMap<Arc<str>, Arc<str>>,
 }
 
 /// A request to the running system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// When.
+    /// The time of the request.
     pub at: Time,
     /// The request.
     pub kind: RequestKind,
 }
 
-/// The requests that a running system can get.
+/// The kinds of requests to a running system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestKind {
     /// The task leaves for good; its pending job is dropped.
     Leave(TaskId),
-    /// A task asks for other parameters, another affinity or another cluster.
+    /// A task requests other parameters, another affinity or another cluster.
     Reconfigure(TaskId, Change),
-    /// A cluster gets other CPUs.
+    /// A cluster receives other CPUs.
     SetClusterCpus {
         /// Index of the cluster.
         cluster: usize,
-        /// Its CPUs from now on.
+        /// Its new CPUs.
         cpus: CpuSet,
     },
     /// A CPU can be used (again).
@@ -152,7 +153,7 @@ pub enum Change {
 }
 
 impl System {
-    /// Tasks on identical unit-speed CPUs; ranks are the positions in the list.
+    /// A system of tasks on identical unit-speed CPUs; ranks are the positions in the list.
     pub fn new(cpus: usize, tasks: Vec<Task>) -> System {
         let mut tasks: TaskMap<Task> = tasks.into();
         tasks.values_mut().enumerate().for_each(|(index, task)| task.rank = index as i64);
@@ -169,7 +170,7 @@ impl System {
         }
     }
 
-    /// What the trace of the set shows and the set does not explain.
+    /// The observations in the trace of the set that the set does not explain.
     pub fn unexplained(&self) -> &[String] {
         self.observed.as_ref().map_or(&[], |observed| &observed.unexplained)
     }
@@ -181,7 +182,7 @@ impl System {
         sum
     }
 
-    /// How many jobs arrive up to a time, if they arrive as often as they may.
+    /// The number of jobs that arrive up to a time, if jobs arrive as often as possible.
     pub fn arrivals(&self, end: Time) -> i128 {
         let of = |task: &Task| {
             let length = i128::from((end - (Time::ZERO + task.offset)).ns().max(0));
@@ -215,7 +216,8 @@ impl System {
         order
     }
 
-    /// Each `priority` that several of these tasks share, with how many do, the highest first.
+    /// Each `priority` that several of these tasks share, with the number of tasks, highest
+    /// priority first.
     ///
     /// ```
     /// use layland_model::{Duration, Service, System, Task};
@@ -234,13 +236,13 @@ impl System {
         counts.into_iter().filter(|&(_, count)| count > 1).collect()
     }
 
-    /// Whether some task has a [blocking time](Task::blocking_time).
+    /// Returns true if some task has a [blocking time](Task::blocking_time).
     pub fn has_blocking(&self) -> bool {
         self.tasks.values().any(|task| task.blocking_time > Duration::ZERO)
     }
 
-    /// The priorities that several tasks share, in a sentence without a full stop; none if no two do. With what decides
-    /// between their jobs.
+    /// The priorities that several tasks share, and the rule that orders their jobs, in a sentence
+    /// without a full stop; `None` if no two tasks share a priority.
     pub fn shared_levels_in_words(&self, in_level: Option<InLevel>) -> Option<String> {
         let shared = self.shared_levels(self.tasks.ids());
         let of_level = |&(priority, count): &(i64, usize)| format!("{count} share {priority}");
@@ -260,7 +262,7 @@ impl System {
         Some(format!("{text}: {among}"))
     }
 
-    /// A request as a line of a report.
+    /// Describes a request in a line of a report.
     pub fn describe(&self, kind: &RequestKind) -> String {
         let name = |task: &TaskId| {
             let known = self.tasks.get(*task).map(|task| task.name.as_str());

@@ -1,4 +1,4 @@
-//! Tasks: how often jobs come, how long they run, where they may run.
+//! Tasks: when their jobs arrive, how long they run, and where they may run.
 
 use crate::{
     ArrivalCurve, CacheUse, CpuSet, CurveArrivals, Duration, Rate, RateSum, Service, Step, TaskId,
@@ -14,11 +14,11 @@ use std::sync::Arc;
 pub struct Criticality(pub u8);
 
 impl Criticality {
-    /// Whether more depends on it than on `other`.
+    /// Returns true if this criticality is higher than `other`.
     pub fn is_higher_than(self, other: Criticality) -> bool {
         self.0 > other.0
     }
-    /// As an index into [`Task::wcet`].
+    /// Converts to an index into [`Task::wcet`].
     pub fn level(self) -> usize {
         usize::from(self.0)
     }
@@ -29,11 +29,11 @@ impl Criticality {
 pub struct Levels(Vec<String>);
 
 impl Levels {
-    /// Levels with these names, low to high; the default if there is none.
+    /// Levels with these names, low to high; the default if there are no names.
     pub fn new(names: Vec<String>) -> Levels {
         if names.is_empty() { Levels::default() } else { Levels(names) }
     }
-    /// How many levels there are.
+    /// The number of levels.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -45,7 +45,7 @@ impl Levels {
     pub fn find(&self, name: &str) -> Option<Criticality> {
         self.0.iter().position(|level| level == name).map(|level| Criticality(level as u8))
     }
-    /// Whether there is more than one.
+    /// Returns true if there is more than one level.
     pub fn is_mixed(&self) -> bool {
         self.0.len() > 1
     }
@@ -56,30 +56,30 @@ impl Default for Levels {
     }
 }
 
-/// When the jobs of a task come, and what its thread does when a job ends.
+/// The arrivals of the jobs of a task, and the action of its thread when a job ends.
 ///
-/// The last three say what a *thread* does; they matter to the policies that schedule threads by
-/// reservations (the SCHED_DEADLINE family). The policies that schedule jobs see a `Hog` and a
+/// The last three variants describe a *thread*; they matter to the policies that schedule threads
+/// by reservations (the SCHED_DEADLINE family). The policies that schedule jobs treat a `Hog` and a
 /// `Yield` as periodic.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Behaviour {
     /// A job every period, from the offset on. A late job does not delay later arrivals.
     #[default]
     Periodic,
-    /// Jobs at least a period apart; the rest of the separation is drawn.
+    /// Jobs at least a period apart; the additional separation is drawn.
     Sporadic(Separation),
     /// Jobs at these times, ascending; the offset is not used.
     Explicit(Vec<Time>),
-    /// Jobs by an arrival curve, from the offset on. The period is how far apart they are in the long run:
-    /// [`ArrivalCurve::separation`](crate::ArrivalCurve::separation).
+    /// Jobs by an arrival curve, from the offset on. The period is their mean distance in the long
+    /// run: [`ArrivalCurve::separation`](crate::ArrivalCurve::separation).
     Curve(Arc<CurveArrivals>),
     /// Never blocks: runs for as long as it gets the processor.
     Hog,
-    /// Periodic, but gives up the rest of its budget at the end of each job (`sched_yield`).
+    /// Periodic, but drops the rest of its budget at the end of each job (`sched_yield`).
     Yield,
     /// Runs a job, sleeps for the gap, and repeats: the next release is the completion plus the gap.
     SelfSuspending {
-        /// How long it sleeps.
+        /// The length of the sleep.
         gap: Duration,
     },
 }
@@ -89,58 +89,59 @@ pub enum Behaviour {
 pub enum Separation {
     /// Uniform on `[0, max]`.
     Uniform {
-        /// The most that is added.
+        /// The maximum additional time.
         max: Duration,
     },
-    /// Exponential with this mean, cut off at `max`.
+    /// Exponential with this mean, truncated at `max`.
     Exponential {
-        /// The mean before the cut.
+        /// The mean before truncation.
         mean: Duration,
-        /// The most that is added.
+        /// The maximum additional time.
         max: Duration,
     },
 }
 
-/// How long the jobs of a task really execute. Each task draws from its own seeded stream.
+/// The actual execution times of the jobs of a task. Each task draws from its own seeded stream.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum ExecutionModel {
     /// The WCET of the task's own criticality level.
     #[default]
     Wcet,
-    /// The WCET of another level: an overrun where that is higher, early completion where lower.
+    /// The WCET of another level: an overrun if that level is higher, early completion if it is
+    /// lower.
     Level(Criticality),
     /// A fixed fraction of the WCET (above 1: an overrun), rounded up, at least 1 ns.
     Fraction(Rate),
     /// Uniform on `[min, max]`, in whole nanoseconds.
     Uniform {
-        /// The least.
+        /// The minimum.
         min: Service,
-        /// The most.
+        /// The maximum.
         max: Service,
     },
     /// One of these values, with probability proportional to its weight.
     Discrete(Vec<(Service, u64)>),
-    /// These values in order, then again from the first.
+    /// These values in order, repeated from the first.
     List(Vec<Service>),
 }
 
-/// What happens to a job that misses its deadline, and to the jobs behind it.
+/// The treatment of a job that misses its deadline, and of the jobs behind it.
 ///
-/// A job that completes at its deadline is in time. A job that is given up or skipped counts as a miss.
+/// A job that completes at its deadline is in time. An aborted or skipped job counts as a miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum OnMiss {
-    /// The job runs on, and the next one waits for it.
+    /// The job continues, and the next one waits for it.
     #[default]
     Continue,
-    /// The job is given up at its deadline (also known as *kill*; `abort_on_miss` of SimSo).
+    /// The job is aborted at its deadline (also known as *kill*; `abort_on_miss` of SimSo).
     Abort,
-    /// The job runs on, and jobs that could start meanwhile are skipped (*skip-next*): none ever waits for
-    /// another one of its task.
+    /// The job continues, and jobs that arrive meanwhile are skipped (*skip-next*): no job ever
+    /// waits for another one of its task.
     Skip,
 }
 
 impl OnMiss {
-    /// Every way, in the order of the type.
+    /// All variants, in the order of the type.
     pub const ALL: [OnMiss; 3] = [OnMiss::Continue, OnMiss::Abort, OnMiss::Skip];
 
     /// Its name in files and messages.
@@ -152,7 +153,7 @@ impl OnMiss {
         }
     }
 
-    /// The one with this name.
+    /// The variant with this name.
     ///
     /// ```
     /// use layland_model::OnMiss;
@@ -163,10 +164,12 @@ impl OnMiss {
     }
 }
 
-/// Where a job of a task may lose its CPU to a job that comes before it in the order of its policy.
+/// The points at which a job of a task may lose its CPU to a job that comes before it in the order
+/// of its policy.
 ///
-/// A *region* is a part of a job that no other one interrupts. What a job has executed is the time that it has held
-/// CPUs. A CPU that goes offline, and a task that is moved or leaves, end a region all the same.
+/// A *region* is a part of a job that no other job interrupts. Its position counts in the time for
+/// which the job has held CPUs. A region also ends if its CPU goes offline, or if its task moves or
+/// leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Preemption {
     /// Anywhere.
@@ -174,14 +177,16 @@ pub enum Preemption {
     Anywhere,
     /// Nowhere: a job that has begun to execute keeps its CPU until it ends.
     Never,
-    /// A *floating* region: once a job that comes before it waits, it keeps its CPU for this long.
+    /// A *floating* region: once another job that comes before it waits, the job keeps its CPU for
+    /// this long.
     Delayed(Duration),
-    /// Between its segments alone. Their lengths sum to the WCET; a job that executes longer is in the last one.
+    /// Only between its segments. Their lengths sum to the WCET; a job that executes longer is in
+    /// the last one.
     Between(Box<[Service]>),
 }
 
 impl Preemption {
-    /// Whether a job may lose its CPU at any time.
+    /// Returns true if a job may lose its CPU at any time.
     pub fn is_anywhere(&self) -> bool {
         *self == Preemption::Anywhere
     }
@@ -190,59 +195,65 @@ impl Preemption {
 /// A recurrent task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Unique in its set.
+    /// The name, unique in the set.
     pub name: SmolStr,
-    /// Period, or minimum time between two arrivals; by a curve, their mean distance in the long run, rounded down.
+    /// The period, or the minimum time between two arrivals; with an arrival curve, the mean
+    /// distance of arrivals in the long run, rounded down.
     pub period: Duration,
     /// Relative deadline: shorter than the period (constrained), equal (implicit) or longer.
     pub deadline: Duration,
     /// Worst-case execution time per criticality level, low to high; at least one.
     pub wcet: SmallVec<[Service; 2]>,
-    /// How much depends on the task.
+    /// The criticality of the task.
     pub criticality: Criticality,
     /// Reserved processor time per period; the WCET by default.
     pub budget: Option<Service>,
     /// Arrival of the first job.
     pub offset: Duration,
-    /// A job becomes ready up to this long after its arrival (uniform); its deadline still counts
+    /// A job becomes ready at most this long after its arrival (uniform); its deadline still counts
     /// from the arrival.
     pub jitter: Duration,
-    /// Where it may run; everywhere in its cluster by default.
+    /// The CPUs that the task may use; by default all of its cluster.
     pub affinity: Option<CpuSet>,
     /// Index of its cluster in [`Platform::clusters`](crate::Platform::clusters).
     pub cluster: usize,
     /// Breaks ties: the smaller rank goes first, then the smaller [`TaskId`](crate::TaskId).
     pub rank: i64,
-    /// Fixed priority, smaller is more important; only for policies that take given priorities.
+    /// Fixed priority, where a smaller number is more important; only for policies that use given
+    /// priorities.
     pub priority: Option<i64>,
-    /// When jobs come.
+    /// The arrivals of its jobs.
     pub behaviour: Behaviour,
-    /// How long they run.
+    /// The execution times of its jobs.
     pub execution: ExecutionModel,
-    /// How many jobs come; unlimited by default.
+    /// The number of jobs; unlimited by default.
     pub jobs: Option<u64>,
-    /// What happens when one is late.
+    /// The treatment of a job that is late.
     pub on_miss: OnMiss,
-    /// Whether its server may reclaim processor time that others have reserved and do not use
-    /// (`SCHED_FLAG_RECLAIM`); it counts only under policies with servers that reclaim.
+    /// True if its server may reclaim processor time that others have reserved and do not use
+    /// (`SCHED_FLAG_RECLAIM`); only policies with reclaiming servers consider it.
     pub reclaim: bool,
-    /// Where its jobs may be preempted.
+    /// The points at which its jobs may be preempted.
     pub preemption: Preemption,
-    /// What each job does besides executing, and when, if it does anything else: see [`Step`].
+    /// The steps of each job, if it does more than execute: see [`Step`].
     pub steps: Option<Arc<[Step]>>,
-    /// The tasks that it follows: each of its jobs is ready once their jobs of the same number have completed. See
-    /// [`Graph`](crate::Graph).
+    /// The tasks that it follows: each of its jobs is ready once the jobs of the same number of
+    /// these tasks have completed. See [`Graph`](crate::Graph).
     pub follows: Box<[TaskId]>,
-    /// How long after its release a job writes in chains with logical execution time; the period by default.
+    /// The time from its release to the write of a job in chains with logical execution time; the
+    /// period by default.
     pub let_interval: Option<Duration>,
-    /// Which sets of the cache its jobs use, if the set says so. See [`Overheads::block_reload_time`].
+    /// The cache sets that its jobs use, if the set states them. See
+    /// [`Overheads::block_reload_time`].
     ///
     /// [`Overheads::block_reload_time`]: crate::Overheads::block_reload_time
     pub cache: Option<Arc<CacheUse>>,
-    /// For how long at most jobs of lower priority (of later relative deadline under EDF) delay its jobs, once in a
-    /// busy period: a number for the analyses that know it. Engines have nothing to do for so long.
+    /// The maximum time for which jobs of lower priority (of later relative deadline under EDF)
+    /// delay its jobs, once in a busy period. Only analyses that support it use this number;
+    /// engines do not execute anything for it.
     pub blocking_time: Duration,
-    /// Which threads of a program it is about, for whoever runs programs: `main`, or a pattern for their names.
+    /// The threads of a program that the task describes, for commands that run programs: `main`, or
+    /// a pattern for thread names.
     pub thread: Option<Box<str>>,
 }
 
@@ -293,15 +304,17 @@ impl Task {
         self.budget.unwrap_or_else(|| self.own_wcet())
     }
 
-    /// How long after its release a job writes under logical execution time: see
+    /// The time from its release to the write of a job under logical execution time: see
     /// [`Communication::Let`](crate::Communication::Let).
     pub fn write_after(&self) -> Duration {
         self.let_interval.unwrap_or(self.period)
     }
 
-    /// For how long at most a job that has begun to execute, in whole nanoseconds, keeps the CPU from a job that comes
-    /// before it: the longest region, less the nanosecond in which it begins. A floating region begins when the other
-    /// job comes, and has all of its length. [`blocking_time`](Self::blocking_time) is for how long others delay it.
+    /// The maximum time, in whole nanoseconds, for which a job that has begun to execute keeps the
+    /// CPU from a job that comes before it: the longest region, less the nanosecond in which it
+    /// begins. A floating region begins when the other job arrives, and counts in full.
+    /// [`blocking_time`](Self::blocking_time) is the opposite: the time for which others delay this
+    /// task.
     ///
     /// ```
     /// use layland_model::{Duration, Preemption, Service, Task};
@@ -328,8 +341,8 @@ impl Task {
         }
     }
 
-    /// How much of the end of a job that needs its WCET nobody interrupts, whatever comes: at least the last
-    /// nanosecond.
+    /// The length of the part at the end of a job, when it executes its WCET, that is never
+    /// interrupted: at least the last nanosecond.
     pub fn last_region(&self) -> Duration {
         let whole = self.own_wcet().at_unit_speed();
         match &self.preemption {
@@ -341,7 +354,7 @@ impl Task {
         }
     }
 
-    /// How its jobs arrive, if they do by a curve.
+    /// The arrival curve and its extra separation, if jobs arrive by a curve.
     pub fn curve_arrivals(&self) -> Option<&CurveArrivals> {
         match &self.behaviour {
             Behaviour::Curve(arrivals) => Some(arrivals),
@@ -354,13 +367,14 @@ impl Task {
         }
     }
 
-    /// The curve by which its jobs arrive, if they do by one that says more than how far apart two are.
+    /// The curve by which its jobs arrive, if it states more than the distance of two consecutive
+    /// arrivals.
     pub fn bursts(&self) -> Option<&ArrivalCurve> {
         let arrivals = self.curve_arrivals()?;
         Some(&arrivals.curve).filter(|curve| !curve.is_sporadic())
     }
 
-    /// WCET over period: `C / T`; by a curve, what its jobs need in the long run.
+    /// WCET over period, `C / T`; with an arrival curve, the execution per time in the long run.
     pub fn utilization(&self) -> Rate {
         match self.bursts() {
             None => Rate::new(self.own_wcet().ns(), self.period.ns()),
@@ -374,7 +388,8 @@ impl Task {
         }
     }
 
-    /// Adds the [utilization](Self::utilization) of a task of a valid system to a sum: faster than as a rate.
+    /// Adds the [utilization](Self::utilization) of a task of a valid system to a sum, faster than
+    /// with a rate.
     pub fn add_utilization(&self, sum: &mut RateSum) {
         match self.bursts() {
             None => add_fraction(sum, self.own_wcet().ns(), self.period.ns()),
@@ -382,7 +397,8 @@ impl Task {
         }
     }
 
-    /// The same for the [density](Self::density).
+    /// Adds the [density](Self::density) of a task of a valid system to a sum, faster than with a
+    /// rate.
     pub fn add_density(&self, sum: &mut RateSum) {
         add_fraction(sum, self.own_wcet().ns(), self.deadline.min(self.period).ns());
     }
@@ -396,7 +412,7 @@ impl Task {
 fn add_fraction(sum: &mut RateSum, numerator: i64, denominator: i64) {
     match (u128::try_from(numerator), u128::try_from(denominator)) {
         (Ok(numerator), Ok(denominator)) => sum.add_fraction(numerator, denominator),
-        // In a system that is not valid a time may be negative.
+        // In an invalid system, a time may be negative.
         _ => sum.add(&Rate::new(numerator, denominator)),
     }
 }

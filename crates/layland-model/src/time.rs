@@ -5,9 +5,10 @@
 //! `Service` is work at unit speed: it becomes a `Duration` only through a CPU's
 //! [`Speed`](crate::Speed), or explicitly with [`Service::at_unit_speed`].
 //!
-//! `{}` writes a time exactly, as files have it (`1230.5us`). `{:#}` writes it for people, with a blank before the
-//! unit: a length with three significant digits (`1.23 ms`, `29.6 h`), an instant with six, so that it can be found
-//! in a chart. What is exact with fewer digits has no zeros at its end (`50 ms`), and what is rounded keeps them.
+//! `{}` writes a time exactly, as in files (`1230.5us`). `{:#}` writes it for people, with a space
+//! before the unit: a length with three significant digits (`1.23 ms`, `29.6 h`), an instant with
+//! six, so that it can be found in a chart. An exact value has no trailing zeros (`50 ms`), and a
+//! rounded one keeps them.
 
 mod exact;
 mod readable;
@@ -17,8 +18,8 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Neg, Rem, Sub, SubAssign};
 use std::str::FromStr;
 
-/// No time in a [`System`](crate::System) may exceed this many nanoseconds (about 36 years), so
-/// that sums of a few of them never overflow.
+/// The maximum of a time in a [`System`](crate::System), in nanoseconds (about 36 years). Sums of a
+/// few such times never overflow.
 pub const TIME_LIMIT: i64 = 1 << 60;
 
 macro_rules! nanosecond_type {
@@ -34,29 +35,30 @@ macro_rules! nanosecond_type {
             /// The largest value.
             pub const MAX: Self = Self(i64::MAX);
 
-            /// From nanoseconds.
+            /// Converts from nanoseconds.
             pub const fn from_ns(ns: i64) -> Self {
                 Self(ns)
             }
-            /// From microseconds.
+            /// Converts from microseconds.
             pub const fn from_us(us: i64) -> Self {
                 Self(us * 1_000)
             }
-            /// From milliseconds.
+            /// Converts from milliseconds.
             pub const fn from_ms(ms: i64) -> Self {
                 Self(ms * 1_000_000)
             }
-            /// In nanoseconds.
+            /// The number of nanoseconds.
             pub const fn ns(self) -> i64 {
                 self.0
             }
-            /// In milliseconds, for drawing and printing only.
+            /// The value in milliseconds, for drawing and printing only.
             pub fn as_ms_f64(self) -> f64 {
                 self.0 as f64 / 1e6
             }
-            /// Appends what `{}` writes, without a formatter: streams of sets have millions of times.
+            /// Appends the output of `{}` without a formatter: streams of sets have millions of
+            /// times.
             pub fn append_to(self, text: &mut String) {
-                // Byte by byte: to look for what is not ASCII in so few bytes takes longer.
+                // Byte by byte: a search for non-ASCII characters takes longer on a few bytes.
                 let mut buffer = Default::default();
                 exact::ascii(self.0, &mut buffer).iter().for_each(|&byte| text.push(byte.into()));
             }
@@ -153,11 +155,11 @@ macro_rules! amount_arithmetic {
             }
         }
         impl $name {
-            /// How many whole `other` fit in: `floor(self / other)`.
+            /// The number of times that `other` fits into the value: `floor(self / other)`.
             pub fn div_floor(self, other: Self) -> i64 {
                 self.0.div_euclid(other.0)
             }
-            /// How many `other` cover it: `ceil(self / other)`.
+            /// The number of times that `other` is needed to cover the value: `ceil(self / other)`.
             pub fn div_ceil(self, other: Self) -> i64 {
                 num_integer::Integer::div_ceil(&self.0, &other.0)
             }
@@ -176,16 +178,16 @@ amount_arithmetic!(Duration);
 amount_arithmetic!(Service);
 
 impl Time {
-    /// Later than everything that happens: an unset timer, the deadline of an idle CPU.
+    /// Later than every event: the value of an unset timer, or the deadline of an idle CPU.
     pub const NEVER: Time = Time(i64::MAX);
 
-    /// `self + length`, or [`Time::NEVER`] where that overflows.
+    /// `self + length`, or [`Time::NEVER`] on overflow.
     #[must_use]
     pub fn saturating_add(self, length: Duration) -> Time {
         Time(self.0.saturating_add(length.0))
     }
 
-    /// The length from the start of the run.
+    /// The length of time since the start of the run.
     pub fn since_start(self) -> Duration {
         Duration(self.0)
     }
@@ -216,7 +218,7 @@ impl Sub<Duration> for Time {
 }
 
 impl Duration {
-    /// From whole seconds.
+    /// Converts from whole seconds.
     pub const fn from_secs(seconds: i64) -> Self {
         Self(seconds * 1_000_000_000)
     }
@@ -233,7 +235,7 @@ impl Service {
     }
 }
 
-/// What is wrong with the text of a time.
+/// The reason why a string is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseTimeError {
     /// A number without a unit.
@@ -250,28 +252,28 @@ pub enum ParseTimeError {
         /// The number in front of it.
         number: String,
     },
-    /// Not a number in front of the unit.
+    /// No number precedes the unit.
     #[error("`{text}` is not a time")]
     NotANumber {
-        /// The text as written.
+        /// The string as written.
         text: String,
     },
     /// A value that is not a whole number of nanoseconds.
     #[error("`{text}` is not a whole number of nanoseconds")]
     NotWhole {
-        /// The text as written.
+        /// The string as written.
         text: String,
     },
-    /// A value beyond [`TIME_LIMIT`].
+    /// The value exceeds [`TIME_LIMIT`].
     #[error("`{text}` is too long: at most about 36 years fit")]
     TooLarge {
-        /// The text as written.
+        /// The string as written.
         text: String,
     },
 }
 
 impl ParseTimeError {
-    /// What to do about it, for the user.
+    /// Advice for the user.
     pub fn help(&self) -> String {
         match self {
             Self::MissingUnit { number } => format!("write \"{number}ms\" (units: ns, us, ms, s)"),
@@ -287,7 +289,7 @@ impl ParseTimeError {
     }
 }
 
-/// A time as text: an integer, a decimal or a fraction, and a unit.
+/// Parses a time: an integer, a decimal or a fraction, and a unit.
 fn parse_ns(text: &str) -> Result<i64, ParseTimeError> {
     match plain_ns(text.as_bytes()) {
         Some(ns) => Ok(ns),
@@ -295,8 +297,8 @@ fn parse_ns(text: &str) -> Result<i64, ParseTimeError> {
     }
 }
 
-/// A time as programs write it: digits, perhaps a point and digits, and a unit. None if it is written otherwise, or
-/// wrong.
+/// Parses a time as programs write it: digits, perhaps a point and more digits, and a unit. Returns
+/// `None` for any other or invalid form.
 fn plain_ns(text: &[u8]) -> Option<i64> {
     let (number, scale) = match text {
         [number @ .., b'n', b's'] => (number, 1),
@@ -313,7 +315,8 @@ fn plain_ns(text: &[u8]) -> Option<i64> {
                 value = value.checked_mul(10)?.checked_add((byte - b'0').into())?;
                 digits += 1;
                 if is_fraction {
-                    // Decimals beyond a nanosecond are for the long way, even if they are zeros.
+                    // More decimals than nanoseconds need take the slow path, even if they are
+                    // zeros.
                     if unit % 10 != 0 {
                         return None;
                     }
@@ -330,7 +333,8 @@ fn plain_ns(text: &[u8]) -> Option<i64> {
     value.checked_mul(unit).filter(|&ns| ns <= TIME_LIMIT)
 }
 
-/// A time as people write it, too: with blanks, a sign, lines between digits, or as a fraction.
+/// Parses a time as people write it: also with spaces, a sign, underscores between digits, or as a
+/// fraction.
 fn parse_any_ns(text: &str) -> Result<i64, ParseTimeError> {
     let trimmed = text.trim();
     let not_a_number = || ParseTimeError::NotANumber { text: text.to_owned() };

@@ -1,4 +1,4 @@
-//! The rules that make a [`System`] valid, and what is wrong with one that is not.
+//! The rules that make a [`System`] valid, and the messages for violations.
 
 mod caches;
 mod chains;
@@ -67,19 +67,19 @@ pub enum SystemPart {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Invalid {
-    /// Which part.
+    /// The invalid part.
     pub part: SystemPart,
-    /// What is wrong.
+    /// A description of the error.
     pub message: String,
-    /// What to do.
+    /// Advice for the user.
     pub help: String,
 }
 
 impl System {
-    /// Every reason why this system is invalid; valid if there is none.
+    /// Returns every reason why this system is invalid; empty if the system is valid.
     ///
-    /// Utilizations above what the CPUs can carry are valid: whether such a set works is what the
-    /// analyses and the simulator answer.
+    /// Utilizations that exceed the CPUs are valid: the analyses and the simulator answer whether
+    /// such a set works.
     pub fn validate(&self) -> Vec<Invalid> {
         let mut found = Vec::new();
         let mut wrong = |part, message: String, help: &str| {
@@ -122,7 +122,8 @@ impl System {
         found
     }
 
-    /// Whether the names of the tasks ascend, the shorter ones first, as those of generators do: no two are the same.
+    /// Returns true if the names of the tasks ascend, shorter ones first, as the names from
+    /// generators do. Then no two names are equal.
     fn are_tasks_numbered(&self) -> bool {
         let names = self.tasks.values().map(|task| (task.name.len(), task.name.as_str()));
         names.is_sorted_by(|one, next| one < next)
@@ -215,7 +216,7 @@ impl System {
                 "name it, as in name = \"control\"",
             );
         } else if let Some(control) = name.chars().find(|char| char.is_control()) {
-            // Tables, charts and kernel traces have one name to a line.
+            // Tables, charts and kernel traces have one name per line.
             field(
                 Field::Name,
                 format!("the name {name:?} has the character {control:?}"),
@@ -256,7 +257,7 @@ impl System {
                     "it must be longer than zero",
                 );
             }
-            // Levels above its own do not count for a task.
+            // Levels above its own do not apply to a task.
             if task.wcet[..=task.criticality.level()].windows(2).any(|pair| pair[0] > pair[1]) {
                 let message =
                     format!("wcet of `{name}` falls from one criticality level to the next");

@@ -1,8 +1,9 @@
-//! Helpers for messages: nouns with their numbers, and the nearest name to a misspelt one.
+//! Helpers for messages: nouns with their numbers, and the candidate nearest to a misspelt name.
 
 use std::fmt::Display;
 
-/// `1 job`, `2 jobs`, `1 miss`, `2 misses`, `3 entries`: a number with its noun, which is given in the singular.
+/// Formats a number with its noun, which is given in the singular: `1 job`, `2 jobs`, `1 miss`,
+/// `2 misses`, `3 entries`.
 ///
 /// ```
 /// use layland_model::counted;
@@ -26,10 +27,10 @@ pub fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> Strin
     }
 }
 
-/// The candidate nearest to `word`, if one is near: at most a third of the characters differ.
+/// The candidate nearest to `word`, if it is near: at most a third of the characters differ.
 ///
-/// The distance counts insertions, removals, replacements and swaps of neighbours; upper and lower case are
-/// the same letter, and so are `-` and `_`. The first of several candidates at the same distance wins.
+/// The distance counts insertions, removals, replacements and swaps of neighbours. It ignores case
+/// and treats `-` and `_` as equal. The first of several candidates at the same distance wins.
 ///
 /// ```
 /// use layland_model::nearest;
@@ -38,8 +39,8 @@ pub fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> Strin
 /// assert_eq!(nearest("colour", ["period", "deadline"]), None);
 /// ```
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // The distance takes time and memory in proportion to the product of the lengths, and a file can hold a
-    // megabyte where a name should be.
+    // The distance takes time and memory in proportion to the product of the lengths, and a file
+    // can contain a megabyte in place of a name.
     let length = word.chars().count();
     if length > 64 {
         return None;
@@ -69,7 +70,7 @@ mod tests {
             ("job", Some("jobs")),
             ("gedf", Some("g-edf")),
             ("G_EDF", Some("g-edf")),
-            // Both are one character away: the first in the list.
+            // Both are one character away: the first in the list wins.
             ("-edf", Some("g-edf")),
             ("colour", None),
             ("", None),

@@ -1,10 +1,10 @@
-//! A new kind of note touches the model and the policies that note it, and no other file.
+//! A new kind of note changes the model and the policies that emit it, and no other file.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Whatever matches every kind of note has to name this one, which no engine, format or chart treats
-/// specially.
+/// Any code that matches every kind of note has to name this one, which no engine, format or chart
+/// treats specially.
 const KIND: &str = concat!("Note::", "Unlisted");
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -28,7 +28,7 @@ fn only_the_model_matches_every_kind_of_note() {
             sources(&source, &mut found);
         }
     }
-    // Tests name a kind to have one of each: they do not have to.
+    // Tests may name a kind to have one of each, but do not have to.
     let is_test =
         |path: &Path| path.ends_with("tests.rs") || path.iter().any(|part| part == "tests");
     found.retain(|path| !is_test(path.strip_prefix(&crates).expect("it is in a crate")));
@@ -40,7 +40,7 @@ fn only_the_model_matches_every_kind_of_note() {
     let (notes, others): (Vec<_>, Vec<_>) =
         names.into_iter().partition(|name| name.starts_with("layland-policy"));
     assert_eq!(others, ["layland-model/src/note.rs"]);
-    // Where it is made, and the headers that tell of it.
+    // The files that emit the note, and the headers that describe it.
     let expected = ["indicator.rs", "ocbp.rs", "plrs.rs"];
     let expected = expected.map(|file| format!("layland-policy/src/criticality/{file}"));
     assert_eq!(BTreeSet::from_iter(notes), BTreeSet::from(expected));

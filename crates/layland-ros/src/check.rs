@@ -1,11 +1,15 @@
-//! Whether a record can be true of an executor: the invariants of its rule, from the record alone.
+//! Checks that a record is possible for an executor: the invariants of its rule, from the record
+//! alone.
 //!
-//! Nothing here is shared with the simulator: supply is counted as a sum from the start, and what was pending when is
-//! read off the jobs. A job without work begins and ends between two other things of one instant, and times do not tell
-//! which. A record that has one is held to the invariants that do not depend on it: E1, E2, E3 and E7. Where several
-//! threads poll at one instant, times do not tell their sections apart, either: E4 and E5 are for one thread.
+//! The checker shares no code with the simulator: it computes the supply as a sum from the start,
+//! and derives the pending activations from the jobs. A job without work begins and ends between
+//! two other events of one instant, and times do not reveal its position. A record with such a job
+//! is checked only against the invariants that do not depend on it: E1, E2, E3 and E7. If several
+//! threads poll at one instant, times do not separate their sections either: E4 and E5 are checked
+//! for one thread only.
 //!
-//! The search is quadratic in the jobs that are pending at once, and in the timers: it is for tests.
+//! The search is quadratic in the number of simultaneously pending jobs and in the number of
+//! timers: it is for tests.
 
 use crate::{CallbackKind, Executor, ExecutorKind, Job, Record, Supply, Timers};
 use layland_model::Time;
@@ -14,16 +18,16 @@ use std::collections::BTreeMap;
 /// An invariant that a record breaks. Jobs are indices into the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// A job stems from no activation, or not from the one whose turn it was.
+    /// A job has no activation, or not the one whose turn it was.
     #[error("E2: job {0} is not that of the next activation of its callback")]
     NoActivation(usize),
-    /// The numbers of jobs and activations do not fit, or supply is left for those that wait.
+    /// The numbers of jobs and activations differ, or there is supply left for waiting activations.
     #[error("E3: some activations have no job")]
     Lost,
-    /// A job begins before its activation, or where there is no supply.
+    /// A job begins before its activation, or at an instant without supply.
     #[error("E1: job {0} cannot have begun then")]
     Start(usize),
-    /// A job ends before or after it has had its work.
+    /// A job ends before or after its work is done.
     #[error("E1: job {0} has not had its work when it ends")]
     Work(usize),
     /// A job begins while another runs on its thread.
@@ -49,7 +53,7 @@ pub enum Violation {
     QueueOrder(usize),
 }
 
-/// All that a record breaks, for these activations from outside, per callback and in order.
+/// All violations of a record, for these activations from outside, per callback and in order.
 pub fn check(executor: &Executor, arrivals: &[Vec<Time>], record: &Record) -> Vec<Violation> {
     let jobs = &record.jobs;
     let mut found = Vec::new();
@@ -57,6 +61,7 @@ pub fn check(executor: &Executor, arrivals: &[Vec<Time>], record: &Record) -> Ve
     for (at, job) in jobs.iter().enumerate() {
         let given = |time: Time| given(&executor.supply, time);
         let (start, finish) = (job.start.ns(), job.finish.ns());
+        // The first nanosecond of the job must be supplied.
         if job.start < job.activation || given(Time::from_ns(start + 1)) == given(job.start) {
             found.push(Violation::Start(at));
         }
@@ -86,6 +91,7 @@ pub fn check(executor: &Executor, arrivals: &[Vec<Time>], record: &Record) -> Ve
             found.push(Violation::Idle(at));
         }
     }
+    // E4 to E6 and the queue order depend on the positions of jobs without work.
     if jobs.iter().all(|job| job.work.ns() > 0) {
         sections(executor, record, &mut found);
         timers(executor, jobs, &mut found);
@@ -94,7 +100,7 @@ pub fn check(executor: &Executor, arrivals: &[Vec<Time>], record: &Record) -> Ve
     found
 }
 
-/// What a supply gives from the start to an instant.
+/// The amount of supply from the start to an instant.
 fn given(supply: &Supply, to: Time) -> i64 {
     match supply {
         Supply::Always => to.ns(),
@@ -108,7 +114,7 @@ fn given(supply: &Supply, to: Time) -> i64 {
     }
 }
 
-/// Whether one callback cannot run while the other does.
+/// Returns true if one callback cannot run while the other does.
 fn excludes(executor: &Executor, one: &Job, other: &Job) -> bool {
     let [a, b] = [one, other].map(|job| &executor.callbacks[job.callback]);
     let same = one.callback == other.callback || (a.group.is_some() && a.group == b.group);
@@ -116,7 +122,8 @@ fn excludes(executor: &Executor, one: &Job, other: &Job) -> bool {
     grouped && same && !a.reentrant && !b.reentrant
 }
 
-/// E2, and that nothing is lost: the activations of a callback are those from outside and the ends of its activators.
+/// Checks E2, and that no activation is lost: the activations of a callback are those from outside
+/// and the ends of its activators.
 fn activations(
     executor: &Executor,
     arrivals: &[Vec<Time>],
@@ -158,7 +165,8 @@ fn activations(
     }
 }
 
-/// E3: whether a thread idles at a supplied instant between the activation and the start of a job that could run.
+/// E3: returns true if a thread idles at a supplied instant between the activation and the start of
+/// a job that could run.
 fn is_idle_before(executor: &Executor, jobs: &[Job], job: &Job) -> bool {
     let (from, to) = (job.activation, job.start);
     let others = || jobs.iter().filter(|one| one.start < to && one.finish > from);
@@ -170,7 +178,7 @@ fn is_idle_before(executor: &Executor, jobs: &[Job], job: &Job) -> bool {
         let all = given(&executor.supply, to) - given(&executor.supply, from);
         return all > others().map(used).sum();
     }
-    // Of several threads, what runs changes where a job begins or ends.
+    // With several threads, the set of running jobs changes where a job begins or ends.
     let changes = others().flat_map(|one| [one.start, one.finish]).chain([from]);
     changes.filter(|&at| from <= at && at < to).any(|at| {
         let running = || jobs.iter().filter(|one| one.start <= at && at < one.finish);
@@ -184,7 +192,7 @@ fn is_live_timer(executor: &Executor, job: &Job) -> bool {
         && executor.callbacks[job.callback].kind == CallbackKind::Timer
 }
 
-/// E4 and E5.
+/// Checks E4 and E5.
 fn sections(executor: &Executor, record: &Record, found: &mut Vec<Violation>) {
     if !matches!(executor.kind, ExecutorKind::Default(_)) {
         return;
@@ -209,7 +217,7 @@ fn sections(executor: &Executor, record: &Record, found: &mut Vec<Violation>) {
     }
 }
 
-/// E6.
+/// Checks E6.
 fn timers(executor: &Executor, jobs: &[Job], found: &mut Vec<Violation>) {
     for (at, job) in jobs.iter().enumerate().filter(|(_, job)| !is_live_timer(executor, job)) {
         let waits = jobs[at + 1..].iter().any(|timer| {
@@ -225,7 +233,7 @@ fn timers(executor: &Executor, jobs: &[Job], found: &mut Vec<Violation>) {
     }
 }
 
-/// The order of the queue of an events executor.
+/// Checks the order of the queue of an events executor.
 fn queue(executor: &Executor, jobs: &[Job], found: &mut Vec<Violation>) {
     let key = |job: &Job| {
         let callback = &executor.callbacks[job.callback];

@@ -1,25 +1,25 @@
-//! What an executor is: its rule, its supply and its callbacks.
+//! An executor: its rule, its supply and its callbacks.
 
 use crate::Supply;
 use layland_model::{Duration, Service, Time};
 
-/// What a callback answers to. The order is that in which an executor looks at them.
+/// The kind of event to which a callback responds. Executors check the kinds in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CallbackKind {
     /// The passing of time.
     Timer,
     /// A message of a topic.
     Subscription,
-    /// A request.
+    /// A request of a client.
     Service,
-    /// The answer to a request.
+    /// The response to a request.
     Client,
-    /// Anything else that can be waited for.
+    /// Any other waitable.
     Waitable,
 }
 
 impl CallbackKind {
-    /// All kinds, in the order in which an executor looks at them.
+    /// All kinds, in the order in which an executor checks them.
     pub const ALL: [CallbackKind; 5] = [
         CallbackKind::Timer,
         CallbackKind::Subscription,
@@ -40,37 +40,38 @@ impl CallbackKind {
     }
 }
 
-/// When the executors with a ready set look at timers. Versions of rclcpp differ in it.
+/// The times at which executors with a ready set check timers. Versions of rclcpp differ in this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Timers {
     /// At every decision, before the ready set.
     Live,
-    /// At polling points alone, like everything else.
+    /// At polling points only, like everything else.
     Snapshot,
 }
 
-/// The rule by which an executor chooses what to run.
+/// The rule by which an executor selects the next callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExecutorKind {
     /// One thread, with a ready set that is filled at polling points.
     Default(Timers),
-    /// One thread and one queue, in the order in which activations come in.
+    /// One thread and one queue, in the order of activations.
     EventsFifo,
     /// One thread and one queue, the earliest deadline first.
     EventsEdf,
     /// One thread and one queue, the highest priority first.
     EventsFp,
-    /// Several threads that share a ready set, each with a CPU of its own. Callback groups exclude each other.
+    /// Several threads that share a ready set, each with its own CPU. Callback groups exclude each
+    /// other.
     Multi {
-        /// When timers are looked at.
+        /// The times at which timers are checked.
         timers: Timers,
-        /// How many threads there are.
+        /// The number of threads.
         threads: usize,
     },
 }
 
 impl ExecutorKind {
-    /// How many threads there are.
+    /// The number of threads.
     pub const fn threads(self) -> usize {
         match self {
             ExecutorKind::Multi { threads, .. } => threads,
@@ -81,7 +82,7 @@ impl ExecutorKind {
         }
     }
 
-    /// When timers are looked at, for the executors with a ready set.
+    /// The times at which timers are checked, for the executors with a ready set.
     pub const fn timers(self) -> Option<Timers> {
         match self {
             ExecutorKind::Default(timers) | ExecutorKind::Multi { timers, .. } => Some(timers),
@@ -101,25 +102,25 @@ impl ExecutorKind {
     }
 }
 
-/// What activates a callback from outside of the executor.
+/// The activations of a callback from outside the executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// Every period, first at the offset, each up to the jitter late. In any interval of a length `d > 0`, half open,
-    /// are at most `ceil((d + jitter) / period)` of them.
+    /// One per period, the first at the offset, each delayed by at most the jitter. Any half-open
+    /// interval of length `d > 0` contains at most `ceil((d + jitter) / period)` of them.
     Periodic {
-        /// The time from one to the next, without jitter.
+        /// The time from one activation to the next, without jitter.
         period: Duration,
-        /// When the first comes, without jitter.
+        /// The time of the first activation, without jitter.
         offset: Duration,
-        /// How late each may be.
+        /// The maximum delay of each activation.
         jitter: Duration,
     },
-    /// At these instants, which ascend. Some may be equal.
+    /// At these instants, in ascending order. Some may be equal.
     Listed(Vec<Time>),
 }
 
 impl Arrivals {
-    /// Every period from the start, without jitter.
+    /// One activation per period from the start, without jitter.
     pub const fn every(period: Duration) -> Arrivals {
         Arrivals::Periodic { period, offset: Duration::ZERO, jitter: Duration::ZERO }
     }
@@ -130,17 +131,18 @@ impl Arrivals {
 pub struct Callback {
     /// Its name, for people.
     pub name: String,
-    /// What it answers to.
+    /// The kind of event to which it responds.
     pub kind: CallbackKind,
-    /// What it executes at most.
+    /// Its maximum execution time.
     pub wcet: Service,
-    /// What activates it from outside; `None` if other callbacks alone do.
+    /// Its activations from outside; `None` if only other callbacks activate it.
     pub arrivals: Option<Arrivals>,
     /// The callbacks that are activated when it ends, by index.
     pub next: Vec<usize>,
-    /// Its group: of the callbacks of one group, one runs at a time. Without one it is a group of its own.
+    /// Its group: only one callback of a group runs at a time. A callback without a group forms its
+    /// own group.
     pub group: Option<usize>,
-    /// Whether it may run while others of its group do, and while it runs itself.
+    /// True if it may run while others of its group run, and concurrently with itself.
     pub reentrant: bool,
     /// The relative deadline, by which `events-edf` orders.
     pub deadline: Option<Duration>,
@@ -149,7 +151,7 @@ pub struct Callback {
 }
 
 impl Callback {
-    /// A callback that nothing activates yet.
+    /// A callback without activations.
     pub fn new(name: impl Into<String>, kind: CallbackKind, wcet: Service) -> Callback {
         Callback {
             name: name.into(),
@@ -164,13 +166,13 @@ impl Callback {
         }
     }
 
-    /// The same, activated from outside.
+    /// Adds activations from outside.
     #[must_use]
     pub fn arriving(self, arrivals: Arrivals) -> Callback {
         Callback { arrivals: Some(arrivals), ..self }
     }
 
-    /// The same, activating others when it ends.
+    /// Adds callbacks that it activates when it ends.
     #[must_use]
     pub fn then(self, next: impl IntoIterator<Item = usize>) -> Callback {
         Callback { next: next.into_iter().collect(), ..self }
@@ -180,33 +182,34 @@ impl Callback {
 /// An executor with its callbacks, in the order of their registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executor {
-    /// By which rule it chooses.
+    /// The rule by which it selects callbacks.
     pub kind: ExecutorKind,
-    /// When its thread gets a CPU.
+    /// The times at which its thread gets a CPU.
     pub supply: Supply,
     /// Its callbacks.
     pub callbacks: Vec<Callback>,
 }
 
 impl Executor {
-    /// An executor with a CPU of its own for each thread.
+    /// An executor with a dedicated CPU for each thread.
     pub const fn new(kind: ExecutorKind, callbacks: Vec<Callback>) -> Executor {
         Executor { kind, supply: Supply::Always, callbacks }
     }
 
-    /// The same with another supply.
+    /// Replaces the supply.
     #[must_use]
     pub fn supplied(self, supply: Supply) -> Executor {
         Executor { supply, ..self }
     }
 
-    /// Which callbacks come first: by kind, then by registration.
+    /// The key by which callbacks are ordered: by kind, then by registration.
     pub(crate) fn order(&self, callback: usize) -> (CallbackKind, usize) {
         (self.callbacks[callback].kind, callback)
     }
 
-    /// The chains: every path along `next` from a callback with activations of its own to one that activates nobody.
-    /// At most `limit` of them, because their number can be exponential.
+    /// The chains: every path along `next` from a callback with activations from outside to one
+    /// that activates no other. Returns at most `limit` of them, because their number can be
+    /// exponential.
     pub fn chains(&self, limit: usize) -> Vec<Vec<usize>> {
         let mut found = Vec::new();
         for source in (0..self.callbacks.len()).filter(|&at| self.callbacks[at].arrivals.is_some())

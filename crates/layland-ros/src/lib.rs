@@ -1,9 +1,9 @@
-//! ROS 2 executors: which callback runs when, and how late it can end.
+//! ROS 2 executors: when each callback runs, and how late it can end.
 //!
-//! An executor is a loop in a process that runs callbacks one after the other, each to its end. The operating system
-//! schedules its threads, and the executor schedules the callbacks. It does so by rules of its own, which are no policy
-//! of the other crates: the default executor looks at what has come in only when it has nothing left of what it saw
-//! the last time.
+//! An executor is a loop in a process that runs callbacks one after the other, each to its end. The
+//! operating system schedules its threads, and the executor schedules the callbacks. Its rules
+//! differ from the policies of the other crates: the default executor checks for new activations
+//! only when it has processed everything that it saw the last time.
 //!
 //! ```text
 //! Executor

@@ -1,4 +1,4 @@
-//! What an executor did.
+//! The record of an execution.
 
 use layland_model::{Duration, Service, Time};
 
@@ -9,30 +9,31 @@ pub struct Job {
     pub callback: usize,
     /// Its number among the activations of the callback, from 0.
     pub number: u64,
-    /// When it was activated.
+    /// The time of its activation.
     pub activation: Time,
-    /// The activation from outside from which it stems: its own, or that of the first callback of its chain.
+    /// The activation from outside that caused it: its own, or that of the first callback of its
+    /// chain.
     pub origin: Time,
     /// The callback of that activation.
     pub source: usize,
-    /// When it began.
+    /// The time at which it began.
     pub start: Time,
-    /// When it ended, or [`Time::NEVER`] if the supply ended before.
+    /// The time at which it ended, or [`Time::NEVER`] if the supply ended first.
     pub finish: Time,
-    /// What it executed.
+    /// The work that it executed.
     pub work: Service,
-    /// On which thread.
+    /// The thread on which it ran.
     pub thread: usize,
 }
 
-/// What an executor did, in order.
+/// The actions of an executor, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// The jobs in the order in which they began.
     pub jobs: Vec<Job>,
-    /// The polling points at which something was found.
+    /// The polling points that found an activation.
     pub polls: Vec<Time>,
-    /// Activations that never began, because the supply ended.
+    /// The number of activations whose jobs never began, because the supply ended.
     pub waiting: usize,
 }
 
@@ -43,8 +44,9 @@ impl Record {
         jobs.map(|job| job.finish - job.activation).max()
     }
 
-    /// The longest time from an activation from outside of `source` to the end of a job of `end` that stems from it. If
-    /// several chains lead from one to the other, this is the longest of all of them.
+    /// The longest time from an activation from outside of `source` to the end of a job of `end`
+    /// that it caused. If several chains lead from one to the other, this is the longest over all
+    /// of them.
     pub fn longest_latency(&self, source: usize, end: usize) -> Option<Duration> {
         let jobs = self.ended().filter(|job| job.source == source && job.callback == end);
         jobs.map(|job| job.finish - job.origin).max()

@@ -1,37 +1,41 @@
-//! What an executor runs when.
+//! Simulates an executor.
 //!
-//! **`default`** keeps a ready set. With nothing left of it, the executor polls: the ready set becomes every callback
-//! that has an activation, and at most one job of each runs until the next polling point. Live timers are no part of
-//! the ready set; they come before it at every decision (Casini et al., ECRTS 2019, Section 3). Timers in the snapshot
-//! are in it like the others. **`events-*`** has one queue and no ready set. **`multi`** has several threads that share
-//! a ready set; a callback whose group is busy is passed over, and a new poll forgets it.
+//! **`default`** keeps a ready set. When the set is empty, the executor polls: the ready set
+//! becomes every callback that has an activation, and at most one job of each runs until the next
+//! polling point. Live timers are not part of the ready set; they come before it at every decision
+//! (Casini et al., ECRTS 2019, Section 3). Snapshot timers are part of it like the others.
+//! **`events-*`** has one queue and no ready set. **`multi`** has several threads that share a
+//! ready set; a callback whose group is busy is skipped, and a new poll drops it.
 //!
 //! At one instant, in this order:
 //! 1. ends, by thread;
-//! 2. activations, by callback; those of one callback from outside first, then by the order of their causes;
+//! 2. activations, by callback; among those of one callback, first those from outside, then by the
+//!    order of their causes;
 //! 3. decisions of idle threads, by thread, if the instant is supplied;
-//! 4. the same again if a job without work has begun.
+//! 4. steps 1 to 3 again if a job without work has begun.
 //!
-//! Decisions take no time. A decision that falls into a gap of the supply is made when the supply comes back, with what
-//! has been activated by then. Activations wait in a queue of their callback: none is lost, and none is merged with
-//! another. A real timer skips periods that it missed, and a real subscription has a depth. Both remove work alone.
+//! Decisions take no time. A decision that falls into a gap of the supply is made when the supply
+//! returns, with all activations up to then. Activations wait in a queue of their callback: none is
+//! lost, and none is merged with another. In reality, a timer skips periods that it missed, and a
+//! subscription has a bounded depth. Both can only remove work.
 
 use crate::{Arrivals, CallbackKind, Executor, ExecutorKind, Fault, Job, Part, Record, Timers};
 use layland_model::{Duration, Service, Time};
 use std::collections::{BTreeSet, VecDeque};
 
-/// [`run`] refuses to simulate more activations from outside.
+/// The maximum number of activations from outside that [`run`] simulates.
 pub const MAX_ACTIVATIONS: usize = 5_000_000;
 
-/// Simulates an executor until everything is done that was activated from outside before `until`.
+/// Simulates an executor until all activations from outside before `until` have been processed.
 ///
-/// Every job executes its WCET. Periodic activations come as close together as their jitter allows: the first of a
-/// callback comes late by all of its jitter, the others on time or, if the jitter spans periods, together with it. The
-/// budget of a server comes where [`Supply::Server`](crate::Supply::Server) says. This is one run of many: what is seen
-/// in it is a lower bound of the worst case.
+/// Every job executes its WCET. Periodic activations are as close together as their jitter allows:
+/// the first one of a callback is delayed by all of its jitter, the others are on time or, if the
+/// jitter spans periods, coincide with it. The budget of a server comes at the times that
+/// [`Supply::Server`](crate::Supply::Server) describes. This is only one of many runs: its
+/// latencies are lower bounds of the worst case.
 ///
 /// # Errors
-/// If the executor is not valid, or more than [`MAX_ACTIVATIONS`] would come.
+/// Returns an error if the executor is not valid, or if there are more than [`MAX_ACTIVATIONS`].
 pub fn run(executor: &Executor, until: Duration) -> Result<Record, Vec<Fault>> {
     let mut faults = executor.validate();
     let until = Time::ZERO + until;
@@ -86,11 +90,11 @@ struct Waiting {
     activation: Time,
     origin: Time,
     source: usize,
-    /// How many activations came in before, of all callbacks.
+    /// The number of earlier activations, of all callbacks.
     came: u64,
 }
 
-/// What runs on a thread.
+/// The job that runs on a thread.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     callback: usize,
@@ -110,11 +114,12 @@ struct Run<'e> {
     record: Record,
 }
 
-/// Simulates an executor with these activations from outside, per callback and in order, until nothing is left to do
-/// or the supply ends. `work` says what a job executes, by callback and number.
+/// Simulates an executor with these activations from outside, per callback and in order, until
+/// nothing is left to do or the supply ends. `work` returns the work of a job, by callback and
+/// number.
 ///
 /// # Panics
-/// If the executor is not valid.
+/// Panics if the executor is not valid.
 pub fn simulate(
     executor: &Executor,
     arrivals: &[Vec<Time>],
@@ -138,7 +143,8 @@ pub fn simulate(
     };
     let mut now = Time::ZERO;
     loop {
-        // Activations of the instant: who, whether by the end of another, in which order, and from where.
+        // Activations of the instant: the callback, whether another callback caused it, its order,
+        // and its origin and source.
         let mut activated: Vec<(usize, bool, usize, Time, usize)> = Vec::new();
         for thread in 0..run.threads.len() {
             if let Some(ended) = run.threads[thread].take_if(|running| running.finish == now) {
@@ -150,6 +156,7 @@ pub fn simulate(
         while let Some((at, callback)) = arriving.next_if(|&(at, _)| at <= now) {
             activated.push((callback, false, activated.len(), at, callback));
         }
+        // Sort by callback; activations from outside come first, then the others by cause.
         activated.sort_unstable();
         for (callback, _, _, origin, source) in activated {
             run.activate(callback, now, origin, source);
@@ -162,7 +169,7 @@ pub fn simulate(
                 }
             }
         }
-        // A thread that could not decide for want of supply decides when it comes back.
+        // A thread that could not decide for lack of supply decides when the supply returns.
         let unheard = !supplied && run.is_waiting() && run.threads.iter().any(Option::is_none);
         let again = if unheard { executor.supply.first_from(now) } else { None };
         let ends = run.threads.iter().flatten().map(|running| running.finish);
@@ -194,7 +201,7 @@ impl Run<'_> {
         self.waiting.iter().any(|queue| !queue.is_empty())
     }
 
-    /// What an idle thread runs next, if anything.
+    /// Starts the next job on an idle thread, if there is one.
     fn decide(&mut self, now: Time, thread: usize, work: &mut impl FnMut(usize, u64) -> Service) {
         let chosen = match self.executor.kind.timers() {
             Some(timers) => self.next_of_ready_set(now, timers),
@@ -213,7 +220,8 @@ impl Run<'_> {
         self.record.jobs.push(job);
     }
 
-    /// `events-*`: the least of the queue. The first activation of a callback is the least of that callback.
+    /// `events-*`: the first of the queue. The first activation of a callback is the least one of
+    /// that callback.
     fn first_of_queue(&self) -> Option<usize> {
         let heads =
             self.waiting.iter().enumerate().filter_map(|(at, queue)| Some((at, *queue.front()?)));
@@ -237,7 +245,7 @@ impl Run<'_> {
         heads.min_by_key(key).map(|(at, _)| at)
     }
 
-    /// `default` and `multi`.
+    /// The decision of `default` and `multi`.
     fn next_of_ready_set(&mut self, now: Time, timers: Timers) -> Option<usize> {
         let order = |at: usize| self.executor.order(at);
         let can_run = |at: usize| !self.waiting[at].is_empty() && self.is_free(at);
@@ -247,8 +255,9 @@ impl Run<'_> {
         if let Some(timer) = all().find(|&at| is_live(at) && can_run(at)) {
             return Some(timer);
         }
-        // (2) The first of the ready set, or (3) of a new one. What is left of the old one is forgotten: there is
-        // something left only if its group is busy, and it comes back at a later polling point.
+        // (2) The first of the ready set, or (3) of a new one. The rest of the old set is dropped:
+        // it is only nonempty if its groups are busy, and its callbacks return at a later polling
+        // point.
         let first = self.ready.iter().copied().find(|&(_, at)| self.is_free(at));
         let first = match first {
             Some(first) => first,
@@ -265,11 +274,12 @@ impl Run<'_> {
         Some(first.1)
     }
 
-    /// Whether nothing of its group runs. One that is reentrant waits for nobody, and nobody waits for it.
+    /// Returns true if no callback of its group runs. Reentrant callbacks neither wait nor make
+    /// others wait.
     fn is_free(&self, at: usize) -> bool {
         let group = |at: usize| {
             let callback = &self.executor.callbacks[at];
-            // Without a group it is one of its own.
+            // A callback without a group forms its own group.
             (!callback.reentrant).then(|| callback.group.ok_or(at))
         };
         let Some(wanted) = group(at) else { return true };

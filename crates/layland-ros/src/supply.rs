@@ -1,27 +1,27 @@
-//! When the thread of an executor gets a CPU.
+//! The times at which the thread of an executor gets a CPU.
 
 use layland_model::{Duration, Service, Time};
 
-/// When the thread of an executor gets a CPU.
+/// The times at which the thread of an executor gets a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Supply {
     /// At all times.
     Always,
-    /// A budget in each period, at any time within it, as a reservation of the kernel gives it. Bounds hold wherever it
-    /// comes. A simulation puts it where it hurts: at the start of the first period and at the end of all others, so
-    /// that nothing comes for `2 (period - budget)` in between.
+    /// A budget in each period, at any time within it, like a reservation of the kernel. Bounds
+    /// hold for any position. A simulation uses the worst one: the start of the first period and
+    /// the end of all others, so that there is no supply for `2 (period - budget)` in between.
     Server {
         /// The period.
         period: Duration,
-        /// What each period gives.
+        /// The budget of each period.
         budget: Duration,
     },
-    /// In these intervals, which ascend and do not touch; each begins at its first and ends before its second instant.
+    /// In these half-open intervals, which ascend and do not touch.
     Intervals(Vec<(Time, Time)>),
 }
 
 impl Supply {
-    /// The first instant from `from` on that is supplied.
+    /// The first supplied instant from `from` on.
     pub(crate) fn first_from(&self, from: Time) -> Option<Time> {
         match *self {
             Supply::Always => Some(from),
@@ -30,6 +30,7 @@ impl Supply {
                 if at < budget {
                     return Some(from);
                 }
+                // After the first period, every budget comes at the end of its period.
                 let number = at.div_floor(period).max(1);
                 let end = period.checked_mul(number + 1)?;
                 Some(from.max(Time::ZERO + (end - budget)))
@@ -41,8 +42,8 @@ impl Supply {
         }
     }
 
-    /// When an amount of work that begins at a supplied instant has been done. An end at the end of an interval counts
-    /// as that instant, not as the begin of the next interval.
+    /// The time at which an amount of work ends that begins at a supplied instant. If the work ends
+    /// at the end of an interval, this is that instant, not the start of the next interval.
     pub(crate) fn end_of(&self, start: Time, work: Service) -> Option<Time> {
         let left = work.at_unit_speed();
         if left == Duration::ZERO {
@@ -58,7 +59,8 @@ impl Supply {
                 if left <= end - at {
                     return Some(start + left);
                 }
-                // All budgets that follow come at the ends of their periods. The last one is used in part.
+                // All later budgets come at the ends of their periods. The last one is used in
+                // part.
                 let left = left - (end - at);
                 let periods = left.div_ceil(budget);
                 let before = if first { period } else { end };

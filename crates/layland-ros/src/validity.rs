@@ -1,9 +1,9 @@
-//! What makes an executor valid, and what to do about one that is not.
+//! The rules that make an executor valid, and the messages for violations.
 
 use crate::{Arrivals, Executor, ExecutorKind, Supply};
 use layland_model::{Duration, Service, TIME_LIMIT, Time};
 
-/// What a fault is about.
+/// The part that a fault concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The executor: its kind and its number of threads.
@@ -16,15 +16,15 @@ pub enum Part {
     Callback(usize, &'static str),
 }
 
-/// Something that is wrong with an executor.
+/// A fault of an executor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}: {help}")]
 pub struct Fault {
-    /// What it is about.
+    /// The part that it concerns.
     pub part: Part,
-    /// What is wrong.
+    /// A description of the error.
     pub message: String,
-    /// What to do.
+    /// Advice for the user.
     pub help: String,
 }
 
@@ -37,7 +37,7 @@ impl Faults {
 }
 
 impl Executor {
-    /// All that is wrong with the executor, in the order of the file.
+    /// All faults of the executor, in the order of the file.
     pub fn validate(&self) -> Vec<Fault> {
         let mut faults = Faults(Vec::new());
         let threads = self.kind.threads();
@@ -154,7 +154,8 @@ impl Executor {
         }
     }
 
-    /// A callback on a circle of `next`: one that is left when those that nobody left activates have been removed.
+    /// Returns a callback on a cycle of `next`, if there is one: callbacks that no remaining one
+    /// activates are removed repeatedly, and the search starts at one that is left.
     fn in_a_circle(&self) -> Option<usize> {
         let mut activators = vec![0_usize; self.callbacks.len()];
         self.callbacks.iter().flat_map(|one| &one.next).for_each(|&next| activators[next] += 1);
@@ -170,7 +171,8 @@ impl Executor {
                 }
             }
         }
-        // What a circle activates is left, too: go back along activators, which are all left, to be on the circle.
+        // Callbacks after a cycle are also left. Follow activators backwards, which are all left,
+        // to reach the cycle.
         let mut at =
             (removed < activators.len()).then(|| activators.iter().position(|&n| n > 0))??;
         for _ in 0..activators.len() {

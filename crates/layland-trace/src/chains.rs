@@ -1,14 +1,16 @@
-//! [`Chained`]: how long data took through the cause-effect chains of a run.
+//! [`Chained`]: the latencies of the cause-effect chains of a run.
 //!
-//! A job that completes reads and writes once. Implicit communication: it reads at the start of its first segment (one
-//! that executes nothing, at its end) and writes at its end. Logical execution time: it reads at its release, and
-//! writes [`Task::write_after`](layland_model::Task::write_after) later, whenever it ended. A job that has not ended by
-//! then is *late*: it breaks what logical execution time promises. It counts as if it had written, and is told. A job
-//! that is given up neither reads nor writes.
+//! A job that completes reads and writes once. Implicit communication: it reads at the start of its
+//! first segment (or at its end, if it executes nothing) and writes at its end. Logical execution
+//! time: it reads at its release, and writes
+//! [`Task::write_after`](layland_model::Task::write_after) later, regardless of when it ends. A job
+//! that has not ended by then is *late*: it violates logical execution time. It is counted as late,
+//! and treated as if it had written. A job that is aborted neither reads nor writes.
 //!
-//! A write at an instant is seen by a read at it. Values are maxima over the chains of jobs that begin with a read at
-//! or after `from` and end with a write at or before `until`; others are left out. They are exact for the *schedule*,
-//! not for the set: another run may have longer ones. Kept is what the tasks of chains did, 40 bytes a job.
+//! A read sees a write at the same instant. Values are maxima over the chains of jobs that begin
+//! with a read at or after `from` and end with a write at or before `until`; other chains are
+//! omitted. They are exact for the *schedule*, not for the set: another run may have longer ones.
+//! The recorder keeps the reads and writes of the tasks of chains, 40 bytes per job.
 
 use crate::{Job, JobEnd, Recorder, Segment};
 use layland_model::{
@@ -16,16 +18,17 @@ use layland_model::{
     Time,
 };
 
-/// What was seen of a chain.
+/// The observed figures of a chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChainFigures {
     /// The longest latencies.
     pub latency: Latency,
-    /// Logical execution time: how many jobs of its tasks had not ended when they had to write.
+    /// Logical execution time: the number of jobs of its tasks that had not ended when they had to
+    /// write.
     pub late: u64,
 }
 
-/// When a job was released, first executed and ended.
+/// The release, the first execution and the end of a job.
 #[derive(Clone, Copy, Debug)]
 struct Instants {
     release: Time,
@@ -33,7 +36,7 @@ struct Instants {
     end: Option<Time>,
 }
 
-/// Records what the tasks of chains do.
+/// Records the activity of the tasks of chains.
 ///
 /// ```
 /// use layland_model::{Chain, Communication, Duration, System, TaskId};
@@ -58,7 +61,8 @@ pub struct Chained {
     is_chained: TaskMap<bool>,
     /// The last job that has executed, with the start of its first segment.
     begun: TaskMap<Option<(JobId, Time)>>,
-    /// The last job, if it has ended and its first segment was not told yet: an engine may tell of the end first.
+    /// The last job, if it has ended before its first segment was reported: an engine may report
+    /// the end first.
     unseen: TaskMap<Option<JobId>>,
     jobs: TaskMap<Vec<Instants>>,
     from: Time,
@@ -85,7 +89,7 @@ impl Accesses {
 }
 
 impl Chained {
-    /// For the chains of this system, in the whole run.
+    /// Creates a recorder for the chains of this system, over the whole run.
     pub fn new(system: &System) -> Chained {
         let tasks = system.tasks.len();
         let mut is_chained: TaskMap<bool> = IdVec::filled(false, tasks);
@@ -101,13 +105,13 @@ impl Chained {
         }
     }
 
-    /// The same for chains of jobs that begin and end in this part of it.
+    /// Restricts the recorder to chains of jobs that begin and end within this interval.
     #[must_use]
     pub fn within(self, from: Time, until: Time) -> Chained {
         Chained { from, until: Some(until), ..self }
     }
 
-    /// What was seen of each chain of the system, once the run is over.
+    /// The observed figures of each chain of the system, once the run is over.
     pub fn figures(&self, system: &System) -> Vec<ChainFigures> {
         system.chains.iter().map(|chain| self.of(system, chain)).collect()
     }
@@ -119,7 +123,7 @@ impl Chained {
             .map(|(at, &task)| {
                 let interval = system.tasks[task].write_after();
                 let (accesses, missed) = self.accesses(task, chain.communication, interval);
-                // A task that a chain comes by twice is late once.
+                // Count the late jobs of a task once, even if a chain visits it twice.
                 late += if chain.tasks[..at].contains(&task) { 0 } else { missed };
                 accesses
             })
@@ -163,7 +167,7 @@ impl Chained {
         ChainFigures { latency, late }
     }
 
-    /// When the jobs of a task read and write, and how many were late.
+    /// The reads and writes of the jobs of a task, and the number of late jobs.
     fn accesses(
         &self,
         task: TaskId,
@@ -180,6 +184,7 @@ impl Chained {
                 }
                 Communication::Let => {
                     let write = job.release.saturating_add(interval);
+                    // A pending job is late only if its write was due within the run.
                     late += u64::from(job.end.map_or(write <= self.over, |end| end > write));
                     reads.push(job.release);
                     writes.push(write);
@@ -230,7 +235,7 @@ impl Recorder for Chained {
     }
     fn over(&mut self, at: Time, _interrupted: bool) {
         self.over = at;
-        // Jobs that are pending are told when the run is over, in no order that is promised.
+        // Pending jobs are reported at the end of the run, in no guaranteed order.
         for task in 0..self.jobs.len() {
             self.jobs[TaskId::from_index(task)].sort_by_key(|job| job.release);
         }

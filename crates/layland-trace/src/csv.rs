@@ -1,5 +1,5 @@
-//! A trace as comma-separated values, one happening a line, in the order of time: for spreadsheets and
-//! data frames.
+//! A trace as comma-separated values, one event per line, in the order of time: for spreadsheets
+//! and data frames.
 //!
 //! | column | meaning |
 //! |---|---|
@@ -13,7 +13,7 @@ use crate::{JobEnd, Labels, Trace};
 use layland_model::csv_cell;
 use std::io::{self, Write};
 
-/// Writes the values. The writer should be buffered.
+/// Writes the trace. The writer should be buffered.
 ///
 /// ```
 /// let mut text = Vec::new();
@@ -22,7 +22,7 @@ use std::io::{self, Write};
 /// ```
 ///
 /// # Errors
-/// If writing fails.
+/// Returns an error if writing fails.
 pub fn write(out: &mut impl Write, trace: &Trace, labels: &Labels) -> io::Result<()> {
     writeln!(out, "kind,task,seq,cpu,start_ns,end_ns,deadline_ns,executed_ns,how")?;
     let mut rows: Vec<(i64, u8, String)> = Vec::new();

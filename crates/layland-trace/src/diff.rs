@@ -1,14 +1,16 @@
-//! Where two runs of one set first differ, and why ([`diff()`]): a run on a machine and its simulation,
-//! or two policies, or two kernels.
+//! Finds where two runs of one set first differ, and why ([`diff()`]): a run on a machine and its
+//! simulation, or two policies, or two kernels.
 //!
-//! At every instant each CPU runs some job or none. An interval in which the two runs disagree for no
-//! longer than a tolerance is *jitter*: it is counted, and its length is remembered. The first interval
-//! that is longer is the difference, and the reason is the first of these that holds for the first CPU
-//! (by number) that differs, with `x` what run A does there and `y` what run B does:
+//! At every instant each CPU runs some job or none. An interval in which the two runs disagree for
+//! no longer than a tolerance is *jitter*: it is counted, and its length is recorded. The first
+//! longer interval is the difference. Its reason is the first of the following that holds for the
+//! first CPU (by number) that differs, where `x` is the job that run A executes there and `y` the
+//! job of run B:
 //!
 //! 1. [`Reason::Release`]: one of the two jobs is not released yet in the other run;
 //! 2. [`Reason::Missing`]: one of them does not exist in the other run at all;
-//! 3. [`Reason::Execution`]: one of them is over in the other run, and got another amount of work;
+//! 3. [`Reason::Execution`]: one of them has ended in the other run, after a different amount of
+//!    work;
 //! 4. [`Reason::Place`]: the job runs in the other run too, on another CPU;
 //! 5. [`Reason::Latency`]: the CPU is idle in one run, and that run dispatches the same job there
 //!    later: an overhead, or another thread;
@@ -35,7 +37,7 @@ impl Side {
             Side::B => Side::A,
         }
     }
-    /// Its letter.
+    /// The letter of the run.
     pub fn name(self) -> &'static str {
         match self {
             Side::A => "A",
@@ -44,32 +46,32 @@ impl Side {
     }
 }
 
-/// Why the runs differ.
+/// The reason why the runs differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A job is released later in one of them.
+    /// A job is released later in one of the runs.
     Release {
         /// The job.
         job: JobId,
-        /// Where it is later.
+        /// The run in which it is later.
         late: Side,
-        /// By how much.
+        /// The length of the delay.
         by: Duration,
     },
-    /// A job is not part of one of them.
+    /// A job is not part of one of the runs.
     Missing {
         /// The job.
         job: JobId,
-        /// Where it is missing.
+        /// The run in which it is missing.
         from: Side,
     },
-    /// A job needed another amount of work.
+    /// A job needed a different amount of work.
     Execution {
         /// The job.
         job: JobId,
-        /// In A.
+        /// The amount in A.
         a: Service,
-        /// In B.
+        /// The amount in B.
         b: Service,
     },
     /// A job runs on another CPU.
@@ -81,20 +83,20 @@ pub enum Reason {
         /// Its CPU in B.
         b: CpuId,
     },
-    /// A job is dispatched later in one of them although its CPU was free.
+    /// A job is dispatched later in one of the runs although its CPU was free.
     Latency {
         /// The job.
         job: JobId,
-        /// Where it is later.
+        /// The run in which it is later.
         late: Side,
-        /// By how much.
+        /// The length of the delay.
         by: Duration,
     },
     /// Another job was chosen.
     Decision {
-        /// In A.
+        /// The job in A.
         a: Option<JobId>,
-        /// In B.
+        /// The job in B.
         b: Option<JobId>,
     },
 }
@@ -103,28 +105,28 @@ pub enum Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Difference {
-    /// From when on.
+    /// The instant at which it begins.
     pub at: Time,
-    /// For how long.
+    /// Its length.
     pub length: Duration,
-    /// On which CPU, the lowest if several differ.
+    /// The CPU; the lowest one if several differ.
     pub cpu: CpuId,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// The first difference; `None` if the runs agree.
     pub first: Option<Difference>,
-    /// Up to when both runs go: nothing is compared later.
+    /// The end of the shorter run: nothing is compared after it.
     pub until: Time,
-    /// How many times before the difference the runs disagreed for at most the tolerance.
+    /// The number of disagreements of at most the tolerance, on each CPU before its first longer one.
     pub jitters: u64,
-    /// The longest of them.
+    /// The length of the longest of these.
     pub longest_jitter: Duration,
-    /// All of them together.
+    /// The total length of these.
     pub total_jitter: Duration,
 }
 
@@ -148,13 +150,14 @@ pub fn diff(a: &Trace, b: &Trace, tolerance: Duration) -> Comparison {
     times.dedup();
     let mut comparison = Comparison { until, ..Comparison::default() };
     let cpus = a.trace.cpu_count().max(b.trace.cpu_count());
-    // Per CPU: since when the runs disagree there.
+    // For each CPU, the start of the current disagreement.
     let mut since: Vec<Option<Time>> = vec![None; cpus];
     let mut first: Option<(Time, Duration, CpuId)> = None;
     for (index, cpu) in (0..cpus).map(|index| (index, CpuId::from_index(index))) {
         let mut close = |from: Time, to: Time, comparison: &mut Comparison| {
             let length = to - from;
             if length > tolerance {
+                // Strictly earlier: of differences at one instant, that of the lowest CPU stays.
                 if first.is_none_or(|(at, _, _)| from < at) {
                     first = Some((from, length, cpu));
                 }
@@ -189,7 +192,7 @@ pub fn diff(a: &Trace, b: &Trace, tolerance: Duration) -> Comparison {
     comparison
 }
 
-/// A run, to be asked.
+/// A run, indexed for queries.
 struct Run<'a> {
     trace: &'a Trace,
     by_cpu: BTreeMap<CpuId, Vec<&'a Segment>>,
@@ -207,7 +210,7 @@ impl<'a> Run<'a> {
         Run { trace, by_cpu, jobs }
     }
 
-    /// What a CPU runs from this time on.
+    /// The job that a CPU runs from this time on.
     fn on(&self, cpu: CpuId, at: Time) -> Option<JobId> {
         let segments = self.by_cpu.get(&cpu)?;
         let after = segments.partition_point(|segment| segment.start <= at);
@@ -215,12 +218,12 @@ impl<'a> Run<'a> {
         (segment.end > at).then_some(segment.job)
     }
 
-    /// Where a job runs.
+    /// The CPU on which a job runs.
     fn cpu_of(&self, job: JobId, at: Time) -> Option<CpuId> {
         self.by_cpu.keys().copied().find(|&cpu| self.on(cpu, at) == Some(job))
     }
 
-    /// When a CPU next begins to run a job.
+    /// The next time at which a CPU begins to run a job.
     fn next_start(&self, cpu: CpuId, job: JobId, at: Time) -> Option<Time> {
         let segments = self.by_cpu.get(&cpu)?;
         let from = segments.partition_point(|segment| segment.start < at);
@@ -230,7 +233,7 @@ impl<'a> Run<'a> {
 
 fn reason(a: &Run, b: &Run, cpu: CpuId, at: Time, tolerance: Duration) -> Reason {
     let (x, y) = (a.on(cpu, at), b.on(cpu, at));
-    // Each job that runs in one of them, and the other run.
+    // Each job that runs in one of the runs, with the other run.
     let pairs = || {
         let of_a = x.map(|job| (job, Side::A, a, b));
         let of_b = y.map(|job| (job, Side::B, b, a));
@@ -273,7 +276,7 @@ fn reason(a: &Run, b: &Run, cpu: CpuId, at: Time, tolerance: Duration) -> Reason
     if x.is_none() || y.is_none() {
         for (job, side, _, there) in pairs() {
             let Some(later) = there.next_start(cpu, job, at) else { continue };
-            // Nothing else of the set ran there in the meantime, but for jitter.
+            // Only jitter of other tasks ran there in the meantime.
             let segments = there.by_cpu.get(&cpu).map_or(&[][..], Vec::as_slice);
             let is_free = segments
                 .iter()
@@ -288,7 +291,7 @@ fn reason(a: &Run, b: &Run, cpu: CpuId, at: Time, tolerance: Duration) -> Reason
 }
 
 impl Difference {
-    /// The difference in words.
+    /// Describes the difference in words.
     pub fn explain(&self, labels: &Labels) -> String {
         let name = |id: JobId| format!("{}#{}", labels.task(id.task), id.seq);
         let chosen = |job: Option<JobId>| job.map_or_else(|| "nothing".to_owned(), name);
@@ -320,7 +323,8 @@ impl Difference {
     }
 }
 
-/// What both runs do around a time, side by side: so many segments before it and after it.
+/// Lists the segments of both runs around a time, side by side, at most `lines` before it and after
+/// it.
 pub fn context(a: &Trace, b: &Trace, labels: &Labels, at: Time, lines: usize) -> String {
     let mut rows: Vec<(&Segment, Side)> = (a.segments.iter().map(|segment| (segment, Side::A)))
         .chain(b.segments.iter().map(|segment| (segment, Side::B)))
@@ -333,7 +337,7 @@ pub fn context(a: &Trace, b: &Trace, labels: &Labels, at: Time, lines: usize) ->
     for (index, (segment, side)) in rows.iter().enumerate().take(to).skip(from) {
         let here = if index == middle { ">" } else { " " };
         let name = format!("{}#{}", labels.task(segment.job.task), segment.job.seq);
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "{here} {}  CPU {}  {:>14} .. {:<14}  {name}",
@@ -356,7 +360,7 @@ mod tests {
         Duration::from_ns(ns)
     }
 
-    /// A run and the same with a change.
+    /// Returns a run, and a changed copy of it.
     fn changed(change: impl Fn(&mut Trace)) -> (Trace, Trace) {
         let (_, a) = naive(2, &[(2, 5), (3, 6)], 12);
         let mut b = a.clone();
@@ -436,7 +440,7 @@ mod tests {
     }
 
     proptest! {
-        /// Runs agree with themselves, and jitter up to the tolerance is no difference.
+        /// Runs agree with themselves, and jitter up to the tolerance is not a difference.
         #[test]
         fn jitter_is_no_difference(
             cpus in 1usize..3,

@@ -1,34 +1,36 @@
-//! [`Halts`]: when jobs stop by steps of their own. They suspend themselves, or wait for a lock.
+//! [`Halts`]: the intervals in which jobs stop by their own steps, because they suspend themselves
+//! or wait for a lock.
 
 use crate::{LockMark, Mark, MarkKind};
 use layland_model::{JobId, ResourceId, TaskId, Time};
 use std::collections::BTreeMap;
 
-/// Why a job does not go on.
+/// The reason why a job does not continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// It suspends itself.
     Suspends,
-    /// It has asked for a resource that it does not hold yet: off its CPU, or spinning on it.
+    /// It has requested a resource that it does not hold yet: it waits off its CPU or spins on it.
     Waits(ResourceId),
-    /// It gives a resource back, which takes no time.
+    /// It releases a resource, which takes no time.
     GivesBack(ResourceId),
 }
 
-/// A job does not go on, from a step of its own until the next event that concerns it.
+/// An interval in which a job does not continue, from one of its steps until the next event that
+/// concerns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halt {
     /// The job.
     pub job: JobId,
-    /// Why.
+    /// The reason.
     pub why: Why,
-    /// From when on.
+    /// The start.
     pub from: Time,
-    /// Until when; [`Time::NEVER`] if the end is not known. It may be `from`.
+    /// The end; [`Time::NEVER`] if it is not known. It may equal `from`.
     pub to: Time,
 }
 
-/// What jobs do at their steps, from the marks of a run.
+/// The halts of jobs at their steps, from the marks of a run.
 ///
 /// ```
 /// use layland_model::{JobId, TaskId, Time};
@@ -48,14 +50,15 @@ pub struct Halts {
 }
 
 impl Halts {
-    /// Those of all marks.
+    /// Collects the halts from all marks.
     pub fn of<'a>(marks: impl IntoIterator<Item = &'a Mark>) -> Halts {
         let mut halts = Halts::default();
         marks.into_iter().for_each(|mark| halts.mark(mark));
         halts
     }
 
-    /// A mark was made. Marks come in the order of time; those that are no steps do nothing.
+    /// Processes a mark. Marks must come in the order of time; marks that are not steps have no
+    /// effect.
     pub fn mark(&mut self, mark: &Mark) {
         let begins = |job, why, to| Halt { job, why, from: mark.at, to };
         match mark.kind {
@@ -86,21 +89,23 @@ impl Halts {
         self.by_task.entry(halt.job.task).or_default().push(halt);
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no halts.
     pub fn is_empty(&self) -> bool {
         self.by_task.is_empty()
     }
 
-    /// Those of the jobs of a task, in the order of time.
+    /// The halts of the jobs of a task, in the order of time.
     pub fn of_task(&self, task: TaskId) -> &[Halt] {
         self.by_task.get(&task).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a job was preempted at the end of a segment that is not its last one: it could have gone on.
+    /// Returns true if a job was preempted at the end of a segment that is not its last one, when
+    /// it could have continued.
     ///
-    /// It could not if it suspends itself or waits for a lock when the segment ends. And a job that goes on on another
-    /// CPU (`moves`) right after it asked for a lock or gave one back does so by itself: so it is where locks are taken
-    /// on CPUs of their own. Every mark up to the end of the segment, that instant included, has to be known.
+    /// It could not continue if it suspends itself or waits for a lock when the segment ends. A job
+    /// that continues on another CPU (`moves`) right after it requested or released a lock is not
+    /// preempted either: some protocols execute critical sections on other CPUs. Every mark up to
+    /// and including the end of the segment must have been processed.
     pub fn is_preempted(&self, job: JobId, end: Time, moves: bool) -> bool {
         let all = self.of_task(job.task);
         let until = all.partition_point(|halt| halt.from <= end);
@@ -108,7 +113,7 @@ impl Halts {
         !last.is_some_and(|halt| end < halt.to || moves && halt.from == end)
     }
 
-    /// Forgets what a task did before a time.
+    /// Drops the halts of a task that ended before a time.
     pub(crate) fn forget(&mut self, task: TaskId, before: Time) {
         if let Some(all) = self.by_task.get_mut(&task) {
             all.retain(|halt| halt.to >= before);

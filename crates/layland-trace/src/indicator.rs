@@ -1,21 +1,23 @@
-//! The criticality indicator of a CPU over time: the lowest criticality whose jobs it runs, which the
-//! mechanisms for mixed criticality raise when a job overruns and lower when the CPU is idle.
+//! The criticality indicator of a CPU over time: the lowest criticality whose jobs it runs. The
+//! mechanisms for mixed criticality raise it when a job overruns, and lower it when the CPU is
+//! idle.
 
 use crate::{MarkKind, Trace};
 use layland_model::{CpuId, Criticality, Duration, Note, Time};
 
-/// A stretch of time in which the indicator of a CPU has one value.
+/// An interval in which the indicator of a CPU has one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelStretch {
-    /// From when on.
+    /// The start.
     pub from: Time,
-    /// Until when; after `from`.
+    /// The end, which is after `from`.
     pub to: Time,
     /// The value.
     pub level: Criticality,
 }
 
-/// How often the indicator is above the lowest level between two times, and for how long in all.
+/// The number of times that the indicator rises above the lowest level between two times, and the
+/// total time for which it stays there.
 pub fn raised(stretches: &[LevelStretch], from: Time, to: Time) -> (usize, Duration) {
     let (mut times, mut length, mut was_raised) = (0, Duration::ZERO, false);
     for stretch in stretches.iter().filter(|stretch| stretch.from < to && stretch.to > from) {
@@ -29,7 +31,7 @@ pub fn raised(stretches: &[LevelStretch], from: Time, to: Time) -> (usize, Durat
     (times, length)
 }
 
-/// The values of the indicator of a CPU up to the end of the run, in the order of time; nothing if no
+/// The values of the indicator of a CPU up to the end of the run, in the order of time; empty if no
 /// indicator of any CPU ever changed. An indicator begins at the lowest level.
 ///
 /// ```

@@ -1,12 +1,12 @@
-//! Priority inversions of a recorded run under earliest deadline first with affinities: who waited
-//! although a job with a later deadline could have made room ([`inversions`]), and tardiness over time
-//! ([`tardiness`]).
+//! Priority inversions of a recorded run under earliest deadline first with affinities: jobs that
+//! waited although a job with a later deadline could have made room ([`inversions`]), and tardiness
+//! over time ([`tardiness`]).
 //!
-//! A CPU is *reachable* for a waiting job if its task may use it, or if a job that runs on a reachable
-//! CPU may use it. The job suffers an inversion while a reachable CPU is idle or runs a job whose deadline
-//! is later: moving running jobs along the way would let the waiting one run (the condition of strong
-//! scheduling with affinities; Cerqueira, Gujarati and Brandenburg 2014). Where every task may use every
-//! CPU, these are the violations of global EDF.
+//! A CPU is *reachable* for a waiting job if its task may use it, or if a job that runs on a
+//! reachable CPU may use it. The job suffers an inversion while a reachable CPU is idle or runs a
+//! job whose deadline is later: if the running jobs along the way moved, the waiting one could run
+//! (the condition of strong scheduling with affinities; Cerqueira, Gujarati and Brandenburg 2014).
+//! If every task may use every CPU, the inversions are the violations of global EDF.
 //!
 //! Deadlines are those of the trace. Time: `O(e (n + m^2))` for `e` starts and ends, `n` tasks, `m` CPUs.
 
@@ -14,41 +14,41 @@ use crate::{JobRecord, Trace};
 use layland_model::{CpuId, CpuSet, Duration, Index, JobId, TaskId, TaskMap, Time};
 use std::collections::BTreeMap;
 
-/// A job waited although it need not have.
+/// An interval in which a job waited unnecessarily.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inversion {
-    /// Who waited.
+    /// The job that waited.
     pub waiting: JobId,
-    /// Which job had the CPU instead, with its later deadline; none: the CPU was idle.
+    /// The job with a later deadline that had the CPU instead; `None` if the CPU was idle.
     pub running: Option<JobId>,
     /// The CPU.
     pub cpu: CpuId,
-    /// From when on.
+    /// The start.
     pub from: Time,
-    /// Until when.
+    /// The end.
     pub to: Time,
 }
 
 impl Inversion {
-    /// How long.
+    /// The length of the interval.
     pub fn length(&self) -> Duration {
         self.to - self.from
     }
 }
 
-/// What changes at an instant.
+/// A change at an instant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    // In this order at one instant.
+    // Steps at one instant are sorted in this order.
     Stops(CpuId),
     Ends(JobId),
     Ready(JobId),
     Runs(CpuId, JobId),
 }
 
-/// The inversions that last longer than some latency, in the order of their beginnings.
+/// The inversions that last longer than a latency, in the order of their starts.
 ///
-/// `allowed` says where the jobs of each task may run.
+/// `allowed` contains the CPUs that the jobs of each task may use.
 pub fn inversions(
     trace: &Trace,
     allowed: &TaskMap<CpuSet>,
@@ -67,6 +67,7 @@ pub fn inversions(
         let ready = record.job.release.max(before);
         let end = record.end.map_or(trace.over, |(at, _)| at);
         last_end.insert(id.task, end);
+        // A job that ends at the instant at which it becomes ready never waits.
         if ready < end {
             steps.push((ready, Step::Ready(id)));
             steps.push((end, Step::Ends(id)));
@@ -89,6 +90,7 @@ pub fn inversions(
             Step::Ready(job) => ready.push(job),
             Step::Ends(job) => ready.retain(|&other| other != job),
         }
+        // Evaluate the state only after all steps of an instant.
         if steps.peek().is_some_and(|&(next, _)| next == now) {
             continue;
         }
@@ -99,7 +101,7 @@ pub fn inversions(
             }
         }
         open.retain(|job, inversion| {
-            // It goes on with the same CPU and job, or is over.
+            // An inversion continues with the same CPU and job, or ends.
             let goes_on = still.get(job) == Some(&(inversion.cpu, inversion.running));
             if !goes_on {
                 found.push(Inversion { to: now, ..*inversion });
@@ -123,8 +125,8 @@ fn set(running: &mut [Option<JobId>], cpu: CpuId, job: Option<JobId>) {
     }
 }
 
-/// The reachable CPU that is idle, or runs the job with the latest deadline, if that is after the
-/// waiting job's.
+/// The reachable CPU that is idle, or that runs the job with the latest deadline, if that deadline
+/// is after that of the waiting job.
 fn victim(
     job: JobId,
     running: &[Option<JobId>],
@@ -147,6 +149,7 @@ fn victim(
                 due(other)
             }
         };
+        // Ties go to the lowest CPU.
         if latest
             .is_none_or(|(known, of)| (at, std::cmp::Reverse(cpu)) > (known, std::cmp::Reverse(of)))
         {
@@ -156,14 +159,15 @@ fn victim(
     latest.filter(|&(at, _)| at > due(&job)).map(|(_, cpu)| cpu)
 }
 
-/// The largest tardiness of each task in each of so many equal parts of the run. A job counts in the
-/// part in which it ends; one that is pending and late at the end of the run counts there, with what it
-/// is late by then.
+/// The largest tardiness of each task in each of `parts` equal parts of the run. A job counts in
+/// the part in which it ends. A job that is pending and late at the end of the run counts there,
+/// with its lateness at that time.
 pub fn tardiness(trace: &Trace, tasks: usize, parts: usize) -> TaskMap<Vec<Duration>> {
     let mut most = TaskMap::filled(vec![Duration::ZERO; parts], tasks);
     let length = i128::from(trace.over.ns().max(1));
     for record in &trace.jobs {
         let end = record.end.map_or(trace.over, |(at, _)| at);
+        // A job that ends at the end of the run counts in the last part.
         let part = (i128::from(end.ns()) * parts as i128 / length).clamp(0, parts as i128 - 1);
         let late = (end - record.job.deadline).max(Duration::ZERO);
         if let Some(of) = most.get_mut(record.job.id.task).and_then(|of| of.get_mut(part as usize))
@@ -184,7 +188,8 @@ mod tests {
         Time::from_ms(ms)
     }
 
-    /// Jobs as (task, release, deadline, end), pieces as (task, CPU, start, end).
+    /// Builds a trace of jobs as (task, release, deadline, end), and segments as (task, CPU, start,
+    /// end).
     fn trace(jobs: &[(u32, i64, i64, i64)], pieces: &[(u32, u32, i64, i64)]) -> Trace {
         let mut trace = Trace { over: ms(20), ..Trace::default() };
         let id = |task| JobId { task: TaskId(task), seq: 0 };
@@ -206,8 +211,8 @@ mod tests {
         of.iter().map(|cpus| cpus.iter().map(|&cpu| CpuId(cpu)).collect()).collect()
     }
 
-    // Tang, Anderson and Abeni 2021, Example 6, from 7 ms on: task 2 takes the CPU of task 1 instead of
-    // that of task 0, whose deadline is later.
+    // Tang, Anderson and Abeni 2021, Example 6, from 7 ms on: task 2 takes the CPU of task 1
+    // instead of that of task 0, whose deadline is later.
     #[test]
     fn the_wrong_one_is_preempted() {
         let jobs = [(0, 7, 77, 17), (1, 7, 57, 20), (2, 10, 20, 15)];
@@ -219,11 +224,11 @@ mod tests {
         assert_eq!(found, [Inversion { waiting, running, cpu, from: ms(10), to: ms(15) }]);
         let patient = inversions(&trace(&jobs, &pieces), &allowed, 2, Duration::from_ms(5));
         assert_eq!(patient, []);
-        // What EDF would have done.
+        // The schedule under EDF.
         let pieces = [(0, 0, 7, 10), (2, 0, 10, 15), (1, 1, 7, 17), (0, 0, 15, 20)];
         let jobs = [(0, 7, 77, 20), (1, 7, 57, 17), (2, 10, 20, 15)];
         assert_eq!(inversions(&trace(&jobs, &pieces), &allowed, 2, Duration::ZERO), []);
-        // If task 2 could not move, there was nothing better to do.
+        // If task 2 could not move, there was no better schedule.
         let jobs = [(0, 7, 77, 17), (1, 7, 57, 20), (2, 10, 20, 15)];
         let pieces = [(1, 1, 7, 10), (2, 1, 10, 15), (0, 0, 7, 17), (1, 1, 15, 20)];
         let tied = masks(&[&[0], &[1], &[1]]);

@@ -1,7 +1,7 @@
-//! A trace as JSON, and back.
+//! Traces as JSON: a writer and a reader.
 //!
-//! The document is one object. Its members come in this order; jobs and segments stand one in a
-//! line, so that `grep`, `jq` and `diff` work on them:
+//! The document is one object. Its members come in this order. Each job and each segment is on its
+//! own line, so that `grep`, `jq` and `diff` work on them:
 //!
 //! ```json
 //! {"version":1,"unit":"ns","tasks":["control","brake"],"cpus":2,"over":20000000,"interrupted":false,
@@ -57,8 +57,8 @@ use std::marker::PhantomData;
 /// The version of the schema.
 pub const VERSION: u32 = 1;
 
-/// Writes a trace as JSON. It is written as it is read: nothing is held in memory besides it. The
-/// writer should be buffered.
+/// Writes a trace as JSON. The document is streamed and not held in memory. The writer should be
+/// buffered.
 ///
 /// ```
 /// use layland_trace::json::{read_json, write_json};
@@ -73,7 +73,7 @@ pub const VERSION: u32 = 1;
 /// ```
 ///
 /// # Errors
-/// If writing fails.
+/// Returns an error if writing fails.
 pub fn write_json(
     out: &mut impl Write,
     trace: &Trace,
@@ -83,10 +83,10 @@ pub fn write_json(
     write_json_recorded(out, trace, labels, summary, None)
 }
 
-/// The same with how it was recorded, if it is of a real machine.
+/// Writes a trace as JSON, with [`Recorded`] if it comes from a real machine.
 ///
 /// # Errors
-/// As [`write_json`].
+/// Returns the errors of [`write_json`].
 pub fn write_json_recorded(
     out: &mut impl Write,
     trace: &Trace,
@@ -106,7 +106,7 @@ pub fn write_json_recorded(
     writeln!(out, "}}")
 }
 
-/// What comes before the lists.
+/// Writes the members before the lists.
 fn write_head(
     out: &mut impl Write,
     labels: &Labels,
@@ -144,7 +144,7 @@ fn begin_list(out: &mut impl Write, name: &str) -> io::Result<()> {
     write!(out, ",\n\"{name}\":[")
 }
 
-/// What comes before an item.
+/// The separator before an item.
 fn separator(is_first: bool) -> &'static [u8] {
     if is_first { b"\n" } else { b",\n" }
 }
@@ -153,10 +153,10 @@ fn end_list(out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"]")
 }
 
-/// Why a document is not a trace.
+/// The reason why a document is not a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It cannot be read, is not JSON, or is not of this schema.
+    /// The document cannot be read, is not JSON, or does not match this schema.
     #[error("failed to read the trace: {0}")]
     Json(#[from] serde_json::Error),
     /// A task that has no name.
@@ -164,7 +164,7 @@ pub enum ReadError {
     UnknownTask {
         /// The task.
         task: TaskId,
-        /// How many there are.
+        /// The number of tasks.
         count: usize,
     },
     /// A CPU that does not exist.
@@ -172,16 +172,17 @@ pub enum ReadError {
     UnknownCpu {
         /// The CPU.
         cpu: CpuId,
-        /// How many there are.
+        /// The number of CPUs.
         count: usize,
     },
-    /// More CPUs than there can be: what is kept for each would take memory without bound.
+    /// The trace has more CPUs than a system can have: the data per CPU would take unbounded
+    /// memory.
     #[error("the trace has {count} CPUs, and there are {} at most", CpuSet::MAX_CPUS)]
     TooManyCpus {
-        /// So many.
+        /// The number of CPUs.
         count: usize,
     },
-    /// A time beyond what any run reaches: sums with it would not fit.
+    /// A time is beyond the maximum length of a run: sums with it would overflow.
     #[error("the trace has a time of {at}, and no run is that long")]
     LateTime {
         /// The time.
@@ -196,19 +197,19 @@ pub enum ReadError {
 }
 
 /// Reads a trace and its labels. The summary is not read: replaying the trace into
-/// [`Statistics`](crate::Statistics) gives it again.
+/// [`Statistics`](crate::Statistics) computes it again.
 ///
 /// # Errors
-/// If the document is not a trace of [`VERSION`], or names a task or a CPU that it does not have.
-/// Members that are not in the schema are errors.
+/// Returns an error if the document is not a trace of [`VERSION`], or names a task or a CPU that it
+/// does not have. Members that are not in the schema are errors.
 pub fn read_json(input: impl Read) -> Result<(Trace, Labels), ReadError> {
     read_json_recorded(input).map(|(trace, labels, _)| (trace, labels))
 }
 
-/// The same with how the trace was recorded, if it says so.
+/// Reads a trace, its labels, and [`Recorded`] if the document contains it.
 ///
 /// # Errors
-/// As [`read_json`].
+/// Returns the errors of [`read_json`].
 pub fn read_json_recorded(
     input: impl Read,
 ) -> Result<(Trace, Labels, Option<Recorded>), ReadError> {
@@ -227,7 +228,7 @@ pub fn read_json_recorded(
     Ok((trace, labels, document.recorded))
 }
 
-/// That ids are in range and times not negative: whoever uses the trace relies on it.
+/// Checks that ids are in range and times are not negative: the users of the trace rely on this.
 fn verify(trace: &Trace, recorded: Option<&Recorded>, labels: &Labels) -> Result<(), ReadError> {
     let task = |task: TaskId| match labels.tasks.get(task) {
         Some(_) => Ok(()),
@@ -345,7 +346,7 @@ fn this_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Err
     }
 }
 
-/// A list whose items are converted one by one, so that it is never in memory twice.
+/// Deserializes a list and converts its items one by one, so that it is never in memory twice.
 fn each<'de, D, W, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

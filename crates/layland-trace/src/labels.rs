@@ -1,5 +1,5 @@
-//! [`Labels`]: what a trace is about, for those who show it. A [`Trace`] knows tasks and CPUs by
-//! number only.
+//! [`Labels`]: the names for a trace, for code that displays it. A [`Trace`] identifies tasks and
+//! CPUs by number only.
 
 use crate::Trace;
 use layland_model::{Criticality, Index, System, TaskId, TaskMap};
@@ -19,9 +19,9 @@ use layland_model::{Criticality, Index, System, TaskId, TaskMap};
 pub struct Labels {
     /// The name of each task.
     pub tasks: TaskMap<String>,
-    /// How many CPUs there are.
+    /// The number of CPUs.
     pub cpus: usize,
-    /// The names of the criticality levels, low to high; none if there is but one.
+    /// The names of the criticality levels, low to high; empty if there is only one.
     pub levels: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl Labels {
         }
     }
 
-    /// Numbers for names, for a trace of which nothing else is known.
+    /// Uses numbers as names, for a trace without further information.
     pub fn numbered(trace: &Trace) -> Labels {
         let of_jobs = trace.jobs.iter().map(|record| record.job.id.task);
         let of_segments = trace.segments.iter().map(|segment| segment.job.task);
@@ -50,7 +50,7 @@ impl Labels {
         }
     }
 
-    /// These, with a number for each task of a trace that has no name here.
+    /// These labels, completed by a number for each task of a trace that has no name here.
     #[must_use]
     pub fn completed(&self, trace: &Trace) -> Labels {
         let mut labels = self.clone();

@@ -1,4 +1,4 @@
-//! What an engine reports while it runs, and what is made of it.
+//! The events that an engine reports while it runs, and the results computed from them.
 //!
 //! ```text
 //!             released, executed, ended, marked, answered, over
@@ -12,8 +12,8 @@
 //!   Trace --replay--> any Recorder       Trace <--json--> file       Trace --csv--> file
 //! ```
 //!
-//! A [`Recorder`] is told each event once, in the order of time. An engine is generic over it and pays
-//! only for what is recorded: [`NoRecord`] costs nothing, [`Both`] reports to two.
+//! A [`Recorder`] receives each event once, in the order of time. An engine is generic over it and
+//! pays only for what is recorded: [`NoRecord`] costs nothing, [`Both`] reports to two recorders.
 //!
 //! | module | question that it answers |
 //! |---|---|
@@ -22,8 +22,8 @@
 //! | [`diff`] | where do two runs part, and why |
 //! | [`json`], [`csv`] | how is a trace kept in a file |
 //!
-//! Whether a trace keeps what a policy promises is the question of `layland-checker`; `layland-chart`
-//! draws it, and `layland-interchange` writes it for other tools. All of them see a [`Trace`], and none
+//! `layland-checker` verifies that a trace keeps the promise of its policy, `layland-chart` draws
+//! it, and `layland-interchange` writes it for other tools. All of them see a [`Trace`], and none
 //! can see the policy or the engine.
 //!
 //! ```
@@ -50,7 +50,7 @@
 //! assert_eq!(again, counters);
 //! ```
 
-// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+// Every match is exhaustive: a new event, action or verdict must be handled explicitly everywhere.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod chains;

@@ -1,53 +1,53 @@
-//! [`Mark`]: a point in time worth showing. A mark describes itself as a [`Note`] does, so that formats
-//! and charts match no kind.
+//! [`Mark`]: a point in time that a chart shows. A mark describes itself as a [`Note`] does, so
+//! that formats and charts match no kind.
 
 use layland_model::note::{Description, Detail, NoteKind, ReadDetails};
 use layland_model::{CpuId, JobId, Note, ResourceId, Speed, Time};
 use smallvec::smallvec;
 
-/// A point in time worth showing.
+/// A point in time that a chart shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When.
+    /// The time.
     pub at: Time,
-    /// What.
+    /// The event.
     pub kind: MarkKind,
 }
 
-/// What a [`Mark`] shows: what the engine did, or what the policy said of itself.
+/// The event that a [`Mark`] shows: an action of the engine, or a note of the policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     /// A job used up the processor time that its policy granted.
     BudgetExhausted(JobId, CpuId),
-    /// A CPU can be used.
+    /// A CPU has become usable.
     CpuOnline(CpuId),
     /// A CPU can no longer be used.
     CpuOffline(CpuId),
-    /// A CPU has another speed from now on.
+    /// The speed of a CPU has changed.
     Speed(CpuId, Speed),
-    /// A job asked for a resource, got it or gave it back.
+    /// A job has requested, received or released a resource.
     Lock(JobId, ResourceId, LockMark),
-    /// A job suspends itself from now on.
+    /// A job has suspended itself.
     Suspended(JobId),
-    /// A job that suspended itself is ready again.
+    /// A job that had suspended itself is ready again.
     Resumed(JobId),
-    /// The policy noted this.
+    /// The policy has reported a note.
     Note(Note),
 }
 
-/// What happened between a job and a resource.
+/// An event between a job and a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMark {
-    /// The job asked for it.
+    /// The job has requested the resource.
     Requested,
-    /// It holds it from now on.
+    /// The job now holds the resource.
     Granted,
-    /// It holds it no longer.
+    /// The job has released the resource.
     Unlocked,
 }
 
 impl MarkKind {
-    /// The mark in parts.
+    /// Splits the mark into its parts.
     pub fn describe(&self) -> Description {
         let of = |kind, details| Description { kind, details };
         match *self {
@@ -143,11 +143,11 @@ impl MarkKind {
         }
     }
 
-    /// The mark of a kind, from its details in the order in which [`MarkKind::describe`] gives them; `None`
-    /// if no kind has this name.
+    /// Builds a mark of a kind from its details, which are read in the order of
+    /// [`MarkKind::describe`]. Returns `None` if no kind has this name.
     ///
     /// # Errors
-    /// If a detail is missing or is not what it should be.
+    /// Returns an error if a detail is missing or invalid.
     pub fn read<D: ReadDetails>(kind: &str, from: &mut D) -> Result<Option<MarkKind>, D::Error> {
         Ok(Some(match kind {
             "budget_exhausted" => {

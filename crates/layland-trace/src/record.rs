@@ -1,4 +1,4 @@
-//! The trace model, and the boundary through which an engine reports: [`Recorder`].
+//! The trace model, and the interface through which an engine reports: [`Recorder`].
 
 use crate::Mark;
 use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 /// A job as it is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Which one.
+    /// Its identifier.
     pub id: JobId,
-    /// When it arrived: deadline and response time count from here.
+    /// Its arrival: deadline and response time count from here.
     pub arrival: Time,
-    /// When it became able to run: the arrival plus the release jitter, whether or not an earlier
+    /// The instant at which it could run: the arrival plus the release jitter, even if an earlier
     /// job of the task was still pending.
     pub release: Time,
     /// Absolute deadline; finishing at the deadline is in time.
@@ -19,7 +19,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// How late it is if it finishes at this time: `max(0, f - d)`.
+    /// Its tardiness if it finishes at this time: `max(0, f - d)`.
     pub fn tardiness(&self, finish: Time) -> Duration {
         (finish - self.deadline).max(Duration::ZERO)
     }
@@ -32,34 +32,34 @@ pub struct Segment {
     pub job: JobId,
     /// The CPU.
     pub cpu: CpuId,
-    /// From.
+    /// The start.
     pub start: Time,
-    /// To.
+    /// The end.
     pub end: Time,
-    /// How much of it the CPU spent on overheads and not on the job.
+    /// The part of it that the CPU spent on overheads and not on the job.
     pub overhead: Duration,
 }
 
-/// A thread that is no task held a CPU.
+/// An interval in which a thread that is not a task held a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Foreign {
     /// The CPU.
     pub cpu: CpuId,
-    /// From.
+    /// The start.
     pub start: Time,
-    /// To.
+    /// The end.
     pub end: Time,
-    /// Its name.
+    /// The name of the thread.
     pub thread: String,
 }
 
-/// How a job ended.
+/// The way in which a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnd {
     /// It executed all of its demand.
     Completed,
-    /// It was given up: by the policy, or because it, or the job before it, was late
+    /// It was aborted: by the policy, or because it, or the job before it, was late
     /// ([`OnMiss`](layland_model::OnMiss)).
     Aborted,
     /// Its task left.
@@ -70,35 +70,36 @@ pub enum JobEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Errno {
-    /// `EBUSY`: admission control says no.
+    /// `EBUSY`: admission control rejects the request.
     Busy,
-    /// `EPERM`: this is not permitted.
+    /// `EPERM`: the operation is not permitted.
     NotPermitted,
-    /// `EINVAL`: the parameters make no sense.
+    /// `EINVAL`: the parameters are invalid.
     Invalid,
 }
 
-/// What became of a request to the system.
+/// The answer to a request to the system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// When.
+    /// The time.
     pub at: Time,
-    /// The request, in words.
+    /// The request in words.
     pub request: String,
-    /// The task of the set that asks to enter, if that is the request. Files keep the words only.
+    /// The task of the set that requests to enter, if the request is one to enter. Files contain
+    /// only the words.
     pub entering: Option<TaskId>,
-    /// Why it was refused; `None` if it was granted.
+    /// The reason for a refusal; `None` if the request was granted.
     pub refused: Option<String>,
-    /// How it was refused.
+    /// The error number of a refusal.
     pub errno: Option<Errno>,
 }
 
-/// What an engine reports while it runs. Every method does nothing by default, so that an engine
-/// that is generic over its recorder pays only for what is recorded.
+/// Receives the events that an engine reports while it runs. Every method does nothing by default,
+/// so that an engine that is generic over its recorder pays only for what is recorded.
 ///
 /// Calls come in the order of time, except that a segment is reported at its end.
 pub trait Recorder {
-    /// A job became able to run, or would have, had its predecessor been finished.
+    /// A job became able to run, or would have if its predecessor had ended.
     ///
     /// For a job that arrived while its predecessor was pending, the call comes when the
     /// predecessor ends (or at the end of the run), with the true `release`.
@@ -109,7 +110,7 @@ pub trait Recorder {
     fn executed(&mut self, segment: &Segment) {
         let _ = segment;
     }
-    /// A job ended; `executed` is the work that it got.
+    /// A job ended; `executed` is the work that it received.
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
         let _ = (job, at, end, executed);
     }
@@ -117,7 +118,7 @@ pub trait Recorder {
     fn pending(&mut self, job: &Job, at: Time, executed: Service) {
         let _ = (job, at, executed);
     }
-    /// Something worth showing happened.
+    /// An event happened that a chart shows.
     fn marked(&mut self, mark: &Mark) {
         let _ = mark;
     }
@@ -175,19 +176,19 @@ impl<A: Recorder, B: Recorder> Recorder for Both<A, B> {
     }
 }
 
-/// What is known of one job at the end of a run.
+/// The record of one job at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobRecord {
     /// The job.
     pub job: Job,
-    /// When and how it ended; `None` if it was pending at the end of the run.
+    /// The time and the kind of its end; `None` if it was pending at the end of the run.
     pub end: Option<(Time, JobEnd)>,
-    /// The work that it got.
+    /// The work that it received.
     pub executed: Service,
 }
 
 impl JobRecord {
-    /// When it completed, if it did.
+    /// The time of its completion, if it completed.
     pub fn completion(&self) -> Option<Time> {
         match self.end {
             Some((at, JobEnd::Completed)) => Some(at),
@@ -195,9 +196,9 @@ impl JobRecord {
         }
     }
 
-    /// Whether it missed its deadline in a run that ended at `over`: it completed late, was
-    /// aborted, or was pending with its deadline at or before the end. A job whose task left has
-    /// no deadline to miss.
+    /// Returns true if it missed its deadline in a run that ended at `over`: it completed late, was
+    /// aborted, or was pending with its deadline at or before the end. A job whose task left has no
+    /// deadline to miss.
     pub fn missed(&self, over: Time) -> bool {
         match self.end {
             Some((at, JobEnd::Completed)) => at > self.job.deadline,
@@ -211,22 +212,22 @@ impl JobRecord {
 /// A recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// Every job that was released, in the order of its end; then those still pending.
+    /// Every released job, in the order of their ends; then the jobs that are still pending.
     pub jobs: Vec<JobRecord>,
-    /// Every segment, in the order of its end (those that end together: by CPU).
+    /// Every segment, in the order of their ends; segments that end together are ordered by CPU.
     pub segments: Vec<Segment>,
-    /// Points worth showing, in the order of time.
+    /// The points in time that a chart shows, in the order of time.
     pub marks: Vec<Mark>,
     /// Answers to requests, in the order of time.
     pub answers: Vec<Answer>,
-    /// When the run ended.
+    /// The end of the run.
     pub over: Time,
-    /// Whether that was before its horizon.
+    /// True if the run ended before its horizon.
     pub interrupted: bool,
 }
 
 impl Trace {
-    /// The number of CPUs that it uses at least.
+    /// The minimum number of CPUs that the trace needs.
     pub fn cpu_count(&self) -> usize {
         self.segments.iter().map(|segment| segment.cpu.index() + 1).max().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! [`Trace::replay`]: a recorded run, reported once more to another recorder.
+//! [`Trace::replay`]: reports a recorded run to another recorder.
 
 use crate::{JobEnd, JobRecord, Recorder, Trace};
 use layland_model::Time;
@@ -6,9 +6,9 @@ use layland_model::Time;
 impl Trace {
     /// Reports this run to a recorder as an engine would.
     ///
-    /// Calls come in the order of time; at one instant: segments that end, jobs that end, jobs that
-    /// are released, marks, answers. A job is always released before it ends, and after its
-    /// predecessor ended. A [`Trace`] that replays into an empty one gives an equal one.
+    /// Calls come in the order of time. At one instant the order is: segments that end, jobs that
+    /// end, jobs that are released, marks, answers. A job is always released before it ends, and
+    /// after its predecessor ended. Replaying a [`Trace`] into an empty one gives an equal one.
     ///
     /// ```
     /// use layland_model::{CpuId, Duration, JobId, TaskId, Time};
@@ -35,7 +35,8 @@ impl Trace {
         let mut marks = self.marks.iter().peekable();
         let mut answers = self.answers.iter().peekable();
         loop {
-            // The first of the least times wins, so the order of this list is the order of ties.
+            // Among equal times the first one in this list wins, so the order of the list defines
+            // the order of ties.
             let heads = [
                 segments.peek().map(|segment| segment.end),
                 ends.peek().map(|&(_, _, at, _)| at),
@@ -50,7 +51,7 @@ impl Trace {
                 0 => segments.next().into_iter().for_each(|segment| recorder.executed(segment)),
                 1 => {
                     if let Some((index, record, at, how)) = ends.next() {
-                        // A job without demand ends when it is released.
+                        // A job without demand ends at the instant of its release.
                         if !std::mem::replace(&mut is_released[index], true) {
                             recorder.released(&record.job);
                         }
@@ -74,7 +75,7 @@ impl Trace {
         recorder.over(self.over, self.interrupted);
     }
 
-    /// When each job is reported as released, ascending: its release or the end of its
+    /// The time at which each job is reported as released, ascending: its release or the end of its
     /// predecessor, whichever is later. With its index in `jobs`.
     fn releases(&self) -> Vec<(Time, usize)> {
         let mut order: Vec<usize> = (0..self.jobs.len()).collect();
@@ -90,7 +91,7 @@ impl Trace {
             releases.push((predecessor_end.map_or(release, |end| end.max(release)), index));
             previous = Some(record);
         }
-        // Stable: those at one instant stay in the order of their identifiers.
+        // The sort is stable: releases at one instant stay in the order of their identifiers.
         releases.sort_by_key(|&(at, _)| at);
         releases
     }

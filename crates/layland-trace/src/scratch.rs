@@ -1,14 +1,14 @@
-//! [`Scratch`]: where a writer puts what it cannot write yet.
+//! [`Scratch`]: storage for data that a writer cannot write yet.
 //!
-//! The formats of traces want an order that a run does not have: all jobs before all segments, or everything by
-//! the time at which it begins. What has to wait is put aside: a little in memory, and more in files without a
-//! name, which are gone when the writer is, however it ends.
+//! The formats of traces require an order that a run does not have: all jobs before all segments,
+//! or everything by its start time. Data that has to wait is stored: a small amount in memory, and
+//! the rest in unnamed files, which disappear with the writer, even after a crash.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Cursor, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a writer puts what it cannot write yet.
+/// Storage for data that a writer cannot write yet.
 ///
 /// ```
 /// use layland_trace::Scratch;
@@ -28,33 +28,34 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// All of it in memory.
+    /// Keeps everything in memory.
     pub fn memory() -> Scratch {
         Scratch { room: usize::MAX, folder: None }
     }
 
-    /// So many bytes in memory for each thing that waits, and the rest in files in a folder. A folder that takes
-    /// no files is replaced by that of the system for temporary files.
+    /// Keeps up to `room` bytes of each list in memory, and the rest in files in a folder. If files
+    /// cannot be created in the folder, the system's folder for temporary files is used.
     pub fn in_folder(folder: &Path, room: usize) -> Scratch {
         Scratch { room, folder: Some(folder.to_owned()) }
     }
 
-    /// How many bytes may wait in memory.
+    /// The number of bytes that may wait in memory.
     pub fn room(&self) -> usize {
         self.room
     }
 
-    /// A file without a name, to write and to read.
+    /// Creates an unnamed file for writing and reading.
     ///
     /// # Errors
-    /// If there can be none.
+    /// Returns an error if no file can be created.
     pub fn file(&self) -> io::Result<File> {
-        // Beside the output first: the folder for temporary files is often kept in memory, which is to be spared.
+        // Try the folder of the output first: the folder for temporary files is often in memory,
+        // which should be spared.
         let beside = self.folder.as_deref().and_then(|folder| tempfile::tempfile_in(folder).ok());
         beside.map_or_else(tempfile::tempfile, Ok)
     }
 
-    /// Nothing yet, to be written and then read once.
+    /// Creates an empty spool, which is written and then read once.
     pub fn spool(&self) -> Spool {
         Spool { scratch: self.clone(), held: Held::Memory(Vec::new()) }
     }
@@ -74,10 +75,10 @@ enum Held {
 }
 
 impl Spool {
-    /// All that was written, from the start.
+    /// Returns all bytes that were written, from the start.
     ///
     /// # Errors
-    /// If the file cannot be written or read.
+    /// Returns an error if the file cannot be written or read.
     pub fn read_again(self) -> io::Result<Box<dyn Read>> {
         match self.held {
             Held::Memory(bytes) => Ok(Box::new(Cursor::new(bytes))),

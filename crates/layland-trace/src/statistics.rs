@@ -1,10 +1,10 @@
-//! What a run amounts to, counted while it goes: [`Counters`], [`Statistics`], [`Summary`].
+//! The figures of a run, counted while it runs: [`Counters`], [`Statistics`], [`Summary`].
 //!
 //! Both recorders work in the hot loop of a simulator: a call updates a few integers in flat arrays
-//! indexed by task and allocates nothing once every task and CPU was seen a few hundred times. The
-//! memory does not depend on how much time is simulated.
+//! indexed by task, and allocates nothing once every task and CPU was seen a few hundred times. The
+//! memory does not depend on the simulated time.
 //!
-//! The counters mean exactly this:
+//! The definitions of the counters:
 //!
 //! | counter | definition |
 //! |---|---|
@@ -20,9 +20,10 @@
 //! | overdue | the longest time by which a job pending at the end is past its deadline |
 //! | busy | of a CPU: the time in which a job holds it, overheads of that job included |
 //!
-//! A job could have gone on if it neither suspends itself at that time, nor waits for a lock, nor moves by a step of
-//! its own, as to the CPU on which a lock is taken ([`Halts::is_preempted`](crate::Halts::is_preempted)). A move to
-//! another CPU without a gap counts as a preemption, too. A job that spins holds its CPU.
+//! A job could have continued if it neither suspends itself at that time, nor waits for a lock, nor
+//! moves by one of its own steps, for example to the CPU on which a lock is taken
+//! ([`Halts::is_preempted`](crate::Halts::is_preempted)). A move to another CPU without a gap also
+//! counts as a preemption. A job that spins holds its CPU.
 
 mod counters;
 mod quantiles;

@@ -1,4 +1,4 @@
-//! For tests: short constructors, and a scheduler that is too simple to be wrong.
+//! For tests: short constructors, and a naive scheduler as a reference.
 
 use crate::{Job, JobEnd, JobRecord, Segment, Trace};
 use layland_model::{CpuId, Duration, JobId, Service, System, Task, TaskId, Time};
@@ -7,7 +7,7 @@ use layland_model::{CpuId, Duration, JobId, Service, System, Task, TaskId, Time}
 pub fn at(ns: i64) -> Time {
     Time::from_ns(ns)
 }
-/// A job, by the number of its task and its own.
+/// A job id, from the number of its task and its own number.
 pub fn id(task: u32, seq: u64) -> JobId {
     JobId { task: TaskId(task), seq }
 }
@@ -20,13 +20,13 @@ pub fn task(name: &str, wcet: i64, period: i64) -> Task {
     Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(period))
 }
 
-/// Global EDF in steps of one nanosecond, the obvious way: what the tasks `(wcet, period)` do on
+/// Simulates global EDF in steps of one nanosecond, naively: the tasks `(wcet, period)` on
 /// identical CPUs.
 pub fn naive(cpus: usize, tasks: &[(i64, i64)], over: i64) -> (System, Trace) {
     let system =
         System::new(cpus, tasks.iter().map(|&(c, t)| task(&format!("t{c}_{t}"), c, t)).collect());
     let mut trace = Trace { over: at(over), ..Trace::default() };
-    // Pending jobs per task, oldest first, with the work that is left.
+    // Pending jobs per task, oldest first, with the remaining work.
     let mut pending: Vec<Vec<(Job, i64)>> = vec![Vec::new(); tasks.len()];
     let mut on: Vec<Option<(usize, JobId, i64)>> = vec![None; cpus];
     for now in 0..=over {
@@ -90,7 +90,7 @@ pub fn naive(cpus: usize, tasks: &[(i64, i64)], over: i64) -> (System, Trace) {
     (system, trace)
 }
 
-/// The same trace with every time multiplied, so that it is in microseconds for example.
+/// Multiplies every time of the trace, so that it is in microseconds for example.
 pub fn stretched(mut trace: Trace, factor: i64) -> Trace {
     let time = |at: &mut Time| *at = Time::from_ns(at.ns() * factor);
     for segment in &mut trace.segments {

@@ -1,6 +1,6 @@
-//! Recorders that keep a part of a run: [`FirstMiss`], the first deadline that was missed, [`Refusals`],
-//! the first requests that were refused, and [`Window`], what happened around some time. Their memory
-//! does not grow with simulated time.
+//! Recorders that keep a part of a run: [`FirstMiss`], the first deadline that was missed,
+//! [`Refusals`], the first requests that were refused, and [`Window`], the events around some time.
+//! Their memory does not grow with simulated time.
 
 use crate::{Answer, Job, JobEnd, JobRecord, Mark, MarkKind, Recorder, Segment, Trace};
 use layland_model::{CpuId, Service, Time};
@@ -22,7 +22,7 @@ impl FirstMiss {
 impl Recorder for FirstMiss {
     #[inline]
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
-        // Nearly every job.
+        // Fast path for nearly every job.
         if end == JobEnd::Completed && at <= job.deadline {
             return;
         }
@@ -33,8 +33,9 @@ impl Recorder for FirstMiss {
     }
 }
 
-/// Keeps a trace of what overlaps a window of time. What a CPU is when the window begins (offline, at which
-/// level of criticality) is known from the last mark before it, which is kept too.
+/// Keeps the part of a trace that overlaps a window of time. The state of a CPU when the window
+/// begins (offline, or its criticality level) follows from the last mark before it, which is kept
+/// too.
 ///
 /// ```
 /// use layland_model::{CpuId, Duration, JobId, TaskId, Time};
@@ -50,7 +51,7 @@ impl Recorder for FirstMiss {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// What overlaps the window.
+    /// The part of the trace that overlaps the window.
     pub trace: Trace,
     from: Time,
     to: Time,
@@ -62,7 +63,7 @@ impl Window {
         Window { trace: Trace::default(), from, to }
     }
 
-    /// Keeps a mark before the window in the place of those that it makes out of date.
+    /// Keeps a mark before the window, and drops the marks that it makes obsolete.
     fn keep_state(&mut self, mark: &Mark) {
         let Some(state) = state(&mark.kind) else { return };
         self.trace.marks.retain(|before| self::state(&before.kind) != Some(state));
@@ -74,7 +75,7 @@ impl Window {
     }
 }
 
-/// The CPU of whose state a mark tells, and of which part of it.
+/// The CPU whose state a mark sets, and the name of that state.
 fn state(kind: &MarkKind) -> Option<(CpuId, &'static str)> {
     let description = kind.describe();
     Some((description.cpu()?, description.kind.state?))
@@ -117,19 +118,19 @@ impl Recorder for Window {
         self.trace.over(at, interrupted);
     }
 }
-/// Keeps the first requests that were refused, and counts all of them.
+/// Keeps the first requests that were refused, and counts all refusals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusals {
     /// The first ones, at most [`Refusals::KEPT`].
     pub first: Vec<Answer>,
-    /// How many there were.
+    /// The number of refusals.
     pub count: u64,
-    /// How many of them were tasks of the set that asked to enter.
+    /// The number of refusals of tasks of the set that requested to enter.
     pub entries: u64,
 }
 
 impl Refusals {
-    /// So many are kept.
+    /// The number of refusals that are kept.
     pub const KEPT: usize = 5;
 }
 

@@ -1,6 +1,6 @@
-//! The `layland` command with one more policy, which this crate brings. Without arguments the program shows
-//! that the policy is treated like those of layland: it is simulated, checked, explained, run on threads and
-//! put in an experiment. It fails if one of these does not hold.
+//! The `layland` command with an additional policy from this crate. Without arguments the program
+//! shows that the policy is treated like those of layland: it is simulated, checked, explained, run
+//! on threads and used in an experiment. The program fails if one of these does not work.
 
 mod policy;
 
@@ -9,7 +9,7 @@ use std::error::Error;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// On one CPU: without preemption `long` makes `short` miss.
+/// On one CPU, `long` makes `short` miss if it is not preempted.
 const SET: [&str; 6] = ["-t", "long=6ms/20ms", "-t", "short=1ms/3ms", "--cpus", "1"];
 
 fn main() -> ExitCode {
@@ -36,8 +36,8 @@ fn every_use(registry: &Registry) -> Result<(), Box<dyn Error>> {
     simulated(off, 1)?;
     println!("simulated: deadlines are met with preemption, and missed without");
 
-    // Analyses of global EDF are about the policy, as long as it is global EDF. None is about it without preemption; a
-    // run that misses is a no all the same.
+    // With preemption the policy is global EDF, so the analyses of global EDF cover it. Without
+    // preemption no analysis covers it, but a run with a miss still proves that the answer is no.
     let task = |name, wcet, period| {
         Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
     };
@@ -80,14 +80,14 @@ fn every_use(registry: &Registry) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a command came to.
+/// The result of a command.
 struct Done {
     code: i32,
-    /// What it said, on standard output and then on standard error.
+    /// Its standard output, followed by its standard error.
     text: String,
 }
 
-/// Runs a command of this program, which ends with one of these codes.
+/// Runs a command of this program, which must exit with one of these codes.
 fn layland(
     command: &str,
     arguments: &[&str],

@@ -1,5 +1,5 @@
-//! Global EDF that can be told not to preempt: a policy of another crate, with nothing but the public
-//! interface of `layland::policy`.
+//! Global EDF with an option that disables preemption: a policy in another crate, which uses only
+//! the public interface of `layland::policy`.
 
 use layland::model::{Algorithm, Citation, Form, Group, JobOrder, Order, ScheduleRule};
 use layland::policy::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
@@ -8,10 +8,10 @@ use layland::policy::{HighestFirst, OptionInfo, PolicyInfo, Values};
 /// The name under which it is registered.
 pub const NAME: &str = "outside-edf";
 
-/// Whenever a CPU is idle, the waiting job with the earliest deadline starts, and runs to its end.
+/// Whenever a CPU is idle, the waiting job with the earliest deadline starts and runs to its end.
 #[derive(Clone, Debug, Default)]
 struct NonPreemptive {
-    /// The highest priority comes last.
+    /// The waiting jobs; the highest priority comes last.
     waiting: Vec<Priority>,
 }
 
@@ -35,12 +35,12 @@ impl Scheduler for NonPreemptive {
         }
     }
     fn rule(&self, _groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
-        // The checker knows no rule for schedules without preemption.
+        // The checker has no rule for schedules without preemption.
         ScheduleRule::None
     }
 }
 
-/// What the policy says of itself.
+/// The description of the policy.
 pub fn info() -> PolicyInfo {
     PolicyInfo::new(
         NAME,
@@ -57,7 +57,7 @@ pub fn info() -> PolicyInfo {
             })
         },
     )
-    // With preemption it is global EDF, and all that is known of global EDF holds for it.
+    // With preemption the algorithm is global EDF, and all results for global EDF apply.
     .implementing_by(|options| match options.switch("preempt", true) {
         Ok(true) => Algorithm::Ordered(Form::Global, Order::Deadline),
         Ok(false) | Err(_) => Algorithm::Other,

@@ -1,9 +1,9 @@
-//! Measures what SCHED_DEADLINE costs, and prints the tables of `docs/overheads.md`.
+//! Measures the costs of SCHED_DEADLINE, and prints the tables of `docs/overheads.md`.
 //!
-//! `overheads [SYSTEMS] [SECONDS] [FOLDER] [PLACE..]`: so many systems of each kind (10), each for so many seconds
-//! (10); traces and charts of Examples 5 and 6, and the tables of each place, go into the folder (`overheads`).
-//! Places are `host` and the labels of kernels (`6.18`); by default the host and those of [`WITH_DEADLINE`]. A kernel
-//! takes some minutes for each system.
+//! `overheads [SYSTEMS] [SECONDS] [FOLDER] [PLACE..]`: the number of systems of each kind (10) and
+//! the seconds that each runs (10); the folder (`overheads`) for the traces and charts of Examples
+//! 5 and 6, and the tables of each place. Places are `host` and the labels of kernels (`6.18`); by
+//! default the host and those of [`WITH_DEADLINE`]. A kernel takes some minutes for each system.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 
 use layland_model::{Duration, TaskId};
@@ -15,7 +15,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The table of Fig. 6, of which each kernel adds two rows.
+/// The header of the table of Fig. 6, to which each kernel adds two rows.
 const HEAD: &str = "| kernel | policy | longest inversion | longest job | jobs that went on | preempted in Example 6 |\n|---|---|---|---|---|---|";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -66,7 +66,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Fig. 6: how long the tied tasks of Example 5 wait, and who is preempted in Example 6; with traces and charts.
+/// Fig. 6: how long the tied tasks of Example 5 wait, and which task is preempted in Example 6;
+/// with traces and charts.
 fn figure_6(
     guest: &Guest,
     kernel: &Kernel,
@@ -113,5 +114,5 @@ fn figure_6(
     Ok(())
 }
 
-/// By how much an emulated machine is behind its decisions.
+/// The latency of the decisions of an emulated machine.
 const LATENCY: Duration = Duration::from_ms(2);

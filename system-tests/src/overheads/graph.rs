@@ -1,4 +1,5 @@
-//! What the kernel's function tracer (`function_graph`) says: how long each call of a function took.
+//! Parses the output of the kernel's function tracer (`function_graph`): the duration of each call
+//! of a function.
 //!
 //! | a line | means |
 //! |---|---|
@@ -6,21 +7,21 @@
 //! | ` 3)            \|  push_dl_task() {` | a call begins |
 //! | ` 3)  9.876 us  \|  } /* push_dl_task */` | it ends (option `funcgraph-tail`) |
 //!
-//! The kernel puts a sign before long times (`+`, `!`, `#`, `*`, `@`, `$`). Calls nest per CPU. A call whose
-//! beginning is not in the text has no figures.
+//! The kernel puts a sign before long times (`+`, `!`, `#`, `*`, `@`, `$`). Calls nest per CPU. A
+//! call whose start is not in the text has no figures.
 
 /// One call of a traced function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The function.
     pub function: String,
-    /// How long it took, in nanoseconds of the kernel's trace clock, with the tracer's own cost.
+    /// Its duration, in nanoseconds of the kernel's trace clock, including the tracer's own cost.
     pub ns: u64,
-    /// The traced functions that it called itself, in their order.
+    /// The traced functions that it called directly, in order.
     pub within: Vec<String>,
 }
 
-/// The calls that are whole in a text, in the order of their ends.
+/// The complete calls in a text, in the order of their ends.
 ///
 /// ```
 /// use layland_system_tests::overheads::graph::calls;
@@ -32,7 +33,7 @@ pub struct Call {
 #[must_use]
 pub fn calls(text: &str) -> Vec<Call> {
     let mut done = Vec::new();
-    // Per CPU: the calls that are open, with what they called.
+    // Per CPU: the open calls, with the functions that they called.
     let mut open: Vec<Vec<(String, Vec<String>)>> = Vec::new();
     for line in text.lines() {
         let Some((cpu, rest)) = line.split_once(')') else { continue };
@@ -52,7 +53,7 @@ pub fn calls(text: &str) -> Vec<Call> {
             stack.push((function.to_owned(), Vec::new()));
         } else if let Some(tail) = code.strip_prefix("} /*") {
             let function = tail.trim().trim_end_matches("*/").trim();
-            // What was open when events were lost never ends.
+            // If events were lost, some open calls never end: drop them.
             while stack.last().is_some_and(|(top, _)| top != function) {
                 stack.pop();
             }
@@ -67,11 +68,11 @@ pub fn calls(text: &str) -> Vec<Call> {
     done
 }
 
-/// The time in a line: `12.345 us`, in nanoseconds.
+/// Parses the time in a line: `12.345 us`, in nanoseconds.
 fn duration(head: &str) -> Option<u64> {
     let number = head.trim_end().strip_suffix("us")?.split_whitespace().next_back()?;
     let (whole, part) = number.split_once('.')?;
-    // Three decimals, always.
+    // There are always three decimals.
     let ns = |digits: &str| digits.parse::<u64>().ok();
     (part.len() == 3).then_some(())?;
     ns(whole)?.checked_mul(1_000)?.checked_add(ns(part)?)
@@ -126,7 +127,7 @@ mod tests {
         ] {
             assert_eq!(calls(line), [], "{line}");
         }
-        // The end of a call that lost its own beginning closes nothing else.
+        // The end of a call whose own start was lost does not close other calls.
         let text = " 0) |  a() {\n 0) |    b() {\n 0)   5.000 us    |  } /* a */\n";
         assert_eq!(
             calls(text),

@@ -1,5 +1,5 @@
-//! What SCHED_DEADLINE itself costs: Section 6 of Tang, Anderson and Abeni 2021 on the kernels of `kernels.txt`
-//! and on this machine.
+//! Measures the costs of SCHED_DEADLINE itself: Section 6 of Tang, Anderson and Abeni 2021 on the
+//! kernels of `kernels.txt` and on this machine.
 //!
 //! | paper | measured here | by |
 //! |---|---|---|
@@ -8,16 +8,18 @@
 //! | Fig. 10a, pushes | calls of the kernel's `push_dl_task`, by its function tracer | [`Traced`] |
 //! | Fig. 10, pushes | the dispatcher under `dl` and `dl-sp`, from its log | [`Dispatched`] |
 //!
-//! The repair is a patch that no kernel carries. So *after* is the same policy on threads of class SCHED_FIFO.
+//! The repair is a patch that no kernel includes. Therefore *after* is the same policy on threads
+//! of class SCHED_FIFO.
 //!
-//! What the clock shows: a guest counts two nanoseconds for each instruction that any of its CPUs executes. A
-//! time that no other CPU interrupts is a number of instructions, the same on every machine. A longer one
-//! includes turns of other CPUs, so that the minimum and the median say more than the mean, and ratios of
-//! functions of one run more than either. On this machine the clock is real.
+//! The meaning of the clock: a guest counts two nanoseconds for each instruction that any of its
+//! CPUs executes. An interval without activity of other CPUs is a number of instructions, which is
+//! equal on every machine. A longer interval includes turns of other CPUs, so the minimum and the
+//! median are more meaningful than the mean, and ratios of functions of one run are more meaningful
+//! than either. On this machine the clock is real.
 //!
-//! The tracer's own code is part of each time: some 700 instructions for a call, and as much again for each traced
-//! function that it calls. So a push is traced with one other function alone ([`MOVES`]), and the rest in
-//! runs of their own.
+//! The tracer's own code is part of each time: about 700 instructions for a call, and as many again
+//! for each traced function that it calls. So a push is traced together with only one other
+//! function ([`MOVES`]), and the others in separate runs.
 
 pub mod graph;
 pub mod sets;
@@ -36,18 +38,19 @@ use std::process::Command;
 
 /// The numbers of tasks of the paper.
 pub const TASKS: [usize; 2] = [16, 40];
-/// For each CPU of the tasks, as many tasks as that.
+/// The number of tasks for each CPU.
 const TASKS_PER_CPU: [usize; 2] = [2, 5];
 
-/// The function whose calls are Fig. 10a.
+/// The function whose calls Fig. 10a shows.
 pub const PUSH: &str = "push_dl_task";
-/// Called where a thread gets another CPU.
+/// The function that is called when a thread moves to another CPU.
 pub const MOVES: &str = "set_task_cpu";
-/// What the repair adds to each push, and what else the same kernel does for a deadline thread.
+/// The functions that the repair adds to each push, and others that the same kernel executes for a
+/// deadline thread.
 pub const OTHERS: [&str; 5] =
     ["dequeue_task_dl", "enqueue_task_dl", "dl_task_timer", "pull_dl_task", "find_lock_later_rq"];
 
-/// Example 6 with `tau3` on CPU 0 when the others arrive: it is tied to that CPU until then.
+/// Example 6 with `tau3` on CPU 0 when the other tasks arrive: it is tied to that CPU until then.
 pub const EXAMPLE_6: &str = r#"layland = 1
 platform.cpus = 2
 [[task]]
@@ -76,12 +79,12 @@ task = "tau3"
 affinity = "all"
 "#;
 
-/// How much is measured.
+/// The amount of measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Amount {
-    /// Systems of each kind; the paper has 10.
+    /// The number of systems of each kind; the paper has 10.
     pub systems: u64,
-    /// Seconds that each of them runs; the paper has 600.
+    /// The seconds that each of them runs; the paper has 600.
     pub seconds: u64,
 }
 
@@ -93,7 +96,7 @@ pub struct Traces {
     pub six: [String; 2],
 }
 
-/// By how much the times of the examples are stretched.
+/// The factors by which the times of the examples are stretched.
 const STRETCH: [i64; 2] = [20, 10];
 
 impl Traces {
@@ -101,11 +104,11 @@ impl Traces {
     ///
     /// # Errors
     ///
-    /// What the host could not do.
+    /// Returns an error if the host cannot perform the boot.
     ///
     /// # Panics
     ///
-    /// If a command of the guest fails, with what it said.
+    /// Panics if a command of the guest fails; the message contains its output.
     pub fn record(guest: &Guest, kernel: &Kernel, layland: &[u8]) -> io::Result<Self> {
         let booted = boot(guest, kernel, 4, layland, &Self::files(), &Self::commands())?;
         Ok(Self::read(&booted))
@@ -117,7 +120,7 @@ impl Traces {
 
     fn commands() -> Vec<Named> {
         let run = |name: &str, set: &str, options: &str| {
-            // A run with misses ends with 1; what it recorded is what counts.
+            // A run with misses exits with 1; only its record matters.
             let line = format!(
                 "layland run {set} {options} -q --chart none -o {name}.trace; [ $? -lt 2 ] && cat {name}.trace"
             );
@@ -146,10 +149,10 @@ impl Traces {
     }
 }
 
-/// A file or a command of a guest: its name, and its text or line.
+/// A file or a command of a guest: its name, and its contents or its line.
 type Named = (String, String);
 
-/// Boots a guest that does this with the kernel's servers for ordinary threads turned off.
+/// Boots a guest with the kernel's servers for ordinary threads turned off.
 fn boot(
     guest: &Guest,
     kernel: &Kernel,
@@ -166,25 +169,25 @@ fn boot(
     Ok(booted)
 }
 
-/// What a command wrote that ended well.
+/// The output of a command that succeeded.
 fn said<'a>(booted: &'a Booted, name: &str) -> &'a str {
     let ran = booted.ran(name);
     assert_eq!(ran.code, Some(0), "{ran}\nconsole:\n{}", booted.console);
     &ran.output
 }
 
-/// The lines of a kernel's trace; the summary of the run comes before them.
+/// The lines of a kernel's trace, without the summary of the run before them.
 fn only_trace(output: &str) -> String {
     let is_event =
         |line: &&str| line.contains("] ") && line.contains(": ") || line.starts_with('#');
     output.lines().filter(is_event).map(|line| format!("{line}\n")).collect()
 }
 
-/// A trace as this project reads it.
+/// Parses a trace.
 ///
 /// # Panics
 ///
-/// If it is damaged, or the kernel lost events.
+/// Panics if it is damaged, or if the kernel lost events.
 pub fn imported(text: &str, system: &System) -> Import {
     let options = ReadOptions { threads: Threads::Of(system), ..ReadOptions::default() };
     let import = read(text, &options).unwrap_or_else(|error| panic!("{error}: {}", error.help()));
@@ -192,43 +195,43 @@ pub fn imported(text: &str, system: &System) -> Import {
     import
 }
 
-/// Calls of the kernel's functions while it scheduled the paper's systems.
+/// Calls of the kernel's functions while it scheduled the systems of the paper.
 pub struct Traced {
-    /// Tasks of the systems.
+    /// The number of tasks of the systems.
     pub tasks: usize,
-    /// Calls of [`PUSH`] alone: the tracer's cost of functions within it is that of [`MOVES`].
+    /// The calls of [`PUSH`] only: the tracer's cost of functions within it is that of [`MOVES`].
     pub pushes: Vec<graph::Call>,
-    /// Calls of [`OTHERS`], of runs of their own.
+    /// The calls of [`OTHERS`], from separate runs.
     pub others: Vec<graph::Call>,
 }
 
-/// What the dispatcher did with the paper's systems.
+/// The results of the dispatcher with the systems of the paper.
 pub struct Dispatched {
     /// The policy: `dl` or `dl-sp`.
     pub policy: &'static str,
-    /// CPUs of the tasks.
+    /// The number of CPUs of the tasks.
     pub cpus: u32,
-    /// Tasks of the systems.
+    /// The number of tasks of the systems.
     pub tasks: usize,
-    /// What each run printed.
+    /// The output of each run.
     pub runs: Vec<Value>,
 }
 
-/// What one kernel was measured to do.
+/// The measurements on one kernel.
 pub struct Measured {
-    /// Which kernel: its series, or `host`.
+    /// The kernel: its series, or `host`.
     pub place: String,
-    /// Its functions.
+    /// The calls of its functions.
     pub traced: Vec<Traced>,
-    /// The dispatcher on it.
+    /// The results of the dispatcher on it.
     pub dispatched: Vec<Dispatched>,
 }
 
-/// Lets a tracer see `functions` while `command` runs, and writes what it saw.
+/// Traces `functions` while `command` runs, and prints the trace.
 fn tracing(functions: &[&str], command: &str) -> String {
     let root = "/sys/kernel/tracing";
     let mut line = format!("echo nop >{root}/current_tracer; echo >{root}/set_ftrace_filter; ");
-    // The filter comes first: without one everything would be traced.
+    // Set the filter first: without one, every function would be traced.
     for function in functions {
         line += &format!("echo {function} >>{root}/set_ftrace_filter || exit 9; ");
     }
@@ -243,44 +246,45 @@ fn tracing(functions: &[&str], command: &str) -> String {
     line
 }
 
-/// The paper's systems that a guest runs: CPUs for the tasks, of which it has one more for the manager and everything
-/// else; numbers of tasks; and how much of them.
+/// The systems of the paper that a guest runs. The guest has one CPU more than the tasks, for the
+/// manager and everything else.
 #[derive(Clone, Copy)]
 pub struct Costs<'a> {
-    /// CPUs of the tasks.
+    /// The number of CPUs of the tasks.
     pub cpus: u32,
-    /// Tasks of the systems.
+    /// The numbers of tasks of the systems.
     pub tasks: &'a [usize],
-    /// How many systems, and how long.
+    /// The number of systems, and their duration.
     pub amount: Amount,
 }
 
 impl Costs<'_> {
-    /// Measures in `kernel`.
+    /// Measures the costs in `kernel`.
     ///
     /// # Errors
     ///
-    /// What the host could not do.
+    /// Returns an error if the host cannot perform the boot.
     ///
     /// # Panics
     ///
-    /// If a command of the guest fails, with what it said.
+    /// Panics if a command of the guest fails; the message contains its output.
     pub fn measure(&self, guest: &Guest, kernel: &Kernel, layland: &[u8]) -> io::Result<Measured> {
         let (files, commands) = (self.files(), self.commands());
         let booted = boot(guest, kernel, self.cpus + 1, layland, &files, &commands)?;
         Ok(self.read(kernel, &booted))
     }
 
-    /// The same, after the examples of [`Traces`] and in their guest: booting takes as long.
+    /// Measures the costs after the examples of [`Traces`], in one guest, because a boot takes as
+    /// long as the measurements.
     ///
     /// # Errors
     ///
-    /// What the host could not do.
+    /// Returns an error if the host cannot perform the boot.
     ///
     /// # Panics
     ///
-    /// If a command of the guest fails, with what it said; or unless there are three CPUs for the tasks, as the
-    /// examples have them.
+    /// Panics if a command of the guest fails; the message contains its output. Also panics unless
+    /// there are three CPUs for the tasks, as in the examples.
     pub fn measure_after_traces(
         &self,
         guest: &Guest,
@@ -294,7 +298,7 @@ impl Costs<'_> {
         Ok((Traces::read(&booted), self.read(kernel, &booted)))
     }
 
-    /// Every system: its tasks, and its number.
+    /// Enumerates the systems: the number of tasks, and the index.
     fn systems(&self) -> impl Iterator<Item = (usize, u64)> {
         let each = |tasks| (0..self.amount.systems).map(move |index| (tasks, index));
         self.tasks.iter().copied().flat_map(each)
@@ -310,7 +314,8 @@ impl Costs<'_> {
     }
 
     fn commands(&self) -> Vec<Named> {
-        // Budgets are enforced when they are used up, and not by the next tick, where the kernel can.
+        // Where the kernel supports it, budgets are enforced exactly when they are used up, not at
+        // the next tick.
         let precise = "echo HRTICK_DL >/sys/kernel/debug/sched/features";
         let mut commands = vec![("precise".to_owned(), format!("{precise}; true"))];
         let Costs { cpus, amount, .. } = self;
@@ -353,12 +358,12 @@ impl Costs<'_> {
     }
 }
 
-/// Measures the dispatcher on this machine, with as many tasks for each CPU as the paper has; none, and why, where
-/// it cannot run.
+/// Measures the dispatcher on this machine, with as many tasks for each CPU as in the paper;
+/// returns the reason if it cannot run.
 ///
 /// # Errors
 ///
-/// What the host could not do, or a sentence that begins with `skipped: needs`.
+/// Returns a description of the failure, or a sentence that begins with `skipped: needs`.
 pub fn on_host(program: &Path, folder: &Path, amount: Amount) -> Result<Measured, String> {
     let cpus = std::thread::available_parallelism().map_err(|error| error.to_string())?;
     let cpus = u32::try_from(cpus.get()).unwrap_or(1).min(sets::CPUS);
@@ -376,7 +381,7 @@ pub fn on_host(program: &Path, folder: &Path, amount: Amount) -> Result<Measured
                 let ran = Command::new(program)
                     .arg("run")
                     .arg(&set)
-                    // The manager shares a CPU with the tasks: the machine has no other.
+                    // The manager shares a CPU with the tasks, because the machine has no other.
                     .args(["--policy", policy, "--manager", "shared"])
                     .args(["--margin", "0", "--json", "--duration"])
                     .arg(format!("{}s", amount.seconds))
@@ -397,10 +402,11 @@ pub fn on_host(program: &Path, folder: &Path, amount: Amount) -> Result<Measured
     Ok(Measured { place: "host".to_owned(), traced: Vec::new(), dispatched })
 }
 
-/// What a run printed that ended with a result: it may have missed deadlines, or have been disturbed.
+/// Parses the output of a run that ended with a result: it may have missed deadlines, or been
+/// disturbed.
 fn document(code: Option<i32>, output: &str) -> Value {
     assert!(matches!(code, Some(0 | 1 | 6)), "a run ended with {code:?}: {output}");
-    // With a code above 1 the guest adds what the run told.
+    // With a code above 1, the guest appends the standard error of the run.
     let mut values = serde_json::Deserializer::from_str(output).into_iter();
     values.next().and_then(Result::ok).unwrap_or_else(|| panic!("not a document: {output}"))
 }

@@ -4,26 +4,26 @@ use super::{Dispatched, MOVES, Measured, OTHERS, PUSH, Traced};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Some times, in nanoseconds.
+/// The distribution of some times, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// How many.
+    /// The number of times.
     pub count: usize,
-    /// The least.
+    /// The smallest time.
     pub min: u64,
-    /// Half of them are not above.
+    /// The median: half of the times are not above it.
     pub median: u64,
     /// The mean, rounded down.
     pub mean: u64,
-    /// 99 of 100 are not above.
+    /// The 99th percentile: 99 of 100 times are not above it.
     pub p99: u64,
-    /// The largest.
+    /// The largest time.
     pub max: u64,
 }
 
 impl Spread {
-    /// Of some times; none of none. Quantiles are times that occurred: the smallest that at least the share does
-    /// not exceed.
+    /// Computes the distribution; `None` if there are no times. A quantile is one of the times: the
+    /// smallest that is at least as large as this share of them.
     #[must_use]
     pub fn of(times: impl IntoIterator<Item = u64>) -> Option<Self> {
         let mut times: Vec<u64> = times.into_iter().collect();
@@ -48,7 +48,7 @@ impl Spread {
     }
 }
 
-/// In microseconds, with two decimals.
+/// Formats a time in microseconds, with two decimals.
 fn us(ns: u64) -> String {
     format!("{}.{:02}", ns / 1_000, ns % 1_000 / 10)
 }
@@ -71,21 +71,21 @@ impl Traced {
 }
 
 impl Dispatched {
-    /// A count of what servers did, in all runs.
+    /// The sum of a counter of the servers over all runs.
     #[must_use]
     pub fn count(&self, what: &str) -> u64 {
         self.runs.iter().filter_map(|run| run["servers"][what].as_u64()).sum()
     }
 
-    /// Completed jobs, in all runs.
+    /// The number of completed jobs in all runs.
     #[must_use]
     pub fn jobs(&self) -> u64 {
         let completed = |run: &Value| run["summary"]["total"]["completed"].as_u64();
         self.runs.iter().filter_map(completed).sum()
     }
 
-    /// A distribution that each run has: the figures of the run with the median of the medians, and how many values
-    /// there are in all; empty if there is none.
+    /// Formats a distribution that each run has: the figures of the run with the median of the
+    /// medians, and the total number of values; empty if no run has any.
     fn figures(&self, of: impl Fn(&Value) -> &Value) -> String {
         let mut all: Vec<&Value> = self.runs.iter().map(of).filter(|one| one.is_object()).collect();
         let number = |one: &Value, key: &str| one[key].as_u64().unwrap_or(0);
@@ -98,7 +98,7 @@ impl Dispatched {
     }
 }
 
-/// The tables of what was measured.
+/// Formats the tables of the measurements.
 #[must_use]
 pub fn markdown<'a>(all: impl IntoIterator<Item = &'a Measured>) -> String {
     let all: Vec<&Measured> = all.into_iter().collect();

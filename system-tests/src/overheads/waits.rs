@@ -1,46 +1,49 @@
-//! What Figure 6 of Tang, Anderson and Abeni 2021 shows, read off a kernel's trace: for how long a task that is
-//! tied to one CPU suffers an inversion because a migrating task keeps that CPU, and how many jobs the
-//! migrating task ends meanwhile without leaving it.
+//! Figure 6 of Tang, Anderson and Abeni 2021, computed from a kernel's trace: for how long a task
+//! that is tied to one CPU suffers an inversion because a migrating task keeps that CPU, and how
+//! many jobs the migrating task completes meanwhile without leaving it.
 //!
-//! The inversion is that of Section 5 of the paper (ARPI): a job of a tied task is ready and does not run, its
-//! CPU runs a migrating task, and another CPU is idle or runs a job with a later deadline. In the kernel as it
-//! is, a migrating task whose deadline has passed goes on with its next job where it is (Fig. 6b). Under the
-//! repair it is pushed with each job, so that the inversion ends with the job (Fig. 6a, Ex. 8).
+//! The inversion is that of Section 5 of the paper (ARPI): a job of a tied task is ready and does
+//! not run, its CPU runs a migrating task, and another CPU is idle or runs a job with a later
+//! deadline. In the unmodified kernel, a migrating task whose deadline has passed continues with
+//! its next job on its CPU (Fig. 6b). With the repair it is pushed with each job, so that the
+//! inversion ends with the job (Fig. 6a, Ex. 8).
 
 use layland_model::{CpuId, Duration, JobId, System, TaskId, Time};
 use layland_trace::{Segment, Trace};
 use std::collections::BTreeMap;
 
-/// A tied task waited although the migrating task on its CPU could have been elsewhere.
+/// An interval in which a tied task waited although the migrating task on its CPU could have run
+/// elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Who waited.
+    /// The task that waited.
     pub tied: TaskId,
-    /// Who had the CPU.
+    /// The task that had the CPU.
     pub migrating: TaskId,
     /// The CPU.
     pub cpu: CpuId,
-    /// From when on.
+    /// The start.
     pub from: Time,
-    /// Until when.
+    /// The end.
     pub to: Time,
-    /// Jobs of the migrating task that ended meanwhile, without its leaving the CPU.
+    /// The number of jobs of the migrating task that ended meanwhile without leaving the CPU.
     pub went_on: usize,
 }
 
 impl Wait {
-    /// How long.
+    /// The length of the interval.
     #[must_use]
     pub fn length(&self) -> Duration {
         self.to - self.from
     }
 }
 
-/// Every such inversion that is longer than `latency`, the longest first; of those of one length the first.
+/// Every such inversion that is longer than `latency`, the longest first; among equal lengths, the
+/// earliest first.
 ///
-/// A break that is no longer than `latency` does not end the running of a task: in it a machine carries out a
-/// decision. A job ends within an inversion if that goes on for more than `latency` afterwards. Deadlines are
-/// those of the trace.
+/// A break that is no longer than `latency` does not end the execution of a task: the machine
+/// carries out a decision in it. A job ends within an inversion if the inversion continues for more
+/// than `latency` afterwards. Deadlines are those of the trace.
 #[must_use]
 pub fn waits(trace: &Trace, system: &System, latency: Duration) -> Vec<Wait> {
     let deadlines: BTreeMap<JobId, Time> =
@@ -75,8 +78,8 @@ pub fn waits(trace: &Trace, system: &System, latency: Duration) -> Vec<Wait> {
     found
 }
 
-/// The parts of a time, longer than `latency`, in which a CPU other than that of the stay is idle or runs a job
-/// of which `is_later` is true.
+/// The parts of an interval, longer than `latency`, in which a CPU other than that of the stay is
+/// idle or runs a job for which `is_later` returns true.
 fn with_room(
     trace: &Trace,
     system: &System,
@@ -108,7 +111,7 @@ fn with_room(
     parts
 }
 
-/// A migrating task kept a CPU.
+/// An interval in which a migrating task kept a CPU.
 struct Stay {
     task: TaskId,
     cpu: CpuId,
@@ -136,14 +139,15 @@ fn stays(trace: &Trace, system: &System, latency: Duration) -> Vec<Stay> {
     stays
 }
 
-/// How many jobs of a task are complete. Of Example 6: whichever of `tau1` and `tau2` was preempted has none.
+/// The number of completed jobs of a task. In Example 6, the preempted one of `tau1` and `tau2` has
+/// none.
 #[must_use]
 pub fn completed(trace: &Trace, task: TaskId) -> usize {
     trace.jobs.iter().filter(|record| record.job.id.task == task && record.end.is_some()).count()
 }
 
-/// For how long a job of a migrating task had a CPU, at most: for so long Example 8 lets a tied task wait. With the
-/// interrupts that came meanwhile, and so longer than the WCET.
+/// The maximum time for which a job of a migrating task had a CPU. Example 8 lets a tied task wait
+/// for this long. It includes interrupts, and can therefore exceed the WCET.
 #[must_use]
 pub fn longest_job(trace: &Trace, system: &System) -> Duration {
     let mut had: BTreeMap<JobId, Duration> = BTreeMap::new();
@@ -163,7 +167,7 @@ mod tests {
 
     const LATENCY: Duration = Duration::from_ms(1);
 
-    /// `tied` has CPU 0 alone; `free` may use both.
+    /// `tied` may use CPU 0 only; `free` may use both.
     fn system() -> System {
         let task = |name: &str, wcet, period| {
             Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
@@ -208,7 +212,7 @@ mod tests {
             part(1, 2, 0, 40, 60),
             part(0, 0, 0, 60, 80),
         ];
-        // It waits from its release on. Two jobs ended before the wait did; the third one ended it.
+        // It waits from its release on. Two jobs ended during the wait; the third one ended it.
         let trace = Trace { segments: segments.clone(), ..Trace::default() };
         assert_eq!(found(jobs, segments), [(5, 60, 2)]);
         assert_eq!(longest_job(&trace, &system()), Duration::from_ms(20));
@@ -232,7 +236,8 @@ mod tests {
 
     #[test]
     fn it_is_no_inversion_while_all_other_cpus_have_earlier_deadlines() {
-        // `also` runs on CPU 1, due at 60, before `tied`, due at 65; then a job of it that is due later.
+        // `also` runs on CPU 1, due at 60, before `tied`, which is due at 65; its next job is due
+        // later.
         let mut system = system();
         let also = Task::implicit("also", Service::from_ms(30), Duration::from_ms(60));
         system.tasks.push(Task { affinity: Some(CpuSet::single(CpuId(1))), ..also });

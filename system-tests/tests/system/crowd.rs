@@ -1,11 +1,13 @@
-//! Many threads with short budgets that wake together and end: nobody gets more than was reserved, all of them end, and
-//! whoever has reserved time beside them has it.
+//! Many threads with short budgets that wake together and end: none of them gets more than its
+//! reservation, all of them end, and other threads get what they have reserved.
 //!
-//! A thread that ends is scheduled to its last instruction. The kernel, unless it is told otherwise, runs one that is
-//! about to end without a word to the scheduler: one that had no right to its CPU was sent away there and came back at
-//! once, for ever, and nobody else had that CPU any more.
+//! A thread that ends must be scheduled up to its last instruction. By default, the kernel runs a
+//! thread that is about to end without notifying the scheduler: a thread that had no right to its
+//! CPU was sent away there and returned at once, forever, and no other thread got that CPU any
+//! more.
 //!
-//! In the same boot: a thread has one reservation, and loses it when its program gets the rights of another.
+//! In the same boot: a thread has one reservation, and loses it when its program gains the rights
+//! of another user.
 
 use crate::{Ready, ready_for_ext, until};
 
@@ -16,7 +18,7 @@ fn commands() -> Vec<(&'static str, String)> {
         "layland daemon --socket {SOCKET} --cpus 1-2 >/tmp/daemon.out 2>&1 & \
          while ! grep -q CPU /tmp/daemon.out; do sleep 0.1; done"
     );
-    // Ordinary threads come before those of sched_ext: everything else keeps to the first CPU.
+    // Ordinary threads come before those of sched_ext: keep everything else on the first CPU.
     let crowd = format!(
         "(taskset 1 workload as 2001 workload crowd {SOCKET} 1 16 15000 >/tmp/crowd 2>&1) & \
          {}; sleep 5; taskset 1 layland exec --socket {SOCKET} --engine ext -q --cpus 1 --dl 40ms/100ms --name ctl -- \
@@ -31,7 +33,7 @@ fn commands() -> Vec<(&'static str, String)> {
         ("idle", until("disabled")),
         ("twice", format!("taskset 1 workload as 2001 workload twice {SOCKET} 1 2")),
         ("again", format!("taskset 1 workload as 2001 workload twice {SOCKET} 1 2")),
-        // As files of a user who becomes another one are.
+        // Like the files of a user who becomes another one.
         (
             "gains",
             format!(
@@ -69,7 +71,8 @@ fn threads_that_end_together_take_no_more_than_they_reserved() {
             let idle = booted.ran(name);
             assert!(!idle.output.contains("NOT-"), "{label}: {idle}");
         }
-        // Once, whoever asks from where; and again when that has been given back.
+        // The thread is admitted once, regardless of the connection and the CPU of the request; and
+        // again after the reservation was returned.
         for name in ["twice", "again"] {
             let twice = booted.ran(name);
             let admitted = twice.output.matches("\"answer\":\"admitted\"").count();

@@ -1,15 +1,16 @@
-//! `layland daemon` and its clients on a real kernel: programs that exist, under a policy of ours, with affinities;
-//! and what is left when one of them is killed.
+//! Tests `layland daemon` and its clients on a real kernel: existing programs under our policies,
+//! with affinities; and the state after one of them was killed.
 //!
-//! The emulator executes one CPU at a time, for a while each: where three are busy, the same work takes three times as
-//! long, and now and then longer. So programs have reserved a multiple of what they need, the machine is asked nothing
-//! meanwhile, and a hog beside others may get less than its budget, never more.
+//! The emulator executes one CPU at a time, in turns: when three are busy, the same work takes
+//! three times as long, and sometimes longer. So programs reserve a multiple of their requirements,
+//! the machine receives no commands meanwhile, and a hog beside others may get less than its
+//! budget, but never more.
 
 use crate::{Ready, ready_for_ext, until};
 use layland_system_tests::{Booted, Kernel, Ran};
 use serde_json::Value;
 
-/// Everything else of the machine keeps to its first CPU, as ordinary threads come before those of sched_ext.
+/// Keeps all other threads on the first CPU, as ordinary threads come before those of sched_ext.
 fn start(cpus: &str) -> String {
     format!(
         "layland daemon --socket /tmp/ext.socket --cpus {cpus} --log /tmp/ext.log >/tmp/daemon.out 2>&1 & \
@@ -17,28 +18,29 @@ fn start(cpus: &str) -> String {
     )
 }
 
-/// A client.
+/// A command line of a client.
 fn client(options: &str) -> String {
     format!("taskset 1 layland exec --socket /tmp/ext.socket --engine ext {options}")
 }
 
-/// A client that runs a program.
+/// A command line of a client that runs a program.
 fn exec(options: &str, program: &str) -> String {
     format!("{} -- {program}", client(options))
 }
 
-/// On three CPUs from this one on.
+/// The commands, on three CPUs from `first` on.
 fn commands(first: u32) -> Vec<(&'static str, String)> {
     let [a, b, c] = [first, first + 1, first + 2];
     let all = format!("{a}-{c}");
-    // As `taskset` has it.
+    // The mask in the format of `taskset`.
     let mask = format!("{:x}", 1 << a);
     let hog = |dl: &str, ms: u32| {
         exec(&format!("-q --cpus {a} --dl {dl} --name hog"), &format!("workload hog {ms}"))
     };
-    // The thread that works, and not the client that has the same words.
+    // The thread that works, and not the client whose command line contains the same words.
     let victim = "victim=$(busybox pidof workload)";
-    // Its class, when it is this one, or after some seconds: 0 is SCHED_OTHER, and 7 is SCHED_EXT.
+    // Prints its class once it is this one, or after some seconds: 0 is SCHED_OTHER, and 7 is
+    // SCHED_EXT.
     let class = |number: u32| {
         format!(
             "i=0; while class=$(busybox cut -d' ' -f41 /proc/$victim/stat); \
@@ -48,9 +50,9 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
     let [ours, ordinary] = [class(7), class(0)];
     vec![
         ("start", start(&all)),
-        // Alone, and held to a fifth of its CPU.
+        // Alone, and limited to a fifth of its CPU.
         ("hog", hog("2ms/10ms", 2_000)),
-        // Hogs and programs that keep to what they have reserved, on the same CPUs.
+        // Hogs and programs that keep to their reservations, on the same CPUs.
         (
             "beside",
             format!(
@@ -64,7 +66,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             ),
         ),
         ("idle", until("disabled")),
-        // Threads that may use every CPU, two on three of them and a hog.
+        // Threads that may use every CPU: two on three CPUs, and a hog.
         (
             "wide",
             format!(
@@ -74,7 +76,8 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
                 exec("-q --dl 4ms/20ms --name third", "workload periodic 600 20000 80 4000"),
             ),
         ),
-        // A thread of the class that nobody has admitted gets what those who were admitted leave, on the same CPU.
+        // A thread of the class that was not admitted gets the rest of its CPU that the admitted
+        // ones leave.
         (
             "stranger",
             format!(
@@ -85,7 +88,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
                 exec(&format!("-q --cpus {a} --dl 3ms/10ms --name ctl"), "workload periodic 1000 10000 100 3000"),
             ),
         ),
-        // Nobody has room for more than there is; and what would be admitted is not.
+        // A request that exceeds the capacity is rejected; and a dry run admits nothing.
         (
             "full",
             format!(
@@ -95,7 +98,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             ),
         ),
         ("dry", exec(&format!("--cpus {a} --dl 2ms/10ms --dry-run"), "workload hog 100")),
-        // A user has a share, and no threads of others.
+        // A user has a limited share, and cannot use threads of other users.
         (
             "user",
             format!(
@@ -115,7 +118,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             "workload as 1000 layland exec --socket /tmp/ext.socket --engine ext --pid 1 --dl 1ms/10ms"
                 .to_owned(),
         ),
-        // What the kernel saw of it, in a file.
+        // The kernel's record of the program, in a file.
         (
             "report",
             format!(
@@ -126,7 +129,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
                 )
             ),
         ),
-        // Whoever is killed leaves nothing behind.
+        // A process that is killed leaves nothing behind.
         (
             "client",
             format!(
@@ -155,7 +158,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
                 until("disabled"),
             ),
         ),
-        // A service that runs already: what its control group has is joined, and given back.
+        // A service that runs already: the threads of its control group join, and are released.
         (
             "group",
             format!(
@@ -168,7 +171,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
                 until("disabled"),
             ),
         ),
-        // One scheduler is loaded: another one is named, on either side.
+        // Only one scheduler can be loaded: an error names the other one, on either side.
         (
             "second",
             format!(
@@ -204,7 +207,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             ),
         ),
         ("gone", exec(&format!("--cpus {a} --dl 2ms/10ms"), "workload hog 100")),
-        // A service manager has the socket, and starts the daemon when somebody knocks.
+        // A service manager holds the socket, and starts the daemon when a client connects.
         (
             "activated",
             format!(
@@ -230,14 +233,15 @@ task = [
 #[test]
 fn programs_under_a_policy_of_ours_on_other_kernels() {
     let Some(Ready { guest, layland }) = ready_for_ext() else { return };
-    // Scripts look at programs after fixed times, by which a machine half as fast is not there yet.
+    // Scripts check programs after fixed times, which are too short for a machine of half the
+    // speed.
     let mut guest = guest.clone();
     guest.shift = 1;
-    // The short form leaves PREEMPT_RT to runs (`ext.rs`): a manager that polls there keeps the emulator busy, so that
-    // this boot takes longest of all.
+    // The short form leaves PREEMPT_RT to runs (`ext.rs`): a manager that polls there keeps the
+    // emulator busy, so that this boot would take the longest of all.
     for kernel in guest.chosen(&["7.3"], &["7.3", "7.3-rt"]) {
         eprintln!("{}: {}", kernel.label, kernel.package);
-        // Under PREEMPT_RT the manager polls, and has the second CPU for itself.
+        // Under PREEMPT_RT the manager polls, and has the second CPU to itself.
         let first = if kernel.label.ends_with("-rt") { 2 } else { 1 };
         let commands = commands(first);
         let commands: Vec<(&str, &str)> =
@@ -252,7 +256,7 @@ fn programs_under_a_policy_of_ours_on_other_kernels() {
     }
 }
 
-/// The number after a word of a text.
+/// The number after a word in the output.
 fn number(ran: &Ran, word: &str) -> u64 {
     let mut words = ran.output.split([' ', '\n']).skip_while(|found| *found != word);
     words
@@ -272,7 +276,8 @@ fn shares(ran: &Ran) -> (u64, u64) {
     }
 }
 
-/// So many programs with so many jobs were never late while they kept to their budgets, which they mostly did.
+/// Returns true if `programs` programs with `jobs` jobs were never late while they kept to their
+/// budgets, as they did most of the time.
 fn were_in_time(ran: &Ran, programs: usize, jobs: u32) -> bool {
     let begin = format!("late 0 of {jobs}, ");
     let lines = ran.output.lines().filter_map(|line| line.strip_prefix(&begin));
@@ -297,7 +302,7 @@ fn judge(kernel: &Kernel, booted: &Booted, first: u32) {
     };
     let says = |ran: &Ran, sought: &str| assert!(ran.output.contains(sought), "{label}: {ran}");
     code("start", 0);
-    // What it got, in thousandths of a CPU: its budget, and no more.
+    // Its share, in thousandths of a CPU: its budget, and not more.
     let alone = number(code("hog", 0), "share");
     assert!((140..=205).contains(&alone), "{label}: {alone}");
     let beside = code("beside", 0);

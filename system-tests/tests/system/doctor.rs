@@ -1,11 +1,12 @@
-//! What `layland doctor` says of sched_ext on real kernels: that all is there, and by name what is broken.
+//! Checks what `layland doctor` reports about sched_ext on real kernels: everything is available,
+//! or the broken parts are named.
 #![expect(clippy::print_stderr, reason = "a test says which kernels it used, and what was found")]
 
 use layland_system_tests::{Booted, Kernel, past_the_harness};
 use serde_json::Value;
 
-/// What is known to be broken: packages, and functions whose hidden argument shows. Every build has others, and may
-/// have more of them.
+/// Known broken packages, with the functions whose hidden argument is visible. Every build has
+/// others, and may have more of them.
 const BROKEN: [(&str, &[&str]); 2] = [
     (
         "linux-binary-7.2.12+deb13-cloud-amd64",
@@ -14,7 +15,7 @@ const BROKEN: [(&str, &[&str]); 2] = [
     ("linux-binary-7.2.11+deb13-cloud-amd64", &["scx_bpf_dsq_reenq"]),
 ];
 
-/// Root, and somebody who may load nothing. They go with the boots of other tests.
+/// Root, and a user who may load nothing. These commands run in the boots of other tests.
 pub(crate) const COMMANDS: [(&str, &str); 2] = [
     ("root", "layland doctor --json --latency-for 0s 2>/dev/null"),
     (
@@ -24,7 +25,7 @@ pub(crate) const COMMANDS: [(&str, &str); 2] = [
     ),
 ];
 
-/// Judges what [`COMMANDS`] gave.
+/// Judges the output of [`COMMANDS`].
 pub(crate) fn judge(kernel: &Kernel, booted: &Booted) {
     let finding = Finding::of(kernel, booted, "root", "sched_ext");
     eprintln!("{}: {}: {}", kernel.label, kernel.package, finding.detail);
@@ -35,7 +36,7 @@ pub(crate) fn judge(kernel: &Kernel, booted: &Booted) {
     }
 }
 
-/// What the doctor found.
+/// A finding of the doctor.
 #[derive(Debug)]
 struct Finding {
     state: String,
@@ -58,7 +59,7 @@ impl Finding {
     }
 }
 
-/// A kernel that came before is a fact, and no failure.
+/// An older kernel is a fact, not a failure.
 fn judge_old(kernel: &Kernel, booted: &Booted) {
     let found = Finding::of(kernel, booted, "root", "sched_ext");
     assert_eq!(found.state, "info", "{}: {found:?}", kernel.label);
@@ -92,7 +93,7 @@ fn judge_whole(kernel: &Kernel, booted: &Booted) {
     }
     let budgets = Finding::of(kernel, booted, "root", "sched_ext budgets").detail;
     assert_eq!(budgets.contains("PREEMPT_RT"), label.ends_with("-rt"), "{label}: {budgets}");
-    // Nobody sees the same kernel, and may do nothing with it.
+    // The user `nobody` sees the same kernel, but has no privileges on it.
     assert_eq!(Finding::of(kernel, booted, "nobody", "sched_ext").state, "ok", "{label}");
     let refused = Finding::of(kernel, booted, "nobody", "sched_ext privileges");
     assert_eq!((refused.state.as_str(), refused.exit), ("needs_privilege", Some(5)), "{refused:?}");

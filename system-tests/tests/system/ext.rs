@@ -1,4 +1,5 @@
-//! The engine `ext` on real kernels: every family of policies, look-ahead, and what happens when a part of it dies.
+//! Tests the engine `ext` on real kernels: every family of policies, look-ahead, and the failure of
+//! each part.
 //!
 //! Needs the headers of libelf and zlib.
 #![expect(clippy::print_stderr, reason = "a test says which kernels it used, and what it counted")]
@@ -8,7 +9,7 @@ use layland_system_tests::engines::{self, Compared};
 use layland_system_tests::{Booted, Guest, Kernel, Ran};
 use serde_json::Value;
 
-/// Six tasks that need 2.22 of 3 CPUs.
+/// Six tasks with a utilization of 2.22 on 3 CPUs.
 const SIX: &str = r#"layland = 1
 platform.cpus = 3
 task = [
@@ -47,7 +48,7 @@ duration = "600ms"
 margin = "5ms"
 "#;
 
-/// Affinities that are nested: one task on each of two CPUs, one on two, and the others anywhere.
+/// Nested affinities: one task on each of two CPUs, one on both, and the others anywhere.
 const NESTED: &str = r#"layland = 1
 platform.cpus = 3
 task = [
@@ -59,7 +60,8 @@ task = [
 ]
 "#;
 
-/// On one CPU, a task that never gets it: the other has the shorter period and needs everything.
+/// One CPU with a task that never gets it: the other task has the shorter period and a utilization
+/// of 1.
 const STARVED: &str = r#"layland = 1
 platform.cpus = 1
 task = [
@@ -68,7 +70,7 @@ task = [
 ]
 "#;
 
-/// A run, and a simulation of the same, as `name` and `name-sim`; the run's log is replayed.
+/// A run and its simulation, as `name` and `name-sim`; the log of the run is replayed.
 struct Case {
     name: &'static str,
     set: &'static str,
@@ -92,9 +94,9 @@ const CASES: [Case; 10] = [
         ..case("amc", "demo:mixed-overrun", "amc", "--stretch 5x --margin 3ms")
     },
 ];
-/// Of these, one of each family: the short form.
+/// One case of each family: the short form.
 const FAMILIES: [&str; 7] = ["g-edf", "plain", "p-edf", "hpa-edf", "dl-sp", "run", "amc"];
-/// Of these, those that other kernels are tried with.
+/// The cases that run on other kernels.
 const SOME: [&str; 3] = ["g-edf", "dl-sp", "run"];
 
 const fn case(
@@ -116,7 +118,8 @@ impl Case {
         vec![((*name).to_owned(), run), (format!("{name}-replay"), replay)]
     }
 
-    /// What every run must be: trusted, with every rule kept, and with every decision as in its log.
+    /// Checks the properties of every run: no doubts, every rule kept, and every decision as in the
+    /// log.
     fn judge(&self, kernel: &Kernel, booted: &Booted) -> Value {
         let (label, name) = (&kernel.label, self.name);
         let ran = document(booted.ran(name));
@@ -150,9 +153,9 @@ fn document(ran: &Ran) -> Value {
     serde_json::from_str(&ran.output).unwrap_or_else(|error| panic!("{error}: {ran}"))
 }
 
-/// A run in the background, something that is done to it while it runs, and how it ended.
+/// A run in the background, an action that disturbs it, and its exit code.
 fn disturbed(deed: &str) -> String {
-    // Its first job comes some time after its scheduler is loaded: the longer, the slower the machine.
+    // The time from loading the scheduler to the first job is longer on a slower machine.
     format!(
         "layland run six.toml --policy g-edf --engine ext --duration 3s --check --json --quiet & run=$!; \
          {}; sleep 1; {deed}; wait $run; code=$?; sleep 1; \
@@ -188,12 +191,13 @@ fn policies_carried_on_other_kernels() {
             judge_case(kernel, case, &ran);
         }
     };
-    // A boot takes as long as all of these commands: few boots have many of them, and the faults come last.
+    // A boot takes as long as all of these commands: use few boots with many commands, and the
+    // faults last.
     for kernel in guest.labelled(&["7.3", "7.3-rt"]) {
         eprintln!("{}: {}", kernel.label, kernel.package);
         if kernel.label.ends_with("-rt") {
-            // The manager polls there, and needs a CPU that the kernel does without. That kernel has more to do: a
-            // machine half as fast is late.
+            // The manager polls there, and needs a CPU that the kernel does not use. That kernel
+            // also has more work: a machine of half the speed would be late.
             let mut fast = guest.clone();
             fast.shift = 1;
             let all = [doctors().to_vec(), commands(&SOME)].concat();
@@ -203,7 +207,7 @@ fn policies_carried_on_other_kernels() {
             continue;
         }
         let mut all = [doctors().to_vec(), commands(&FAMILIES), faults()].concat();
-        // The long form: what is measured there, too.
+        // The long form also measures.
         let has_all = !guest.chosen(&[], &["7.3"]).is_empty();
         if has_all {
             let side_by_side = engines::commands("side-by-side.toml").map(named);
@@ -217,7 +221,8 @@ fn policies_carried_on_other_kernels() {
         }
         judge_faults(kernel, &booted);
     }
-    // And every policy, more CPUs than tasks, and a task that waits longer than the watchdog of the kernel.
+    // Also run every policy, more CPUs than tasks, and a task that waits longer than the kernel's
+    // watchdog allows.
     for kernel in guest.chosen(&[], &["7.3"]) {
         let every = CASES.map(|case| case.name);
         let all = [commands(&every), vec![named(("starved", STARVED_RUN.to_owned()))]].concat();
@@ -235,7 +240,8 @@ fn judge_side_by_side(kernel: &Kernel, compared: &Compared) {
         let cell = |column| compared.cell(row, column);
         assert_eq!(cell("missed"), "0", "{label}: {text}");
         let alike: f64 = cell("alike").parse().expect("it is a number");
-        // Threads of SCHED_DEADLINE do not count what the machine takes from them, and what it throttles is not ours.
+        // Threads of SCHED_DEADLINE do not count the time that the machine takes from them, and
+        // throttling by the kernel is not under our control.
         assert!(alike > 0.95 || cell("engine") == "SCHED_DEADLINE", "{label}: {text}");
         engines.push((cell("series"), cell("engine")));
     }
@@ -249,7 +255,7 @@ fn judge_case(kernel: &Kernel, case: &Case, ran: &Value) {
     let ext = &ran["ext"];
     let count = |what: &str| ext[what].as_u64().expect("it is counted");
     if name == "amc" {
-        // An overrun drops what is of lower criticality, and nothing else is late.
+        // An overrun drops the jobs of lower criticality, and no other job is late.
         let tasks = ran["summary"]["tasks"].as_array().expect("there are tasks");
         let sum =
             |what: &str| tasks.iter().map(|task| task[what].as_u64().unwrap_or(0)).sum::<u64>();
@@ -259,7 +265,7 @@ fn judge_case(kernel: &Kernel, case: &Case, ran: &Value) {
     assert_eq!(ran["summary"]["total"]["missed"], 0, "{label}: {name}: {ran:#}");
     match name {
         "plain" => assert_eq!(count("right") + count("wrong"), 0, "{label}: {name}: {ext}"),
-        // What several servers do at once is about several CPUs.
+        // Actions of several servers at once require several CPUs.
         "run" | "qps" => assert!(count("followed") > 0, "{label}: {name}: {ext}"),
         _ => {
             assert!(count("followed") > 0 && count("woken") > 0, "{label}: {name}: {ext}");
@@ -268,7 +274,7 @@ fn judge_case(kernel: &Kernel, case: &Case, ran: &Value) {
     }
 }
 
-/// The watchdog of the kernel would end everything after 30 s.
+/// The kernel's watchdog would end everything after 30 s.
 const STARVED_RUN: &str = "layland run starved.toml --policy p-rm --manager dedicated --engine ext --duration 34s --json --quiet";
 
 fn judge_starved(kernel: &Kernel, booted: &Booted) {
@@ -278,7 +284,7 @@ fn judge_starved(kernel: &Kernel, booted: &Booted) {
     assert_eq!(starved["doubts"], Value::Array(Vec::new()), "{label}: {starved:#}");
 }
 
-/// What is done to runs.
+/// The disturbances of runs.
 fn faults() -> Vec<(String, String)> {
     let named = |name: &str, line: String| (name.to_owned(), line);
     vec![
@@ -328,13 +334,14 @@ fn judge_faults(kernel: &Kernel, booted: &Booted) {
     doubts("threads", "the run ended at");
     assert_eq!(of("manager").0, Some(137), "{label}: {}", of("manager").1);
     assert_eq!(of("interrupt").0, Some(130), "{label}: {}", of("interrupt").1);
-    // Two CPUs carry less for 0.8 s: jobs are late, and every decision is that of the policy.
+    // For 0.8 s only two CPUs are online, which are too few: jobs are late, but every decision is
+    // that of the policy.
     let hotplug = document(booted.ran("hotplug"));
     assert_eq!(hotplug["broken_rules"], Value::Array(Vec::new()), "{label}: {hotplug:#}");
     assert!(of("hotplug").0.is_some_and(|code| code < 2), "{label}: {hotplug:#}");
-    // Whoever takes more than its budget is throttled, and late with most of its jobs, and nobody else is. The emulator
-    // executes one CPU at a time, and the others pause meanwhile, once for 137 ms: of the others a job in four may be
-    // late.
+    // A task that exceeds its budget is throttled, and most of its jobs are late; no other task is.
+    // The emulator executes one CPU at a time, and the others pause meanwhile, once for 137 ms: one
+    // in four jobs of the other tasks may be late.
     let overrun = document(booted.ran("overrun"));
     assert_eq!(overrun["broken_rules"], Value::Array(Vec::new()), "{label}: {overrun:#}");
     for task in overrun["summary"]["tasks"].as_array().expect("there are tasks") {
@@ -346,7 +353,7 @@ fn judge_faults(kernel: &Kernel, booted: &Booted) {
         };
         assert!(holds, "{label}: {task}");
     }
-    // One scheduler can be loaded: the other run is named, and not fought.
+    // Only one scheduler can be loaded: the error names the other run, which is not disturbed.
     let second = booted.ran("second");
     assert_eq!(second.code, Some(5), "{label}: {second}");
 }

@@ -1,4 +1,5 @@
-//! Real kernels, several versions: policies on real threads, and the defects of SCHED_DEADLINE.
+//! Runs policies on real threads of several real kernels, and reproduces the defects of
+//! SCHED_DEADLINE.
 #![expect(
     clippy::print_stderr,
     reason = "a test says which kernels it used, and why it was skipped"
@@ -11,11 +12,11 @@ use layland_system_tests::{
 };
 use serde_json::Value;
 
-/// Five tasks that need 1.15 of 3 CPUs.
+/// Five tasks with a utilization of 1.15 on 3 CPUs.
 const SLACK: &str =
     "-t a=10ms/50ms -t b=15ms/50ms -t c=20ms/100ms -t d=25ms/100ms -t e=30ms/150ms --cpus 3";
 
-/// Example 5 with every task on any CPU.
+/// Example 5 with every task on every CPU.
 const ANYWHERE: &str = r#"layland = 1
 platform.cpus = 3
 task = [
@@ -42,7 +43,7 @@ fn policies_and_defects_on_other_kernels() {
         let partitions = format!(
             "layland run {SLACK} --policy p-edf:fit=wfd --engine deadline --duration 5s >/dev/null 2>&1 & sleep 1; ls /sys/fs/cgroup | grep -c layland; kill -9 $!; sleep 1; ls /sys/fs/cgroup | grep -c layland"
         );
-        // As a service: in a control group of its own, to which its program comes back.
+        // As a service: in its own control group, to which its program returns.
         let exec = "layland exec --dl 2ms/20ms -p p-edf --name a -q --";
         let in_service = |script: &str| {
             format!("sh -c 'echo $$ >/sys/fs/cgroup/svc/cgroup.procs; {script}'; ls /run/layland")
@@ -82,7 +83,8 @@ fn policies_and_defects_on_other_kernels() {
             ("anywhere", native("anywhere.toml", "--stretch 10x --duration 3s --host-cpus 1-3")),
         ];
         eprintln!("{}: {}", kernel.label, kernel.package);
-        // One boot for all, as booting takes longest. The servers can be turned off only before other runs.
+        // One boot for all commands, because booting takes the longest. The servers can be turned
+        // off only before other runs.
         let commands: Vec<(&str, &str)> = defects
             .iter()
             .chain(&runs)
@@ -96,7 +98,7 @@ fn policies_and_defects_on_other_kernels() {
     }
 }
 
-/// The JSON document that a command wrote, which may end with these codes.
+/// Parses the JSON document that a command wrote, which may exit with these codes.
 fn document(kernel: &Kernel, booted: &Booted, name: &str, codes: &[i32]) -> Value {
     let label = &kernel.label;
     let ran = booted.ran(name);
@@ -104,7 +106,7 @@ fn document(kernel: &Kernel, booted: &Booted, name: &str, codes: &[i32]) -> Valu
     serde_json::from_str(&ran.output).unwrap_or_else(|error| panic!("{label}: {error}: {ran}"))
 }
 
-/// What a run found of a task.
+/// A figure of a task in the result of a run.
 fn figure(ran: &Value, task: &str, figure: &str) -> i64 {
     let tasks = ran["summary"]["tasks"].as_array().expect("there are tasks");
     let task = tasks.iter().find(|row| row["name"] == task).expect("it is one of them");
@@ -121,10 +123,10 @@ fn judge_runs(kernel: &Kernel, booted: &Booted) {
         assert_eq!(ran["summary"]["total"]["missed"], 0, "{label}: {policy}");
         assert!(ran["summary"]["total"]["completed"].as_u64() >= Some(60), "{label}: {ran}");
     }
-    // A cpuset partition for each CPU, and none of them left when the runner is killed.
+    // A cpuset partition for each CPU, none of which remains after the runner was killed.
     let partitions: Vec<&str> = booted.ran("partitions").output.split_whitespace().collect();
     assert_eq!(partitions, ["3", "0"], "{label}");
-    // A program that exists, in a partition of cgroup v2, which goes with it.
+    // An existing program, in a partition of cgroup v2, which is removed with it.
     let admitted = &booted.ran("exec").output;
     let (document, rest) = admitted.split_at(admitted.rfind('}').map_or(0, |end| end + 1));
     let document: Value = serde_json::from_str(document)
@@ -144,19 +146,20 @@ fn judge_defects(kernel: &Kernel, booted: &Booted) {
     let servers = booted.ran("fair-servers");
     assert_eq!(servers.code, Some(0), "{label}: {servers}");
     let document = |name: &str| document(kernel, booted, name, &[0, 1]);
-    // Example 6: what is preempted is the task with the earlier deadline, on every kernel.
+    // Example 6: the task with the earlier deadline is preempted, on every kernel.
     let push = document("push");
     let completed = ["tau1", "tau2"].map(|task| figure(&push, task, "completed"));
     eprintln!("{label}: example 6: tau1 and tau2 completed {completed:?} jobs");
     assert_eq!(completed, [1, 0], "{label}: {push}");
-    // Example 7: a task that changes its affinity starves up to 6.18, and no longer in 7.2.
+    // Example 7: a task that changes its affinity starves up to 6.18, and not in 7.2.
     let starvation = document("starvation");
     let late = figure(&starvation, "tau1", "max_tardiness_ns") / 1_000_000;
     eprintln!("{label}: example 7: tau1 is late by up to {late} ms");
     let major: u32 = label.split('.').next().and_then(|part| part.parse().ok()).expect("a version");
-    // How long depends on when the affinity changes: 139 ms to 377 ms were seen, and 18 ms in 7.2.
+    // The length depends on when the affinity changes: 139 ms to 377 ms were observed, and 18 ms in
+    // 7.2.
     assert_eq!(late > 80, major < 7, "{label}: {starvation}");
-    // Example 5: with affinities tardiness grows past what it ever is without.
+    // Example 5: with affinities, tardiness grows beyond its maximum without them.
     let worst = |ran: &Value| {
         ["tau2", "tau4"].map(|task| figure(ran, task, "max_tardiness_ns") / 1_000_000)
     };

@@ -1,6 +1,6 @@
-//! The short form of `overheads`: the traces of Figure 6 and the counts and times of Figures 9 and 10 of Tang, Anderson
-//! and Abeni 2021, on other kernels. Times are those of an emulator: what is judged are decisions, counts, and which
-//! of two functions of one run executes more code.
+//! The short form of `overheads`: the traces of Figure 6 and the counts and times of Figures 9 and
+//! 10 of Tang, Anderson and Abeni 2021, on other kernels. Times are those of an emulator: the test
+//! judges decisions, counts, and which of two functions of one run executes more code.
 #![expect(
     clippy::print_stderr,
     reason = "a test says which kernels it used, and why it was skipped"
@@ -13,17 +13,18 @@ use layland_system_tests::overheads::{
     Amount, Costs, Dispatched, Measured, Traces, imported, sets, waits,
 };
 
-/// By how much an emulated machine is behind its decisions.
+/// The latency of the decisions of an emulated machine.
 const LATENCY: Duration = Duration::from_ms(2);
 
 #[test]
 fn figures_6_9_and_10_on_other_kernels() {
     let Some(Ready { guest, layland }) = ready() else { return };
-    // One kernel: the long form has all.
+    // One kernel only: the long form uses all.
     let kernels = guest.labelled(&WITH_DEADLINE);
     let Some(newest) = kernels.last() else { return };
     eprintln!("{}: {}", newest.label, newest.package);
-    // As many tasks for each CPU as the paper has, and fewer CPUs: all CPUs of a guest share one of this machine.
+    // As many tasks for each CPU as in the paper, but fewer CPUs: all CPUs of a guest share one of
+    // this machine.
     let costs = Costs { cpus: 3, tasks: &[6], amount: Amount { systems: 1, seconds: 1 } };
     let (traces, measured) = costs.measure_after_traces(guest, newest, layland).expect("QEMU runs");
     judge_traces(&newest.label, &traces);
@@ -31,8 +32,8 @@ fn figures_6_9_and_10_on_other_kernels() {
 }
 
 fn judge_traces(label: &str, traces: &Traces) {
-    // Example 5: without the repair a migrating task goes on with its next jobs while a tied task waits; with it the
-    // tied one waits for one job at most (Example 8).
+    // Example 5: without the repair a migrating task continues with its next jobs while a tied task
+    // waits; with it the tied task waits for one job at most (Example 8).
     let five = sets::bundled("affinity-defect");
     let [before, after] = traces.five.each_ref().map(|text| {
         let trace = imported(text, &five).trace;
@@ -45,7 +46,8 @@ fn judge_traces(label: &str, traces: &Traces) {
     assert!(length > job && went_on >= 1, "{label}: {before:?}");
     let ((length, _), job) = after;
     assert!(length <= job, "{label}: {after:?}");
-    // Example 6: without the repair the task with the earlier deadline is preempted, and with it the other one.
+    // Example 6: without the repair the task with the earlier deadline is preempted, and with it
+    // the other task.
     let six = sets::bundled("push-defect");
     let completed = traces.six.each_ref().map(|text| {
         let trace = imported(text, &six).trace;
@@ -81,7 +83,8 @@ fn judge_costs(label: &str, measured: &Measured) {
         );
         assert!(one.jobs() > 10 && throttles > 0 && pushes > 0, "{label}: {}", one.policy);
     }
-    // The scheduler as it is lets a thread go on whose deadline has passed; only the repair throttles it.
+    // The unmodified scheduler lets a thread continue whose deadline has passed; only the repair
+    // throttles it.
     assert_eq!(dl.count("forced_throttles"), 0, "{label}");
     assert!(dl_sp.count("forced_throttles") > 0, "{label}");
 }

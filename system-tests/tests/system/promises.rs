@@ -1,12 +1,13 @@
-//! What `layland exec` promises by the kernel's own classes, on several kernels: ordinary loops want every CPU, and
-//! there are threads of SCHED_FIFO and SCHED_RR that nobody has admitted. Whoever is admitted beside them is
-//! never late; what comes later ends the promise aloud.
+//! Tests the guarantees of `layland exec` with the kernel's own classes, on several kernels:
+//! ordinary loops compete for every CPU, and there are threads of SCHED_FIFO and SCHED_RR that were
+//! not admitted. An admitted program is never late; a later competitor ends the guarantee with a
+//! message.
 //!
-//! The emulator executes one CPU at a time, so that programs have reserved a multiple of what they need.
+//! The emulator executes one CPU at a time, so programs reserve a multiple of their requirements.
 
 use crate::{Ready, ready};
 
-/// On the second CPU of three. The first one has everything else.
+/// On the second of three CPUs. Everything else is on the first one.
 const POLICIES: [(&str, &str); 5] = [
     ("dl", "-p dl --dl 8ms/40ms"),
     ("p-edf", "-p p-edf --dl 8ms/40ms"),
@@ -18,7 +19,7 @@ const POLICIES: [(&str, &str); 5] = [
 const OWN: &str = "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"own\"\nthread = \"main\"\n\
                    priority = 5\nwcet = \"8ms\"\nperiod = \"40ms\"\n";
 
-/// A loop on the second CPU, of a class and a priority, for 4 seconds.
+/// A loop on the second CPU, with a class and a priority, for 4 seconds.
 fn stranger(class: &str) -> String {
     format!("(taskset 2 workload {class} workload periodic 400 40000 100 40000 >/dev/null)")
 }
@@ -50,7 +51,7 @@ fn commands() -> Vec<(&'static str, String)> {
     }
     let full = "taskset 2 workload fifo 97 workload hog 6000 >/dev/null";
     commands.extend([
-        // More than there is room for: it is refused, and the other one named.
+        // A request that exceeds the capacity is rejected, with the name of the other program.
         (
             "refused",
             format!(
@@ -58,7 +59,7 @@ fn commands() -> Vec<(&'static str, String)> {
                 exec("-p p-dm --cpus 1 --dl 8ms/40ms", 10)
             ),
         ),
-        // It comes when the promise is given.
+        // The competitor arrives after the guarantee was given.
         (
             "withdrawn",
             format!(
@@ -66,7 +67,7 @@ fn commands() -> Vec<(&'static str, String)> {
                 exec("-p p-dm --cpus 1 --dl 8ms/40ms", 200)
             ),
         ),
-        // A deadline below the period, and a program that keeps to that.
+        // A deadline below the period, and a program that meets it.
         ("constrained", exec("-p dl --dl 8ms/40ms --deadline 20ms", 100)),
         ("left", "ls /run/layland; ls /sys/fs/cgroup | grep layland".to_owned()),
     ]);

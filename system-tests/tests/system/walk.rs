@@ -1,5 +1,6 @@
-//! From a program to a guarantee, where an interrupt thread preempts it: two threads of SCHED_FIFO that share a mutex
-//! are recorded, a set is inferred, asked whether it is guaranteed, and carried with that promise.
+//! From a program to a guarantee, with an interrupt thread that preempts it: two threads of
+//! SCHED_FIFO that share a mutex are recorded, a set is inferred and checked, and the threads run
+//! with that guarantee.
 
 use crate::{Ready, ready};
 
@@ -13,8 +14,8 @@ const RECORD: &str = "taskset 2 workload arm 6 & sleep 1; \
 #[test]
 fn a_program_beside_an_interrupt_thread_is_recorded_and_guaranteed() {
     let Some(Ready { guest, layland }) = ready() else { return };
-    // Elsewhere the port behaves otherwise: on 6.12 its interrupts come in bursts, of which nothing useful is inferred,
-    // and on 7.2 hardly any comes to the CPU of the program.
+    // The port behaves differently on other kernels: on 6.12 its interrupts come in bursts, from
+    // which nothing useful is inferred, and on 7.2 hardly any reach the CPU of the program.
     for kernel in guest.labelled(&["6.18"]) {
         eprintln!("{}: {}", kernel.label, kernel.package);
         let infer = "layland trace infer arm.txt -o arm.toml 2>&1 && cat arm.toml";

@@ -1,4 +1,4 @@
-//! The runs themselves.
+//! Performs the runs.
 
 use super::{Ahead, Did, Engine, EngineRun, EngineRuns, alike};
 use crate::experiment::{Cell, Engines, Experiment};
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// In the view of a thread of SCHED_DEADLINE, the machine takes the CPU for less.
+/// Shorter gaps in the execution of a thread of SCHED_DEADLINE are caused by the machine.
 const GAP: Duration = Duration::from_ms(2);
 
 pub(super) fn measure(
@@ -41,7 +41,7 @@ pub(super) fn measure(
         runs: Vec::new(),
         remarks: Vec::new(),
     };
-    // What is to be said of an engine, and under which policies.
+    // The remarks about each engine, with the policies that they concern.
     let mut remarks: BTreeMap<(Engine, String), Vec<&str>> = BTreeMap::new();
     let mut remark = |engine, text: String, series: usize| {
         let label = experiment.series[series].label.as_str();
@@ -95,7 +95,7 @@ pub(super) fn measure(
     Ok(OnThreads::Measured(found))
 }
 
-/// Why an engine did not run.
+/// The reason why an engine did not run.
 struct Skipped(String);
 
 impl Skipped {
@@ -104,15 +104,15 @@ impl Skipped {
     }
 }
 
-/// What runs: a system, and a policy that was built for it.
+/// The subject of a run: a system, and a policy that was built for it.
 struct Subject {
-    /// Without the margins, which are not executed.
+    /// The system without the margins, which are not executed.
     asked: System,
     system: System,
     policy: Box<dyn Policy>,
 }
 
-/// What the simulator says.
+/// The result of the simulator.
 struct Expected {
     trace: Trace,
     decisions: u64,
@@ -138,7 +138,7 @@ impl Bench<'_> {
         source.system(set).map_err(|error| failed(error.to_string()))
     }
 
-    /// With margins, if the policy grants budgets.
+    /// Builds a subject, with margins if the policy grants budgets.
     fn subject(&self, spec: &str, asked: System) -> Result<Subject, String> {
         let build = |system: &System| {
             self.registry.build(spec, system).map_err(|refusal| refusal.to_string())
@@ -156,7 +156,8 @@ impl Bench<'_> {
         Ok(Expected { trace, decisions: outcome.decisions })
     }
 
-    /// What came of it, with what is to be known of it; none if the engine is not for this policy.
+    /// Runs the subject on an engine. Returns the result and remarks, or `None` if the engine does
+    /// not support the policy.
     fn one(
         &self,
         engine: Engine,
@@ -205,7 +206,7 @@ impl Bench<'_> {
         }
     }
 
-    /// By the kernel's SCHED_DEADLINE.
+    /// Runs the subject under the kernel's SCHED_DEADLINE.
     fn reserved(&self, subject: &Subject) -> Result<(Trace, Vec<String>), Skipped> {
         let (system, duration) = (&subject.asked, self.engines.duration);
         let facts = Facts::read();
@@ -234,10 +235,10 @@ impl Bench<'_> {
         Ok((ran.trace, remarks))
     }
 
-    /// By a manager.
+    /// Runs the subject with a manager.
     fn managed(&self, engine: Engine, subject: &Subject) -> Result<Outcome, Skipped> {
         let mut changes = begin(Duration::MAX)?;
-        // On a CPU of its own, if there is one.
+        // Use a dedicated CPU for the manager, if there is one.
         let places = [ManagerPlace::Dedicated, ManagerPlace::Shared];
         let hosts = hosts(&mut changes, &subject.system, &places)?;
         let options = FifoOptions {
@@ -254,7 +255,8 @@ impl Bench<'_> {
     }
 }
 
-/// The CPUs of a run, which are no other run's as long as the changes last: by the first of these places that can be.
+/// Reserves the CPUs of a run for as long as the changes last, at the first of these places that is
+/// available.
 fn hosts(
     changes: &mut Changes,
     system: &System,
@@ -332,7 +334,7 @@ fn ahead(_outcome: &Outcome) -> Option<Ahead> {
     None
 }
 
-/// Whether the kernel alone does the same: one group, by deadlines.
+/// Returns true if the kernel alone implements the rule: one group, ordered by deadlines.
 fn is_global_edf(rule: &ScheduleRule) -> bool {
     matches!(
         rule,
@@ -357,7 +359,8 @@ fn did(trace: &Trace, expected: &Trace, system: &System) -> Did {
     }
 }
 
-/// Joins what is parted by the machine alone: a gap on one CPU, in which no other job had it.
+/// Joins segments that only the machine separated: by a gap on one CPU in which no other job had
+/// it.
 fn join(trace: &mut Trace) {
     trace.segments.sort_by_key(|segment| (segment.cpu, segment.start));
     let mut joined: Vec<Segment> = Vec::new();
@@ -376,8 +379,8 @@ fn join(trace: &mut Trace) {
     trace.segments = joined;
 }
 
-/// What a trace tells of latencies: from the release of a job that starts at once when simulated, and from an end to
-/// the next job on the CPU that waited for it.
+/// The latencies in a trace: from the release of a job that starts at once in the simulation, and
+/// from the end of a job to the start of the next job that waited for the CPU.
 fn latencies(trace: &Trace, expected: &Trace) -> (Times, Times) {
     let first = |trace: &Trace| {
         let mut first: BTreeMap<JobId, Time> = BTreeMap::new();

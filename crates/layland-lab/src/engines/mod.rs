@@ -1,27 +1,29 @@
-//! The same systems through the simulator and through every engine of this machine: what they decide, how soon what
-//! was decided happens, and what comes of it.
+//! Runs the same systems in the simulator and on every engine of this machine, and compares their
+//! decisions, their latencies and their results.
 //!
-//! A system of the grid runs under each of its policies, first in the simulator, then by each engine, for the same
-//! time, with the same releases and execution times. A policy that grants budgets has a margin, in the simulator, too.
+//! Each system of the grid runs under each of its policies, first in the simulator, then on each
+//! engine, for the same time, with the same releases and execution times. A policy that grants
+//! budgets has a margin, also in the simulator.
 //!
-//! | column | what it is |
+//! | column | meaning |
 //! |---|---|
-//! | jobs, missed | completed jobs, and those of all jobs that missed their deadline |
+//! | jobs, missed | completed jobs, and jobs that missed their deadline |
 //! | preemptions, migrations | of jobs, as the simulator counts them |
-//! | decisions | of the policy; SCHED_DEADLINE does not tell |
-//! | alike | of what jobs executed in the simulator, the share that they executed at the same time, on whichever CPU |
+//! | decisions | of the policy; unknown for SCHED_DEADLINE |
+//! | alike | the share of the execution in the simulator that happened at the same time, on any CPU |
 //! | release | from a release to the first instruction of a job that runs at once |
-//! | next | from the end of a job to the first instruction of the next on its CPU, which waited |
-//! | wake-up | sched_ext: from the wake-up of a thread to its first instruction, where it takes a CPU at once |
-//! | right, wrong | sched_ext: times that a CPU acted before the manager as the policy decided then, or not |
-//! | commits | sched_ext: decisions that took a call into the kernel |
+//! | next | from the end of a job to the first instruction of the next job on its CPU, which waited |
+//! | wake-up | sched_ext: from the wake-up of a thread to its first instruction, if it takes a CPU at once |
+//! | right, wrong | sched_ext: times that a CPU acted before the manager as the policy then decided, or not |
+//! | commits | sched_ext: decisions that required a call into the kernel |
 //!
-//! SCHED_DEADLINE does not say what it decides. There a release counts whose job starts at once in the simulator, and
-//! an end, where the next job on the CPU was released before it. What a thread sees of its CPU has gaps; one below
-//! 2 ms, in which no other job had the CPU, is the machine's, and no preemption. Latencies are medians.
+//! SCHED_DEADLINE does not report its decisions. There, a release counts if its job starts at once
+//! in the simulator, and an end counts if the next job on the CPU was released before it. The
+//! execution of a thread has gaps; one below 2 ms, in which no other job had the CPU, is attributed
+//! to the machine and not counted as a preemption. Latencies are medians.
 //!
-//! Measured figures are never the same twice. They are kept apart from the results, in `engines.csv` and
-//! `engines.txt`.
+//! Measured figures are never the same twice. They are kept apart from the results, in
+//! `engines.csv` and `engines.txt`.
 
 #[cfg(target_os = "linux")]
 mod measure;
@@ -41,25 +43,25 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// What carries out a schedule.
+/// An engine that carries out a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Engine {
-    /// No machine: what the others are compared with.
+    /// No machine: the reference for the other engines.
     Simulator,
-    /// A manager gives threads of class SCHED_FIFO their priorities.
+    /// A manager that assigns priorities to threads of class SCHED_FIFO.
     Fifo,
     /// The kernel's SCHED_DEADLINE.
     Deadline,
-    /// sched_ext, and every decision by the manager.
+    /// sched_ext, where the manager makes every decision.
     ExtAsked,
-    /// sched_ext, with CPUs that act ahead of the manager.
+    /// sched_ext, where CPUs act ahead of the manager.
     Ext,
-    /// sched_ext, and global EDF in the kernel alone.
+    /// sched_ext, with global EDF entirely in the kernel.
     InKernel,
 }
 
 impl Engine {
-    /// All of them, the simulator first.
+    /// All engines, the simulator first.
     pub const ALL: [Engine; 6] = [
         Engine::Simulator,
         Engine::Fifo,
@@ -83,18 +85,18 @@ impl fmt::Display for Engine {
     }
 }
 
-/// The same systems by every engine.
+/// The runs of the same systems on every engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineRuns {
     /// The machine, in words.
     pub machine: String,
     /// By point, series, system and engine.
     pub runs: Vec<EngineRun>,
-    /// What was skipped, and why; and what is to be known of a run.
+    /// The skipped runs with the reasons, and remarks about runs.
     pub remarks: Vec<String>,
 }
 
-/// One system under one policy by one engine.
+/// The run of one system under one policy on one engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineRun {
     /// The value of each axis.
@@ -103,13 +105,13 @@ pub struct EngineRun {
     pub set: u64,
     /// The index of the series.
     pub series: usize,
-    /// Who carried it out.
+    /// The engine.
     pub engine: Engine,
-    /// What came of it.
+    /// The results.
     pub did: Did,
 }
 
-/// What came of a run: see the table above.
+/// The results of a run: see the table above.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Did {
     /// Completed jobs.
@@ -122,7 +124,7 @@ pub struct Did {
     pub migrations: u64,
     /// Decisions of the policy.
     pub decisions: Option<u64>,
-    /// A share.
+    /// The share of the execution that is like that of the simulator.
     pub alike: Option<f64>,
     /// From release to running.
     pub release: Times,
@@ -130,26 +132,26 @@ pub struct Did {
     pub next: Times,
     /// From wake-up to running.
     pub wake: Times,
-    /// What CPUs did by themselves.
+    /// The actions of CPUs ahead of the manager.
     pub ahead: Option<Ahead>,
 }
 
-/// What CPUs did ahead of the manager.
+/// The actions of CPUs ahead of the manager.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ahead {
-    /// As the policy decided then.
+    /// Actions that agree with the decision of the policy.
     pub right: u64,
-    /// Otherwise.
+    /// Other actions.
     pub wrong: u64,
-    /// Decisions that took a call into the kernel.
+    /// Decisions that required a call into the kernel.
     pub commits: u64,
 }
 
-/// Runs what the experiment asks for on every engine. After each run `tell` is called with the number of runs that are
-/// done and the number of all runs. What the machine cannot do is a remark.
+/// Runs the systems of the experiment on every engine. After each run, `tell` is called with the
+/// number of completed runs and the total. Runs that the machine does not support become remarks.
 ///
 /// # Errors
-/// If a system cannot be drawn, or not simulated.
+/// Returns an error if a system cannot be drawn or simulated.
 pub fn on_engines(
     experiment: &Experiment,
     registry: &Registry,
@@ -166,7 +168,7 @@ pub fn on_engines(
     }
 }
 
-/// When each job executed, in order.
+/// The intervals in which each job executed, in order.
 type Executions = BTreeMap<JobId, Vec<(Time, Time)>>;
 
 fn executions(trace: &Trace) -> Executions {
@@ -178,7 +180,7 @@ fn executions(trace: &Trace) -> Executions {
     all
 }
 
-/// Of what jobs executed in the first trace, the share that they executed at the same time in the second.
+/// The share of the execution in the first trace that happened at the same time in the second.
 fn alike(expected: &Trace, other: &Trace) -> Option<f64> {
     let (expected, other) = (executions(expected), executions(other));
     let (mut common, mut all) = (0, 0);
@@ -197,7 +199,8 @@ fn alike(expected: &Trace, other: &Trace) -> Option<f64> {
 }
 
 impl EngineRuns {
-    /// The results as text: a line per run, the medians of latencies in microseconds, and what was skipped.
+    /// Formats the results: a line per run, the medians of latencies in microseconds, and the
+    /// skipped runs.
     pub fn text(&self, experiment: &Experiment) -> String {
         let Some(engines) = &experiment.engines else { return String::new() };
         let mut out = format!(
@@ -290,10 +293,10 @@ impl EngineRuns {
     }
 }
 
-/// Writes what the engines did: `engines.csv` and `engines.txt`.
+/// Writes the results of the engines: `engines.csv` and `engines.txt`.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write_engines(
     experiment: &Experiment,
     runs: &EngineRuns,
@@ -334,7 +337,8 @@ mod tests {
     fn what_executes_at_the_same_time_is_alike() {
         let expected = trace(&[(0, 0, 0, 10), (1, 0, 20, 30)]);
         assert_eq!(alike(&expected, &expected), Some(1.0));
-        // Half of one job, on another CPU, and none of the other: it executes what its twin should.
+        // Half of one job, on another CPU, and nothing of the other job, whose time the first job
+        // uses.
         let other = trace(&[(0, 1, 5, 15), (0, 0, 20, 30)]);
         assert_eq!(alike(&expected, &other), Some(0.25));
         assert_eq!(alike(&trace(&[]), &expected), None);

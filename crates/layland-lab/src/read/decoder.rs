@@ -1,4 +1,4 @@
-//! [`Decoder`]: the parts of an experiment that several sections refer to, above all its series.
+//! [`Decoder`]: the parts of an experiment to which several sections refer, above all its series.
 
 use crate::experiment::*;
 use crate::metric::{MEASURED, METRICS, THREADED};
@@ -21,7 +21,7 @@ const SERIES: &[&str] = &[
     "overhead",
 ];
 
-/// Reads the parts of an experiment; what later parts refer to is kept.
+/// Reads the parts of an experiment, and keeps those to which later parts refer.
 pub(super) struct Decoder<'p> {
     pub reader: Reader<'p>,
     pub registry: &'p Registry,
@@ -31,7 +31,7 @@ pub(super) struct Decoder<'p> {
 }
 
 impl Decoder<'_> {
-    /// A whole number of at least `least`. TOML promises 63 bits.
+    /// Reads a whole number of at least `least`. TOML guarantees 63 bits.
     pub(super) fn count(&mut self, entry: &KeyValue<'_>, least: u64) -> Option<u64> {
         self.reader.integer(entry, i128::from(least)..=i128::from(i64::MAX))
     }
@@ -51,7 +51,7 @@ impl Decoder<'_> {
         text.unwrap_or(default).to_owned()
     }
 
-    /// The name of a section: a word that can be a file, and that no other one has.
+    /// Reads the name of a section: a valid file name that no other section has.
     pub(super) fn name(&mut self, section: &Section<'_>, taken: &[&str]) -> Option<String> {
         let entry = self.reader.required(section, "name", "\"a-name\"")?;
         let name = self.reader.text(&entry, "..")?;
@@ -103,7 +103,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// Whether a series does without something that was drawn.
+    /// Returns true if a series ignores a drawn property.
     fn ignores(&mut self, section: &Section<'_>, what: &str) -> bool {
         value_of(section.table, what).is_some_and(|entry| match self.reader.text(&entry, "..") {
             Some("ignored") => true,
@@ -116,7 +116,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// What a series measures: it says exactly one thing.
+    /// Reads the measurement of a series, which must be exactly one.
     pub(super) fn measured(&mut self, section: &Section<'_>) -> Option<Measured> {
         let keys = ["policy", "test", "guarantee", "structure"];
         let said: Vec<KeyValue<'_>> =
@@ -159,7 +159,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// The series that a section names, or all of its grid.
+    /// Reads the series that a section names; by default, all series of its grid.
     pub(super) fn some_series(&mut self, section: &Section<'_>, grid: Option<usize>) -> Vec<usize> {
         let all: Vec<usize> = match grid {
             Some(grid) => self.grids[grid].series.clone(),

@@ -1,4 +1,4 @@
-//! `[engines]`: what runs on every engine.
+//! `[engines]`: the systems that run on every engine.
 
 use super::decoder::Decoder;
 use crate::experiment::Engines;
@@ -30,7 +30,7 @@ impl Decoder<'_> {
         Some(Engines { grid: grid?, sets: sets.unwrap_or(1), duration: duration?, margin: margin? })
     }
 
-    /// A length of time that is at least so long.
+    /// Reads a length of time of at least `least`.
     pub(super) fn length(
         &mut self,
         section: &Section<'_>,

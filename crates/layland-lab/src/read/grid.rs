@@ -12,7 +12,7 @@ use toml::de::DeValue;
 const GRID: &[&str] = &["name", "series", "pooled"];
 
 impl Decoder<'_> {
-    /// The value of a parameter as text.
+    /// Reads the value of a parameter as a string.
     pub(super) fn parameter(&mut self, entry: &KeyValue<'_>) -> Option<String> {
         match entry.value {
             DeValue::String(text) => Some(text.to_string()),
@@ -94,7 +94,7 @@ impl Decoder<'_> {
         places: &BTreeMap<String, Span>,
         seed: u64,
     ) {
-        // Points are a product of lists, and short lists make more points than memory holds.
+        // Points are a product of lists, and short lists can produce more points than memory holds.
         const MOST_POINTS: usize = 100_000;
         if grid.points() > MOST_POINTS {
             let message =

@@ -47,7 +47,7 @@
 //!                                          # (with `factor = 2`: within it, above or below)
 //! ```
 //!
-//! Nothing is defaulted silently where it changes a result; an unknown key is an error.
+//! No default silently changes a result; an unknown key is an error.
 
 mod decoder;
 mod engines;
@@ -65,7 +65,7 @@ use layland_model::{Duration, ParseTimeError, Time};
 use layland_policy::Registry;
 use layland_sim::Horizon;
 
-/// The codes of an experiment's file.
+/// The error codes of an experiment's file.
 const CODES: Codes = Codes {
     missing: "layland::lab::missing",
     unknown_key: "layland::lab::unknown_key",
@@ -99,11 +99,11 @@ const TOP: &[&str] = &[
     "threads",
     "engines",
 ];
-/// Reads an experiment with policies of this registry. `name` is what it is called, `file` what reports call its
-/// file.
+/// Reads an experiment with policies of this registry. `name` is the name of the experiment, `file`
+/// the name of its file in reports.
 ///
 /// # Errors
-/// A report with every error of the text.
+/// Returns a report with every error in the file.
 ///
 /// ```
 /// let registry = layland_policy::Registry::standard();
@@ -149,10 +149,10 @@ pub fn read(
     Ok(experiment)
 }
 
-/// A time, or a number of hyperperiods.
+/// Parses a time, or a number of hyperperiods.
 ///
 /// # Errors
-/// What to write instead.
+/// Returns advice for the user.
 pub fn parse_horizon(text: &str) -> Result<Horizon, String> {
     let mut words = text.split_whitespace();
     if let (Some(count), Some("hyperperiod" | "hyperperiods"), None) =

@@ -1,4 +1,4 @@
-//! What an experiment makes of its results: figures, tables and claims.
+//! Reads the presentation of the results: figures, tables and claims.
 
 use super::decoder::Decoder;
 use crate::experiment::*;
@@ -103,7 +103,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// What the bars of a figure show, with what is written below them.
+    /// Reads the contents of the bars of a figure, with their labels.
     fn bars(&mut self, section: &Section<'_>) -> Option<Vec<Bar>> {
         let entry_of = self.reader.required(section, "bars", "[\"preemptions_per_job:mean\"]")?;
         let labels = value_of(section.table, "bar_labels");
@@ -127,7 +127,7 @@ impl Decoder<'_> {
         Some(columns.into_iter().enumerate().map(bar).collect())
     }
 
-    /// Metrics with their statistics, as in `miss_ratio:mean`, and each as a heading.
+    /// Reads metrics with their statistics, such as `miss_ratio:mean`, each with its heading.
     fn columns(
         &mut self,
         entry: &KeyValue<'_>,
@@ -147,7 +147,7 @@ impl Decoder<'_> {
         columns
     }
 
-    /// The axis that `x` names; its values are numbers.
+    /// Reads the axis that `x` names; its values are numbers.
     fn axis(&mut self, section: &Section<'_>, grid: usize) -> Option<String> {
         let entry = self.reader.required(section, "x", "\"utilization\"")?;
         let name = self.reader.text(&entry, "..")?;
@@ -166,8 +166,8 @@ impl Decoder<'_> {
         Some(name.to_owned())
     }
 
-    /// The values that the other axes have; each with several needs one, but the utilization, over which
-    /// the weighted mean goes.
+    /// Reads the selected values of the other axes. Each axis with several values needs one, except
+    /// the utilization, over which the weighted mean is taken.
     fn only(
         &mut self,
         section: &Section<'_>,
@@ -300,7 +300,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// `series` or `series/metric`, of another figure with `@figure` behind it.
+    /// Reads `series` or `series/metric`, with the suffix `@figure` for another figure.
     fn operand(&mut self, entry: &KeyValue<'_>, text: &str) -> Option<Operand> {
         let (text, figure) = match text.split_once('@') {
             Some((text, name)) => {

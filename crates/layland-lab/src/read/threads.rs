@@ -1,4 +1,4 @@
-//! `[threads]`: what is measured on real threads.
+//! `[threads]`: the measurements on real threads.
 
 use super::decoder::Decoder;
 use crate::experiment::{Said, Threads};

@@ -1,4 +1,4 @@
-//! `[timing]`: how the time of decisions is measured.
+//! `[timing]`: the measurement of decision times.
 
 use super::decoder::Decoder;
 use crate::experiment::*;

@@ -1,8 +1,9 @@
-//! Busy periods of a run, and what the CPUs do in them.
+//! Busy periods of a run, and the activity of the CPUs in them.
 //!
-//! A busy period begins with a common release of the tasks and ends when no job is pending. It is found in the run
-//! of the baseline; under another policy, the execution of the same *jobs* is compared. So a policy that
-//! idles with jobs pending, or whose busy period reaches into later arrivals, is measured by the same work.
+//! A busy period begins with a common release of the tasks and ends when no job is pending. It is
+//! determined in the run of the baseline; under another policy, the execution of the same *jobs* is
+//! compared. So the work is the same for a policy that idles with jobs pending, or whose busy
+//! period extends into later arrivals.
 
 use layland_model::{Duration, JobId, Time};
 use layland_trace::{JobEnd, JobRecord, Trace};
@@ -11,22 +12,23 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A busy period that begins with a common release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BusyPeriod {
-    /// When the first jobs arrive.
+    /// The arrival of the first jobs.
     pub start: Time,
     /// The jobs that arrive before it ends.
     pub jobs: BTreeSet<JobId>,
 }
 
-/// The busy periods that begin at multiples of the hyperperiod with none pending, by which multiple that is.
-/// Those with a job that did not complete are left out: the run ended, or the machine lost it.
+/// The busy periods that begin at multiples of the hyperperiod with no job pending, by the number
+/// of the multiple. Busy periods with a job that did not complete are omitted: the run ended, or
+/// the machine lost the job.
 pub(super) fn busy_periods(trace: &Trace, hyperperiod: Duration) -> BTreeMap<u64, BusyPeriod> {
     let mut jobs: Vec<&JobRecord> = trace.jobs.iter().collect();
     jobs.sort_by_key(|record| (record.job.arrival, record.job.id));
     let mut found = BTreeMap::new();
     let mut next = 0;
     while let Some(first) = jobs.get(next) {
-        // All that arrives before the end of what arrived before; an idle instant ends a busy period,
-        // even if jobs arrive in it.
+        // Collect all jobs that arrive before the end of earlier ones. An idle instant ends a busy
+        // period, even if jobs arrive at it.
         let start = first.job.arrival;
         let (mut end, mut is_complete) = (start, true);
         let mut period = BusyPeriod { start, jobs: BTreeSet::new() };
@@ -52,15 +54,15 @@ pub(super) fn busy_periods(trace: &Trace, hyperperiod: Duration) -> BTreeMap<u64
     found
 }
 
-/// How long the CPUs run the jobs of a busy period, summed over them: switches and whatever interrupts a job
-/// are in its segments. None if a job did not complete.
+/// The total time for which the CPUs run the jobs of a busy period, summed over the CPUs: switches
+/// and other interruptions of a job are in its segments. `None` if a job did not complete.
 pub(super) fn busy(trace: &Trace, period: &BusyPeriod) -> Option<Duration> {
     end(trace, period)?;
     let segments = trace.segments.iter().filter(|segment| period.jobs.contains(&segment.job));
     Some(segments.map(|segment| segment.end - segment.start).sum())
 }
 
-/// When the last job of a busy period completes. None if one did not.
+/// The completion of the last job of a busy period. `None` if a job did not complete.
 pub(super) fn end(trace: &Trace, period: &BusyPeriod) -> Option<Time> {
     let of_period = trace.jobs.iter().filter(|record| period.jobs.contains(&record.job.id));
     let ends: Option<Vec<Time>> = of_period.map(JobRecord::completion).collect();
@@ -79,7 +81,8 @@ mod tests {
         JobId { task: TaskId(task), seq }
     }
 
-    /// A job: task, number, arrival and pieces in milliseconds. It completes with its last piece.
+    /// A job: task, number, arrival and segments in milliseconds. It completes with its last
+    /// segment.
     type Row<'a> = (u32, u64, i64, &'a [(i64, i64)]);
 
     fn trace(jobs: &[Row], over: i64) -> Trace {
@@ -107,7 +110,8 @@ mod tests {
                 (0, 0, 0, &[(0, 3)]),
                 (1, 0, 0, &[(3, 4), (7, 8)]),
                 (0, 1, 4, &[(4, 7)]),
-                // Arrives in the idle instant: another busy period, and not at a common release.
+                // This job arrives in the idle instant: it begins another busy period, which does
+                // not start with a common release.
                 (0, 2, 8, &[(8, 11)]),
                 (0, 3, 20, &[(20, 23)]),
                 (1, 1, 20, &[(23, 25)]),
@@ -121,7 +125,7 @@ mod tests {
     #[test]
     fn a_busy_period_is_what_arrives_before_the_cpu_is_idle_again() {
         let found = busy_periods(&baseline(), HYPERPERIOD);
-        // The third is not complete.
+        // The third busy period is not complete.
         assert_eq!(found.keys().copied().collect::<Vec<_>>(), [0, 1]);
         assert_eq!(found[&0].jobs, [id(0, 0), id(0, 1), id(1, 0)].into());
         assert_eq!(found[&1].jobs, [id(0, 3), id(1, 1)].into());
@@ -133,7 +137,7 @@ mod tests {
 
     #[test]
     fn another_policy_is_measured_by_the_same_jobs() {
-        // The second task waits with the CPU idle, and a later job runs before it ends.
+        // The second task waits while the CPU is idle, and a later job runs before it ends.
         let other = trace(
             &[
                 (0, 0, 0, &[(0, 4)]),
@@ -148,7 +152,7 @@ mod tests {
         let found = busy_periods(&baseline(), HYPERPERIOD);
         assert_eq!(busy(&other, &found[&0]), Some(Duration::from_ms(10)));
         assert_eq!(end(&other, &found[&0]), Some(Time::from_ms(17)));
-        // A job is pending, or was lost: nothing to compare.
+        // A job is pending or was lost, so there is nothing to compare.
         assert_eq!(busy(&other, &found[&1]), None);
         let lost = trace(&[(0, 3, 20, &[(20, 23)])], 40);
         assert_eq!(busy(&lost, &found[&1]), None);

@@ -1,4 +1,4 @@
-//! The runs themselves.
+//! Performs the runs.
 
 use super::busy::{BusyPeriod, busy, busy_periods, end};
 use super::{Costs, Move, OnThreads, ThreadRun, ThreadRuns, Times};
@@ -23,13 +23,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bounds exceed the execution times by one part in 20.
 const SLACK: i64 = 20;
-/// The limit of systems that are drawn until the tests accept one.
+/// The maximum number of systems that are drawn until the tests accept one.
 const TRIES: u64 = 10_000;
-/// The run with a trace of the kernel is no longer than this.
+/// The maximum length of the run with a trace of the kernel.
 const TRACED: Duration = Duration::from_secs(10);
-/// Kilobytes of the kernel's buffer per CPU.
+/// The size of the kernel's buffer per CPU, in kilobytes.
 const BUFFER_KB: u32 = 8192;
-/// Invocations of the manager per number of threads that are moved.
+/// The number of invocations of the manager for each number of moved threads.
 const ROUNDS: u32 = 500;
 
 impl From<&Distribution> for Times {
@@ -57,14 +57,14 @@ fn costs(measured: &layland_linux::Measured) -> Costs {
     }
 }
 
-/// The frequency of the first CPU as the kernel tells it.
+/// The frequency of the first CPU as reported by the kernel.
 fn mhz() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("cpu MHz"))?;
     line.split(':').nth(1)?.trim().parse().ok()
 }
 
-/// Why there is nothing to go on with.
+/// The reason why a measurement stops.
 enum Stop {
     Interrupted,
     Needs(String),
@@ -121,7 +121,7 @@ impl Bench<'_> {
             if !places.contains(&place) {
                 places.push(place);
             }
-            // The baseline first: its busy periods are those that are compared.
+            // Run the baseline first: its busy periods are the ones that are compared.
             let mut order = grid.series.clone();
             order.sort_by_key(|&series| series != self.threads.baseline);
             let mut periods = None;
@@ -168,7 +168,7 @@ impl Bench<'_> {
         Ok(found)
     }
 
-    /// A system of a point: of those that every test accepts, the one with this number.
+    /// Draws a system of a point: the one with this number among those that every test accepts.
     fn system(&self, cell: &Cell, number: u64) -> Result<System, LabError> {
         let line = cell.parameters.line();
         let failed = |reason: String| LabError::Draw {
@@ -187,7 +187,7 @@ impl Bench<'_> {
                 let tasks = system.tasks.values_mut();
                 tasks.for_each(|task| task.execution = ExecutionModel::Level(level));
             }
-            // A budget of just what jobs ask for would be used up by the switch to them.
+            // A budget equal to the execution times would be used up by the switches to the jobs.
             let system = with_slack(&system, &Margin::Fraction(Rate::new(1, SLACK)));
             let accepts = |test: &&layland_analysis::SchedulabilityTest| {
                 test.run(&system).is_ok_and(|finding| finding.verdict == Verdict::Yes)
@@ -203,7 +203,7 @@ impl Bench<'_> {
         Err(failed(format!("of {TRIES} systems {accepted} are accepted by {names}")))
     }
 
-    /// The CPUs of the runs, which are no other run's as long as what comes with them lives.
+    /// Reserves the CPUs of the runs for as long as the returned changes live.
     fn hosts(&self, system: &System) -> Result<(Hosts, Changes), Stop> {
         let usable = usable_cpus().map_err(|error| Stop::Needs(error.to_string()))?;
         let cpus = system.platform.cpu_count();
@@ -254,7 +254,7 @@ impl Bench<'_> {
         let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
         trace.replay(&mut counters);
         let total = counters.total();
-        // Without a baseline each has its own.
+        // Without a baseline each run uses its own busy periods.
         let periods = periods.get_or_insert_with(|| busy_periods(&trace, hyperperiod));
         let busy =
             periods.iter().filter_map(|(&at, period)| Some((at, busy(&trace, period)?.ns())));
@@ -282,7 +282,7 @@ impl Bench<'_> {
         }))
     }
 
-    /// Another run, for the switches that the kernel traces on the CPUs of the platform.
+    /// Performs another run, for the switches that the kernel traces on the CPUs of the platform.
     fn traced(
         &self,
         system: &System,
@@ -332,7 +332,7 @@ impl Bench<'_> {
             .filter(|&&(cpu, _)| hosts.of.values().any(|&host| host == cpu as usize))
             .map(|&(_, at)| Time::from_ns(at.saturating_sub(import.origin_ns)))
             .collect();
-        // From the release to the switch away from the last job.
+        // Count from the release to the switch away from the last job.
         let before = |at: Time| times.partition_point(|&switch| switch < at);
         let within = |period: &BusyPeriod| {
             let end = end(&import.trace, period)?;

@@ -1,23 +1,26 @@
-//! What policies cost on real threads: how long CPUs are busy, how often threads switch, how often the manager
-//! runs, and how long it takes to change priorities. All of it is measured on this machine, one run after the other.
+//! The cost of policies on real threads: how long CPUs are busy, how often threads switch, how
+//! often the manager runs, and how long it takes to change priorities. All of it is measured on
+//! this machine, one run after the other.
 //!
-//! Source of the method: H.-M. Huang, C. Gill, C. Lu. Implementation and evaluation of mixed-criticality
-//! scheduling approaches for sporadic tasks. ACM TECS 13(4s), 2014, Section 5.3. The *overhead* of a policy is how much
-//! longer the CPUs are busy than under the baseline, with the same system and the same work.
-//! The unit is the source's: the busy period after a common release of all tasks, one per hyperperiod (`busy.rs`).
+//! Source of the method: H.-M. Huang, C. Gill, C. Lu. Implementation and evaluation of
+//! mixed-criticality scheduling approaches for sporadic tasks. ACM TECS 13(4s), 2014, Section 5.3.
+//! The *overhead* of a policy is the time for which the CPUs are busy in excess of the baseline,
+//! with the same system and the same work. The unit is that of the source: the busy period after a
+//! common release of all tasks, one per hyperperiod (`busy.rs`).
 //!
-//! Deviations: (1) The length of a busy period is the time for which the CPUs run its jobs, and its jobs are those
-//! that it has under the baseline. A mechanism that waits for its next slice idles with jobs pending; jobs that
-//! arrive meanwhile are no overhead. The latency of the first release does not count.
-//! (2) Here the baseline has a manager, as every policy does; in the paper it has none. (3) Bounds are 5 % larger
-//! than the execution times, so that switches use up no budget.
+//! Deviations: (1) The length of a busy period is the time for which the CPUs run its jobs, and its
+//! jobs are those that it has under the baseline. A mechanism that waits for its next slice idles
+//! with jobs pending; jobs that arrive meanwhile are not overhead. The latency of the first release
+//! does not count. (2) Here the baseline has a manager, as every policy does; in the paper it has
+//! none. (3) Bounds are 5 % larger than the execution times, so that switches do not use up
+//! budgets.
 //!
-//! What the dispatcher spends is told apart as the sources of experiments do: on decisions (the policy's own time)
-//! with a release and without, on carrying them out, on switches and migrations, and until it learns of a release
-//! or an end.
+//! The cost of the dispatcher is split as in the sources of experiments: decisions (the policy's
+//! own time) with and without a release, enactment, switches and migrations, and the latencies
+//! until the manager runs after a release or an end.
 //!
-//! Measured figures are never the same twice. They are kept apart from the results, in `threads.csv`,
-//! `threads.txt` and the figures in `threads/`.
+//! Measured figures are never the same twice. They are kept apart from the results, in
+//! `threads.csv`, `threads.txt` and the figures in `threads/`.
 
 mod busy;
 #[cfg(target_os = "linux")]
@@ -37,18 +40,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// What was measured on real threads.
+/// The measurements on real threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadRuns {
     /// The machine, in words.
     pub machine: String,
-    /// The nominal frequency of a CPU in MHz, if the kernel tells it.
+    /// The nominal frequency of a CPU in MHz, if the kernel reports it.
     pub mhz: Option<f64>,
-    /// By point and series.
+    /// The runs by point and series.
     pub runs: Vec<ThreadRun>,
     /// The time to change priorities, by the number of threads.
     pub moves: Vec<Move>,
-    /// Which measurements are missing, and why.
+    /// The missing measurements, with the reasons.
     pub remarks: Vec<String>,
 }
 
@@ -61,47 +64,47 @@ pub struct ThreadRun {
     pub set: u64,
     /// The index of the series.
     pub series: usize,
-    /// Of the system.
+    /// The utilization of the system.
     pub utilization: f64,
-    /// For how long it ran, in nanoseconds.
+    /// The length of the run, in nanoseconds.
     pub length_ns: i64,
-    /// How many jobs were released, and how many missed their deadline.
+    /// The number of released jobs.
     pub jobs: u64,
-    /// See `jobs`.
+    /// The number of jobs that missed their deadline.
     pub missed: u64,
-    /// How long the CPUs were busy in each busy period, in nanoseconds, summed over them; by the
-    /// hyperperiod that it begins.
+    /// The total time for which the CPUs were busy in each busy period, in nanoseconds; by the
+    /// hyperperiod in which it begins.
     pub busy_ns: BTreeMap<u64, i64>,
-    /// How many switches between threads each busy period of another run had there; none without a
+    /// The number of switches between threads in each busy period of another run; `None` without a
     /// trace of the kernel.
     pub switches: Option<Vec<u64>>,
-    /// What the dispatcher spent.
+    /// The costs of the dispatcher.
     pub costs: Costs,
 }
 
-/// What the dispatcher spent in a run.
+/// The costs of the dispatcher in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Costs {
     /// Decisions at which a job is released: the policy's own time.
     pub release: Times,
     /// The other decisions.
     pub schedule: Times,
-    /// Demoting, migrating and promoting what a decision changed.
+    /// Demoting, migrating and promoting threads after a decision.
     pub enact: Times,
     /// Invocations of the manager, from its wake-up to its next sleep.
     pub invocation: Times,
-    /// From a release to the manager's clock.
+    /// From a release to the manager's reading of the clock.
     pub latency: Times,
-    /// From the end of a job to the manager's clock.
+    /// From the end of a job to the manager's reading of the clock.
     pub completion: Times,
     /// From a decision to the first instruction of a thread that stays on its CPU.
     pub switch: Times,
-    /// The same for a thread that comes from another CPU.
+    /// From a decision to the first instruction of a thread that comes from another CPU.
     pub migration: Times,
 }
 
 impl Costs {
-    /// By the part of the names of their metrics, each with what it is called in tables.
+    /// All costs, each with its part of the names of metrics and its name in tables.
     fn all(&self) -> [(&'static str, &'static str, &Times); 8] {
         [
             ("release", "decision, release", &self.release),
@@ -119,7 +122,7 @@ impl Costs {
 /// A distribution, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times {
-    /// How many there are.
+    /// The number of values.
     pub count: u64,
     /// The mean.
     pub mean_ns: f64,
@@ -134,13 +137,13 @@ pub struct Times {
 /// The time to preempt a thread, to change the priorities of others, and to resume it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Move {
-    /// How many threads change their priority.
+    /// The number of threads that change their priority.
     pub threads: usize,
     /// From the last instruction of the preempted thread to the manager.
     pub preemption: Times,
-    /// The first change of a priority.
+    /// The first change of priority.
     pub first: Times,
-    /// Each further one.
+    /// Each further change.
     pub further: Times,
     /// From the manager back to the preempted thread.
     pub back: Times,
@@ -149,21 +152,21 @@ pub struct Move {
 /// The outcome of a measurement on real threads.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OnThreads<T> {
-    /// It was made.
+    /// It was measured.
     Measured(T),
-    /// The experiment does not ask for any.
+    /// The experiment does not request any.
     None,
     /// It was interrupted.
     Interrupted,
-    /// This machine does not permit it; the text says what is needed.
+    /// This machine does not permit it; the string states the requirement.
     Needs(String),
 }
 
-/// Runs the measurements on real threads that the experiment asks for. After each run `tell` is called with the
-/// number of runs that are done and the number of all runs.
+/// Runs the measurements on real threads that the experiment requests. After each run, `tell` is
+/// called with the number of completed runs and the total.
 ///
 /// # Errors
-/// If a system cannot be drawn.
+/// Returns an error if a system cannot be drawn.
 pub fn on_threads(
     experiment: &Experiment,
     registry: &Registry,
@@ -186,7 +189,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
 }
 
 impl ThreadRun {
-    /// How long the CPUs were busy in a busy period, on average, in microseconds.
+    /// The mean time for which the CPUs were busy in a busy period, in microseconds.
     pub fn busy_us(&self) -> Option<f64> {
         mean(self.busy_ns.values().map(|&ns| ns as f64 / 1e3))
     }
@@ -203,8 +206,8 @@ impl ThreadRuns {
         self.runs.iter().filter(is_same).find(|other| other.series == threads.baseline)
     }
 
-    /// By how much longer the CPUs were busy than under the baseline, in percent, over the busy periods
-    /// that both runs have.
+    /// The time for which the CPUs were busy in excess of the baseline, in percent, over the busy
+    /// periods that both runs have.
     pub fn overhead(&self, run: &ThreadRun, threads: &Threads) -> Option<f64> {
         let baseline = &self.baseline(run, threads)?.busy_ns;
         let pair = |(at, &here): (&u64, &i64)| baseline.get(at).map(|&there| (here, there));
@@ -253,7 +256,7 @@ impl ThreadRuns {
         row
     }
 
-    /// What figures and claims are about.
+    /// The results for figures and claims.
     fn results(&self, threads: &Threads) -> Results {
         let mut cells: Vec<CellRows> = Vec::new();
         for run in &self.runs {
@@ -306,7 +309,7 @@ impl ThreadRuns {
 }
 
 impl Times {
-    /// The median in microseconds; none of none.
+    /// The median in microseconds; `None` if there are no values.
     pub fn median_us(&self) -> Option<f64> {
         (self.count > 0).then(|| self.median_ns as f64 / 1e3)
     }
@@ -316,11 +319,11 @@ impl Times {
     }
 }
 
-/// Writes what was measured on real threads: `threads.csv`, `threads.txt`, and the figures that show it
-/// (`threads/NAME.svg`, `.pdf` and `.csv`).
+/// Writes the measurements on real threads: `threads.csv`, `threads.txt`, and the figures that show
+/// them (`threads/NAME.svg`, `.pdf` and `.csv`).
 ///
 /// # Errors
-/// If a file cannot be written.
+/// Returns an error if a file cannot be written.
 pub fn write_threads(
     experiment: &Experiment,
     runs: &ThreadRuns,
@@ -361,7 +364,7 @@ mod tests {
             switches: None,
             costs: Costs::default(),
         };
-        // One that only one of them has is not compared, however long it is.
+        // A busy period that only one run has is not compared, however long it is.
         let runs = vec![
             run(0, &[(0, 1000), (1, 3000), (3, 900_000)]),
             run(1, &[(0, 1100), (1, 3300), (2, 500_000)]),

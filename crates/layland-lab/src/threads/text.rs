@@ -1,4 +1,4 @@
-//! What was measured on real threads, as text beside the values of the source.
+//! Formats the measurements on real threads beside the values of the source.
 
 use super::{Costs, ThreadRun, ThreadRuns, Times, mean};
 use crate::claim::{judge_of, short};
@@ -8,8 +8,8 @@ use crate::results::Results;
 use crate::table::{aligned, claims_list};
 
 impl ThreadRuns {
-    /// The results as text: claims, each run beside the values of the source, what the dispatcher spent, and changes
-    /// of priorities.
+    /// Formats the results: claims, each run beside the values of the source, the costs of the
+    /// dispatcher, and changes of priorities.
     pub fn text(&self, experiment: &Experiment) -> String {
         let Some(threads) = &experiment.threads else { return String::new() };
         let mut out = format!(
@@ -64,7 +64,7 @@ impl ThreadRuns {
         aligned(&rows, &right)
     }
 
-    /// What the dispatcher spent under each series, over all runs.
+    /// Formats the costs of the dispatcher under each series, over all runs.
     fn costs_text(&self, experiment: &Experiment) -> String {
         let mut out = "\nwhat the dispatcher spends, in microseconds: mean, median, 99.9th percentile (the median \
                        and the largest of those of the runs), longest\n"
@@ -121,7 +121,7 @@ impl ThreadRuns {
         out
     }
 
-    /// Whether overheads go with the switches.
+    /// Formats the correlation of overheads and switches.
     fn correlation_text(&self, threads: &Threads) -> String {
         let pairs: Vec<(f64, f64)> = (self.runs.iter())
             .filter_map(|run| Some((run.mean_switches()?, self.overhead(run, threads)?)))
@@ -135,7 +135,7 @@ impl ThreadRuns {
     }
 }
 
-/// What the source says, and what it is here: the mean over the runs.
+/// Formats the values of the source beside the measured ones: the mean over the runs.
 fn beside(experiment: &Experiment, threads: &Threads, results: &Results) -> String {
     let grid = &experiment.grids[threads.grid];
     let axis = grid.axes.first().map_or("", |(axis, _)| axis.as_str());
@@ -164,7 +164,7 @@ fn beside(experiment: &Experiment, threads: &Threads, results: &Results) -> Stri
     out
 }
 
-/// Pearson's coefficient; none for fewer than three pairs, or where nothing varies.
+/// Pearson's coefficient; `None` for fewer than three pairs, or if a variable is constant.
 fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let x = mean(pairs.iter().map(|pair| pair.0))?;
     let y = mean(pairs.iter().map(|pair| pair.1))?;

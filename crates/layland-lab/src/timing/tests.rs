@@ -82,7 +82,7 @@ fn decisions_are_timed_and_told_beside_the_source() {
     assert!(told.contains("g: tasks 10"), "{told}");
     let judged = judge_of(&experiment, &timings.rows, Origin::Timed);
     let agree: Vec<_> = judged.iter().map(|judged| (judged.agree, judged.of)).collect();
-    // Two points and three bars; two points; what is not measured is nowhere.
+    // Two points and three bars; two points; nothing for a metric that is not measured.
     assert_eq!(agree, [(5, 5), (2, 2), (0, 0)], "{told}");
     assert!(told.contains("takes-time") && told.contains("5/5"), "{told}");
     // The parts add up to the whole.
@@ -98,8 +98,8 @@ fn decisions_are_timed_and_told_beside_the_source() {
     );
 }
 
-/// What a policy needs of its engine reaches the engine through [`Timed`]: a mixed-criticality policy that
-/// heard of no arrivals would decide a few times and run nothing.
+/// [`Timed`] must forward what a policy requires from its engine: a mixed-criticality policy that
+/// is not notified of arrivals would decide a few times and run nothing.
 #[test]
 fn a_measured_policy_decides_as_often_as_an_unmeasured_one() {
     use layland_config::{Format, Host};
@@ -133,7 +133,7 @@ fn long_decisions_are_counted_as_they_are() {
     for ns in [100, 200, 5_000_000] {
         costs.record(ns).unwrap();
     }
-    // To three digits, in microseconds.
+    // The values are exact to three digits, in microseconds.
     assert!((4995.0..=5005.0).contains(&of(Statistic::Max, &costs)));
     assert!((4995.0..=5005.0).contains(&of(Statistic::Quantile(0.999), &costs)));
     assert!((0.199..=0.201).contains(&of(Statistic::Median, &costs)));

@@ -1,8 +1,9 @@
-//! Arithmetic with a rate whose numerator and denominator are words of 64 bits.
+//! Arithmetic with a rate whose numerator and denominator are 64-bit words.
 //!
-//! The general way puts the result together first and then looks for the greatest common divisor of two long numbers,
-//! which takes most of the time. Where the terms are lowest already, divisors of a word and what is left of a long
-//! number suffice (Knuth, The Art of Computer Programming 2, Section 4.5.1): the result is in lowest terms at once.
+//! The general algorithm first computes the result and then the greatest common divisor of two long
+//! numbers, which takes most of the time. If the operands are in lowest terms, it suffices to
+//! compute divisors of a word and of the remainder of a long number (Knuth, The Art of Computer
+//! Programming 2, Section 4.5.1): the result is then already in lowest terms.
 
 use super::Repr::{Big, Small};
 use super::{Rate, as_words};
@@ -11,7 +12,7 @@ use num_integer::Integer;
 use num_rational::{BigRational, Ratio};
 use num_traits::ToPrimitive;
 
-/// `a + b`, if one of them has words.
+/// `a + b`, if one of the operands fits words.
 pub(super) fn add(a: &Rate, b: &Rate) -> Option<Rate> {
     match (words(a), words(b)) {
         (Some(a), Some((c, d))) => add_words(a, (c.into(), d)),
@@ -21,7 +22,7 @@ pub(super) fn add(a: &Rate, b: &Rate) -> Option<Rate> {
     }
 }
 
-/// `a - b`, if `b` has words.
+/// `a - b`, if `b` fits words.
 pub(super) fn sub(a: &Rate, b: &Rate) -> Option<Rate> {
     let (c, d) = words(b)?;
     match words(a) {
@@ -30,7 +31,7 @@ pub(super) fn sub(a: &Rate, b: &Rate) -> Option<Rate> {
     }
 }
 
-/// `a b`, if one of them has words.
+/// `a b`, if one of the operands fits words.
 pub(super) fn mul(a: &Rate, b: &Rate) -> Option<Rate> {
     match (words(a), words(b)) {
         (Some((a, b)), Some((c, d))) => {
@@ -45,10 +46,10 @@ pub(super) fn mul(a: &Rate, b: &Rate) -> Option<Rate> {
     }
 }
 
-/// `a / b`, if `b` has words and is not zero.
+/// `a / b`, if `b` fits words and is not zero.
 pub(super) fn div(a: &Rate, b: &Rate) -> Option<Rate> {
     let (c, d) = words(b)?;
-    // The smallest word has no opposite.
+    // The smallest word cannot be negated.
     if c == 0 || c == i64::MIN {
         return None;
     }
@@ -67,11 +68,11 @@ fn words(rate: &Rate) -> Option<(i64, i64)> {
 /// The greatest common divisor of a word and a positive word.
 #[inline]
 fn divisor(a: i64, positive: i64) -> i64 {
-    // It is at most the positive one.
+    // The divisor is at most `positive`, so it fits.
     a.unsigned_abs().gcd(&positive.unsigned_abs()) as i64
 }
 
-/// The same of a long number.
+/// The greatest common divisor of a 128-bit number and a positive word.
 #[inline]
 fn long_divisor(a: i128, positive: i64) -> i64 {
     match i64::try_from(a) {
@@ -80,16 +81,17 @@ fn long_divisor(a: i128, positive: i64) -> i64 {
     }
 }
 
-/// `a/b + c/d`, where `c` is a word or the opposite of one.
+/// `a/b + c/d`, where `c` is a word or a negated one.
 fn add_words((a, b): (i64, i64), (c, d): (i128, i64)) -> Option<Rate> {
     let common = divisor(b, d);
     let sum = (i128::from(a) * i128::from(d / common)).checked_add(c * i128::from(b / common))?;
+    // Any common factor of the sum and the denominator divides `common`.
     let shared = long_divisor(sum, common);
     let denominator = i128::from(b / common) * i128::from(d / shared);
     Some(Rate(Small(Ratio::new_raw(sum / i128::from(shared), denominator))))
 }
 
-/// `long + c/d`, where `c` is a word or the opposite of one.
+/// `long + c/d`, where `c` is a word or a negated one.
 fn add_long(long: &Rate, c: i128, d: i64) -> Option<Rate> {
     if let Small(ratio) = &long.0 {
         let (p, q) = (*ratio.numer(), *ratio.denom());
@@ -115,6 +117,7 @@ fn add_long(long: &Rate, c: i128, d: i64) -> Option<Rate> {
 
 /// `long c/d`.
 fn mul_long(long: &Rate, c: i64, d: i64) -> Option<Rate> {
+    // The absolute value of the smallest word overflows, and a divisor must be positive.
     if c == 0 || c == i64::MIN {
         return None;
     }
@@ -140,9 +143,9 @@ fn terms(long: &Rate) -> (BigInt, BigInt) {
     }
 }
 
-/// The greatest common divisor of any number and a positive word.
+/// The greatest common divisor of an unbounded number and a positive word.
 fn big_divisor(a: &BigInt, positive: i64) -> i64 {
-    // What is left of a division by a word is one.
+    // The remainder of a division by a word fits a word.
     (a % positive).to_i64().map_or(1, |rest| divisor(rest, positive))
 }
 
@@ -151,7 +154,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A rate of words, or of twice or thrice as many digits.
+    /// Draws a rate of words, or of numbers with two or three times as many digits.
     fn rates() -> impl Strategy<Value = Rate> {
         let word = || prop_oneof![any::<i64>(), -50i64..50, Just(i64::MIN), Just(0)];
         let positive = || prop_oneof![1i64.., 1i64..50, Just(i64::MAX)];
@@ -165,13 +168,14 @@ mod tests {
     }
 
     proptest! {
-        /// Against rationals of unbounded integers, which are reduced.
+        /// Compares with reduced rationals of unbounded integers.
         #[test]
         fn what_has_words_is_added_and_multiplied_as_any_other(a in rates(), b in rates(), equal in any::<bool>()) {
             let b = if equal { a.clone() } else { b };
             let (p, q) = (a.to_big(), b.to_big());
             let same = |rate: &Rate, exact: BigRational| {
-                // Digit by digit: also in lowest terms, and short where that fits.
+                // Equal digits imply lowest terms; the short representation must be used where it
+                // fits.
                 let slow = Rate::from_big(exact);
                 rate.to_string() == slow.to_string()
                     && matches!(rate.0, Small(_)) == matches!(slow.0, Small(_))

@@ -1,4 +1,4 @@
-//! Sums of many rates: compared, and told, without adding up where that need not be.
+//! Sums of many rates: compares and formats them, and adds exactly only where necessary.
 
 use super::Rate;
 use super::Repr::{Big, Small};
@@ -9,8 +9,9 @@ use std::cmp::Ordering;
 
 /// The sum of these rates.
 ///
-/// Addition by addition, a long sum would be reduced each time by the greatest common divisor of two long numbers. Once
-/// it has outgrown 128 bits, what is left is therefore put over one common denominator and reduced once.
+/// If each addition reduced the sum, each would compute the greatest common divisor of two long
+/// numbers. Once the sum has outgrown 128 bits, the remaining addends are therefore put over one
+/// common denominator and reduced once.
 pub(super) fn sum_of(rates: &[Rate]) -> Rate {
     let mut sum = Ratio::new_raw(0i128, 1);
     let mut rest = rates;
@@ -30,7 +31,8 @@ pub(super) fn sum_of(rates: &[Rate]) -> Rate {
     }));
     let mut common = BigInt::from(1);
     for (_, denominator) in &fractions {
-        // The divisor of two short numbers: the common denominator soon is hundreds of digits long.
+        // Take the divisor with the short number: the common denominator is soon hundreds of digits
+        // long.
         let rest = &common % denominator;
         if !rest.is_zero() {
             common *= denominator / num_integer::Integer::gcd(&rest, denominator);
@@ -42,8 +44,8 @@ pub(super) fn sum_of(rates: &[Rate]) -> Rate {
     Rate::from_big(BigRational::new(numerator, common))
 }
 
-/// A rate that is not negative, enclosed between two 64.64 fixed-point numbers: for one that is compared with several
-/// [sums](RateSum), which would enclose it anew each time.
+/// A non-negative rate with its enclosure between two 64.64 fixed-point numbers. A rate that is
+/// compared with several [sums](RateSum) would otherwise be enclosed anew each time.
 #[derive(Clone, Copy, Debug)]
 pub struct Enclosed<'r> {
     rate: &'r Rate,
@@ -65,12 +67,12 @@ impl<'r> Enclosed<'r> {
     }
 }
 
-/// A sum of many non-negative rates that is compared with a bound: exact, but fast where the
-/// answer is not close.
+/// A sum of many non-negative rates that is compared with a bound. The comparison is exact, but
+/// fast where the answer is not close.
 ///
-/// The sum is enclosed between two 64.64 fixed-point numbers; only when the bound lies between
-/// them are the addends summed exactly. This matters where thousands of utilizations with
-/// unrelated periods are packed: their exact sums have denominators of hundreds of digits.
+/// The sum is enclosed between two 64.64 fixed-point numbers. The addends are summed exactly only
+/// if the bound lies between them. This matters when thousands of utilizations with unrelated
+/// periods are packed: their exact sums have denominators of hundreds of digits.
 ///
 /// ```
 /// use layland_model::{Rate, RateSum};
@@ -81,17 +83,17 @@ impl<'r> Enclosed<'r> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct RateSum {
-    /// At most the sum, in units of 2^-64.
+    /// A lower bound of the sum, in units of 2^-64.
     low: u128,
-    /// At least the sum, in the same unit.
+    /// An upper bound of the sum, in units of 2^-64.
     high: u128,
     addends: Vec<Rate>,
-    /// Those of the addends that were taken away again.
+    /// The addends that were removed again.
     taken: Vec<Rate>,
 }
 
 impl RateSum {
-    /// Nothing yet, with room for so many rates.
+    /// An empty sum with capacity for this number of rates.
     pub fn with_capacity(rates: usize) -> RateSum {
         RateSum { addends: Vec::with_capacity(rates), ..RateSum::default() }
     }
@@ -102,11 +104,11 @@ impl RateSum {
         self.put(rate.clone(), low, high);
     }
 
-    /// Adds `numerator / denominator`, which is below 2^63: in lowest terms it is put only when the exact sum is asked
-    /// for.
+    /// Adds `numerator / denominator`, which is below 2^63. The fraction is reduced only when the
+    /// exact sum is required.
     ///
     /// # Panics
-    /// If the denominator is zero.
+    /// Panics if the denominator is zero.
     pub fn add_fraction(&mut self, numerator: u128, denominator: u128) {
         let small = |n: u128| i128::try_from(n).ok();
         let rate = match (small(numerator), small(denominator)) {
@@ -123,7 +125,7 @@ impl RateSum {
         self.addends.push(addend);
     }
 
-    /// Adds all that was added to another sum.
+    /// Adds all addends of another sum.
     pub fn add_all(&mut self, other: &RateSum) {
         self.low += other.low;
         self.high += other.high;
@@ -131,8 +133,8 @@ impl RateSum {
         self.taken.extend_from_slice(&other.taken);
     }
 
-    /// Takes one addend of this value away again, if there is one. It is looked for among all: see
-    /// [`take`](Self::take).
+    /// Removes one addend of this value, if there is one. Searches all addends;
+    /// [`take`](Self::take) is faster.
     pub fn remove(&mut self, rate: &Rate) {
         self.cancel();
         if let Some(at) = self.addends.iter().position(|addend| addend == rate) {
@@ -142,7 +144,8 @@ impl RateSum {
         }
     }
 
-    /// Takes one addend of this value away again, which must have been [added](Self::add). O(log n) on average.
+    /// Removes one addend of this value, which must have been [added](Self::add). O(log n) on
+    /// average.
     ///
     /// ```
     /// use layland_model::{Rate, RateSum};
@@ -154,22 +157,24 @@ impl RateSum {
     /// ```
     ///
     /// # Panics
-    /// If it is not there; at once, or with a later call.
+    /// Panics if there is no such addend, now or in a later call.
     pub fn take(&mut self, rate: &Rate) {
         let (low, high) = rate.enclosure();
         self.low -= low;
         self.high -= high;
         self.taken.push(rate.clone());
+        // Cancel only when half of the addends are taken: this amortizes the sorting.
         if 2 * self.taken.len() > self.addends.len() {
             self.cancel();
         }
     }
 
-    /// Drops what was taken away from the addends.
+    /// Removes the taken rates from the addends.
     fn cancel(&mut self) {
         if self.taken.is_empty() {
             return;
         }
+        // Opposite orders: while the addends ascend, the next taken rate is the last one.
         self.taken.sort_unstable_by(|a, b| b.cmp(a));
         self.addends.sort_unstable();
         let taken = &mut self.taken;
@@ -183,10 +188,11 @@ impl RateSum {
         assert!(self.taken.is_empty(), "what is taken away is in the sum");
     }
 
-    /// Whether the sum with one more `rate` is at most `bound`. Exact.
+    /// Returns true if the sum with one more `rate` is at most `bound`. Exact.
     pub fn fits<'r>(&self, rate: impl Into<Enclosed<'r>>, bound: impl Into<Enclosed<'r>>) -> bool {
         let (rate, bound) = (rate.into(), bound.into());
-        // *Yes* compares the largest possible sum with the smallest possible bound, *no* the other way round.
+        // *Yes* compares the largest possible sum with the smallest possible bound, *no* the
+        // smallest sum with the largest bound.
         if self.high + rate.high <= bound.low {
             return true;
         }
@@ -196,14 +202,15 @@ impl RateSum {
         &self.exact() + rate.rate <= *bound.rate
     }
 
-    /// A number that is at most the sum, in units of 2^-64: what [`most_before`](Self::most_before) is compared with.
+    /// A lower bound of the sum in units of 2^-64, for comparison with
+    /// [`most_before`](Self::most_before).
     #[inline]
     pub fn low(&self) -> u128 {
         self.low
     }
 
-    /// If the [`low`](Self::low) of a sum is more than this, the sum with one more `rate` is above `bound`, and it
-    /// does not [fit](Self::fits). [`None`] if that holds of every sum.
+    /// If the [`low`](Self::low) of a sum is more than this, the sum with one more `rate` is above
+    /// `bound`, and the rate does not [fit](Self::fits). [`None`] if the rate fits no sum.
     ///
     /// ```
     /// use layland_model::{Rate, RateSum};
@@ -220,7 +227,7 @@ impl RateSum {
         bound.into().high.checked_sub(rate.into().low)
     }
 
-    /// How two sums compare. Exact.
+    /// Compares two sums. Exact.
     pub fn cmp_sum(&self, other: &RateSum) -> Ordering {
         if self.high < other.low {
             Ordering::Less
@@ -237,7 +244,7 @@ impl RateSum {
         if self.taken.is_empty() { sum } else { &sum - &sum_of(&self.taken) }
     }
 
-    /// The smallest whole number that is not below the sum, if it fits.
+    /// The smallest integer that is not below the sum, if it fits.
     pub fn ceil(&self) -> Option<i64> {
         let up = |fixed: u128| fixed.div_ceil(1 << 64);
         match up(self.low) == up(self.high) {
@@ -246,24 +253,25 @@ impl RateSum {
         }
     }
 
-    /// The sum as [`Rate::to_f64`] of [`exact`](Self::exact) prints with six decimals, in millionths: if that can be
-    /// told without the exact sum, which is no whole number then.
+    /// The sum in millionths, as [`Rate::to_f64`] of [`exact`](Self::exact) prints it with six
+    /// decimals. `None` if that requires the exact sum; otherwise the sum is not an integer.
     pub fn millionths(&self) -> Option<u64> {
         // A floating-point number is within 2^-53 of the sum, relative to it.
         let rounding = (self.high >> 50) + 1;
         let (low, high) = (self.low.checked_sub(rounding)?, self.high + rounding);
+        // True if an integer lies between the bounds.
         let may_be_whole = high >> 64 << 64 >= low;
         let millionths = |fixed: u128| Some((fixed.checked_mul(1_000_000)? + (1 << 63)) >> 64);
         let (least, most) = (millionths(low)?, millionths(high)?);
         (!may_be_whole && least == most).then_some(u64::try_from(least).ok()).flatten()
     }
 
-    /// The nearest floating-point number, to draw and to print.
+    /// The nearest floating-point number, for drawing and printing.
     pub fn to_f64(&self) -> f64 {
         (self.low as f64 / 2.0 + self.high as f64 / 2.0) / 2f64.powi(64)
     }
 
-    /// Whether nothing was added.
+    /// Returns true if the sum has no addends.
     pub fn is_empty(&self) -> bool {
         self.addends.len() == self.taken.len()
     }
@@ -282,7 +290,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the addends in a list.
+        /// Compares with a list of the addends.
         #[test]
         fn what_is_taken_away_is_gone(
             steps in prop::collection::vec((0usize..5, 0usize..8, any::<bool>()), 0..60),
@@ -313,7 +321,7 @@ mod tests {
             let mut rates: Vec<Rate> = rates.iter().map(|&(n, d)| Rate::new(n, d)).collect();
             let add = |rates: &[Rate]| rates.iter().fold(Rate::ZERO, |sum, rate| &sum + rate);
             if twice {
-                // An addend that is itself beyond 128 bits.
+                // An addend that itself exceeds 128 bits.
                 rates.insert(rates.len() / 2, add(&rates));
             }
             let (sum, slow) = (sum_of(&rates), add(&rates));

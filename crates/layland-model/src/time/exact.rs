@@ -1,6 +1,6 @@
-//! Times as text for files: exactly, and as short as that can be.
+//! Formats times for files: exactly, and as short as possible.
 
-/// Room for any time as text.
+/// A buffer that is large enough for any formatted time.
 pub(super) type Buffer = [u8; 32];
 
 /// Nanoseconds in the largest unit that keeps them exact with at most three decimals.
@@ -8,12 +8,12 @@ pub(super) fn text(ns: i64, buffer: &mut Buffer) -> &str {
     std::str::from_utf8(ascii(ns, buffer)).unwrap_or_default()
 }
 
-/// The same as bytes, which are ASCII.
+/// Like [`text`], but as ASCII bytes.
 pub(super) fn ascii(ns: i64, text: &mut Buffer) -> &[u8] {
     if ns == i64::MAX {
         return b"never";
     }
-    // Three decimals of a unit are whole in the unit after next.
+    // Three decimals of a unit are an integer in the unit after next.
     let (unit, thousandths) = match ns.unsigned_abs() {
         ns if ns >= 1_000_000_000 && ns.is_multiple_of(1_000_000) => ("s", ns / 1_000_000),
         ns if ns >= 1_000_000 && ns.is_multiple_of(1_000) => ("ms", ns / 1_000),
@@ -21,7 +21,7 @@ pub(super) fn ascii(ns: i64, text: &mut Buffer) -> &[u8] {
         ns => ("ns", ns * 1_000),
     };
     let (mut whole, mut thousandths) = (thousandths / 1_000, thousandths % 1_000);
-    // From the last digit on.
+    // Write from the last digit backwards.
     let mut at = text.len() - unit.len();
     text[at..].copy_from_slice(unit.as_bytes());
     let mut put = |digit: u8| {

@@ -1,10 +1,11 @@
-//! Times for people: the right unit and as many digits as one reads.
+//! Formats times for people: in the right unit and with a readable number of digits.
 
 use std::fmt;
 
 const S: u128 = 1_000_000_000;
 
-/// Units from the smallest up, each with its length in nanoseconds and the length from which on the next is used.
+/// Units from the smallest up, each with its length in nanoseconds and the length from which the
+/// next unit is used.
 const UNITS: [(&str, u128, u128); 7] = [
     ("ns", 1, 1_000),
     ("us", 1_000, 1_000_000),
@@ -15,8 +16,9 @@ const UNITS: [(&str, u128, u128); 7] = [
     ("d", 86_400 * S, u128::MAX),
 ];
 
-/// Writes nanoseconds with this many significant digits. A figure that is exact with fewer has no zeros at its
-/// end (`50 ms`), one that is rounded has all its digits (`50.0 ms`); digits before the point always stay.
+/// Writes nanoseconds with this many significant digits. An exact figure has no trailing zeros
+/// (`50 ms`), a rounded one has all its digits (`50.0 ms`); digits before the point are always
+/// kept.
 pub(super) fn write(f: &mut fmt::Formatter<'_>, ns: i64, digits: u32) -> fmt::Result {
     match ns {
         i64::MAX => return f.pad("never"),
@@ -24,7 +26,7 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, ns: i64, digits: u32) -> fmt::Re
         _ => {}
     }
     let magnitude = u128::from(ns.unsigned_abs());
-    // What rounds up to the next unit is written in it: 999.9 us are 1.00 ms.
+    // A value that rounds up to the next unit is written in that unit: 999.9 us are 1.00 ms.
     let text = UNITS.into_iter().find_map(|(unit, scale, end)| {
         let (rounded, decimals) = rounded(magnitude, scale, digits);
         let limit = (end / scale).saturating_mul(10u128.pow(decimals));
@@ -35,13 +37,13 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, ns: i64, digits: u32) -> fmt::Re
     f.pad(&format!("{sign}{}", text.unwrap_or_default()))
 }
 
-/// So many units with as many decimals as the digits leave room for, half rounded up; and how many decimals
-/// that are.
+/// The value in this unit, rounded half up to as many decimals as the digits permit; and that
+/// number of decimals.
 fn rounded(magnitude: u128, scale: u128, digits: u32) -> (u128, u32) {
     let before = (magnitude / scale).checked_ilog10().map_or(1, |log| log + 1);
     let at = |decimals: u32| (2 * magnitude * 10u128.pow(decimals) + scale) / (2 * scale);
     let decimals = digits.saturating_sub(before);
-    // 9.996 has three digits as 10.0, and not as 10.00.
+    // With three digits, 9.996 is 10.0, not 10.00.
     match at(decimals) >= 10u128.pow(digits) && decimals > 0 {
         true => (at(decimals - 1), decimals - 1),
         false => (at(decimals), decimals),
@@ -114,7 +116,7 @@ mod tests {
         assert_eq!(format!("{:>#8}|", Duration::from_ms(50)), "   50 ms|");
     }
 
-    /// Of any length the text is within half a unit of its last digit.
+    /// For every length, the output is within half a unit of its last digit.
     #[test]
     fn nothing_is_off_by_more_than_its_last_digit() {
         let mut ns = 2i64;

@@ -4,8 +4,7 @@ use super::{Field, SystemPart};
 use crate::{System, Task, TaskId};
 
 impl System {
-    /// Whether what a job may need again is something that it has loaded, and whether anything says how long that
-    /// takes.
+    /// Checks that useful blocks are also evicting ones, and that tasks with steps have no cache blocks.
     pub(super) fn validate_cache(
         &self,
         id: TaskId,
@@ -31,8 +30,8 @@ impl System {
         }
     }
 
-    /// Whether jobs may have to reload cache blocks when they resume: some task has useful blocks, and to reload one
-    /// takes time.
+    /// Returns true if jobs may have to reload cache blocks when they resume: some task has useful
+    /// blocks, and a reload takes time.
     pub fn has_reloads(&self) -> bool {
         let is_useful =
             |task: &Task| task.cache.as_ref().is_some_and(|cache| !cache.ucb.is_empty());

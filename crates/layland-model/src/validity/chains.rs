@@ -5,7 +5,7 @@ use crate::{Duration, System, Task, TaskId};
 use std::collections::BTreeMap;
 
 impl System {
-    /// Whether chains have names of their own, and tasks that hand data on to others.
+    /// Checks that chains have unique names, and tasks that pass data to others.
     pub(super) fn validate_chains(&self, wrong: &mut impl FnMut(SystemPart, String, &str)) {
         let mut names = BTreeMap::new();
         for (index, chain) in self.chains.iter().enumerate() {
@@ -34,7 +34,7 @@ impl System {
         }
     }
 
-    /// Whether the jobs of a task write before the next one, which keeps their order.
+    /// Checks that each job of a task writes before the next one, which keeps the order of writes.
     pub(super) fn validate_let_interval(
         &self,
         id: TaskId,

@@ -1,4 +1,4 @@
-//! What makes arrivals by a curve valid. The curve itself is, by its construction.
+//! The rules for arrivals by a curve. The curve itself is valid by construction.
 
 use crate::{
     Change, CurveArrivals, Duration, Field, Request, RequestKind, Separation, System, SystemPart,
@@ -37,7 +37,8 @@ impl System {
         }
     }
 
-    /// The period of a curve is no parameter of its own.
+    /// Rejects requests for other parameters of a task with a curve, because its period is not an
+    /// independent parameter.
     pub(super) fn validate_curve_request(
         &self,
         request: &Request,

@@ -6,7 +6,8 @@ use crate::{
 };
 
 impl System {
-    /// Whether what tasks follow is there, and makes graphs without a cycle whose jobs arrive together.
+    /// Checks that followed tasks exist, and that they form acyclic graphs whose jobs arrive
+    /// together.
     pub(super) fn validate_graphs(&self, wrong: &mut impl FnMut(SystemPart, String, &str)) {
         if !self.has_followers() {
             return;
@@ -46,8 +47,8 @@ impl System {
         }
     }
 
-    /// A task that comes before itself, if there is one: the smallest of those that are left when whatever follows
-    /// nothing that is left is taken out again and again.
+    /// Returns a task that precedes itself, if there is one. Tasks that follow no remaining task
+    /// are removed repeatedly; the search starts at the smallest task that is left.
     fn on_a_cycle(&self, graph: &Graph) -> Option<TaskId> {
         let mut missing = vec![0usize; graph.tasks.len()];
         graph.edges.iter().for_each(|&(_, to)| missing[to] += 1);
@@ -64,7 +65,8 @@ impl System {
                 }
             }
         }
-        // One behind a cycle is left, too: from any of them what it follows leads back to the cycle.
+        // Tasks behind a cycle are left, too. From any remaining task, the tasks that it follows
+        // lead back to the cycle.
         let mut at = out.iter().position(|&is_out| !is_out)?;
         let mut seen = vec![false; out.len()];
         while !std::mem::replace(&mut seen[at], true) {
@@ -74,7 +76,8 @@ impl System {
         Some(graph.tasks[at])
     }
 
-    /// Whether the jobs of a task of a graph come with those of the first one, and all of them complete.
+    /// Checks that the jobs of a task of a graph arrive with those of the first task, and that all
+    /// of them complete.
     fn validate_member(
         &self,
         first: TaskId,
@@ -127,7 +130,7 @@ impl System {
         }
     }
 
-    /// Whether a request leaves graphs as they are.
+    /// Checks that a request does not change any graph.
     pub(super) fn validate_graph_request(
         &self,
         in_graph: &TaskMap<bool>,

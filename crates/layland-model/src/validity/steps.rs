@@ -5,7 +5,7 @@ use crate::{Index, Resource, ResourceId, Service, Step, System, TIME_LIMIT, Task
 use std::collections::BTreeMap;
 
 impl System {
-    /// Whether the names and homes of resources make sense.
+    /// Checks the names and homes of resources.
     pub(super) fn validate_resources(&self, wrong: &mut impl FnMut(SystemPart, String, &str)) {
         let mut names = BTreeMap::new();
         for (index, resource) in self.resources.iter().enumerate() {
@@ -28,7 +28,8 @@ impl System {
         }
     }
 
-    /// Whether the sections of a task are properly nested and none is empty, and its steps are as long as its jobs.
+    /// Checks that the sections of a task are properly nested and not empty, and that its steps sum
+    /// to its WCET.
     pub(super) fn validate_steps(
         &self,
         id: TaskId,
@@ -38,7 +39,7 @@ impl System {
         let Some(steps) = &task.steps else { return };
         let task_name = &task.name;
         let known = |resource: ResourceId| self.resources.get(resource.index());
-        // Each with the step that locks it, and with what was executed before that.
+        // Open sections, each with the step that locks it and the execution before that step.
         let mut open: Vec<(ResourceId, usize, i128)> = Vec::new();
         let mut sum = 0i128;
         for (index, step) in steps.iter().enumerate() {
@@ -77,7 +78,8 @@ impl System {
                     } else if let Some((_, locked, before)) =
                         open.pop().filter(|&(last, ..)| last == resource)
                     {
-                        // A job would have to be selected for it, and no bound counts time for that.
+                        // A job would have to be selected just to enter it, and no bound accounts
+                        // for that time.
                         if sum <= before {
                             let message = format!(
                                 "a section of `{task_name}` on `{name}` is empty: no `run` of at least one unit \

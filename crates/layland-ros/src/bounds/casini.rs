@@ -1,24 +1,27 @@
-//! Busy-window bounds: of timers, of polled callbacks, of chains (Casini et al., ECRTS 2019), and of a queue.
+//! Busy-window bounds for timers, for polled callbacks, for chains (Casini et al., ECRTS 2019), and
+//! for a FIFO queue.
 //!
 //! | paper      | here                 |
 //! |------------|----------------------|
 //! | `rbf(d)`   | [`Load::work`]       |
 //! | `sbf(d)`   | [`SupplyBound::at`]  |
-//! | `A`        | `a`, the offset of the job from the begin of the busy window |
-//! | `F`        | `f`, the end of the job, from there, too |
+//! | `A`        | `a`, the offset of the job from the start of the busy window |
+//! | `F`        | `f`, the end of the job, also from the start of the busy window |
 //!
-//! The chain is that of the corrected paper: other callbacks count with the arrivals of the sources of their chains.
+//! The analysis of chains follows the corrected paper: other callbacks count with the arrivals of
+//! the sources of their chains.
 
 use super::curves::{Load, SupplyBound};
 use layland_model::{Duration, Service};
 
-/// The response time of a live timer: `before` are the timers that come before it, `longest_after` is the WCET of the
-/// longest callback that comes after it, one of which may have begun. `None` above the limit.
+/// The response time of a live timer. `before` are the timers that come before it, and
+/// `longest_after` is the WCET of the longest callback that comes after it, one of which may have
+/// begun. `None` if it exceeds the limit.
 ///
-/// Assumes: (1) one thread, the default executor, live timers; (2) all timers before it are in `before`, and all other
-/// callbacks in `longest_after`; (3) WCETs, which are above 0, arrivals and supply hold; (4) nobody else activates it
-/// or the timers before it; (5) all times are whole nanoseconds. **Sufficient.** Casini et al. 2019, Lemma 1 with the
-/// terms of timers.
+/// Assumes: (1) one thread, the default executor, live timers; (2) `before` contains all timers
+/// before it, and `longest_after` covers all other callbacks; (3) WCETs, which are above 0,
+/// arrivals and supply hold; (4) nothing else activates it or the timers before it; (5) all times
+/// are whole nanoseconds. **Sufficient.** Casini et al. 2019, Lemma 1 with the terms of timers.
 pub fn casini_timer(
     own: Load,
     before: &[Load],
@@ -29,14 +32,16 @@ pub fn casini_timer(
     busy_window(own, before, longest_after.ns(), supply, limit)
 }
 
-/// The response time of a callback that waits for polling points: every other callback may come before it. That a
-/// callback runs once between two polling points is not used.
+/// The response time of a callback that waits for polling points: every other callback may come
+/// before it. The bound does not use that a callback runs at most once between two polling points.
 ///
-/// Assumes: (1) one thread that is never idle while something waits and runs callbacks to their ends, and the jobs of
-/// one callback in the order of their activations, as **every** executor with one thread does here; (2) `others` has
-/// all that the executor runs besides, each callback with the arrivals of the source of its chain; (3) WCETs, which are
-/// above 0, arrivals and supply hold; (4) all times are whole nanoseconds. **Sufficient.** Casini et al. 2019, for the
-/// default executor; that (1) is enough is ours: the proof counts everything that is activated before the job begins.
+/// Assumes: (1) one thread that is never idle while a callback waits, and that runs callbacks to
+/// their ends, and the jobs of one callback in the order of their activations, as **every**
+/// executor with one thread does here; (2) `others` contains all other callbacks of the executor,
+/// each with the arrivals of the source of its chain; (3) WCETs, which are above 0, arrivals and
+/// supply hold; (4) all times are whole nanoseconds. **Sufficient.** Casini et al. 2019, for the
+/// default executor. That (1) suffices is our own result: the proof counts everything that is
+/// activated before the job begins.
 pub fn casini_polled(
     own: Load,
     others: &[Load],
@@ -46,13 +51,15 @@ pub fn casini_polled(
     busy_window(own, others, 0, supply, limit)
 }
 
-/// The time from an activation of the source of a chain to the end of the job of its last callback that stems from it.
+/// The time from an activation of the source of a chain to the end of the resulting job of its last
+/// callback.
 ///
-/// `last` is the last callback with the arrivals of the source, `prefix` has the other callbacks of the chain with the
-/// arrivals of the source, too, and `others` all else, each with the arrivals of its own source.
+/// `last` is the last callback with the arrivals of the source, `prefix` contains the other
+/// callbacks of the chain, also with the arrivals of the source, and `others` everything else, each
+/// with the arrivals of its own source.
 ///
-/// Assumes what [`casini_polled`] does, and (5) that the chain is inside of one executor. **Sufficient.** Casini et al.
-/// 2019, with the authors' errata.
+/// Assumes what [`casini_polled`] assumes, and (5) that the chain is within one executor.
+/// **Sufficient.** Casini et al. 2019, with the authors' errata.
 pub fn casini_chain(
     last: Load,
     prefix: &[Load],
@@ -73,11 +80,11 @@ fn busy_window(
 ) -> Option<Duration> {
     let limit = limit.ns();
     let all = |d: i64| sum(others.iter().map(|one| one.work(d)));
-    // The longest time without an idle instant.
+    // The length of the longest interval without an idle instant.
     let busy = supply.least(1, limit, |d| sum([own.work(d), all(d), blocking]))?;
     let mut longest = 0;
     for a in own.steps().take_while(|&a| a <= busy) {
-        // Once the job has begun nobody comes before it: what counts is what arrives up to then.
+        // Once the job has begun, no other job precedes it: only arrivals up to its start count.
         let begun = |f: i64| (f - own.wcet.ns()).max(a) + 1;
         let f = supply.least(a + 1, limit.saturating_add(a), |f| {
             sum([own.work(a + 1), blocking, all(begun(f))])
@@ -87,11 +94,12 @@ fn busy_window(
     (longest <= limit).then(|| Duration::from_ns(longest))
 }
 
-/// One bound for all callbacks of an executor with a queue in the order of activation: `events-fifo`.
+/// A bound for all callbacks of an executor with a queue in the order of activation: `events-fifo`.
 ///
-/// Assumes: (1) one thread; (2) `all` has every callback, and none activates another; (3) WCETs, which are above 0,
-/// arrivals and supply hold; (4) all times are whole nanoseconds. **Sufficient.** With a CPU of its own it is the
-/// classic bound for FIFO (Bedarkar et al., RTSS 2022), and the supply bound replaces the CPU.
+/// Assumes: (1) one thread; (2) `all` contains every callback, and none activates another; (3)
+/// WCETs, which are above 0, arrivals and supply hold; (4) all times are whole nanoseconds.
+/// **Sufficient.** With a dedicated CPU it is the classic bound for FIFO (Bedarkar et al., RTSS
+/// 2022), and the supply bound replaces the CPU.
 pub fn fifo(all: &[Load], supply: SupplyBound, limit: Duration) -> Option<Duration> {
     let limit = limit.ns();
     let work = |d: i64| sum(all.iter().map(|one| one.work(d)));
@@ -101,7 +109,7 @@ pub fn fifo(all: &[Load], supply: SupplyBound, limit: Duration) -> Option<Durati
     (longest <= limit).then(|| Duration::from_ns(longest))
 }
 
-/// A sum that stays at the largest number instead of overflowing: it is above every limit.
+/// A saturating sum: the largest number is above every limit.
 pub(super) fn sum(all: impl IntoIterator<Item = i64>) -> i64 {
     all.into_iter().fold(0, i64::saturating_add)
 }

@@ -1,22 +1,24 @@
-//! How much can arrive and how much is supplied at least, in any interval of a length. All in nanoseconds.
+//! The maximum arrivals and the minimum supply in any interval of a length. All times are in
+//! nanoseconds.
 
 use layland_model::{Duration, Service};
 
-/// A callback, or a part of a chain, as a bound sees it.
+/// A callback, or a part of a chain, as bounds use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// What each activation executes at most.
+    /// The maximum execution of each activation.
     pub wcet: Service,
     /// The period of the activations.
     pub period: Duration,
-    /// How late each may be.
+    /// The maximum delay of each activation.
     pub jitter: Duration,
-    /// Whether the executor learns of it at polling points, or at every decision, as of a live timer.
+    /// True if the executor notices activations at polling points only; false if at every decision,
+    /// as for a live timer.
     pub polled: bool,
 }
 
 impl Load {
-    /// `eta(d)`: the activations in a half-open interval of length `d`, at most.
+    /// `eta(d)`: the maximum number of activations in a half-open interval of length `d`.
     pub(super) fn eta(&self, d: i64) -> i64 {
         if d <= 0 { 0 } else { up(d.saturating_add(self.jitter.ns()), self.period.ns()) }
     }
@@ -38,7 +40,7 @@ fn up(a: i64, b: i64) -> i64 {
     a / b + i64::from(a % b > 0)
 }
 
-/// What a supply gives at least: a budget in each period, wherever in it.
+/// The minimum supply: a budget in each period, at any position in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SupplyBound {
     period: i64,
@@ -46,7 +48,7 @@ pub struct SupplyBound {
 }
 
 impl SupplyBound {
-    /// The bound of a CPU that is always there.
+    /// The bound of a CPU that is always available.
     pub const ALWAYS: SupplyBound = SupplyBound { period: 1, budget: 1 };
 
     /// The bound of a server. `None` unless `0 < budget <= period`.
@@ -71,11 +73,13 @@ impl SupplyBound {
         if x <= 0 {
             return 0;
         }
+        // The budget of the last period comes at its end, in the worst case.
         let rest = if x % q > 0 { p - q + x % q } else { 0 };
         (p - q).saturating_add(p.saturating_mul(x / q)).saturating_add(rest)
     }
 
-    /// The least `d >= from` with `sbf(d) >= f(d)`, for an `f` that does not decrease. `None` above the limit.
+    /// The least `d >= from` with `sbf(d) >= f(d)`, for a non-decreasing `f`. `None` if it exceeds
+    /// the limit.
     pub(super) fn least(&self, from: i64, limit: i64, f: impl Fn(i64) -> i64) -> Option<i64> {
         let mut d = from;
         loop {

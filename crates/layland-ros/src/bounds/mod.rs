@@ -1,7 +1,8 @@
 //! Bounds on response times and on latencies of chains, for executors with one thread.
 //!
-//! [`all`] asks every analysis that applies to an executor and keeps what each gives; the least is the answer, because
-//! each holds by itself. The analyses are functions here as well. For executors with several threads there is no bound.
+//! [`all`] runs every analysis that applies to an executor and keeps each result. Each result is
+//! valid by itself, so the least one is the answer. The analyses are also available as functions.
+//! There is no bound for executors with several threads.
 
 mod casini;
 mod curves;
@@ -16,7 +17,7 @@ pub use starvation::{Theorem, busy_window, iterate, round_robin};
 use crate::{Arrivals, CallbackKind, Executor, ExecutorKind, Supply, Timers};
 use layland_model::{Duration, Service};
 
-/// What gives a bound.
+/// The analysis that provides a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Analysis {
     /// [`casini_timer`].
@@ -47,23 +48,23 @@ impl Analysis {
     }
 }
 
-/// A bound, with what gives it.
+/// A bound, with its analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// The analysis.
     pub analysis: Analysis,
-    /// No job takes longer from its activation to its end.
+    /// The maximum time from the activation of a job to its end.
     pub response: Duration,
 }
 
-/// Why there is no bound.
+/// The reason why there is no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoBound {
     /// No analysis here covers executors with several threads.
     SeveralThreads,
-    /// Of a supply that is listed nobody knows how it goes on.
+    /// The supply is a list of intervals, and its continuation is unknown.
     ListedSupply,
-    /// Of activations that are listed, of this callback, nobody knows how they go on.
+    /// The activations of this callback are a list, and their continuation is unknown.
     ListedActivations(usize),
     /// Every analysis that applies exceeds the limit: there may be too much work for the supply.
     AboveLimit,
@@ -72,20 +73,21 @@ pub enum NoBound {
 /// All bounds of one callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// What each analysis gives that applies and stays within the limit.
+    /// The results of the analyses that apply and stay within the limit.
     pub found: Vec<Bound>,
-    /// Why there are none.
+    /// The reason why there are none.
     pub none: Option<NoBound>,
 }
 
 impl Bounds {
-    /// The least bound; of equal ones the first.
+    /// The least bound; among equal ones the first.
     pub fn best(&self) -> Option<Bound> {
         self.found.iter().copied().min_by_key(|bound| bound.response)
     }
 }
 
-/// What an executor runs, by source: callback `end` runs for each activation of `source` as often as paths lead to it.
+/// The load of an executor, by source: callback `end` runs for each activation of `source` once for
+/// each path that leads to it.
 struct Flow {
     source: usize,
     end: usize,
@@ -94,8 +96,8 @@ struct Flow {
 
 /// The bounds of all callbacks of a valid executor.
 ///
-/// The response time counts from the activation; of a callback that others activate it is at most the latency of its
-/// longest chain, which is what stands for it.
+/// The response time counts from the activation. For a callback that others activate it is at most
+/// the latency of its longest chain, which is used as its bound.
 pub fn all(executor: &Executor, limit: Duration) -> Vec<Bounds> {
     let count = executor.callbacks.len();
     let (supply, flows) = match prepare(executor) {
@@ -125,6 +127,7 @@ pub fn all(executor: &Executor, limit: Duration) -> Vec<Bounds> {
             let whole = || {
                 let to = flows.iter().filter(|flow| flow.end == at);
                 to.map(|flow| latency_of(flow, &flows, supply, limit))
+                    // A flow without a bound leaves the callback without one.
                     .max_by_key(|one| one.unwrap_or(Duration::MAX))?
             };
             let is_source = !executor.callbacks.iter().any(|one| one.next.contains(&at));
@@ -149,7 +152,7 @@ pub fn all(executor: &Executor, limit: Duration) -> Vec<Bounds> {
 /// The time from an activation of the first callback of a chain to the end of the last one.
 ///
 /// # Errors
-/// Why there is no bound.
+/// Returns the reason why there is no bound.
 pub fn latency(executor: &Executor, chain: &[usize], limit: Duration) -> Result<Duration, NoBound> {
     let (supply, flows) = prepare(executor)?;
     let flow = chain.first().zip(chain.last()).and_then(|(&source, &end)| {
@@ -167,8 +170,8 @@ fn latency_of(
     casini_chain(flow.load, &[], &others(flow, flows), supply, limit)
 }
 
-/// All that the executor runs besides one job of a flow. Paths of a source that meet again run a callback several
-/// times.
+/// The load of the executor besides one job of a flow. If paths from a source meet again, they run
+/// a callback several times.
 fn others(flow: &Flow, flows: &[Flow]) -> Vec<Load> {
     flows.iter().filter(|other| !std::ptr::eq(*other, flow)).map(|other| other.load).collect()
 }
@@ -187,7 +190,8 @@ fn timer(
     }
     let place = order.iter().position(|&other| other == at)?;
     let (before, after) = (&order[..place], &order[place + 1..]);
-    // By time alone: what another callback activates does not keep to the arrivals of its source.
+    // Only timers that are activated by time alone: a timer that another callback activates does
+    // not follow the arrivals of its source.
     let load = |one: usize| -> Option<Load> {
         let mut to = flows.iter().filter(|flow| flow.end == one);
         to.next().filter(|flow| flow.source == one && to.next().is_none()).map(|flow| flow.load)
@@ -198,8 +202,9 @@ fn timer(
     casini_timer(own, &before, longest.unwrap_or(Service::ZERO), supply, limit)
 }
 
-/// The supply and the flows of an executor, or why it has no bounds. A callback to which several paths lead from one
-/// source has a flow for one job, and a second one for the others.
+/// The supply and the flows of an executor, or the reason why it has no bounds. If several paths
+/// lead from one source to a callback, the callback has a flow for one job, and a second one for
+/// the others.
 fn prepare(executor: &Executor) -> Result<(SupplyBound, Vec<Flow>), NoBound> {
     if matches!(executor.kind, ExecutorKind::Multi { .. }) {
         return Err(NoBound::SeveralThreads);
@@ -222,8 +227,8 @@ fn prepare(executor: &Executor) -> Result<(SupplyBound, Vec<Flow>), NoBound> {
         {
             let one = &executor.callbacks[end];
             let polled = one.kind != CallbackKind::Timer;
-            // A job without work needs an instant of supply to begin, which no bound counts: a nanosecond stands for
-            // it.
+            // A job without work needs an instant of supply to begin, which no bound counts: one
+            // nanosecond stands for it.
             let wcet = one.wcet.max(Service::from_ns(1));
             let load = Load { wcet, period, jitter, polled };
             flows.push(Flow { source, end, load });
@@ -237,12 +242,13 @@ fn prepare(executor: &Executor) -> Result<(SupplyBound, Vec<Flow>), NoBound> {
     Ok((supply, flows))
 }
 
-/// How many paths lead from a callback to each. There are no circles.
+/// The number of paths from a callback to each callback. The graph is acyclic.
 fn paths_from(executor: &Executor, source: usize) -> Vec<i64> {
     let mut order = Vec::new();
     let mut seen = vec![false; executor.callbacks.len()];
     let mut open = vec![(source, false)];
-    // Each after all that it activates; turned round, each before.
+    // Post-order: each callback comes after all callbacks that it activates; reversed, it comes
+    // before them.
     while let Some((at, done)) = open.pop() {
         if done {
             order.push(at);

@@ -1,4 +1,4 @@
-//! What each analysis is, and whom it cites.
+//! Titles, descriptions and citations of the analyses.
 
 use super::Analysis;
 use layland_model::Citation;
@@ -45,7 +45,7 @@ pub const BEDARKAR: Citation = Citation {
 };
 
 impl Analysis {
-    /// All of them.
+    /// All analyses.
     pub const ALL: [Analysis; 6] = [
         Analysis::CasiniTimer,
         Analysis::CasiniPolled,
@@ -55,7 +55,7 @@ impl Analysis {
         Analysis::Fifo,
     ];
 
-    /// What it is, in a line.
+    /// The title, in one line.
     pub const fn title(self) -> &'static str {
         match self {
             Analysis::CasiniTimer => "response times of live timers of a ROS 2 executor",
@@ -73,8 +73,8 @@ impl Analysis {
         }
     }
 
-    /// What the bound is, and when it holds, in sentences. Every one also assumes WCETs, arrivals and a supply that
-    /// hold, and one thread.
+    /// The description of the bound and its conditions, in sentences. Every analysis also assumes
+    /// that WCETs, arrivals and supply hold, and one thread.
     pub const fn text(self) -> &'static str {
         match self {
             Analysis::CasiniTimer => {
@@ -103,7 +103,7 @@ impl Analysis {
         }
     }
 
-    /// Whom to cite.
+    /// The papers to cite.
     pub const fn citations(self) -> &'static [&'static Citation] {
         match self {
             Analysis::CasiniTimer | Analysis::CasiniPolled | Analysis::CasiniChain => &[&CASINI],

@@ -1,22 +1,24 @@
-//! Bounds that use that nobody starves: between two polling points a polled callback runs at most once (Blass et al.,
-//! RTSS 2021, Theorems 2 and 3).
+//! Bounds that use freedom from starvation: between two polling points a polled callback runs at
+//! most once (Blass et al., RTSS 2021, Theorems 2 and 3).
 //!
 //! | paper   | here                                                                 |
 //! |---------|----------------------------------------------------------------------|
-//! | `R_i`   | `responses`, which these bounds assume and improve on in circles     |
-//! | `pp`    | the polling points that a job of the subchain sees, at most           |
-//! | `S*`    | `s`, when the job begins                                              |
-//! | `A`     | `a`, the offset of the job from the begin of the busy window          |
+//! | `R_i`   | `responses`, which these bounds assume and improve iteratively       |
+//! | `pp`    | the maximum number of polling points that a job of the subchain sees |
+//! | `S*`    | `s`, the start of the job                                            |
+//! | `A`     | `a`, the offset of the job from the start of the busy window         |
 //!
-//! The callbacks are in the order of the executor. Both bounds assume: (1) one thread, the default executor, live
-//! timers; (2) `all` has every callback, and none activates another; (3) WCETs, which are above 0, arrivals, supply and
-//! `responses` hold; (4) all times are whole nanoseconds. They are **sufficient**. [`iterate`] closes the circle.
+//! The callbacks are in the order of the executor. Both bounds assume: (1) one thread, the default
+//! executor, live timers; (2) `all` contains every callback, and none activates another; (3) WCETs,
+//! which are above 0, arrivals, supply and `responses` hold; (4) all times are whole nanoseconds.
+//! They are **sufficient**. [`iterate`] computes a fixed point.
 
 use super::casini::sum;
 use super::curves::{Load, SupplyBound};
 use layland_model::{Duration, Service};
 
-/// Either bound, of the last callback of `subchain` (indices into `all`), from bounds on all response times.
+/// One of the bounds, for the last callback of `subchain` (indices into `all`), from bounds on all
+/// response times.
 pub type Theorem = fn(&[Load], &[usize], &[Duration], SupplyBound, Duration) -> Option<Duration>;
 
 /// The polling points that jobs of the subchain see.
@@ -24,14 +26,15 @@ fn polling_points(all: &[Load], subchain: &[usize], responses: &[Duration]) -> i
     sum(subchain.iter().map(|&at| all[at].eta(responses[at].ns())))
 }
 
-/// How often callback `at` can come before a job of `end` in the ready set of that job: not at all if it is behind it.
+/// The number of times that callback `at` can precede a job of `end` in the ready set of that job:
+/// 0 if `at` comes later in the order.
 fn once_more(all: &[Load], at: usize, end: usize) -> i64 {
     let behind = all[at].polled && all[end].polled && at >= end;
     i64::from(!behind)
 }
 
-/// Theorem 2: a bound on the response time of the end of a subchain, without a busy window. See the header of the
-/// module for the assumptions. `None` above the limit.
+/// Theorem 2: a bound on the response time of the end of a subchain, without a busy window. See the
+/// header of the module for the assumptions. `None` if it exceeds the limit.
 pub fn round_robin(
     all: &[Load],
     subchain: &[usize],
@@ -41,7 +44,8 @@ pub fn round_robin(
 ) -> Option<Duration> {
     let &end = subchain.last()?;
     let points = polling_points(all, subchain, responses);
-    // Jobs of a callback that are there at some instant arrived at most its response time before.
+    // Every job of a callback that is pending at an instant arrived at most its response time
+    // before.
     let there = |at: usize, d: i64| all[at].eta(d.saturating_add(responses[at].ns() - 1));
     let before = |d: i64| {
         let of = |(at, one): (usize, &Load)| {
@@ -59,8 +63,9 @@ pub fn round_robin(
     (response <= limit.ns()).then(|| Duration::from_ns(response))
 }
 
-/// Theorem 3: the same within a busy window. See the header of the module for the assumptions. Of a subchain of several
-/// callbacks it is the time from the begin of the busy window. `None` above the limit.
+/// Theorem 3: the bound of Theorem 2 within a busy window. See the header of the module for the
+/// assumptions. For a subchain of several callbacks it is the time from the start of the busy
+/// window. `None` if it exceeds the limit.
 pub fn busy_window(
     all: &[Load],
     subchain: &[usize],
@@ -101,8 +106,9 @@ pub fn busy_window(
     (longest <= limit.ns()).then(|| Duration::from_ns(longest))
 }
 
-/// Bounds for all callbacks, each alone: the least response times that a theorem derives from themselves. Every fixed
-/// point is a valid bound. `None` if they grow above the limit, as they may although other bounds exist.
+/// Bounds for all callbacks, each by itself: the least response times that a theorem derives from
+/// themselves. Every fixed point is a valid bound. `None` if they exceed the limit, which can
+/// happen although other bounds exist.
 pub fn iterate(
     all: &[Load],
     theorem: Theorem,

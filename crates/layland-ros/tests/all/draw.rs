@@ -4,19 +4,19 @@ use layland_model::{Duration, Service, Time};
 use layland_ros::{Arrivals, Callback, CallbackKind, Executor, ExecutorKind, Supply, Timers};
 use proptest::prelude::*;
 
-/// An executor with what happens in one run of it.
+/// An executor with the inputs of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     /// The executor; its supply is a server, or always.
     pub(crate) executor: Executor,
-    /// The same with a supply that the server may give.
+    /// The executor with one supply that the server may provide.
     pub(crate) placed: Executor,
     pub(crate) arrivals: Vec<Vec<Time>>,
     seed: u64,
 }
 
 impl Case {
-    /// What a job executes: at most the WCET, and mostly all of it.
+    /// The work of a job: at most the WCET, and usually all of it.
     pub(crate) fn work(&self, callback: usize, number: u64) -> Service {
         let wcet = self.executor.callbacks[callback].wcet.ns();
         let mut draw = Draw(self.seed ^ (number << 8) ^ callback as u64);
@@ -56,7 +56,7 @@ fn kind(threads: bool) -> impl Strategy<Value = ExecutorKind> {
     if threads { prop_oneof![one, several].boxed() } else { one.boxed() }
 }
 
-/// Any executor, or one with a single thread, whose work mostly fits its supply.
+/// Draws any executor, or one with a single thread. The work usually fits the supply.
 pub(crate) fn case(threads: bool, chains: bool) -> impl Strategy<Value = Case> {
     (kind(threads), 1_usize..6, any::<u64>())
         .prop_map(move |(kind, count, seed)| make(kind, count, seed, chains))
@@ -67,7 +67,8 @@ fn make(kind: ExecutorKind, count: usize, seed: u64, chains: bool) -> Case {
     let ns = Duration::from_ns;
     let is_source: Vec<bool> =
         (0..count).map(|at| !chains || at == 0 || draw.below(3) > 0).collect();
-    // What is activated comes after its activator here, and anywhere in the order of the executor.
+    // A callback has a larger index here than its activators, and any place in the order of the
+    // executor.
     let mut places: Vec<usize> = (0..count).collect();
     (1..count)
         .rev()
@@ -102,7 +103,8 @@ fn make(kind: ExecutorKind, count: usize, seed: u64, chains: bool) -> Case {
         if is_source[at] {
             let [period, offset, jitter] = [period, offset, jitter].map(ns);
             callback = callback.arriving(Arrivals::Periodic { period, offset, jitter });
-            // Close together: the first late by all of its jitter, or each by any.
+            // Close together: the first one delayed by all of its jitter, or each by a random part
+            // of it.
             let together = draw.below(2) == 0;
             let mut times: Vec<Time> = (0..)
                 .map(|k| Time::ZERO + offset + period * k)
@@ -130,7 +132,7 @@ fn make(kind: ExecutorKind, count: usize, seed: u64, chains: bool) -> Case {
     let late = draw.below(2) == 0;
     let mut intervals: Vec<(Time, Time)> = Vec::new();
     for k in 0..4000 / period {
-        // In one piece or in two, early, late or anywhere.
+        // The budget is in one piece or in two; early, late or anywhere.
         let slack = period - budget;
         let gap = if late { i64::from(k > 0) * slack } else { draw.below(slack + 1) };
         let first = if draw.below(3) == 0 { draw.below(budget + 1) } else { budget };

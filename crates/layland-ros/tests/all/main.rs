@@ -1,4 +1,5 @@
-//! The executors against the vectors of an exact reference, a slow twin and each other: runs never exceed a bound.
+//! Tests the executors against the vectors of an exact reference, a slow twin and each other: runs
+//! never exceed a bound.
 
 mod draw;
 mod others;

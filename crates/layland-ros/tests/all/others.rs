@@ -1,4 +1,5 @@
-//! The bounds beside those of the crate `response-time-analysis`, which shares nothing with them, on random inputs.
+//! Compares the bounds on random inputs with those of the crate `response-time-analysis`, which
+//! shares no code with them.
 
 use layland_model::{Duration, Service};
 use layland_ros::bounds::{
@@ -66,7 +67,7 @@ fn bounds_are_those_of_another_implementation() {
     let (compared, finite) = (Cell::new(0), Cell::new(0));
     let result =
         TestRunner::new(config).run(&inputs, |(mut loads, period, less, responses, which)| {
-            // In the order of the executor: timers first.
+            // Sort into the order of the executor: timers first.
             loads.sort_by_key(|load| load.polled);
             let budget = (period - less).max(1);
             let [p, q] = [period, budget].map(Duration::from_ns);
@@ -114,7 +115,7 @@ fn bounds_are_those_of_another_implementation() {
                 )),
                 "timer",
             )?;
-            // The chain: its last callback and one before it, with the arrivals of one source.
+            // The chain has its last callback and one before it, with the arrivals of one source.
             let before = Load { wcet: Service::from_ns(1 + responses[1] % 4), ..own };
             let whole = Load { wcet: own.wcet + before.wcet, ..own };
             same(

@@ -1,4 +1,4 @@
-//! Random runs: against the tick-by-tick twin, and against every bound.
+//! Random runs, compared with the tick-by-tick twin and with every bound.
 
 use crate::draw::case;
 use crate::twin;
@@ -9,7 +9,8 @@ use proptest::test_runner::TestRunner;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// How many random cases a test takes. `LAYLAND_ROS_CASES=100000 cargo test --release -p layland-ros` is the long form.
+/// The number of random cases of a test. Long form:
+/// `LAYLAND_ROS_CASES=100000 cargo test --release -p layland-ros`.
 fn cases(default: u32) -> TestRunner {
     #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
     let cases = std::env::var("LAYLAND_ROS_CASES").ok().and_then(|cases| cases.parse().ok());
@@ -24,7 +25,7 @@ fn cases(default: u32) -> TestRunner {
 fn runs_are_those_of_the_twin_and_hold_the_invariants() {
     let result = cases(750).run(&case(true, true), |case| {
         prop_assert_eq!(case.placed.validate(), []);
-        // The server where a simulation puts it, too.
+        // Also run with the server at the position of the simulation.
         for executor in [&case.placed, &case.executor] {
             let work = |at, number| case.work(at, number);
             let record = simulate(executor, &case.arrivals, work);
@@ -61,7 +62,8 @@ fn one_thread_of_several_is_the_default_executor() {
     result.unwrap_or_else(|error| panic!("{error:?}"));
 }
 
-/// Runs cases against all bounds; what share of each the longest run reached, in thousandths, by analysis.
+/// Checks cases against all bounds. Returns the longest response times as shares of the bounds, in
+/// thousandths, by analysis.
 fn against_bounds(default: u32, chains: bool) -> BTreeMap<&'static str, Vec<i64>> {
     let shares: RefCell<BTreeMap<&str, Vec<i64>>> = RefCell::default();
     let limit = Duration::from_ns(3000);
@@ -97,7 +99,7 @@ fn against_bounds(default: u32, chains: bool) -> BTreeMap<&'static str, Vec<i64>
     shares.into_inner()
 }
 
-/// Tells the shares, and asserts that there are enough of them, and bounds that are met.
+/// Prints the shares, and asserts that there are enough of them, and that some bounds are reached.
 #[expect(clippy::print_stdout, reason = "the long form is run for these figures")]
 fn tell(shares: BTreeMap<&str, Vec<i64>>, most: usize) {
     let (mut compared, mut met) = (0, 0);

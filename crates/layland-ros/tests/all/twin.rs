@@ -1,4 +1,5 @@
-//! The slow twin: an executor tick by tick. It knows no ends ahead, keeps flat lists, and sorts them at each decision.
+//! The slow twin: simulates an executor tick by tick. It does not predict ends, keeps flat lists,
+//! and sorts them at each decision.
 
 use layland_model::{Service, Time};
 use layland_ros::{CallbackKind, Executor, ExecutorKind, Supply, Timers};
@@ -12,7 +13,7 @@ struct Active {
     left: i64,
 }
 
-/// Jobs in the order of their starts, and polls. Runs to `end` at most.
+/// Returns the jobs in the order of their starts, and the polls. Runs until `end` at most.
 pub(crate) fn run(
     executor: &Executor,
     arrivals: &[Vec<Time>],

@@ -1,4 +1,4 @@
-//! The recorder against data that is handed on tick by tick.
+//! Compares the recorder with data that is passed on tick by tick.
 
 use super::*;
 use crate::Trace;
@@ -7,14 +7,15 @@ use layland_model::JobId;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// What a register holds: when each stage of the chain read what it came from.
+/// The contents of a register: the instant at which the data was sampled.
 #[derive(Clone, Copy)]
 struct Datum {
     /// The read of the job of the first task.
     sampled: Time,
 }
 
-/// Follows the data of a chain through a trace, one tick after the other: at each, writes before reads.
+/// Follows the data of a chain through a trace, tick by tick. At each tick, writes come before
+/// reads.
 fn tick_by_tick(system: &System, trace: &Trace, chain: &Chain, from: Time, until: Time) -> Latency {
     let first_start = |job: JobId| {
         let own = trace.segments.iter().filter(|segment| segment.job == job);
@@ -41,7 +42,7 @@ fn tick_by_tick(system: &System, trace: &Trace, chain: &Chain, from: Time, until
     }
     let mut registers: Vec<Option<Datum>> = vec![None; places];
     let mut held: BTreeMap<(usize, JobId), Option<Datum>> = BTreeMap::new();
-    // Events that wait for an answer: what the first task has read, with the read before.
+    // Events that wait for a response: the reads of the first task, each with the previous read.
     let (mut before, mut previous) = (None, BTreeMap::new());
     let mut answered: BTreeMap<Time, Time> = BTreeMap::new();
     let mut samples: Vec<Time> = Vec::new();
@@ -66,7 +67,7 @@ fn tick_by_tick(system: &System, trace: &Trace, chain: &Chain, from: Time, until
             last_source = datum.map(|datum| datum.sampled);
             let Some(datum) = datum else { continue };
             raise(&mut latency.reduced_age, datum.sampled);
-            // Everything that was sampled by then and has no answer yet is answered by this one.
+            // This write responds to all earlier samples that have no response yet.
             for &sample in samples.iter().filter(|&&sample| sample <= datum.sampled) {
                 if answered.insert(sample, now).is_none() {
                     raise(&mut latency.reduced_reaction, sample);
@@ -94,7 +95,8 @@ fn tick_by_tick(system: &System, trace: &Trace, chain: &Chain, from: Time, until
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
-    /// Under global EDF on one or two CPUs, for any chain, either way to communicate, and any part of the run.
+    /// Runs global EDF on one or two CPUs, for any chain, both kinds of communication, and any part
+    /// of the run.
     #[test]
     fn latencies_are_those_of_the_data(
         tasks in prop::collection::vec((1i64..4, 4i64..12, 1i64..12), 1..5),
@@ -131,7 +133,7 @@ proptest! {
     }
 }
 
-/// An engine may tell of the end of a job before it tells of its last segment: the simulator does.
+/// An engine may report the end of a job before its last segment: the simulator does.
 #[test]
 fn a_segment_may_be_told_after_the_end_of_its_job() {
     use crate::testing::{at, id, segment, task};
@@ -144,7 +146,7 @@ fn a_segment_may_be_told_after_the_end_of_its_job() {
         let (arrival, begin) = (at(9 * seq), 9 * seq + 2);
         let job =
             Job { id: id(0, seq as u64), arrival, release: arrival, deadline: at(9 * seq + 9) };
-        // One is interrupted, and the other is not.
+        // The first job is interrupted, and the second is not.
         if seq == 0 {
             chained.executed(&segment(job.id, 0, begin, begin + 1));
         }

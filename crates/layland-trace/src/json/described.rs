@@ -1,4 +1,4 @@
-//! What describes itself, as members of an object: `kind`, and its details by name.
+//! Self-describing values as members of an object: `kind`, and the details by name.
 
 use layland_model::note::{Description, Detail, ReadDetails, Value};
 use serde::{Deserialize, Serialize};
@@ -32,10 +32,11 @@ impl From<Description> for Described {
 }
 
 impl Described {
-    /// What is described, by what reads it from its kind and details. Errors call it a `noun`.
+    /// Reads the value with a function that builds it from its kind and details. Error messages
+    /// call it a `noun`.
     ///
     /// # Errors
-    /// If no kind has this name, or the members are not its details.
+    /// Returns an error if no kind has this name, or if the members are not its details.
     pub fn read<T>(
         mut self,
         noun: &'static str,
@@ -55,7 +56,7 @@ impl Described {
     }
 }
 
-/// The details that are not read yet.
+/// The details that have not been read yet.
 pub struct Members {
     noun: &'static str,
     kind: String,

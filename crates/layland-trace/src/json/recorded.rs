@@ -1,42 +1,44 @@
-//! [`Recorded`]: how a trace was recorded that is no simulation's.
+//! [`Recorded`]: the provenance of a trace that does not come from a simulation.
 
 use crate::{Foreign, Lost, ThreadEvent, ThreadEventKind};
 use layland_model::{CpuId, TaskId, Time};
 use serde::{Deserialize, Serialize};
 
-/// How a trace of a real machine was recorded: what is known of such a trace, and what is not. A trace of a simulation
-/// has none.
+/// The provenance of a trace of a real machine, with what is known and what is missing. A trace of
+/// a simulation has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// The kind of record, as in "ftrace".
     pub by: String,
-    /// Whether the record is a kernel's, which has no event for a job that waits for its predecessor.
+    /// True if a kernel made the record, which has no event for a job that waits for its
+    /// predecessor.
     pub is_of_kernel: bool,
-    /// Whether it is inferred from sleeps where jobs begin and end.
+    /// True if the starts and ends of jobs are inferred from sleeps.
     pub is_inferred: bool,
-    /// Whether nothing that matters is missing.
+    /// True if nothing important is missing.
     pub is_trustworthy: bool,
     /// Time 0 of the trace on the clock of the record, in nanoseconds.
     pub origin_ns: i64,
-    /// From when on everything is in it; none if it is not known which time of the set is time 0.
+    /// The time from which on the record is complete; `None` if the time of the set that
+    /// corresponds to time 0 is unknown.
     pub since: Option<Time>,
-    /// When the run was over, if that is not the end of the record.
+    /// The end of the run, if it differs from the end of the record.
     pub until: Option<Time>,
-    /// How many events were lost.
+    /// The number of lost events.
     pub lost_events: u64,
-    /// How many switches to tasks were not recorded.
+    /// The number of switches to tasks that were not recorded.
     pub unrecorded_switches: u64,
-    /// What is doubtful, in sentences.
+    /// Doubts about the record, in sentences.
     pub remarks: Vec<String>,
-    /// When threads that are no tasks had CPUs.
+    /// The intervals in which threads that are not tasks had CPUs.
     pub foreign: Vec<Foreign>,
-    /// Those of them that come before SCHED_DEADLINE.
+    /// Those of them with a class above SCHED_DEADLINE.
     pub above: Vec<Foreign>,
-    /// What happened to threads under SCHED_DEADLINE.
+    /// The events of threads under SCHED_DEADLINE.
     pub thread_events: Vec<ThreadEvent>,
 }
 
-/// As it is written.
+/// The serialized form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WireRecorded {
@@ -70,7 +72,7 @@ struct WireThreadEvent {
     at: i64,
     task: u32,
     event: WireEvent,
-    /// Of `got_cpu`.
+    /// Present for `got_cpu` only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     cpu: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none", default)]

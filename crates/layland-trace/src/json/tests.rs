@@ -1,4 +1,4 @@
-//! What is written reads back; what is damaged is refused.
+//! A written document reads back; a damaged one is rejected.
 
 use super::*;
 use crate::testing::{at, id, naive};
@@ -117,7 +117,7 @@ proptest! {
         prop_assert_eq!(read_json(text.as_bytes()).unwrap(), (trace, labels));
     }
 
-    /// What is no trace any more is an error, and never a panic.
+    /// A document that is not a trace any more is an error, and never causes a panic.
     #[test]
     fn damaged_documents_are_answered(
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
@@ -135,7 +135,8 @@ proptest! {
     }
 }
 
-/// What is written while a run is reported is the whole trace, whether or not it waits in files.
+/// The document that is written during a run equals that of the whole trace, with or without
+/// temporary files.
 #[test]
 fn a_reported_run_is_written_as_its_trace() {
     let (trace, system) = full();
@@ -154,7 +155,7 @@ fn a_reported_run_is_written_as_its_trace() {
     }
 }
 
-/// A disk that is full is an error in the end, and none before.
+/// A full disk is an error at the end, not before.
 #[test]
 fn what_cannot_be_written_is_told() {
     struct Full(usize);

@@ -1,4 +1,4 @@
-//! What one line of the document holds, as it is written.
+//! The contents of one line of the document, as written.
 
 use super::Described;
 use crate::{Answer, Errno, Job, JobEnd, JobRecord, Mark, MarkKind, Segment};

@@ -1,4 +1,4 @@
-//! A trace that is written while it comes about.
+//! Writes a trace while an engine reports it.
 
 use super::wire::{WireAnswer, WireJob, WireMark, WireSegment};
 use super::{begin_list, end_list, separator, write_head};
@@ -8,10 +8,11 @@ use layland_model::{Service, Time};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Writes what an engine reports as [`write_json`](super::write_json) would write the whole trace, to the byte.
-/// Memory is bounded at any length: what comes after the jobs waits in a [`Scratch`].
+/// Writes the events of an engine as [`write_json`](super::write_json) would write the whole trace,
+/// to the byte. Memory is bounded at any length: the lists after the jobs wait in a [`Scratch`].
 ///
-/// The document begins with what a run knows at its end. So the run is known: it is simulated again, or replayed.
+/// The document begins with data that a run has only at its end. Therefore the run must be known:
+/// it is simulated again, or replayed.
 ///
 /// ```
 /// use layland_model::Time;
@@ -36,7 +37,7 @@ pub struct JsonWriter<W> {
 }
 
 impl<W: Write> JsonWriter<W> {
-    /// Begins a document about a run: when it ends, and whether that is before its horizon.
+    /// Begins a document about a run: `over` is its end, and true if that is before its horizon.
     pub fn new(
         mut out: W,
         labels: &Labels,
@@ -55,10 +56,10 @@ impl<W: Write> JsonWriter<W> {
         }
     }
 
-    /// Ends the document. What it was written to is not flushed.
+    /// Ends the document. Does not flush the underlying writer.
     ///
     /// # Errors
-    /// If writing failed, now or while the run was reported.
+    /// Returns an error if writing failed, now or during the run.
     pub fn finish(self) -> io::Result<W> {
         self.written?;
         let mut out = self.jobs.out;
@@ -73,7 +74,7 @@ impl<W: Write> JsonWriter<W> {
         Ok(out)
     }
 
-    /// Does nothing more once writing has failed.
+    /// Does nothing after writing has failed.
     fn write(&mut self, write: impl FnOnce(&mut JsonWriter<W>) -> io::Result<()>) {
         if self.written.is_ok() {
             self.written = write(self);
@@ -101,12 +102,12 @@ impl<W: Write> Recorder for JsonWriter<W> {
     }
 }
 
-/// The items of a list, one in a line.
+/// The items of a list, one per line.
 #[derive(Debug)]
 struct List<W> {
     out: W,
     is_empty: bool,
-    /// An item is written at once: a file is called once for it, and not once for each of its words.
+    /// A buffer for one item: a file receives one write per item, not one per word.
     line: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! [`Counters`]: integers per task and CPU, updated while a run goes.
+//! [`Counters`]: integers per task and CPU, updated during a run.
 
 use crate::{Halts, Job, JobEnd, JobRecord, Mark, Recorder, Segment};
 use layland_model::{CpuId, CpuMap, Duration, IdVec, Index, JobId, Service, TaskId, TaskMap, Time};
@@ -10,7 +10,7 @@ pub struct TaskCounters {
     pub released: u64,
     /// Jobs that executed all of their demand.
     pub completed: u64,
-    /// Jobs given up by the policy.
+    /// Jobs that were aborted.
     pub aborted: u64,
     /// Jobs dropped because their task left.
     pub left: u64,
@@ -24,8 +24,8 @@ pub struct TaskCounters {
     pub max_tardiness: Duration,
     /// The sum of the tardiness of all completed jobs, in nanoseconds.
     pub sum_tardiness_ns: i128,
-    /// How far the latest of the jobs pending at the end is past its deadline: a lower bound on a
-    /// tardiness that the run did not see.
+    /// The time by which the latest of the jobs pending at the end is past its deadline: a lower
+    /// bound on a tardiness that the run did not observe.
     pub overdue: Duration,
     /// The smallest response time of a completed job, if there is one.
     pub min_response: Option<Duration>,
@@ -41,15 +41,16 @@ pub struct TaskCounters {
     pub migrations_within_jobs: u64,
     /// Migrations within jobs without a gap.
     pub shifts: u64,
-    /// The work that the jobs got, in nanoseconds at unit speed.
+    /// The work that the jobs received, in nanoseconds at unit speed.
     pub executed_ns: i128,
 }
 
 impl TaskCounters {
-    /// What a longer run counts: this one has one turn of a cycle more than `earlier`, and the longer run has so many
-    /// turns more than this one.
+    /// Extrapolates the counters of a longer run: this run has one turn of a cycle more than
+    /// `earlier`, and the longer run has `turns` more turns than this one.
     ///
-    /// Assumes: (1) the state at the end of `earlier` is that at the end of this run, (2) both saw a turn before.
+    /// Assumes: (1) the state at the end of `earlier` equals that at the end of this run, (2) both
+    /// runs contain an earlier turn.
     #[must_use]
     pub fn after(&self, earlier: &TaskCounters, turns: u64) -> TaskCounters {
         let more = |now: u64, before: u64| now + turns * (now - before);
@@ -59,7 +60,7 @@ impl TaskCounters {
             completed: more(self.completed, earlier.completed),
             aborted: more(self.aborted, earlier.aborted),
             left: more(self.left, earlier.left),
-            // The state at the end is the same, and no later job is later than those that were seen.
+            // The state at the end is the same, and no later job is later than those observed.
             pending: self.pending,
             max_tardiness: self.max_tardiness,
             overdue: self.overdue,
@@ -80,7 +81,7 @@ impl TaskCounters {
         }
     }
 
-    /// The counters of all these together: sums, and the extremes of the extremes.
+    /// The total of several counters: sums, and the extremes of the extremes.
     pub fn total<'a>(all: impl IntoIterator<Item = &'a TaskCounters>) -> TaskCounters {
         let mut total = TaskCounters::default();
         all.into_iter().for_each(|counters| total.add(counters));
@@ -112,10 +113,10 @@ impl TaskCounters {
     }
 }
 
-// Where many tasks take turns, each of these is in the way of the others in the cache. So what changes together is
-// together, in one line of it, and what changes seldom is elsewhere.
+// With many tasks, each of these structures competes for the cache. Therefore fields that change
+// together share a cache line, and fields that rarely change are elsewhere.
 
-/// What releases and segments change.
+/// The counters that releases and segments change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
 struct Execution {
@@ -143,7 +144,7 @@ const NOTHING_EXECUTED: Execution = Execution {
     released: 0,
 };
 
-/// What ends of jobs change.
+/// The counters that the ends of jobs change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
 struct Outcome {
@@ -164,7 +165,7 @@ const NOTHING_ENDED: Outcome = Outcome {
     max_response: Duration::ZERO,
 };
 
-/// What every job of a task changes: two lines of the cache next to each other, in one page.
+/// The counters that every job of a task changes: two adjacent cache lines in one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(128))]
 struct Jobs {
@@ -174,7 +175,7 @@ struct Jobs {
 
 const NO_JOBS: Jobs = Jobs { execution: NOTHING_EXECUTED, outcome: NOTHING_ENDED };
 
-/// What jobs change that are late, or end without having completed. In most runs there are none.
+/// The counters of jobs that are late, or end without completing. Most runs have no such jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Trouble {
     missed: u64,
@@ -196,15 +197,15 @@ const NO_TROUBLE: Trouble = Trouble {
     left: 0,
 };
 
-/// What segments change per CPU, in nanoseconds.
+/// The counters that segments change per CPU, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Busy {
     busy_ns: i128,
     overhead_ns: i128,
 }
 
-/// The entry of an identifier; the array grows when it is seen for the first time, by fresh ones. They are made only
-/// then: at every segment that would be 1 % of a simulation.
+/// The entry of an identifier. If it is new, the array grows by `fresh` entries. Building such an
+/// entry at every segment would take 1 % of a simulation.
 #[inline]
 fn entry<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: impl FnOnce() -> T) -> &mut T {
     #[cold]
@@ -243,18 +244,18 @@ fn entry<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: impl FnOnce()
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     jobs: TaskMap<Jobs>,
-    /// Up to the last task that has any.
+    /// Entries up to the last task that has had trouble.
     trouble: TaskMap<Trouble>,
     cpus: CpuMap<Busy>,
-    /// What jobs with steps did lately; nothing if there are none.
+    /// The recent halts of jobs with steps; empty if there are no steps.
     halts: Halts,
     over: Time,
     interrupted: bool,
 }
 
 impl Counters {
-    /// With room for this many tasks and CPUs. There may be more; they cost an allocation each
-    /// time that the largest number so far is exceeded.
+    /// Creates counters with capacity for this number of tasks and CPUs. There may be more: each
+    /// time that the largest number is exceeded, an allocation happens.
     pub fn new(tasks: usize, cpus: usize) -> Counters {
         Counters {
             jobs: TaskMap::filled(NO_JOBS, tasks),
@@ -266,12 +267,12 @@ impl Counters {
         }
     }
 
-    /// How many tasks there are.
+    /// The number of tasks.
     pub fn task_count(&self) -> usize {
         self.jobs.len().max(self.trouble.len())
     }
 
-    /// How many CPUs there are.
+    /// The number of CPUs.
     pub fn cpu_count(&self) -> usize {
         self.cpus.len()
     }
@@ -312,29 +313,29 @@ impl Counters {
         total
     }
 
-    /// How long jobs held a CPU, overheads included, in nanoseconds.
+    /// The time for which jobs held a CPU, overheads included, in nanoseconds.
     pub fn busy_ns(&self, cpu: CpuId) -> i128 {
         self.cpus.get(cpu).map_or(0, |busy| busy.busy_ns)
     }
 
-    /// How much of [`busy_ns`](Self::busy_ns) went to overheads, in nanoseconds.
+    /// The part of [`busy_ns`](Self::busy_ns) that was overhead, in nanoseconds.
     pub fn overhead_ns(&self, cpu: CpuId) -> i128 {
         self.cpus.get(cpu).map_or(0, |busy| busy.overhead_ns)
     }
 
-    /// When the run ended.
+    /// The end of the run.
     pub fn over_at(&self) -> Time {
         self.over
     }
 
-    /// Whether the run ended before its horizon.
+    /// Returns true if the run ended before its horizon.
     pub fn interrupted(&self) -> bool {
         self.interrupted
     }
 }
 
 impl Counters {
-    /// A job has ended late, or without having completed.
+    /// Counts a job that has ended late, or without completing.
     #[inline(never)]
     fn ended_in_trouble(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
         let trouble = entry(&mut self.trouble, job.id.task, || NO_TROUBLE);
@@ -352,7 +353,8 @@ impl Counters {
         }
     }
 
-    /// Counts a segment. If there was one of this job before, the job may have stopped by itself at its end.
+    /// Counts a segment. If `by_itself` is true and the job has an earlier segment, that one ended
+    /// by a step of the job.
     #[inline(always)]
     fn count(&mut self, segment: &Segment, by_itself: bool) {
         let JobId { task, seq } = segment.job;
@@ -361,6 +363,7 @@ impl Counters {
         let ran_before = execution.last_cpu != NO_CPU;
         let same_job = ran_before & (execution.last_seq == seq);
         let moved = ran_before & (execution.last_cpu != cpu);
+        // `&` and not `&&`: the counts need no branches in the hot loop.
         execution.preemptions += u64::from(same_job & !by_itself);
         execution.migrations += u64::from(moved);
         execution.migrations_within_jobs += u64::from(same_job & moved);
@@ -380,7 +383,7 @@ impl Counters {
         let before = self.jobs.get(segment.job.task).unwrap_or(&NO_JOBS).execution;
         let moves = before.last_cpu != segment.cpu;
         let by_itself = !self.halts.is_preempted(segment.job, before.last_end, moves);
-        // What came before the end of this segment is not asked for again.
+        // The halts before the end of this segment are not needed any more.
         self.halts.forget(segment.job.task, segment.end);
         self.count(&segment, by_itself);
     }
@@ -392,7 +395,8 @@ impl Recorder for Counters {
         entry(&mut self.jobs, job.id.task, || NO_JOBS).execution.released += 1;
     }
 
-    // Every simulation of a command counts segments: a call for each, with the segment in memory, is 4 % of all.
+    // Every simulation counts segments: a function call for each, with the segment in memory, takes
+    // 4 % of the run time.
     #[inline(always)]
     fn executed(&mut self, segment: &Segment) {
         if self.halts.is_empty() {

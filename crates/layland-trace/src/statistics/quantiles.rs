@@ -7,12 +7,13 @@ use hdrhistogram::Histogram;
 use layland_model::{Duration, Index, Service, TaskId, TaskMap, Time};
 use smallvec::SmallVec;
 
-/// [`Counters`], and the distribution of the response times of each task and of all.
+/// [`Counters`], and the distributions of the response times of each task and of all tasks.
 ///
-/// Minimum, mean and maximum are exact; a percentile is at most 0.1 % too large and never too
-/// small (a histogram with three significant digits). Beyond 2 µs it takes about 8 kB for every doubling
-/// between the smallest and the largest response time; a task gets one with its 257th completed
-/// job, and until then a list, so that a hundred thousand tasks with few jobs each fit into memory.
+/// Minimum, mean and maximum are exact; a percentile is at most 0.1 % too large and never too small
+/// (a histogram with three significant digits). Beyond 2 µs a histogram takes about 8 kB for every
+/// doubling between the smallest and the largest response time. A task gets one with its 257th
+/// completed job, and has a list until then, so that a hundred thousand tasks with few jobs each
+/// fit into memory.
 ///
 /// ```
 /// use layland_model::{Duration, JobId, Service, TaskId, Time};
@@ -37,22 +38,23 @@ pub struct Statistics {
 
 /// The response times of a task.
 ///
-/// A completion only appends to a short list. The counts are hundreds of kilobytes for many tasks, so that counting
-/// one value waits for memory; of those of a whole list, the waits overlap. The first ones have their place in here, so
-/// that all of it is one line of the cache: in a short run of a million tasks most have no others.
+/// A completion only appends to a short list. With many tasks, the counts are hundreds of
+/// kilobytes, so that counting one value waits for memory; when a whole list is counted at once,
+/// the waits overlap. The first values are stored inline, so that the structure is one cache line:
+/// in a short run of a million tasks, most have no further values.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Responses {
-    /// Those that are not counted yet.
+    /// The values that are not counted yet.
     fresh: SmallVec<[u64; 6]>,
-    /// None of few. In a box, as most of a million tasks have few.
+    /// `None` while there are few values. Boxed, because most of a million tasks have few.
     counts: Option<Box<Counts>>,
 }
 
 impl Responses {
-    /// Up to here there are no counts. A list of so many takes 2 kB.
+    /// The number of values up to which there are no counts. A list of this length takes 2 kB.
     const FEW: usize = 256;
-    /// As many are counted at once from then on.
+    /// The number of values that are counted at once from then on.
     const BATCH: usize = 32;
 
     fn new() -> Responses {
@@ -62,6 +64,7 @@ impl Responses {
     #[inline]
     fn record(&mut self, response: u64) {
         self.fresh.push(response);
+        // The first batch is one longer than the list of few values may be.
         let batch = if self.counts.is_none() { Responses::FEW + 1 } else { Responses::BATCH };
         if self.fresh.len() >= batch {
             self.count();
@@ -83,7 +86,7 @@ impl Responses {
         }
     }
 
-    /// Calls a function with the quantiles. There is at least one response time.
+    /// Calls a function with the quantiles. There must be at least one response time.
     fn with_quantiles<T>(
         &self,
         largest: Duration,
@@ -94,7 +97,7 @@ impl Responses {
             self.add_to(&mut histogram);
             return work(&|share| quantile(&histogram, share, largest));
         }
-        // As the histogram has it: the rank is rounded up, the value to its bucket's end.
+        // As in the histogram: round the rank up, and the value up to the end of its bucket.
         let mut sorted = self.fresh.clone();
         sorted.sort_unstable();
         work(&|share: f64| {
@@ -110,10 +113,11 @@ impl Responses {
     }
 }
 
-/// How many values there are in each bucket of a histogram with three significant digits.
+/// The number of values in each bucket of a histogram with three significant digits.
 ///
-/// The buckets are those of [`empty_histogram`], but only from the lowest to the highest that is not empty: response
-/// times of one task are seldom apart by more than a few doublings, and what is small stays in the cache.
+/// The buckets are those of [`empty_histogram`], but only from the lowest to the highest nonempty
+/// one: the response times of one task seldom differ by more than a few doublings, and a small
+/// array stays in the cache.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     /// The bucket of the first count.
@@ -122,7 +126,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// Buckets are one wide up to 2 to this power; from there on every doubling has half as many.
+    /// Buckets have width one up to 2 to this power; beyond it, every doubling has half as many
+    /// buckets.
     const DIGITS: u32 = 11;
 
     /// The bucket of a value.
@@ -132,7 +137,7 @@ impl Counts {
         ((doublings as usize) << (Counts::DIGITS - 1)) + (value >> doublings) as usize
     }
 
-    /// The least value of a bucket.
+    /// The smallest value of a bucket.
     fn least(bucket: usize) -> u64 {
         let doublings = (bucket >> (Counts::DIGITS - 1)).saturating_sub(1);
         ((bucket - (doublings << (Counts::DIGITS - 1))) as u64) << doublings
@@ -185,7 +190,7 @@ impl Default for Statistics {
 }
 
 impl Statistics {
-    /// With room for this many tasks and CPUs. There may be more.
+    /// Creates statistics with capacity for this number of tasks and CPUs. There may be more.
     pub fn new(tasks: usize, cpus: usize) -> Statistics {
         Statistics {
             counters: Counters::new(tasks, cpus),
@@ -199,9 +204,9 @@ impl Statistics {
     }
 
     /// The smallest response time that is not exceeded by this share of the completed jobs, of a
-    /// task or (`None`) of all; at most 0.1 % too large. `None` if no job completed.
+    /// task or (`None`) of all tasks; at most 0.1 % too large. `None` if no job completed.
     ///
-    /// The share is in `[0, 1]`; values outside are taken as the nearest of the two.
+    /// The share is in `[0, 1]`; other values are clamped.
     pub fn response_quantile(&self, task: Option<TaskId>, share: f64) -> Option<Duration> {
         match task {
             Some(task) => {
@@ -215,21 +220,21 @@ impl Statistics {
         }
     }
 
-    /// The distribution over all tasks. Added up when it is asked for: recording each response
-    /// time twice would double the cost of a completion.
+    /// The distribution over all tasks. Computed on request: recording each response time twice
+    /// would double the cost of a completion.
     fn all(&self) -> Histogram<u64> {
         let mut all = empty_histogram();
         self.responses.values().for_each(|responses| responses.add_to(&mut all));
         all
     }
 
-    /// As numbers to print and to write.
+    /// The numbers for printing and writing.
     pub fn summary(&self, labels: &Labels) -> Summary {
         self.summary_of(labels, self.counters.tasks_of(labels))
     }
 
-    /// The [summary](Self::summary) of a run on so many CPUs without its tasks: those of many are hundreds of
-    /// megabytes.
+    /// The [summary](Self::summary) of a run on `cpus` CPUs without its tasks: with many tasks,
+    /// theirs take hundreds of megabytes.
     pub fn totals(&self, cpus: usize) -> Summary {
         self.summary_of(&Labels { cpus, ..Labels::default() }, 0)
     }
@@ -266,7 +271,7 @@ impl Recorder for Statistics {
         self.counters.released(job);
     }
 
-    // As in the counters.
+    // Inlined for the same reason as in the counters.
     #[inline(always)]
     fn executed(&mut self, segment: &Segment) {
         self.counters.executed(segment);
@@ -305,7 +310,7 @@ impl Recorder for Statistics {
 mod tests {
     use super::*;
 
-    /// Values of all sizes, from a generator with this start.
+    /// Values of all magnitudes, from a generator with this seed.
     fn values(start: u64) -> impl Iterator<Item = u64> {
         let step = |value: &u64| {
             Some(
@@ -340,7 +345,7 @@ mod tests {
         for value in edges.chain(values(7).take(10_000)).chain([u64::MAX]) {
             let bucket = Counts::bucket(value);
             assert_eq!(Counts::least(bucket), histogram.lowest_equivalent(value));
-            // A response time is at most half as long.
+            // A response time is at most half as large.
             if value <= u64::MAX / 2 {
                 let highest = Counts::least(bucket + 1) - 1;
                 assert_eq!(highest, histogram.highest_equivalent(value));

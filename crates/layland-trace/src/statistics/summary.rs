@@ -1,4 +1,4 @@
-//! [`Summary`]: the numbers of a run, to print and to write.
+//! [`Summary`]: the numbers of a run, for printing and writing.
 
 use super::counters::{Counters, TaskCounters};
 use crate::Labels;
@@ -10,13 +10,14 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[must_use]
 pub struct Summary {
-    /// When the run ended.
+    /// The end of the run.
     pub over_ns: i64,
-    /// Whether that was before its horizon.
+    /// True if the run ended before its horizon.
     pub interrupted: bool,
     /// All tasks together.
     pub total: TaskSummary,
-    /// Each task, in the order of the task set; none if only the [totals](crate::Statistics::totals) were asked for.
+    /// Each task, in the order of the task set; empty if only the
+    /// [totals](crate::Statistics::totals) were requested.
     pub tasks: Vec<TaskSummary>,
     /// Each CPU, ascending.
     pub cpus: Vec<CpuSummary>,
@@ -25,11 +26,11 @@ pub struct Summary {
 /// A CPU in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CpuSummary {
-    /// Which one.
+    /// Its number.
     pub cpu: u32,
-    /// How long jobs held it, overheads included.
+    /// The time for which jobs held it, overheads included.
     pub busy_ns: i128,
-    /// How much of that went to overheads.
+    /// The part of that time that was overhead.
     pub overhead_ns: i128,
     /// Busy time over the length of the run.
     pub busy_ratio: f64,
@@ -57,7 +58,7 @@ pub struct TaskSummary {
     pub released: u64,
     /// Jobs that executed all of their demand.
     pub completed: u64,
-    /// Jobs given up by the policy.
+    /// Jobs that were aborted.
     pub aborted: u64,
     /// Jobs dropped because their task left.
     pub left: u64,
@@ -71,7 +72,7 @@ pub struct TaskSummary {
     pub max_tardiness_ns: i64,
     /// The sum of the tardiness of the completed jobs.
     pub sum_tardiness_ns: i128,
-    /// How far the latest pending job is past its deadline.
+    /// The time by which the latest pending job is past its deadline.
     pub overdue_ns: i64,
     /// The smallest response time, if a job completed.
     pub min_response_ns: Option<i64>,
@@ -87,7 +88,7 @@ pub struct TaskSummary {
     pub migrations: u64,
     /// Migrations within jobs.
     pub migrations_within_jobs: u64,
-    /// The work that the jobs got, at unit speed.
+    /// The work that the jobs received, at unit speed.
     pub executed_ns: i128,
     /// Misses per released job.
     pub miss_ratio: Option<f64>,
@@ -99,8 +100,8 @@ pub struct TaskSummary {
     pub preemptions_per_job: Option<f64>,
     /// Migrations per released job.
     pub migrations_per_job: Option<f64>,
-    /// Whether its jobs have deadlines, as all do but those of a record that says nothing of them. Without, what is
-    /// counted of deadlines says nothing, and is written as null.
+    /// True if its jobs have deadlines. Only a record without any information about deadlines has
+    /// none; the counts of deadlines are then meaningless and written as null.
     pub has_deadlines: bool,
 }
 
@@ -174,12 +175,12 @@ impl TaskSummary {
 }
 
 impl Counters {
-    /// As numbers to print and to write, without percentiles.
+    /// The numbers for printing and writing, without percentiles.
     pub fn summary(&self, labels: &Labels) -> Summary {
         self.summary_with(labels, self.tasks_of(labels), |_| None)
     }
 
-    /// How many tasks a summary of them has.
+    /// The number of tasks in a summary.
     pub(super) fn tasks_of(&self, labels: &Labels) -> usize {
         self.task_count().max(labels.tasks.len())
     }
@@ -213,7 +214,7 @@ impl Counters {
     }
 }
 
-/// For display.
+/// The ratio of two numbers, for display.
 fn ratio(part: i128, whole: i128) -> Option<f64> {
     (whole != 0).then(|| part as f64 / whole as f64)
 }

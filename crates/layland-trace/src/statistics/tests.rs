@@ -1,4 +1,4 @@
-//! Every counter against its definition, percentiles against sorted lists.
+//! Compares every counter with its definition, and percentiles with sorted lists.
 
 use super::*;
 use crate::testing::{at, id, segment};
@@ -13,7 +13,7 @@ fn record(job: Job, end: Option<(i64, JobEnd)>, executed: i64) -> JobRecord {
     JobRecord { job, end, executed: Service::from_ns(executed) }
 }
 
-/// Two tasks on two CPUs with every way to end.
+/// Two tasks on two CPUs, with every kind of end.
 fn example() -> Trace {
     Trace {
         jobs: vec![
@@ -121,7 +121,7 @@ fn a_summary_has_a_row_for_silent_tasks_and_cpus() {
     assert_eq!(summary.tasks[1].miss_ratio, Some(0.75));
 }
 
-/// A job runs from 0 to 3 on CPU 0 and goes on at some time on some CPU, with these marks.
+/// A job runs from 0 to 3 on CPU 0 and continues at `start` on `cpu`, with these marks.
 fn stops(marks: &[(i64, MarkKind)], cpu: u32, start: i64) -> Trace {
     Trace {
         jobs: vec![record(job(0, 0, 0, 20), Some((start + 2, JobEnd::Completed)), 5)],
@@ -160,14 +160,14 @@ fn who_stops_by_a_step_of_its_own_is_not_preempted() {
         let mut counters = Counters::default();
         trace.replay(&mut counters);
         assert_eq!(counters.task(TaskId(0)).preemptions, expected, "{what}");
-        // An engine tells of a step before the segment that it ends.
+        // An engine reports a step before the segment that ends with it.
         let mut counters = Counters::default();
         let [first, second] = &trace.segments[..] else { panic!("two segments") };
         let (before, after) = trace.marks.split_at(trace.marks.partition_point(|m| m.at <= at(3)));
         before.iter().for_each(|mark| counters.marked(mark));
         counters.executed(first);
         after.iter().for_each(|mark| counters.marked(mark));
-        // What it does next, at the end of the second one.
+        // The next step of the job, at the end of the second segment.
         counters.marked(&Mark { at: second.end, kind: MarkKind::Suspended(job) });
         counters.executed(second);
         assert_eq!(counters.task(TaskId(0)).preemptions, expected, "{what}, told by an engine");
