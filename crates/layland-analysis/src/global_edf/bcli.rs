@@ -11,9 +11,9 @@
 //! | `S_k` | slack of `tau_k` known so far, from 0 |
 //! | `I_i^k` | the interference of `tau_i` with a job of `tau_k`, given `S_i` (`workload.rs`) |
 //!
-//! A job of `tau_k` has a slack of at least `D_k - C_k - floor(sum over i != k of min(I_i^k, D_k -
-//! C_k + 1) / m)`, and larger slacks reduce the interference. The test iterates until every task
-//! meets its deadline or no slack grows.
+//! A job of `tau_k` has a slack of at least
+//! `D_k - C_k - floor(sum over i != k of min(I_i^k, D_k - C_k + 1) / m)`, and larger slacks reduce
+//! the interference. The test iterates until every task meets its deadline or no slack grows.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
