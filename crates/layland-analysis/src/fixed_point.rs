@@ -4,7 +4,7 @@
 use layland_model::{Duration, TIME_LIMIT};
 use std::cell::Cell;
 
-/// The most steps that one search takes.
+/// The maximum number of steps of one search.
 pub const MAX_STEPS: u64 = 10_000_000;
 
 /// A search ended at a limit of its own, so its result is unknown. The type holds nothing that

@@ -4,8 +4,8 @@
 //! preemption-centric accounting of Brandenburg 2011, Chapter 3, for the costs that Layland's
 //! machine model charges.
 //!
-//! Assumes: (1) the arrival of a job preempts at most one job, and nothing else moves a job; (2)
-//! each overhead is charged as [`Overheads`] states.
+//! Assumes: (1) the arrival of a job preempts at most one job, and nothing else moves a job;
+//! (2) each overhead is charged as [`Overheads`] states.
 //!
 //! ```text
 //! C'_i = (C_i + sum of the terms) / (1 - sum over the cluster of release / T_j - tick / tick_period)

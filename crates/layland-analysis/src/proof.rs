@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`Proof::Reasons`] | the comparisons of a [`Finding`](crate::Finding) | the numbers are computed again from the tasks |
 //! | [`Evidence::Points`] | a demand never exceeds its bound | at each point; between two points by monotonicity |
-//! | [`Evidence::BusyPeriods`] | response times, fixed priorities | each length is at least what arrives in it |
+//! | [`Evidence::BusyPeriods`] | response times, fixed priorities | each length is at least the work that arrives in it |
 //! | [`Evidence::Levels`] | response times for each criticality level | as for busy periods |
 //! | [`Evidence::Slacks`] | each job ends some time before its deadline | each step follows from those before it |
 //! | [`Evidence::Rates`] | tasks on a grid of rates fit the CPUs | each rate is enough for its task; their sum |
@@ -55,8 +55,9 @@ pub enum Evidence {
     /// not decrease as the length grows, so each point covers all shorter lengths down to the one
     /// for which this demand would be too much.
     Points(Vec<Point>),
-    /// For each task, the highest priority first: lengths of busy periods that start with one job of each task and
-    /// hold one, two, .. jobs of the task, until the next job of the task comes later.
+    /// For each task, the highest priority first: lengths of busy periods that start with one job
+    /// of each task and hold one, two, .. jobs of the task. The last of them ends before the next
+    /// job of the task can become ready, or just then.
     BusyPeriods(Vec<(TaskId, Vec<Duration>)>),
     /// For each task, the highest priority first: its response times in runs of each level from the
     /// lowest to its own. A single entry is the response time at its own level.

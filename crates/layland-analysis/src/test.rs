@@ -205,8 +205,8 @@ pub struct BoundTest {
 }
 
 impl BoundTest {
-    /// The assumptions besides [the list](Self::assumptions), as [of a
-    /// test](SchedulabilityTest::also_assumes).
+    /// The assumptions besides [the list](Self::assumptions), as
+    /// [of a test](SchedulabilityTest::also_assumes).
     pub fn also_assumes(&self) -> &'static [Assumption] {
         besides(self.algorithms, self.assumptions)
     }
@@ -260,8 +260,8 @@ pub struct ResponseTest {
 }
 
 impl ResponseTest {
-    /// The assumptions besides [the list](Self::assumptions), as [of a
-    /// test](SchedulabilityTest::also_assumes).
+    /// The assumptions besides [the list](Self::assumptions), as
+    /// [of a test](SchedulabilityTest::also_assumes).
     pub fn also_assumes(&self) -> &'static [Assumption] {
         besides(self.algorithms, self.assumptions)
     }

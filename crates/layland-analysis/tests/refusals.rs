@@ -1,6 +1,5 @@
 //! Every broken assumption leads to a refusal that names the task and a remedy; and corner cases of
 //! single tests.
-//! single tests.
 
 use layland_analysis::deadline::admission::{Limit, global, kernel, kernel_bandwidth};
 use layland_analysis::fixed_point::{Diverged, GaveUp};

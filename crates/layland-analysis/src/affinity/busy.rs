@@ -1,9 +1,9 @@
 //! Response times with affinities, in windows that begin with the last gap. Under strong
 //! scheduling, they use the CPUs that a job reaches. **Sufficient.**
 //!
-//! | test | scheduling | what it adds |
+//! | test | scheduling | addition |
 //! |---|---|---|
-//! | `APA-EDF-LC` | weak, strong, hierarchical | to [`APA-EDF`](super::edf): limits on what is carried in, and on the CPUs that tasks of one affinity use at once |
+//! | `APA-EDF-LC` | weak, strong, hierarchical | to [`APA-EDF`](super::edf): limits on the carried-in work, and on the CPUs that tasks of one affinity use at once |
 //! | `SAPA-EDF` | strong, hierarchical | to `APA-EDF-LC`: a job waits only while all CPUs that it reaches are busy |
 //! | `SAPA-RM`, `SAPA-DM`, `SAPA-FP` | strong, hierarchical | to [`APA-RM`](super::fixed_priority), `APA-DM` and `APA-FP`: both of these |
 //!
@@ -128,8 +128,8 @@ pub fn edf(system: &System, is_strong: bool) -> TaskMap<Option<Found>> {
     best.into_iter().enumerate().map(bound).collect()
 }
 
-/// [`deadlines`] under fixed priorities, for strong scheduling: from the highest priority down to
-/// the first task that may be late.
+/// [`edf`] under fixed priorities, for strong scheduling: from the highest priority down to the
+/// first task that may be late.
 pub fn priorities(system: &System, order: PriorityOrder) -> TaskMap<Option<Found>> {
     let ids = order.sort_all(system);
     let masked = Masked::new(system, ids.iter().copied());

@@ -19,10 +19,11 @@
 //! predecessor included, has the claimed slack. While it waits, every CPU of `S` runs a job before
 //! it, of a rival (`reduction.rs`). In a window of length `R` from its release, rival `tau_i`
 //! executes for at most `W_i(R)`, and with deadlines up to that of `J_k` for at most `I_i^k`, both
-//! given the slack of `tau_i`. So `J_k` waits for at most `floor(sum of min(W_i(R), I_i^k, R -
-//! C_k + 1) / |S|)` of the first `R`, as under global EDF on `|S|` CPUs, and has its slack. The
-//! claims grow round by round from 0, and the result of a round still holds with the larger slacks
-//! of later rounds. In the end, claims are used only if every task has one.
+//! given the slack of `tau_i`. So `J_k` waits for at most
+//! `floor(sum of min(W_i(R), I_i^k, R - C_k + 1) / |S|)` of the first `R`, as under global EDF on
+//! `|S|` CPUs, and has its slack. The claims grow round by round from 0, and the result of a round
+//! still holds with the larger slacks of later rounds. In the end, claims are used only if every
+//! task has one.
 //!
 //! GFB, BAK, BAR, LOAD and FF-DBF count the work of all CPUs from the first instant at which not
 //! all of them are busy, and bound the work that is left at that instant. With affinities a CPU can

@@ -11,7 +11,6 @@
 //!
 //! - If the affinities are laminar (any two nested or disjoint), only the affinities themselves
 //!   need to be examined, [`by_hall`].
-//!   need to be looked at, [`by_hall`].
 //! - Otherwise a flow carries each utilization to CPUs that it may use, [`by_flow`]: the set is
 //!   feasible if and only if all of it arrives. Otherwise, the CPUs that a minimum cut reaches are
 //!   an `S` that fails.

@@ -15,7 +15,7 @@
 //! | `alpha_k`, `S` | the CPUs of `tau_k`, and a part of them (`reduction.rs`) |
 //! | `R_k`, `S_k` | response bound; slack, `D_k - R_k` |
 //! | `W^NC`, `W^CI` | the work of a task in a window without and with a carried-in job |
-//! | `W_i(x)` | the most that it executes in any window of length `x` |
+//! | `W_i(x)` | its maximum execution in any window of length `x` |
 //! | `Omega_k(x)` | the work of rivals of higher priority in a window of length `x` |
 //!
 //! From the highest priority down, `R_k` is the least, over the parts `S` whose rivals all have

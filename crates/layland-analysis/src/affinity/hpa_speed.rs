@@ -6,9 +6,9 @@
 //! order, one at a time.
 //!
 //! [`TEST`] applies the formula to a set on CPUs of unit speed. It also assumes: (3) jobs of a task
-//! at least a period apart, (4) no release jitter, (5) `D_i = T_i`, (6) WCETs are kept, (7)
-//! overheads are part of `C_i`, (8) unit speeds, (9) nothing changes while the system runs. If the
-//! utilizations multiplied by `s` are feasible (Hall's condition, see
+//! at least a period apart, (4) no release jitter, (5) `D_i = T_i`, (6) WCETs are kept,
+//! (7) overheads are part of `C_i`, (8) unit speeds, (9) nothing changes while the system runs. If
+//! the utilizations multiplied by `s` are feasible (Hall's condition, see
 //! [`feasibility`](super::feasibility)), then so is every job collection of the set with its
 //! execution times multiplied by `s`; by the theorem, HPA-EDF meets every deadline on CPUs of speed
 //! `s`, and these are the schedules of the set itself on CPUs of unit speed. The theorem does not

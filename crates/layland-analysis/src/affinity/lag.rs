@@ -5,11 +5,11 @@
 //! | `LAG` | EDF, strong and hierarchical, with any affinities |
 //! | `LAG-SP` | semi-partitioned `SCHED_DEADLINE`: tasks have one CPU or their cluster |
 //!
-//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`, (4)
-//! WCETs (budgets) are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) under `LAG-SP`:
-//! every affinity is a whole cluster or one CPU, (8) nothing changes while the system runs. There
-//! is a bound if the tasks are feasible by Hall's condition, which under `LAG-SP` is admission with
-//! a limit of 1.
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`,
+//! (4) WCETs (budgets) are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) under
+//! `LAG-SP`: every affinity is a whole cluster or one CPU, (8) nothing changes while the system
+//! runs. There is a bound if the tasks are feasible by Hall's condition, which under `LAG-SP` is
+//! admission with a limit of 1.
 //!
 //! Tasks that share CPUs, directly or through others, form a *component* of `m` CPUs and tasks
 //! `1 .. n`. The tardiness is 0 on one CPU, and for a task alone. Otherwise the tardiness of task

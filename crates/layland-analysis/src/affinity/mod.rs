@@ -5,7 +5,6 @@
 //! - [`busy`]: tighter response times, with limited carry-in and the CPUs that a job reaches;
 //! - [`lag`]: the tardiness where the CPUs are not overloaded, under strong and hierarchical EDF,
 //!   and under `SCHED_DEADLINE`, repaired for semi-partitioned systems;
-//!   `SCHED_DEADLINE`, repaired for semi-partitioned systems;
 //! - [`hpa_speed`]: the factor by which CPUs must be faster for hierarchical EDF to schedule every
 //!   feasible set.
 

@@ -9,8 +9,8 @@
 //! | [`implicit_bound`] | implicit | a bound on both that is never above that of `davare` |
 //!
 //! **Assumptions.** (1) `T` is also the *largest* time between two arrivals of a task: the period
-//! of a sporadic task is only the least, and bounds nothing here. (2) Jobs arrive for ever. (3)
-//! Implicit communication: every job ends within `R <= T` of its arrival. (4) Logical execution
+//! of a sporadic task is only the least, and bounds nothing here. (2) Jobs arrive for ever.
+//! (3) Implicit communication: every job ends within `R <= T` of its arrival. (4) Logical execution
 //! time: jobs are released when they arrive, and end before they write; the policy must ensure the
 //! latter, these functions do not check it. A chain that breaks an assumption gets [`Unbounded`].
 //!

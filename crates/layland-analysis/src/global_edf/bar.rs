@@ -15,8 +15,8 @@
 //! | `C_Sigma` | | the sum of the `m - 1` largest `C_i` |
 //!
 //! A set is schedulable if for all `k` and all `t >= D_k`: the sum of all `I^(1)_i` and of the
-//! `m - 1` largest `I^(2)_i - I^(1)_i` is less than `m x`. This always holds for `t >= (C_Sigma +
-//! sum (T_i - D_i) u_i + m C_k) / (m - U)` (the theorem that bounds `A_k`).
+//! `m - 1` largest `I^(2)_i - I^(1)_i` is less than `m x`. This always holds for
+//! `t >= (C_Sigma + sum (T_i - D_i) u_i + m C_k) / (m - U)` (the theorem that bounds `A_k`).
 //!
 //! Deviations: the paper has `t - C_k` for `x`, and accepts where the sum equals `m x`. But where
 //! so many tasks reach their limit `x`, the sum cannot exceed `m x`, and a miss would be accepted:

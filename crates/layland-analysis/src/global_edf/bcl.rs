@@ -88,7 +88,7 @@ fn bcl(group: &Group<'_>) -> Finding {
 }
 
 /// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
-/// CPUs. Makes the decision without reasons.
+/// CPUs. Decides without computing reasons.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     let (m, rivals) = (cpus as i128, rivals(tasks));
     tasks.iter().enumerate().all(|(k, tau_k)| {

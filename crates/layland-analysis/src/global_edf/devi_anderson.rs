@@ -130,9 +130,9 @@ fn bounds_with_regions(group: &Group<'_>) -> Vec<(TaskId, Rate)> {
     group.tasks.iter().zip(&wcets).map(|(&(id, _), c)| (id, bound(c))).collect()
 }
 
-/// `x + C_i` with `x = (sum of the Lambda largest C - C_min) / (m - sum of the Lambda - 1 largest
-/// u)`; 0 on one CPU. If `Lambda` is 0, the sums are empty, and `x` is set to 0 instead of a
-/// negative value.
+/// `x + C_i` with
+/// `x = (sum of the Lambda largest C - C_min) / (m - sum of the Lambda - 1 largest u)`; 0 on one
+/// CPU. If `Lambda` is 0, the sums are empty, and `x` is set to 0 instead of a negative value.
 fn bounds(group: &Group<'_>) -> Vec<(TaskId, Rate)> {
     let m = group.cpu_count();
     let wcets: Vec<Rate> = group.tasks().map(|task| Rate::whole(task.own_wcet().ns())).collect();

@@ -23,9 +23,9 @@
 //! `C_i - y` in the window, which is at most `W_i(k)`. Before that instant no job is late, so the
 //! slacks hold.
 //!
-//! After a round that does not accept, each task that may not be late has the slack `x_k -
-//! floor(sum over i != k of min(W_i(k), x_k + 1) / m)`, and the next round uses it. All slacks of a
-//! round follow from those of the round before.
+//! After a round that does not accept, each task that may not be late has the slack
+//! `x_k - floor(sum over i != k of min(W_i(k), x_k + 1) / m)`, and the next round uses it. All
+//! slacks of a round follow from those of the round before.
 //!
 //! Deviations: the paper's conditions were not available. They are in real time, with a strict
 //! inequality for tasks that may be late; these are in integers, with the proof above.

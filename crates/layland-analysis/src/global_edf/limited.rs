@@ -13,10 +13,11 @@
 //! | `W^NC`, `W^CI` | work in a window of length `A_k + R_k` of jobs due within `A_k + D_k`, without and with a job carried in |
 //! | `R_k`, `S_k` | response bound; slack, `D_k - R_k` |
 //!
-//! `R_k` is a bound if for all `A_k >= 0` it is at least `C_k - A_k + floor((sum of W^NC and of the
-//! m - 1 largest W^CI - W^NC) / m)`, each `W` at most `A_k + R_k - C_k + 1`; or if it is a response
-//! time by G-RTA. The slacks grow round by round, as in G-RTA. On one CPU the test is exact. The
-//! proof is in `delay/mod.rs`, with one set of CPUs for all tasks.
+//! `R_k` is a bound if for all `A_k >= 0` it is at least
+//! `C_k - A_k + floor((sum of W^NC and of the m - 1 largest W^CI - W^NC) / m)`, each `W` at most
+//! `A_k + R_k - C_k + 1`; or if it is a response time by G-RTA. The slacks grow round by round, as
+//! in G-RTA. On one CPU the test is exact. The proof is in `delay/mod.rs`, with one set of CPUs for
+//! all tasks.
 //!
 //! Deviations: `W` counts a job only if it is due in time *and* executes in the window, by the
 //! worst distance between the two ends, where the paper takes the smaller of two bounds; a

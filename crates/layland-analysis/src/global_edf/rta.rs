@@ -169,8 +169,9 @@ struct Passes<'a> {
     m: i64,
     R: Vec<i64>,
     S: Vec<i64>,
-    /// The number of passes so far; true if another pass may find more.
+    /// The number of passes so far.
     passed: usize,
+    /// True if another pass may find more.
     grows: bool,
     /// Buffers that each pass reuses.
     room: Vec<Interference>,

@@ -20,8 +20,8 @@
 //!
 //! Assumes: (1) every task may use one CPU only (on several CPUs: its whole cluster), (2) jobs of a
 //! task at least a period apart, (3) no release jitter, except for `RTA-LEVEL`, (4) WCETs are kept,
-//! (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing changes while the system runs, (8)
-//! few pairs of tasks share a CPU, (9) every task has a priority; on several CPUs and with
+//! (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing changes while the system runs,
+//! (8) few pairs of tasks share a CPU, (9) every task has a priority; on several CPUs and with
 //! self-suspension: `C_i <= D_i <= T_i`. Times are integers.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]

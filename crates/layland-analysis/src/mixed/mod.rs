@@ -10,11 +10,12 @@
 //! | `virtual_deadlines.rs` | [`EDF_VD`], [`EDF_VD_WHOLE`], [`EKBERG_YI`] | `edf-vd` |
 //!
 //! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
-//! release jitter, (4) `D_i <= T_i`, (5) execution times do not grow above a task's own level, (6)
-//! no job executes for longer than the execution time of its own level, (7) overheads are part of
-//! it, (8) unit speeds, (9) nothing changes while the system runs, (10) few pairs of tasks share a
-//! CPU; AMC-MAX: (11) at most two criticality levels; PT-PAPER, EDF-VD, EDF-VD-WHOLE: (11)
-//! `D_i = T_i`. Jobs do not block or suspend themselves. Equal priorities go to the smaller rank.
+//! release jitter, (4) `D_i <= T_i`, (5) execution times do not grow above a task's own level,
+//! (6) no job executes for longer than the execution time of its own level, (7) overheads are part
+//! of it, (8) unit speeds, (9) nothing changes while the system runs, (10) few pairs of tasks share
+//! a CPU; AMC-MAX: (11) at most two criticality levels; PT-PAPER, EDF-VD, EDF-VD-WHOLE:
+//! (11) `D_i = T_i`. Jobs do not block or suspend themselves. Equal priorities go to the smaller
+//! rank.
 //!
 //! **The promise of a *yes*** ([`crate::Subject::Covered`]). A run belongs to level `l` if no job
 //! of a task of level `l` or above executes for longer than `C(l)`; tasks below may do anything.

@@ -1,7 +1,7 @@
 //! The utilization bound of partitioned EDF (Lopez, Diaz, Garcia 2004). **Sufficient.**
 //!
-//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`, (4)
-//! `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) one
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`,
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) one
 //! cluster and (9) no affinities within it, (10) nothing changes while the system runs. Then first
 //! fit finds a partition, as does every allocation that takes tasks in decreasing order and fails
 //! only if a task fits no CPU.

@@ -4,10 +4,10 @@
 //! without it.
 //!
 //! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, or by
-//! a curve (`arrivals`), (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6)
-//! nothing changes while the system runs, (7) jobs of later deadlines delay a job for at most its
-//! blocking time. A release jitter `J_i` is covered: the number of jobs that become ready and are
-//! due in an interval of length `t` equals that for the deadline `D_i - J_i` and no jitter.
+//! a curve (`arrivals`), (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds,
+//! (6) nothing changes while the system runs, (7) jobs of later deadlines delay a job for at most
+//! its blocking time. A release jitter `J_i` is covered: the number of jobs that become ready and
+//! are due in an interval of length `t` equals that for the deadline `D_i - J_i` and no jitter.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|

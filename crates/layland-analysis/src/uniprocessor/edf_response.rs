@@ -5,8 +5,8 @@
 //! policies, and the times are reached.
 //!
 //! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
-//! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7)
-//! nothing changes while the system runs.
+//! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds,
+//! (7) nothing changes while the system runs.
 //!
 //! | paper | meaning |
 //! |---|---|
@@ -243,7 +243,6 @@ impl Search {
         let mut R_i = self.rivals[i].C;
         // The first arrivals are often the worst, and a larger `R_i` makes longer steps. If there
         // are many tasks, those of a few suffice.
-        // few do.
         for j in 0..self.rivals.len().min(FIRST) {
             let a = self.first(i, &self.rivals[j]);
             if a < self.L {
@@ -310,7 +309,6 @@ fn end(rivals: &[Demanding], i: usize, a: i64) -> Result<i64, GaveUp> {
 
 /// The work released before `w` and due by `a + D_i`. Its least fixed point is `L_i(a)`; if it is
 /// at most `w`, it bounds `L_i(a)`.
-/// most `w`.
 fn demand(rivals: &[Demanding], i: usize, a: i64, w: i64) -> i64 {
     let tau_i = &rivals[i];
     let due = a + tau_i.D;

@@ -1,6 +1,5 @@
 //! Between CPUs: every term of every protocol from its definition, section by section. All response
 //! times rise together, each computed from those of the previous round.
-//! together, each computed from those of the round before.
 
 use super::{Draw, Shape, ceil, draw_set, from_below, sets};
 use layland_analysis::locking::Locker;

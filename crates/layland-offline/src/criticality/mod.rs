@@ -26,7 +26,6 @@
 //!
 //! An analysis that gives up reports this: [`Assignment::GaveUp`], or [`fjp::Jobs`] with
 //! [`Answer::GaveUp`]. This is never a *no*.
-//! [`Answer::GaveUp`]. That is never a *no*.
 
 pub mod amc_ia;
 pub mod amc_max;

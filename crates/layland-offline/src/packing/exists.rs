@@ -5,10 +5,8 @@
 //!
 //! - if a CPU is interchangeable with one that failed: both have equal room, and every task may use
 //!   both or neither;
-//!   use both or neither;
 //! - if the remaining tasks need more than the room on the CPUs that can still take the smallest of
 //!   them.
-//!   smallest of them.
 //!
 //! In the worst case there are `m^n` nodes for `n` tasks on `m` CPUs (`m^n / m!` if they are
 //! identical). The lexicographically first partition follows from any partition by fixing the tasks

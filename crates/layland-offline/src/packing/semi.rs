@@ -54,7 +54,8 @@ impl Bins for WithLeftovers<'_> {
         }
     }
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
-        // The last bin takes every item, but is never one of several candidates.
+        // The last bin fits an item only if no other bin does, so it is never compared with one
+        // that fits.
         match (self.loads.get(a), self.loads.get(b)) {
             (Some(a), Some(b)) => a.cmp_sum(b),
             (_, _) => a.cmp(&b),

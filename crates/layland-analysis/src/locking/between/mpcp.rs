@@ -98,6 +98,7 @@ fn request(shared: &Shared, held: &[Vec<i64>], i: usize, q: usize) -> Result<i64
     // Sections may have length 0; then the wait counts as a nanosecond.
     let one = Duration::from_ns(1);
     let found = least(f(one).max(one), Duration::from_ns(limit), |w| f(w).max(one));
-    // The waiting time is part of the response time, so it has the same reason for no bound.
+    // A wait beyond the limit makes the response time exceed the limit, too: the reason is the
+    // same.
     found.map(Duration::ns).map_err(Unbounded::Search)
 }

@@ -5,8 +5,8 @@
 //! explains.
 //!
 //! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
-//! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7)
-//! nothing changes while the system runs.
+//! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds,
+//! (7) nothing changes while the system runs.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|

@@ -1,10 +1,11 @@
 //! Response times under fixed priorities with non-preemptive regions: **FPNS** (Davis, Burns, Bril and Lukkien 2007)
 //! and **FPDS** (Bril, Lukkien and Verhaegh 2009). **Exact** for jobs without floating regions of their own.
 //!
-//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3)
-//! WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the
-//! system runs, (7) few pairs of tasks share a CPU, (8) for given priorities: every task has one.
-//! Jobs do not suspend themselves. Deadlines are arbitrary, and a release jitter `J_i` is covered.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart,
+//! (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while
+//! the system runs, (7) few pairs of tasks share a CPU, (8) for given priorities: every task has
+//! one. Jobs do not suspend themselves. Deadlines are arbitrary, and a release jitter `J_i` is
+//! covered.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|

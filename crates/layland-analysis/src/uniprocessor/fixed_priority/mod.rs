@@ -8,11 +8,11 @@
 //! | [`HYPERBOLIC`], `prod (u_i + 1) <= 2` | Bini, Buttazzo, Buttazzo 2003 | sufficient, rate-monotonic |
 //! | [`AUDSLEY`] | Audsley 1991 | exact: decides whether any priorities work |
 //!
-//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3)
-//! WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the
-//! system runs, (7) few pairs of tasks share a CPU, (8) for given priorities: every task has one;
-//! for the two bounds: `D_i = T_i` and no jitter. Jobs do not suspend themselves. *Exact* refers to
-//! sporadic tasks and tasks that may become ready together.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart,
+//! (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while
+//! the system runs, (7) few pairs of tasks share a CPU, (8) for given priorities: every task has
+//! one; for the two bounds: `D_i = T_i` and no jitter. Jobs do not suspend themselves. *Exact*
+//! refers to sporadic tasks and tasks that may become ready together.
 //!
 //! A blocking time `B_i` is an upper bound, which the response times include (Sha, Rajkumar and
 //! Lehoczky 1990): a *yes* holds with it, a *no* requires a job that is late without it, and a

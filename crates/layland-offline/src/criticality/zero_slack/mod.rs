@@ -1,8 +1,8 @@
 //! Zero-slack scheduling (Huang et al. 2014, Section 2.3; after de Niz, Lakshmanan and Rajkumar 2009).
 //!
-//! Rate-monotonic order. Task `i` has a zero-slack instant `Z_i`, counted from its release: if a job is not
-//! complete by then, all tasks of lower criticality are suspended until it is. `Z_i = D_i` means that no
-//! timer is needed.
+//! Rate-monotonic order. Task `i` has a zero-slack instant `Z_i`, counted from its release: if a
+//! job is not complete by then, all tasks of lower criticality are suspended until it is.
+//! `Z_i = D_i` means that no timer is needed.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
