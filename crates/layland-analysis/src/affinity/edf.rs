@@ -5,8 +5,8 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, including those of
-//! shifts, (7) unit speeds, (8) nothing changes while the system runs, (9) there are few pairs of
-//! tasks. Times are integers.
+//! shifts, (7) unit speeds, (8) nothing changes while the system runs, (9) few pairs of tasks share
+//! a CPU. Times are integers.
 //!
 //! | paper | meaning |
 //! |---|---|

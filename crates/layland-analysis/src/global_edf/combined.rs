@@ -9,7 +9,7 @@
 //! Assumes the same as the tests: (1) jobs of a task at least a period apart, (2) no release
 //! jitter, (3) `D_i <= T_i`, (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`,
 //! (7) unit speeds, (8) no affinities within a cluster, (9) nothing changes while the system runs,
-//! (10) there are few pairs of tasks.
+//! (10) few pairs of tasks share a CPU.
 
 use super::{ALGORITHMS, PAIRED, bak, bar, bcli, ff_dbf, gfb, load, rta};
 use crate::group::{Group, together};

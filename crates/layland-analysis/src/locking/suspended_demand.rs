@@ -2,9 +2,9 @@
 //!
 //! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
 //! release jitter, (4) `D_i <= T_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit
-//! speeds, (8) nothing changes while the system runs, (9) few pairs of tasks, (10) jobs lock
-//! nothing; a job suspends itself whenever it is selected, any number of times, for at most `S_i`
-//! in total, and the end of a suspension does not depend on other jobs.
+//! speeds, (8) nothing changes while the system runs, (9) few pairs of tasks share a CPU, (10) jobs
+//! lock nothing; a job suspends itself whenever it is selected, any number of times, for at most
+//! `S_i` in total, and the end of a suspension does not depend on other jobs.
 //!
 //! The tasks are schedulable if on each CPU `sum over i of max(0, floor((t - D_i) / T_i) + 1) (C_i + S_i) <= t` for
 //! every `t`, with `C_i + S_i` in the utilization as well. Chen et al. 2019 call this suspension-oblivious analysis.

@@ -1,7 +1,6 @@
 //! The number of jobs of a task that arrive within a length of time, sporadic or by an **arrival
 //! curve** (as in Bozhko and Brandenburg 2020, and in the network calculus of Le Boudec and
-//! Thiran). The tests of one CPU count arrivals with it, and it has the processor demand of EDF for
-//! curves.
+//! Thiran). Also the processor demand of EDF for arrival curves.
 //!
 //! The tests of one CPU use three functions of arrivals. Sporadic arrivals compute them by a
 //! division, arrival curves by a lookup:
@@ -163,7 +162,7 @@ impl<'a> Demands<'a> {
         self.0.iter().filter_map(of_task).max()
     }
 
-    /// Returns the latest time at which the CPU idles, the least fixed point of
+    /// Returns the time by which the CPU idles at the latest: the least fixed point of
     /// `w = B + sum eta_i(w + J_i) C_i`. A demand that exceeds an interval of this length or more
     /// also exceeds the interval that is shorter by this length: later arrivals also satisfy the
     /// curve, and the work of all earlier ones is done.

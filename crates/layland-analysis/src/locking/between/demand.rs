@@ -4,7 +4,8 @@
 //! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
 //! release jitter, (4) `D_i <= T_i`, (5) WCETs are kept, including the sections, (6) overheads are
 //! part of `C_i`, (7) unit speeds, (8) nothing changes while the system runs, (9) few pairs of
-//! tasks, (10) jobs do not suspend themselves, (11) only resources of one CPU are nested.
+//! tasks share a CPU, (10) jobs do not suspend themselves, (11) only resources of one CPU are
+//! nested.
 //!
 //! | symbol | meaning |
 //! |---|---|

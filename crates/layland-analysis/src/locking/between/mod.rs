@@ -17,9 +17,9 @@
 //! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
 //! release jitter, (4) `D_i <= T_i`, (5) WCETs are kept, including the sections, (6) overheads are
 //! part of `C_i`, (7) unit speeds, (8) nothing changes while the system runs, (9) few pairs of
-//! tasks, (10) no job suspends itself while it holds a resource (MSRP: jobs do not suspend
-//! themselves), (11) only resources of one CPU are nested, (12) DPCP: every resource has a home;
-//! for given priorities: every task has one.
+//! tasks share a CPU, (10) no job suspends itself while it holds a resource (MSRP: jobs do not
+//! suspend themselves), (11) only resources of one CPU are nested, (12) DPCP: every resource has a
+//! home; for given priorities: every task has one.
 //!
 //! A resource is **global** if tasks on two or more CPUs use it (DPCP: also if its home is not the
 //! CPU of all users), and **local** otherwise. A local resource has an immediate ceiling on its
