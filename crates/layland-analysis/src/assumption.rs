@@ -13,12 +13,12 @@ mod caches;
 mod graphs;
 mod steps;
 
-/// Something that a test assumes of a system.
+/// A property that a test assumes of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Assumption {
     /// Jobs of a task arrive at least a period apart, whatever happens to earlier jobs.
     SporadicReleases,
-    /// Jobs of a task arrive so, or by an arrival curve.
+    /// Jobs of a task arrive at least a period apart, or by an arrival curve.
     BoundedArrivals,
     /// A job is ready when it arrives.
     NoJitter,
@@ -26,13 +26,13 @@ pub enum Assumption {
     ImplicitDeadlines,
     /// No deadline is longer than the period.
     ConstrainedDeadlines,
-    /// No task needs more processor time per job than it has until its deadline.
+    /// No task needs more processor time per job than the time until its deadline.
     FitsAlone,
     /// No job executes for longer than the WCET.
     WcetKept,
     /// No job executes for longer than the budget of its thread, which is its WCET if none is given.
     BudgetKept,
-    /// Overheads are part of the WCETs. Reloads of cache blocks are no matter of this one.
+    /// Overheads are part of the WCETs. Reloads of cache blocks are not covered.
     NoOverheads,
     /// Every CPU has unit speed.
     UnitSpeeds,
@@ -56,35 +56,36 @@ pub enum Assumption {
     FewPairs,
     /// There are at most two criticality levels.
     TwoCriticalities,
-    /// A job can be preempted anywhere. No test lists it: every test assumes it that is neither about non-preemptive
-    /// regions nor necessary.
+    /// A job can be preempted anywhere. No test lists it: every test assumes it unless it is
+    /// necessary or about non-preemptive regions.
     Preemptible,
-    /// Jobs lock nothing and do not suspend themselves. No test lists it: every test assumes it that is neither about
-    /// locks nor necessary.
+    /// Jobs lock nothing and do not suspend themselves. No test lists it: every test assumes it
+    /// unless it is necessary or about locks.
     OnlyExecutes,
     /// Jobs lock nothing.
     NoSections,
     /// Jobs do not suspend themselves.
     NoSuspension,
-    /// No job suspends itself while it holds something.
+    /// No job suspends itself while it holds a resource.
     SuspendedOutside,
     /// The tasks that use a resource use one CPU.
     LocalResources,
-    /// No job locks something while it holds something.
+    /// No job locks a resource while it holds another one.
     Flat,
-    /// Resources that are locked within each other are so in one order.
+    /// Nested sections lock their resources in one consistent order.
     OrderedNesting,
-    /// Only resources that tasks on one CPU use are locked within each other.
+    /// Only resources whose users share one CPU are locked in nested sections.
     NestedLocally,
-    /// Every resource that is used has a home; those of nested sections that of their users.
+    /// Every resource in use has a home; nested sections have the home of their users.
     Homes,
-    /// No task follows another one. No test lists it: every test assumes it that is neither about graphs nor necessary.
+    /// No task follows another one. No test lists it: every test assumes it unless it is necessary
+    /// or about graphs.
     Independent,
     /// Some task follows another one, and the tasks of a graph have one deadline and the same CPUs.
     Graphs,
     /// Some task follows another one, and the tasks of a graph have the same CPUs.
     GraphsTogether,
-    /// No task follows one of a later deadline.
+    /// No task follows a task with a later deadline.
     DeadlinesAlong,
     /// The tasks of a graph have one priority, and other graphs of the cluster have others.
     GraphPriorities,
@@ -92,17 +93,19 @@ pub enum Assumption {
     GraphPeriods,
     /// Different graphs of a cluster have different deadlines.
     GraphDeadlines,
-    /// No job has to load anything anew that others have evicted from its cache. No test lists it: every test assumes
-    /// it that is neither about caches nor necessary.
+    /// No job has to reload blocks that others have evicted from its cache. No test lists it: every
+    /// test assumes it unless it is necessary or about caches.
     NoCacheDelay,
-    /// Some job may have to load something anew: the platform has a block reload time, and a task has useful blocks.
+    /// Some job may have to reload blocks: the platform has a block reload time, and a task has
+    /// useful blocks.
     CacheDelay,
-    /// No task has a blocking time. No test lists it: every test assumes it that neither is about blocking times nor
-    /// necessary.
+    /// No task has a blocking time. No test lists it: every test assumes it unless it is necessary
+    /// or about blocking times.
     NoBlocking,
     /// Jobs of lower priority delay a job for no longer than its blocking time, once in a busy period.
     BlockingKept,
-    /// A set that was inferred explains all that its trace shows. No test lists it: every test assumes it.
+    /// A set that was inferred explains everything in its trace. No test lists it: every test
+    /// assumes it.
     Explained,
 }
 use Assumption::{
@@ -115,15 +118,15 @@ use Assumption::{
     WcetKept, WholeClusters,
 };
 
-/// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
-/// seconds, and tests need up to a hundred.
+/// The maximum number of pairs of tasks that a test compares, that of 4,096 tasks on the same CPUs.
+/// A pass over more takes seconds, and tests need up to a hundred.
 pub const PAIRS: u64 = 1 << 24;
 
-/// What to do about a trace that shows what the set does not explain.
+/// The help for a set that does not explain everything in its trace.
 pub const EXPLAIN: &str =
     "make the set as demanding as its trace and remove `unexplained`, or record and infer anew";
 
-/// A list of assumptions with one more at its end.
+/// Appends one assumption to a list.
 pub(crate) const fn and<const N: usize>(all: &[Assumption], one: Assumption) -> [Assumption; N] {
     assert!(all.len() + 1 == N, "the length is that of the list and one");
     let mut longer = [one; N];
@@ -132,22 +135,22 @@ pub(crate) const fn and<const N: usize>(all: &[Assumption], one: Assumption) -> 
     longer
 }
 
-/// Why a test cannot be applied to a system.
+/// The reason why a test cannot be applied to a system.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
     /// The assumption that is broken.
     pub assumption: Assumption,
-    /// Where.
+    /// The part of the system that breaks it.
     pub part: SystemPart,
-    /// What the system has instead.
+    /// The property that the system has instead.
     pub message: String,
-    /// What to do.
+    /// Advice on how to fix the system.
     pub help: &'static str,
 }
 
 impl Refusal {
-    /// The task that breaks the assumption, if it is one.
+    /// The task that breaks the assumption, if a task does.
     pub fn task(&self) -> Option<TaskId> {
         match self.part {
             SystemPart::Task(task, _) | SystemPart::Step(task, _) => Some(task),
@@ -264,7 +267,7 @@ impl Assumption {
         }
     }
 
-    /// As a clause.
+    /// The assumption as a clause.
     pub const fn text(self) -> &'static str {
         match self {
             SporadicReleases => "jobs of a task arrive at least a period apart",
@@ -318,15 +321,15 @@ impl Assumption {
         }
     }
 
-    /// Checks these in their order.
+    /// Checks these assumptions in order.
     pub(crate) fn check_all(assumptions: &[Assumption], system: &System) -> Result<(), Refusal> {
         assumptions.iter().try_for_each(|assumption| assumption.check(system))
     }
 
-    /// Whether a valid system keeps it.
+    /// Checks that a valid system keeps this assumption.
     ///
     /// # Errors
-    /// Where it does not, and what to do.
+    /// Returns the part that breaks it, and how to fix the system.
     pub fn check(self, system: &System) -> Result<(), Refusal> {
         let tasks = |field: Field, broken: &dyn Fn(TaskId, &Task) -> Option<String>, help| {
             for (id, task) in system.tasks.iter() {
@@ -528,7 +531,7 @@ impl Assumption {
                 },
                 "ask about fixed priorities or EDF on each CPU, without overheads, or leave out `blocking`",
             ),
-            // A number that the user vouches for.
+            // The user guarantees this number; nothing in the system can contradict it.
             BlockingKept => Ok(()),
             TwoLevels => {
                 let all = system.platform.all_cpus();
@@ -552,8 +555,8 @@ impl Assumption {
     }
 }
 
-/// The pairs of tasks that share CPUs, in either order: those that are tied to the same CPU, and all others of a
-/// cluster.
+/// Returns the number of ordered pairs of tasks that share CPUs. Tasks tied to the same CPU share
+/// it; all other tasks of a cluster share the cluster.
 pub fn pairs(system: &System) -> u64 {
     let clusters = &system.platform.clusters;
     let mut whole = vec![0u64; clusters.len()];
@@ -568,7 +571,7 @@ pub fn pairs(system: &System) -> u64 {
     whole.iter().chain(tied.values()).map(|count| count * count).sum()
 }
 
-/// The CPUs that a task may use, and its cluster.
+/// Returns the CPUs that a task may use, and its cluster.
 pub(crate) fn masks(system: &System, task: TaskId) -> (&CpuSet, &CpuSet) {
     let task = &system.tasks[task];
     let cluster = &system.platform.clusters[task.cluster];
@@ -595,7 +598,7 @@ fn releases_too_close(task: &Task) -> Option<String> {
     }
 }
 
-/// The most that a job of the task executes, as its execution model says.
+/// Returns the longest execution time of the task's jobs according to its execution model.
 pub fn longest_execution(task: &Task) -> Service {
     let wcet = task.own_wcet();
     match &task.execution {

@@ -1,5 +1,5 @@
-//! Every test and every bound, in the order in which a program shows them: from what rules a system
-//! out, over what is exact, to what is sufficient.
+//! Every test and every bound, in the order in which programs show them: first the necessary tests,
+//! then the exact ones, then the sufficient ones.
 //!
 //! ```
 //! use layland_analysis::catalogue;
@@ -28,9 +28,9 @@ use crate::{
     uniprocessor,
 };
 
-/// The names of tests and response times that search through the lengths of windows: where they are silent they take
-/// some milliseconds, hundreds of times as long as all others. GLOBAL-EDF is among them, for it asks again what others
-/// have said.
+/// The names of tests and response-time analyses that search through window lengths. When they find
+/// nothing they take some milliseconds, hundreds of times as long as all the others. GLOBAL-EDF is
+/// among them because it repeats other tests.
 pub const LONG: &[&str] =
     &["G-RTA-LC", "GLOBAL-EDF", "SAPA-EDF", "SAPA-RM", "SAPA-DM", "SAPA-FP", "APA-EDF-LC"];
 
@@ -222,7 +222,8 @@ pub const BOUNDS: &[BoundTest] = &[
     affinity::lag::SEMI_PARTITIONED,
 ];
 
-/// Every bound on response times; several of one policy in no order: the smallest bound counts.
+/// Every bound on response times. If there are several for one policy, their order has no meaning:
+/// the smallest bound counts.
 pub const RESPONSES: &[ResponseTest] = &[
     uniprocessor::edf_response::RESPONSES,
     fixed_priority::RTA_RESPONSES,
@@ -341,12 +342,12 @@ pub const RESPONSES: &[ResponseTest] = &[
     mixed::AMC_IA_RESPONSES,
 ];
 
-/// The test with this name, in any case.
+/// Returns the test with this name, ignoring case.
 pub fn test(name: &str) -> Option<&'static SchedulabilityTest> {
     TESTS.iter().find(|test| test.name.eq_ignore_ascii_case(name))
 }
 
-/// The bound with this name, in any case.
+/// Returns the bound with this name, ignoring case.
 pub fn bound(name: &str) -> Option<&'static BoundTest> {
     BOUNDS.iter().find(|bound| bound.name.eq_ignore_ascii_case(name))
 }

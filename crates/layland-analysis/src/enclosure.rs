@@ -1,19 +1,19 @@
-//! Irrational numbers between two rationals.
+//! Enclosures of irrational numbers between two rationals.
 
 use layland_model::Rate;
 
 /// A real number that is known to lie between two rationals, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enclosure {
-    /// At most the number.
+    /// The lower end; at most the number.
     pub low: Rate,
-    /// At least the number.
+    /// The upper end; at least the number.
     pub high: Rate,
 }
 
 impl Enclosure {
-    /// The number rounded to this many decimals (at most 9, half up), if the enclosure is narrow
-    /// enough to tell. For numbers from 0 to 10^9.
+    /// Returns the number rounded half up to this many decimals (at most 9), if the enclosure is
+    /// narrow enough to determine it. For numbers from 0 to 10^9.
     ///
     /// ```
     /// use layland_analysis::Enclosure;

@@ -1,36 +1,36 @@
-//! Least fixed points of monotone functions of time, with a limit: a search that does not end says
-//! so, with the point it reached, instead of looping for ever or returning a wrong number.
+//! Least fixed points of monotone functions of time, with a limit: a search that does not converge
+//! reports the point it reached, instead of looping for ever or returning a wrong number.
 
 use layland_model::{Duration, TIME_LIMIT};
 use std::cell::Cell;
 
-/// The most steps that one search takes.
+/// The maximum number of steps of one search.
 pub const MAX_STEPS: u64 = 10_000_000;
 
-/// A search ended at a limit of its own: nothing is known about what was looked for. It has no part that a deadline
-/// could be compared with, so that no caller can take it for a late job.
+/// A search ended at a limit of its own, so its result is unknown. The type holds nothing that
+/// could be compared with a deadline, so that no caller can mistake it for a late job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GaveUp {
-    /// It took too many steps.
+    /// The search took too many steps.
     #[error("gave up at {reached} after {steps} steps")]
     OutOfSteps {
-        /// Where it was.
+        /// The point that the search had reached.
         reached: Duration,
-        /// How many steps were taken.
+        /// The number of steps taken.
         steps: u64,
     },
-    /// It came to times that are too long to be added up.
+    /// The search reached times that are too long to be added up.
     #[error("gave up at {reached}: longer times are not looked at")]
     OutOfRange {
-        /// Where it was.
+        /// The point that the search had reached.
         reached: Duration,
     },
-    /// It has nowhere to begin: no length bounds what would have to be looked at.
+    /// The search has no starting point: no length bounds the intervals to examine.
     #[error("gave up: no length is known beyond which nothing has to be looked at")]
     Endless,
 }
 
-/// Why there is no fixed point to give.
+/// The reason why there is no fixed point to return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Diverged {
     /// The least fixed point is above the limit.
@@ -38,10 +38,10 @@ pub enum Diverged {
     Beyond {
         /// The limit.
         limit: Duration,
-        /// A point above it that the fixed point is not below.
+        /// A point above the limit that the fixed point is not below.
         reached: Duration,
     },
-    /// There is none: more work comes than the CPU can do.
+    /// There is no fixed point: more work arrives than the CPU can do.
     #[error("it grows for ever: the load is more than one CPU can do")]
     Overload,
     /// The fixed point is not known.
@@ -51,8 +51,9 @@ pub enum Diverged {
 
 /// The least `x >= start` with `f(x) = x`, if it is at most `limit`.
 ///
-/// `f` must be monotone with `f(start) >= start`, and may saturate at [`Duration::MAX`]. The limit is part of the
-/// question, as a deadline is; the search has one of its own, [`TIME_LIMIT`].
+/// `f` must be monotone with `f(start) >= start`, and may saturate at [`Duration::MAX`]. The limit
+/// is part of the question, like a deadline; [`TIME_LIMIT`] is a separate limit of the search
+/// itself.
 ///
 /// ```
 /// use layland_analysis::fixed_point::{Diverged, least};
@@ -65,7 +66,8 @@ pub enum Diverged {
 /// ```
 ///
 /// # Errors
-/// [`Diverged`] if there is none up to the limit, or it is not found in [`MAX_STEPS`] steps and up to [`TIME_LIMIT`].
+/// Returns [`Diverged`] if there is none up to the limit, or if it is not found within
+/// [`MAX_STEPS`] steps and [`TIME_LIMIT`].
 pub fn least(
     start: Duration,
     limit: Duration,
@@ -74,10 +76,10 @@ pub fn least(
     least_within(start, limit, (Duration::from_ns(TIME_LIMIT), &Cell::new(MAX_STEPS)), f)
 }
 
-/// [`least`] of a question without a limit.
+/// [`least`] without a limit.
 ///
 /// # Errors
-/// If it is not found in [`MAX_STEPS`] steps and up to [`TIME_LIMIT`].
+/// Returns [`GaveUp`] if it is not found within [`MAX_STEPS`] steps and [`TIME_LIMIT`].
 pub fn least_of_all(start: Duration, f: impl Fn(Duration) -> Duration) -> Result<Duration, GaveUp> {
     let range = Duration::from_ns(TIME_LIMIT);
     let steps = Cell::new(MAX_STEPS);
@@ -85,7 +87,7 @@ pub fn least_of_all(start: Duration, f: impl Fn(Duration) -> Duration) -> Result
     found.map_err(|reached| GaveUp::OutOfRange { reached })
 }
 
-/// [`least`] with another range in which the search stays, and the steps that are left to it.
+/// [`least`] with another range for the search, and a shared count of remaining steps.
 pub(crate) fn least_within(
     start: Duration,
     limit: Duration,
@@ -99,7 +101,7 @@ pub(crate) fn least_within(
     })
 }
 
-/// The least fixed point from `start` on, or the first point that is too far.
+/// Returns the least fixed point from `start` on, or the first point that is too far.
 fn climb(
     start: Duration,
     is_too_far: impl Fn(Duration) -> bool,

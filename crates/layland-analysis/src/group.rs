@@ -5,17 +5,17 @@ use crate::{Finding, Reason, Sporadic, TestKind, Verdict};
 use layland_model::{Behaviour, CpuSet, Duration, Rate, RateSum, Separation, System, Task, TaskId};
 use std::collections::BTreeMap;
 
-/// CPUs, and the tasks that run on them and nowhere else.
+/// Some CPUs, and the tasks that run only on them.
 pub(crate) struct Group<'a> {
     pub(crate) cpus: CpuSet,
     pub(crate) tasks: Vec<(TaskId, &'a Task)>,
 }
 
 impl<'a> Group<'a> {
-    /// The clusters that have tasks, in the order of their lowest CPU. For tasks that may use all
-    /// of their cluster.
+    /// The clusters that have tasks, in the order of their lowest CPU. For tasks that may use their
+    /// whole cluster.
     pub(crate) fn clusters(system: &'a System) -> Vec<Group<'a>> {
-        // Clusters are disjoint: each is a group, and none is looked for.
+        // Clusters are disjoint, so each one is a group and needs no lookup.
         let group = |cpus: &CpuSet| Group { cpus: cpus.clone(), tasks: Vec::new() };
         let mut groups: Vec<Group<'a>> = system.platform.clusters.iter().map(group).collect();
         if let [only] = &mut groups[..] {
@@ -54,11 +54,12 @@ impl<'a> Group<'a> {
         self.tasks.iter().map(|&(_, task)| task)
     }
 
-    /// The parameters of the tasks that most tests need.
+    /// The ids of the tasks.
     pub(crate) fn ids(&self) -> Vec<TaskId> {
         self.tasks.iter().map(|&(id, _)| id).collect()
     }
 
+    /// The parameters of the tasks that most tests need.
     pub(crate) fn sporadic(&self) -> Vec<Sporadic> {
         self.tasks().map(Sporadic::from).collect()
     }
@@ -71,8 +72,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The finding on a system whose parts have these findings: of a *yes* all reasons, otherwise those
-/// of the parts that decided.
+/// Combines the findings of the parts of a system: for a *yes*, all reasons; otherwise those of the
+/// parts that decided.
 pub(crate) fn together(findings: impl Iterator<Item = Finding>) -> Finding {
     let mut whole = Finding { verdict: Verdict::Yes, reasons: Vec::new() };
     for part in findings {
@@ -88,9 +89,9 @@ pub(crate) fn together(findings: impl Iterator<Item = Finding>) -> Finding {
     whole
 }
 
-/// The finding of an exact test about sporadic tasks, on tasks that may be more special: a *no*
-/// holds for those only if the worst pattern, in which all tasks become ready together as late after
-/// their arrival as they may, must be expected.
+/// The finding of an exact test about sporadic tasks, applied to tasks that may be more restricted.
+/// A *no* holds for those only if the worst pattern may occur: all tasks become ready together,
+/// each as late after its arrival as its jitter allows.
 pub(crate) fn exact(group: &Group<'_>, holds: bool, reason: Reason) -> Finding {
     let mut finding = Finding::new(TestKind::Exact.verdict(holds), reason);
     if finding.verdict == Verdict::No && !may_become_ready_together(group.tasks()) {
@@ -100,8 +101,9 @@ pub(crate) fn exact(group: &Group<'_>, holds: bool, reason: Reason) -> Finding {
     finding
 }
 
-/// Whether it must be expected that all of these tasks become ready together, as late after their arrival as they may:
-/// they come for ever, and at common times or at any distance from each other.
+/// Returns true if all of these tasks may become ready together, each as late after its arrival as
+/// its jitter allows: their jobs never end, and they arrive at common times or at any distance from
+/// each other.
 pub fn may_become_ready_together<'a>(mut tasks: impl Iterator<Item = &'a Task>) -> bool {
     let mut common = None;
     tasks.all(|task| {
@@ -110,12 +112,13 @@ pub fn may_become_ready_together<'a>(mut tasks: impl Iterator<Item = &'a Task>) 
     })
 }
 
-/// Whether the jobs of a task come for ever, at any distance from those of others.
+/// Returns true if the jobs of a task never end and arrive at any distance from those of other
+/// tasks.
 pub(crate) fn comes_at_any_distance(task: &Task) -> bool {
     comes_for_ever(task) && drifts(task)
 }
 
-/// Whether the releases can be at any distance from those of other tasks.
+/// Returns true if the releases can be at any distance from those of other tasks.
 fn drifts(task: &Task) -> bool {
     match &task.behaviour {
         Behaviour::Sporadic(Separation::Uniform { max } | Separation::Exponential { max, .. }) => {
@@ -135,15 +138,16 @@ fn drifts(task: &Task) -> bool {
     }
 }
 
-/// Whether jobs can come at the rate of the period for as long as one likes.
+/// Returns true if jobs can arrive at the rate of the period without end.
 fn comes_for_ever(task: &Task) -> bool {
-    // After a suspension a job comes when the last one has ended, not each period: there may be any time between.
+    // After a suspension, a job arrives when the previous one has completed, not each period, so
+    // the separation can be anything.
     let is_endless =
         !matches!(task.behaviour, Behaviour::Explicit(_) | Behaviour::SelfSuspending { .. });
     task.jobs.is_none() && is_endless
 }
 
-/// The finding of an exact test about long-run rates: a *no* holds only for tasks that do not end.
+/// The finding of an exact test about long-run rates. A *no* holds only for tasks that do not end.
 pub(crate) fn exact_in_the_long_run(system: &System, holds: bool, reason: Reason) -> Finding {
     let mut finding = Finding::new(TestKind::Exact.verdict(holds), reason);
     weaken_if_finite(system, &mut finding);
@@ -158,7 +162,7 @@ pub(crate) fn weaken_if_finite(system: &System, finding: &mut Finding) {
     }
 }
 
-/// The sum of the `count` largest.
+/// The sum of the `count` largest values.
 pub(crate) fn sum_of_largest(mut values: Vec<Rate>, count: usize) -> Rate {
     values.sort_by(|a, b| b.cmp(a));
     values.iter().take(count).fold(Rate::ZERO, |sum, value| &sum + value)

@@ -1,12 +1,13 @@
-//! Layland's analyses: can it be guaranteed, and if not, how late can it get?
+//! Layland's analyses: can the deadlines be guaranteed, and if not, how late can jobs get?
 //!
-//! Every test is **exact**, **sufficient** or **necessary** ([`TestKind`]), lists its [`Assumption`]s,
-//! and refuses a system that breaks one ([`Refusal`]). An answer is a [`Verdict`] with the
-//! [`Reason`]s that explain it: a sufficient test that fails says [`Verdict::Unknown`], never
-//! [`Verdict::No`]. Integers and exact rationals decide everything. Nothing in here runs a
-//! simulation or knows a scheduler's code; a policy is known by its name alone.
+//! Every test is **exact**, **sufficient** or **necessary** ([`TestKind`]), lists its
+//! [`Assumption`]s, and refuses a system that breaks one ([`Refusal`]). An answer is a [`Verdict`]
+//! with the [`Reason`]s that explain it: a sufficient test that fails says [`Verdict::Unknown`],
+//! never [`Verdict::No`]. Integers and exact rationals decide everything. Nothing in this crate
+//! runs a simulation or depends on a scheduler's code; it identifies a policy by its name alone.
 //!
-//! [`catalogue`] lists every test and bound: that is what a program that "checks" a system walks.
+//! [`catalogue`] lists every test and bound. A program that checks a system iterates over this
+//! list.
 //!
 //! ```text
 //!   System --> assumptions hold? --no--> Refusal: this test says nothing about this system
@@ -30,16 +31,16 @@
 //!
 //! | module | question |
 //! |---|---|
-//! | [`necessary`] | can any scheduler do it? |
+//! | [`necessary`] | can any scheduler meet the deadlines? |
 //! | [`uniprocessor`] | EDF and fixed priorities, one CPU or several with pinned tasks: exact |
 //! | [`global_edf`] | GFB, LOAD, BAK, BCL, BCLI, BAR, response times, FF-DBF; tardiness by Devi-Anderson and by compliant vectors |
 //! | [`global_fp`] | global fixed priorities: response times |
 //! | [`levels`] | several tasks of one given priority |
 //! | [`graph`] | tasks that follow others: on one CPU, on several that they share, and on CPUs of their own |
-//! | [`optimal`] | RUN and QPS: exact; what their overheads come to |
-//! | [`overheads`] | a system without overheads whose tasks need as much more |
+//! | [`optimal`] | RUN and QPS: exact; their overheads |
+//! | [`overheads`] | converts overheads into larger WCETs |
 //! | [`partitioned`] | is there a partition? the utilization bound of Lopez et al. |
-//! | [`semi_partitioned`] | C=D and EDF-WM: do all tasks find a place, whole or in pieces? |
+//! | [`semi_partitioned`] | C=D and EDF-WM: does every task fit, whole or in pieces? |
 //! | [`deadline`] | admission control and tardiness of `SCHED_DEADLINE` |
 //! | [`mixed`] | mixed criticality on each CPU: cut-offs, AMC, period transformation, zero slack, fixed job priorities |
 //! | [`locking`] | locks and self-suspension: response times on one CPU and between CPUs, SRP |
@@ -47,11 +48,11 @@
 //! | [`chains`] | cause-effect chains: reaction time and data age |
 //! | [`affinity`] | processor affinities: feasibility, response times, tardiness, the speed that hierarchical EDF needs |
 //!
-//! A verdict is about every behaviour that the parameters of the tasks allow: jobs at least a period
-//! apart that execute for up to their WCET. What a task-set file says about drawn execution times
-//! and separations is for simulations.
+//! A verdict covers every behaviour that the parameters of the tasks allow: jobs at least a period
+//! apart that execute for up to their WCET. Random execution times and separations in a task-set
+//! file only affect simulations.
 
-// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+// A new event, action or verdict must break every match here until its meaning is decided.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 pub mod affinity;

@@ -1,12 +1,13 @@
 //! Limits that no scheduler can exceed: a **necessary** test.
 //!
-//! A system fails on every scheduler if (a) a job alone needs longer than its deadline on the fastest
-//! CPU that its task may use, or (b) the utilizations sum to more than the CPUs can do.
+//! A system fails under every scheduler if (a) a job alone takes longer than its deadline on the
+//! fastest CPU that its task may use, or (b) the utilizations sum to more than the capacity of the
+//! CPUs.
 //!
-//! Assumes: (1) no job executes for longer than its WCET. The offsets do not matter; tasks that end, and those that
-//! suspend themselves between jobs, cannot fail (b); a system that changes while it runs fails neither. Sections and
-//! suspensions within jobs take freedom away, so that both limits hold with them; but a section may be executed on a
-//! CPU that its task may not use.
+//! Assumes: (1) no job executes for longer than its WCET. Offsets do not matter. Tasks that end,
+//! and tasks that suspend themselves between jobs, cannot fail (b). A system that changes while it
+//! runs fails neither. Sections and suspensions within jobs only take freedom away, so both limits
+//! hold with them; but a section may be executed on a CPU that its task may not use.
 
 use crate::group::weaken_if_finite;
 use crate::sporadic::{SHIFT, fixed};
@@ -18,7 +19,7 @@ use layland_model::{
     Criticality, ExecutionModel, Index, Levels, Rate, RateSum, System, Task, TaskId,
 };
 
-/// Whether the CPUs are fast and many enough.
+/// Checks that the CPUs are fast enough and that their number suffices.
 ///
 /// ```
 /// use layland_analysis::{Verdict, necessary};
@@ -47,8 +48,8 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: capacity,
 };
 
-/// Whether each task alone and all together fit unit-speed CPUs, and the sum is not so near the limit that it needs
-/// exact arithmetic.
+/// Returns true if each task alone and all tasks together fit unit-speed CPUs, and the sum is not
+/// so near the limit that it needs exact arithmetic.
 pub(crate) fn certainly_fits(system: &System) -> bool {
     let fits_alone =
         |task: &Task| task.own_wcet().at_unit_speed() <= task.deadline.min(task.period);
@@ -62,7 +63,7 @@ pub(crate) fn certainly_fits(system: &System) -> bool {
 
 fn capacity(system: &System) -> Finding {
     let mut finding = as_it_is(system);
-    // Whoever leaves, or changes, may do so before the load is too much.
+    // A task may leave or change before the load is too much.
     if finding.verdict == Verdict::No && !system.requests.is_empty() {
         finding.verdict = Verdict::Unknown;
         finding.reasons.push(Reason::Holds("the system changes while it runs"));
@@ -106,9 +107,9 @@ fn as_it_is(system: &System) -> Finding {
     finding
 }
 
-/// What a test about any scheduler says of a system, where a policy may drop jobs of lower criticality: its *no* is
-/// then about what none may drop. In a run of a level in which every job executes for its WCET of that level, those are
-/// the jobs of the tasks of this level and of higher ones.
+/// The finding of a test about any scheduler, where a policy may drop jobs of lower criticality. A
+/// *no* then covers only jobs that no policy may drop: in a run of a level in which every job
+/// executes for its WCET of that level, the jobs of the tasks of this level and of higher ones.
 ///
 /// ```
 /// use layland_analysis::{Verdict, necessary};
@@ -127,7 +128,7 @@ fn as_it_is(system: &System) -> Finding {
 /// ```
 ///
 /// # Errors
-/// As [`SchedulabilityTest::run`].
+/// See [`SchedulabilityTest::run`].
 pub fn of_what_none_may_drop(
     test: &SchedulabilityTest,
     system: &System,
@@ -148,7 +149,7 @@ pub fn of_what_none_may_drop(
 const MAY_BE_DROPPED: &str =
     "policies may drop jobs of lower criticality, and those that none may drop are not too much";
 
-/// The tasks of this level and of higher ones with their WCETs of this level, and which tasks they are.
+/// The tasks of this level and of higher ones with their WCETs at this level, and their ids.
 fn kept_at(system: &System, level: usize) -> (System, Vec<TaskId>) {
     let all = system.tasks.iter().filter(|(_, task)| task.criticality.level() >= level);
     let of = |(id, task): (TaskId, &Task)| {
@@ -156,7 +157,7 @@ fn kept_at(system: &System, level: usize) -> (System, Vec<TaskId>) {
             wcet: vec![task.wcet[level.min(task.wcet.len() - 1)]].into(),
             criticality: Criticality::default(),
             execution: ExecutionModel::Wcet,
-            // Whatever they follow may be dropped.
+            // The tasks that they follow may be dropped.
             follows: [].into(),
             ..task.clone()
         };
@@ -167,7 +168,7 @@ fn kept_at(system: &System, level: usize) -> (System, Vec<TaskId>) {
     (System { tasks: tasks.into(), levels, chains, ..system.clone() }, ids)
 }
 
-/// The finding on some tasks with the ids that they have among all.
+/// Translates the ids of some tasks in a finding to their ids among all tasks.
 fn named(mut finding: Finding, ids: &[TaskId]) -> Finding {
     for reason in &mut finding.reasons {
         if let Reason::Compared(comparison) = reason
@@ -206,7 +207,8 @@ mod tests {
         assert_eq!(TEST.run(&system).unwrap().verdict, Verdict::Unknown);
     }
 
-    /// Locks and suspensions make nothing easier, but a section may be executed where its resource has its home.
+    /// Locks and suspensions make nothing easier, but a section may be executed on the home CPU of
+    /// its resource.
     #[test]
     fn steps_change_no_limit() {
         use layland_model::{CpuId, CpuSet, Rate, Resource, ResourceId, Speed, Step};

@@ -1,10 +1,11 @@
-//! Overheads as part of the WCETs: a system without overheads that is schedulable only if the given
-//! one is, under every policy that runs the jobs of the highest priorities (EDF and fixed priorities;
-//! global, clustered, partitioned). **Sufficient.** After the preemption-centric accounting of
-//! Brandenburg 2011, Chapter 3, for what Layland's machine model charges.
+//! Overheads as part of the WCETs: converts a system to one without overheads that is schedulable
+//! only if the given one is, under every policy that runs the jobs of the highest priorities (EDF
+//! and fixed priorities; global, clustered, partitioned). **Sufficient.** After the
+//! preemption-centric accounting of Brandenburg 2011, Chapter 3, for the costs that Layland's
+//! machine model charges.
 //!
-//! Assumes: (1) the arrival of a job preempts at most one job, and nothing else moves a job; (2) what
-//! [`Overheads`] says about who pays.
+//! Assumes: (1) the arrival of a job preempts at most one job, and nothing else moves a job;
+//! (2) each overhead is charged as [`Overheads`] states.
 //!
 //! ```text
 //! C'_i = (C_i + sum of the terms) / (1 - sum over the cluster of release / T_j - tick / tick_period)
@@ -12,15 +13,15 @@
 //!
 //! | term | how much | why |
 //! |---|---|---|
-//! | `release` | `release (1 + ceil(J_j / T_j))` for each task of the cluster | releases that an interval holds beyond `length / T_j` |
-//! | `tick` | `tick` | the tick that an interval holds beyond `length / tick_period` |
-//! | `scheduling` | `3 scheduling` | its own start, the start again of the job that it preempts, the end |
-//! | `context switch` | `2 context_switch` | to it, and back to the job that it preempts |
-//! | `interrupt` | `2 interrupt` | both may be asked for by another CPU |
-//! | `migration` | `migration`, if it may use several CPUs | the job that it preempts goes on elsewhere |
+//! | `release` | `release (1 + ceil(J_j / T_j))` for each task of the cluster | releases in an interval beyond `length / T_j` |
+//! | `tick` | `tick` | the tick in an interval beyond `length / tick_period` |
+//! | `scheduling` | `3 scheduling` | its own start, the resumption of the job that it preempts, its end |
+//! | `context switch` | `2 context_switch` | to the job, and back to the job that it preempts |
+//! | `interrupt` | `2 interrupt` | another CPU may request both |
+//! | `migration` | `migration`, if it may use several CPUs | the job that it preempts continues on another CPU |
 //!
-//! Reloads of cache blocks stay: the tests for them count these by themselves ([`crpd`](crate::crpd)), with a reload
-//! time that is divided by the smallest of the denominators.
+//! Reloads of cache blocks remain: the tests for them count these themselves
+//! ([`crpd`](crate::crpd)), with a reload time that is divided by the smallest of the denominators.
 //!
 //! Deviation: the timer CPU of a cluster serves all its releases, and every task is charged as if it
 //! ran there.
@@ -44,27 +45,27 @@ pub const BRANDENBURG: Citation = Citation {
 }",
 };
 
-/// A system without overheads but reloads of cache blocks, and the amounts that were added to its tasks.
+/// A system without overheads except reloads of cache blocks, and the amounts added to its tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inflated {
-    /// The system, with larger WCETs.
+    /// The system with larger WCETs.
     pub system: System,
-    /// For each task.
+    /// The inflation of each task.
     pub tasks: TaskMap<Inflation>,
 }
 
 /// The parts by which the WCET of a task grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inflation {
-    /// Each term by name; those of zero are left out.
+    /// Each term by name; zero terms are left out.
     pub terms: Vec<(&'static str, Duration)>,
-    /// The share of a CPU that releases and ticks leave, by which the sum is divided.
+    /// The share of a CPU that releases and ticks leave. The sum is divided by it.
     pub left: Rate,
-    /// The WCET with everything.
+    /// The WCET with all overheads.
     pub wcet: Service,
 }
 
-/// The system without overheads. A system that has none stays as it is.
+/// Converts a system to one without overheads. A system that has none stays as it is.
 ///
 /// ```
 /// use layland_analysis::overheads::inflate;
@@ -80,19 +81,19 @@ pub struct Inflation {
 /// ```
 ///
 /// # Errors
-/// If releases and ticks leave nothing of a CPU, or a WCET becomes too long.
+/// Returns a refusal if releases and ticks leave nothing of a CPU, or if a WCET becomes too long.
 pub fn inflate(system: &System) -> Result<Inflated, Refusal> {
     inflate_placed(system, system)
 }
 
-/// The same for tasks that a policy has assigned to CPUs or clusters: releases are served as the
+/// [`inflate`] for tasks that a policy has assigned to CPUs or clusters: releases are served as the
 /// clusters of the machine say, and migrations depend on where the tasks are `placed`.
 ///
 /// # Errors
-/// As [`inflate`].
+/// See [`inflate`].
 pub fn inflate_placed(placed: &System, machine: &System) -> Result<Inflated, Refusal> {
     let system = placed;
-    // What blocks is interrupted, too, and nothing says how often.
+    // A blocking job is interrupted, too, and no parameter bounds how often.
     Assumption::NoBlocking.check(system)?;
     let costs = &system.platform.overheads;
     let refuse = |message: String| Refusal {

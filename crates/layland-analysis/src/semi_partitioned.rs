@@ -5,16 +5,18 @@
 //! (4) `D_i <= T_i`, (5) `C_i <= D_i`, (6) WCETs are kept, (7) overheads are part of `C_i`, (8) unit speeds, (9) no
 //! affinities, (10) nothing changes while the system runs.
 //!
-//! A set is accepted if every task finds a place, whole or in pieces, where EDF on each CPU is schedulable with the
-//! pieces as sporadic tasks of their own ([`layland_offline::splitting`]). The order of the tests in the catalogue is
-//! the default of the policies, the largest utilization first; [`in_order`] is for the others.
+//! A set is accepted if every task can be placed, whole or in pieces, such that EDF on each CPU is
+//! schedulable with the pieces as separate sporadic tasks ([`layland_offline::splitting`]). The
+//! tests in the catalogue place tasks in the policies' default order, the largest utilization
+//! first; [`in_order`] takes any order.
 //!
-//! A job comes to a piece when its window begins, or when the one before is used up, which is no later while no piece
-//! is late. So the jobs of a piece come at least a period apart, and each CPU has sporadic tasks under EDF, one for
-//! each of its pieces: by induction over time a *yes* for all CPUs shows that no piece is late. A job that ends early
-//! spares the pieces that it does not come to.
+//! A job reaches a piece when its window begins, or when the previous piece is used up; the latter
+//! is not later as long as no piece is late. So the jobs of a piece arrive at least a period apart,
+//! and each CPU has sporadic tasks under EDF, one for each of its pieces. By induction over time, a
+//! *yes* for all CPUs shows that no piece is late. A job that completes early only skips its
+//! remaining pieces.
 //!
-//! A set that is not accepted may be in another order, or split in another way.
+//! A set that is not accepted may be accepted in another order, or split in another way.
 
 use crate::Assumption::{self, *};
 use crate::{
@@ -37,7 +39,7 @@ const ASSUMED: &[Assumption] = &[
     NoRequests,
 ];
 
-/// What all of them have in common.
+/// The common fields of all these tests.
 const fn test(
     name: &'static str,
     title: &'static str,
@@ -58,7 +60,7 @@ const fn test(
     }
 }
 
-/// C=D after first fit.
+/// C=D splitting after first fit.
 ///
 /// ```
 /// use layland_analysis::{Verdict, partitioned::existence, semi_partitioned};
@@ -79,7 +81,7 @@ pub const FAIL_FIRST: SchedulabilityTest = test(
     |system| find(system, Splitting::FailFirst, SplitOrder::Utilization),
 );
 
-/// C=D after worst fit.
+/// C=D splitting after worst fit.
 pub const FAIL_WORST: SchedulabilityTest = test(
     "CD-WORST",
     "C=D splitting of what worst fit does not place",
@@ -88,7 +90,7 @@ pub const FAIL_WORST: SchedulabilityTest = test(
     |system| find(system, Splitting::FailWorst, SplitOrder::Utilization),
 );
 
-/// C=D CPU after CPU.
+/// C=D splitting, CPU after CPU.
 pub const NEXT_FIRST: SchedulabilityTest = test(
     "CD-NEXT",
     "C=D splitting, CPU after CPU, of the first task that no longer fits",
@@ -97,7 +99,7 @@ pub const NEXT_FIRST: SchedulabilityTest = test(
     |system| find(system, Splitting::NextFirst, SplitOrder::Utilization),
 );
 
-/// C=D CPU after CPU, with a choice.
+/// C=D splitting, CPU after CPU, of the task of which most fits.
 pub const NEXT_BEST: SchedulabilityTest = test(
     "CD-BEST",
     "C=D splitting, CPU after CPU, of the task of which most fits",
@@ -115,7 +117,8 @@ pub const WINDOWS: SchedulabilityTest = test(
     |system| find(system, Splitting::Windows, SplitOrder::Utilization),
 );
 
-/// What the test for a way to split says of a valid system, if tasks are placed in this order.
+/// Returns the finding of the test for a splitting method on a valid system, if tasks are placed in
+/// this order.
 ///
 /// ```
 /// use layland_analysis::{Verdict, semi_partitioned};
@@ -130,7 +133,7 @@ pub const WINDOWS: SchedulabilityTest = test(
 /// ```
 ///
 /// # Errors
-/// If the system breaks an assumption: the first one, and what to do about it.
+/// Returns the first assumption that the system breaks, and how to fix the system.
 pub fn in_order(
     system: &System,
     splitting: Splitting,
@@ -141,10 +144,10 @@ pub fn in_order(
     Ok(find(system, splitting, order))
 }
 
-/// The finding on a valid system whose tasks are in these pieces already.
+/// Returns the finding on a valid system whose tasks are already split into these pieces.
 ///
 /// # Errors
-/// As [`in_order`].
+/// See [`in_order`].
 pub fn in_pieces(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<Finding, Refusal> {
     Assumption::check_all(ASSUMED, system)?;
     Assumption::check_all(&[NoCacheDelay, NoBlocking], system)?;

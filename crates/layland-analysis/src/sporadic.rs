@@ -1,5 +1,5 @@
-//! The three integers that most tests read of a task, side by side in memory, for the fast forms of
-//! the tests work on, without allocation and without rationals.
+//! The three integers that most tests read of a task, side by side in memory. The fast forms of the
+//! tests work on them without allocation and without rationals.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -20,12 +20,12 @@ pub struct Sporadic {
     pub wcet: Service,
     /// The relative deadline.
     pub deadline: Duration,
-    /// The least time between two arrivals.
+    /// The minimum time between two arrivals.
     pub period: Duration,
 }
 
 impl Sporadic {
-    /// A task whose deadline is its period.
+    /// Returns a task whose deadline is its period.
     pub fn implicit(wcet: Service, period: Duration) -> Sporadic {
         Sporadic { wcet, deadline: period, period }
     }
@@ -36,7 +36,7 @@ impl Sporadic {
         [self.wcet.ns(), self.deadline.ns(), self.period.ns()]
     }
 
-    /// The work of all its jobs that are released and due in an interval of length `t`:
+    /// The work of all jobs that are released and due in an interval of length `t`:
     /// `max(0, floor((t - D) / T) + 1) C`, saturating.
     #[inline]
     pub(crate) fn demand(&self, t: i64) -> i64 {
@@ -51,8 +51,8 @@ impl From<&Task> for Sporadic {
     }
 }
 
-/// A positive number by which much is divided: by a multiplication, which takes a fraction of the time
-/// of a division.
+/// A positive divisor that is used often: it divides by a multiplication, which takes a fraction of
+/// the time of a division.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divisor {
     by: i64,
@@ -65,7 +65,7 @@ impl Divisor {
         Divisor { by, inverse: u64::MAX / by as u64 }
     }
 
-    /// The number.
+    /// The divisor.
     #[inline]
     pub(crate) fn number(self) -> i64 {
         self.by
@@ -83,7 +83,7 @@ impl Divisor {
     }
 }
 
-/// Binary digits behind the point of the fixed-point numbers of [`fixed`].
+/// Binary digits after the point of the fixed-point numbers of [`fixed`].
 pub(crate) const SHIFT: u32 = 62;
 
 /// `floor(numerator 2^62 / denominator)`, for `0 <= numerator < 2^61` and a positive denominator.
@@ -92,14 +92,14 @@ pub(crate) fn fixed(numerator: i64, denominator: i64) -> u128 {
     ((numerator as u128) << SHIFT) / denominator as u128
 }
 
-/// The utilizations sum to at most this many 2^-62: each is rounded up.
+/// An upper bound on the sum of the utilizations, in units of 2^-62: each one is rounded up.
 pub(crate) fn load_above(tasks: &[Sporadic]) -> u128 {
     tasks.iter().map(|task| fixed(task.wcet.ns(), task.period.ns()) + 1).sum()
 }
 
-/// A task with the largest density, or nearly: where a test that fails mostly fails.
+/// A task with the largest density, or nearly. A test that fails usually fails there.
 pub(crate) fn densest(tasks: &[Sporadic]) -> Option<usize> {
-    // Enough digits to tell most tasks apart, and few enough for products of 64 bits.
+    // Enough digits to distinguish most tasks, and few enough for products of 64 bits.
     let density = |task: &Sporadic| {
         let [C, D, _] = task.ns();
         let digits = 1 << C.leading_zeros().saturating_sub(1).min(20);
@@ -108,7 +108,7 @@ pub(crate) fn densest(tasks: &[Sporadic]) -> Option<usize> {
     (0..tasks.len()).max_by_key(|&k| density(&tasks[k]))
 }
 
-/// Numbers below a bound, for tests: always the same ones.
+/// Pseudo-random numbers below a bound, for tests; the sequence is always the same.
 #[cfg(test)]
 pub(crate) fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed;
@@ -119,7 +119,8 @@ pub(crate) fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// So many tasks with constrained deadlines, each with a WCET of at most `load` tenths of its period, for tests.
+/// The given number of tasks with constrained deadlines, each with a WCET of at most `load` tenths
+/// of its period, for tests.
 #[cfg(test)]
 pub(crate) fn random_tasks(
     draw: &mut impl FnMut(u64) -> u64,

@@ -1,21 +1,22 @@
-//! A test or a bound as data: what it is called, what it assumes, what it is worth.
+//! Tests and bounds as data: their names, their assumptions, and the strength of their answers.
 
 use crate::{
     Assumption, Certify, Citation, Finding, Refusal, ResponseBound, Tardiness, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Order, System, TaskMap};
 
-/// What a test's *yes* promises; a *no* denies just that.
+/// The promise of a test's *yes*; a *no* denies exactly this promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Every deadline is met under each of these algorithms.
     Algorithms(&'static [Algorithm]),
-    /// Mixed criticality: every job that is *covered* meets its deadline under each of these algorithms. A run
-    /// belongs to level `l` if no job of a task of level `l` or above executes for longer than `C(l)`; then
-    /// the jobs of these tasks are covered. With one level that is every deadline.
+    /// Mixed criticality: every job that is *covered* meets its deadline under each of these
+    /// algorithms. A run belongs to level `l` if no job of a task of level `l` or above executes
+    /// for longer than `C(l)`; then the jobs of these tasks are covered. With one level, the
+    /// covered jobs are all jobs.
     Covered(&'static [Algorithm]),
-    /// What a paper claims of these algorithms, and what does not hold: why, in sentences. A *yes* promises nothing,
-    /// and reproduces the paper's figures.
+    /// A claim of a paper about these algorithms that does not hold, with the reason in sentences.
+    /// A *yes* promises nothing; it only reproduces the paper's figures.
     Unsound(&'static [Algorithm], &'static str),
     /// Every deadline is met by some scheduler.
     SomeScheduler,
@@ -25,7 +26,7 @@ pub enum Subject {
     SomePartitionUnder(Order),
     /// Every deadline is met by some fixed priorities.
     SomePriorities,
-    /// The tasks are admitted under these algorithms. That says nothing about deadlines.
+    /// The tasks are admitted under these algorithms. Admission says nothing about deadlines.
     Admission(&'static [Algorithm]),
 }
 
@@ -45,10 +46,11 @@ impl Subject {
     }
 }
 
-/// What a test assumes besides its list: whoever is not about non-preemptive regions takes no task that has some,
-/// whoever is not about locks takes no task whose jobs lock something or suspend themselves, whoever is not about
-/// graphs takes no task that follows another one, whoever is not about caches takes no task that reloads blocks, and
-/// whoever is not about blocking times takes no task that has one.
+/// The assumptions of a test besides its list. Unless a test is about non-preemptive regions, it
+/// takes no task that has some; unless it is about locks, no task whose jobs lock something or
+/// suspend themselves; unless it is about graphs, no task that follows another one; unless it is
+/// about caches, no task that reloads blocks; and unless it is about blocking times, no task that
+/// has one.
 const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [Assumption] {
     use Assumption::{Explained, Independent, NoBlocking, NoCacheDelay, OnlyExecutes, Preemptible};
     let (mut regions, mut steps, mut at) = (false, false, 0);
@@ -62,7 +64,7 @@ const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [A
         graphs |= matches!(listed[at], Assumption::Graphs | Assumption::GraphsTogether);
         caches |= matches!(listed[at], Assumption::CacheDelay);
         blocking |= matches!(listed[at], Assumption::BlockingKept);
-        // Who is about jobs that lock nothing is about those that suspend themselves.
+        // A test about jobs that lock nothing covers jobs that suspend themselves.
         steps |= matches!(listed[at], Assumption::NoSections);
         at += 1;
     }
@@ -88,22 +90,22 @@ const fn besides(algorithms: &[Algorithm], listed: &[Assumption]) -> &'static [A
 /// A schedulability test.
 #[derive(Clone, Copy)]
 pub struct SchedulabilityTest {
-    /// Its short name, SchedCAT's where there is one.
+    /// The short name, SchedCAT's where there is one.
     pub name: &'static str,
-    /// What it tests, in a sentence.
+    /// The tested property, in a sentence.
     pub title: &'static str,
-    /// What a *yes* promises.
+    /// The promise of a *yes*.
     pub subject: Subject,
-    /// What its answer is worth.
+    /// The strength of the answer: exact, sufficient or necessary.
     pub kind: TestKind,
-    /// What it assumes, in the order in which it numbers them.
+    /// The assumptions, in the order in which the test numbers them.
     pub assumptions: &'static [Assumption],
-    /// Whom to cite.
+    /// The publications to cite.
     pub citations: &'static [&'static Citation],
-    /// What proves its answers.
+    /// The source of proofs for its answers.
     pub certify: Certify,
     pub(crate) shortcuts: Shortcuts,
-    /// The test, for a system that keeps the assumptions.
+    /// Runs the test on a system that keeps the assumptions.
     pub(crate) decide: fn(&System) -> Finding,
 }
 
@@ -111,12 +113,14 @@ pub struct SchedulabilityTest {
 type Bounds = TaskMap<Option<ResponseBound>>;
 type WithBounds = fn(&System) -> (Finding, Bounds);
 
-/// What takes less than the whole finding, or gives more for the same, where there is such a way.
+/// Optional faster or richer forms of a test: a verdict without reasons, or a finding together with
+/// response bounds.
 #[derive(Clone, Copy)]
 pub(crate) struct Shortcuts {
-    /// The verdict of the finding, for a system that keeps the assumptions, without reasons.
+    /// Returns only the verdict of the finding, for a system that keeps the assumptions.
     pub(crate) verdict: Option<fn(&System) -> Verdict>,
-    /// The finding with the bounds of the [`ResponseTest`] of the same name and assumptions, which rest on one search.
+    /// Returns the finding and the bounds of the [`ResponseTest`] with the same name and
+    /// assumptions. Both rest on one search.
     pub(crate) with_bounds: Option<WithBounds>,
 }
 
@@ -125,11 +129,12 @@ impl Shortcuts {
 }
 
 impl SchedulabilityTest {
-    /// What it assumes besides [the list](Self::assumptions): that there are no non-preemptive regions, unless it is
-    /// about them, that jobs only execute, unless it is about locks, that no task follows another one, unless it is
-    /// about graphs, that no job reloads what others evict, unless it is about caches, and that no task has a blocking
-    /// time, unless it is about these. A necessary test needs no such thing, for all of these only take freedom away or
-    /// make jobs longer. Each assumes that a set that was inferred explains its trace.
+    /// The assumptions besides [the list](Self::assumptions): no non-preemptive regions, unless the
+    /// test is about them; jobs only execute, unless it is about locks; no task follows another
+    /// one, unless it is about graphs; no job reloads what others evict, unless it is about caches;
+    /// and no task has a blocking time, unless it is about these. A necessary test needs none of
+    /// them, because each of these features only takes freedom away or makes jobs longer. Every
+    /// test assumes that an inferred set explains its trace.
     pub fn also_assumes(&self) -> &'static [Assumption] {
         match self.kind {
             TestKind::Necessary => &[Assumption::Explained],
@@ -142,19 +147,20 @@ impl SchedulabilityTest {
     /// Runs the test on a valid system.
     ///
     /// # Errors
-    /// If the system breaks an assumption: the first one, and what to do about it.
+    /// Returns the first assumption that the system breaks, and how to fix the system.
     pub fn run(&self, system: &System) -> Result<Finding, Refusal> {
         self.applies_to(system)?;
         Ok(self.run_unchecked(system))
     }
 
-    /// The same on a valid system that keeps [the assumptions](Self::assumptions): for who runs many tests on it and
-    /// checks what they have in common once.
+    /// [`run`](Self::run) without checking the assumptions: for a valid system that keeps them, and
+    /// for callers that run many tests on it and check their common assumptions once.
     pub fn run_unchecked(&self, system: &System) -> Finding {
         (self.decide)(system)
     }
 
-    /// The verdict of [`run_unchecked`](Self::run_unchecked) alone, which some tests have sooner than the reasons.
+    /// Returns only the verdict of [`run_unchecked`](Self::run_unchecked). Some tests find it
+    /// sooner than the reasons.
     pub fn verdict_unchecked(&self, system: &System) -> Verdict {
         match self.shortcuts.verdict {
             Some(verdict) => verdict(system),
@@ -162,8 +168,8 @@ impl SchedulabilityTest {
         }
     }
 
-    /// What [`run_unchecked`](Self::run_unchecked) says, with the bounds of the [`ResponseTest`] of the same name, if
-    /// both rest on one search.
+    /// Returns the finding of [`run_unchecked`](Self::run_unchecked) with the bounds of the
+    /// [`ResponseTest`] of the same name, or `None` unless both rest on one search.
     pub fn run_with_bounds_unchecked(
         &self,
         system: &System,
@@ -171,10 +177,10 @@ impl SchedulabilityTest {
         Some((self.shortcuts.with_bounds?)(system))
     }
 
-    /// Whether the test applies to a valid system.
+    /// Checks that the test applies to a valid system.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// See [`run`](Self::run).
     pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
         Assumption::check_all(self.assumptions, system)?;
         Assumption::check_all(self.also_assumes(), system)
@@ -184,22 +190,23 @@ impl SchedulabilityTest {
 /// An analysis that bounds the tardiness of every task.
 #[derive(Clone, Copy)]
 pub struct BoundTest {
-    /// Its short name.
+    /// The short name.
     pub name: &'static str,
-    /// What it bounds, in a sentence.
+    /// The bounded quantity, in a sentence.
     pub title: &'static str,
     /// The algorithms that the bounds are about.
     pub algorithms: &'static [Algorithm],
-    /// What it assumes, in the order in which it numbers them.
+    /// The assumptions, in the order in which the analysis numbers them.
     pub assumptions: &'static [Assumption],
-    /// Whom to cite.
+    /// The publications to cite.
     pub citations: &'static [&'static Citation],
-    /// The analysis, for a system that keeps the assumptions.
+    /// Runs the analysis on a system that keeps the assumptions.
     pub(crate) bound: fn(&System) -> Tardiness,
 }
 
 impl BoundTest {
-    /// What it assumes besides [the list](Self::assumptions): as [of a test](SchedulabilityTest::also_assumes).
+    /// The assumptions besides [the list](Self::assumptions), as
+    /// [of a test](SchedulabilityTest::also_assumes).
     pub fn also_assumes(&self) -> &'static [Assumption] {
         besides(self.algorithms, self.assumptions)
     }
@@ -207,21 +214,21 @@ impl BoundTest {
     /// Runs the analysis on a valid system.
     ///
     /// # Errors
-    /// If the system breaks an assumption: the first one, and what to do about it.
+    /// Returns the first assumption that the system breaks, and how to fix the system.
     pub fn run(&self, system: &System) -> Result<Tardiness, Refusal> {
         self.applies_to(system)?;
         Ok(self.run_unchecked(system))
     }
 
-    /// The same on a valid system that keeps [the assumptions](Self::assumptions).
+    /// [`run`](Self::run) without checking the assumptions: for a valid system that keeps them.
     pub fn run_unchecked(&self, system: &System) -> Tardiness {
         (self.bound)(system)
     }
 
-    /// Whether the analysis applies to a valid system.
+    /// Checks that the analysis applies to a valid system.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// See [`run`](Self::run).
     pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
         Assumption::check_all(self.assumptions, system)?;
         Assumption::check_all(self.also_assumes(), system)
@@ -231,69 +238,73 @@ impl BoundTest {
 /// An analysis that bounds the response times of tasks.
 #[derive(Clone, Copy)]
 pub struct ResponseTest {
-    /// Its short name: that of the schedulability test that it belongs to.
+    /// The short name, that of the schedulability test to which the analysis belongs.
     pub name: &'static str,
-    /// What it bounds, in a sentence.
+    /// The bounded quantity, in a sentence.
     pub title: &'static str,
     /// The algorithms that the bounds are about.
     pub algorithms: &'static [Algorithm],
-    /// [`TestKind::Exact`]: the bounds are reached if the releases coincide that the parameters allow; those of
-    /// [`run_by_rank_unchecked`](Self::run_by_rank_unchecked), where that has some.
+    /// [`TestKind::Exact`]: the bounds are reached if all releases coincide that the parameters
+    /// allow to coincide. If [`run_by_rank_unchecked`](Self::run_by_rank_unchecked) returns bounds,
+    /// those are the ones that are reached.
     pub kind: TestKind,
-    /// What it assumes, in the order in which it numbers them.
+    /// The assumptions, in the order in which the analysis numbers them.
     pub assumptions: &'static [Assumption],
-    /// Whom to cite.
+    /// The publications to cite.
     pub citations: &'static [&'static Citation],
-    /// The analysis, for a system that keeps the assumptions.
+    /// Runs the analysis on a system that keeps the assumptions.
     pub(crate) bound: fn(&System) -> TaskMap<Option<ResponseBound>>,
-    /// What is reached where jobs that the algorithm has as equals go by rank, if ties change something: the bounds are
-    /// of any rule of ties then.
+    /// Returns the response times that are reached where ties go by rank. Present only if the order
+    /// of ties matters; then `bound` covers every order.
     pub(crate) by_rank: Option<fn(&System) -> Bounds>,
 }
 
 impl ResponseTest {
-    /// What it assumes besides [the list](Self::assumptions): as [of a test](SchedulabilityTest::also_assumes).
+    /// The assumptions besides [the list](Self::assumptions), as
+    /// [of a test](SchedulabilityTest::also_assumes).
     pub fn also_assumes(&self) -> &'static [Assumption] {
         besides(self.algorithms, self.assumptions)
     }
 
-    /// Runs the analysis on a valid system: a bound for each task for which it finds one.
+    /// Runs the analysis on a valid system. Returns a bound for each task for which there is one.
     ///
     /// # Errors
-    /// If the system breaks an assumption: the first one, and what to do about it.
+    /// Returns the first assumption that the system breaks, and how to fix the system.
     pub fn run(&self, system: &System) -> Result<TaskMap<Option<ResponseBound>>, Refusal> {
         self.applies_to(system)?;
         Ok(self.run_unchecked(system))
     }
 
-    /// Whether the analysis applies to a valid system.
+    /// Checks that the analysis applies to a valid system.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// See [`run`](Self::run).
     pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
         Assumption::check_all(self.assumptions, system)?;
         Assumption::check_all(self.also_assumes(), system)
     }
 
-    /// The same on a valid system that keeps [the assumptions](Self::assumptions).
+    /// [`run`](Self::run) without checking the assumptions: for a valid system that keeps them.
     pub fn run_unchecked(&self, system: &System) -> TaskMap<Option<ResponseBound>> {
         (self.bound)(system)
     }
 
-    /// Whether it matters who comes first of jobs that the algorithm has as equals.
+    /// Returns true if the bounds depend on how the algorithm breaks ties.
     pub fn depends_on_ties(&self) -> bool {
         self.by_rank.is_some()
     }
 
-    /// The longest response times where jobs that the algorithm has as equals go by rank, then by id, as the policies
-    /// have it. A bound of [`run`](Self::run) that is no larger is reached. None if ties change nothing.
+    /// Returns the longest response times where ties go by rank, then by id, as in the policies. A
+    /// bound of [`run`](Self::run) that is not larger is reached. Returns `None` if ties change
+    /// nothing.
     pub fn run_by_rank_unchecked(&self, system: &System) -> Option<TaskMap<Option<ResponseBound>>> {
         self.by_rank.map(|bound| bound(system))
     }
 }
 
-/// A sufficient test for some algorithms together with the response bounds that it decides by: the names of the
-/// two constants, what they share, and the functions that give the finding, the bounds, and both.
+/// Defines a sufficient test for some algorithms together with the response bounds that it decides
+/// by. Takes the names of the two constants, their common fields, and the functions that return the
+/// finding, the bounds, and both.
 macro_rules! test_and_responses {
     ($test:ident, $responses:ident, $name:literal, $title:literal, $algorithms:expr, $assumptions:expr,
         $citations:expr, $certify:expr, $decide:expr, $bound:expr, $both:expr) => {

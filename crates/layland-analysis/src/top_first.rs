@@ -12,15 +12,17 @@
 //! | EDF^(k) | the `k - 1` largest tasks | for some `k <= m`: `m >= k - 1 + ceil(U_{>k} / (1 - u_k))` |
 //! | RM-US | `u_i > m / (3 m - 2)` | `U <= m^2 / (3 m - 2)`, on `m >= 2` CPUs |
 //!
-//! `U_{>k}` is the utilization of the tasks beyond the `k` largest. `(m + 1) / 2` is the best that any policy can have
-//! under which jobs keep their priorities (Baruah 2004).
+//! `U_{>k}` is the utilization of the tasks beyond the `k` largest. `(m + 1) / 2` is the best
+//! possible bound for policies with fixed job priorities (Baruah 2004).
 //!
-//! *EDF-US\[1/2\]* has no test here. Its bound `(m + 1) / 2` holds while fewer than `m` tasks are above 1/2, and then
-//! what those leave passes GFB (`crates/layland-guarantee/src/views.rs`): the other tasks have at most
-//! `(m + 1) / 2 - h / 2 = (m' + 1) / 2` for `m' = m - h` CPUs, and none is above 1/2. With `m` such tasks it does not
-//! hold: (1, 6), (8, 12), (10, 15) on two CPUs.
+//! *EDF-US\[1/2\]* has no test here. Its bound `(m + 1) / 2` holds while fewer than `m` tasks are
+//! above 1/2. With `h` such tasks the others pass GFB on the remaining CPUs
+//! (`crates/layland-guarantee/src/views.rs`): they have at most
+//! `(m + 1) / 2 - h / 2 = (m' + 1) / 2` for `m' = m - h` CPUs, and none is above 1/2. With `m` such
+//! tasks the bound does not hold: (1, 6), (8, 12), (10, 15) on two CPUs.
 //!
-//! Deviation: on one CPU RM-US is RM, and `m^2 / (3 m - 2)` would be 1, which RM does not have.
+//! Deviation: on one CPU RM-US is RM, and `m^2 / (3 m - 2)` would be 1, a bound that RM does not
+//! have.
 
 use crate::Assumption::{self, *};
 use crate::{
@@ -45,7 +47,7 @@ const IMPLICIT: &[Assumption] = &[
 
 const UNKNOWN_CLASS: &str = "the verifier does not know which tasks come first";
 
-/// What all of them have in common.
+/// The common fields of all these tests.
 const fn test(
     name: &'static str,
     title: &'static str,
@@ -113,7 +115,7 @@ pub const RM_US: SchedulabilityTest = test(
     },
 );
 
-/// Whether the tasks have at most this utilization on all CPUs.
+/// Compares the utilization of the tasks with this bound on all CPUs.
 fn at_most(system: &System, bound: fn(i64) -> Rate) -> Finding {
     let cpus = system.platform.all_cpus();
     let bound = bound(cpus.len() as i64);
@@ -133,7 +135,7 @@ fn some_k(system: &System) -> Finding {
     let mut left: Vec<Rate> =
         top::by_utilization(system).iter().map(|&id| system.tasks[id].utilization()).collect();
     let beyond: Rate = left.split_off(k.min(left.len())).into_iter().sum();
-    // Where the largest of the others has a CPU to itself, nobody is beyond it.
+    // If the largest of the others has a CPU to itself, no task is beyond it.
     let u_k = left.pop().filter(|_| beyond > Rate::ZERO).unwrap_or(Rate::ZERO);
     let shared = (&beyond / &(&Rate::ONE - &u_k)).ceil().unwrap_or(i64::MAX);
     let needed = Rate::whole((k as i64 - 1).saturating_add(shared));

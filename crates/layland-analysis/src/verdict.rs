@@ -7,19 +7,19 @@ use layland_model::{
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// Which of its answers a test can be trusted on.
+/// The answers of a test that can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TestKind {
     /// *Yes* and *no* are both true.
     Exact,
-    /// *Yes* is true; where the test fails the answer is *unknown*.
+    /// *Yes* is true; the answer is *unknown* where the test fails.
     Sufficient,
-    /// *No* is true; where the test passes the answer is *unknown*.
+    /// *No* is true; the answer is *unknown* where the test passes.
     Necessary,
 }
 
 impl TestKind {
-    /// In a word.
+    /// The kind in one word.
     pub const fn name(self) -> &'static str {
         match self {
             TestKind::Exact => "exact",
@@ -28,7 +28,7 @@ impl TestKind {
         }
     }
 
-    /// The verdict of a test of this kind whose condition holds, or does not.
+    /// Returns the verdict of a test of this kind whose condition holds or fails.
     ///
     /// ```
     /// use layland_analysis::{TestKind, Verdict};
@@ -51,14 +51,14 @@ impl TestKind {
 pub enum Verdict {
     /// It is guaranteed.
     Yes,
-    /// It is not: the parameters of the tasks allow a run that breaks it.
+    /// It is not guaranteed: the parameters of the tasks allow a run that breaks it.
     No,
-    /// This test cannot tell.
+    /// This test cannot decide.
     Unknown,
 }
 
 impl Verdict {
-    /// In a word.
+    /// The verdict in one word.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Yes => "yes",
@@ -67,7 +67,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict on a whole of which these are the parts.
+    /// Combines the verdicts of two parts into the verdict on the whole.
     pub(crate) fn both(self, other: Verdict) -> Verdict {
         match (self, other) {
             (Verdict::No, _) | (_, Verdict::No) => Verdict::No,
@@ -83,7 +83,7 @@ impl Verdict {
 pub struct Finding {
     /// The answer.
     pub verdict: Verdict,
-    /// The reasons: of a *yes* every comparison or construction, otherwise those that failed.
+    /// The reasons: for a *yes*, every comparison or construction; otherwise those that failed.
     pub reasons: Vec<Reason>,
 }
 
@@ -106,11 +106,11 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// These CPUs.
+    /// The scope of these CPUs.
     pub fn cpus(cpus: &CpuSet) -> Scope {
         Scope { cpus: Some(cpus.clone()), ..Scope::default() }
     }
-    /// A task on these CPUs.
+    /// The scope of a task on these CPUs.
     pub fn task(task: TaskId, cpus: &CpuSet) -> Scope {
         Scope { task: Some(task), ..Scope::cpus(cpus) }
     }
@@ -119,11 +119,11 @@ impl Scope {
 /// A number that was compared.
 #[derive(Clone, Debug)]
 pub enum Quantity {
-    /// A plain number: a utilization, a sum of densities.
+    /// A plain number, such as a utilization or a sum of densities.
     Number(Rate),
-    /// A plain number that is a sum: it is added up when somebody wants to know it exactly, which few do.
+    /// A plain number that is a sum. It is added up exactly only on demand, which is rare.
     Sum(RateSum),
-    /// A time in nanoseconds, perhaps a fraction of one.
+    /// A time in nanoseconds, possibly fractional.
     Time(Rate),
 }
 
@@ -140,12 +140,12 @@ impl PartialEq for Quantity {
 impl Eq for Quantity {}
 
 impl Quantity {
-    /// A time.
+    /// Returns a time.
     pub fn of_ns(ns: i128) -> Quantity {
         Quantity::Time(Rate::of_wide(ns, 1))
     }
 
-    /// The exact value.
+    /// Returns the exact value.
     pub fn exact(&self) -> Cow<'_, Rate> {
         match self {
             Quantity::Number(rate) | Quantity::Time(rate) => Cow::Borrowed(rate),
@@ -153,7 +153,7 @@ impl Quantity {
         }
     }
 
-    /// With six or three decimals, unless it is whole.
+    /// Writes the value with six or three decimals, or none if it is whole.
     fn write(&self, text: &mut String) {
         // Writing to a string never fails.
         let _ = match self {
@@ -171,7 +171,7 @@ impl Quantity {
         };
     }
 
-    /// With all its digits.
+    /// Writes the value with all its digits.
     fn write_exact(&self, text: &mut String) {
         let _ = match self {
             Quantity::Number(_) | Quantity::Sum(_) => write!(text, "{}", self.exact()),
@@ -196,11 +196,12 @@ pub struct Comparison {
     pub scope: Scope,
     /// Its value.
     pub value: Quantity,
-    /// The most that it may be.
+    /// The largest permitted value.
     pub bound: Quantity,
-    /// Whether the condition holds.
+    /// True if the condition holds.
     pub holds: bool,
-    /// Whether the quantity may be larger than the value: a search that has passed the bound goes no further.
+    /// True if the quantity may be larger than `value`: a search stops once it has passed the
+    /// bound.
     pub is_at_least: bool,
 }
 
@@ -213,38 +214,38 @@ pub enum Reason {
     Partition(TaskMap<CpuId>),
     /// Tasks fit onto CPUs, some of them in pieces.
     Split(TaskMap<Vec<Piece>>),
-    /// No partition was found, or there is none: what stood in the way, in words.
+    /// No partition was found, or there is none; the obstacle, in words.
     NotPartitioned(String),
-    /// An assignment of priorities that works, the highest first.
+    /// A working assignment of priorities, the highest first.
     PriorityOrder(Vec<TaskId>),
-    /// No task of these can have the lowest priority among them.
+    /// None of these tasks can have the lowest priority among them.
     NoneCanBeLowest(Vec<TaskId>),
-    /// Something about a task has no bound.
+    /// A quantity of a task has no bound.
     NoBound(TaskId, Diverged),
-    /// This test accepts, of several that were tried.
+    /// The test, among several tried, that accepts.
     AcceptedBy(&'static str),
-    /// Jobs of this task may be late, for all that the test can say.
+    /// Jobs of this task may be late, as far as the test can decide.
     MayBeLate(TaskId),
-    /// These CPUs do not take what this task has there, beside what is on them.
+    /// These CPUs cannot take this task's load there in addition to their own.
     DoesNotFit(TaskId, CpuSet),
     /// A condition without numbers holds, in words.
     Holds(&'static str),
-    /// The jobs of a busy period were counted, and whether each can be given a priority.
+    /// The number of jobs in a busy period, and whether each can be given a priority.
     JobPattern {
-        /// How many jobs.
+        /// The number of jobs.
         jobs: u64,
-        /// Whether each has a priority; none if there are more than the analysis handles.
+        /// True if each has a priority; none if there are more than the analysis handles.
         placed: Option<bool>,
     },
-    /// The computation was given up.
+    /// The computation gave up.
     GaveUp(GaveUp),
-    /// Something fails in a pattern of releases that the parameters of sporadic tasks allow, but
+    /// The test fails in a pattern of releases that the parameters of sporadic tasks allow, but
     /// that the offsets or the given releases of this system may exclude.
     PatternMayNotOccur,
 }
 
 impl Reason {
-    /// A comparison.
+    /// Returns a comparison.
     pub fn compared(
         what: &'static str,
         scope: Scope,
@@ -256,7 +257,7 @@ impl Reason {
         Reason::Compared(Box::new(Comparison { what, scope, value, bound, holds, is_at_least }))
     }
 
-    /// The same, if the quantity may be larger than the value.
+    /// Marks the reason: the quantity may be larger than the value.
     #[must_use]
     pub fn at_least(mut self) -> Reason {
         if let Reason::Compared(comparison) = &mut self {
@@ -265,7 +266,8 @@ impl Reason {
         self
     }
 
-    /// As a sentence without a full stop, with the names of the tasks of the system.
+    /// Describes the reason as a sentence without a full stop, with the names of the system's
+    /// tasks.
     pub fn describe(&self, system: &System) -> String {
         let name = |task: &TaskId| format!("`{}`", system.tasks[*task].name);
         let names = |tasks: &[TaskId]| tasks.iter().map(name).collect::<Vec<String>>().join(", ");
@@ -296,7 +298,7 @@ impl Reason {
                 text += if *holds { ", within " } else { ", not within " };
                 let middle = text.len();
                 bound.write(&mut text);
-                // Numbers that look alike are written out.
+                // Write out numbers that look alike in decimals.
                 if text[start..end] == text[middle..] && value != bound {
                     text.truncate(start);
                     value.write_exact(&mut text);
@@ -363,7 +365,7 @@ impl Reason {
 }
 
 impl Reason {
-    /// The task and the CPUs that it is about, as far as it names them.
+    /// The task and the CPUs that the reason is about, as far as it names them.
     pub fn place(&self) -> (Option<TaskId>, Option<&CpuSet>) {
         match self {
             Reason::Compared(comparison) => (comparison.scope.task, comparison.scope.cpus.as_ref()),
@@ -383,7 +385,7 @@ impl Reason {
     }
 }
 
-/// A bound on how late the jobs of a task finish.
+/// A bound on the tardiness of a task's jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct TardinessBound {
@@ -394,7 +396,7 @@ pub struct TardinessBound {
 }
 
 impl TardinessBound {
-    /// The bound, rounded up to a whole nanosecond; none if it is beyond 292 years.
+    /// Returns the bound rounded up to a whole nanosecond, or `None` if it is beyond 292 years.
     pub fn rounded_up(&self) -> Option<Duration> {
         self.tardiness.ceil().map(Duration::from_ns)
     }
@@ -406,7 +408,7 @@ impl TardinessBound {
 pub enum Tardiness {
     /// A bound for each task.
     Bounded(TaskMap<TardinessBound>),
-    /// This analysis gives no bound, because of this.
+    /// This analysis gives no bound, for these reasons.
     Unknown(Vec<Reason>),
 }
 
@@ -418,13 +420,13 @@ pub struct ResponseBound {
     pub task: TaskId,
     /// No job finishes later than this after its arrival.
     pub response: Duration,
-    /// Mixed criticality: the same in runs that belong to each level from the lowest to the task's own, if the
-    /// analysis tells them apart.
+    /// Mixed criticality: the bound in runs of each level from the lowest to the task's own, if the
+    /// analysis distinguishes them.
     pub per_level: Vec<Duration>,
 }
 
 impl ResponseBound {
-    /// One bound for every run.
+    /// Returns one bound for every run.
     pub fn new(task: TaskId, response: Duration) -> ResponseBound {
         ResponseBound { task, response, per_level: Vec::new() }
     }

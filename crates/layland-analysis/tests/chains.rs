@@ -1,16 +1,19 @@
-//! Latencies under logical execution time against data that is handed on tick by tick.
+//! Compares latencies under logical execution time with a simulation that passes data on tick by
+//! tick.
 
 use layland_analysis::chains::{Unbounded, let_bound, let_exact};
 use layland_model::*;
 
-/// Each register holds what it was sampled from; a tick at a time, writes before reads, the end of the chain first.
+/// Simulates the chain tick by tick: each register holds the time at which its datum was sampled.
+/// Writes come before reads, and the end of the chain first.
 fn tick_by_tick(system: &System, chain: &Chain) -> Latency {
     let tasks: Vec<&Task> = chain.tasks.iter().map(|&id| &system.tasks[id]).collect();
     let all = system.hyperperiod().unwrap().ns();
     let span: i64 = tasks.iter().map(|task| 4 * task.period.ns()).sum();
     let (begin, end) = (-2 * span - 2 * all, 3 * all + 2 * span);
     let mut registers: Vec<Option<i64>> = vec![None; tasks.len()];
-    // What jobs have read and not written, oldest first; samples without an answer, with the sample before.
+    // Data that jobs have read but not written, oldest first; and samples without an answer, each
+    // with the previous sample.
     let mut held = vec![std::collections::VecDeque::new(); tasks.len()];
     let (mut waiting, mut before) = (Vec::new(), None);
     let mut longest = [0i64; 4];
@@ -61,7 +64,7 @@ fn tick_by_tick(system: &System, chain: &Chain) -> Latency {
     Latency { reaction, reduced_reaction, age, reduced_age }
 }
 
-/// The next number below `end`, of a sequence that is the same each time (SplitMix64).
+/// The next number below `end`, of a sequence that is always the same (SplitMix64).
 fn draw(state: &mut u64, end: u64) -> i64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

@@ -1,4 +1,4 @@
-//! What tests say of tasks that follow others, and what they refuse.
+//! Findings and refusals of tests for tasks that follow others.
 
 use layland_analysis::{Assumption, TestKind, Verdict, catalogue, graph};
 use layland_model::{CpuId, CpuSet, Duration, Service, System, Task, TaskId};
@@ -32,7 +32,7 @@ fn whoever_knows_nothing_of_graphs_refuses_them() {
             Err(refusal) => assert_ne!(refusal.assumption, Assumption::Graphs, "{}", test.name),
         }
     }
-    // The four for shared CPUs, and FEDERATED.
+    // The four tests for shared CPUs, and FEDERATED.
     assert_eq!(answers, 5);
     assert!(catalogue::BOUNDS.iter().all(|bound| bound.run(&system).is_err()));
     let answering = catalogue::RESPONSES.iter().filter(|bound| bound.run(&system).is_ok());
@@ -101,7 +101,7 @@ fn sets_without_followers_are_no_matter_of_these_tests() {
     }
 }
 
-/// On one CPU the fork is a task of 12 units.
+/// On one CPU, the fork and join is equivalent to a task of 12 units.
 #[test]
 fn a_graph_on_one_cpu_takes_as_long_as_its_work() {
     let mut system = fork_join(1);
@@ -114,13 +114,14 @@ fn a_graph_on_one_cpu_takes_as_long_as_its_work() {
     for found in graph::QPA_RESPONSES.run(&system).unwrap().values() {
         assert_eq!(found.as_ref().map(|bound| bound.response), Some(length));
     }
-    // Of equal priorities the first tasks come first, and each comes behind those that it follows.
+    // For equal priorities, the first tasks come first, and each comes behind those that it
+    // follows.
     let responses = |system: &System| -> Vec<i64> {
         let found = graph::RTA_RESPONSES.run(system).unwrap();
         found.values().map(|bound| bound.as_ref().unwrap().response.ns()).collect()
     };
     assert_eq!(responses(&system), [1, 5, 8, 11, 12]);
-    // Behind a task of lower priority everybody waits for all.
+    // Behind a task of lower priority, every task waits for all others.
     system.tasks[TaskId(0)].priority = Some(2);
     assert_eq!(responses(&system), [12; 5]);
     assert_eq!(graph::RTA.run(&system).unwrap().verdict, Verdict::Yes);
@@ -134,7 +135,7 @@ fn what_one_cpu_does_not_cover_is_refused() {
     assert_eq!(refusal.assumption, Assumption::DeadlinesAlong);
     assert_eq!(refusal.message, "task `node4` follows `node1`, whose deadline is later");
     assert!(graph::RTA.run(&system).is_ok());
-    // The other way round it is covered.
+    // The opposite order of deadlines is covered.
     system.tasks[TaskId(4)].deadline = Duration::from_ns(9);
     assert!(graph::QPA.run(&system).is_ok());
     let mut apart = fork_join(2);

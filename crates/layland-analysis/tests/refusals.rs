@@ -1,4 +1,4 @@
-//! Every assumption is refused where it is broken, with the task and a way out; and the corners of
+//! Every broken assumption leads to a refusal that names the task and a remedy; and corner cases of
 //! single tests.
 
 use layland_analysis::deadline::admission::{Limit, global, kernel, kernel_bandwidth};
@@ -17,7 +17,7 @@ fn task(name: &str, c: i64, t: i64) -> Task {
     Task::implicit(name, Service::from_ms(c), Duration::from_ms(t))
 }
 
-/// Two CPUs, two tasks; the second can be spoilt.
+/// Two CPUs and two tasks, the second of which can be spoilt.
 fn system(spoil: impl FnOnce(&mut Task)) -> System {
     let mut second = task("spoilt", 2, 10);
     spoil(&mut second);
@@ -131,19 +131,19 @@ fn the_necessary_test_knows_speeds_and_ends() {
     let mut slow = System::new(1, vec![task("a", 6, 10)]);
     slow.platform.speeds[CpuId(0)] = Speed::new(&Rate::new(1, 2)).unwrap();
     assert_eq!(necessary::TEST.run(&slow).unwrap().verdict, Verdict::No);
-    // Twice the capacity, but only one job of each.
+    // Twice the capacity, but only one job of each task.
     let mut ends = System::new(1, vec![task("a", 10, 10), task("b", 10, 10)]);
     assert_eq!(necessary::TEST.run(&ends).unwrap().verdict, Verdict::No);
     ends.tasks.values_mut().for_each(|task| task.jobs = Some(1));
     assert_eq!(necessary::TEST.run(&ends).unwrap().verdict, Verdict::Unknown);
 }
 
-/// A full load whose busy period is too long to be walked through: QPA says that it gave up.
+/// A full load whose busy period is too long to be examined: QPA reports that it gave up.
 #[test]
 fn what_is_given_up_is_unknown() {
     let ns = |name: &str, c, t| Task::implicit(name, Service::from_ns(c), Duration::from_ns(t));
     let p = 999_999_937;
-    // 1/2 + 1/2 of two periods without a common one: full, and no bound from the load.
+    // 1/2 + 1/2 of two unrelated periods: the load is full, and gives no bound.
     let mut half = System::new(1, vec![ns("a", 500_000_000, 1_000_000_000), ns("b", p, 2 * p)]);
     half.tasks[TaskId(1)].deadline = Duration::from_ns(2 * p - 1);
     let finding = catalogue::test("QPA").unwrap().run(&half).unwrap();
@@ -174,11 +174,11 @@ fn no_tardiness_bound_without_capacity() {
     let Ok(Tardiness::Bounded(bounds)) = global_edf::devi_anderson::TEST.run(&one) else {
         panic!()
     };
-    // Lambda is 0: x is not negative.
+    // If Lambda is 0, x is not negative.
     assert_eq!(bounds[TaskId(0)].rounded_up(), Some(Duration::from_ms(1)));
 }
 
-/// 95 % of 2^20 is 996 147.2: three times a third of that is below as the kernel counts.
+/// 95 % of 2^20 is 996 147.2; three times a third of it is below that in the kernel's arithmetic.
 #[test]
 fn the_kernel_accepts_what_rounds_down() {
     let third =
@@ -194,8 +194,8 @@ fn the_kernel_accepts_what_rounds_down() {
     assert_eq!(kernel(system.tasks.values(), &all, &Limit::Off).verdict, Verdict::Yes);
 }
 
-/// The kernel rounds the limit down per CPU: 8 * 996 147 is less than 95 % of 8 * 2^20, which is
-/// 7 969 177.6. Tasks that round to nothing less can lie between.
+/// The kernel rounds the limit down per CPU: 8 * 996 147 is less than 95 % of 8 * 2^20, which is 7
+/// 969 177.6. Tasks that lose nothing by rounding can lie between the two.
 #[test]
 fn the_kernel_refuses_what_lies_between_its_limit_and_the_limit() {
     let units = [996_147, 996_147, 996_147, 996_147, 996_147, 996_147, 996_147, 996_148];

@@ -1,4 +1,4 @@
-//! What tests say of systems whose jobs lock and suspend themselves, and what they refuse.
+//! Findings and refusals of tests for systems whose jobs lock and suspend themselves.
 
 use layland_analysis::{Assumption, Reason, Subject, TestKind, Verdict, catalogue};
 use layland_model::{
@@ -39,12 +39,13 @@ fn system(cpus: [u32; 2], steps: [&[Step]; 2]) -> System {
     system
 }
 
-/// Whether a test is about systems of this kind.
+/// Returns true if a test is about locks.
 fn is_about_locks(subject: Subject) -> bool {
     subject.algorithms().iter().any(|algorithm| matches!(algorithm, Algorithm::Locking(..)))
 }
 
-/// Whether a test by this name is about threads that suspend themselves and lock nothing, with whatever priorities.
+/// Returns true if the test with this name is about threads that suspend themselves and lock
+/// nothing, under any priorities.
 fn is_about_suspension(name: &str) -> bool {
     name == "SUSP-LEVEL"
 }
@@ -70,7 +71,7 @@ fn whoever_knows_nothing_of_steps_refuses_them() {
                     assert!(matches!(refusal.part, SystemPart::Step(..)));
                     assert!(!knows(test.subject, test.name), "{}", test.name);
                 }
-                // Something else is broken before, or it is about one of the two alone.
+                // Another assumption is broken first, or the test is about only one of the two.
                 Err(_) => {}
             }
         }
@@ -146,7 +147,7 @@ fn each_assumption_about_steps_names_the_step() {
         assert_eq!(refusal.part, SystemPart::Step(TaskId(step.0), step.1), "{message}");
         assert!(!refusal.help.is_empty());
     }
-    // And what keeps each.
+    // A system that keeps each of these assumptions.
     let fine = system([0, 0], [&[sleep(1), Step::Lock(A), run(1), Step::Unlock(A)], &nested]);
     for assumption in [
         Assumption::SuspendedOutside,
@@ -159,7 +160,7 @@ fn each_assumption_about_steps_names_the_step() {
     }
 }
 
-/// A cycle over three resources of which no two are locked in both orders.
+/// A cycle over three resources, no two of which are locked in both orders.
 #[test]
 fn a_longer_cycle_of_nested_resources_is_found() {
     let c = ResourceId(2);
@@ -193,18 +194,19 @@ fn plain_locks_have_no_bound_where_somebody_waits_below() {
         ]
     );
     assert_eq!(catalogue::test("PIP-RTA").unwrap().run(&shared).unwrap().verdict, Verdict::Yes);
-    // In a deadlock the last task does not finish, either, though nobody is below it.
+    // In a deadlock the last task does not complete, either, although no task is below it.
     let nested = [Step::Lock(A), Step::Lock(B), run(1), Step::Unlock(B), Step::Unlock(A)];
     let other_way = [Step::Lock(B), Step::Lock(A), run(1), Step::Unlock(A), Step::Unlock(B)];
     let refusal = test.run(&system([0, 0], [&nested, &other_way])).unwrap_err();
     assert_eq!(refusal.assumption, Assumption::OrderedNesting);
-    // On two CPUs nobody waits: each has its own resource.
+    // On two CPUs no task waits, as each has its own resource.
     let b = [Step::Lock(B), run(4), Step::Unlock(B)];
     let apart = system([0, 1], [&a, &b]);
     assert_eq!(test.run(&apart).unwrap().verdict, Verdict::Yes);
 }
 
-/// The first set for which suspension as jitter of its own length was found too small: a schedule needs 22.
+/// The first set for which suspension as jitter of its own length was found to be unsafe: a
+/// schedule reaches 22.
 #[test]
 fn what_is_wrong_is_not_offered() {
     let mut system = system([0, 0], [&[run(1)], &[run(1)]]);
@@ -234,7 +236,7 @@ fn what_is_wrong_is_not_offered() {
     }
 }
 
-/// Equal keys go to the smaller rank: then the base priorities are distinct over the CPUs, too.
+/// Equal keys go to the smaller rank, so base priorities are distinct across CPUs, too.
 #[test]
 fn orders_give_distinct_priorities() {
     use layland_analysis::locking::lockers;

@@ -1,18 +1,20 @@
-//! DAG tasks: what their structure says of one instance on CPUs of its own, and how many CPUs it needs.
+//! DAG tasks: bounds on the response time of one instance on CPUs of its own, and the number of
+//! CPUs that a task needs.
 //!
-//! A DAG task has nodes with WCETs and edges between them; a node is ready when all nodes before it have ended.
+//! A DAG task has nodes with WCETs and edges between them; a node is ready when all nodes before it
+//! have completed.
 //!
 //! | symbol | here | meaning |
 //! |---|---|---|
 //! | `C`, `vol` | [`Dag::volume`] | the sum of the WCETs |
 //! | `L`, `len` | [`Dag::length`] | the largest sum of WCETs on a path |
-//! | width | [`Dag::width`] | the most nodes of which none comes before another one |
+//! | width | [`Dag::width`] | the maximum number of nodes of which none comes before another one |
 //!
 //! - [`bounds`] bounds the response time of an instance on `n` CPUs of its own, in six ways ([`BoundKind`]);
-//! - [`federated`] gives heavy tasks CPUs of their own and packs the light ones (Li et al. 2014);
+//! - [`federated`] assigns heavy tasks CPUs of their own and packs the light ones (Li et al. 2014);
 //! - [`augmentation`] is the capacity augmentation test of federated scheduling, global EDF and global RM.
 //!
-//! All times are whole numbers of one unit, and indices decide ties.
+//! All times are whole numbers of one unit, and indices break ties.
 
 pub mod augmentation;
 pub mod bounds;
@@ -23,7 +25,8 @@ pub use federated::{Allocation, LI, Misfit, Recurrent, Why};
 
 use layland_model::{Graph, System, TaskMap};
 
-/// The graphs of a system by their first tasks, with each task that is in none as a graph of one node.
+/// Returns the graphs of a system in the order of their first tasks. A task that is in no graph
+/// forms a graph of one node.
 ///
 /// ```
 /// use layland_model::{Duration, Service, System, Task, TaskId};
@@ -46,10 +49,10 @@ pub fn all(system: &System) -> Vec<Graph> {
     graphs
 }
 
-/// Why something is not a DAG task.
+/// The reason why something is not a DAG task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotADag {
-    /// There are no nodes, or none has work.
+    /// There are no nodes, or no node has work.
     #[error("no node has work")]
     NoWork,
     /// This node has a negative WCET.
@@ -61,7 +64,7 @@ pub enum NotADag {
     /// This edge begins or ends at a node that does not exist.
     #[error("there is no such node as the edge from {0} to {1} has")]
     NoSuchNode(usize, usize),
-    /// This edge is there twice.
+    /// This edge occurs twice.
     #[error("the edge from {0} to {1} is there twice")]
     Twice(usize, usize),
     /// This node is on a cycle, or behind one.
@@ -82,7 +85,7 @@ pub struct Dag {
 }
 
 impl Dag {
-    /// Nodes with these WCETs, all of rank 0, and these edges.
+    /// Builds a DAG from nodes with these WCETs, all of rank 0, and these edges.
     ///
     /// ```
     /// use layland_offline::graph::Dag;
@@ -94,7 +97,7 @@ impl Dag {
     /// ```
     ///
     /// # Errors
-    /// If that is no DAG, or has no work: the first reason.
+    /// Returns the first reason if the result is not a DAG, or has no work.
     pub fn new(work: &[i64], edges: &[(usize, usize)]) -> Result<Dag, NotADag> {
         let n = work.len();
         if let Some(node) = work.iter().position(|&work| work < 0) {
@@ -146,11 +149,11 @@ impl Dag {
         Ok(Dag { work: work.to_vec(), rank: vec![0; n], after, topo, is_source, is_before })
     }
 
-    /// The same with these ranks: of two ready nodes the one of the smaller rank goes first, then that of the smaller
-    /// index.
+    /// Returns this DAG with these ranks. Of two ready nodes, the one of the smaller rank goes
+    /// first, then the one of the smaller index.
     ///
     /// # Panics
-    /// If there are not as many ranks as nodes.
+    /// Panics unless there are as many ranks as nodes.
     #[must_use]
     pub fn with_ranks(mut self, rank: &[i64]) -> Dag {
         assert_eq!(rank.len(), self.work.len(), "every node has a rank");
@@ -158,34 +161,36 @@ impl Dag {
         self
     }
 
-    /// The WCETs of its nodes.
+    /// Returns the WCETs of the nodes.
     pub fn work(&self) -> &[i64] {
         &self.work
     }
 
-    /// `C`: the sum of the WCETs.
+    /// Returns `C`, the sum of the WCETs.
     pub fn volume(&self) -> i64 {
         self.work.iter().sum()
     }
 
-    /// `L`: the largest sum of WCETs on a path.
+    /// Returns `L`, the largest sum of WCETs on a path.
     pub fn length(&self) -> i64 {
         self.tails(&self.work).into_iter().max().unwrap_or(0)
     }
 
-    /// The nodes in an order of the edges: again and again the smallest whose predecessors are all out.
+    /// Returns the nodes in a topological order: repeatedly the smallest node whose predecessors
+    /// have all been taken.
     pub fn topological(&self) -> &[usize] {
         &self.topo
     }
 
-    /// Of the paths of length `L` from a source to a sink the lexicographically smallest.
+    /// Returns the lexicographically smallest path of length `L` from a source to a sink.
     pub fn longest_path(&self) -> Vec<usize> {
         self.longest(&self.work)
     }
 
-    /// Disjoint chains that cover all work: again and again [the longest path](Self::longest_path), with the nodes
-    /// taken so far at weight 0; the chain is the nodes of the path with some weight. Its nodes are totally ordered,
-    /// though not always a path.
+    /// Returns disjoint chains that cover all work. Each one comes from
+    /// [the longest path](Self::longest_path) with the nodes taken so far at weight 0; the chain
+    /// consists of the path's nodes of positive weight. Its nodes are totally ordered, but need not
+    /// be a path.
     pub fn long_chains(&self) -> Vec<Vec<usize>> {
         let mut weight = self.work.clone();
         let mut chains = Vec::new();
@@ -200,8 +205,9 @@ impl Dag {
         }
     }
 
-    /// The most nodes of which none comes before another one; nodes without work count. By Dilworth's theorem that is
-    /// the number of nodes less a largest matching of the pairs that are ordered.
+    /// Returns the maximum number of nodes of which none comes before another one; nodes without
+    /// work count. By Dilworth's theorem, it is the number of nodes less the size of a largest
+    /// matching of the ordered pairs.
     pub fn width(&self) -> usize {
         fn try_match(
             u: usize,
@@ -227,12 +233,13 @@ impl Dag {
         n - matched
     }
 
-    /// Whether neither of two nodes comes before the other one.
+    /// Returns true if neither of two nodes comes before the other one.
     fn are_parallel(&self, u: usize, v: usize) -> bool {
         u != v && !self.is_before[u][v] && !self.is_before[v][u]
     }
 
-    /// For each node the largest weight of a path from it to a sink, itself included.
+    /// For each node, returns the largest weight of a path from it to a sink, including the node
+    /// itself.
     fn tails(&self, weight: &[i64]) -> Vec<i64> {
         let mut tail = weight.to_vec();
         for &v in self.topo.iter().rev() {
@@ -244,7 +251,8 @@ impl Dag {
     fn longest(&self, weight: &[i64]) -> Vec<usize> {
         let tail = self.tails(weight);
         let most = tail.iter().copied().max().unwrap_or(0);
-        // With weights of 0 a node inside may do as well: the path begins at a source all the same.
+        // With weights of 0, an inner node may have the same tail; the path must begin at a source
+        // anyway.
         let mut at = (0..tail.len()).find(|&v| self.is_source[v] && tail[v] == most);
         let mut path = Vec::new();
         while let Some(v) = at {
@@ -274,7 +282,8 @@ mod tests {
 
     #[test]
     fn a_graph_with_too_many_paths_has_no_bound_that_follows_them() {
-        // Eighteen diamonds in a row: 2^18 paths. With one less there are 2^17, and all are followed.
+        // Eighteen diamonds in a row have 2^18 paths, too many. Seventeen have 2^17, and all are
+        // followed.
         let diamonds = |count: usize| {
             let edges = (0..count).flat_map(|at| {
                 let first = 3 * at;

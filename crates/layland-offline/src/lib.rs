@@ -1,14 +1,15 @@
-//! What is decided before the first release.
+//! Decisions made before the first release.
 //!
 //! - [`packing`] assigns tasks to CPUs, by ten bin-packing heuristics or by exhaustive search;
-//! - [`fair`] groups tasks into the servers of RUN and QPS, and rounds rates so that every budget is whole, or puts
-//!   them into slots;
+//! - [`fair`] groups tasks into the servers of RUN and QPS, rounds rates so that every budget is
+//!   whole, and converts times to slots;
 //! - [`criticality`] computes priority orders, zero-slack instants, slices and job lists for several
 //!   criticality levels;
-//! - [`graph`] bounds the response time of DAG tasks on CPUs of their own, and says how many they need;
-//! - [`points`] says when jobs count as due under G-FL;
+//! - [`graph`] bounds the response time of DAG tasks on CPUs of their own, and computes how many
+//!   they need;
+//! - [`points`] computes the priority points of jobs under G-FL;
 //! - [`splitting`] splits tasks that fit on no CPU into pieces, by C=D and EDF-WM;
-//! - [`top`] says which tasks come first under EDF-US, fpEDF, EDF^(k) and RM-US.
+//! - [`top`] selects the tasks that come first under EDF-US, fpEDF, EDF^(k) and RM-US.
 //!
 //! ```text
 //!                    +--> an analysis: a partition exists, so this is schedulable
@@ -16,8 +17,8 @@
 //!                    +--> a policy: schedule these tasks on these CPUs
 //! ```
 //!
-//! The same result is a verdict to an analysis and a parameter to a policy, so this crate knows neither.
-//! Every comparison is exact.
+//! A result can be a verdict for an analysis and a parameter for a policy, so this crate depends on
+//! neither. Every comparison is exact.
 //!
 //! ```
 //! use layland_model::{CpuId, Duration, Service, System, Task, TaskId};
@@ -30,7 +31,7 @@
 //! assert_eq!(cpu_of[TaskId(3)], CpuId(0));
 //! ```
 
-// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+// A new event, action or verdict must break every match here until its meaning is decided.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 pub mod criticality;

@@ -1,9 +1,10 @@
-//! Priority points: when a job is treated as due by a scheduler that is like global EDF (**GEL**).
+//! Priority points: the times by which a scheduler that is like global EDF (**GEL**) orders jobs.
 //!
-//! Under such a scheduler the jobs with the earliest priority points run. The point of a job is its arrival and the
-//! *relative priority point* `Y_i` of its task. Global EDF has `Y_i = D_i`. Global fair lateness, **G-FL** (Erickson
-//! and Anderson 2012), has `Y_i = D_i - (m - 1) / m C_i`: with these points the bound of compliant-vector analysis on
-//! the lateness of all tasks is the same, and so the largest one is the least.
+//! Under such a scheduler the jobs with the earliest priority points run. The point of a job is its
+//! arrival plus the *relative priority point* `Y_i` of its task. Global EDF has `Y_i = D_i`. Global
+//! fair lateness, **G-FL** (Erickson and Anderson 2012), has `Y_i = D_i - (m - 1) / m C_i`: with
+//! these points, the bounds of compliant-vector analysis on the lateness of all tasks are equal,
+//! which minimizes the largest one.
 //!
 //! Deviation: a point is a whole number of nanoseconds. `(m - 1) / m C_i` is rounded down.
 
@@ -21,7 +22,7 @@ pub const ERICKSON_ANDERSON: Citation = Citation {
 }",
 };
 
-/// Erickson, Anderson and Ward 2014: the same with proofs, and for clusters.
+/// Erickson, Anderson and Ward 2014: G-FL with proofs, and for clusters.
 pub const ERICKSON_ANDERSON_WARD: Citation = Citation {
     key: "erickson2014fair",
     text: "J. P. Erickson, J. H. Anderson and B. C. Ward. Fair lateness scheduling: reducing maximum lateness in \
@@ -34,8 +35,9 @@ pub const ERICKSON_ANDERSON_WARD: Citation = Citation {
 }",
 };
 
-/// How long before the deadline of a job its priority point under G-FL is, on so many CPUs of unit speed:
-/// `(m - 1) / m C_i`, rounded down to nanoseconds. `C_i` is the WCET at the task's own level.
+/// Returns the time by which the priority point of a job precedes its deadline under G-FL, on this
+/// number of CPUs of unit speed: `(m - 1) / m C_i`, rounded down to nanoseconds. `C_i` is the WCET
+/// at the task's own level.
 ///
 /// ```
 /// use layland_model::{Duration, Service, Task};
@@ -47,7 +49,7 @@ pub const ERICKSON_ANDERSON_WARD: Citation = Citation {
 /// ```
 ///
 /// # Panics
-/// If there is no CPU.
+/// Panics if there is no CPU.
 pub fn fair_lateness(task: &Task, cpus: usize) -> Duration {
     assert!(cpus > 0, "a task has a CPU");
     let (wcet, m) = (i128::from(task.own_wcet().ns()), cpus as i128);

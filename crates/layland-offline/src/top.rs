@@ -1,7 +1,9 @@
-//! Which tasks come first whatever their deadlines: the classes of EDF-US, fpEDF, EDF^(k) and RM-US.
+//! The tasks that come first whatever their deadlines: the classes of EDF-US, fpEDF, EDF^(k) and
+//! RM-US.
 //!
-//! Global EDF and RM fail where a heavy task waits for light ones (Dhall's effect). These policies give the tasks of
-//! large utilization the highest priority, each in its own way of telling which those are:
+//! Global EDF and RM fail where a heavy task waits for light ones (Dhall's effect). These policies
+//! give the tasks of large utilization the highest priority. They differ in the definition of this
+//! class:
 //!
 //! | policy | the class | function |
 //! |---|---|---|
@@ -9,9 +11,10 @@
 //! | fpEDF | of the `m - 1` largest tasks those above 1/2 | [`above_half`] |
 //! | EDF^(k) | the `k - 1` largest tasks; `k` is the smallest that a test accepts | [`largest`], [`smallest_k`] |
 //!
-//! The utilization `u_i` is `C_i / T_i`, as in the papers; where a deadline is shorter than the period it is
-//! `C_i / D_i`, about which they say nothing. The larger of equal ones is that of the smaller rank, then of the task
-//! that comes first. Classes are in the order of the tasks.
+//! The utilization `u_i` is `C_i / T_i`, as in the papers; if a deadline is shorter than the
+//! period, it is `C_i / D_i`, a case that the papers do not cover. Of equal utilizations, that of
+//! the smaller rank counts as larger, then that of the task that comes first. Classes are in the
+//! order of the tasks.
 
 use layland_model::{Citation, Rate, System, Task, TaskId};
 use std::cmp::Reverse;
@@ -68,19 +71,19 @@ pub const ANDERSSON: Citation = Citation {
 }",
 };
 
-/// The threshold of EDF-US on so many CPUs: `m / (2 m - 1)`.
+/// Returns the threshold of EDF-US on this number of CPUs: `m / (2 m - 1)`.
 pub fn edf_us(cpus: usize) -> Rate {
     let m = cpus as i64;
     Rate::new(m, 2 * m - 1)
 }
 
-/// The threshold of RM-US on so many CPUs: `m / (3 m - 2)`.
+/// Returns the threshold of RM-US on this number of CPUs: `m / (3 m - 2)`.
 pub fn rm_us(cpus: usize) -> Rate {
     let m = cpus as i64;
     Rate::new(m, 3 * m - 2)
 }
 
-/// The tasks of a larger utilization than `zeta`.
+/// Returns the tasks of utilization above `zeta`.
 ///
 /// ```
 /// use layland_model::{Duration, Service, System, Task, TaskId};
@@ -98,14 +101,14 @@ pub fn above(system: &System, zeta: &Rate) -> Vec<TaskId> {
     tasks.filter(|(_, task)| task.density() > *zeta).map(|(id, _)| id).collect()
 }
 
-/// The class of fpEDF: of the `m - 1` largest tasks those above 1/2.
+/// Returns the class of fpEDF: of the `m - 1` largest tasks, those above 1/2.
 pub fn above_half(system: &System) -> Vec<TaskId> {
     let mut class = largest(system, system.platform.cpu_count() - 1);
     class.retain(|&id| system.tasks[id].density() > Rate::new(1, 2));
     class
 }
 
-/// So many tasks of the largest utilizations; all, if there are no more.
+/// Returns the `count` tasks of the largest utilizations, or all tasks if there are not more.
 pub fn largest(system: &System, count: usize) -> Vec<TaskId> {
     let mut class = by_utilization(system);
     class.truncate(count);
@@ -113,15 +116,16 @@ pub fn largest(system: &System, count: usize) -> Vec<TaskId> {
     class
 }
 
-/// The tasks from the largest utilization to the smallest.
+/// Returns the tasks from the largest utilization to the smallest.
 pub fn by_utilization(system: &System) -> Vec<TaskId> {
     let mut order = system.by_rank();
     order.sort_by_cached_key(|&id| Reverse(system.tasks[id].density()));
     order
 }
 
-/// The smallest `k` from 1 to `m` for which EDF^(k) is known to meet every deadline of these tasks: with `U_{>k}` of
-/// the tasks beyond the `k` largest, `m >= k - 1 + ceil(U_{>k} / (1 - u_k))`. None, if it is for no `k`.
+/// Returns the smallest `k` from 1 to `m` for which EDF^(k) is known to meet every deadline of
+/// these tasks: `m >= k - 1 + ceil(U_{>k} / (1 - u_k))`, where `U_{>k}` is the utilization of the
+/// tasks beyond the `k` largest. Returns `None` if there is no such `k`.
 ///
 /// `k = 1` is the density test for global EDF (GFB).
 pub fn smallest_k(system: &System) -> Option<usize> {
@@ -134,7 +138,8 @@ pub fn smallest_k(system: &System) -> Option<usize> {
     (1..=m.min(order.len())).find(|&k| {
         let u_k = system.tasks[order[k - 1]].density();
         beyond = &beyond - &u_k;
-        // Both sides times 1 - u_k, which may be 0: the left one is whole, so that it needs no ceiling.
+        // Multiply both sides by 1 - u_k, which may be 0. The left side is whole, so the right side
+        // needs no ceiling.
         let room = &Rate::whole((m - k + 1) as i64) * &(&Rate::ONE - &u_k);
         u_k <= Rate::ONE && beyond <= room
     })

@@ -1,4 +1,4 @@
-//! Each heuristic on an example that was worked out by hand, the corner cases, and the errors.
+//! Each heuristic on an example worked out by hand, the corner cases, and the errors.
 
 use Heuristic::{Bf, Bfd, Ef, Efd, Ff, Ffd, Nf, Nfd, Wf, Wfd};
 use layland_model::{CpuId, CpuSet, Duration, Index, Rate, Service, Speed, System, Task, TaskId};
@@ -19,7 +19,7 @@ fn system(cpus: usize, tasks: &[(i64, i64)]) -> System {
 
 /// Items 0.6 0.5 0.4 0.2 0.3 into 3 bins. After the first two items:
 /// - FF: 0.4 joins 0.6 in bin 0 (full); 0.2 and 0.3 join 0.5 in bin 1.
-/// - BF: the same, bin 0 is the fullest; then bin 1 (0.7, then full).
+/// - BF: as FF, since bin 0 is the fullest; then bin 1 (0.7, then full).
 /// - WF: bins 0.6, 0.5, 0.4; 0.2 to bin 2 (0.6); 0.3 to bin 1 (0.8).
 /// - NF: 0.5 opens bin 1, 0.4 joins it (0.9), 0.2 opens bin 2, 0.3 joins it.
 /// - EF: bins 0, 1, 2, then 0 again (0.8), then 1 (0.8).
@@ -49,8 +49,8 @@ fn every_heuristic_by_hand() {
     }
 }
 
-/// Where first fit and best fit part: 0.5 0.7 0.3 0.5. FF puts 0.3 with the first 0.5 and then
-/// fails; BF puts it with 0.7.
+/// An item list for which first fit and best fit differ: 0.5 0.7 0.3 0.5. FF puts 0.3 with the
+/// first 0.5 and then fails; BF puts it with 0.7.
 #[test]
 fn best_fit_is_not_first_fit() {
     let items = tenths(&[5, 7, 3, 5]);
@@ -63,7 +63,7 @@ fn best_fit_is_not_first_fit() {
     assert_eq!((fullest.bin, fullest.free()), (0, Rate::new(1, 5)));
 }
 
-/// A packer that decides with floats loses this: 0.1 + 0.2 + 0.7 is above 1 in binary.
+/// A packer that decides with floats fails here: 0.1 + 0.2 + 0.7 is above 1 in binary.
 #[test]
 fn full_bins_are_exactly_full() {
     let items = ["0.1", "0.2", "0.7"].map(|text| text.parse::<Rate>().unwrap());
@@ -75,7 +75,7 @@ fn full_bins_are_exactly_full() {
     }
 }
 
-/// Two loads that differ by 10^-18 are one number in floating point.
+/// Two loads that differ by 10^-18 are equal in floating point.
 #[test]
 fn loads_are_compared_exactly() {
     let quintillion = 1_000_000_000_000_000_000;
@@ -86,7 +86,7 @@ fn loads_are_compared_exactly() {
         Rate::new(1, quintillion),
     ];
     assert_eq!(pack(&items, anywhere, 2, Wf, &Rate::ONE).unwrap(), [0, 1, 1, 0]);
-    // The last item makes them equal; then the lowest bin gets the next.
+    // The last item makes them equal, and the lowest bin gets the next one.
     let items = [items[0].clone(), items[1].clone(), items[3].clone(), items[2].clone()];
     assert_eq!(pack(&items, anywhere, 2, Wf, &Rate::ONE).unwrap(), [0, 1, 1, 0]);
 }
@@ -106,7 +106,7 @@ fn allowed_bins_bind_every_heuristic() {
     let allowed = |item, bin| item >= 2 || bin == 2;
     for heuristic in Heuristic::ALL {
         match heuristic {
-            // The first item takes NF to the last bin, and there is no going back.
+            // The first item moves NF to the last bin, and it cannot go back.
             Nf | Nfd => {
                 let error = pack(&items, allowed, 3, heuristic, &Rate::ONE).unwrap_err();
                 assert_eq!(error.item, 2);
@@ -136,7 +136,7 @@ fn nothing_to_pack() {
     }
 }
 
-/// The smallest K is not where the smaller K's left off: WF into 2 bins fails, into 3 works.
+/// The search for the smallest K restarts for each K: WF into 2 bins fails, into 3 works.
 #[test]
 fn pack_min_retries_with_one_more_bin() {
     let items = tenths(&[2, 2, 3, 4, 8]);
@@ -150,8 +150,7 @@ fn pack_min_retries_with_one_more_bin() {
     assert_eq!((error.item, error.emptiest.unwrap().free()), (0, Rate::ONE));
 }
 
-/// QPS's overpacking: the item that fits nowhere goes to the emptiest bin, which is the lowest one
-/// of equal ones.
+/// QPS's overpacking: the item that fits no bin goes to the emptiest one, the lowest of equal ones.
 #[test]
 fn pack_over_exceeds_the_emptiest_bin() {
     let items = tenths(&[7, 6, 6, 5]);
@@ -161,8 +160,8 @@ fn pack_over_exceeds_the_emptiest_bin() {
     assert_eq!(pack_over(&items, 3, Nfd), [vec![0], vec![1, 3], vec![2]]);
 }
 
-/// The worked example of the RUN and QPS specification: six tasks on three CPUs; FFD and EFD of
-/// five rates 3/5: five bins of one.
+/// The worked example of the RUN and QPS specification: six tasks on three CPUs; FFD and EFD put
+/// five rates of 3/5 into five bins of one item each.
 #[test]
 fn five_of_three_fifths() {
     let items = vec![Rate::new(3, 5); 5];
@@ -178,7 +177,7 @@ fn speeds_are_capacities() {
     system.platform.speeds[CpuId(1)] = Speed::new(&Rate::whole(2)).unwrap();
     let cpus = |heuristic| partition(&system, heuristic).map(|map| map.as_slice().to_vec());
     assert_eq!(cpus(Ff).unwrap(), [0, 0, 1].map(CpuId));
-    // The fast CPU is the emptiest one, also when it holds as much as the slow one.
+    // The fast CPU is the emptiest one, even when its load equals that of the slow one.
     assert_eq!(cpus(Wf).unwrap(), [1, 1, 0].map(CpuId));
     // The slow CPU is the fullest one from the start.
     assert_eq!(cpus(Bf).unwrap(), [0, 0, 1].map(CpuId));
@@ -198,11 +197,11 @@ fn ranks_clusters_and_affinities_count() {
     system.tasks[TaskId(4)].rank = -1;
     let map = partition(&system, Ff).unwrap();
     assert_eq!(map.as_slice(), [2, 3, 0, 1, 0].map(CpuId));
-    // Constrained deadlines weigh more: 1 in 2 of every 10.
+    // Constrained deadlines increase the density: 1 in 2 of every 10.
     system.tasks[TaskId(4)].deadline = Duration::from_ms(2);
     let map = partition(&system, Ff).unwrap();
     assert_eq!(map.as_slice(), [2, 3, 0, 1, 0].map(CpuId));
-    // Now task 4 fills CPU 0, and of tasks 2 and 3 only one fits onto CPU 1.
+    // Now task 4 fills CPU 0, and only one of tasks 2 and 3 fits CPU 1.
     system.tasks[TaskId(4)].deadline = Duration::from_ms(1);
     system.tasks[TaskId(3)].wcet = vec![Service::from_us(1_200)].into();
     let error = partition(&system, Ff).unwrap_err();
@@ -221,14 +220,14 @@ fn three_tasks_of_two_thirds_do_not_partition_onto_two_cpus() {
     assert_eq!(exists_partition(&system, 100), Existence::NoPartition);
 }
 
-/// Thirteen tasks of 0.51 on twelve CPUs: twelve factorial ways to fill them, but for the symmetry.
+/// Thirteen tasks of 0.51 on twelve CPUs: without symmetry, there would be 12! ways to fill them.
 #[test]
 fn identical_cpus_are_tried_once() {
     let twelve = system(12, &[(51, 100); 13]);
     assert_eq!(exists_partition(&twelve, 1_000), Existence::NoPartition);
 }
 
-/// Denominators without a small common multiple: rates instead of scaled integers.
+/// Denominators without a small common multiple.
 #[test]
 fn unrelated_periods_are_searched_exactly() {
     let primes = [999_999_937, 999_999_929, 999_999_893, 999_999_883, 999_999_797, 999_999_761];

@@ -1,5 +1,5 @@
-//! The packing functions against a naive twin that follows the table of rules word by word with
-//! exact rationals, and the search against all placements.
+//! The packing functions against a naive twin that follows the table of rules literally with exact
+//! rationals, and compares the search with all placements.
 
 use layland_model::{CpuId, CpuSet, Duration, Index, Rate, Service, Speed, System, Task};
 use layland_offline::{
@@ -8,7 +8,7 @@ use layland_offline::{
 use proptest::prelude::*;
 use std::cmp::Reverse;
 
-/// What is left in each bin, the current bin or cursor, and the rule.
+/// The remaining room of each bin, the current bin or cursor, and the rule.
 struct Naive {
     left: Vec<Rate>,
     cursor: usize,
@@ -93,7 +93,7 @@ fn naive_pack_over(items: &[Rate], count: usize, heuristic: Heuristic) -> Vec<Ve
     bins
 }
 
-/// Rates with many ties and full bins: small grids; and unrelated denominators.
+/// Rates on small grids, with many ties and full bins; and rates with unrelated denominators.
 fn rates(most: usize) -> impl Strategy<Value = Vec<Rate>> {
     let on_grid = prop_oneof![Just(2), Just(6), Just(10), Just(12)].prop_flat_map(|d| {
         prop::collection::vec((1i64..=d).prop_map(move |n| Rate::new(n, d)), 0..=24)
@@ -196,8 +196,8 @@ proptest! {
     }
 }
 
-/// The size that the packing is made for. Random periods, then families of equal tasks, where every
-/// comparison of loads is a tie.
+/// The size for which the packing is designed: random periods, then families of equal tasks, where
+/// every comparison of loads is a tie.
 fn ten_thousand(seed: u64, families: u64) -> Vec<Rate> {
     let mut state = seed;
     let mut draw = || {

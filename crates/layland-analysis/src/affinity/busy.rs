@@ -1,27 +1,27 @@
-//! Response times with affinities, in windows that begin with the last gap, and for strong scheduling with the CPUs
-//! that a job reaches. **Sufficient.**
+//! Response times with affinities, in windows that begin with the last gap. Under strong
+//! scheduling, they use the CPUs that a job reaches. **Sufficient.**
 //!
-//! | test | scheduling | what it adds |
+//! | test | scheduling | addition |
 //! |---|---|---|
-//! | `APA-EDF-LC` | weak, strong, hierarchical | to [`APA-EDF`](super::edf): limits on what is carried in, and on the CPUs that tasks of one affinity use at once |
+//! | `APA-EDF-LC` | weak, strong, hierarchical | to [`APA-EDF`](super::edf): limits on the carried-in work, and on the CPUs that tasks of one affinity use at once |
 //! | `SAPA-EDF` | strong, hierarchical | to `APA-EDF-LC`: a job waits only while all CPUs that it reaches are busy |
-//! | `SAPA-RM`, `SAPA-DM`, `SAPA-FP` | strong, hierarchical | to [`APA-RM`](super::fixed_priority) and its like: the same |
+//! | `SAPA-RM`, `SAPA-DM`, `SAPA-FP` | strong, hierarchical | to [`APA-RM`](super::fixed_priority), `APA-DM` and `APA-FP`: both of these |
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
-//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, those of shifts, too, (7) unit
-//! speeds, (8) nothing changes while the system runs, (9) there are few pairs of tasks,
-//! (10) for given priorities: there are some. Times are integers. Equal priorities go to the smaller rank,
-//! then to the smaller id.
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, including those of
+//! shifts, (7) unit speeds, (8) nothing changes while the system runs, (9) few pairs of tasks share
+//! a CPU, (10) for given priorities: every task has one. Times are integers. Equal priorities go to
+//! the smaller rank, then to the smaller id.
 //!
-//! Why it holds is in `delay/mod.rs`: derived here, from the reduction of Gujarati, Cerqueira and Brandenburg 2013, the
-//! limited carry-in of Baruah 2007, Guan, Stigge, Yi and Yu 2009 and Sun and Lipari 2015, and the
-//! strong invariant of Bonifaci, Brandenburg, D'Angelo and Marchetti-Spaccamela 2016 (Definition II.2). No paper is
-//! known to have it in this form.
+//! The proof is in `delay/mod.rs`. It is derived here, from the reduction of Gujarati, Cerqueira
+//! and Brandenburg 2013, the limited carry-in of Baruah 2007, Guan, Stigge, Yi and Yu 2009 and Sun
+//! and Lipari 2015, and the strong invariant of Bonifaci, Brandenburg, D'Angelo and
+//! Marchetti-Spaccamela 2016 (Definition II.2). No paper is known to present it in this form.
 //!
-//! For each task all choices of weights are tried: one for each part `S` of its CPUs (`reduction.rs`), and under the
-//! strong invariant one for each part and each number of CPUs from which on reached sets count as a whole. So
-//! `SAPA-EDF` accepts all that `APA-EDF-LC` accepts, unless it is given up: each system may be worked on for a fixed
-//! number of steps.
+//! For each task, all choices of weights are tried: one for each part `S` of its CPUs
+//! (`reduction.rs`), and under the strong invariant one for each part and each number of CPUs from
+//! which on reached sets count as a whole. So `SAPA-EDF` accepts every set that `APA-EDF-LC`
+//! accepts, unless it gives up: the number of steps for each system is limited.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -79,7 +79,7 @@ tests! {
         &[&Citation::BONIFACI, &Citation::GUJARATI, &GUAN];
 }
 
-/// The choices of weights for a task, given those that may come before it.
+/// The choices of weights for a task, given the tasks that may come before it.
 fn choices(masked: &Masked, k: usize, others: &[usize], is_strong: bool) -> Vec<Delay> {
     let mut all = weak(masked, k, others);
     if is_strong {
@@ -92,8 +92,9 @@ fn found(response: i64, delay: &Delay) -> Found {
     (Duration::from_ns(response), delay.cpus.clone())
 }
 
-/// The response bounds under EDF, with the CPUs that the reasons name, of a system that keeps the assumptions: all, or
-/// none if a task may be late. `is_strong`: under the strong invariant.
+/// The response bounds under EDF of a system that keeps the assumptions, with the CPUs that the
+/// reasons name: one for every task, or none if a task may be late. `is_strong`: under the strong
+/// invariant.
 ///
 /// ```
 /// use layland_analysis::affinity::busy::edf;
@@ -119,7 +120,7 @@ pub fn edf(system: &System, is_strong: bool) -> TaskMap<Option<Found>> {
     };
     let delays: Vec<Vec<Delay>> = (0..count).map(of).collect();
     let best = under_edf(&masked.tasks, &delays);
-    // A bound rests on those of all others: without one of them it is none.
+    // A bound rests on those of all other tasks, so it holds only if all of them exist.
     let all = best.iter().all(Option::is_some);
     let bound = |(k, best): (usize, Option<(i64, usize)>)| {
         best.filter(|_| all).map(|(R, at)| found(R, &delays[k][at]))
@@ -127,8 +128,8 @@ pub fn edf(system: &System, is_strong: bool) -> TaskMap<Option<Found>> {
     best.into_iter().enumerate().map(bound).collect()
 }
 
-/// The same under fixed priorities, for strong scheduling: from the highest priority down to the first task that may
-/// be late.
+/// [`edf`] under fixed priorities, for strong scheduling: from the highest priority down to the
+/// first task that may be late.
 pub fn priorities(system: &System, order: PriorityOrder) -> TaskMap<Option<Found>> {
     let ids = order.sort_all(system);
     let masked = Masked::new(system, ids.iter().copied());
@@ -167,7 +168,8 @@ mod tests {
 
     #[test]
     fn tasks_confined_to_a_cpu_are_judged_exactly() {
-        // EDF does on CPU 0 whatever does not exceed it; the third task has a CPU of its own.
+        // On CPU 0, EDF meets all deadlines unless the load exceeds the CPU; the third task has a
+        // CPU of its own.
         let set = |c| system(2, &[(2, 5, 5, "0"), (c, 7, 7, "0"), (3, 9, 9, "1")]);
         assert_eq!(says(&super::super::edf::TEST, &set(4)), Verdict::Unknown);
         assert_eq!(says(&EDF, &set(4)), Verdict::Yes);

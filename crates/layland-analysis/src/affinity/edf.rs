@@ -1,30 +1,33 @@
-//! EDF with arbitrary affinities, task by task as global EDF on a part of its CPUs: the reduction of
-//! Gujarati, Cerqueira and Brandenburg 2013 with the response times of Bertogna and Cirinei 2007.
-//! **Sufficient**, for every scheduler with the weak invariant: weak, strong and hierarchical.
+//! EDF with arbitrary affinities, analysed task by task as global EDF on a part of the task's CPUs:
+//! the reduction of Gujarati, Cerqueira and Brandenburg 2013 with the response times of Bertogna
+//! and Cirinei 2007. **Sufficient**, for every scheduler with the weak invariant: weak, strong and
+//! hierarchical.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
-//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, those of shifts, too, (7) unit
-//! speeds, (8) nothing changes while the system runs, (9) there are few pairs of tasks. Times are integers.
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, including those of
+//! shifts, (7) unit speeds, (8) nothing changes while the system runs, (9) few pairs of tasks share
+//! a CPU. Times are integers.
 //!
 //! | paper | meaning |
 //! |---|---|
 //! | `alpha_k`, `S` | the CPUs of `tau_k`, and a part of them (`reduction.rs`) |
-//! | `R_k`, `S_k` | response bound; slack that is known so far, `D_k - R_k` |
-//! | `W_i(L)`, `I_i^k` | what a rival does in a window, with deadlines in that of `J_k` (`workload.rs`) |
+//! | `R_k`, `S_k` | response bound; slack known so far, `D_k - R_k` |
+//! | `W_i(L)`, `I_i^k` | the work of a rival in a window, and with deadlines in that of `J_k` (`workload.rs`) |
 //!
-//! **Why it holds.** Jobs are ordered by deadline, then rank, then task: `J_k` waits only for jobs before
+//! **Proof.** Jobs are ordered by deadline, then rank, then task: `J_k` waits only for jobs before
 //! it. Take the first job in that order with less slack than claimed. Every job before it, its own
-//! predecessor included, has the slack that is claimed. While it waits every CPU of `S` runs a job
-//! before it, of a rival (`reduction.rs`): in a window of length `R` from its release, rival `tau_i` does
-//! at most `W_i(R)`, and with deadlines up to its own at most `I_i^k`, both given the slack of `tau_i`. So
-//! it waits for at most `floor(sum of min(W_i(R), I_i^k, R - C_k + 1) / |S|)` of the first `R`, as under
-//! global EDF on `|S|` CPUs: it has its slack. The claims grow round by round from 0, and what a round
-//! finds still holds with the larger slacks of later rounds. Claims are used at last only if every
+//! predecessor included, has the claimed slack. While it waits, every CPU of `S` runs a job before
+//! it, of a rival (`reduction.rs`). In a window of length `R` from its release, rival `tau_i`
+//! executes for at most `W_i(R)`, and with deadlines up to that of `J_k` for at most `I_i^k`, both
+//! given the slack of `tau_i`. So `J_k` waits for at most
+//! `floor(sum of min(W_i(R), I_i^k, R - C_k + 1) / |S|)` of the first `R`, as under global EDF on
+//! `|S|` CPUs, and has its slack. The claims grow round by round from 0, and the result of a round
+//! still holds with the larger slacks of later rounds. In the end, claims are used only if every
 //! task has one.
 //!
-//! GFB, BAK, BAR, LOAD and FF-DBF count what all CPUs do from the first instant at which not all of
-//! them are busy, and conclude what is left over at most then: with affinities a CPU can be idle
-//! while many jobs wait. They are not used.
+//! GFB, BAK, BAR, LOAD and FF-DBF count the work of all CPUs from the first instant at which not
+//! all of them are busy, and bound the work that is left at that instant. With affinities a CPU can
+//! be idle while many jobs wait, so these tests do not apply.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -41,7 +44,7 @@ use layland_model::{Algorithm, CpuSet, Duration, Form, Order, System, TaskMap};
 /// The limit of rounds. Each round is sound; more rounds only accept more.
 const ROUNDS: usize = 100;
 
-/// The policies that it is about.
+/// The policies that the test is about.
 const ALGORITHMS: &[Algorithm] = &[
     Algorithm::Ordered(Form::Weak, Order::Deadline),
     Algorithm::Ordered(Form::Strong, Order::Deadline),
@@ -67,7 +70,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| finding(system, &bounds(system)),
 };
 
-/// The response bounds that the test finds, if it finds all.
+/// The response bounds of the test, if every task has one.
 pub const RESPONSES: ResponseTest = ResponseTest {
     name: "APA-EDF",
     title: "response times under EDF with affinities",
@@ -79,7 +82,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     by_rank: None,
 };
 
-/// The bounds, which rest on each other: all or none.
+/// The bounds rest on each other: returns all or none.
 fn if_all(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<ResponseBound>> {
     match bounds.values().all(Option::is_some) {
         true => responses(bounds),
@@ -88,8 +91,8 @@ fn if_all(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<ResponseBound>> {
 }
 
 /// The findings for each task of a system that keeps the assumptions: a response time at most its
-/// deadline, and the part of its CPUs that it was found on. These are bounds only if every task has
-/// one.
+/// deadline, and the part of its CPUs for which it was found. These are bounds only if every task
+/// has one.
 ///
 /// ```
 /// use layland_analysis::affinity::edf::bounds;
@@ -111,7 +114,8 @@ pub fn bounds(system: &System) -> TaskMap<Option<Found>> {
     let mut S = vec![0i64; count];
     let mut best: Vec<Option<(i64, CpuSet)>> = vec![None; count];
     let (tasks, mut room) = (rivals(&masked.tasks), Vec::with_capacity(count));
-    // How many slacks grew, in all and when a task was asked last: only those of others change its answer.
+    // `changes` counts the slacks that grew. A task is analysed again only if slacks of others have
+    // grown since its last analysis.
     let (mut changes, mut asked) = (0usize, vec![usize::MAX; count]);
     for _ in 0..ROUNDS {
         let mut grown = false;

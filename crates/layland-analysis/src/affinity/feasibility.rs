@@ -1,5 +1,5 @@
 //! Feasibility with processor affinities (Baruah and Brandenburg 2013; Voronov and Anderson 2018;
-//! Tang, Anderson, Abeni 2021, Lemma 9). **Exact**, about all schedulers: *yes* says that some
+//! Tang, Anderson, Abeni 2021, Lemma 9). **Exact**, about all schedulers: *yes* means that some
 //! scheduler meets every deadline, *no* that no scheduler keeps tardiness bounded.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`,
@@ -9,13 +9,14 @@
 //! The condition: `u_i <= 1` for every task, and (Hall) for every set `S` of CPUs the utilizations
 //! of the tasks whose affinity `alpha_i` lies within `S` sum to at most `|S|`.
 //!
-//! - Where the affinities are laminar (any two nested or disjoint) only the affinities themselves
-//!   need to be looked at, [`by_hall`].
-//! - Otherwise a flow carries each utilization to CPUs that it may use, [`by_flow`]: feasible if and
-//!   only if all of it arrives. If not, the CPUs that a minimum cut reaches are an `S` that fails.
+//! - If the affinities are laminar (any two nested or disjoint), only the affinities themselves
+//!   need to be examined, [`by_hall`].
+//! - Otherwise a flow carries each utilization to CPUs that it may use, [`by_flow`]: the set is
+//!   feasible if and only if all of it arrives. Otherwise, the CPUs that a minimum cut reaches are
+//!   an `S` that fails.
 //!
-//! Capacities are integers over the common multiple of the periods, of 128 bits or of as many as it takes:
-//! exact in both cases.
+//! Capacities are integers over the common multiple of the periods, of 128 bits or of as many bits
+//! as needed: the result is exact in both cases.
 
 use crate::Assumption::*;
 use crate::group::exact_in_the_long_run;
@@ -56,7 +57,7 @@ pub const VORONOV_ANDERSON: Citation = Citation {
 }",
 };
 
-/// Feasibility, by Hall's condition if the affinities are laminar and by a flow if they are not.
+/// Feasibility: by Hall's condition if the affinities are laminar, otherwise by a flow.
 ///
 /// ```
 /// use layland_analysis::{Verdict, affinity::feasibility};
@@ -101,7 +102,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| by_hall(system).unwrap_or_else(|| by_flow(system)),
 };
 
-/// Whether every task may use every CPU.
+/// Returns true if every task may use every CPU.
 fn may_use_all(system: &System) -> bool {
     let cpus = system.platform.cpu_count();
     let is_all = |cluster: &CpuSet| cluster.len() == cpus;
@@ -109,14 +110,14 @@ fn may_use_all(system: &System) -> bool {
         && system.tasks.values().all(|task| task.affinity.as_ref().is_none_or(is_all))
 }
 
-/// Hall's condition for laminar affinities; `None` if they are not laminar. For a system that keeps
-/// the assumptions.
+/// Tests Hall's condition for laminar affinities of a system that keeps the assumptions. Returns
+/// `None` if they are not laminar.
 pub fn by_hall(system: &System) -> Option<Finding> {
     let Confined { cpus, utilization, fits } = system.hall()?;
     Some(finding(system, &cpus, Quantity::Sum(utilization), fits))
 }
 
-/// The utilizations sent to CPUs by a maximum flow (Dinic 1970). For a system that keeps the
+/// Sends the utilizations to CPUs by a maximum flow (Dinic 1970), for a system that keeps the
 /// assumptions.
 pub fn by_flow(system: &System) -> Finding {
     let masks = system.affinities();
@@ -124,7 +125,8 @@ pub fn by_flow(system: &System) -> Finding {
     let cut = match scale(system, &masks) {
         Some((demands, unit)) => unsent(&masks, &demands, unit, 0, system),
         None => {
-            // Fractions would be reduced at every step of the flow; whole numbers of any length are only added.
+            // Fractions would be reduced at every step of the flow; whole numbers of any size are
+            // only added.
             let (demands, unit) = over_common_multiple(system, &masks);
             unsent(&masks, &demands, unit, BigInt::ZERO, system)
         }
@@ -141,7 +143,7 @@ pub fn by_flow(system: &System) -> Finding {
 }
 
 fn finding(system: &System, cpus: &CpuSet, value: Quantity, hall: bool) -> Finding {
-    // A task alone, whatever its affinity.
+    // A single task can exceed a CPU, whatever its affinity.
     let heavy = system.tasks.iter().find(|(_, task)| task.own_wcet().at_unit_speed() > task.period);
     if let Some((id, task)) = heavy {
         let (value, bound) = (Quantity::Number(task.utilization()), Quantity::Number(Rate::ONE));
@@ -155,8 +157,8 @@ fn finding(system: &System, cpus: &CpuSet, value: Quantity, hall: bool) -> Findi
     exact_in_the_long_run(system, hall, reason)
 }
 
-/// The sums as integers over the common multiple of the periods, and that multiple; if it, and all
-/// sums together, fit.
+/// The sums as integers over the common multiple of the periods, and that multiple. `None` if it or
+/// the total of the sums overflows.
 fn scale(system: &System, masks: &[(CpuSet, RateSum)]) -> Option<(Vec<i128>, i128)> {
     let mut common = 1i128;
     for task in system.tasks.values() {
@@ -177,7 +179,7 @@ fn scale(system: &System, masks: &[(CpuSet, RateSum)]) -> Option<(Vec<i128>, i12
     Some((demands, common))
 }
 
-/// The sums as integers over the common multiple of the periods, and that multiple, however large.
+/// The sums as integers over the common multiple of the periods, and that multiple, of any size.
 fn over_common_multiple(system: &System, masks: &[(CpuSet, RateSum)]) -> (Vec<BigInt>, BigInt) {
     let mut common = BigInt::from(1);
     for task in system.tasks.values() {
@@ -197,8 +199,8 @@ fn over_common_multiple(system: &System, masks: &[(CpuSet, RateSum)]) -> (Vec<Bi
     (demands, common)
 }
 
-/// Sends the demand of each mask to its CPUs, each of which takes `unit`. If not all of it arrives:
-/// the CPUs on the source's side of a minimum cut.
+/// Sends the demand of each mask to its CPUs, each of which takes `unit`. If not all of it arrives,
+/// returns the CPUs on the source's side of a minimum cut.
 fn unsent<T>(
     masks: &[(CpuSet, RateSum)],
     demands: &[T],
@@ -219,7 +221,7 @@ where
         network.add(source, mask_node(at), demand.clone());
         total = &total + demand;
         for cpu in mask.iter() {
-            // As much as one likes; more than the demand never flows.
+            // The edge is never the bottleneck: no more than the demand flows.
             network.add(mask_node(at), cpu_node(cpu.index()), demand.clone());
         }
     }
@@ -274,7 +276,7 @@ where
         sent
     }
 
-    /// The distance of every node from the source; whether the sink is reached.
+    /// Computes the distance of every node from the source. Returns true if the sink is reached.
     fn search(&mut self, source: usize, sink: usize) -> bool {
         self.level.fill(None);
         self.level[source] = Some(0);
@@ -291,7 +293,7 @@ where
         self.level[sink].is_some()
     }
 
-    /// Sends up to this much along one shortest path; `next` skips edges that are of no more use.
+    /// Sends up to `most` along one shortest path; `next` skips edges that are of no more use.
     fn push(&mut self, node: usize, sink: usize, most: &T, next: &mut [usize]) -> T {
         if node == sink {
             return most.clone();
@@ -319,7 +321,8 @@ mod tests {
     use crate::Verdict;
     use layland_model::{Duration, Service, Task};
 
-    /// Tasks whose periods share no divisor, on all of four CPUs, the first two, or one of these.
+    /// Tasks whose periods have no common divisor, on all four CPUs, the first two, or one of
+    /// these.
     fn of_unlike_periods(count: usize, percent: i64) -> System {
         let masks = ["0-3", "0-1", "0", "1", "2-3"];
         let primes = (1_000_003i64..).filter(|n| (2..=1001).all(|d| n % d != 0));

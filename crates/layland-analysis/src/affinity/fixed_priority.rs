@@ -1,43 +1,45 @@
-//! Fixed priorities with arbitrary affinities, task by task as global scheduling on a part of its CPUs
-//! (Gujarati, Cerqueira, Brandenburg 2013, Section 4; the analysis of the parts is that of Guan, Stigge,
-//! Yi, Yu 2009, for rivals that it does not cover that of Bertogna, Cirinei 2007). **Sufficient**, for
-//! every scheduler with the weak invariant: weak, strong and hierarchical.
+//! Fixed priorities with arbitrary affinities, analysed task by task as global scheduling on a part
+//! of the task's CPUs (Gujarati, Cerqueira, Brandenburg 2013, Section 4; the parts are analysed
+//! after Guan, Stigge, Yi, Yu 2009, and rivals that this analysis does not cover after Bertogna,
+//! Cirinei 2007). **Sufficient**, for every scheduler with the weak invariant: weak, strong and
+//! hierarchical.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
-//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, those of shifts, too, (7) unit
-//! speeds, (8) nothing changes while the system runs, (9) there are few pairs of tasks,
-//! (10) for given priorities: there are some. Times are integers. Equal priorities go to the smaller rank,
-//! then to the smaller id.
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, including those of
+//! shifts, (7) unit speeds, (8) nothing changes while the system runs, (9) few pairs of tasks share
+//! a CPU, (10) for given priorities: every task has one. Times are integers. Equal priorities go to
+//! the smaller rank, then to the smaller id.
 //!
 //! | paper | meaning |
 //! |---|---|
 //! | `alpha_k`, `S` | the CPUs of `tau_k`, and a part of them (`reduction.rs`) |
 //! | `R_k`, `S_k` | response bound; slack, `D_k - R_k` |
-//! | `W^NC`, `W^CI` | what a task executes in a window without and with a job carried in |
-//! | `W_i(x)` | the most that it executes in any window of length `x` |
-//! | `Omega_k(x)` | what rivals of higher priority do in a window of length `x` |
+//! | `W^NC`, `W^CI` | the work of a task in a window without and with a carried-in job |
+//! | `W_i(x)` | its maximum execution in any window of length `x` |
+//! | `Omega_k(x)` | the work of rivals of higher priority in a window of length `x` |
 //!
-//! From the highest priority down, `R_k` is the least, over the parts `S` whose rivals all have bounds,
-//! of a solution of `R = C_k + floor(Omega_k(R) / |S|)`, each rival doing at most `R - C_k + 1`. This
-//! holds by the argument of `reduction.rs` and by induction: what is below `tau_k` never keeps it
-//! waiting, and what is above it keeps its bound.
+//! From the highest priority down, `R_k` is the least, over the parts `S` whose rivals all have
+//! bounds, of a solution of `R = C_k + floor(Omega_k(R) / |S|)`, each rival executing for at most
+//! `R - C_k + 1`. This holds by the argument of `reduction.rs` and by induction: tasks below
+//! `tau_k` never keep it waiting, and tasks above it keep their bounds.
 //!
-//! **Carry-in.** The window begins at the last instant up to the release of `J_k` before which some CPU
-//! `c` of `S` ran nothing above `tau_k`; from there on until `J_k` is released all of `S` does. A rival
-//! whose affinity contains `S`, hence `c`, was not waiting just before: it would have had `c`. If it had
-//! a job it ran elsewhere, on one of the CPUs of those affinities other than `c`. So of the rivals whose
-//! affinity contains `S` at most `|U| - 1` carry a job in, `U` being the union of these affinities, and
-//! each of them has executed for a unit at least before the window: `W^CI` counts `C_i - 1` of it. With
-//! one affinity for all, that is the limit of Guan et al.
+//! **Carry-in.** The window begins at the last instant up to the release of `J_k` before which some
+//! CPU `c` of `S` ran no task above `tau_k`; from then until `J_k` is released, all CPUs of `S` do.
+//! A rival whose affinity contains `S`, hence `c`, was not waiting just before: it would have had
+//! `c`. If it had a job, this job ran elsewhere, on one of the CPUs of those affinities other than
+//! `c`. So of the rivals whose affinity contains `S` at most `|U| - 1` carry a job in, `U` being
+//! the union of these affinities, and each of them has executed for at least one unit before the
+//! window, so `W^CI` counts `C_i - 1` of it. With one affinity for all tasks, this is the limit of
+//! Guan et al.
 //!
-//! Neither holds of the other rivals. One whose affinity lacks a CPU of `S` may lack `c`: it may have
-//! waited just before the window without having executed at all, beside any number of its like, and
-//! carries in up to `C_i`. Such a rival gets `W_i(x)` of Bertogna and Cirinei 2007, which supposes
-//! nothing of how the window begins: with response times of at most `R_i`, its first job in the window
-//! executes all of `C_i` as late as `R_i` lets it, from the first instant of the window on, and the
-//! later ones as early as they can. No window of length `x` has more of it, wherever it begins. (An
-//! earlier form gave it `W^CI`, too: one unit of time too little, with which sets were accepted whose
-//! jobs are late by that unit.)
+//! Neither property holds for the other rivals. A rival whose affinity lacks a CPU of `S` may lack
+//! `c`: just before the window it may have waited without having executed at all, beside any number
+//! of similar tasks, and carries in up to `C_i`. Such a rival gets `W_i(x)` of Bertogna and Cirinei
+//! 2007, which assumes nothing about the start of the window: with response times of at most `R_i`,
+//! its first job in the window executes all of `C_i` as late as `R_i` permits, from the first
+//! instant of the window on, and the later jobs as early as they can. No window of length `x`
+//! contains more of its work, wherever it begins. (An earlier form used `W^CI` for it, too, which
+//! is one unit of time too little: sets were accepted whose jobs are late by that unit.)
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -97,12 +99,12 @@ tests! {
         "response times under fixed priorities with affinities";
 }
 
-/// A response bound, and the part of the CPUs that it was found on.
+/// A response bound, and the part of the CPUs for which it was found.
 pub type Found = (Duration, CpuSet);
 
-/// The response bound of each task that has one at most its deadline, for a system that keeps the
-/// assumptions; and the part of its CPUs that it was found on: of equal bounds the largest part, then
-/// the one with the lowest CPUs.
+/// The response bound of each task that has one at most its deadline, with the part of its CPUs for
+/// which it was found, for a system that keeps the assumptions. Of equal bounds, the one for the
+/// largest part is taken, then for the part with the lowest CPUs.
 ///
 /// ```
 /// use layland_analysis::affinity::fixed_priority::bounds;
@@ -143,7 +145,7 @@ pub fn bounds(system: &System, order: PriorityOrder) -> TaskMap<Option<Found>> {
     found
 }
 
-/// `R_k` by this part, if its rivals have slacks and it is at most `D_k`.
+/// Returns `R_k` for this part, if its rivals have slacks and `R_k` is at most `D_k`.
 fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Option<i64> {
     let [C_k, D_k, _] = masked.tasks[k].ns();
     let mut U = CpuSet::new();
@@ -169,7 +171,8 @@ fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Opt
                     sum += i128::from(no);
                     more.push((carried - no).max(0));
                 }
-                // It may have waited for other CPUs before the window, with all of its C left.
+                // The rival may have waited for other CPUs before the window, with all of its C
+                // left.
                 false => sum += i128::from(tau_i.workload(x).min(most)),
             }
         }
@@ -177,7 +180,7 @@ fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Opt
     })
 }
 
-/// *Yes* if every task has a bound.
+/// Returns *yes* if every task has a bound.
 pub(super) fn finding(system: &System, bounds: &TaskMap<Option<Found>>) -> Finding {
     let late: Vec<TaskId> =
         bounds.iter().filter(|(_, bound)| bound.is_none()).map(|(id, _)| id).collect();
@@ -195,7 +198,7 @@ pub(super) fn finding(system: &System, bounds: &TaskMap<Option<Found>>) -> Findi
     Finding { verdict: Verdict::Yes, reasons: bounds.iter().filter_map(reason).collect() }
 }
 
-/// The bounds, without the parts.
+/// Returns the bounds without the parts.
 pub(super) fn responses(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<ResponseBound>> {
     let response = |(task, bound): (TaskId, &Option<Found>)| {
         bound.as_ref().map(|&(response, _)| ResponseBound::new(task, response))
@@ -203,7 +206,7 @@ pub(super) fn responses(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<Respo
     bounds.iter().map(response).collect()
 }
 
-/// The finding and the bounds.
+/// Returns the finding and the bounds.
 pub(super) fn both(
     system: &System,
     bounds: &TaskMap<Option<Found>>,
@@ -211,8 +214,8 @@ pub(super) fn both(
     (finding(system, bounds), responses(bounds))
 }
 
-/// The slacks in the order of priorities, or the first task without one: to compare with tests for
-/// global scheduling.
+/// The slacks in the order of priorities, or the first task without one, for comparisons with tests
+/// of global scheduling.
 pub fn slacks(system: &System, order: PriorityOrder) -> Slacks {
     let bounds = bounds(system, order);
     let mut slacks = Vec::new();
@@ -230,9 +233,9 @@ mod tests {
     use super::*;
     use layland_model::{Service, Task};
 
-    /// Two CPUs, and of each task `C`, `D`, `T` and the CPUs. `b` may wait for CPU 0 without having executed
-    /// when `k` arrives, so that all of `b` is before `k`: released at 0 and 2 (`a`, `b`) and at 1 (`c`, `k`),
-    /// `k` responds after 3.
+    /// Two CPUs, and for each task `C`, `D`, `T` and the CPUs. `b` may wait for CPU 0 without
+    /// having executed when `k` arrives, so that all of `b` comes before `k`: with releases at 0
+    /// and 2 (`a`, `b`) and at 1 (`c`, `k`), `k` has a response time of 3.
     #[test]
     fn a_rival_that_waits_elsewhere_carries_in_all_of_its_job() {
         let tasks = [(1, 2, 2, "0-1"), (1, 2, 2, "0"), (1, 8, 8, "0-1"), (1, 2, 24, "0-1")].map(

@@ -1,18 +1,19 @@
-//! How fast CPUs must be for EDF with hierarchical affinities (Bonifaci, Brandenburg, D'Angelo,
-//! Marchetti-Spaccamela 2016, Section IV). A **sufficient** speed: whatever job collection some
-//! scheduler can do at speed 1, HPA-EDF does at this speed.
+//! The speed that CPUs need for EDF with hierarchical affinities (Bonifaci, Brandenburg, D'Angelo,
+//! Marchetti-Spaccamela 2016, Section IV). A **sufficient** speed: HPA-EDF at this speed schedules
+//! every job collection that some scheduler can schedule at speed 1.
 //!
 //! Assumes: (1) affinities are all CPUs or disjoint sets of CPUs, (2) the jobs of a task run in
 //! order, one at a time.
 //!
-//! The formula as a test of a set on CPUs of unit speed, [`TEST`], assumes further: (3) jobs of a task at
-//! least a period apart, (4) no release jitter, (5) `D_i = T_i`, (6) WCETs are kept, (7) overheads are
-//! part of `C_i`, (8) unit speeds, (9) nothing changes while the system runs. If the utilizations
-//! multiplied by `s` are feasible (Hall's condition, see [`feasibility`](super::feasibility)), then so is
-//! every job collection of the set with its execution times multiplied by `s`; on CPUs of speed `s` the
-//! theorem then says that HPA-EDF meets every deadline, and these are the schedules of the set itself
-//! on CPUs of unit speed. Which of the chosen tasks runs where does not matter: the theorem is as much
-//! about strong EDF, which chooses the same tasks.
+//! [`TEST`] applies the formula to a set on CPUs of unit speed. It also assumes: (3) jobs of a task
+//! at least a period apart, (4) no release jitter, (5) `D_i = T_i`, (6) WCETs are kept,
+//! (7) overheads are part of `C_i`, (8) unit speeds, (9) nothing changes while the system runs. If
+//! the utilizations multiplied by `s` are feasible (Hall's condition, see
+//! [`feasibility`](super::feasibility)), then so is every job collection of the set with its
+//! execution times multiplied by `s`; by the theorem, HPA-EDF meets every deadline on CPUs of speed
+//! `s`, and these are the schedules of the set itself on CPUs of unit speed. The theorem does not
+//! depend on the CPU on which each chosen task runs, so it also covers strong EDF, which chooses
+//! the same tasks.
 //!
 //! | paper | meaning |
 //! |---|---|
@@ -21,7 +22,7 @@
 //! | `s'` | `2 - 1 / m_max` |
 //! | `s` | `(s' + 1) / 2 - s' / m + sqrt((2 s' - m (s' + 1))^2 + 4 s' m^2) / (2 m)` |
 //!
-//! The root is irrational: the speed is given as two rationals that enclose it.
+//! The root is irrational, so the speed is given as two rationals that enclose it.
 
 use crate::Assumption::{self, *};
 use crate::group::Group;
@@ -32,8 +33,8 @@ use crate::{
 use layland_model::{Algorithm, CpuSet, Form, Order, Rate, RateSum, System};
 use num_integer::Roots;
 
-/// The speed for `m` CPUs whose largest affinity other than all CPUs has `m_max`. The enclosure is
-/// narrower than 10^-10.
+/// Returns the speed for `m` CPUs of which the largest affinity other than all CPUs has `m_max`.
+/// The enclosure is narrower than 10^-10.
 ///
 /// ```
 /// use layland_analysis::affinity::hpa_speed::sufficient_speed;
@@ -50,7 +51,8 @@ use num_integer::Roots;
 /// ```
 ///
 /// # Panics
-/// If `m` or `m_max` is zero, or above [`CpuSet::MAX_CPUS`](layland_model::CpuSet::MAX_CPUS).
+/// Panics if `m` or `m_max` is zero, or above
+/// [`CpuSet::MAX_CPUS`](layland_model::CpuSet::MAX_CPUS).
 pub fn sufficient_speed(m: usize, m_max: usize) -> Enclosure {
     let sizes = 1..=layland_model::CpuSet::MAX_CPUS;
     assert!(sizes.contains(&m) && sizes.contains(&m_max), "a set of CPUs has 1 to 4096");
@@ -75,11 +77,11 @@ pub fn sufficient_speed(m: usize, m_max: usize) -> Enclosure {
     Enclosure { low: with_root(below), high: with_root(above) }
 }
 
-/// The speed for the affinities of a system: of its largest affinity other than all CPUs, or of one
-/// CPU if there is none.
+/// Returns the speed for the affinities of a system, by its largest affinity other than all CPUs,
+/// or by one CPU if there is none.
 ///
 /// # Errors
-/// If the affinities are not on two levels.
+/// Returns a refusal if the affinities are not on two levels.
 pub fn for_system(system: &System) -> Result<Enclosure, Refusal> {
     Assumption::check_all(&[TwoLevels], system)?;
     let all = system.platform.all_cpus();
@@ -88,7 +90,7 @@ pub fn for_system(system: &System) -> Result<Enclosure, Refusal> {
     Ok(sufficient_speed(system.platform.cpu_count(), largest))
 }
 
-/// Whether the set would be feasible on CPUs slower by [`for_system`]'s speed.
+/// Tests that the set is feasible on CPUs slower by the factor [`for_system`].
 ///
 /// ```
 /// use layland_analysis::{Verdict, affinity::hpa_speed};
@@ -129,7 +131,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     shortcuts: Shortcuts::NONE,
     decide: |system| {
         let speed = for_system(system).expect("the affinities are on two levels").high;
-        // Each task, each affinity and all CPUs.
+        // Compare each task, each affinity and all CPUs.
         let mut loads: Vec<(Scope, Rate, i64)> = Vec::new();
         let heaviest = system.tasks.iter().max_by_key(|(_, task)| task.utilization());
         if let Some((id, task)) = heaviest {

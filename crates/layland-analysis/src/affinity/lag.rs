@@ -1,17 +1,19 @@
-//! Tardiness under EDF with affinities, by how far sets of tasks lag behind.
+//! Tardiness under EDF with affinities, by the lag of sets of tasks.
 //!
 //! | test | scheduling |
 //! |---|---|
 //! | `LAG` | EDF, strong and hierarchical, with any affinities |
 //! | `LAG-SP` | semi-partitioned `SCHED_DEADLINE`: tasks have one CPU or their cluster |
 //!
-//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`, (4) WCETs (budgets) are
-//! kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) under `LAG-SP`: every affinity is a whole cluster or one
-//! CPU, (8) nothing changes while the system runs. There is a bound if the tasks are feasible: Hall's condition, which
-//! under `LAG-SP` is admission with a limit of 1.
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`,
+//! (4) WCETs (budgets) are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) under
+//! `LAG-SP`: every affinity is a whole cluster or one CPU, (8) nothing changes while the system
+//! runs. There is a bound if the tasks are feasible by Hall's condition, which under `LAG-SP` is
+//! admission with a limit of 1.
 //!
-//! Tasks that share CPUs, directly or through others, are a *component*: CPUs `m`, tasks `1 .. n`. On one CPU, and of a
-//! task alone, the tardiness is 0. Otherwise that of task `i` is at most
+//! Tasks that share CPUs, directly or through others, form a *component* of `m` CPUs and tasks
+//! `1 .. n`. The tardiness is 0 on one CPU, and for a task alone. Otherwise the tardiness of task
+//! `i` is at most
 //!
 //! ```text
 //! K (2 W - w_i) + C     with   K = max over tasks e, l of (T_e + C + G / w_l) / (w_e + w_l)
@@ -19,19 +21,20 @@
 //!
 //! | symbol | meaning |
 //! |---|---|
-//! | `w_i` | a weight: at least `u_i`, and such that tasks of these utilizations were feasible, too |
+//! | `w_i` | a weight: at least `u_i`, such that tasks with these utilizations would also be feasible |
 //! | `W` | the sum of the weights |
-//! | `C` | the largest budget of a migrating task: for so long a CPU may be taken from those that are tied to it |
-//! | `G` | the sum of `w_x C_x` over as many migrating tasks as may do that at once |
+//! | `C` | the largest budget of a migrating task: the time for which a CPU may be taken from the tasks tied to it |
+//! | `G` | the sum of `w_x C_x` over the largest number of migrating tasks that may do that at once |
 //!
-//! `C` and `G` are 0 under strong scheduling, and where no task migrates or none is tied. Two choices of weights are
-//! tried: the utilizations, and light tasks raised as far as there is room: `K` depends on the lightest tasks.
+//! `C` and `G` are 0 under strong scheduling, and where no task migrates or no task is tied. Two
+//! choices of weights are tried: the utilizations, and the utilizations with those of light tasks
+//! raised as far as feasibility permits, because `K` depends on the lightest tasks.
 //!
-//! Derived here; the proof is a page of the book (`docs/analyses/lag.md`). It is that of Theorem 1 of Tang, Anderson
-//! and Abeni 2021, after Voronov and Anderson 2018, with four changes. Weights need not be utilizations. Only migrating
-//! tasks make a priority inversion, so that only their budgets count. What inversions cost is added up, where Theorem 1
-//! supposes that during the longest of them nobody makes progress. The period that counts is that of the task that
-//! lags.
+//! Derived here; the proof is a page of the book (`docs/analyses/lag.md`). It is that of Theorem 1
+//! of Tang, Anderson and Abeni 2021, after Voronov and Anderson 2018, with four changes. Weights
+//! need not be utilizations. Only migrating tasks cause priority inversions, so only their budgets
+//! count. The costs of inversions are added up, where Theorem 1 supposes that no task makes
+//! progress during the longest of them. The period in the bound is that of the lagging task.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -93,7 +96,8 @@ pub const SEMI_PARTITIONED: BoundTest = BoundTest {
 
 /// The levels to which light tasks are raised are multiples of this fraction.
 const LEVELS: i64 = 1 << 12;
-/// The most tasks for which a level is looked for: it takes a dozen tests of feasibility.
+/// The maximum number of tasks for which a level is searched: the search takes a dozen tests of
+/// feasibility.
 const MOST_TASKS: usize = 4096;
 
 enum Scheduling {
@@ -110,7 +114,7 @@ impl Scheduling {
         }
     }
 
-    /// Of tasks whose demands are their WCETs.
+    /// The feasibility of tasks whose demands are their WCETs.
     fn feasibility(&self, system: &System) -> Finding {
         match self {
             Scheduling::Strong => by_hall(system).unwrap_or_else(|| by_flow(system)),
@@ -153,7 +157,8 @@ fn bounds(system: &System, scheduling: &Scheduling) -> Tardiness {
     Tardiness::Bounded(best.iter().map(bound).collect())
 }
 
-/// Makes weights of demands: the WCET of each task becomes its demand, or so many [`LEVELS`] of its period.
+/// Turns demands into weights: the WCET of each task becomes its demand, or `level / LEVELS` of its
+/// period if that is more.
 fn raise(system: &mut System, demands: &TaskMap<Service>, level: i64) {
     for (task, demand) in system.tasks.values_mut().zip(demands.values()) {
         let raised = i128::from(task.period.ns()) * i128::from(level) / i128::from(LEVELS);
@@ -163,7 +168,7 @@ fn raise(system: &mut System, demands: &TaskMap<Service>, level: i64) {
     }
 }
 
-/// CPUs that tasks share, directly or through others, and these tasks.
+/// Some CPUs that tasks share, directly or through others, and these tasks.
 struct Component {
     cpus: CpuSet,
     tasks: Vec<TaskId>,
@@ -189,7 +194,7 @@ fn components(system: &System) -> Vec<Component> {
     components
 }
 
-/// The bounds with the weights that a system has as WCETs.
+/// The bounds for the weights given as the WCETs of a system.
 fn within_components(
     weighted: &System,
     demands: &TaskMap<Service>,
@@ -207,7 +212,7 @@ fn within_components(
             Scheduling::SemiPartitionedDeadline => inversions(weighted, demands, &tasks, m),
         };
         let period = |id: TaskId| weighted.tasks[id].period.ns();
-        // The worst l is the lightest: two, since it is another task than e.
+        // The worst l is the lightest task other than e, so two candidates suffice.
         let mut lightest = tasks.clone();
         lightest.sort_by_key(|&id| weight(id));
         let k = |&e: &TaskId| {
@@ -238,7 +243,7 @@ fn inversions(
     shared.dedup();
     let longest = migrating.iter().map(|&id| demands[id].ns()).max();
     let Some(C) = longest.filter(|_| !tied.is_empty()) else { return (0, Rate::ZERO) };
-    // Rounded up, so that the sum is a whole number.
+    // Round up, so that the sum is a whole number.
     let growth = |&id: &TaskId| {
         let task = &weighted.tasks[id];
         let product = i128::from(task.own_wcet().ns()) * i128::from(demands[id].ns());
@@ -247,12 +252,13 @@ fn inversions(
     };
     let mut growths: Vec<i64> = migrating.iter().map(growth).collect();
     growths.sort_unstable_by(|a, b| b.cmp(a));
-    // Each has a CPU with tied tasks, and some other CPU is free of all that lags.
+    // Each of these tasks has a CPU with tied tasks, and some other CPU is free of lagging tasks.
     let at_once = shared.len().min(m - 1);
     (C, growths.iter().take(at_once).map(|&ns| Rate::whole(ns)).sum())
 }
 
-/// `W`, rounded up a little so that it is a short fraction; at most `m`, which it is known not to exceed.
+/// Returns `W`, rounded up a little to a short fraction, and at most `m`, which the exact sum never
+/// exceeds.
 fn sum_above<'a>(tasks: impl Iterator<Item = &'a Task>, m: usize) -> Rate {
     const PARTS: i64 = 1 << 20;
     let above = |task: &Task| {

@@ -1,11 +1,12 @@
 //! Processor affinities: each task may use some of the CPUs.
 //!
-//! - [`feasibility`]: can any scheduler do it? Exact for implicit deadlines;
+//! - [`feasibility`]: can any scheduler meet the deadlines? Exact for implicit deadlines;
 //! - [`fixed_priority`], [`edf`]: response times, for weak, strong and hierarchical scheduling;
-//! - [`busy`]: the same, tighter: with limited carry-in, and by the CPUs that a job reaches;
-//! - [`lag`]: how late jobs can be where the CPUs are not overloaded, under strong and hierarchical EDF, and under
-//!   `SCHED_DEADLINE`, repaired for semi-partitioned systems;
-//! - [`hpa_speed`]: how much faster CPUs let hierarchical EDF do whatever is feasible.
+//! - [`busy`]: tighter response times, with limited carry-in and the CPUs that a job reaches;
+//! - [`lag`]: the tardiness where the CPUs are not overloaded, under strong and hierarchical EDF,
+//!   and under `SCHED_DEADLINE`, repaired for semi-partitioned systems;
+//! - [`hpa_speed`]: the factor by which CPUs must be faster for hierarchical EDF to schedule every
+//!   feasible set.
 
 pub mod busy;
 pub mod edf;

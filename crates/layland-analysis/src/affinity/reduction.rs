@@ -1,6 +1,6 @@
-//! Task by task, scheduling with affinities as global scheduling on a part of the CPUs (Gujarati,
-//! Cerqueira, Brandenburg 2013; 2015). What [`fixed_priority`](super::fixed_priority) and
-//! [`edf`](super::edf) share.
+//! Scheduling with affinities, analysed task by task as global scheduling on a part of the CPUs
+//! (Gujarati, Cerqueira, Brandenburg 2013; 2015). The common part of
+//! [`fixed_priority`](super::fixed_priority) and [`edf`](super::edf).
 //!
 //! | paper | meaning |
 //! |---|---|
@@ -9,34 +9,35 @@
 //! | rivals | tasks that may interfere with `tau_k` and whose affinity has a CPU of `S` |
 //!
 //! **The argument.** Under the weak invariant (and so under the strong one, whose reachable CPUs
-//! contain the affinity) every CPU of `alpha_k`, hence every CPU of `S`, runs a job that comes before
-//! `J_k` at each instant at which `J_k` is ready and does not run. Such a job is of a rival: it runs on
-//! a CPU of `S`, so its affinity has one. A rival runs on one CPU at a time. So for any `x` instants at
-//! which `J_k` waits the rivals execute `|S| x` on `S`, none of them for more than `x`, and none for
-//! more than it executes at all in the window that has these instants. That is all that the windows of
-//! global scheduling on `|S|` CPUs use of the scheduler; which CPUs outside `S` the rivals use only
-//! lessens what they do to `J_k`. Nothing is said of how `tau_k` or a rival gets to a CPU, so that shifts
-//! make no difference, as long as they cost nothing.
+//! contain the affinity) every CPU of `alpha_k`, hence every CPU of `S`, runs a job that comes
+//! before `J_k` at each instant at which `J_k` is ready and does not run. Such a job is of a rival:
+//! it runs on a CPU of `S`, so its affinity has one. A rival runs on one CPU at a time. So during
+//! any `x` instants at which `J_k` waits, the rivals execute `|S| x` on `S`, none of them for more
+//! than `x`, and none for more than it executes in total in the window that contains these
+//! instants. The analysis of global scheduling on `|S|` CPUs uses no other property of the
+//! scheduler. If rivals also use CPUs outside `S`, their interference with `J_k` only decreases.
+//! The argument does not depend on how `tau_k` or a rival gets to a CPU, so shifts make no
+//! difference as long as they cost nothing.
 //!
-//! **Which parts.** CPUs of `alpha_k` that the same affinities contain form a *class*. To add to `S` the
-//! rest of a class that it touches adds CPUs and no rivals, so that only unions of classes matter. With
-//! up to [`EVERY`] classes all unions are tried; with more, these: `alpha_k`, its intersections with
-//! other affinities and what is left of it without them, single classes, and the chain that begins
-//! with `alpha_k` and drops, one by one, the class with which the most utilization goes that is
-//! confined to it (the first of equals), down to one class.
+//! **The parts.** CPUs of `alpha_k` that are contained in the same affinities form a *class*.
+//! Adding to `S` the rest of a class that it touches adds CPUs but no rivals, so only unions of
+//! classes matter. With up to [`EVERY`] classes all unions are tried. With more, these are tried:
+//! `alpha_k`; its intersections with other affinities, and its remainders without them; single
+//! classes; and a chain from `alpha_k` down to one class. Each step of the chain drops the class
+//! whose removal takes away the most utilization confined to the rest (the first of equals).
 
 use crate::Sporadic;
 use layland_model::{CpuSet, System};
 use std::collections::BTreeSet;
 
-/// Up to this many classes, all unions are tried.
+/// All unions are tried for up to this number of classes.
 pub const EVERY: usize = 8;
 
-/// The data that the reduction needs of a system, for tasks in any order.
+/// The data that the reduction needs from a system, for tasks in any order.
 pub(crate) struct Masked {
     pub(crate) tasks: Vec<Sporadic>,
     pub(crate) masks: Vec<CpuSet>,
-    /// Whether all tasks may use the same CPUs.
+    /// True if all tasks may use the same CPUs.
     are_alike: bool,
 }
 
@@ -49,7 +50,7 @@ pub(crate) struct Part {
 }
 
 impl Masked {
-    /// The tasks with these ids.
+    /// Returns the tasks with these ids.
     pub(crate) fn new(system: &System, ids: impl Iterator<Item = layland_model::TaskId>) -> Masked {
         let of = |id| (Sporadic::from(&system.tasks[id]), system.allowed_cpus(id));
         let (tasks, masks): (_, Vec<CpuSet>) = ids.map(of).unzip();
@@ -57,11 +58,11 @@ impl Masked {
         Masked { tasks, masks, are_alike }
     }
 
-    /// The parts of the CPUs of task `k` to be tried, where these other tasks may interfere.
+    /// The parts of the CPUs of task `k` to try, where these other tasks may interfere.
     pub(crate) fn parts(&self, k: usize, others: impl Fn() -> Vec<usize>) -> Vec<Part> {
         let own = &self.masks[k];
         if self.are_alike {
-            // One class, which every other task meets.
+            // There is one class, and every other task shares it.
             return vec![Part { cpus: own.clone(), rivals: others() }];
         }
         let others: Vec<usize> =
@@ -86,7 +87,7 @@ impl Masked {
             .collect()
     }
 
-    /// The unions of classes that are tried where there are too many for all.
+    /// The unions of classes to try where there are too many classes to try all.
     fn family(
         &self,
         own: &CpuSet,
@@ -99,7 +100,7 @@ impl Masked {
             family.extend([own.intersection(mask), own.difference(mask)]);
         }
         family.remove(&CpuSet::new());
-        // A class takes away the load of the tasks that have no other CPU in the rest.
+        // Removing a class takes away the load of the tasks that have no other CPU in the rest.
         let (mut rest, mut left) = (own.clone(), classes.clone());
         while left.len() > 1 {
             let load = |class: &CpuSet| -> u128 {
@@ -124,7 +125,8 @@ impl Masked {
     }
 }
 
-/// The CPUs of `own` by which of these sets contain them, in the order of their lowest CPU.
+/// Partitions the CPUs of `own` by which of these sets contain them, in the order of their lowest
+/// CPU.
 fn classes(own: &CpuSet, sets: &BTreeSet<&CpuSet>) -> Vec<CpuSet> {
     let mut classes = vec![own.clone()];
     for set in sets {

@@ -1,11 +1,12 @@
-//! What tests assume of caches.
+//! Assumptions of tests about caches.
 
 use super::Assumption::{self, CacheDelay, NoCacheDelay};
 use super::Refusal;
 use layland_model::{Field, System, SystemPart, Task};
 
 impl Assumption {
-    /// Whether a valid system keeps an assumption about caches; every system keeps the others.
+    /// Checks that a valid system keeps an assumption about caches; every system keeps the other
+    /// assumptions.
     pub(super) fn check_caches(self, system: &System) -> Result<(), Refusal> {
         if self == NoCacheDelay && system.has_reloads() {
             let is_useful =

@@ -1,4 +1,4 @@
-//! What tests assume of tasks that follow others.
+//! Assumptions of tests about tasks that follow others.
 
 use super::Assumption::{
     self, DeadlinesAlong, GraphDeadlines, GraphPeriods, GraphPriorities, Graphs, GraphsTogether,
@@ -10,7 +10,8 @@ use layland_offline::graph;
 use std::collections::BTreeMap;
 
 impl Assumption {
-    /// Whether a valid system keeps an assumption about graphs; every system keeps the others.
+    /// Checks that a valid system keeps an assumption about graphs; every system keeps the other
+    /// assumptions.
     pub(super) fn check_graphs(self, system: &System) -> Result<(), Refusal> {
         let refuse = |id: TaskId, what: String, help| {
             let message = format!("task `{}` {what}", system.tasks[id].name);

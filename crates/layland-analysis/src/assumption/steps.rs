@@ -1,4 +1,4 @@
-//! What tests assume of the steps of jobs: of what they lock, and of how they suspend themselves.
+//! Assumptions of tests about the steps of jobs: locks and self-suspension.
 
 use super::Assumption::{
     self, Flat, Homes, LocalResources, NestedLocally, NoSections, NoSuspension, OnlyExecutes,
@@ -9,9 +9,10 @@ use layland_model::{CpuSet, Duration, Index, ResourceId, Step, System, SystemPar
 use std::collections::BTreeSet;
 
 impl Assumption {
-    /// Whether a valid system keeps an assumption about steps; every system keeps the others.
+    /// Checks that a valid system keeps an assumption about steps; every system keeps the other
+    /// assumptions.
     pub(super) fn check_steps(self, system: &System) -> Result<(), Refusal> {
-        // Most systems have tasks that only execute, and all of their tests ask.
+        // In most systems all tasks only execute, and every test checks this assumption.
         if system.tasks.values().all(|task| task.steps().is_empty()) {
             return Ok(());
         }
@@ -109,7 +110,7 @@ const NO_SUSPENSION: &str =
 const NO_SECTIONS: &str = "leave out the sections, or use a test for locks (p-fp, p-rm and p-dm have some, and p-edf \
      has one with locks=srp)";
 
-/// Which resources are used by tasks that may use different CPUs.
+/// For each resource, true if tasks that may use different CPUs use it.
 pub(crate) struct Global(Vec<bool>);
 
 impl Global {
@@ -138,10 +139,10 @@ fn locked(task: &Task) -> impl Iterator<Item = ResourceId> {
     })
 }
 
-/// Whether there is an order in which every task locks what it locks within sections.
+/// Returns `Ok` if all tasks lock the resources of nested sections in one consistent order.
 ///
 /// # Errors
-/// A resource, and one that is locked within it although it is, in some steps, itself locked within that one.
+/// Returns a resource and another one locked within it, both on a cycle of nested sections.
 fn nested_order(system: &System) -> Result<(), (ResourceId, ResourceId)> {
     let mut inner: Vec<BTreeSet<ResourceId>> = vec![BTreeSet::new(); system.resources.len()];
     for task in system.tasks.values() {
@@ -152,14 +153,15 @@ fn nested_order(system: &System) -> Result<(), (ResourceId, ResourceId)> {
             }
         }
     }
-    // What is locked at last goes first, until nothing is left, or a cycle.
+    // Remove innermost resources first, until none is left or only cycles remain.
     let mut left: BTreeSet<ResourceId> = (0..inner.len()).map(ResourceId::from_index).collect();
     while let Some(last) =
         left.iter().copied().find(|resource| inner[resource.index()].is_disjoint(&left))
     {
         left.remove(&last);
     }
-    // Each one that is left has one within it that is left, too: who follows them comes to a cycle.
+    // Each remaining resource has another remaining one within it, so following them reaches a
+    // cycle.
     let within = |outer: ResourceId| inner[outer.index()].intersection(&left).next().copied();
     let Some(mut outer) = left.first().copied() else { return Ok(()) };
     let mut seen = BTreeSet::new();

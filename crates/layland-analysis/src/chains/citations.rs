@@ -1,4 +1,4 @@
-//! Whom the bounds of this module cite.
+//! The publications that the bounds of this module cite.
 
 use crate::Citation;
 

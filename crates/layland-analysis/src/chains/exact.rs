@@ -1,20 +1,23 @@
 //! Exact latencies under logical execution time (Günzel et al. 2023, for periodic tasks).
 //!
-//! Job `k` of a task reads at `O + k T` and writes `I` later, for all integers `k`: the steady state. Runs begin with
-//! a job 0; their chains are chains of the steady state, so that the values are bounds for every run, and are reached
-//! by a run that lasts a hyperperiod after the warm-up. **Exact** under the assumptions of [`chains`](super).
+//! In the steady state, job `k` of a task reads at `O + k T` and writes `I` later, for all integers
+//! `k`. Runs begin with a job 0. Their chains are chains of the steady state, so the values are
+//! bounds for every run, and a run that lasts a hyperperiod after the warm-up reaches them.
+//! **Exact** under the assumptions of [`chains`](super).
 //!
-//! Everything repeats after the hyperperiod `H` of the chain's tasks, so that the jobs of the first and the last task
-//! within one are all that there is to look at. The next job of a task is a division: no list of jobs is made.
+//! Everything repeats after the hyperperiod `H` of the chain's tasks, so only the jobs of the first
+//! and the last task within one hyperperiod need to be examined. A division finds the next job of a
+//! task, without a list of jobs.
 
 use super::{Unbounded, length, reads_at_arrival, recurs};
 use layland_model::{Chain, Latency, System, Task};
 use num_integer::Integer;
 
-/// As many jobs of the first and of the last task are looked at, in a hyperperiod of the chain.
+/// The maximum number of jobs of the first and of the last task that are examined in a hyperperiod
+/// of the chain.
 pub const LIMIT: i64 = 1_000_000;
 
-/// The instants of a task.
+/// The reads and writes of a task.
 struct Instants {
     offset: i128,
     period: i128,
@@ -35,18 +38,18 @@ impl Instants {
     fn write(&self, job: i128) -> i128 {
         self.read(job) + self.interval
     }
-    /// The first job that reads at `at` or later. A write at an instant is seen by a read at it.
+    /// Returns the first job that reads at `at` or later. A read sees a write at the same instant.
     fn first_reader(&self, at: i128) -> i128 {
         Integer::div_ceil(&(at - self.offset), &self.period)
     }
-    /// The last job that has written at `at` or before.
+    /// Returns the last job that has written at `at` or before.
     fn last_writer(&self, at: i128) -> i128 {
         Integer::div_floor(&(at - self.offset - self.interval), &self.period)
     }
 }
 
-/// The exact latencies of a chain of a valid system under logical execution time. Reaction time and data age are
-/// equal; the reduced ones differ.
+/// The exact latencies of a chain of a valid system under logical execution time. Reaction time and
+/// data age are equal; the reduced forms differ.
 ///
 /// ```
 /// use layland_analysis::chains::let_exact;
@@ -61,7 +64,8 @@ impl Instants {
 /// ```
 ///
 /// # Errors
-/// If the set breaks an assumption, or a hyperperiod has more than [`LIMIT`] jobs.
+/// Returns [`Unbounded`] if the set breaks an assumption, or a hyperperiod has more than [`LIMIT`]
+/// jobs.
 pub fn let_exact(system: &System, chain: &Chain) -> Result<Latency, Unbounded> {
     recurs(system, chain)?;
     reads_at_arrival(system, chain)?;

@@ -1,17 +1,19 @@
 //! Bounds under implicit communication, from bounds `R` on the response times.
 //!
 //! - Davare et al. 2007: the sum of `T + R`.
-//! - `T_1 + R_n`, and for each pair of tasks `(i, j)` `T_j`, and `R_i` unless `i` *hides* `j`. As Dürr et al. 2019,
-//!   who have `max(R_i, ..)` in one case that never decides where each job ends before the next one comes.
+//! - `T_1 + R_n`, and for each pair of tasks `(i, j)` `T_j`, and `R_i` unless `i` *hides* `j`. This
+//!   follows Dürr et al. 2019. Their `max(R_i, ..)` in one case never decides if each job ends
+//!   before the next one arrives.
 //!
-//! *A pair.* The job of `j` before the one that reads started before the write. So it arrived less than `R_i` after
-//! the writer. If `i` hides `j`, it cannot have started while the writer was pending, so that it started, and arrived,
-//! before the writer did. The one that reads arrived at most `T_j` later.
+//! *A pair.* The job of `j` before the reader started before the write, so it arrived less than
+//! `R_i` after the writer. If `i` hides `j`, it cannot have started while the writer was pending,
+//! so it started, and arrived, before the writer. The reader arrived at most `T_j` later.
 //!
-//! `i` hides `j` where no job of `j` starts to execute while a job of `i` is pending: on one CPU with fixed
-//! priorities, `i` before `j`. The caller knows the policy; this file adds what it has to know of the task: its jobs
-//! are ready when they arrive (no jitter, nothing to follow) and until they end (they do not suspend themselves or
-//! wait for locks). **Sufficient**, both.
+//! `i` hides `j` if no job of `j` starts to execute while a job of `i` is pending, for example on
+//! one CPU with fixed priorities and `i` before `j`. The caller provides this property of the
+//! policy; this file adds the conditions on the task: its jobs are ready when they arrive (no
+//! jitter, no predecessors) and until they end (they do not suspend themselves or wait for locks).
+//! Both bounds are **sufficient**.
 
 use super::{Unbounded, in_time, length, recurs};
 use layland_model::{Chain, Duration, System, TaskId, TaskMap};
@@ -33,11 +35,12 @@ fn responses(
     chain.tasks.iter().map(response).collect()
 }
 
-/// No reaction time and no data age of a chain of a valid system is longer, if no job of a task takes longer from its
-/// arrival to its end than the response bound of its task.
+/// A bound on the reaction time and the data age of a chain of a valid system, if the time from the
+/// arrival of each job to its completion is at most the response bound of its task.
 ///
 /// # Errors
-/// If the set breaks an assumption of [`chains`](super), or a response bound is missing or longer than the period.
+/// Returns [`Unbounded`] if the set breaks an assumption of [`chains`](super), or a response bound
+/// is missing or longer than the period.
 pub fn davare(
     system: &System,
     chain: &Chain,
@@ -48,8 +51,8 @@ pub fn davare(
     length(responses.iter().sum::<i128>() + periods.sum::<i128>())
 }
 
-/// The same, and never longer than [`davare`]. `hides` says of a task and the one that reads what it writes whether
-/// the policy starts no job of the second while one of the first is ready.
+/// A bound on the same latencies that never exceeds [`davare`]. `hides(writer, reader)` returns
+/// true if the policy never starts a job of `reader` while a job of `writer` is ready.
 ///
 /// ```
 /// use layland_analysis::chains::{davare, implicit_bound};
@@ -65,7 +68,7 @@ pub fn davare(
 /// ```
 ///
 /// # Errors
-/// As [`davare`].
+/// See [`davare`].
 pub fn implicit_bound(
     system: &System,
     chain: &Chain,

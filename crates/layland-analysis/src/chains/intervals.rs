@@ -1,15 +1,17 @@
 //! A bound under logical execution time that needs no hyperperiod.
 //!
-//! `T_1 + I_n` and, for each pair of tasks `(i, j)`, `I_i + T_j - g + ((O_j - O_i - I_i) mod g)` with
-//! `g = gcd(T_i, T_j)`: how long a write waits for a read is congruent to `O_j - O_i - I_i` modulo `g` and below `T_j`,
-//! and every such value occurs. The wait of each pair is exact, so that the bound is for one and two tasks; with more
-//! the longest waits need not occur together. **Sufficient.**
+//! `T_1 + I_n` and, for each pair of tasks `(i, j)`, `I_i + T_j - g + ((O_j - O_i - I_i) mod g)`
+//! with `g = gcd(T_i, T_j)`: the time that a write waits for a read is congruent to
+//! `O_j - O_i - I_i` modulo `g` and below `T_j`, and every such value occurs. The wait of each pair
+//! is exact, so the bound is exact for one and two tasks; with more tasks the longest waits need
+//! not occur together. **Sufficient.**
 
 use super::{Unbounded, length, reads_at_arrival, recurs};
 use layland_model::{Chain, Duration, System};
 use num_integer::Integer;
 
-/// No reaction time and no data age of a chain of a valid system under logical execution time is longer.
+/// A bound on the reaction time and the data age of a chain of a valid system under logical
+/// execution time.
 ///
 /// ```
 /// use layland_analysis::chains::let_bound;
@@ -23,7 +25,7 @@ use num_integer::Integer;
 /// ```
 ///
 /// # Errors
-/// If the set breaks an assumption of [`chains`](super).
+/// Returns [`Unbounded`] if the set breaks an assumption of [`chains`](super).
 pub fn let_bound(system: &System, chain: &Chain) -> Result<Duration, Unbounded> {
     recurs(system, chain)?;
     reads_at_arrival(system, chain)?;

@@ -1,20 +1,21 @@
-//! Cause-effect chains: how long until an answer reflects an event (reaction time), and how old the data of an answer
-//! is (data age); see [`Latency`](layland_model::Latency).
+//! Cause-effect chains: the time until an answer reflects an event (reaction time), and the age of
+//! the data of an answer (data age); see [`Latency`](layland_model::Latency).
 //!
-//! | function | communication | what it is |
+//! | function | communication | result |
 //! |---|---|---|
 //! | [`let_exact`] | logical execution time | the exact values, over one hyperperiod of the chain |
 //! | [`let_bound`] | logical execution time | a bound on both, without a hyperperiod |
 //! | [`davare`] | implicit | a bound on both: Davare et al. 2007 |
-//! | [`implicit_bound`] | implicit | a bound on both that is never above it |
+//! | [`implicit_bound`] | implicit | a bound on both that is never above that of `davare` |
 //!
-//! **Assumptions.** (1) `T` is the *largest* time between two arrivals of a task, too: the period of a sporadic task
-//! is the least, and bounds nothing here. (2) Jobs come for ever. (3) Implicit communication: every job ends within
-//! `R <= T` of its arrival. (4) Logical execution time: jobs are released when they arrive, and end before they write;
-//! whether they do is a matter of the policy, and not of these functions. Whoever breaks one gets [`Unbounded`].
+//! **Assumptions.** (1) `T` is also the *largest* time between two arrivals of a task: the period
+//! of a sporadic task is only the least, and bounds nothing here. (2) Jobs arrive for ever.
+//! (3) Implicit communication: every job ends within `R <= T` of its arrival. (4) Logical execution
+//! time: jobs are released when they arrive, and end before they write; the policy must ensure the
+//! latter, these functions do not check it. A chain that breaks an assumption gets [`Unbounded`].
 //!
-//! These are no tests of schedulability, so that they are not in the [catalogue](crate::catalogue), but in
-//! [`ChainAnalysis::ALL`].
+//! These bounds are not schedulability tests, so they are not in the [catalogue](crate::catalogue)
+//! but in [`ChainAnalysis::ALL`].
 
 mod citations;
 mod exact;
@@ -29,28 +30,29 @@ pub use named::ChainAnalysis;
 
 use layland_model::{Behaviour, Chain, Duration, OnMiss, System, Task, TaskId};
 
-/// Why there is no bound for a chain.
+/// The reason why a chain has no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unbounded {
-    /// The jobs of this task are not periodic, so that the time between two of them has no known largest value.
+    /// The jobs of this task are not periodic, so the time between two of them has no known
+    /// maximum.
     NotPeriodic(TaskId),
-    /// This task has a last job, or none.
+    /// This task has a last job, or no job at all.
     Ends(TaskId),
     /// The set changes while it runs.
     Changes,
-    /// It is not known that every job of this task ends before its next one arrives, or before it writes; or, if late
-    /// jobs are dropped, by its deadline.
+    /// Jobs of this task may end after the next one arrives, or after their write, or, if late jobs
+    /// are dropped, after their deadline.
     Late(TaskId),
     /// Jobs of this task read at a release that is not their arrival.
     Released(TaskId),
     /// There are more than [`LIMIT`] jobs in a hyperperiod of the chain.
     ManyJobs,
-    /// The latency is beyond the largest time.
+    /// The latency exceeds the largest time.
     TooLong,
 }
 
 impl Unbounded {
-    /// The reason, as a sentence without its full stop.
+    /// The reason, as a sentence without a full stop.
     pub fn text(self, system: &System) -> String {
         let name = |id: TaskId| system.tasks.get(id).map_or("", |task| task.name.as_str());
         match self {
@@ -74,7 +76,8 @@ impl Unbounded {
     }
 }
 
-/// Whether the jobs of the chain come for ever, with a largest time between them (assumptions 1 and 2).
+/// Checks that the jobs of the chain arrive for ever, with a maximum time between them (assumptions
+/// 1 and 2).
 fn recurs(system: &System, chain: &Chain) -> Result<(), Unbounded> {
     if !system.requests.is_empty() {
         return Err(Unbounded::Changes);
@@ -96,7 +99,7 @@ fn recurs(system: &System, chain: &Chain) -> Result<(), Unbounded> {
     Ok(())
 }
 
-/// Whether the jobs of the chain are released when they arrive (assumption 4).
+/// Checks that the jobs of the chain are released when they arrive (assumption 4).
 fn reads_at_arrival(system: &System, chain: &Chain) -> Result<(), Unbounded> {
     let late = |&&id: &&TaskId| {
         let task = &system.tasks[id];
@@ -105,7 +108,7 @@ fn reads_at_arrival(system: &System, chain: &Chain) -> Result<(), Unbounded> {
     chain.tasks.iter().find(late).map_or(Ok(()), |&id| Err(Unbounded::Released(id)))
 }
 
-/// The time by which each job of a task has to end so that none is dropped and none delays the next one.
+/// The time by which each job of a task must end so that no job is dropped or delays the next one.
 ///
 /// ```
 /// use layland_analysis::chains::in_time;
@@ -123,7 +126,7 @@ pub fn in_time(task: &Task, within: Duration) -> Duration {
     }
 }
 
-/// A latency in nanoseconds, if it is one.
+/// Converts nanoseconds to a latency, if they are in range.
 fn length(ns: i128) -> Result<Duration, Unbounded> {
     i64::try_from(ns).map(Duration::from_ns).map_err(|_| Unbounded::TooLong)
 }

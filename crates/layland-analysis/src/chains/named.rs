@@ -8,13 +8,13 @@ use crate::{Citation, TestKind};
 pub struct ChainAnalysis {
     /// A short name, for tables.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// The title, in one line.
     pub title: &'static str,
     /// [`TestKind::Exact`] if the bound is reached.
     pub kind: TestKind,
-    /// What the bound is, and when it holds, in sentences.
+    /// The bound and its conditions, in sentences.
     pub text: &'static str,
-    /// Whom to cite.
+    /// The publications to cite.
     pub citations: &'static [&'static Citation],
 }
 
@@ -63,7 +63,7 @@ impl ChainAnalysis {
         citations: &[&DUERR, &DAVARE],
     };
 
-    /// All of them.
+    /// All analyses of chains.
     pub const ALL: [ChainAnalysis; 4] =
         [ChainAnalysis::LET, ChainAnalysis::LET_WAITS, ChainAnalysis::DAVARE, ChainAnalysis::DUERR];
 }

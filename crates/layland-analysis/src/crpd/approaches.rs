@@ -9,7 +9,8 @@ use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Certify, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind};
 use layland_model::{Algorithm, Form, Order};
 
-/// That something is reloaded comes first: a set without caches is no matter of these tests, whatever else it breaks.
+/// `CacheDelay` is checked first, so that a set without caches is refused for this reason, whatever
+/// else it breaks.
 const BASE: &[Assumption] = &[
     CacheDelay,
     OneCpuEach,

@@ -1,21 +1,24 @@
 //! Processor demand of EDF with cache-related preemption delays (Lunniss, Altmeyer, Maiza and Davis 2013):
 //!
-//! `h(t) = sum of E_j(t) C_j + BRT * (the reloads of an [`Approach`]) <= t` for every `t` up to the end of the
-//! longest busy period, with `E_j(t) = max(0, floor((t - D_j) / T_j) + 1)`. Jobs of `j` may preempt those of `k` if
-//! `D_j < D_k`, and it matters in intervals in which jobs of `k` are due, `D_k <= t`; they preempt one job of `k` at
-//! most `P_j(D_k) = ceil((D_k - D_j) / T_j)` times, for they arrive after it and are due no later, and all of its
-//! jobs `P_j(D_k) E_k(t)` times.
+//! `h(t) = sum of E_j(t) C_j + BRT * (the reloads of an [`Approach`]) <= t` for every `t` up to the
+//! end of the longest busy period, with `E_j(t) = max(0, floor((t - D_j) / T_j) + 1)`. Jobs of `j`
+//! may preempt those of `k` if `D_j < D_k`. This matters in intervals in which jobs of `k` are due,
+//! `D_k <= t`. Jobs of `j` preempt one job of `k` at most `P_j(D_k) = ceil((D_k - D_j) / T_j)`
+//! times, because they arrive after it and are due no later, and all jobs of `k` at most
+//! `P_j(D_k) E_k(t)` times.
 //!
-//! Of these `t` the deadlines count: `h` grows there alone. They are searched from the last one down, as QPA does
-//! (Zhang and Burns 2009), for which `h` has only to be monotone. Deadlines may be longer than periods. Who comes
-//! first of jobs that are due at the same time is no matter.
+//! Only the deadlines among these `t` matter, as `h` grows only there. They are searched from the
+//! last one down, as in QPA (Zhang and Burns 2009), which requires only that `h` is monotone.
+//! Deadlines may be longer than periods. The order of jobs that are due at the same time does not
+//! matter.
 //!
-//! Deviation: the paper bounds the `t` by utilizations with the largest delays. Here it is the busy period,
-//! `w = sum of ceil(w / T_j) C_j + BRT * (the reloads of these jobs)`, which needs no load below 1. For take the first
-//! job that is late, due at `d`, and the last instant before at which no job is left that is due by `d`: from there to
-//! `d` the CPU is busy with jobs that have arrived since and are due by `d`, for no longer than `w`, and they need more
-//! than that time. Beyond `w` the formula may exceed `t`, since it counts preemptions across busy periods; that says
-//! nothing. The search gives up after [`STEPS`] steps.
+//! Deviation: the paper bounds the `t` by utilizations with the largest delays. Here the limit is
+//! the busy period, `w = sum of ceil(w / T_j) C_j + BRT * (the reloads of these jobs)`, which needs
+//! no load below 1. Proof: take the first job that is late, due at `d`, and the last instant before
+//! `d` at which no job due by `d` is left. From then to `d` the CPU is busy with jobs that have
+//! arrived since and are due by `d`. This takes no longer than `w`, and these jobs need more than
+//! that time. Beyond `w` the formula may exceed `t`, since it counts preemptions across busy
+//! periods; this has no meaning. The search gives up after [`STEPS`] steps.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -25,7 +28,7 @@ use crate::group::{Group, together};
 use crate::{Finding, Quantity, Reason, Scope, Verdict};
 use layland_model::{Duration, System, TIME_LIMIT};
 
-/// The most steps of a search: each looks at all pairs of tasks.
+/// The maximum number of steps of a search, each of which examines all pairs of tasks.
 pub const STEPS: u64 = 20_000;
 
 /// The answer of the criterion.
@@ -42,7 +45,7 @@ pub enum Demand {
     },
 }
 
-/// Tasks on one CPU, for which demand is counted.
+/// The tasks on one CPU whose demand is counted.
 #[derive(Clone, Debug)]
 pub struct Counted<'t> {
     tasks: &'t [Cached],
@@ -51,7 +54,8 @@ pub struct Counted<'t> {
     approach: Approach,
 }
 
-/// The tasks of a CPU in the order of their relative deadlines, each with `above` those whose deadline is not longer.
+/// Sorts the tasks of a CPU by relative deadline, and sets `above` of each to the number of tasks
+/// whose deadlines are not longer.
 pub fn by_deadline(mut tasks: Vec<Cached>) -> Vec<Cached> {
     tasks.sort_by_key(|task| task.deadline);
     let deadlines: Vec<i64> = tasks.iter().map(|task| task.deadline).collect();
@@ -62,12 +66,13 @@ pub fn by_deadline(mut tasks: Vec<Cached>) -> Vec<Cached> {
 }
 
 impl<'t> Counted<'t> {
-    /// Of tasks [`by_deadline`]. `reload` is the block reload time in nanoseconds.
+    /// `tasks` must be in the order of [`by_deadline`]. `reload` is the block reload time in
+    /// nanoseconds.
     pub fn new(tasks: &'t [Cached], reload: i64, approach: Approach) -> Counted<'t> {
         Counted { tasks, reloads: Reloads::new(tasks), reload, approach }
     }
 
-    /// The work of so many `jobs` of each task, with reloads.
+    /// The work of this number of `jobs` of each task, with reloads.
     fn work(&self, jobs: impl Fn(usize) -> i64) -> i64 {
         let P = |j: usize, k: usize| {
             let later = self.tasks[k].deadline - self.tasks[j].deadline;
@@ -107,7 +112,7 @@ impl<'t> Counted<'t> {
         Err(GaveUp::OutOfSteps { reached: Duration::from_ns(w), steps: STEPS })
     }
 
-    /// The last deadline before `t`, of jobs that arrive from 0 on as often as they can.
+    /// The last deadline before `t` of jobs that arrive from 0 on as early as possible.
     fn last_deadline_before(&self, t: i64) -> Option<i64> {
         let of_task = |task: &Cached| {
             let room = t - 1 - task.deadline;
@@ -116,10 +121,10 @@ impl<'t> Counted<'t> {
         self.tasks.iter().filter_map(of_task).max()
     }
 
-    /// Whether `h(t) <= t` for every `t` up to the end of the longest busy period.
+    /// Tests `h(t) <= t` for every `t` up to the end of the longest busy period.
     ///
     /// # Errors
-    /// If the search is given up: the load with reloads is above 1, or nearly.
+    /// Returns [`GaveUp`] if the load with reloads is above 1, or nearly.
     pub fn criterion(&self) -> Result<Demand, GaveUp> {
         let w = self.busy_period()?;
         let least = self.tasks.iter().map(|task| task.deadline).min().unwrap_or(0);

@@ -1,9 +1,10 @@
 //! Response times with cache-related preemption delays under fixed priorities:
 //!
-//! `R_i = C_i + sum over j above i of E_j(R_i) C_j + BRT * (the reloads of an [`Approach`])`, the least that fits, if
-//! it is at most `D_i` (Altmeyer, Davis and Maiza 2012, Sections 3 to 5). `E_j(t) = ceil(t / T_j)`; the tasks that
-//! `j` may preempt are those below `j` down to `i`; jobs of `j` preempt a job of `k` at most `E_j(R_k)` times, all of
-//! its jobs `E_j(R_k) E_k(R_i)` times. Ties of priorities go to the smaller rank, then to the smaller id.
+//! `R_i = C_i + sum over j above i of E_j(R_i) C_j + BRT * (the reloads of an [`Approach`])`, the
+//! least solution, if it is at most `D_i` (Altmeyer, Davis and Maiza 2012, Sections 3 to 5).
+//! `E_j(t) = ceil(t / T_j)`; the tasks that `j` may preempt are those below `j` down to `i`; jobs
+//! of `j` preempt a job of `k` at most `E_j(R_k)` times, and all jobs of `k` at most
+//! `E_j(R_k) E_k(R_i)` times. Ties of priorities go to the smaller rank, then to the smaller id.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -14,17 +15,17 @@ use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Finding, Quantity, Reason, ResponseBound, Scope, Verdict};
 use layland_model::{Duration, System, TaskMap};
 
-/// Why a task has no bound.
+/// The reason why a task has no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unbounded {
-    /// A task above may be late, so that nobody says how often it is preempted.
+    /// A task above may be late, so the number of its preemptions has no bound.
     Above,
-    /// The search found none up to the deadline.
+    /// The search found no bound up to the deadline.
     Search(Diverged),
 }
 
 /// The response bounds of tasks on one CPU, in nanoseconds. The highest priority comes first, and
-/// [`Cached::above`] of each task is its place, from 1. `reload` is the block reload time.
+/// [`Cached::above`] of each task is its position, from 1. `reload` is the block reload time.
 ///
 /// ```
 /// use layland_analysis::crpd::{Approach, Cached, fixed_priority::responses};
@@ -61,7 +62,7 @@ pub fn responses(tasks: &[Cached], reload: i64, approach: Approach) -> Vec<Resul
                 if k > i {
                     return 0;
                 }
-                // Only the multiset approaches ask how many, and those know all bounds above.
+                // Only the multiset approaches use the number, and they have all bounds above.
                 let R_k = if k == i { t } else { R[k].unwrap_or(t) };
                 E(j, R_k).saturating_mul(E(k, t))
             };
@@ -76,7 +77,7 @@ pub fn responses(tasks: &[Cached], reload: i64, approach: Approach) -> Vec<Resul
     R
 }
 
-/// Finding and bounds of the tasks of each CPU.
+/// The finding and the bounds of the tasks of each CPU.
 pub(super) fn each_cpu(
     system: &System,
     order: PriorityOrder,
@@ -100,7 +101,7 @@ pub(super) fn each_cpu(
     (together(findings.into_iter()), bounds)
 }
 
-/// The finding on tasks with these response times, each within its deadline.
+/// The finding for tasks with these response times, each within its deadline.
 fn finding(group: &Group<'_>, tasks: &[Cached], responses: &[Result<i64, Unbounded>]) -> Finding {
     let quantity = |ns: i64| Quantity::of_ns(ns.into());
     let compared = |task: &Cached, R: i64, holds| {
@@ -115,7 +116,7 @@ fn finding(group: &Group<'_>, tasks: &[Cached], responses: &[Result<i64, Unbound
                 reasons.push(compared(task, R, true));
                 continue;
             }
-            // A task above has a reason of its own, and is looked at first.
+            // The task above has a reason of its own, which comes first.
             Err(Unbounded::Above) => Reason::MayBeLate(task.id),
             Err(Unbounded::Search(Diverged::Beyond { reached, .. })) => {
                 compared(task, reached.ns(), false).at_least()

@@ -1,21 +1,22 @@
-//! How many blocks are loaded anew because jobs of one task preempt jobs of others, at most.
+//! The maximum number of blocks that are reloaded because jobs of one task preempt jobs of others.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
-//! | `aff(i, j)` | `affected` | tasks that jobs of `j` may preempt, and of which it matters |
-//! | `hep(j)` | [`Cached::above`] | `j`, and tasks whose jobs may preempt a job of it, or run while it is preempted |
+//! | `aff(i, j)` | `affected` | tasks that jobs of `j` may preempt, and whose reloads matter |
+//! | `hep(j)` | [`Cached::above`] | `j`, and tasks whose jobs may preempt a job of `j`, or run while it is preempted |
 //! | `E_j(t)` | `jobs` | jobs of `j` in the interval |
-//! | `E_j(R_k) E_k(t)` | `preemptions` | how often they can preempt jobs of `k` |
+//! | `E_j(R_k) E_k(t)` | `preemptions` | the maximum number of times that they can preempt jobs of `k` |
 //!
-//! Why that is enough: each reload of a block of `k` has a job that evicted it first since `k` ran, and a job of `j`
-//! is that job at most once for each set (UCB-Union). Or: each job that resumes has, among those that ran meanwhile,
-//! one with the lowest priority (under EDF: with the longest relative deadline), and no job is that one for two
-//! others (UCB-Only, ECB-Union), because of two of which one has preempted the other only the inner one has waited
+//! Proof that the counts suffice: each reload of a block of `k` is due to the first job that
+//! evicted it since `k` ran, and a job of `j` is this job at most once for each set (UCB-Union).
+//! Alternatively, for each job that resumes, take the job of lowest priority (under EDF: with the
+//! longest relative deadline) among those that ran meanwhile. No job is taken for two others
+//! (UCB-Only, ECB-Union): if one of these has preempted the other, only the inner one has waited
 //! for nothing else.
 
 use layland_model::{CacheSets, Task, TaskId};
 
-/// How reloads are counted.
+/// The method of counting reloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approach {
     /// ECB-Only.
@@ -46,7 +47,8 @@ impl Approach {
         Approach::Combined,
     ];
 
-    /// Whether it asks how often a task can be preempted, and not only whether.
+    /// Returns true if the approach uses the number of preemptions of a task, not only whether it
+    /// can be preempted.
     pub fn is_multiset(self) -> bool {
         match self {
             Approach::EcbOnly | Approach::UcbOnly | Approach::UcbUnion | Approach::EcbUnion => {
@@ -60,25 +62,25 @@ impl Approach {
 /// A task with its blocks. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cached {
-    /// Which task it is.
+    /// The id of the task.
     pub id: TaskId,
-    /// `C`: what a job executes at most, without reloads.
+    /// `C`: the maximum execution time of a job, without reloads.
     pub wcet: i64,
-    /// `D`, relative.
+    /// `D`, the relative deadline.
     pub deadline: i64,
-    /// `T`.
+    /// `T`, the period.
     pub period: i64,
-    /// Useful blocks, by the sets of the cache that they are in.
+    /// The useful blocks, by the cache sets that they are in.
     pub ucb: CacheSets,
-    /// Evicting blocks.
+    /// The evicting blocks.
     pub ecb: CacheSets,
-    /// `hep`: how many tasks of the list, from its beginning, may run while a job waits that a job of this task has
-    /// preempted. This task is one of them.
+    /// `hep`: the number of tasks, from the start of the list, that may run while a job waits that
+    /// a job of this task has preempted. This task is one of them.
     pub above: usize,
 }
 
 impl Cached {
-    /// A task of a system, with the number of tasks above, itself included.
+    /// Returns a task of a system, with the number of tasks above it, including itself.
     pub(crate) fn of(id: TaskId, task: &Task, above: usize) -> Cached {
         let (ucb, ecb) = match &task.cache {
             Some(cache) => (cache.ucb.clone(), cache.ecb.clone()),
@@ -89,14 +91,14 @@ impl Cached {
     }
 }
 
-/// What a task may have to reload because of another one.
+/// The blocks that a task may have to reload because of another one.
 #[derive(Clone, Copy, Debug)]
 struct Victim {
     /// The preempted task.
     task: usize,
     /// `|UCB_k|`.
     useful: i64,
-    /// `|UCB_k` and `ECB` of the preempting task and of all above`|`.
+    /// `|UCB_k` and the `ECB` of the preempting task and of all tasks above`|`.
     by_all_above: i64,
 }
 
@@ -105,20 +107,22 @@ struct Victim {
 struct Evictor {
     /// `|ECB_j|`.
     evicting: i64,
-    /// The tasks that it may preempt, most blocks in `by_all_above` first.
+    /// The tasks that it may preempt, in descending order of `by_all_above`.
     victims: Vec<Victim>,
-    /// For each set that it evicts and that is useful to some of them: to which.
+    /// For each set that it evicts and that is useful to some of these tasks: the tasks to which it
+    /// is useful.
     sets: Vec<Vec<usize>>,
 }
 
-/// What is counted of the blocks of some tasks on one CPU.
+/// The block counts of some tasks on one CPU, from which reloads are computed.
 #[derive(Clone, Debug)]
 pub struct Reloads {
     of: Vec<Evictor>,
 }
 
 impl Reloads {
-    /// Of these tasks. A job of the task at `j` may preempt jobs of those at [`Cached::above`] of it and later.
+    /// Counts the blocks of these tasks. A job of the task at `j` may preempt jobs of the tasks at
+    /// its [`Cached::above`] and later.
     pub fn new(tasks: &[Cached]) -> Reloads {
         let evictor = |tau_j: &Cached| {
             let mut by_above = CacheSets::new();
@@ -142,10 +146,11 @@ impl Reloads {
         Reloads { of: tasks.iter().map(evictor).collect() }
     }
 
-    /// The most blocks that are loaded anew because of so many `jobs` of each task, by an approach.
+    /// The maximum number of blocks that are reloaded because of this number of `jobs` of each
+    /// task, by an approach.
     ///
-    /// `preemptions(j, k)` is how often jobs of `j` can preempt jobs of `k` together, 0 where jobs of `k` do not
-    /// matter.
+    /// `preemptions(j, k)` is the number of times that jobs of `j` can preempt jobs of `k` in
+    /// total; it is 0 if jobs of `k` do not matter.
     pub fn most(
         &self,
         approach: Approach,
@@ -171,7 +176,7 @@ impl Reloads {
 }
 
 impl Evictor {
-    /// For one preempting task.
+    /// The reloads because of one preempting task.
     fn most(&self, approach: Approach, jobs: i64, preemptions: impl Fn(usize) -> i64) -> i64 {
         if jobs == 0 {
             return 0;
@@ -185,7 +190,7 @@ impl Evictor {
                 let is_useful = |has: &&Vec<usize>| has.iter().any(|&k| preemptions(k) > 0);
                 self.sets.iter().filter(is_useful).count() as i64
             }
-            // They are in that order.
+            // The victims are sorted by this value, so the first one has the maximum.
             Approach::EcbUnion => affected().next().map_or(0, |victim| victim.by_all_above),
             Approach::UcbMultiset => {
                 let of_set = |has: &Vec<usize>| {

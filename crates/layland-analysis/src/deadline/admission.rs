@@ -1,15 +1,16 @@
 //! Admission control of `SCHED_DEADLINE` (Tang, Anderson, Abeni 2021): **exact**, for the set of
-//! tasks as it enters. It says whether the kernel lets the tasks in, not whether they meet deadlines.
+//! tasks as it enters. The verdict says whether the kernel admits the tasks, not whether they meet
+//! their deadlines.
 //!
 //! | condition | of | meaning |
 //! |---|---|---|
 //! | (1) | every cluster | the utilizations of its tasks sum to at most `limit * CPUs` |
-//! | (2) | every CPU | those of the tasks that may use this CPU alone sum to at most `limit` |
+//! | (2) | every CPU | the utilizations of the tasks that may use only this CPU sum to at most `limit` |
 //!
-//! Linux tests (1) and demands affinities to whole clusters: [`global`]. The semi-partitioned patch
-//! also lets in tasks with one CPU, and tests (2): [`semi_partitioned`]. Utilizations are those of
-//! the reservations (`budget` if given); equality is accepted. The kernel rounds: [`kernel`] is its
-//! own arithmetic, which accepts a little more.
+//! Linux tests (1) and requires affinities to be whole clusters: [`global`]. The semi-partitioned
+//! patch also admits tasks with one CPU, and tests (2): [`semi_partitioned`]. Utilizations are
+//! those of the reservations (`budget` if given); equality is accepted. The kernel rounds;
+//! [`kernel`] uses its arithmetic, which accepts slightly more.
 
 use crate::Assumption::{self, SemiPartitioned, WholeClusters};
 use crate::Citation;
@@ -66,7 +67,7 @@ pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
     decide: |system| both_conditions(system, &Limit::default()),
 };
 
-/// Whether Linux admits all tasks: condition (1).
+/// Tests whether Linux admits all tasks: condition (1).
 ///
 /// ```
 /// use layland_analysis::{Verdict, deadline::admission::{Limit, global}};
@@ -77,7 +78,7 @@ pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
 /// assert_eq!(finding.verdict, Verdict::Yes); // Equality is accepted.
 /// ```
 ///
-/// The examples of Tang et al. that ask for admission:
+/// Examples of Tang et al. about admission:
 ///
 /// ```
 /// use layland_analysis::{Verdict, deadline::admission::{Limit, global}};
@@ -97,15 +98,15 @@ pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
 /// ```
 ///
 /// # Errors
-/// If a task may not use its whole cluster.
+/// Returns a refusal if a task may not use its whole cluster.
 pub fn global(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
     Assumption::check_all(GLOBAL.assumptions, system)?;
     Ok(condition_1(system, limit))
 }
 
-/// The same as Linux since 5.9 has it for CPUs of different speed: the sum of the speeds counts in place of
-/// their number. It admits systems that no scheduler can keep up with (Defect 3 of Tang et al. 2021): nobody asks
-/// how much the largest `k` tasks get of the fastest `k` CPUs.
+/// [`global`] as Linux since 5.9 tests it on CPUs of different speed: the sum of the speeds counts
+/// in place of their number. It admits systems that no scheduler can keep up with (Defect 3 of Tang
+/// et al. 2021), because it does not compare the largest `k` tasks with the fastest `k` CPUs.
 ///
 /// ```
 /// use layland_analysis::{Verdict, deadline::admission::{Limit, global_by_capacity}};
@@ -118,7 +119,7 @@ pub fn global(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
 /// ```
 ///
 /// # Errors
-/// If a task may not use its whole cluster.
+/// Returns a refusal if a task may not use its whole cluster.
 pub fn global_by_capacity(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
     Assumption::check_all(GLOBAL.assumptions, system)?;
     let compare = |group: &Group<'_>| {
@@ -128,9 +129,9 @@ pub fn global_by_capacity(system: &System, limit: &Limit) -> Result<Finding, Ref
     Ok(together(Group::clusters(system).iter().map(compare)))
 }
 
-/// Whether the semi-partitioned patch admits all tasks: conditions (1) and (2).
+/// Tests whether the semi-partitioned patch admits all tasks: conditions (1) and (2).
 ///
-/// The examples of Tang et al. with partitioned tasks:
+/// Examples of Tang et al. with partitioned tasks:
 ///
 /// ```
 /// use layland_analysis::{Verdict, deadline::admission::{Limit, semi_partitioned}};
@@ -157,7 +158,7 @@ pub fn global_by_capacity(system: &System, limit: &Limit) -> Result<Finding, Ref
 /// ```
 ///
 /// # Errors
-/// If a task may use some CPUs of its cluster, neither all nor one.
+/// Returns a refusal if a task may use some CPUs of its cluster, but neither all nor one.
 pub fn semi_partitioned(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
     Assumption::check_all(SEMI_PARTITIONED.assumptions, system)?;
     Ok(both_conditions(system, limit))
@@ -172,7 +173,7 @@ fn condition_1(system: &System, limit: &Limit) -> Finding {
     together(Group::clusters(system).iter().map(compare))
 }
 
-/// A one-CPU cluster has no partitioned tasks: its tasks may use all of it. The sums are the same.
+/// A one-CPU cluster has no partitioned tasks, as its tasks may use all of it. The sums are equal.
 fn condition_2(system: &System, limit: &Limit) -> Finding {
     let groups = Group::affinities(system);
     let partitioned = groups.iter().filter(|group| group.cpus.len() == 1);
@@ -223,11 +224,11 @@ fn to_ratio(runtime: i64, period: i64) -> u128 {
     (u128::from(runtime.unsigned_abs()) << BW_SHIFT) / u128::from(period.unsigned_abs().max(1))
 }
 
-/// Whether the kernel's own arithmetic admits these tasks to a cluster: the sum of their
+/// Tests whether the kernel's own arithmetic admits these tasks to a cluster: the sum of their
 /// [`kernel_bandwidth`]s is at most `floor(limit * 2^20)` times the CPUs.
 ///
-/// Utilizations are rounded down by up to 2^-20 each, and so is the limit: where the default limit
-/// applies this accepts a little more or, right at the limit, a little less than condition (1).
+/// Utilizations are rounded down by up to 2^-20 each, and so is the limit: under the default limit
+/// this accepts slightly more than condition (1) or, right at the limit, slightly less.
 pub fn kernel<'a>(tasks: impl Iterator<Item = &'a Task>, cpus: &CpuSet, limit: &Limit) -> Finding {
     let total: u128 = tasks.map(kernel_bandwidth).sum();
     let scale = Rate::whole(1 << BW_SHIFT);

@@ -1,4 +1,4 @@
-//! `SCHED_DEADLINE`: who is admitted ([`admission`]), and how late it can get ([`tardiness`]).
+//! `SCHED_DEADLINE`: admission control ([`admission`]) and tardiness ([`tardiness`]).
 
 pub mod admission;
 pub mod tardiness;

@@ -1,14 +1,15 @@
 //! The tardiness of semi-partitioned `SCHED_DEADLINE`, Theorem 1 of Tang, Anderson and Abeni 2021.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`,
-//! (4) jobs keep to the budgets of their threads, (5) overheads are part of `C_i`, (6) unit speeds,
-//! (7) every affinity is a whole cluster or one CPU, (8) nothing changes while the system runs. `C_i` is
-//! the budget, and the WCET if none is given: the theorem is about servers with `Q_i = C_i`. There is a
-//! bound if the tasks pass [`admission`](super::admission) with a limit of at most 1.
+//! (4) jobs stay within the budgets of their threads, (5) overheads are part of `C_i`, (6) unit
+//! speeds, (7) every affinity is a whole cluster or one CPU, (8) nothing changes while the system
+//! runs. `C_i` is the budget, and the WCET if none is given: the theorem is about servers with
+//! `Q_i = C_i`. There is a bound if the tasks pass [`admission`](super::admission) with a limit of
+//! at most 1.
 //!
-//! The bound is very pessimistic: tardiness in simulations of random systems stays below 3 % of it, and the
-//! worst that a search found (two CPUs, two tasks that need one each) is 13 %. A tighter one is
-//! [`LAG-SP`](crate::affinity::lag).
+//! The bound is very pessimistic: the tardiness in simulations of random systems stays below 3 % of
+//! it, and the worst case that a search found (two CPUs, two tasks that need one each) reaches
+//! 13 %. A tighter bound is [`LAG-SP`](crate::affinity::lag).
 //!
 //! | paper | meaning |
 //! |---|---|

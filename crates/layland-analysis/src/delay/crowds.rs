@@ -1,5 +1,5 @@
-//! Which tasks may keep a job waiting, what their work weighs, and which of them carry a job into its window. The
-//! argument is in [`super`].
+//! The tasks that may keep a job waiting, the weights of their work, and the carried-in jobs among
+//! them. The proof is in [`super`].
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -8,38 +8,39 @@ use layland_model::{CpuId, CpuSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// The weight 1: a multiple of all numbers of CPUs up to 16. The weights of larger ones are rounded up.
+/// The weight 1, a multiple of all numbers of CPUs up to 16. For larger numbers, weights are
+/// rounded up.
 pub(crate) const WHOLE: i64 = 720_720;
 
-/// With more parts of `alpha_k` than these, or more sets that may be reached, fewer weights are tried.
+/// With more parts of `alpha_k`, or more reachable sets, fewer weights are tried.
 const PARTS: usize = 15;
 const REACHES: usize = 64;
 
 /// The rivals that share an affinity.
 pub(crate) struct Crowd {
     pub(crate) members: Rc<[usize]>,
-    /// What a unit of their work weighs.
+    /// The weight of a unit of their work.
     pub(crate) weight: i64,
-    /// So many of their jobs run at once on the CPUs that count.
+    /// The maximum number of their jobs that run at once on the CPUs that count.
     pub(crate) at_once: i64,
 }
 
-/// What may be carried into a window.
+/// The limits on the jobs that are carried into a window.
 #[derive(Clone, Debug)]
 pub(crate) struct Gap {
-    /// Of each crowd whose jobs could have used the CPU of the gap: so many of them carry a job in. None of the others:
-    /// all of them may.
+    /// For each crowd whose jobs could have used the CPU of the gap: the maximum number of them
+    /// that carry a job in. `None` for the other crowds, all of whose jobs may be carried in.
     pub(crate) limited: Vec<Option<usize>>,
-    /// So many of the limited rivals carry a job in.
+    /// The maximum number of limited rivals that carry a job in.
     pub(crate) rivals: usize,
-    /// So many with `tau_k` itself.
+    /// The maximum number of these, including `tau_k` itself.
     pub(crate) all: usize,
-    /// Whether `tau_k` itself may.
+    /// True if `tau_k` itself may carry a job in.
     pub(crate) own: bool,
 }
 
 impl Gap {
-    /// What may be carried in by crowds with these affinities, if they are limited.
+    /// The limits for crowds with these affinities, of which only the marked ones are limited.
     fn new<'a>(own: &CpuSet, affinities: impl Iterator<Item = (&'a CpuSet, bool)>) -> Gap {
         let (mut limited, mut U) = (Vec::new(), CpuSet::new());
         for (Q, is_limited) in affinities {
@@ -53,39 +54,40 @@ impl Gap {
     }
 }
 
-/// The windows that weights hold for.
+/// The windows for which weights hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Windows {
-    /// From the release and from the gap.
+    /// Windows from the release and from the gap.
     All,
-    /// From the release, and from the gap under fixed priorities: `tau_k` itself does not run before.
+    /// Windows from the release, and windows from the gap under fixed priorities: `tau_k` itself
+    /// does not run before.
     WithoutOwn,
-    /// From the gap under EDF.
+    /// Windows from the gap under EDF.
     WithOwn,
 }
 
 /// One choice of weights for the jobs of a task.
 pub(crate) struct Delay {
-    /// The CPUs of which the reasons tell.
+    /// The CPUs that the reasons name.
     pub(crate) cpus: CpuSet,
     pub(crate) crowds: Vec<Crowd>,
-    /// What a unit of earlier jobs of the task itself weighs.
+    /// The weight of a unit of earlier jobs of the task itself.
     pub(crate) own: i64,
-    /// One for each CPU that the gap may be on, without equal ones.
+    /// The limits for each CPU that the gap may be on, without duplicates.
     pub(crate) gaps: Vec<Gap>,
     pub(crate) windows: Windows,
-    /// Whether it is about one CPU whose tasks have no other.
+    /// True for a single CPU whose tasks may use no other.
     pub(crate) is_alone: bool,
 }
 
-/// The affinities of the rivals.
+/// The rivals, grouped by affinity.
 type Crowds<'a> = BTreeMap<&'a CpuSet, Rc<[usize]>>;
 
 fn weight(cpus: usize) -> i64 {
     (WHOLE as usize).div_ceil(cpus) as i64
 }
 
-/// The one choice where all of `count` tasks share these CPUs.
+/// The only choice where all `count` tasks share these CPUs.
 pub(crate) fn shared(cpus: &CpuSet, count: usize, k: usize) -> Delay {
     let members = (0..count).filter(|&i| i != k).collect();
     let m = cpus.len();
@@ -99,16 +101,16 @@ pub(crate) fn shared(cpus: &CpuSet, count: usize, k: usize) -> Delay {
     }
 }
 
-/// The choices for task `k` under the weak invariant, where these others may come before it: one for each part of
-/// its CPUs.
+/// The choices for task `k` under the weak invariant, where these others may come before it: one
+/// for each part of its CPUs.
 pub(crate) fn weak(masked: &Masked, k: usize, others: &[usize]) -> Vec<Delay> {
     let (own, crowds) = (&masked.masks[k], by_affinity(masked, others));
     let on = |S: CpuSet| on_part(own, &crowds, S);
     masked.parts(k, || others.to_vec()).into_iter().map(|part| on(part.cpus)).collect()
 }
 
-/// Those that the strong invariant adds: `S(R)` is `R` if it has at least so many CPUs, and otherwise a part of
-/// `alpha_k`.
+/// The choices that the strong invariant adds: `S(R)` is `R` if it has at least a given number of
+/// CPUs, and otherwise a part of `alpha_k`.
 pub(crate) fn strong(masked: &Masked, k: usize, others: &[usize]) -> Vec<Delay> {
     let (own, crowds) = (&masked.masks[k], by_affinity(masked, others));
     let mut parts = masked.parts(k, || others.to_vec());
@@ -122,7 +124,7 @@ pub(crate) fn strong(masked: &Masked, k: usize, others: &[usize]) -> Vec<Delay> 
         let sizes: BTreeSet<usize> = reaches.iter().map(CpuSet::len).collect();
         for (at, part) in parts.iter().enumerate() {
             for (step, size) in sizes.iter().copied().chain([usize::MAX]).enumerate() {
-                // From the least size on every `R` counts as a whole, whatever the part is.
+                // With the smallest size every `R` counts as a whole, so the part does not matter.
                 if at == 0 || step > 0 {
                     let counts = |R: &CpuSet| match R.len() < size {
                         true => part.cpus.clone(),
@@ -146,7 +148,7 @@ fn by_affinity<'a>(masked: &'a Masked, others: &[usize]) -> Crowds<'a> {
 
 fn on_part(own: &CpuSet, crowds: &Crowds<'_>, S: CpuSet) -> Delay {
     let met = || crowds.iter().filter(|(Q, _)| !Q.is_disjoint(&S));
-    // Those that the same crowds hold for are equal.
+    // Gaps for which the same crowds are limited are equal.
     let mut gaps: BTreeMap<Vec<bool>, Gap> = BTreeMap::new();
     for c in S.iter() {
         let key = met().map(|(Q, _)| Q.contains(c)).collect();
@@ -192,8 +194,8 @@ fn on_reaches(
     }
 }
 
-/// The sets that a job that waits can reach; none if there are too many. `also` is the affinity of one more job
-/// that may run.
+/// The sets that a waiting job can reach; `None` if there are too many. `also` is the affinity of
+/// one more job that may run.
 fn reaches(own: &CpuSet, crowds: &Crowds<'_>, also: Option<&CpuSet>) -> Option<Vec<CpuSet>> {
     let (mut known, mut next) = (BTreeSet::from([own.clone()]), vec![own.clone()]);
     while let Some(R) = next.pop() {
@@ -210,10 +212,11 @@ fn reaches(own: &CpuSet, crowds: &Crowds<'_>, also: Option<&CpuSet>) -> Option<V
     Some(known.into_iter().filter(|R| can_fill(R, crowds, also)).collect())
 }
 
-/// Whether tasks confined to these CPUs can keep all of them busy: a matching, CPU by CPU.
+/// Returns true if tasks confined to these CPUs can keep all of them busy. Uses a matching, CPU by
+/// CPU.
 fn can_fill(R: &CpuSet, crowds: &Crowds<'_>, also: Option<&CpuSet>) -> bool {
     let inside = crowds.iter().filter(|(Q, _)| Q.is_subset(R));
-    // More jobs of a crowd than its CPUs cannot run at once.
+    // A crowd runs at most as many jobs at once as it has CPUs.
     let jobs = inside.flat_map(|(Q, members)| members.iter().take(Q.len()).map(move |_| *Q));
     let affinities: Vec<&CpuSet> = jobs.chain(also).collect();
     let mut on: Vec<Option<CpuId>> = vec![None; affinities.len()];

@@ -1,4 +1,4 @@
-//! The response time of a task by one choice of weights. The argument is in [`super`].
+//! The response time of a task for one choice of weights. The proof is in [`super`].
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -7,20 +7,21 @@ use super::workload::{Carried, NEVER, carrying, fresh};
 use crate::Sporadic;
 use crate::global_edf::fixed_point_bound;
 
-/// A search for the end of a busy time gives up after so many steps, one through the lengths of windows after eight
-/// times as many.
+/// A search for the end of a busy period gives up after this number of steps, a search through the
+/// lengths of windows after eight times as many.
 const STEPS: usize = 250;
 
-/// The data that searches share, and what is left of the work that they may do.
+/// The common data of searches, and the work that they may still do.
 pub(crate) struct Search<'a> {
     pub(crate) tasks: &'a [Sporadic],
-    /// So many times the work of a task in a window may still be computed.
+    /// The number of times that the work of a task in a window may still be computed.
     pub(crate) budget: i64,
-    /// What carriers add; memory to use again.
+    /// A buffer for the additional work of rivals that carry a job in.
     more: Vec<i128>,
 }
 
-/// A window that begins `A` before the release: the work counts in `L`, of jobs due in `H`, each task's at most `x`.
+/// A window that begins `A` before the release. It counts the work in `L` of jobs due in `H`, at
+/// most `x` for each task.
 #[derive(Clone, Copy)]
 struct Window {
     A: i64,
@@ -34,7 +35,7 @@ impl<'a> Search<'a> {
         Search { tasks, budget, more: Vec::new() }
     }
 
-    /// `R_k` under EDF in windows from the release, if one up to `D_k` is found.
+    /// Returns `R_k` under EDF in windows from the release, if one up to `D_k` is found.
     pub(crate) fn since_release(&mut self, k: usize, S: &[i64], delay: &Delay) -> Option<i64> {
         let [C, D, _] = self.tasks[k].ns();
         fixed_point_bound(C, D, |R| {
@@ -45,7 +46,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// `R_k` under fixed priorities in windows from the gap, if one up to `D_k` is found.
+    /// Returns `R_k` under fixed priorities in windows from the gap, if one up to `D_k` is found.
     pub(crate) fn by_priority(&mut self, k: usize, S: &[i64], delay: &Delay) -> Option<i64> {
         let [C, D, _] = self.tasks[k].ns();
         let response = |gap| {
@@ -60,15 +61,16 @@ impl<'a> Search<'a> {
         delay.gaps.iter().map(response).try_fold(C, |most, R| Some(most.max(R?)))
     }
 
-    /// `R_k` under EDF in windows from the gap, if one up to `D_k` is found.
+    /// Returns `R_k` under EDF in windows from the gap, if one up to `D_k` is found.
     pub(crate) fn since_gap(&mut self, k: usize, S: &[i64], delay: &Delay) -> Option<i64> {
         let [C, D, _] = self.tasks[k].ns();
-        // As in `fixed_point_bound`, no step is shorter than a part of the way.
+        // As in `fixed_point_bound`, each step is at least a fixed part of the whole range.
         let (mut R, step) = (C, (D - C) / 64 + 1);
         for gap in &delay.gaps {
             let (mut A, mut left) = (self.longest(k, S, delay, gap)?, 8 * STEPS);
             let longest = A;
-            // What is waited for does not fall with `A`: where it is `w` at `A`, all from `w - R + C` to `A` hold.
+            // The waiting time does not decrease as `A` grows: if it is `w` at `A`, the bound holds
+            // for all lengths from `w - R + C` to `A`.
             while A >= 0 {
                 left = left.checked_sub(1).filter(|_| self.budget >= 0)?;
                 let window = Window { A, L: A + R, H: A + D, x: A + R - C + 1 };
@@ -86,8 +88,8 @@ impl<'a> Search<'a> {
         Some(R)
     }
 
-    /// No `A` above this has to be asked: the work in so long a window is too little by the utilizations, or what all
-    /// CPUs that count would have done before the release is more than there is.
+    /// Returns the largest `A` to examine. In longer windows the work is too little by the
+    /// utilizations, or it cannot have kept all CPUs that count busy before the release.
     fn longest(&mut self, k: usize, S: &[i64], delay: &Delay, gap: &Gap) -> Option<i64> {
         let by_load = self.by_load(k, delay);
         let mut x = 1i64;
@@ -106,7 +108,7 @@ impl<'a> Search<'a> {
                 }
                 false => {
                     let window = Window { A: 0, L: x, H: NEVER, x };
-                    // The jobs of the task itself, carried in or not.
+                    // The jobs of the task itself, with or without carry-in.
                     let own = match gap.own {
                         true => carrying(&self.tasks[k], x, NEVER, S[k], Carried::Running),
                         false => fresh(&self.tasks[k], x, NEVER),
@@ -127,8 +129,9 @@ impl<'a> Search<'a> {
         by_load
     }
 
-    /// Jobs due in `A + D_k` execute at most `u_i (A + D_k) + C_i`, earlier ones of the task itself `u_k A + C_k`. That
-    /// weighs at least `A + 1` only up to this `A`; none if the load weighs 1 or more.
+    /// Jobs due in `A + D_k` execute for at most `u_i (A + D_k) + C_i`, earlier jobs of the task
+    /// itself for at most `u_k A + C_k`. Returns the largest `A` up to which this weighs at least
+    /// `A + 1`; `None` if the load weighs 1 or more.
     fn by_load(&self, k: usize, delay: &Delay) -> Option<i64> {
         const SHIFT: u32 = 32;
         let [C_k, D_k, T_k] = self.tasks[k].ns().map(i128::from);
@@ -161,7 +164,8 @@ impl<'a> Search<'a> {
         waited(self.weight(delay, gap, S, window, own))
     }
 
-    /// The weight of all that may run in the window. `own` is the task itself, if its earlier jobs count.
+    /// The weight of all jobs that may run in the window. `own` is the task itself, if its earlier
+    /// jobs count.
     fn weight(
         &mut self,
         delay: &Delay,
@@ -200,7 +204,8 @@ impl<'a> Search<'a> {
         let Some(gap) = gap else { return sum };
         let mut own_more = 0;
         if let Some(k) = own {
-            // Of the jobs a period apart before `r_k` those that come after the gap, and the one before.
+            // Count the jobs that arrive a period apart before `r_k` and after the gap, and the one
+            // before the gap.
             let [C, D, T] = self.tasks[k].ns();
             let whole = (A / T).saturating_mul(C);
             let carried = (A % T + D - S[k] - T).clamp(0, C - 1);
@@ -221,7 +226,7 @@ impl<'a> Search<'a> {
         sum + self.more[..kept].iter().sum::<i128>()
     }
 
-    /// Brings so many of the largest numbers from `first` on to the front of them: where they end.
+    /// Moves the `count` largest numbers from `first` on to the front, and returns where they end.
     fn keep_largest(&mut self, first: usize, count: usize) -> usize {
         let numbers = &mut self.more[first..];
         if count > 0 && numbers.len() > count {
@@ -231,7 +236,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The units of waiting that a weight is enough for.
+/// The units of waiting for which a weight suffices.
 fn waited(weight: i128) -> i64 {
     i64::try_from(weight / i128::from(WHOLE)).unwrap_or(i64::MAX).min(NEVER)
 }

@@ -1,4 +1,4 @@
-//! The slacks of all tasks of a system, each given those of the others. The argument is in [`super`].
+//! The slacks of all tasks of a system, each given those of the others. The proof is in [`super`].
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -9,24 +9,26 @@ use crate::Sporadic;
 /// The limit of rounds of each kind. Each round is sound; more rounds only accept more.
 const ROUNDS: usize = 100;
 
-/// So many times the work of a task in a window is computed for one system.
+/// The number of times that the work of a task in a window is computed for one system.
 const BUDGET: i64 = 250_000;
 
-/// With more tasks than these no round would come to its end.
+/// With more tasks, no round would end within the budget.
 pub(crate) const MOST_TASKS: usize = 512;
 
-/// For each task its response bound and the choice that it was found with; none if it may be late. Bounds only if all
-/// tasks have one.
+/// For each task its response bound and the choice for which it was found; `None` if the task may
+/// be late. The values are bounds only if all tasks have one.
 pub(crate) type Found = Vec<Option<(i64, usize)>>;
 
-/// The responses under EDF, by these choices of each task.
+/// The responses under EDF for these choices of each task.
 pub(crate) fn under_edf(tasks: &[Sporadic], delays: &[Vec<Delay>]) -> Found {
     let mut S = vec![0i64; tasks.len()];
     let mut best: Found = vec![None; tasks.len()];
     let mut search = Search::new(tasks, BUDGET);
-    // Windows from the release are cheaper, and the slacks that they find help those from the gap.
+    // Windows from the release are cheaper, and the slacks that they yield improve those from the
+    // gap.
     for with_gaps in [false, true] {
-        // How many slacks grew, in all and when a task was asked last: only those change its answer.
+        // `changes` counts the slacks that grew. A task is analysed again only if slacks have grown
+        // since its last analysis.
         let (mut changes, mut asked) = (0usize, vec![usize::MAX; tasks.len()]);
         for _ in 0..ROUNDS {
             let before = changes;
@@ -63,8 +65,8 @@ pub(crate) fn under_edf(tasks: &[Sporadic], delays: &[Vec<Delay>]) -> Found {
     best
 }
 
-/// The responses under fixed priorities and the choices that they were found with, of tasks from the highest priority
-/// down to the first that may be late.
+/// The responses under fixed priorities and the choices for which they were found, for tasks from
+/// the highest priority down to the first one that may be late.
 pub(crate) fn under_priorities(
     tasks: &[Sporadic],
     delays: impl Fn(usize) -> Vec<Delay>,

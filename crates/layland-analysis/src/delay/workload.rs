@@ -1,4 +1,4 @@
-//! What a task executes in a window of a job, by where the window begins and what is due in it.
+//! The work of a task in a window of a job, by the start of the window and the deadlines in it.
 //!
 //! | symbol | meaning |
 //! |---|---|
@@ -6,36 +6,38 @@
 //! | `H` | length of the interval from the same instant to the deadline of the job: only jobs due in it count |
 //! | `S` | slack: a job of the task ends at least this long before its deadline |
 //!
-//! The jobs of a task that come a period apart are a comb: one comes at `e`, the last that counts, and others
-//! each `T` before. A job that comes at `r >= 0` executes in the window for at most `min(C, L - r)`. One that comes
-//! before it has to end by `r + D - S`, so that it executes in it for at most `min(C, r + D - S)`; if it has begun
-//! before, for at most `C - 1`. With `D <= T` no other job does. Between the instants at which one of these minima
-//! changes sides the sum is linear in `e`, and adding a tooth never lessens it: so it is largest where `e` is as
-//! late as deadlines let it be, or where a tooth is at one of these instants.
+//! The jobs of a task that arrive a period apart form a comb: the last job that counts arrives at
+//! `e`, the others at intervals of `T` before it. A job that arrives at `r >= 0` executes in the
+//! window for at most `min(C, L - r)`. A job that arrives before the window must complete by
+//! `r + D - S`, so it executes in the window for at most `min(C, r + D - S)`, or for at most
+//! `C - 1` if it has begun before. With `D <= T` there is at most one such job. Between the
+//! instants at which one of these minima switches, the sum is linear in `e`, and adding a tooth
+//! never reduces it. So the sum is largest where `e` is as late as deadlines permit, or where a
+//! tooth is at one of these instants.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use crate::Sporadic;
 
-/// No deadline limits what counts: lengths stay far below it.
+/// Stands for no limit by deadlines; all lengths stay far below it.
 pub(super) const NEVER: i64 = i64::MAX / 4;
 
-/// How a job that comes before the window enters it.
+/// The state of a job that arrives before the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carried {
-    /// With all of its work, perhaps.
+    /// The job may have all of its work left.
     Waiting,
-    /// Having executed for a unit of time at least.
+    /// The job has executed for at least one unit of time.
     Running,
 }
 
-/// The most that jobs execute in the window if none of them comes before it.
+/// The maximum work in the window if no job arrives before it.
 pub(super) fn fresh(tau: &Sporadic, L: i64, H: i64) -> i64 {
     let [C, _, T] = tau.ns();
     tau.demand(H).min((L / T).saturating_mul(C).saturating_add(C.min(L % T)))
 }
 
-/// The most that jobs execute in the window if one may come before it.
+/// The maximum work in the window if one job may arrive before it.
 pub(super) fn carrying(tau: &Sporadic, L: i64, H: i64, S: i64, carried: Carried) -> i64 {
     let [C, D, T] = tau.ns();
     let (R, E) = (D - S, H - D);
@@ -45,7 +47,7 @@ pub(super) fn carrying(tau: &Sporadic, L: i64, H: i64, S: i64, carried: Carried)
         Carried::Running => (C - 1).min(L),
     };
     let work = |mut e: i64| {
-        // The last tooth before the end of the window.
+        // Start from the last tooth before the end of the window.
         if e >= L {
             e -= ((e - L) / T + 1) * T;
         }
@@ -61,7 +63,7 @@ pub(super) fn carrying(tau: &Sporadic, L: i64, H: i64, S: i64, carried: Carried)
         }
         sum.saturating_add(before.min(e + R).max(0))
     };
-    // The last `e` up to `E` with a tooth there.
+    // The last `e` up to `E` that puts a tooth at `at`.
     let with_tooth_at = |at: i64| E - (E - at).rem_euclid(T);
     let starts = [E, with_tooth_at(L - inside), with_tooth_at(before - R), with_tooth_at(0)];
     starts.into_iter().map(work).max().unwrap_or(0)
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
     use layland_model::{Duration, Service};
 
-    /// Every comb, job by job.
+    /// Tries every comb, job by job.
     fn slow(tau: &Sporadic, L: i64, H: i64, S: i64, carried: Option<Carried>) -> i64 {
         let [C, D, T] = tau.ns();
         let comb = |e: i64| -> i64 {

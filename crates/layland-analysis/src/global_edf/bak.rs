@@ -3,12 +3,13 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of tasks.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) few pairs of tasks
+//! share a CPU.
 //!
 //! | paper | meaning |
 //! |---|---|
-//! | `lambda` | density of the task that is tested, `C_k / D_k` |
-//! | `beta_i` | what `tau_i` contributes to the load of the window |
+//! | `lambda` | density of the tested task, `C_k / D_k` |
+//! | `beta_i` | the contribution of `tau_i` to the load of the window |
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -62,7 +63,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 fn bak(group: &Group<'_>) -> Finding {
     let (m, tasks) = (group.cpu_count(), group.sporadic());
     let mut reasons = Vec::new();
-    // The exact sums are for who reads them: those of a test that fails are about the first task that fails.
+    // Compute exact sums only for the report. A failing test reports the first task that fails.
     let shown = match first_failing(&tasks, group.cpus.len()) {
         Some(k) => k..k + 1,
         None => 0..tasks.len(),
@@ -88,21 +89,22 @@ fn bak(group: &Group<'_>) -> Finding {
     Finding { verdict: Verdict::Yes, reasons }
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same
-/// decision in fixed point, and exactly where that cannot tell.
+/// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
+/// CPUs. Decides in fixed point, and exactly where rounding could matter.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     first_failing(tasks, cpus).is_none()
 }
 
-/// The first task whose condition does not hold.
+/// Returns the first task whose condition does not hold.
 fn first_failing(tasks: &[Sporadic], cpus: usize) -> Option<usize> {
-    /// Binary digits behind the point of what is summed, and how long a period may be for it.
+    /// Binary digits after the point of the summands, and the longest period that this precision
+    /// allows.
     const FINE: u32 = 32;
     const LONGEST: i64 = 1 << 40;
     if tasks.iter().any(|task| task.period.ns() > LONGEST) {
         return (0..tasks.len()).find(|&k| !exactly(tasks, cpus, k));
     }
-    // Of each task: u_i, and u_i (T_i - D_i); each rounded down by less than a unit.
+    // For each task, u_i and u_i (T_i - D_i), each rounded down by less than a unit.
     let shares: Vec<(u128, u128)> = tasks
         .iter()
         .map(|task| {
@@ -123,7 +125,8 @@ fn first_failing(tasks: &[Sporadic], cpus: usize) -> Option<usize> {
             // max(0, C_i - lambda T_i); lambda T_i is up to a unit larger than this.
             let taken = (lambda * T_i as u128) >> (SHIFT - FINE);
             let carried = ((C_i as u128) << FINE).saturating_sub(taken);
-            // Rounded by at most D_k or T_i 2^-62 ns, below 2^10 units, and three units.
+            // The rounding error is at most D_k or T_i times 2^-62 ns, below 2^10 units, and three
+            // units more.
             const ROUNDING: u128 = (1 << 11) + 3;
             low += (base + carried.saturating_sub(ROUNDING)).min(most);
             high += (base + carried + ROUNDING).min(most);
@@ -154,7 +157,7 @@ fn window(tasks: &[Sporadic], tau_k: &Sporadic, lambda: &Rate) -> RateSum {
     sum
 }
 
-/// [`beta`] as a fraction of 128-bit integers, if they suffice: `D_k^2 T_i` is the denominator.
+/// [`beta`] as a fraction of 128-bit integers with denominator `D_k^2 T_i`; `None` if it overflows.
 fn small_beta(tau_i: &Sporadic, tau_k: &Sporadic) -> Option<(u128, u128)> {
     let [C_i, D_i, T_i] = tau_i.ns().map(i128::from);
     let [C_k, D_k, _] = tau_k.ns().map(i128::from);
@@ -166,7 +169,7 @@ fn small_beta(tau_i: &Sporadic, tau_k: &Sporadic) -> Option<(u128, u128)> {
     Some((numerator.try_into().ok()?, denominator.try_into().ok()?))
 }
 
-/// `beta_i = u_i (1 + (T_i - D_i) / D_k)`, and `(C_i - lambda T_i) / D_k` more if `u_i > lambda`.
+/// `beta_i = u_i (1 + (T_i - D_i) / D_k)`, plus `(C_i - lambda T_i) / D_k` if `u_i > lambda`.
 fn beta(tau_i: &Sporadic, tau_k: &Sporadic, lambda: &Rate) -> Rate {
     let [C_i, D_i, T_i] = tau_i.ns();
     let D_k = tau_k.deadline.ns();

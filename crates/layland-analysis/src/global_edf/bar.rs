@@ -2,29 +2,30 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of tasks.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) few pairs of tasks
+//! share a CPU.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
 //! | `A_k` | | from the last instant with an idle CPU to the arrival of the job of `tau_k` that misses |
 //! | `A_k + D_k` | `t` | length of the interval that ends with the miss |
 //! | `DBF(tau_i, t)` | | demand of jobs released and due in it |
-//! | `DBF'(tau_i, t)` | | the same with a carried-in job: `floor(t / T_i) C_i + min(C_i, t mod T_i)` |
-//! | `A_k + D_k - C_k` | `x`, one more | what other jobs must keep the job of `tau_k` waiting for it to miss: `t - C_k + 1`, in integers |
-//! | `I^(1)_i`, `I^(2)_i` | | `min(DBF, x)` and `min(DBF', x)`; for `tau_k` itself `min(DBF - C_k, t - D_k)` and so with `DBF'` |
+//! | `DBF'(tau_i, t)` | | the demand with a carried-in job: `floor(t / T_i) C_i + min(C_i, t mod T_i)` |
+//! | `A_k + D_k - C_k` | `x`, one more | the time that the job of `tau_k` must wait for other jobs in order to miss: `t - C_k + 1`, in integers |
+//! | `I^(1)_i`, `I^(2)_i` | | `min(DBF, x)` and `min(DBF', x)`; for `tau_k` itself `min(DBF - C_k, t - D_k)`, and the equivalent with `DBF'` |
 //! | `C_Sigma` | | the sum of the `m - 1` largest `C_i` |
 //!
-//! A set is schedulable if for all `k` and all `t >= D_k`: the sum of all `I^(1)_i` and of the `m - 1`
-//! largest `I^(2)_i - I^(1)_i` is less than `m x`. It is so for
+//! A set is schedulable if for all `k` and all `t >= D_k`: the sum of all `I^(1)_i` and of the
+//! `m - 1` largest `I^(2)_i - I^(1)_i` is less than `m x`. This always holds for
 //! `t >= (C_Sigma + sum (T_i - D_i) u_i + m C_k) / (m - U)` (the theorem that bounds `A_k`).
 //!
-//! Deviations: the paper has `t - C_k` for `x`, and accepts where the sum is equal to `m x`; but where
-//! that many tasks reach their limit `x` the sum cannot be more, and a miss would be accepted: two
-//! tasks on one CPU, `(C, D, T)` of (5, 8, 12) and (5, 5, 24). As in BCLI and G-RTA the job is late only
-//! if it waits for one unit more, which gives the strict condition. And the paper tests `t` where
-//! some `DBF` changes; here every integer `t` is covered, by a search like QPA's from the bound down:
-//! the sum does not fall with `t`, so that, where it is `s` at `t`, all from `floor(s / m) + C_k` to `t`
-//! hold.
+//! Deviations: the paper has `t - C_k` for `x`, and accepts where the sum equals `m x`. But where
+//! so many tasks reach their limit `x`, the sum cannot exceed `m x`, and a miss would be accepted:
+//! for example two tasks on one CPU with `(C, D, T)` of (5, 8, 12) and (5, 5, 24). As in BCLI and
+//! G-RTA, the job is late only if it waits for one unit more, which gives the strict condition.
+//! Also, the paper tests only those `t` at which some `DBF` changes. Here a search like QPA's, from
+//! the bound down, covers every integer `t`: the sum does not decrease as `t` grows, so if it is
+//! `s` at `t`, the condition holds for all lengths from `floor(s / m) + C_k` to `t`.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -52,10 +53,10 @@ pub const BARUAH_2007: Citation = Citation {
 }",
 };
 
-/// The limit of points that are examined for one task.
+/// The maximum number of points that are examined for one task.
 const STEPS: usize = 100_000;
 
-/// So many tasks are looked at first, by who asks for the verdict alone.
+/// The number of tasks that are probed first when only the verdict is required.
 const PROBED: usize = 4;
 
 /// BAR, for each cluster.
@@ -89,18 +90,18 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 /// The answer of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
-    /// Every interval has room.
+    /// No interval has too much demand.
     Fits,
-    /// An interval may be asked for more than it has.
+    /// The demand in an interval may exceed its capacity.
     Exceeds {
-        /// Which task misses at its end.
+        /// The task that misses at the end of the interval.
         task: usize,
-        /// Its length, `t`.
+        /// The length of the interval, `t`.
         interval: Duration,
-        /// What may be asked for, without the job that misses.
+        /// The maximum demand, without the job that misses.
         demand: i128,
     },
-    /// The load is `m` or nearly, or the search was given up.
+    /// The load is `m` or nearly, or the search gave up.
     NoBound,
 }
 
@@ -127,7 +128,7 @@ fn finding(group: &Group<'_>) -> Finding {
     }
 }
 
-/// The lengths at which the test compares, where it accepts.
+/// Returns the lengths at which an accepting test compares.
 fn points(group: &Group<'_>) -> Result<Part, &'static str> {
     let mut points = Vec::new();
     let all = 0..group.tasks.len();
@@ -152,7 +153,7 @@ pub fn carried(tasks: &[Sporadic], cpus: usize) -> Carried {
     compare(tasks, cpus, 0..tasks.len(), |_, _, _| {})
 }
 
-/// [`carried`] of the tasks in this order, with each task, length and sum as they are compared.
+/// [`carried`] for the tasks in this order; `compared` receives each task, length and sum.
 fn compare(
     tasks: &[Sporadic],
     cpus: usize,
@@ -184,7 +185,7 @@ fn compare(
     Carried::Fits
 }
 
-/// The intervals that are examined, and what is asked for in them.
+/// The intervals that are examined, and the demand in them.
 struct Intervals<'a> {
     tasks: &'a [Sporadic],
     cpus: usize,
@@ -196,7 +197,7 @@ struct Intervals<'a> {
 }
 
 impl<'a> Intervals<'a> {
-    /// None if the load leaves no room.
+    /// Returns `None` if the load leaves no room.
     fn of(tasks: &'a [Sporadic], cpus: usize) -> Option<Intervals<'a>> {
         let room = ((cpus as u128) << SHIFT).saturating_sub(load_above(tasks));
         if room == 0 {
@@ -220,13 +221,15 @@ impl<'a> Intervals<'a> {
         Some(Intervals { tasks, cpus, periods, room, ahead })
     }
 
-    /// The length up to which intervals of a task have to be examined, if it is no longer than times can be.
+    /// Returns the length up to which intervals of a task must be examined, or `None` if it is out
+    /// of range for times.
     fn longest(&self, k: usize) -> Option<i64> {
         let C_k = i128::from(self.tasks[k].wcet.ns());
         super::quotient(self.ahead + self.cpus as i128 * C_k, self.room)
     }
 
-    /// `sum I^(1)_i` and the `m - 1` largest `I^(2)_i - I^(1)_i`, at `t >= D_k`. `more` is memory to use again.
+    /// Returns `sum I^(1)_i` plus the `m - 1` largest `I^(2)_i - I^(1)_i`, at `t >= D_k`. `more` is
+    /// a buffer that callers reuse.
     fn interference(&self, k: usize, t: i64, more: &mut Vec<i64>) -> i128 {
         let Intervals { tasks, cpus, periods, .. } = self;
         let [C_k, D_k, _] = tasks[k].ns();
@@ -259,7 +262,8 @@ impl<'a> Intervals<'a> {
         sum + more.iter().map(|&x| i128::from(x)).sum::<i128>()
     }
 
-    /// Whether a job that misses may have arrived with a CPU idle just before: the shortest interval of a task.
+    /// Returns true if the shortest interval of a task fails: a job that misses may have arrived
+    /// with a CPU idle just before.
     fn exceeds_at_once(&self, k: usize, more: &mut Vec<i64>) -> bool {
         let [C_k, D_k, _] = self.tasks[k].ns();
         self.longest(k).is_some_and(|longest| longest >= D_k)
@@ -267,9 +271,10 @@ impl<'a> Intervals<'a> {
     }
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
+/// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
+/// CPUs.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
-    // A set that does not pass mostly fails at its densest tasks, and there in the shortest interval.
+    // Most failing sets fail at their densest tasks, and there in the shortest interval.
     let density = |&k: &usize| Reverse(fixed(tasks[k].wcet.ns(), tasks[k].deadline.ns()));
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     order.sort_by_cached_key(density);
@@ -302,8 +307,8 @@ mod tests {
         assert!(all > 400 && late > 400, "{all} {late}");
     }
 
-    /// The test of Liu and Anderson (ECRTS 2013), as SchedCAT has it in `edf/la.cpp`, without suspensions and tardiness
-    /// thresholds, at every integer.
+    /// The test of Liu and Anderson (ECRTS 2013), as in SchedCAT's `edf/la.cpp`, without
+    /// suspensions and tardiness thresholds, at every integer.
     fn liu_anderson(tasks: &[Sporadic], cpus: usize) -> bool {
         let m = cpus as i64;
         let U: f64 = tasks.iter().map(|task| task.ns()[0] as f64 / task.ns()[2] as f64).sum();
@@ -337,7 +342,7 @@ mod tests {
             let (count, cpus) = (1 + draw(5), 1 + draw(3) as usize);
             let load = 1 + draw(9) as i64;
             let tasks = random_tasks(&mut draw, count, load);
-            // Without room for more there is no longest interval.
+            // Skip loads near the capacity: they may have no longest interval.
             if load_above(&tasks) * 16 > (15 * cpus as u128) << SHIFT {
                 continue;
             }

@@ -3,10 +3,11 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of tasks.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) few pairs of tasks
+//! share a CPU.
 //!
-//! The paper's `beta_i` is the workload of `tau_i` in a window of length `D_k`, divided by `D_k`, and
-//! its `lambda_k = C_k / D_k`; here everything is multiplied by `D_k`, so that integers decide.
+//! The paper's `beta_i` is the workload of `tau_i` in a window of length `D_k`, divided by `D_k`,
+//! and its `lambda_k = C_k / D_k`; here all terms are multiplied by `D_k`, so that integers decide.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -87,8 +88,8 @@ fn bcl(group: &Group<'_>) -> Finding {
     Finding { verdict: Verdict::Yes, reasons }
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same
-/// decision without reasons.
+/// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
+/// CPUs. Decides without computing reasons.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     let (m, rivals) = (cpus as i128, rivals(tasks));
     tasks.iter().enumerate().all(|(k, tau_k)| {
@@ -97,7 +98,7 @@ pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
         let (mut sum, mut small) = (0i128, false);
         for (i, tau_i) in rivals.iter().enumerate() {
             if i != k {
-                // With no slack known: floor(D_k / T_i) C_i + min(C_i, D_k mod T_i).
+                // With no known slack: floor(D_k / T_i) C_i + min(C_i, D_k mod T_i).
                 let beta = tau_i.interference(D_k).with_slack(0);
                 small |= 0 < beta && beta <= slack;
                 sum += i128::from(beta.min(slack));

@@ -1,21 +1,19 @@
-//! BCLI, the iterative interference test for global EDF (Bertogna, Cirinei, Lipari 2009, Section 5).
-//! **Sufficient.** Accepts all that [BCL](super::bcl) accepts.
+//! BCLI, the iterative interference test for global EDF (Bertogna, Cirinei, Lipari 2009, Section
+//! 5). **Sufficient.** Accepts every set that [BCL](super::bcl) accepts.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of
-//! tasks. Times are integers, as
-//! all of Layland's are: hence the `+ 1`.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs
+//! of tasks. Times are integers, as everywhere in Layland; hence the `+ 1`.
 //!
 //! | paper | meaning |
 //! |---|---|
-//! | `S_k` | slack of `tau_k` that is known so far, from 0 |
-//! | `I_i^k` | what `tau_i` does to a job of `tau_k`, given `S_i` (`workload.rs`) |
+//! | `S_k` | slack of `tau_k` known so far, from 0 |
+//! | `I_i^k` | the interference of `tau_i` with a job of `tau_k`, given `S_i` (`workload.rs`) |
 //!
 //! A job of `tau_k` has a slack of at least
-//! `D_k - C_k - floor(sum over i != k of min(I_i^k, D_k - C_k + 1) / m)`, and the larger the slacks
-//! are, the smaller is the interference: round by round, until every task meets its deadline, or
-//! no slack grows.
+//! `D_k - C_k - floor(sum over i != k of min(I_i^k, D_k - C_k + 1) / m)`, and larger slacks reduce
+//! the interference. The test iterates until every task meets its deadline or no slack grows.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -45,10 +43,10 @@ pub const BERTOGNA_2009: Citation = Citation {
 /// The limit of rounds. Each round is sound; more rounds only accept more.
 const ROUNDS: usize = 100;
 
-/// Most sets that are accepted are so after this many rounds.
+/// Most accepted sets are accepted within this number of rounds.
 const USUAL_ROUNDS: usize = 2;
 
-/// The limit of passes that look for a task that no round can help.
+/// The limit of passes that search for a task that no round can help.
 const PASSES: usize = 8;
 
 /// BCLI, for each cluster.
@@ -79,7 +77,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
 };
 
-/// The response bounds that the test finds.
+/// The response bounds of the test.
 pub const RESPONSES: ResponseTest = ResponseTest {
     name: "BCLI",
     title: "iterative interference test for global EDF",
@@ -91,7 +89,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     by_rank: None,
 };
 
-/// The slacks that the test finds, or the first task without one.
+/// Returns the slacks of the tasks, or the first task without one.
 pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
     grow(tasks, cpus, |_, _| {})
 }
@@ -107,7 +105,7 @@ fn grow(tasks: &[Sporadic], cpus: usize, grown: impl FnMut(usize, i64)) -> Slack
     super::grow_slacks(tasks.len(), ROUNDS, grown, |_, _| None, slack)
 }
 
-/// The tasks and what they do to each other.
+/// The tasks and their interference with each other.
 struct Interfered<'a> {
     tasks: &'a [Sporadic],
     pairs: Pairs<'a>,
@@ -119,7 +117,8 @@ impl<'a> Interfered<'a> {
         Interfered { tasks, pairs: Pairs::of(tasks, rivals), m: cpus as i64 }
     }
 
-    /// The slack of a task, given those of the others; none if it may be late. `room` is memory to use again.
+    /// Returns the slack of a task, given those of the others, or `None` if it may be late. `room`
+    /// is a buffer that callers reuse.
     fn slack(&self, k: usize, S: &[i64], room: &mut Vec<Interference>) -> Option<i64> {
         let Interfered { tasks, pairs, m } = self;
         let [C_k, D_k, _] = tasks[k].ns();
@@ -131,9 +130,9 @@ impl<'a> Interfered<'a> {
     }
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same decision, without the
-/// rounds that help nobody. No slack exceeds `D_k - C_k`, and with slacks that none exceeds a round gives others that
-/// none exceeds: a task that may be late with those may be late after every round.
+/// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
+/// CPUs. Skips rounds that cannot help. No slack exceeds `D_k - C_k`, and a round maps upper bounds
+/// on all slacks to upper bounds: a task that may be late with these may be late after every round.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     let rivals = rivals(tasks);
     let test = Interfered::new(tasks, &rivals, cpus);

@@ -1,13 +1,15 @@
-//! The fast tests for global EDF, from cheap to dear, until one accepts. **Sufficient.**
+//! The fast tests for global EDF, from the cheapest to the most expensive, until one accepts.
+//! **Sufficient.**
 //!
-//! The order: GFB, LOAD, BAK, BCLI (which accepts all that BCL does), BAR, G-RTA, FF-DBF. Where every deadline is the
-//! period LOAD and FF-DBF accept nothing that GFB does not, and are left out. [G-RTA-LC](super::limited) accepts a few
-//! sets more and takes as long as dozens of the others together: it is asked for by its own name.
+//! The order: GFB, LOAD, BAK, BCLI (which accepts every set that BCL accepts), BAR, G-RTA, FF-DBF.
+//! If every deadline equals the period, LOAD and FF-DBF accept no more sets than GFB, and are
+//! skipped. [G-RTA-LC](super::limited) accepts a few more sets but takes as long as dozens of the
+//! others together, so it runs only by its own name.
 //!
-//! Assumes what the tests do: (1) jobs of a task at least a period apart, (2) no release jitter,
-//! (3) `D_i <= T_i`, (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit
-//! speeds, (8) no affinities within a cluster, (9) nothing changes while the system runs, (10) there are few
-//! pairs of tasks.
+//! Assumes the same as the tests: (1) jobs of a task at least a period apart, (2) no release
+//! jitter, (3) `D_i <= T_i`, (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`,
+//! (7) unit speeds, (8) no affinities within a cluster, (9) nothing changes while the system runs,
+//! (10) few pairs of tasks share a CPU.
 
 use super::{ALGORITHMS, PAIRED, bak, bar, bcli, ff_dbf, gfb, load, rta};
 use crate::group::{Group, together};
@@ -58,7 +60,7 @@ fn finding(group: &Group<'_>) -> Finding {
 
 type Accepts = fn(&[Sporadic], usize) -> bool;
 
-/// The tests, and whether they have something to add where all deadlines are periods.
+/// The tests, each with true if it can accept more sets where all deadlines are periods.
 const TESTS: [(&str, bool, Accepts); 7] = [
     ("GFB", true, gfb::accepts),
     ("LOAD", false, load::accepts),
@@ -69,9 +71,9 @@ const TESTS: [(&str, bool, Accepts); 7] = [
     ("FF-DBF", false, ff_dbf::accepts),
 ];
 
-/// Which test accepts these tasks, which keep the assumptions, on this many CPUs.
+/// Returns the test that accepts these tasks, which must keep the assumptions, on this many CPUs.
 pub fn accepted_by(tasks: &[Sporadic], cpus: usize) -> Option<&'static str> {
-    // More than the CPUs can do, by more than the rounding: no test accepts that.
+    // The load exceeds the CPUs by more than the rounding error, so no test accepts it.
     if load_above(tasks) > ((cpus as u128) << SHIFT) + tasks.len() as u128 {
         return None;
     }

@@ -7,17 +7,17 @@
 //!
 //! | paper | meaning |
 //! |---|---|
-//! | `Y_i` | relative priority point: the earliest one runs. `D_i`, or under G-FL the policy's; less the smallest, or not |
+//! | `Y_i` | relative priority point, the earliest runs first: `D_i`, or the policy's under G-FL; in some forms less the smallest one |
 //! | `S_i` | `max(0, C_i (1 - Y_i / T_i))` |
 //! | `G(s)` | the sum of the `ceil(U) - 1` largest `C_i - S_i - C_i u_i / m + s u_i` |
 //! | `s` | the least value from 0 on with `G(s) + sum S_i <= m s` |
 //!
-//! A job of `tau_i` is late by at most `s - C_i / m + C_i + Y_i - D_i`. With the smallest subtracted from all points
-//! the schedule is the same, and the bound is smaller. Under G-FL it is the same for all tasks, but for rounding;
-//! where it is negative for all, no job is late.
+//! A job of `tau_i` is late by at most `s - C_i / m + C_i + Y_i - D_i`. Subtracting the smallest
+//! point from all points does not change the schedule, but reduces the bound. Under G-FL the bound
+//! is equal for all tasks, except for rounding; if it is negative for all, no job is late.
 //!
-//! `G(s) + sum S_i - m s` is convex, piecewise linear and decreasing, so that Newton's iteration
-//! from 0 ends at its zero after finitely many steps: exact, in rationals.
+//! `G(s) + sum S_i - m s` is convex, piecewise linear and decreasing, so Newton's iteration from 0
+//! reaches its zero after finitely many steps. The result is exact, in rationals.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -55,14 +55,14 @@ const ASSUMPTIONS: &[Assumption] = &[
     NoRequests,
 ];
 
-/// Which priority points describe the scheduler.
+/// The priority points that describe the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Points {
     /// `Y_i = D_i`.
     Plain,
     /// `Y_i = D_i - min D`.
     Reduced,
-    /// Those of G-FL, less the smallest one.
+    /// The points of G-FL, less the smallest one.
     FairLateness,
 }
 
@@ -96,7 +96,7 @@ pub const REDUCED: BoundTest = BoundTest {
     bound: |system| super::each_cluster(system, |group| bounds(group, Points::Reduced)),
 };
 
-/// What the bound and the test of fair lateness are about.
+/// The policies that the bound and the test of fair lateness are about.
 const FAIR_LATENESS_ALONE: &[Algorithm] = &[Algorithm::FairLateness];
 
 /// The bound under G-FL, for each cluster.
@@ -120,7 +120,7 @@ pub const FAIR: BoundTest = BoundTest {
     bound: |system| super::each_cluster(system, |group| bounds(group, Points::FairLateness)),
 };
 
-/// Whether the bound under G-FL leaves no job late: sufficient.
+/// Tests that no job is late by the bound under G-FL: sufficient.
 ///
 /// ```
 /// use layland_analysis::{Verdict, global_edf::compliant_vector};
@@ -201,13 +201,14 @@ fn with_points(group: &Group<'_>, of: Points) -> Vec<TaskWithPoint> {
 fn bounds(group: &Group<'_>, points: Points) -> Vec<(TaskId, Rate)> {
     let m = Rate::whole(group.cpu_count());
     let tasks = with_points(group, points);
-    // One CPU and implicit deadlines: EDF is optimal.
+    // On one CPU with implicit deadlines, EDF is optimal.
     let implicit = group.tasks().all(|task| task.deadline == task.period);
     if group.cpu_count() == 1 && implicit {
         return tasks.iter().map(|tau| (tau.task, Rate::ZERO)).collect();
     }
     let s = least_s(&tasks, &m, super::ceil_of_load(group).saturating_sub(1));
-    // s - C_i / m + C_i + Y_i - D_i. `s` is a long fraction: all else comes first, so that there is one sum with it.
+    // s - C_i / m + C_i + Y_i - D_i. The fraction `s` has many digits, so add the other terms first
+    // and `s` only once.
     let tardiness = |TaskWithPoint { C, D, Y, .. }: &TaskWithPoint| {
         let beyond = &(&(C - D) + Y) - &(C / &m);
         (&s + &beyond).max(Rate::ZERO)
@@ -222,10 +223,10 @@ fn least_s(tasks: &[TaskWithPoint], m: &Rate, largest: usize) -> Rate {
     })
 }
 
-/// What a task adds to `G` is a line: its value at 0, and its slope.
+/// The contribution of a task to `G` as a line: its value at 0, and its slope.
 type Line<'a> = (Rate, &'a Rate);
 
-/// The same by whoever knows which lines are the largest at `s`.
+/// Returns `least_s`, where `largest_at` selects the largest lines at `s`.
 fn least(
     tasks: &[TaskWithPoint],
     m: &Rate,
@@ -236,7 +237,7 @@ fn least(
     let lines: Vec<Line<'_>> = tasks.iter().map(|e| (at_zero(e), &e.u)).collect();
     let mut s = Rate::ZERO;
     loop {
-        // The tangent at s: A + B s, from the tasks that are the largest there.
+        // The tangent at s is A + B s, from the tasks with the largest values there.
         let (mut A, mut B) = (sum_S.clone(), Rate::ZERO);
         for at in largest_at(&lines, &s) {
             let (a, u) = &lines[at];
@@ -251,7 +252,8 @@ fn least(
     }
 }
 
-/// The largest lines at `s` (ties: the steepest, which are the tangent to the right).
+/// Returns the largest lines at `s`. Ties: the steepest first, because they form the tangent to the
+/// right.
 fn exactly_first_of(lines: &[Line<'_>], s: &Rate, largest: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..lines.len()).collect();
     order.sort_by_cached_key(|&at| {
@@ -262,14 +264,15 @@ fn exactly_first_of(lines: &[Line<'_>], s: &Rate, largest: usize) -> Vec<usize> 
     order
 }
 
-/// The same, if it can be told from the values in units of 2^-20, rounded down: `s` soon is a fraction of so many
-/// digits that products with it take most of the time.
+/// Returns the same lines as [`exactly_first_of`] if their values in units of 2^-20, rounded down,
+/// determine them. After a few iterations, `s` has so many digits that products with it take most
+/// of the time.
 fn first_of(lines: &[Line<'_>], s: &Rate, largest: usize) -> Option<Vec<usize>> {
     const FINE: u32 = 20;
     /// The value at 0, `s` and the product with it are each rounded down by less than a unit; a slope is at most 1.
     const ROUNDING: i128 = 3;
     let fine = match s.scaled_floor() {
-        // Or more.
+        // The saturated value stands for this or more.
         u128::MAX => return None,
         scaled => i128::try_from(scaled >> (64 - FINE)).ok()?,
     };
@@ -297,7 +300,7 @@ mod tests {
     use crate::sporadic::random;
     use layland_model::{Duration, Service, System, Task};
 
-    /// Periods that share divisors or do not, equal tasks among them, so that values lie close together.
+    /// Some periods share divisors and some tasks are equal, so that values lie close together.
     #[test]
     fn the_largest_lines_are_those_of_exact_values() {
         let mut draw = random(1);

@@ -7,28 +7,30 @@
 //! | paper | meaning |
 //! |---|---|
 //! | `Lambda` | `ceil(U) - 1` |
-//! | `x` | by how much a job can be later than by its own `C_i` |
+//! | `x` | the lateness of a job beyond its own `C_i` |
 //!
 //! # Non-preemptive regions
 //!
-//! `x = (sum of the m largest C - C_min) / (m - sum of the m - 1 largest u)` (the article's EDF-NP), for jobs
-//! that are preempted nowhere, in segments, or after a floating region. The argument, for a job of `tau_k` due at
-//! `d`:
+//! `x = (sum of the m largest C - C_min) / (m - sum of the m - 1 largest u)` (the article's
+//! EDF-NP), for jobs that are never preempted, only between segments, or after a floating region.
+//! The argument for a job of `tau_k` due at `d`:
 //!
-//! 1. Call a job *early* if it is due by `d`, and let all that are due before be late by `x + C_i` at most. Let
-//!    `s <= d` be the last instant before which no early job waits and some CPU runs none. From `s` to `d` all CPUs
-//!    run early jobs, or others that ran at `s` already: while an early job waits none of those begins. So what is
-//!    left at `d` of both is at most what early tasks lag behind at `s`, and the jobs of the others.
-//! 2. At `s` each early task with work left runs: at most `m - 1` of them, with a lag of at most `C_i + x u_i`
-//!    each. On the other CPUs are different tasks, with `C_i` each. That is at most `m x + C_k`, by the choice of
-//!    `x`.
-//! 3. While all CPUs are busy with that, it ends in time. Once one is not, no early job waits any more, and none
-//!    comes: the job runs, or follows one of its task that ends by `d + x`, on the same CPU. It ends by `d + x +
-//!    C_k`.
+//! 1. Call a job *early* if it is due by `d`, and suppose that all jobs due earlier are late by at
+//!    most `x + C_i`. Let `s <= d` be the last instant before which no early job waits and some CPU
+//!    runs none. From `s` to `d` all CPUs run early jobs, or other jobs that already ran at `s`; no
+//!    other job begins while an early job waits. So the work of both that is left at `d` is at most
+//!    the lag of early tasks at `s` plus the jobs of the others.
+//! 2. At `s` each early task with work left runs: at most `m - 1` of them, with a lag of at most
+//!    `C_i + x u_i` each. On the other CPUs are different tasks, with `C_i` each. The sum is at
+//!    most `m x + C_k`, by the choice of `x`.
+//! 3. While all CPUs are busy with this work, it ends in time. Once a CPU is not, no early job
+//!    waits any more, and none arrives: the job runs, or follows a job of its task that ends by
+//!    `d + x`, on the same CPU. It ends by `d + x + C_k`.
 //!
-//! Deviation: the thesis of Devi refines this by `Lambda`. As SchedCAT has it, it is exceeded:
-//! `Lambda` largest `C` and `m - Lambda - 1` more, over `m - sum of the Lambda - 1 largest u`, are 51 ns of
-//! tardiness for the last of (100, 200), (100, 200), (1, 2) on two CPUs, which waits for both of the others.
+//! Deviation: the thesis of Devi refines this by `Lambda`. The refinement as in SchedCAT can be
+//! exceeded: with the `Lambda` largest `C` and `m - Lambda - 1` more, over
+//! `m - sum of the Lambda - 1 largest u`, the bound on the tardiness of the last of (100, 200),
+//! (100, 200), (1, 2) on two CPUs is 51 ns, but it waits for both of the others.
 
 use super::GLOBAL_EDF;
 use crate::Assumption::*;
@@ -49,7 +51,7 @@ pub const DEVI_ANDERSON: Citation = Citation {
 }",
 };
 
-/// What the bound with regions is about.
+/// The policies that the bound with regions is about.
 const WITH_REGIONS: &[Algorithm] = &[
     Algorithm::Deferred(Form::Global, Order::Deadline),
     Algorithm::Deferred(Form::Clustered, Order::Deadline),
@@ -114,8 +116,8 @@ pub const NONPREEMPTIVE: BoundTest = BoundTest {
     bound: |system| super::each_cluster(system, bounds_with_regions),
 };
 
-/// `x + C_i` with `x = (sum of the m largest C - C_min) / (m - sum of the m - 1 largest u)`. No job is late where each
-/// task has a CPU.
+/// `x + C_i` with `x = (sum of the m largest C - C_min) / (m - sum of the m - 1 largest u)`. No job
+/// is late if each task has a CPU.
 fn bounds_with_regions(group: &Group<'_>) -> Vec<(TaskId, Rate)> {
     let m = group.cpus.len();
     let wcets: Vec<Rate> = group.tasks().map(|task| Rate::whole(task.own_wcet().ns())).collect();
@@ -128,8 +130,9 @@ fn bounds_with_regions(group: &Group<'_>) -> Vec<(TaskId, Rate)> {
     group.tasks.iter().zip(&wcets).map(|(&(id, _), c)| (id, bound(c))).collect()
 }
 
-/// `x + C_i` with `x = (sum of the Lambda largest C - C_min) / (m - sum of the Lambda - 1 largest u)`;
-/// 0 on one CPU. Where `Lambda` is 0 the sums are empty, and `x` is taken to be 0 and not negative.
+/// `x + C_i` with
+/// `x = (sum of the Lambda largest C - C_min) / (m - sum of the Lambda - 1 largest u)`; 0 on one
+/// CPU. If `Lambda` is 0, the sums are empty, and `x` is set to 0 instead of a negative value.
 fn bounds(group: &Group<'_>) -> Vec<(TaskId, Rate)> {
     let m = group.cpu_count();
     let wcets: Vec<Rate> = group.tasks().map(|task| Rate::whole(task.own_wcet().ns())).collect();

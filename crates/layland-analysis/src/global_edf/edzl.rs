@@ -2,31 +2,33 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of
-//! tasks. Times are integers, as all of Layland's are.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs
+//! of tasks. Times are integers, as everywhere in Layland.
 //!
 //! | symbol | meaning |
 //! |---|---|
-//! | `x_k` | `D_k - C_k`: how long a job of `tau_k` can wait |
-//! | `S_i` | a job of `tau_i` ends at least this long before its deadline, before any job is late |
-//! | `W_i(k)` | what `tau_i` executes at most in the window of a job of `tau_k`, given `S_i` (`workload.rs`) |
+//! | `x_k` | `D_k - C_k`: the time that a job of `tau_k` can wait |
+//! | `S_i` | slack: until a job is late, jobs of `tau_i` end at least this long before their deadlines |
+//! | `W_i(k)` | the maximum work of `tau_i` in the window of a job of `tau_k`, given `S_i` (`workload.rs`) |
 //! | `zero(k)` | `sum over i != k of min(W_i(k), x_k) >= m x_k`: a job of `tau_k` may run out of laxity |
-//! | `miss(k)` | `sum over i != k of min(W_i(k), x_k + 1) >= m (x_k + 1)`: it may be late |
+//! | `miss(k)` | `sum over i != k of min(W_i(k), x_k + 1) >= m (x_k + 1)`: a job of `tau_k` may be late |
 //!
-//! Every deadline is met if at most `m` tasks may run out of laxity, or none may be late.
+//! Every deadline is met if at most `m` tasks may run out of laxity, or no task may be late.
 //!
-//! *Why.* Look at the first instant at which a laxity turns negative. The job waits there without laxity, so that `m`
-//! others without laxity run: `m + 1` tasks have run out of it, each of them kept from running for its whole `x_k`,
-//! and one of them for a unit more. What keeps a job of `tau_k` from running has no laxity or is due no later. A job of
-//! `tau_i` that is due `y` later and has no laxity runs without a pause until its deadline, so that it executes at most
-//! `C_i - y` in the window: no more than `W_i(k)` counts. Before that instant no job is late, and so the slacks hold.
+//! *Proof.* Consider the first instant at which a laxity turns negative. The job waits there
+//! without laxity, so `m` others without laxity run: `m + 1` tasks have run out of laxity, each
+//! after waiting for its whole `x_k`, and one of them for a unit more. A job that keeps a job of
+//! `tau_k` from running has no laxity or is due no later. A job of `tau_i` that is due `y` later
+//! and has no laxity runs without interruption until its deadline, so it executes for at most
+//! `C_i - y` in the window, which is at most `W_i(k)`. Before that instant no job is late, so the
+//! slacks hold.
 //!
 //! After a round that does not accept, each task that may not be late has the slack
-//! `x_k - floor(sum over i != k of min(W_i(k), x_k + 1) / m)`, and the next round counts with it. All slacks of a round
-//! follow from those of the round before.
+//! `x_k - floor(sum over i != k of min(W_i(k), x_k + 1) / m)`, and the next round uses it. All
+//! slacks of a round follow from those of the round before.
 //!
-//! Deviations: the paper's conditions could not be read. They are in real time, with a strict inequality for what
-//! may be late; these are in integers, with the proof above.
+//! Deviations: the paper's conditions were not available. They are in real time, with a strict
+//! inequality for tasks that may be late; these are in integers, with the proof above.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -50,7 +52,7 @@ pub const CIRINEI_BAKER: Citation = Citation {
 }",
 };
 
-/// Han et al. 2006: jobs that need less than their WCETs end no later under EDZL.
+/// Han et al. 2006: jobs that execute for less than their WCETs end no later under EDZL.
 pub const HAN: Citation = Citation {
     key: "han2006finish",
     text: "S. Han, H. Kim, X. Piao, M. Park, S. Cho and Y. Cho. Finish time predictability of earliest deadline zero \
@@ -99,23 +101,25 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
 
-/// What the test found of tasks on their CPUs.
+/// The result of the test for tasks on their CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Laxities {
-    /// At most as many tasks may run out of laxity as there are CPUs: these.
+    /// Only these tasks may run out of laxity, at most as many as there are CPUs.
     FewRunOut(Vec<usize>),
     /// No task may be late.
     NoneLate,
-    /// This task may be late, for all that is known of the others, and more may run out of laxity than there are CPUs.
+    /// This task may be late, as far as the slacks of the others show, and more tasks may run out
+    /// of laxity than there are CPUs.
     Late(usize),
 }
 
-/// What the test finds, and the slacks of the tasks after its last round.
+/// Returns the result of the test, and the slacks of the tasks after its last round.
 pub fn laxities(tasks: &[Sporadic], cpus: usize) -> (Laxities, Vec<i64>) {
     laxities_within(tasks, cpus, ROUNDS)
 }
 
-/// The same with so many rounds at most. One round is the test of Cirinei and Baker, without slacks.
+/// [`laxities`] with at most this number of rounds. One round is the test of Cirinei and Baker,
+/// without slacks.
 pub fn laxities_within(tasks: &[Sporadic], cpus: usize, rounds: usize) -> (Laxities, Vec<i64>) {
     let (m, count) = (cpus as i64, tasks.len());
     let rivals = rivals(tasks);
@@ -157,7 +161,8 @@ pub fn laxities_within(tasks: &[Sporadic], cpus: usize, rounds: usize) -> (Laxit
     unreachable!("the last round returns")
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
+/// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
+/// CPUs.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     !matches!(laxities(tasks, cpus).0, Laxities::Late(_))
 }

@@ -3,11 +3,12 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of tasks.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) few pairs of tasks
+//! share a CPU.
 //!
 //! | paper | meaning |
 //! |---|---|
-//! | `sigma` | speed of the slower CPUs that the set is compared on, at least every density |
+//! | `sigma` | speed of the slower CPUs with which the set is compared, at least every density |
 //! | `q_i`, `r_i` | `floor(t / T_i)`, `t mod T_i` |
 //! | `FF-DBF(tau_i, t, sigma)` | `q_i C_i`, and `C_i` if `r_i >= D_i`, or else `max(0, C_i - (D_i - r_i) sigma)` |
 //!
@@ -16,7 +17,7 @@
 //!
 //! Deviation: `sigma` is tried at the largest density and at [`STEPS`] further points up to where
 //! `(m - (m - 1) sigma)` is the load, as multiples of 2^-20 (rounded up); any choice is sound. The
-//! search over `t` is QPA's: the left side does not fall with `t`.
+//! search over `t` is that of QPA, as the left side does not decrease with `t`.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -42,9 +43,9 @@ pub const BARUAH_2010: Citation = Citation {
 }",
 };
 
-/// How many values of `sigma` are tried besides the least.
+/// The number of values of `sigma` that are tried in addition to the smallest.
 pub const STEPS: u64 = 20;
-/// The limit of points that are examined for one `sigma`.
+/// The maximum number of points that are examined for one `sigma`.
 const POINTS: usize = 100_000;
 /// `sigma` is a multiple of 2^-20.
 const SIGMA_SHIFT: u32 = 20;
@@ -96,7 +97,8 @@ fn finding(group: &Group<'_>) -> Finding {
     }
 }
 
-/// A `sigma` for which the condition holds, in units of 2^-20; for tasks that keep the assumptions.
+/// Returns a `sigma` for which the condition holds, in units of 2^-20, for tasks that keep the
+/// assumptions.
 pub fn witness(tasks: &[Sporadic], cpus: usize) -> Option<u64> {
     const ONE: u64 = 1 << SIGMA_SHIFT;
     let m = cpus as u64;
@@ -114,7 +116,7 @@ pub fn witness(tasks: &[Sporadic], cpus: usize) -> Option<u64> {
     if least > largest {
         return None;
     }
-    // Implicit deadlines: the demand is at most U t, and sigma as small as it may be is best.
+    // Implicit deadlines: the demand is at most U t, and the smallest sigma is best.
     let lead = |tau_i: &Sporadic| {
         let [C, D, T] = tau_i.ns().map(i128::from);
         Integer::div_ceil(&((T - D) * C), &T)
@@ -126,7 +128,7 @@ pub fn witness(tasks: &[Sporadic], cpus: usize) -> Option<u64> {
         .find(|&sigma| fits(tasks, m, sigma, V))
 }
 
-/// Whether `sum FF-DBF(tau_i, t, sigma) <= (m - (m - 1) sigma) t` for all `t`: so it is for
+/// Tests `sum FF-DBF(tau_i, t, sigma) <= (m - (m - 1) sigma) t` for all `t`. It always holds for
 /// `t >= sum (T_i - D_i) u_i / (m - (m - 1) sigma - U)`.
 fn fits(tasks: &[Sporadic], m: u64, sigma: u64, V: i128) -> bool {
     let speed = (m << SIGMA_SHIFT) - (m - 1) * sigma;
@@ -167,7 +169,8 @@ fn forced_forward(tau_i: &Sporadic, t: i64, sigma: i128) -> i128 {
     i128::from(jobs) * whole + last
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
+/// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
+/// CPUs.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     debug_assert!(tasks.iter().all(|tau| fixed(tau.wcet.ns(), tau.deadline.ns()) <= 1 << SHIFT));
     witness(tasks, cpus).is_some()

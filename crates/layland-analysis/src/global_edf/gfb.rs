@@ -72,8 +72,8 @@ fn gfb(group: &Group<'_>) -> Finding {
     Finding::new(TestKind::Sufficient.verdict(holds), reason)
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same
-/// decision in fixed point, and exactly where that cannot tell.
+/// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
+/// CPUs. Decides in fixed point, and exactly where rounding could matter.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     let (mut sum, mut largest) = (0u128, 0u128);
     for task in tasks {

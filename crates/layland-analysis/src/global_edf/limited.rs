@@ -1,26 +1,29 @@
-//! Response-time analysis for global EDF with limited carry-in (Sun, Lipari 2015, by the windows of Baruah 2007).
-//! **Sufficient.** Accepts what [G-RTA](super::rta) and [BAR](super::bar) accept, unless it gives up.
+//! Response-time analysis for global EDF with limited carry-in (Sun, Lipari 2015, by the windows of
+//! Baruah 2007). **Sufficient.** Accepts every set that [G-RTA](super::rta) or [BAR](super::bar)
+//! accepts, unless it gives up.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of
-//! tasks. Times are integers.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) few pairs of tasks
+//! share a CPU. Times are integers.
 //!
 //! | paper | meaning |
 //! |---|---|
-//! | `A_k` | from the last instant before which a CPU ran no job before that of `tau_k`, to its release |
+//! | `A_k` | from the last instant before which some CPU ran no job that comes before that of `tau_k`, to its release |
 //! | `W^NC`, `W^CI` | work in a window of length `A_k + R_k` of jobs due within `A_k + D_k`, without and with a job carried in |
 //! | `R_k`, `S_k` | response bound; slack, `D_k - R_k` |
 //!
-//! `R_k` is enough if for all `A_k >= 0` it is at least
+//! `R_k` is a bound if for all `A_k >= 0` it is at least
 //! `C_k - A_k + floor((sum of W^NC and of the m - 1 largest W^CI - W^NC) / m)`, each `W` at most
-//! `A_k + R_k - C_k + 1`; or if it is a response time by G-RTA. The slacks grow round by round, as in G-RTA. On
-//! one CPU the test is exact. The argument is in `delay/mod.rs`, with one set of CPUs for all.
+//! `A_k + R_k - C_k + 1`; or if it is a response time by G-RTA. The slacks grow round by round, as
+//! in G-RTA. On one CPU the test is exact. The proof is in `delay/mod.rs`, with one set of CPUs for
+//! all tasks.
 //!
-//! Deviations: `W` counts a job only if it is due in time *and* executes in the window, by the worst distance
-//! between the two ends, where the paper takes the smaller of two bounds; a job that is carried in has executed for a
-//! unit, as Guan et al. 2009 have it. `A_k` ends where the CPUs could not have been busy before, and all lengths up
-//! to there are covered by a search from above, as in BAR. The test gives up after a fixed number of steps.
+//! Deviations: `W` counts a job only if it is due in time *and* executes in the window, by the
+//! worst distance between the two ends, where the paper takes the smaller of two bounds; a
+//! carried-in job has executed for a unit, as in Guan et al. 2009. The lengths `A_k` are limited by
+//! the time for which the CPUs can be busy, and a search from above covers all lengths up to there,
+//! as in BAR. The test gives up after a fixed number of steps.
 
 use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::delay::crowds::{Delay, shared};
@@ -76,7 +79,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
 };
 
-/// The response bounds that the test finds.
+/// The response bounds of the test.
 pub const RESPONSES: ResponseTest = ResponseTest {
     name: "G-RTA-LC",
     title: "response-time analysis for global EDF with limited carry-in",
@@ -88,7 +91,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     by_rank: None,
 };
 
-/// The slacks that the test finds, or the first task without one.
+/// Returns the slacks of the tasks, or the first task without one.
 pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
     let (all, count) = (CpuSet::first(cpus), tasks.len());
     if count > MOST_TASKS {
@@ -105,7 +108,8 @@ pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
     }
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
+/// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
+/// CPUs.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     matches!(slacks(tasks, cpus), Slacks::All(_))
 }

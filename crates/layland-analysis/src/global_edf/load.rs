@@ -11,12 +11,13 @@
 //! | `mu` | `m - (m - 1) delta_max` |
 //! | `LOAD` | the largest `sum DBF(tau_i, t) / t` |
 //!
-//! A set is schedulable if `LOAD <= mu - (ceil(mu) - 1) delta_max`: an interval in which the CPUs do more than `mu` of
-//! work a unit of time, and that cannot be made longer, begins with fewer than `mu` tasks at work. The proof needs no
-//! more of `mu` than that it is not larger, so that the next smaller whole number may stand for it, if it is positive:
-//! `LOAD <= (ceil(mu) - 1) - (ceil(mu) - 2) delta_max` suffices as well (Corollary 2 of 2009). Deviation: `LOAD` is not
-//! computed but compared, which is the processor-demand criterion on a CPU with that speed, searched as by
-//! QPA: exact where the papers' authors approximate.
+//! A set is schedulable if `LOAD <= mu - (ceil(mu) - 1) delta_max`: a maximal interval in which the
+//! CPUs do more than `mu` of work per unit of time begins with fewer than `mu` tasks at work. The
+//! proof also holds with any smaller `mu`, so the next smaller whole number may replace it if it is
+//! positive: `LOAD <= (ceil(mu) - 1) - (ceil(mu) - 2) delta_max` suffices as well (Corollary 2 of
+//! 2009). Deviation: `LOAD` is not computed but compared, by the processor-demand criterion on a
+//! CPU with that speed and a search as in QPA. This is exact where the authors of the papers
+//! approximate.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -56,7 +57,7 @@ pub const BAKER_BARUAH: Citation = Citation {
 }",
 };
 
-/// The limit of points that are examined.
+/// The maximum number of points that are examined.
 const STEPS: usize = 1_000_000;
 
 /// LOAD, for each cluster.
@@ -97,7 +98,7 @@ pub enum Load {
     NoRoom,
     /// The demand in an interval is more than the bound times its length.
     Above(Duration),
-    /// The utilization is the bound, or nearly or more, or the search was given up.
+    /// The utilization is the bound, nearly the bound, or more, or the search gave up.
     NoEnd,
 }
 
@@ -128,7 +129,8 @@ fn finding(group: &Group<'_>) -> Finding {
     }
 }
 
-/// The larger of `mu - (ceil(mu) - 1) delta_max` and the same with `ceil(mu) - 1` for `mu`, as a fraction.
+/// Returns as a fraction the larger of `mu - (ceil(mu) - 1) delta_max` and the same expression with
+/// `ceil(mu) - 1` in place of `mu`.
 fn bound(tasks: &[Sporadic], m: i64) -> (i128, i128) {
     let density = |tau: &Sporadic| {
         let [C, D, T] = tau.ns().map(i128::from);
@@ -172,13 +174,15 @@ pub fn load(tasks: &[Sporadic], cpus: usize) -> Load {
         if demand * unit > speed * i128::from(t) {
             return Load::Above(Duration::from_ns(t));
         }
-        // All down to where the demand, which does not fall with t, would be too much.
+        // Skip all lengths down to the one for which the demand, which does not decrease with t,
+        // would be too much.
         t = Integer::div_ceil(&(demand * unit), &speed) as i64 - 1;
     }
     Load::NoEnd
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
+/// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
+/// CPUs.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     load(tasks, cpus) == Load::Within
 }

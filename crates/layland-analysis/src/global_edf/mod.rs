@@ -1,14 +1,16 @@
 //! Global EDF: on the CPUs of a cluster the jobs with the earliest deadlines run, and may migrate.
 //!
-//! Several clusters are several such systems (clustered EDF): every test looks at each of them.
+//! Several clusters are several such systems (clustered EDF); every test examines each of them.
 //!
-//! - [`gfb`], [`bcl`], [`bcli`], [`bak`], [`bar`], [`rta`], [`limited`], [`load`], [`ff_dbf`]: sufficient tests.
-//!   `bcli` accepts all that `bcl` does, `rta` all that `bcli` does, and `limited` all that `rta` and `bar`
-//!   do, where it does not give up; otherwise none accepts all that another accepts;
-//! - [`edzl`]: a test for EDZL, which makes the schedule of global EDF where that meets all deadlines, so that all of
-//!   the above are about it, too;
+//! - [`gfb`], [`bcl`], [`bcli`], [`bak`], [`bar`], [`rta`], [`limited`], [`load`], [`ff_dbf`]:
+//!   sufficient tests. `bcli` accepts every set that `bcl` accepts, `rta` every set that `bcli`
+//!   accepts, and `limited` every set that `rta` or `bar` accepts, unless it gives up. Apart from
+//!   these, no test dominates another;
+//! - [`edzl`]: a test for EDZL. EDZL makes the schedule of global EDF if that meets all deadlines,
+//!   so all tests above cover it, too;
 //! - [`combined`]: the fast tests for global EDF, until one accepts;
-//! - [`devi_anderson`], [`compliant_vector`]: how late jobs get, if the CPUs can do the load.
+//! - [`devi_anderson`], [`compliant_vector`]: bounds on tardiness, if the load does not exceed the
+//!   CPUs.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -51,7 +53,7 @@ pub(crate) const CONSTRAINED: &[Assumption] = &[
     NoRequests,
 ];
 
-/// The same for tests that compare every two tasks.
+/// The assumptions of tests for constrained deadlines that compare every two tasks.
 pub(crate) const PAIRED: &[Assumption] = &crate::assumption::and::<10>(CONSTRAINED, FewPairs);
 
 /// The assumptions of tests for arbitrary deadlines.
@@ -66,23 +68,24 @@ const ARBITRARY: &[Assumption] = &[
     NoRequests,
 ];
 
-/// What bounds on tardiness are about.
+/// The policies that bounds on tardiness are about.
 const GLOBAL_EDF: &[Algorithm] = &[
     Algorithm::Ordered(Form::Global, Order::Deadline),
     Algorithm::Ordered(Form::Clustered, Order::Deadline),
 ];
 
-/// What tests and response times are about. If global EDF meets every deadline although all jobs need their WCETs,
-/// no waiting job ever runs out of laxity before EDF runs it, so that EDZL makes the same schedule. Jobs that need
-/// less end no later under EDZL (Han et al. 2006). Where EDF is late the two differ, and so no bound on tardiness is
-/// about EDZL.
+/// The policies that tests and response times are about. If global EDF meets every deadline when
+/// all jobs execute for their WCETs, no waiting job ever runs out of laxity before EDF runs it, so
+/// EDZL makes the same schedule. Jobs that execute for less end no later under EDZL (Han et al.
+/// 2006). If EDF is late, the two differ, so no bound on tardiness covers EDZL.
 const ALGORITHMS: &[Algorithm] = &[
     Algorithm::Ordered(Form::Global, Order::Deadline),
     Algorithm::Ordered(Form::Clustered, Order::Deadline),
     Algorithm::Edzl,
 ];
 
-/// Tardiness bounds cluster by cluster; none if the load of a cluster, or one task, is too much.
+/// Computes tardiness bounds cluster by cluster; unknown if a cluster or a single task is
+/// overloaded.
 fn each_cluster(system: &System, bounds: impl Fn(&Group<'_>) -> Vec<(TaskId, Rate)>) -> Tardiness {
     let mut all: Vec<(TaskId, Rate)> = Vec::new();
     let mut failed = Vec::new();
@@ -112,7 +115,7 @@ fn each_cluster(system: &System, bounds: impl Fn(&Group<'_>) -> Vec<(TaskId, Rat
     Tardiness::Bounded(bounds.collect::<TaskMap<TardinessBound>>())
 }
 
-/// `ceil(U)`, of a set with at least one task.
+/// `ceil(U)` of a set with at least one task.
 fn ceil_of_load(group: &Group<'_>) -> usize {
     group.utilization().ceil().and_then(|u| usize::try_from(u).ok()).unwrap_or(usize::MAX)
 }
@@ -122,19 +125,21 @@ fn ceil_of_load(group: &Group<'_>) -> usize {
 pub enum Slacks {
     /// Every task finishes this long before its deadline, in nanoseconds, or earlier.
     All(Vec<i64>),
-    /// This task may be late, for all that is known of the others.
+    /// This task may be late, as far as the slacks of the others show.
     Late(usize),
-    /// The iteration was given up.
+    /// The iteration gave up.
     GaveUp,
 }
 
-/// The slacks of so many tasks, from 0: `slack(k, S)` is a slack of task `k` given those of the others,
-/// or none if it may be late. Round by round, at most so many, until every task has one and none may be
-/// late, or no slack grows. Larger slacks of the others give no smaller slack. A task is asked again
-/// only if the slack of another one has changed since. Hears of each slack that grows.
+/// Computes the slacks of `count` tasks, from 0: `slack(k, S)` returns a slack of task `k` given
+/// those of the others, or `None` if it may be late. Iterates for at most `rounds` rounds, until
+/// every task has a slack and none may be late, or no slack grows. Larger slacks of the others
+/// never yield a smaller slack. A task is evaluated again only if the slack of another one has
+/// changed since. `grown` receives each slack that grows.
 ///
-/// After a round in which some task may be late, `hopeless(rounds, ends)` is asked for one that no further round can
-/// help, with the number of rounds so far and whether this was the last one that changed anything.
+/// After a round in which some task may be late, `hopeless(rounds, ends)` may return a task that no
+/// further round can help. It receives the number of rounds so far, and true if the last round
+/// changed nothing.
 pub(crate) fn grow_slacks(
     count: usize,
     rounds: usize,
@@ -143,7 +148,8 @@ pub(crate) fn grow_slacks(
     mut slack: impl FnMut(usize, &[i64]) -> Option<i64>,
 ) -> Slacks {
     let mut S = vec![0i64; count];
-    // How many changes there were, in all and when a task was asked last; whether it may be late.
+    // `changes` counts the slacks that grew; `asked[k]` is its value after the last evaluation of
+    // task `k`.
     let mut changes = 0usize;
     let mut asked = vec![usize::MAX; count];
     let mut is_late = vec![false; count];
@@ -179,12 +185,12 @@ pub(crate) fn grow_slacks(
 /// A test that bounds slacks.
 type BySlacks = fn(&[Sporadic], usize) -> Slacks;
 
-/// The finding of a test that bounds slacks, for each of these clusters.
+/// The finding of a test that bounds slacks, for these clusters.
 pub(crate) fn by_slacks(groups: Vec<Group<'_>>, test: BySlacks) -> Finding {
     finding_by(&groups, &slacks_of(&groups, test))
 }
 
-/// Response bounds from slacks, for each of these clusters of a system in which every task has one.
+/// Response bounds from slacks, for these clusters of a system in which every task has one.
 pub(crate) fn responses_by_slacks(
     system: &System,
     groups: Vec<Group<'_>>,
@@ -193,7 +199,7 @@ pub(crate) fn responses_by_slacks(
     responses_by(system, &groups, &slacks_of(&groups, test))
 }
 
-/// Both from the same slacks.
+/// The finding and the bounds from the same slacks.
 pub(crate) fn both_by_slacks(
     system: &System,
     groups: Vec<Group<'_>>,
@@ -203,7 +209,7 @@ pub(crate) fn both_by_slacks(
     (finding_by(&groups, &slacks), responses_by(system, &groups, &slacks))
 }
 
-/// Finding and bounds from the slacks of each of these clusters.
+/// The finding and the bounds from the slacks of each of these clusters.
 pub(crate) fn both_of_slacks(
     system: &System,
     groups: &[Group<'_>],
@@ -261,17 +267,18 @@ fn responses_by(
     bounds
 }
 
-/// The verdict of a sufficient test whose condition holds for the tasks of each cluster, or does not for some.
+/// Returns the verdict of a sufficient test: *yes* if its condition holds for the tasks of each
+/// cluster.
 fn verdict_by(system: &System, accepts: fn(&[Sporadic], usize) -> bool) -> Verdict {
     let groups = Group::clusters(system);
     let accepts = |group: &Group<'_>| accepts(&group.sporadic(), group.cpus.len());
     TestKind::Sufficient.verdict(groups.iter().all(accepts))
 }
 
-/// A test that bounds slacks, and tells of each that grows.
+/// A test that bounds slacks and reports each slack that grows.
 type SlacksBy = fn(&[Sporadic], usize, &mut dyn FnMut(usize, i64)) -> Slacks;
 
-/// The slacks of these clusters as they grow, of a test that accepts.
+/// Returns the slacks of these clusters in the order in which they grow, for a test that accepts.
 fn steps(groups: Vec<Group<'_>>, test: SlacksBy) -> Result<Vec<Part>, &'static str> {
     let part = |group: Group<'_>| {
         let mut steps = Vec::new();
@@ -292,7 +299,7 @@ fn steps(groups: Vec<Group<'_>>, test: SlacksBy) -> Result<Vec<Part>, &'static s
     groups.into_iter().map(part).collect()
 }
 
-/// `numerator 2^62 / room`, rounded up, if it is no longer than times can be.
+/// Returns `numerator 2^62 / room`, rounded up, or `None` if it is out of range for times.
 pub(crate) fn quotient(numerator: i128, room: u128) -> Option<i64> {
     let scaled = u128::try_from(numerator).ok()?;
     // A numerator that is too large to be shifted: divide first, which rounds up further.
@@ -303,11 +310,12 @@ pub(crate) fn quotient(numerator: i128, room: u128) -> Option<i64> {
     i64::try_from(value).ok().filter(|&ns| ns <= TIME_LIMIT)
 }
 
-/// A bound on the least fixed point from `C` on of a monotone `f`, if one up to `D` is found.
+/// Returns a bound on the least fixed point from `C` on of a monotone `f`, if it finds one up to
+/// `D`.
 ///
-/// Steps of `f` can be as short as a nanosecond, so that none is taken that is shorter than a part of
-/// the way: every `R` with `f(R) <= R` is a bound, and so is `f(R)` then. At last `D` itself is tried.
-/// Where the way is short, this is the least fixed point.
+/// Steps of `f` can be as short as a nanosecond, so each step is at least a fixed part of the whole
+/// range. Every `R` with `f(R) <= R` is a bound, and so is `f(R)`. The last candidate is `D`
+/// itself. For short ranges, the result is the least fixed point.
 pub(crate) fn fixed_point_bound(C: i64, D: i64, mut f: impl FnMut(i64) -> i64) -> Option<i64> {
     const PARTS: i64 = 64;
     const REFINEMENTS: usize = 8;

@@ -1,22 +1,22 @@
-//! Response-time analysis for global EDF (Bertogna, Cirinei 2007). **Sufficient.** Accepts all that
-//! [BCLI](super::bcli) accepts.
+//! Response-time analysis for global EDF (Bertogna, Cirinei 2007). **Sufficient.** Accepts every
+//! set that [BCLI](super::bcli) accepts.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of
-//! tasks. Times are integers.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) few pairs of tasks
+//! share a CPU. Times are integers.
 //!
 //! | paper | meaning |
 //! |---|---|
 //! | `R_k` | bound on the response times of `tau_k`: the least fixed point of `C_k + floor(sum over i != k of min(W_i(R), I_i^k, R - C_k + 1) / m)` |
 //! | `S_k` | slack, `D_k - R_k` |
-//! | `W_i`, `I_i^k` | what `tau_i` can do (`workload.rs`) |
+//! | `W_i`, `I_i^k` | the maximum interference of `tau_i` (`workload.rs`) |
 //!
-//! Rounds as in BCLI. Deviations: before the rounds and after the first of them a task is looked for that is late
-//! whatever they do, with response times that only grow, from `C_k` on, and the slacks that these leave. And `R_k` is
-//! a point at or a little above the least fixed point, as the search for it takes steps of at least a 64th of
-//! `D_k - C_k`. Where rounds with such steps end without a proof that a task is late, rounds with points from `D_k`
-//! down have the last word.
+//! The rounds are those of BCLI. Deviations: before the rounds, and after the first of them, the
+//! test searches for a task that is late after any number of rounds, with response times that only
+//! grow from `C_k` on and the slacks that these leave. Also, `R_k` is at or slightly above the
+//! least fixed point, as the search takes steps of at least a 64th of `D_k - C_k`. If rounds with
+//! such steps end without a proof that a task is late, rounds with points from `D_k` down decide.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -45,19 +45,20 @@ pub const BERTOGNA_CIRINEI: Citation = Citation {
 /// The limit of rounds, and of the passes before them.
 const ROUNDS: usize = 50;
 
-/// These passes end when no response time grows by more than this part of `D_k - C_k`: then they come near a
-/// fixed point.
+/// The passes end when no response time grows by more than this fraction of `D_k - C_k`, as they
+/// are then near a fixed point.
 const LEAST_GROWTH: i64 = 256;
 
-/// So many passes come before the rounds, and the others after so many rounds.
+/// The number of passes before the rounds, and the number of rounds after which the remaining
+/// passes run.
 const FIRST_PASSES: usize = 3;
 const FIRST_ROUNDS: usize = 2;
 
-/// So often the cap `R - C_k + 1` is raised in one pass, for one task.
+/// The maximum number of times that one pass raises the cap `R - C_k + 1` for one task.
 const STEPS: usize = 64;
 
-/// Of who asks for the verdict alone: so many tasks are looked at first, and there are so many rounds from above before
-/// the passes, and after them.
+/// When only the verdict is required: the number of tasks that are probed first, and the numbers of
+/// rounds from above before and after the passes.
 const PROBED: usize = 5;
 const FIRST_ROUNDS_ABOVE: usize = 3;
 const ROUNDS_ABOVE: usize = 9;
@@ -88,7 +89,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
 };
 
-/// The response bounds that the test finds.
+/// The response bounds of the test.
 pub const RESPONSES: ResponseTest = ResponseTest {
     name: "G-RTA",
     title: "response-time analysis for global EDF",
@@ -100,7 +101,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     by_rank: None,
 };
 
-/// The slacks that the test finds, or the first task without one.
+/// Returns the slacks of the tasks, or the first task without one.
 pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
     grow(tasks, cpus, |_, _| {})
 }
@@ -122,8 +123,9 @@ fn grow_after(
 ) -> Slacks {
     let (m, n) = (cpus as i64, tasks.len());
     let (rivals, mut room) = (rivals(tasks), Vec::with_capacity(n));
-    // Most tasks that no round can help show in the first passes, and most sets are accepted in the first rounds: the
-    // rest of the passes waits for those. The order changes no answer, as a set with such a task is never accepted.
+    // Most tasks that no round can help are found in the first passes, and most sets are accepted
+    // in the first rounds, so the other passes run after those rounds. The order does not change
+    // the answer, as a set with such a task is never accepted.
     let pairs = Pairs::of(tasks, &rivals);
     let mut passes = Passes::new(tasks, &pairs, m);
     if let Some(k) = passes.up_to(first_passes) {
@@ -144,8 +146,8 @@ fn grow_after(
         Some(tasks[k].deadline.ns() - response)
     });
     match found {
-        // Their steps are wide: without a proof that a task is late, the search that `accepts` begins with has to
-        // agree.
+        // The steps of the rounds are wide. Without a proof that a task is late, the search with
+        // which `accepts` begins must agree.
         Slacks::Late(_) | Slacks::GaveUp if !proven => {
             let mut from_above = FromAbove::new(tasks, &pairs, m);
             match from_above.rounds(FIRST_ROUNDS_ABOVE + ROUNDS_ABOVE, grown) {
@@ -157,19 +159,21 @@ fn grow_after(
     }
 }
 
-/// The search for a task that no round can help: `R` is at most every response time that the rounds can come to, and
-/// still above its deadline. From `R_k = C_k` on, with the slacks `D_i - R_i` that no task exceeds. What the others
-/// do at most is taken from the pass before, which is no more than they do.
+/// The search for a task that no round can help. `R` is at most every response time that the rounds
+/// can reach; a task is hopeless if it still exceeds the deadline. The search starts from
+/// `R_k = C_k`, with the slacks `D_i - R_i`, which are upper bounds. The interference of the others
+/// is taken at the `R` of the previous pass, which only underestimates it.
 struct Passes<'a> {
     tasks: &'a [Sporadic],
     pairs: &'a Pairs<'a>,
     m: i64,
     R: Vec<i64>,
     S: Vec<i64>,
-    /// How many passes there were, and whether another one may find more.
+    /// The number of passes so far.
     passed: usize,
+    /// True if another pass may find more.
     grows: bool,
-    /// Memory to use again.
+    /// Buffers that each pass reuses.
     room: Vec<Interference>,
     most: Vec<i64>,
 }
@@ -182,7 +186,7 @@ impl<'a> Passes<'a> {
         Passes { tasks, pairs, m, R, S, passed: 0, grows: true, room, most }
     }
 
-    /// A task that so many passes find, those before included.
+    /// Returns a task that this number of passes finds hopeless, including earlier passes.
     fn up_to(&mut self, passes: usize) -> Option<usize> {
         while self.grows && self.passed < passes {
             self.passed += 1;
@@ -196,7 +200,7 @@ impl<'a> Passes<'a> {
         None
     }
 
-    /// Whether a task may be helped, for all that is seen of the others.
+    /// Raises `R_k`. Returns false if no round can help the task, given the bounds of the others.
     fn pass(&mut self, k: usize) -> bool {
         let Passes { tasks, pairs, m, .. } = *self;
         let Passes { R, S, room, most, .. } = self;
@@ -211,7 +215,8 @@ impl<'a> Passes<'a> {
         let first = sum(most.iter().map(|&most| most.min(before - C_k + 1)), before - C_k + 1);
         let mut next = C_k + share(first, m);
         if next > before {
-            // Sorted, those that do all that they can are in front, and more and more of them.
+            // After sorting, the tasks whose work is below the cap come first, and their number
+            // grows with it.
             most.sort_unstable();
         }
         let (mut settled, mut done) = (0i128, 0);
@@ -237,7 +242,7 @@ impl<'a> Passes<'a> {
     }
 }
 
-/// The data that the search for `R_k` needs of another task.
+/// The data about another task that the search for `R_k` needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Other {
     tau_i: Growing,
@@ -245,7 +250,8 @@ pub(crate) struct Other {
     I_i: i64,
 }
 
-/// `R_k` if it is at most `D_k`, where only these other tasks interfere. `room` is memory to use again.
+/// Returns `R_k` if it is at most `D_k`, where only these other tasks interfere. `room` is a buffer
+/// that callers reuse.
 pub(crate) fn response_among(
     tau_k: &Sporadic,
     others: impl Iterator<Item = usize>,
@@ -260,10 +266,10 @@ pub(crate) fn response_among(
         let (tau_i, S_i) = (rivals[i], S[i]);
         Other { tau_i: Growing::new(tau_i, S_i), I_i: tau_i.interference(D_k).with_slack(S_i) }
     }));
-    // Tasks that cannot interfere, whatever R is.
+    // Drop the tasks that cannot interfere for any R.
     room.retain(|other| other.I_i > 0);
-    // What a task does grows with R until it is all that it can do, I_i: from then on it is not asked again while R
-    // grows. Those that are still asked are in front.
+    // The interference of a task grows with R up to its maximum, I_i. From then on it is not
+    // evaluated again while R grows. The tasks that still need an evaluation come first.
     let (mut asked, mut settled, mut last) = (room.len(), 0i128, C_k);
     super::fixed_point_bound(C_k, D_k, |R| {
         if R < last {
@@ -288,8 +294,8 @@ pub(crate) fn response_among(
     })
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same decision as that of
-/// [`slacks`], which is asked only where cheaper searches do not tell.
+/// Returns true if the test accepts these tasks, which must keep its assumptions, on this many
+/// CPUs. The decision is that of [`slacks`], which runs only if cheaper searches do not decide.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     let (rivals, m) = (rivals(tasks), cpus as i64);
     let pairs = Pairs::of(tasks, &rivals);
@@ -308,14 +314,15 @@ pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
                 || matches!(slacks(tasks, cpus), Slacks::All(_)))
 }
 
-/// The search for slacks that shows that every task is in time, without coming near the least fixed points: if a task
-/// is in time shows at `R = D_k`, and what others do in an `R` that is long enough is long enough.
+/// The search for slacks that proves every task in time without coming near the least fixed points.
+/// `R = D_k` suffices to prove a task in time, and evaluating the interference at any sufficient
+/// `R` yields a sufficient `R`.
 struct FromAbove<'a> {
     tasks: &'a [Sporadic],
     pairs: &'a Pairs<'a>,
     m: i64,
     S: Vec<i64>,
-    /// Memory to use again.
+    /// A buffer that each round reuses.
     room: Vec<Interference>,
 }
 
@@ -324,7 +331,8 @@ impl<'a> FromAbove<'a> {
         FromAbove { tasks, pairs, m, S: vec![0; tasks.len()], room: Vec::new() }
     }
 
-    /// Whether every task is in time after so many rounds at most. Hears of each slack that grows.
+    /// Returns true if every task is in time after at most this number of rounds. `grown` receives
+    /// each slack that grows.
     fn rounds(&mut self, rounds: usize, mut grown: impl FnMut(usize, i64)) -> bool {
         for _ in 0..rounds {
             let (mut all, mut grows) = (true, false);
@@ -384,7 +392,7 @@ mod tests {
                 matches!(found, Slacks::All(_)),
                 "{tasks:?} on {cpus}"
             );
-            // All passes first; and none before the rounds have ended.
+            // Run all passes first, and none before the rounds have ended.
             for (passes, rounds) in [(ROUNDS, 1), (0, ROUNDS), (0, 1), (1, 3)] {
                 let other = grow_after(passes, rounds, &tasks, cpus, |_, _| {});
                 assert_eq!(other, found, "{tasks:?} on {cpus}: {passes} passes, {rounds} rounds");

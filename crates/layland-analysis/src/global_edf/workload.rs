@@ -1,18 +1,19 @@
-//! The interference of another task with a job under global EDF: the bounds that [`bcli`](super::bcli) and
-//! [`rta`](super::rta) share (Bertogna, Cirinei, Lipari 2009; Bertogna, Cirinei 2007).
+//! The interference of another task with a job under global EDF: the common bounds of
+//! [`bcli`](super::bcli) and [`rta`](super::rta) (Bertogna, Cirinei, Lipari 2009; Bertogna, Cirinei
+//! 2007).
 //!
 //! | paper | meaning |
 //! |---|---|
 //! | `S_i` | slack: a job of `tau_i` finishes at least this long before its deadline |
-//! | `W_i(L)` | the most that `tau_i` executes in any window of length `L` |
-//! | `I_i^k` | the most that jobs of `tau_i` with deadlines in it execute in the window of a job of `tau_k` |
+//! | `W_i(L)` | the maximum execution of `tau_i` in any window of length `L` |
+//! | `I_i^k` | the maximum execution, in the window of a job of `tau_k`, of jobs of `tau_i` with deadlines in that window |
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use crate::Sporadic;
 use crate::sporadic::Divisor;
 
-/// A task as it disturbs others.
+/// The parameters that determine a task's interference with others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rival {
     C: i64,
@@ -28,7 +29,7 @@ impl From<&Sporadic> for Rival {
     }
 }
 
-/// The tasks as they disturb others.
+/// Returns the rivals that correspond to these tasks.
 pub(crate) fn rivals(tasks: &[Sporadic]) -> Vec<Rival> {
     tasks.iter().map(Rival::from).collect()
 }
@@ -44,17 +45,18 @@ pub(crate) struct Interference {
 }
 
 impl Interference {
-    /// `I_i^k = floor(D_k / T_i) C_i + min(C_i, max(0, D_k mod T_i - S_i))`: a deadline of `tau_i` is
-    /// that of the job of `tau_k`, earlier ones come each period before.
+    /// `I_i^k = floor(D_k / T_i) C_i + min(C_i, max(0, D_k mod T_i - S_i))`: one deadline of
+    /// `tau_i` coincides with that of the job of `tau_k`, and the earlier ones precede it period by
+    /// period.
     #[inline]
     pub(crate) fn with_slack(self, S_i: i64) -> i64 {
-        // Neither is longer than times can be, as `C_i <= T_i`.
+        // Neither term overflows, as `C_i <= T_i`.
         self.whole + self.C.min((self.rest - S_i).max(0))
     }
 }
 
 impl Rival {
-    /// Its interference with a job that has this relative deadline.
+    /// Returns the interference with a job that has this relative deadline.
     #[inline]
     pub(crate) fn interference(&self, D_k: i64) -> Interference {
         let (jobs, rest) = self.T.div_rem(D_k);
@@ -62,8 +64,8 @@ impl Rival {
     }
 
     /// `W_i(L) = N C_i + min(C_i, L + D_i - C_i - S_i - N T_i)` with
-    /// `N = floor((L + D_i - C_i - S_i) / T_i)`: the first job executes as late as its slack lets it,
-    /// all others as early as they can.
+    /// `N = floor((L + D_i - C_i - S_i) / T_i)`: the first job executes as late as its slack
+    /// permits, all others as early as possible.
     #[inline]
     pub(crate) fn workload(&self, L: i64, S_i: i64) -> i64 {
         let (jobs, rest) = self.T.div_rem(L + self.laxity - S_i);
@@ -71,16 +73,17 @@ impl Rival {
     }
 }
 
-/// The interference of each two tasks of a few, which rounds ask for again and again. Of many it is computed anew each
-/// time: a table would not fit the memory.
+/// The interference of every two tasks, which rounds evaluate repeatedly. It is tabulated for small
+/// sets only; for large ones a table would not fit into memory.
 pub(crate) struct Pairs<'a> {
     rivals: &'a [Rival],
-    /// That of each task with a job of the first one, then with one of the second, and so on; or nothing.
+    /// The interference of each task with a job of the first one, then with a job of the second,
+    /// and so on; or empty.
     table: Vec<Interference>,
 }
 
 impl<'a> Pairs<'a> {
-    /// With more tasks than these there is no table.
+    /// The maximum number of tasks for which there is a table.
     const FEW: usize = 64;
 
     pub(crate) fn of(tasks: &[Sporadic], rivals: &'a [Rival]) -> Pairs<'a> {
@@ -95,13 +98,13 @@ impl<'a> Pairs<'a> {
         Pairs { rivals, table }
     }
 
-    /// The tasks.
+    /// Returns the tasks as rivals.
     pub(crate) fn rivals(&self) -> &'a [Rival] {
         self.rivals
     }
 
-    /// What each task does to a job of task `k`, which has this deadline, itself among them. `room` is memory to use
-    /// again.
+    /// Returns the interference of each task, including task `k`, with a job of task `k`, which has
+    /// this deadline. `room` is a buffer that callers reuse.
     #[inline]
     pub(crate) fn with<'p>(
         &'p self,
@@ -119,24 +122,26 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// A task that is asked for its [workload](Rival::workload) in one window after the other, of which most are a little
-/// longer than the one before: it divides only where a window ends in another period than the last one.
+/// A task whose [workload](Rival::workload) is evaluated in a sequence of windows, most of them
+/// slightly longer than the previous one. It divides only if a window ends in another period than
+/// the last one.
 #[derive(Clone, Copy)]
 pub(crate) struct Growing {
     tau_i: Rival,
     /// `D_i - C_i - S_i`.
     ahead: i64,
-    /// The windows that end in the period in which the last one ended: from this length on, and below this one.
+    /// The range of window lengths that end in the same period as the last window: at least `from`,
+    /// and less than `below`.
     from: i64,
     below: i64,
-    /// In these the workload is their length and so much more, and at most this.
+    /// In this range the workload is the length plus `more`, and at most `most`.
     more: i64,
     most: i64,
 }
 
 impl Growing {
     pub(crate) fn new(tau_i: Rival, S_i: i64) -> Growing {
-        // No window is in no period.
+        // The range is empty at first, so that the first window enters a period.
         Growing { tau_i, ahead: tau_i.laxity - S_i, from: i64::MAX, below: 0, more: 0, most: 0 }
     }
 
@@ -155,13 +160,14 @@ impl Growing {
         let before = jobs.saturating_mul(C);
         self.from = L - beyond;
         self.below = self.from.saturating_add(T.number());
-        // What is more than this has no effect.
+        // The cap has no effect on the workload, but keeps `L + more` from overflowing.
         self.more = before.saturating_sub(self.from).min(i64::MAX / 2);
         self.most = before.saturating_add(C);
     }
 }
 
-/// `floor(sum / m)` of a sum that is not negative: most fit 64 bits, whose division takes a part of the time.
+/// Returns `floor(sum / m)` of a sum that is not negative. Most sums fit 64 bits, in which a
+/// division takes a fraction of the time.
 #[inline]
 pub(crate) fn share(sum: i128, m: i64) -> i64 {
     debug_assert!(sum >= 0);
@@ -171,7 +177,8 @@ pub(crate) fn share(sum: i128, m: i64) -> i64 {
     }
 }
 
-/// The sum of lengths of time, each at most this one: in 64 bits if they suffice, which take a part of the time.
+/// Returns the sum of lengths of time, each at most `most`. It is added up in 64 bits if they
+/// suffice, which takes a fraction of the time.
 #[inline]
 pub(crate) fn sum(lengths: impl ExactSizeIterator<Item = i64>, most: i64) -> i128 {
     match (most as u64).checked_mul(lengths.len() as u64) {
@@ -198,7 +205,7 @@ mod tests {
             let slack = draw((deadline - wcet + 1) as u64) as i64;
             let rival = Rival::from(&tau);
             let mut growing = Growing::new(rival, slack);
-            // Mostly a little longer, sometimes much, sometimes shorter.
+            // Most windows are slightly longer, some much longer, some shorter.
             let mut L = 0;
             for _ in 0..30 {
                 L = match draw(8) {

@@ -1,25 +1,24 @@
 //! Global fixed priorities: on the CPUs of a cluster the jobs of the highest priorities run, and may
 //! migrate. **Sufficient** tests for rate-monotonic, deadline-monotonic and given priorities.
 //!
-//! | test | bound on what higher priorities do to a job | source |
+//! | test | bound on the interference of higher priorities with a job | source |
 //! |---|---|---|
 //! | `BCL-*` | in a window as long as the deadline | Bertogna, Cirinei, Lipari 2005 |
 //! | `BERTOGNA-*` | in a window as long as the response, given the slacks of higher priorities | Bertogna, Cirinei 2007 |
-//! | `GUAN-*` | the same with at most `m - 1` jobs carried in | Guan, Stigge, Yi, Yu 2009 |
+//! | `GUAN-*` | as `BERTOGNA-*`, with at most `m - 1` carried-in jobs | Guan, Stigge, Yi, Yu 2009 |
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few
-//! pairs of tasks, (11) for given priorities: there are some. Times are integers. Equal priorities go to the
-//! smaller rank, then to
-//! the smaller id, as the policies do.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs
+//! of tasks, (11) for given priorities: every task has one. Times are integers. Equal priorities go
+//! to the smaller rank, then to the smaller id, as the policies do.
 //!
 //! | paper | meaning |
 //! |---|---|
-//! | `W_i(L)` | the most that `tau_i` executes in a window of length `L` |
-//! | `W^NC`, `W^CI` | the same without and with a job that is carried in |
+//! | `W_i(L)` | the maximum execution of `tau_i` in a window of length `L` |
+//! | `W^NC`, `W^CI` | this maximum without and with a carried-in job |
 //! | `R_k`, `S_k` | response bound; slack, `D_k - R_k` |
-//! | `Omega_k(x)` | what higher priorities do in a window of length `x`, summed over CPUs |
+//! | `Omega_k(x)` | the work of higher priorities in a window of length `x`, summed over CPUs |
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -142,8 +141,8 @@ pub fn bcl(tasks: &[Sporadic], cpus: usize) -> Slacks {
     Slacks::All(S)
 }
 
-/// A bound on the least `R` from `C_k` on with `R = C_k + floor(Omega(R) / m)`, if it is at most `D_k`:
-/// a point at or a little above it.
+/// Returns a bound on the least `R` from `C_k` on with `R = C_k + floor(Omega(R) / m)`, if it is at
+/// most `D_k`. The bound is at or slightly above this `R`.
 pub(crate) fn response(
     C_k: i64,
     D_k: i64,
@@ -209,7 +208,7 @@ pub fn guan(tasks: &[Sporadic], cpus: usize) -> Slacks {
     Slacks::All(S)
 }
 
-/// A task of which one job may be carried into a window; see [`guan`].
+/// A task that may have one job carried into a window; see [`guan`].
 pub(crate) struct Carrier {
     C: i64,
     /// `T_i - R_i`.
@@ -218,7 +217,7 @@ pub(crate) struct Carrier {
 }
 
 impl Carrier {
-    /// With this slack.
+    /// Returns the carrier for a task with this slack.
     pub(crate) fn new(tau_i: &Sporadic, S_i: i64) -> Carrier {
         let [C, D, T] = tau_i.ns();
         Carrier { C, late: T - (D - S_i), T: Divisor::new(T) }
@@ -236,7 +235,7 @@ impl Carrier {
     }
 }
 
-/// The sum of the `count` largest of these numbers; reorders them.
+/// Returns the sum of the `count` largest of these numbers, and reorders them.
 #[inline]
 pub(crate) fn largest(values: &mut [i64], count: usize) -> i128 {
     if values.len() > count && count > 0 {

@@ -1,33 +1,36 @@
-//! Response bounds of several DAG tasks on `m` CPUs that they share: exact integer forms.
+//! Response bounds of several DAG tasks on `m` shared CPUs, in exact integer forms.
 //!
-//! Carry-in as Melani et al. 2015: the instance that is carried in does its work on all CPUs just before it is `R_i`
-//! old, and the others do theirs at once on release. Everything is multiplied by `m`, so that it is an integer:
+//! Carry-in follows Melani et al. 2015: the carried-in instance does its work on all CPUs just
+//! before its age is `R_i`, and the others do theirs immediately after their release. Everything is
+//! multiplied by `m` to keep it integer:
 //!
-//! - `W_i(d) = q C_i + min(C_i, rem)` with `m (d + R_i) - C_i = q (m T_i) + rem`: the most that `tau_i` executes in an
-//!   interval of length `d`;
-//! - `E_i = sum over j >= 0 with y > j T_i of min(C_i, m (y - j T_i))` with `y = D_k - D_i + R_i`: the same under EDF,
-//!   of instances with deadlines not after that of the one under study.
+//! - `W_i(d) = q C_i + min(C_i, rem)` with `m (d + R_i) - C_i = q (m T_i) + rem`: the maximum work
+//!   of `tau_i` in an interval of length `d`;
+//! - `E_i = sum over j >= 0 with y > j T_i of min(C_i, m (y - j T_i))` with `y = D_k - D_i + R_i`:
+//!   under EDF, the maximum work of instances with deadlines not after that of the instance under
+//!   study.
 //!
-//! Melani et al. have fractions; one floor over all interference is sharper, and sound as times are whole. The number
-//! of tasks that carry work in is not limited to `m - 1` here: the proof of that is for sequential tasks.
+//! Melani et al. use fractions; one floor over all interference is sharper, and sound because times
+//! are integers. The number of tasks that carry work in is not limited to `m - 1` here, because the
+//! proof of that limit is for sequential tasks.
 //!
-//! Why the circle of bounds is sound: at the first instant at which some instance is older than its bound, all others
-//! have kept theirs, and then its own inequality contradicts.
+//! The circular definition of the bounds is sound: at the first instant at which some instance is
+//! older than its bound, all others have kept theirs, and this contradicts its own inequality.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use layland_offline::graph::{BoundKind, Recurrent};
 
-/// The most steps of a search; one that needs more finds no bound.
+/// The maximum number of steps of a search; a search that needs more finds no bound.
 const STEPS: u64 = 1 << 20;
 
-/// A task by its numbers.
+/// The parameters of a task.
 struct Numbers {
     C: i128,
     L: i128,
     D: i128,
     T: i128,
-    /// The bound on an instance that has all CPUs.
+    /// The bound on an instance that has all CPUs to itself.
     graham: i128,
 }
 
@@ -49,7 +52,8 @@ impl Numbers {
         x.div_euclid(mT) * self.C + self.C.min(x.rem_euclid(mT))
     }
 
-    /// `E_i`: the instances with at least `C_i / m` before the end count whole, and the others are a progression.
+    /// `E_i`: the instances with at least `C_i / m` before the end count in full, and the others
+    /// form an arithmetic progression.
     fn with_deadlines(&self, D_k: i128, R_i: i128, m: i128) -> i128 {
         let y = D_k - self.D + R_i;
         if y <= 0 {
@@ -65,7 +69,8 @@ impl Numbers {
         whole * self.C + m * (rest * y - self.T * (whole + all - 1) * rest / 2)
     }
 
-    /// The least `R` from `least` on with `R = L_k + floor((C_k - L_k + interference(R)) / m)`, if it is at most `D_k`.
+    /// Returns the least `R` from `least` on with
+    /// `R = L_k + floor((C_k - L_k + interference(R)) / m)`, if it is at most `D_k`.
     fn response(
         &self,
         least: i128,
@@ -86,8 +91,8 @@ impl Numbers {
     }
 }
 
-/// A bound for each of these tasks, in the order of their priorities, highest first, under global fixed priorities. The
-/// first one without a bound takes those of all below it.
+/// Returns a bound for each of these tasks, in the order of their priorities, highest first, under
+/// global fixed priorities. If a task has no bound, the tasks below it have none either.
 ///
 /// Assumptions: (1) `D_i <= T_i`, (2) sporadic without jitter, (3) priorities are all different, (4) preemptive, whole
 /// times, WCETs are kept.
@@ -115,13 +120,15 @@ pub fn global_fp(tasks: &[&Recurrent], cpus: usize) -> Vec<Option<i64>> {
     (0..tasks.len()).map(|k| R.get(k).map(|&R_k| R_k as i64)).collect()
 }
 
-/// A bound for each of these tasks under global EDF; none for any if one has none within its deadline.
+/// Returns a bound for each of these tasks under global EDF, or none at all if a task has none
+/// within its deadline.
 ///
-/// They are the least ones that satisfy all inequalities together: each begins with all CPUs to itself, and grows with
-/// what the others carry in until nothing changes. Lowering all of them from the deadlines on is sound, too, and ends
-/// at the largest ones, or above a deadline where there are smaller ones.
+/// The bounds are the least ones that satisfy all inequalities together: each starts from an
+/// instance with all CPUs to itself, and grows with the carry-in of the others until nothing
+/// changes. Lowering all bounds from the deadlines is sound, too, but ends at the largest solution,
+/// or above a deadline where smaller solutions exist.
 ///
-/// Assumptions: as of [`global_fp`], without the one about priorities.
+/// Assumptions: those of [`global_fp`], except the one about priorities.
 ///
 /// ```
 /// use layland_analysis::graph::global_edf;
@@ -157,7 +164,7 @@ pub fn global_edf(tasks: &[&Recurrent], cpus: usize) -> Option<Vec<i64>> {
 mod tests {
     use super::*;
 
-    /// `E_i` as it is written, an instance after the other.
+    /// `E_i` by its definition, one instance at a time.
     #[test]
     fn the_sum_of_instances_is_the_sum_of_each() {
         let mut seen = 0;
@@ -178,7 +185,8 @@ mod tests {
         assert!(seen > 1000, "{seen}");
     }
 
-    /// The bounds lowered from the deadlines, as the specification has it: sound, but not the least ones.
+    /// The bounds lowered from the deadlines, as in the specification: sound, but not the least
+    /// ones.
     fn lowered(tasks: &[Numbers], m: i128) -> Option<Vec<i128>> {
         let mut R: Vec<i128> = tasks.iter().map(|tau_k| tau_k.D).collect();
         loop {
@@ -207,7 +215,7 @@ mod tests {
         let (mut same, mut less, mut alone, mut none) = (0, 0, 0, 0);
         for m in 2..4 {
             for draw in 0..40_000i64 {
-                // Digits of the number, in mixed bases.
+                // The digits of the number in mixed bases.
                 let mut rest = draw;
                 let mut digit = |base: i64| {
                     let digit = rest % base;

@@ -1,15 +1,17 @@
 //! `FEDERATED`: DAG tasks under federated scheduling (Li et al. 2014). **Sufficient.**
 //!
-//! Each cluster is what the policy made of the CPUs: several CPUs with one graph, or one CPU with light graphs.
+//! Each cluster holds the CPUs as the policy assigned them: several CPUs with one graph, or one CPU
+//! with light graphs.
 //!
 //! | where | condition | bound on the response time |
 //! |---|---|---|
 //! | `m` CPUs with one graph | the bound is at most `D` | the least of `graham`, `long` and `order-chains` ([`Dag::bound`]) |
 //! | one CPU | the densities `C_i / D_i` sum up to at most 1 | that of EDF on one CPU (`one_cpu.rs`) |
 //!
-//! The condition on one CPU is that of partitioned EDF for sequential tasks, and a graph on one CPU is a sequential
-//! task (`one_cpu.rs`). Of the six bounds of one graph no other is less than these three: `order-chains` is at most
-//! `path`, `order` and `chains`. It counts on nodes that run in the order of ranks, as they do under the policy.
+//! The condition on one CPU is that of partitioned EDF for sequential tasks, as a graph on one CPU
+//! is a sequential task (`one_cpu.rs`). None of the other bounds of one graph is less than these
+//! three: `order-chains` is at most `path`, `order` and `chains`. It requires that nodes run in the
+//! order of ranks, as they do under the policy.
 //!
 //! Assumes: (1) some task follows another, and the tasks of a graph have one deadline and the same CPUs, (2) jobs of
 //! a task at least a period apart, (3) no release jitter, (4) `D_i <= T_i`, so that with a bound of at most `D_i`
@@ -37,10 +39,10 @@ test_and_responses! {
     both
 }
 
-/// The bounds of which none other is less.
+/// The bounds that no other bound can beat.
 const LEAST: [BoundKind; 3] = [BoundKind::Graham, BoundKind::Long, BoundKind::OrderChains];
 
-/// Finding and bounds.
+/// Returns the finding and the bounds.
 fn both(system: &System) -> (Finding, TaskMap<Option<ResponseBound>>) {
     let graphs = graph::all(system);
     let mut bounds: TaskMap<Option<ResponseBound>> = system.tasks.values().map(|_| None).collect();
@@ -71,7 +73,7 @@ fn both(system: &System) -> (Finding, TaskMap<Option<ResponseBound>>) {
             |task: &Recurrent| LEAST.iter().filter_map(|&kind| task.dag.bound(kind, cpus)).min();
         let found = match &of[..] {
             [alone] => Recurrent::of(system, alone).ok().and_then(|task| least(&task)),
-            // Several graphs share these CPUs, which is another policy.
+            // Several graphs share these CPUs, so the policy is not federated.
             _ => None,
         };
         let first = of.first().map_or(group.tasks[0].0, |graph| graph.tasks[0]);

@@ -1,12 +1,12 @@
-//! DAG tasks: tasks that follow others, with response bounds. Those where graphs share several CPUs stand here, and are
-//! **sufficient**.
+//! DAG tasks: tasks that follow others, with response bounds. This file has the bounds for graphs
+//! that share several CPUs, which are **sufficient**.
 //!
 //! | test | policies | source |
 //! |---|---|---|
 //! | [`FEDERATED`] | `federated` | Li et al. 2014 and the bounds of one graph (`federated.rs`) |
 //! | [`QPA`], [`RTA`], [`RTA_RM`], [`RTA_DM`] | EDF and fixed priorities on one CPU | proved there (`one_cpu.rs`) |
 //! | `GRAPH-EDF` | `g-edf`, `c-edf` | Melani et al. 2015, with floors |
-//! | `GRAPH-FP`, `GRAPH-RM`, `GRAPH-DM` | `g-fp`, `g-rm`, `g-dm` | the same |
+//! | `GRAPH-FP`, `GRAPH-RM`, `GRAPH-DM` | `g-fp`, `g-rm`, `g-dm` | Melani et al. 2015, with floors |
 //!
 //! Assumes: (1) some task follows another, and the tasks of a graph have one deadline and one cluster, (2) jobs of a
 //! task at least a period apart, (3) no release jitter, (4) `D_i <= T_i`, (5) WCETs are kept, (6) overheads are part of
@@ -14,8 +14,8 @@
 //! priorities: (10) the tasks of a graph have one priority, and different graphs of a cluster have different ones.
 //! Jobs are preemptible and only execute. Times are whole nanoseconds.
 //!
-//! Assumption (10) is no formality. Of equal priorities the *rank* decides before the task, so the nodes of two graphs
-//! mix, and no order of the graphs describes that.
+//! Assumption (10) is essential. For equal priorities the *rank* decides before the task, so the
+//! nodes of two graphs interleave, which no order of the graphs describes.
 //!
 //! A task that neither follows nor is followed is a graph of one node. The bound of a task is that of its graph: from
 //! the arrival of an instance to the end of the last of its nodes.
@@ -56,7 +56,8 @@ pub const MELANI: Citation = Citation {
 }",
 };
 
-/// That there are graphs comes first: a set without any is no matter of these tests, whatever else it breaks.
+/// `Graphs` is checked first, so that a set without graphs is refused for this reason, whatever
+/// else it breaks.
 const BASE: &[Assumption] = &[
     Graphs,
     SporadicReleases,
@@ -98,7 +99,7 @@ tests! {
         "response times of graphs under global deadline-monotonic priorities";
 }
 
-/// Finding and bounds, for global EDF or for fixed priorities in an order.
+/// Returns the finding and the bounds for global EDF or for fixed priorities in an order.
 fn both(
     system: &System,
     order: Option<PriorityOrder>,
@@ -110,7 +111,7 @@ fn both(
         if let Some(order) = order {
             group.tasks = order.sort(&group);
         }
-        // Each graph of the cluster where its first task is, in the order of the priorities.
+        // Each graph belongs to the cluster of its first task; sorted by priority.
         let of = group.tasks.iter().filter_map(|&(id, _)| {
             let at = graphs.binary_search_by_key(&id, |graph| graph.tasks[0]).ok()?;
             Some(&graphs[at])

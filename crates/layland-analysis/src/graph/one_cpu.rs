@@ -5,39 +5,46 @@
 //! | `GRAPH-QPA` | EDF on each CPU | **exact**, its response bounds are sufficient |
 //! | `GRAPH-RTA`, `GRAPH-RTA-RM`, `GRAPH-RTA-DM` | fixed priorities on each CPU | **sufficient** |
 //!
-//! Assumes: (1) some task follows another, and the tasks of a graph have the same CPUs, (2) every task may use one CPU
-//! alone, (3) jobs of a task at least a period apart, (4) no release jitter, (5) WCETs are kept, (6) overheads are part
-//! of `C_i`, (7) unit speeds, (8) nothing changes while the system runs; for EDF: (9) no task follows one of a later
-//! deadline; for fixed priorities: (9) few pairs of tasks share a CPU, (10) for given priorities: there are some.
+//! Assumes: (1) some task follows another, and the tasks of a graph have the same CPUs, (2) every
+//! task may use one CPU only, (3) jobs of a task at least a period apart, (4) no release jitter,
+//! (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) nothing changes while
+//! the system runs; for EDF: (9) no task follows a task with a later deadline; for fixed
+//! priorities: (9) few pairs of tasks share a CPU, (10) for given priorities: every task has one.
 //! Deadlines are arbitrary, and those of the nodes of a graph may differ.
 //!
-//! **What precedence does on one CPU.** A job is *pending* from its arrival to its end, whether it waits for others or
-//! not. Call a set `S` of jobs *closed* if it has, with each job, the jobs of the same instance that it waits for and
-//! the jobs of its task before it; and *dominant* if each of its jobs comes before each job that is not in it.
+//! **Precedence on one CPU.** A job is *pending* from its arrival to its end, whether it waits for
+//! others or not. A set `S` of jobs is *closed* if it contains, with each job, the jobs of the same
+//! instance for which it waits and the earlier jobs of its task. It is *dominant* if each of its
+//! jobs comes before each job outside it.
 //!
-//! Lemma. If `S` is closed and dominant, the CPU runs a job of `S` whenever one is pending. For take a pending job of
-//! `S` from the oldest instance of its graph that has one, and go from it to jobs that it waits for as long as they are
-//! pending: edges lead within the instance, and there is no cycle. The last of these is in `S`, and nothing keeps it
-//! from running but a job before it, which is in `S`.
+//! Lemma. If `S` is closed and dominant, the CPU runs a job of `S` whenever one is pending. Proof:
+//! take a pending job of `S` from the oldest instance of its graph that has one, and follow the
+//! edges to pending jobs for which it waits. Edges stay within the instance, and there is no cycle.
+//! The last of these jobs is in `S`, and only a job that comes before it can keep it from running,
+//! which is then also in `S`.
 //!
-//! So in `S` the CPU idles no more than without edges, and the arguments about busy periods hold word for word with
-//! *pending* for *ready*: what is in `S` is done when as much time has gone by as the arrivals of `S` need.
+//! So the CPU idles no more with respect to `S` than without edges, and the arguments about busy
+//! periods hold with *pending* in place of *ready*: the jobs of `S` are complete once the time that
+//! the arrivals of `S` need has passed.
 //!
-//! **EDF.** Let `S` be the jobs due by `t`. It is dominant, for any rule about equal deadlines, and closed by (9):
-//! whatever a job waits for is due no later. Take the first missed deadline as `t`, and the last instant `s` before
-//! it at which no job of `S` was pending: all the time from `s` to `t` goes to jobs that arrive from `s` on and are
-//! due by `t`, and it is too little. That is the processor demand of the nodes as tasks that follow nobody, and of
-//! one deadline the demand of a graph is that of one task with all of its work. It is necessary as well: all graphs
-//! may arrive together, and no schedule does more work than there is time. So QPA decides as if nobody followed
-//! anybody. By the same lemma a node that arrives `a` after the start of a busy period of `S`, due at `t = a + D`,
-//! has ended when that busy period is over; Spuri's `L(a)` bounds it, with the other nodes of the graph among the
-//! tasks that interfere.
+//! **EDF.** Let `S` be the jobs due by `t`. It is dominant, for any rule about equal deadlines, and
+//! closed by (9): the jobs for which a job waits are due no later. Take the first missed deadline
+//! as `t`, and the last instant `s` before it at which no job of `S` was pending. All the time from
+//! `s` to `t` goes to jobs that arrive from `s` on and are due by `t`, and it is too little for
+//! them. This is the processor demand of the nodes as independent tasks, and if they have one
+//! deadline, the demand of a graph is that of one task with all of its work. The condition is also
+//! necessary: all graphs may arrive together, and no schedule does more work than there is time. So
+//! QPA decides as if there were no edges. By the same lemma a node that arrives `a` after the start
+//! of a busy period of `S`, due at `t = a + D`, has ended when that busy period is over; Spuri's
+//! `L(a)` bounds it, with the other nodes of the graph among the tasks that interfere.
 //!
-//! **Fixed priorities.** Let the tasks be in their strict order (priority, rank, task). The first so many of them are
-//! dominant, and closed if they follow none behind. For the `p`-th task take the least such set that has it. A job of
-//! it has ended by the end of the busy period of that set: its response time is at most that of a task of the lowest
-//! priority in the set, with all others of the set above it. Where every task comes behind those that it follows this
-//! is the ordinary response time, and the schedule is the same with edges and without.
+//! **Fixed priorities.** Let the tasks be in their strict order (priority, rank, task). Any first
+//! tasks of this order form a dominant set, which is closed if none of them follows a task behind
+//! the set. For the `p`-th task take the least such set that contains it. Each of its jobs ends by
+//! the end of the busy period of that set, so its response time is at most that of a task of the
+//! lowest priority in the set, with all others of the set above it. If every task comes behind the
+//! tasks that it follows, this is the ordinary response time, and the schedule is the same with and
+//! without edges.
 
 use crate::Assumption::{self, *};
 use crate::assumption::and;
@@ -71,7 +78,7 @@ const GIVEN: &[Assumption] = &and::<10>(FEW, Priorities);
 const EDF: &[Algorithm] = &[Algorithm::Ordered(Form::Partitioned, Order::Deadline)];
 const TITLE: &str = "demand and response times of graphs on one CPU each under EDF";
 
-/// `GRAPH-QPA`: the processor demand of EDF, whatever follows what.
+/// `GRAPH-QPA`: the processor demand of EDF, regardless of the edges.
 pub const QPA: SchedulabilityTest = SchedulabilityTest {
     name: "GRAPH-QPA",
     title: TITLE,
@@ -84,7 +91,7 @@ pub const QPA: SchedulabilityTest = SchedulabilityTest {
     decide: |system| edf::TEST.run_unchecked(system),
 };
 
-/// The response bounds of `GRAPH-QPA`: Spuri's, whatever follows what.
+/// The response bounds of `GRAPH-QPA`: those of Spuri, regardless of the edges.
 pub const QPA_RESPONSES: ResponseTest = ResponseTest {
     name: "GRAPH-QPA",
     title: TITLE,
@@ -103,7 +110,7 @@ pub const QPA_RESPONSES: ResponseTest = ResponseTest {
     by_rank: None,
 };
 
-/// The response bounds of the tasks of one CPU under EDF; none if the search finds none.
+/// The response bounds of the tasks of one CPU under EDF; empty if the search finds none.
 pub(super) fn edf_bounds(group: &Group<'_>) -> Vec<ResponseBound> {
     let found =
         edf_response::responses(&group.sporadic(), Ties::Lost).ok().flatten().unwrap_or_default();
@@ -132,7 +139,7 @@ fixed! {
         "response times of graphs on one CPU each under fixed priorities (p-dm)";
 }
 
-/// Finding and bounds under fixed priorities in an order.
+/// Returns the finding and the bounds under fixed priorities in an order.
 fn both(system: &System, order: PriorityOrder) -> (Finding, TaskMap<Option<ResponseBound>>) {
     let mut bounds = TaskMap::filled(None, system.tasks.len());
     let (mut held, mut failed) = (Vec::new(), Vec::new());
@@ -160,13 +167,13 @@ fn both(system: &System, order: PriorityOrder) -> (Finding, TaskMap<Option<Respo
     (Finding { verdict, reasons }, bounds)
 }
 
-/// For each of these tasks, the highest priority first: the last one of the least set of first ones that has it and
-/// follows none behind.
+/// For each of these tasks, the highest priority first, returns the last task of its closed set:
+/// the smallest prefix of the list that contains the task and whose tasks follow none behind it.
 fn closed(ids: &[TaskId], tasks: &[&Task]) -> Vec<usize> {
     let most = ids.iter().map(|id| id.index()).max().map_or(0, |most| most + 1);
     let mut place = vec![0; most];
     ids.iter().enumerate().for_each(|(at, id)| place[id.index()] = at);
-    // How far the tasks up to each one reach.
+    // `reach[at]` is the last position that the tasks up to `at` follow.
     let mut reach: Vec<usize> = Vec::with_capacity(tasks.len());
     for (at, task) in tasks.iter().enumerate() {
         let own = task.follows.iter().map(|followed| place[followed.index()]);
@@ -174,7 +181,8 @@ fn closed(ids: &[TaskId], tasks: &[&Task]) -> Vec<usize> {
     }
     let mut last = vec![0; tasks.len()];
     for at in (0..tasks.len()).rev() {
-        // Whoever is behind has its set already, and that has all before it.
+        // The task at `reach[at]` has its closed set already, and this set includes all tasks
+        // before it.
         last[at] = if reach[at] > at { last[reach[at]] } else { at };
     }
     last
@@ -185,7 +193,7 @@ mod tests {
     use super::*;
     use layland_model::Service;
 
-    /// Whether the sets are the least ones, by trying all.
+    /// Compares the sets with the smallest ones, by trying all.
     #[test]
     fn sets_are_closed_and_none_is_smaller() {
         let mut lifted = 0;
@@ -193,7 +201,7 @@ mod tests {
             let ids: Vec<TaskId> = [3, 0, 4, 1, 2].map(TaskId).to_vec();
             let mut tasks: Vec<Task> =
                 vec![Task::implicit("", Service::from_ns(1), Duration::from_ns(9)); 5];
-            // No cycle: edges ascend by id.
+            // There is no cycle, as edges ascend by id.
             let pairs = (0..5).flat_map(|to| (0..to).map(move |from| (from, to)));
             for (bit, (from, to)) in pairs.enumerate() {
                 if drawn >> bit & 1 == 1 {

@@ -3,18 +3,20 @@
 //! | symbol | meaning |
 //! |---|---|
 //! | `L` | the least `L` with `L = sum over hp and ep of ceil(L / T_j) C_j`: the longest busy period of the level |
-//! | `a` | when a job of the level becomes ready, counted from the start of a busy period: `k T_j` of some `ep` |
-//! | `w(a)` | when it is done: the least `w` with `w = sum over ep of (floor(a / T_j) + 1) C_j + sum over hp of ceil(w / T_j) C_j` |
-//! | `R` | the greatest `w(a) - a` of all `a < L` |
+//! | `a` | the time at which a job of the level becomes ready, from the start of a busy period: `k T_j` of some `ep` |
+//! | `w(a)` | its completion: the least `w` with `w = sum over ep of (floor(a / T_j) + 1) C_j + sum over hp of ceil(w / T_j) C_j` |
+//! | `R` | the maximum of `w(a) - a` over all `a < L` |
 //!
-//! A job that becomes ready at `a` is done after all work of its level that became ready at or before `a`, and no later
-//! arrival of its level runs before it. Everything as early as possible gives most work, and moving `a` down to the
-//! last arrival of its level makes the response longer. So all tasks of a level have one `R`. What becomes ready at
-//! one instant comes in any order: an arrival just before is as legal, and no tie decides.
+//! A job that becomes ready at `a` completes after all work of its level that became ready at or
+//! before `a`, and no later arrival of its level runs before it. The work is largest if all jobs
+//! arrive as early as possible, and moving `a` down to the last arrival of its level makes the
+//! response longer. So all tasks of a level have one `R`. Jobs that become ready at one instant may
+//! run in any order: an arrival just before is also legal, so ties do not matter.
 //!
-//! **Reached.** `R` is that of sporadic tasks: a job of `tau_i` comes last at the `a` of the maximum. Tasks that are
-//! periodic from one instant on reach it only if one of their own arrivals is that `a`, and those that come at that
-//! instant before them have smaller ranks. Where neither is so, the value is a bound, and a miss under it is no *no*.
+//! **Tightness.** Sporadic tasks reach `R`: a job of `tau_i` comes last at the `a` of the maximum.
+//! Tasks that are periodic from a common instant reach it only if one of their own arrivals is that
+//! `a`, and the tasks that arrive at that instant before them have smaller ranks. Otherwise the
+//! value is only a bound, and a miss by it is not a *no*.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -44,7 +46,7 @@ pub const FIFO: SchedulabilityTest = SchedulabilityTest {
     },
 };
 
-/// The response times of [`FIFO`] that a legal run reaches.
+/// The response times of [`FIFO`] that some legal run reaches.
 pub const FIFO_RESPONSES: ResponseTest = ResponseTest {
     name: FIFO.name,
     title: FIFO.title,
@@ -56,7 +58,7 @@ pub const FIFO_RESPONSES: ResponseTest = ResponseTest {
     by_rank: None,
 };
 
-/// The others, which are bounds.
+/// The other response times of [`FIFO`], which are only bounds.
 pub const FIFO_UNREACHED: ResponseTest = ResponseTest {
     name: FIFO.name,
     title: FIFO.title,
@@ -68,19 +70,20 @@ pub const FIFO_UNREACHED: ResponseTest = ResponseTest {
     by_rank: None,
 };
 
-/// Looking at a task once is a step. So many take about a tenth of a second.
+/// Examining a task once is a step. This number of steps takes about a tenth of a second.
 const MOST_STEPS: u64 = 10_000_000;
 
-/// What is found of a level.
+/// The result for a level.
 struct Found {
     /// `R`.
     R: Duration,
-    /// For each task of the level: the greatest response of its own jobs if all tasks become ready together and those
-    /// of one instant come by rank.
+    /// For each task of the level, the maximum response time of its own jobs if all tasks become
+    /// ready together and jobs that become ready at one instant run by rank.
     own: Vec<Duration>,
 }
 
-/// The greatest response time of each task, the level of each beside it: smaller levels come first.
+/// The maximum response time of each task, which is given with its level; smaller levels come
+/// first.
 ///
 /// ```
 /// use layland_analysis::levels::responses;
@@ -107,7 +110,7 @@ pub fn responses(tasks: &[(&Task, i64)]) -> Vec<Result<Duration, Diverged>> {
     found
 }
 
-/// `R` of the tasks in this range, which are one level; those before it are higher.
+/// Computes `R` of the tasks in this range, which form one level; the tasks before them are higher.
 fn level_response(
     tasks: &[&Task],
     level: Range<usize>,
@@ -130,7 +133,7 @@ fn level_response(
         w = last;
         for (at, of_task) in own.iter_mut().enumerate() {
             if a % equal[at].period.ns() == 0 {
-                // Those of a larger rank that come at this instant wait for it.
+                // Jobs of a larger rank that arrive at this instant wait for it.
                 let first = search.done(a, done, |other| other <= at)?;
                 *of_task = (first - a).max(*of_task);
             }
@@ -143,7 +146,7 @@ fn level_response(
 
 struct Search<'a> {
     higher: &'a [&'a Task],
-    /// By rank.
+    /// The tasks of the level, by rank.
     equal: &'a [&'a Task],
     steps: &'a mut u64,
 }
@@ -177,7 +180,8 @@ impl Search<'_> {
         }
     }
 
-    /// When all work of the level is done that became ready before `a`, or at `a` and `counts`. Not before `from`.
+    /// Returns the time at which all work of the level is complete that became ready before `a`, or
+    /// at `a` by a task that `counts`. The search starts at `from`.
     fn done(&mut self, a: i64, from: i64, counts: impl Fn(usize) -> bool) -> Result<i64, Diverged> {
         let own = sum(self.equal.iter().enumerate().map(|(at, task)| {
             let T = task.period.ns();
@@ -195,7 +199,7 @@ impl Search<'_> {
         }
     }
 
-    /// The next arrival of the level after `a`.
+    /// Returns the next arrival of the level after `a`.
     fn next(&mut self, a: i64) -> Result<i64, Diverged> {
         self.spend(a)?;
         let next = self.equal.iter().map(|task| {
@@ -215,7 +219,7 @@ fn sum(terms: impl Iterator<Item = i64>) -> i64 {
     terms.fold(0, i64::saturating_add)
 }
 
-/// Each level of a CPU: where its tasks are, and what is found of it.
+/// Each level of a CPU: the positions of its tasks, and the result for it.
 fn levels_of(group: &mut Group<'_>) -> Vec<(Range<usize>, Result<Found, Diverged>)> {
     let levels = sorted(group);
     let tasks: Vec<&Task> = group.tasks().collect();
@@ -225,7 +229,7 @@ fn levels_of(group: &mut Group<'_>) -> Vec<(Range<usize>, Result<Found, Diverged
         .collect()
 }
 
-/// Whether the jobs of the first tasks can come at any distance from each other.
+/// Returns true if the jobs of the first `end` tasks can arrive at any distance from each other.
 fn come_at_any_distance(group: &Group<'_>, end: usize) -> bool {
     group.tasks[..end].iter().all(|(_, task)| comes_at_any_distance(task))
 }
@@ -234,7 +238,7 @@ fn come_together(group: &Group<'_>, end: usize) -> bool {
     may_become_ready_together(group.tasks[..end].iter().map(|&(_, task)| task))
 }
 
-/// The response times that are reached, or the others.
+/// The response times that are reached, or those that are only bounds.
 fn bounds(system: &System, reached: bool) -> TaskMap<Option<ResponseBound>> {
     let mut bounds = TaskMap::filled(None, system.tasks.len());
     for mut group in Group::affinities(system) {
@@ -266,7 +270,7 @@ fn finding(group: &mut Group<'_>) -> Finding {
             Err(Diverged::GaveUp(why)) => {
                 return Finding::new(Verdict::Unknown, Reason::GaveUp(why));
             }
-            // No limit is given.
+            // Not expected, as the search has no limit.
             Err(diverged @ Diverged::Beyond { .. }) => {
                 let (id, _) = group.tasks[range.end - 1];
                 return Finding::new(Verdict::Unknown, Reason::NoBound(id, diverged));

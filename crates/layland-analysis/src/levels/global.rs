@@ -1,5 +1,5 @@
-//! Every order within a level, on the CPUs of a cluster: the tests for global fixed priorities, in which the equal ones
-//! count as higher and are carried in up to their deadlines.
+//! Every order within a level, on the CPUs of a cluster: the tests for global fixed priorities, in
+//! which equal tasks count as higher and are carried in up to their deadlines.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -40,18 +40,20 @@ struct Set<'a> {
     tasks: &'a [Sporadic],
     rivals: &'a [Rival],
     cpus: usize,
-    /// The slacks of the levels that are known; 0 for others, whose jobs are carried in up to their deadlines.
+    /// The known slacks of the higher levels; 0 for others, whose jobs are carried in up to their
+    /// deadlines.
     S: Vec<i64>,
 }
 
 impl Set<'_> {
-    /// All tasks that come before a job of task `k` or may do so: those of its level end at `end`.
+    /// All tasks that come, or may come, before a job of task `k`; the tasks of its level end at
+    /// `end`.
     fn others(&self, k: usize, end: usize) -> impl Iterator<Item = usize> {
         (0..end).filter(move |&i| i != k)
     }
 }
 
-/// The response bound of task `k`, whose level ends at `end`, if it is within the deadline.
+/// Returns the response bound of task `k`, whose level ends at `end`, if it is within the deadline.
 type Bound = fn(&Set<'_>, k: usize, end: usize) -> Option<i64>;
 
 fn both(system: &System, bound: Bound) -> (Finding, TaskMap<Option<ResponseBound>>) {
@@ -87,7 +89,7 @@ fn slacks_of(
     Slacks::All(set.S)
 }
 
-/// As [`global_fp::bcl`].
+/// See [`global_fp::bcl`].
 fn bcl(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
     let [C_k, D_k, _] = set.tasks[k].ns();
     let most = D_k - C_k + 1;
@@ -97,7 +99,7 @@ fn bcl(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
     (others < most).then_some(C_k + others)
 }
 
-/// As [`global_fp::bertogna`].
+/// See [`global_fp::bertogna`].
 fn bertogna(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
     let [C_k, D_k, _] = set.tasks[k].ns();
     let mut above: Vec<Growing> =
@@ -108,7 +110,7 @@ fn bertogna(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
     })
 }
 
-/// As [`global_fp::guan`].
+/// See [`global_fp::guan`].
 fn guan(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
     let [C_k, D_k, _] = set.tasks[k].ns();
     let above: Vec<Carrier> =
@@ -127,8 +129,9 @@ fn guan(set: &Set<'_>, k: usize, end: usize) -> Option<i64> {
     })
 }
 
-/// The bounds of [`BERTOGNA`] with all higher tasks carried in up to their deadlines, each with its level: smaller ones
-/// come first. None above the deadline; the bounds hold if no task is without one.
+/// The bounds of [`BERTOGNA`] with all higher tasks carried in up to their deadlines. Each task is
+/// given with its level; smaller levels come first. `None` if a bound exceeds the deadline; the
+/// bounds hold only if every task has one.
 pub fn by_deadlines(tasks: &[(Sporadic, i64)], cpus: usize) -> Vec<Option<i64>> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
     order.sort_by_key(|&at| tasks[at].1);

@@ -1,26 +1,28 @@
-//! Several tasks of one given priority, a *level*, where ranks do not decide: `p-fp`, `c-fp` and `g-fp` with `tie=fifo`
-//! and `tie=any`.
+//! Several tasks of one given priority, which form a *level*, where ranks do not break ties:
+//! `p-fp`, `c-fp` and `g-fp` with `tie=fifo` and `tie=any`.
 //!
 //! | test | policies | kind |
 //! |---|---|---|
 //! | [`FIFO`] | `tie=fifo` on each CPU | exact |
 //! | [`ONE_CPU`] | `tie=fifo` and `tie=any` on each CPU | sufficient, for every order within a level |
-//! | [`SUSPENDING`] | the same, with self-suspension | the same |
-//! | [`BCL`], [`BERTOGNA`], [`GUAN`] | `tie=fifo` and `tie=any` on the CPUs of a cluster | the same |
+//! | [`SUSPENDING`] | `tie=fifo` and `tie=any` on each CPU, with self-suspension | sufficient, for every order within a level |
+//! | [`BCL`], [`BERTOGNA`], [`GUAN`] | `tie=fifo` and `tie=any` on the CPUs of a cluster | sufficient, for every order within a level |
 //!
-//! `hp` are the tasks of higher levels, `ep` those of the level of `tau_i`, itself among them. Lower levels do not
-//! matter.
+//! `hp` are the tasks of higher levels, `ep` those of the level of `tau_i`, including itself. Lower
+//! levels do not matter.
 //!
-//! **Every order.** While a job waits, only `hp` and `ep` execute, whatever decides between `ep`. So what is known of
-//! fixed priorities from the work of higher tasks alone holds with `hp` and `ep` without `tau_i` as the higher ones.
-//! What rests on responses of higher tasks may use those of `hp`, which do not depend on the level. Of `ep` it uses the
-//! deadlines: the tasks of a level are judged together, and up to the first miss none of them is late. A *no* would
-//! need that every order misses, which nothing here shows.
+//! **Every order.** While a job waits, only `hp` and `ep` execute, in whatever order `ep` run. So a
+//! result on fixed priorities that uses only the work of higher tasks also holds with `hp` and `ep`
+//! without `tau_i` as the higher tasks. A result that uses responses of higher tasks may use those
+//! of `hp`, which do not depend on the level. For `ep` it uses the deadlines: the tasks of a level
+//! are tested together, and until the first miss none of them is late. A *no* would require that
+//! every order misses, which none of these tests shows.
 //!
-//! Assumes: (1) every task may use one CPU alone (on several CPUs: its whole cluster), (2) jobs of a task at least a
-//! period apart, (3) no release jitter, but for `RTA-LEVEL`, (4) WCETs are kept, (5) overheads are part of `C_i`, (6)
-//! unit speeds, (7) nothing changes while the system runs, (8) few pairs of tasks share a CPU, (9) there are
-//! priorities; on several CPUs and with self-suspension: `C_i <= D_i <= T_i`. Times are integers.
+//! Assumes: (1) every task may use one CPU only (on several CPUs: its whole cluster), (2) jobs of a
+//! task at least a period apart, (3) no release jitter, except for `RTA-LEVEL`, (4) WCETs are kept,
+//! (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing changes while the system runs,
+//! (8) few pairs of tasks share a CPU, (9) every task has a priority; on several CPUs and with
+//! self-suspension: `C_i <= D_i <= T_i`. Times are integers.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -78,7 +80,7 @@ const ON_SEVERAL: &[Algorithm] = &[
 ];
 const NO_PROOF: &str = "the verifier does not know levels";
 
-/// The tasks of a group, the highest level first, with their levels.
+/// Sorts the tasks of a group, the highest level first, and returns their levels.
 fn sorted(group: &mut Group<'_>) -> Vec<i64> {
     group.tasks = PriorityOrder::Given.sort(group);
     group.tasks().map(level).collect()
@@ -88,7 +90,7 @@ fn level(task: &Task) -> i64 {
     task.priority.unwrap_or(i64::MAX)
 }
 
-/// Where each level begins and ends in a list of ascending levels.
+/// The range of each level in a list of ascending levels.
 fn ranges(levels: &[i64]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     levels.chunk_by(|a, b| a == b).map(move |equal| {

@@ -1,4 +1,5 @@
-//! Every order within a level, on one CPU: the usual response times, in which the equal ones count as higher.
+//! Every order within a level, on one CPU: the usual response times, in which equal tasks count as
+//! higher.
 
 use super::{ALONE, ARRIVING, NO_PROOF, ON_ONE_CPU, level, ranges, sorted};
 use crate::fixed_point::Diverged;
@@ -27,8 +28,8 @@ test_and_responses! {
     |system| with_suspension(system).0, |system| with_suspension(system).1, with_suspension
 }
 
-/// The response time of a task in any order among `equal`, which are the tasks of its level without it; `higher` are
-/// those of higher levels.
+/// The response time of a task in any order among `equal`, the other tasks of its level; `higher`
+/// are the tasks of higher levels.
 ///
 /// ```
 /// use layland_analysis::levels::response_time;
@@ -40,7 +41,7 @@ test_and_responses! {
 /// ```
 ///
 /// # Errors
-/// As [`fixed_priority::response_time`].
+/// See [`fixed_priority::response_time`].
 pub fn response_time(tau: &Task, higher: &[&Task], equal: &[&Task]) -> Result<Duration, Diverged> {
     let above = [higher, equal].concat();
     fixed_priority::response_time(tau, &above, Duration::from_ns(TIME_LIMIT))
@@ -83,8 +84,8 @@ fn both(system: &System) -> (Finding, TaskMap<Option<ResponseBound>>) {
     (finding, bounds)
 }
 
-/// Suspensions of all others are a jitter up to their deadlines: that is a bound on their work alone, so that it holds
-/// in any order. The own ones are execution.
+/// Suspensions of all other tasks count as jitter up to their deadlines. This bounds their work
+/// alone, so it holds in any order. The task's own suspensions count as execution.
 fn with_suspension(system: &System) -> (Finding, TaskMap<Option<ResponseBound>>) {
     let mut bounds = TaskMap::filled(None, system.tasks.len());
     let findings: Vec<Finding> = by_cpu(system, PriorityOrder::Given)
@@ -106,7 +107,7 @@ fn with_suspension(system: &System) -> (Finding, TaskMap<Option<ResponseBound>>)
                 }
                 above_fails |= responses.iter().any(Result::is_err);
             }
-            // That of each task rests on the deadlines of its level.
+            // The bound of each task relies on the deadlines of its level.
             let of_level = |range: std::ops::Range<usize>| {
                 let all = responses[range.clone()].iter().all(Result::is_ok);
                 range.filter(move |_| all)

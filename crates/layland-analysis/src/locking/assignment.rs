@@ -1,8 +1,9 @@
-//! The assignment problem: partners for the rows of a table among its columns, each taken once, so that the sum of
-//! what they share is largest (Kuhn 1955, Munkres 1957; shortest augmenting paths with potentials).
+//! The assignment problem: assigns each row of a table a column of its own such that the sum of the
+//! chosen entries is largest (Kuhn 1955, Munkres 1957; shortest augmenting paths with potentials).
 
-/// The largest sum of entries of which no two share a row or a column. Rows have one length, and entries are not
-/// negative. Takes `rows^2 * columns` steps, or the other way round, whichever is less.
+/// Returns the largest sum of entries of which no two share a row or a column. All rows have the
+/// same length, and entries are not negative. Takes `rows^2 * columns` or `rows * columns^2` steps,
+/// whichever is less.
 ///
 /// ```
 /// use layland_analysis::locking::largest_assignment;
@@ -17,7 +18,8 @@ pub fn largest_assignment(table: &[Vec<i64>]) -> i64 {
         let column = |at: usize| table.iter().map(|row| row[at]).collect();
         return largest_assignment(&(0..columns).map(column).collect::<Vec<_>>());
     }
-    // Every row has a partner, since there are enough and no entry is negative. Row and column 0 stand for nobody.
+    // Every row gets a partner, since there are enough columns and no entry is negative. Row and
+    // column 0 are sentinels.
     let cost = |row: usize, column: usize| -i128::from(table[row - 1][column - 1]);
     let (mut of_row, mut of_column) = (vec![0i128; rows + 1], vec![0i128; columns + 1]);
     let mut partner = vec![0usize; columns + 1];
@@ -26,7 +28,7 @@ pub fn largest_assignment(table: &[Vec<i64>]) -> i64 {
         let (mut least, mut from) = (vec![i128::MAX; columns + 1], vec![0usize; columns + 1]);
         let mut done = vec![false; columns + 1];
         let mut at = 0;
-        // The cheapest path from the row to a column without a partner.
+        // Find the cheapest path from the row to a column without a partner.
         while partner[at] != 0 {
             done[at] = true;
             let (here, mut step, mut next) = (partner[at], i128::MAX, 0);
@@ -64,7 +66,7 @@ mod tests {
     use super::largest_assignment;
     use crate::sporadic::random;
 
-    /// Every way to give the rows from this one on a column that is free, or none.
+    /// Tries every way to give the rows from this one on a free column, or none.
     fn slow(table: &[Vec<i64>], taken: u32) -> i64 {
         let Some((first, rest)) = table.split_first() else { return 0 };
         let free = (0..first.len()).filter(|column| taken & (1 << column) == 0);

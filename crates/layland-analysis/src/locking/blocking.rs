@@ -1,32 +1,35 @@
-//! Blocking on one CPU under fixed priorities: for how long at most jobs of lower priority delay a job.
+//! Blocking on one CPU under fixed priorities: the maximum time for which jobs of lower priority
+//! delay a job.
 //!
 //! Sha, Rajkumar and Lehoczky 1990 for priority inheritance and priority ceilings; Torroni, Kiziltan and Faldella 2018
 //! for inheritance as an assignment problem. Immediate ceilings block as priority ceilings do.
 //!
-//! Assumes: (1) one CPU; (2) jobs do not suspend themselves (with ceilings they may, outside sections: a job that does
-//! so `m` times meets `m + 1` sections); (3) a job asks for a lock only when it is selected, and a lock that is left is
-//! free, not handed over: otherwise a task of lower priority enters a section again in between, and no bound here
-//! holds; (4) with inheritance and with plain locks nested sections respect one order of the resources: in a deadlock
-//! the CPU idles, and nobody finishes, whatever the priority. The bounds hold as well for jobs that execute less, and
-//! for those that leave sections out.
+//! Assumes: (1) one CPU; (2) jobs do not suspend themselves (with ceilings they may, outside
+//! sections: a job that does so `m` times meets `m + 1` sections); (3) a job requests a lock only
+//! when it is selected, and a released lock is free, not handed over; otherwise a task of lower
+//! priority could enter a section again in between, and no bound here would hold; (4) with
+//! inheritance and with plain locks, nested sections lock resources in one order; in a deadlock the
+//! CPU idles and no job completes, whatever its priority. The bounds also hold for jobs that
+//! execute less or skip sections.
 //!
 //! | specification | here |
 //! |---|---|
-//! | `i`, a smaller number is a higher priority | the place in the list |
+//! | `i`, a smaller number is a higher priority | the position in the list |
 //! | `lp(i)` | `tasks[i + 1..]` |
 //! | `ceiling(q) >= i`, at least as high | `ceiling[q] <= i` |
 //! | `L_{j,q}` | [`Locker::longest`]; 0 if `j` does not use `q` |
 //!
-//! A section that blocks has begun at least a nanosecond before the job comes, so that a blocking of `B` is a
-//! supremum: `B - 1` for each section are seen.
+//! A section that blocks has begun at least a nanosecond before the job arrives, so a blocking of
+//! `B` is a supremum: a run reaches at most `B - 1` for each section.
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
 use super::assignment::largest_assignment;
 use super::tasks::{Locker, ceilings, sum};
 
-/// `B_i` of every task with **plain locks**: 0, or none where a task of lower priority uses what the task or one above
-/// it uses. Nobody inherits anything, so whoever comes in between delays the job that waits, as long as such jobs come.
+/// `B_i` of every task with **plain locks**: 0, or `None` if a task of lower priority uses a
+/// resource that the task or a task above it uses. There is no inheritance, so tasks of
+/// intermediate priority delay the waiting job without limit.
 pub fn plain(tasks: &[Locker]) -> Vec<Option<i64>> {
     let ceiling = ceilings(tasks);
     let blocks = |j: &Locker, i: usize| j.sections.iter().any(|section| ceiling[section.q] <= i);
@@ -34,13 +37,14 @@ pub fn plain(tasks: &[Locker]) -> Vec<Option<i64>> {
     (0..tasks.len()).map(of_task).collect()
 }
 
-/// Whether some job locks something within a section.
+/// Returns true if some job locks a resource within a section.
 pub fn is_nested(tasks: &[Locker]) -> bool {
     tasks.iter().flat_map(|task| &task.sections).any(|section| section.within.is_some())
 }
 
-/// `B_i` of every task with **priority inheritance**. Without nesting each task of lower priority blocks once, and so
-/// does each resource: the smaller of the two sums. With nesting: [`inheritance_nested`].
+/// `B_i` of every task with **priority inheritance**. Without nesting, each task of lower priority
+/// blocks once, and so does each resource, and the smaller of the two sums counts. For nested
+/// sections, see [`inheritance_nested`].
 ///
 /// ```
 /// use layland_analysis::locking::{inheritance, lockers};
@@ -70,7 +74,7 @@ pub fn inheritance(tasks: &[Locker]) -> Vec<i64> {
     }
     let ceiling = ceilings(tasks);
     let mut B = vec![0; tasks.len()];
-    // From the lowest priority up: of each resource the longest section of a task below.
+    // From the lowest priority up: for each resource, the longest section of a task below.
     let mut of_resource = vec![0; ceiling.len()];
     for i in (0..tasks.len()).rev() {
         let longest = |j: &Locker| {
@@ -88,19 +92,22 @@ pub fn inheritance(tasks: &[Locker]) -> Vec<i64> {
     B
 }
 
-/// The same for nested sections. Who waits for `q` within a section on `x` passes on the priorities of the users of
-/// `x`, so that a section reaches as high as those around it: `reach(q)` is the least fixed point of
-/// `min(ceiling(q), reach(x) for all sections on x in which q is locked)`. Each task of lower priority blocks with its
-/// longest outermost section that locks, at any depth, something that reaches `i`. How many resources there are bounds
-/// nothing here.
+/// [`inheritance`] for nested sections. A job that waits for `q` within a section on `x` passes on
+/// the priorities of the users of `x`, so a section reaches as high as the sections around it:
+/// `reach(q)` is the least fixed point of
+/// `min(ceiling(q), reach(x) for all sections on x in which q is locked)`. Each task of lower
+/// priority blocks with its longest outermost section that locks, at any depth, a resource that
+/// reaches `i`. The number of resources is not a bound here.
 pub fn inheritance_nested(tasks: &[Locker]) -> Vec<i64> {
     let mut reach = ceilings(tasks);
-    // A pass that changes nothing is the last. Each other one lowers a reach to another ceiling.
+    // The loop ends with a pass that changes nothing. Every other pass lowers a reach to another
+    // ceiling.
     loop {
         let before = reach.clone();
         for task in tasks {
             for section in &task.sections {
-                // Those further out have passed on theirs to the one around this one, or will in the next pass.
+                // The outer sections have passed on their reach to the section around this one, or
+                // will in the next pass.
                 if let Some(x) = section.within.map(|outer| task.sections[outer].q) {
                     reach[section.q] = reach[section.q].min(reach[x]);
                 }
@@ -110,12 +117,13 @@ pub fn inheritance_nested(tasks: &[Locker]) -> Vec<i64> {
             break;
         }
     }
-    // For each outermost section: its length, and how high what is locked in it reaches.
+    // For each outermost section: its length, and the highest reach of the resources locked in it.
     let outermost = |j: &Locker| {
         let mut blocks: Vec<(i64, usize)> = Vec::new();
         for section in &j.sections {
             match (section.within, blocks.last_mut()) {
-                // Sections are listed as they are entered, so that the last outermost one is around this one.
+                // Sections are listed in the order of entry, so the last outermost one is around
+                // this one.
                 (Some(_), Some((_, highest))) => *highest = reach[section.q].min(*highest),
                 _ => blocks.push((section.length, reach[section.q])),
             }
@@ -131,8 +139,9 @@ pub fn inheritance_nested(tasks: &[Locker]) -> Vec<i64> {
     (0..tasks.len()).map(of_task).collect()
 }
 
-/// `B_i` of every task with **priority inheritance** and no nesting, from the best choice of sections: each task of
-/// lower priority blocks once, and each resource once, as an assignment problem. Never more than [`inheritance`].
+/// `B_i` of every task with **priority inheritance** and no nesting, from the worst choice of
+/// sections, an assignment problem: each task of lower priority blocks once, and each resource
+/// once. Never more than [`inheritance`].
 pub fn inheritance_assigned(tasks: &[Locker]) -> Vec<i64> {
     let ceiling = ceilings(tasks);
     let of_task = |i: usize| {
@@ -145,8 +154,8 @@ pub fn inheritance_assigned(tasks: &[Locker]) -> Vec<i64> {
     (0..tasks.len()).map(of_task).collect()
 }
 
-/// `B_i` of every task with **priority ceilings**, immediate or not: one section of one task of lower priority, the
-/// longest whose ceiling is at least as high. Nested sections count on their own.
+/// `B_i` of every task with **priority ceilings**, immediate or not: the longest section of a task
+/// of lower priority whose ceiling is at least as high. Nested sections count separately.
 pub fn ceiling(tasks: &[Locker]) -> Vec<i64> {
     let ceiling = ceilings(tasks);
     let of_task = |i: usize| {

@@ -1,25 +1,27 @@
 //! Jobs that **lock** resources and **suspend** themselves: blocking, response times and demand.
 //!
-//! | what | about | kind |
+//! | item | subject | kind |
 //! |---|---|---|
 //! | [`blocking`] | one CPU: plain locks, inheritance, ceilings | |
-//! | `LOCK-RTA`, `PIP-RTA`, `PIP-MATCHING`, `PCP-RTA` | response times with it, fixed priorities | sufficient |
+//! | `LOCK-RTA`, `PIP-RTA`, `PIP-MATCHING`, `PCP-RTA` | one CPU: response times with this blocking, fixed priorities | sufficient |
 //! | [`stack`], `SRP` | one CPU: demand and blocking of EDF | sufficient |
 //! | [`suspension`], `SUSP-*` | one CPU: self-suspension, fixed priorities | sufficient |
 //! | [`suspended_demand`], `SUSP-OBL-EDF` | one CPU: self-suspension, demand of EDF | sufficient |
 //! | [`between`], `MPCP`, `FMLP+`, `DPCP`, `MSRP`, `MSRP-HOLISTIC` | several CPUs, partitioned fixed priorities | sufficient |
 //! | [`between::demand`], `MSRP-QPA` | several CPUs, demand, spinning and blocking of EDF | sufficient |
 //!
-//! Each test of fixed priorities is there for given ones and, with `-RM` and `-DM` at the end of its name, for
-//! rate-monotonic and deadline-monotonic ones. Base priorities are distinct over the whole system: equal ones go to the
-//! smaller rank, then to the smaller id. The tests for one CPU look at each CPU, and take systems whose resources are
-//! used on one CPU each; those between CPUs take the whole system.
+//! Each test of fixed priorities exists for given priorities and, with the suffixes `-RM` and
+//! `-DM`, for rate-monotonic and deadline-monotonic ones. Base priorities are distinct over the
+//! whole system: equal priorities go to the smaller rank, then to the smaller id. The tests for one
+//! CPU examine each CPU, and take systems in which each resource is used on one CPU; the tests
+//! between CPUs take the whole system.
 //!
-//! All rest on one rule of the policies: **a job asks for a lock only when it is selected**, and on one CPU a lock that
-//! is left is free, not handed over. With the shortcut "unlock, then lock at once" a job of lower priority enters a
-//! section again before the job that it has just unblocked, and the classic bounds are wrong.
+//! All tests rely on one rule of the policies: **a job requests a lock only when it is selected**,
+//! and on one CPU a released lock is free, not handed over. With the shortcut "unlock, then lock at
+//! once", a job of lower priority would enter a section again before the job that it has just
+//! unblocked, and the classic bounds would be wrong.
 //!
-//! What has no bound here: FMLP+ between CPUs under EDF, nested global sections, inheritance together with
+//! Not supported: FMLP+ between CPUs under EDF, nested global sections, inheritance together with
 //! self-suspension, locks together with self-suspension under EDF.
 
 pub mod between;
@@ -43,5 +45,5 @@ pub use schedulability::*;
 pub(crate) use tasks::by_cpu;
 pub use tasks::{Held, Locker, ceilings, lockers};
 
-/// Why certificates say nothing of some of these tests.
+/// The reason why certificates do not cover some of these tests.
 const NO_PROOF: &str = "the verifier does not know what locks cost between CPUs";

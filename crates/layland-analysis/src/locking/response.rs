@@ -1,13 +1,14 @@
 //! Response times on one CPU under fixed priorities with locks:
 //!
-//! `R_i = C_i + S_i + B_i + sum over h above i of ceil((R_i + J_h) / T_h) C_h`, the least that fits, if it is at most
-//! `D_i`.
+//! `R_i = C_i + S_i + B_i + sum over h above i of ceil((R_i + J_h) / T_h) C_h`, the least solution,
+//! if it is at most `D_i`.
 //!
-//! `B_i` is the blocking of the [protocol](super::blocking). Without self-suspension `S_i` and `J_h` are 0, and until
-//! `R_i <= T_i` all that comes from above, the blocking and one job of `i` are done, whatever the order was: a busy
-//! period holds one job of `i`, and the first decides. With ceilings jobs may suspend themselves outside sections: each
-//! of the `m_i` ends of a suspension meets one more section, `(m_i + 1) B_i`, and a task above with `S_h > 0` has the
-//! jitter `R_h - C_h` (see [`suspension`](super::suspension)), for which it must meet its deadlines.
+//! `B_i` is the blocking of the [protocol](super::blocking). Without self-suspension, `S_i` and
+//! `J_h` are 0. By `R_i <= T_i` all jobs from above, the blocking and one job of `i` are complete
+//! in any order, so a busy period holds only one job of `i`, and the first one decides. With
+//! ceilings, jobs may suspend themselves outside sections: each of the `m_i` ends of a suspension
+//! meets one more section, `(m_i + 1) B_i`, and a task above with `S_h > 0` has the jitter
+//! `R_h - C_h` (see [`suspension`](super::suspension)), for which it must meet its deadlines.
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
@@ -19,21 +20,22 @@ use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Finding, Quantity, Reason, ResponseBound, Scope, Verdict};
 use layland_model::{CpuSet, Duration, System, TaskMap};
 
-/// Why a task has no bound.
+/// The reason why a task has no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unbounded {
-    /// It may wait for a lock while jobs in between come, as many as there are.
+    /// The task may wait for a lock while an unlimited number of jobs of intermediate priority run.
     Blocked,
-    /// A task above may be late, and with it self-suspension is no longer bounded.
+    /// A task above may be late, so self-suspension is no longer bounded.
     Above,
-    /// The search found none up to the deadline.
+    /// The search found no bound up to the deadline.
     Search(Diverged),
 }
 
-/// A bound in nanoseconds, or why there is none.
+/// A bound in nanoseconds, or the reason why there is none.
 pub type Response = Result<i64, Unbounded>;
 
-/// `t = own + sum of ceil((t + J) / T) C` over these `(C, T, J)`: the least up to the limit.
+/// Returns the least solution of `t = own + sum of ceil((t + J) / T) C` over these `(C, T, J)`, up
+/// to the limit.
 pub(crate) fn response(own: i64, limit: i64, above: &[(i64, i64, i64)]) -> Response {
     let f = |t: Duration| {
         let of_task = |&(C, T, J): &(i64, i64, i64)| arriving(t.ns().saturating_add(J), T, C);
@@ -43,7 +45,7 @@ pub(crate) fn response(own: i64, limit: i64, above: &[(i64, i64, i64)]) -> Respo
     found.map(Duration::ns).map_err(Unbounded::Search)
 }
 
-/// The response times of tasks that do not suspend themselves, with this blocking.
+/// Returns the response times of tasks that do not suspend themselves, with this blocking.
 pub fn responses(tasks: &[Locker], B: &[i64]) -> Vec<Response> {
     let of_task = |i: usize| {
         let above: Vec<_> = tasks[..i].iter().map(|h| (h.C, h.T, 0)).collect();
@@ -52,7 +54,8 @@ pub fn responses(tasks: &[Locker], B: &[i64]) -> Vec<Response> {
     (0..tasks.len()).map(of_task).collect()
 }
 
-/// The response times with priority ceilings, immediate or not, of tasks that may suspend themselves.
+/// Returns the response times with priority ceilings, immediate or not, of tasks that may suspend
+/// themselves.
 pub fn ceiling_responses(tasks: &[Locker]) -> Vec<Response> {
     let B = blocking::ceiling(tasks);
     let mut all: Vec<Response> = Vec::new();
@@ -61,7 +64,7 @@ pub fn ceiling_responses(tasks: &[Locker]) -> Vec<Response> {
             let J_h = if h.S > 0 { (*R_h).ok()? - h.C } else { 0 };
             Some((h.C, h.T, J_h))
         });
-        // Without a suspension nobody's deadline matters but the own one.
+        // Without suspensions, only the task's own deadline matters.
         let suspends = tasks[..=i].iter().any(|task| task.S > 0);
         let is_late_above = suspends && all.iter().any(Result::is_err);
         let own = sum([task.C, task.S, (task.m + 1).saturating_mul(B[i])].into_iter());
@@ -73,7 +76,7 @@ pub fn ceiling_responses(tasks: &[Locker]) -> Vec<Response> {
     all
 }
 
-/// The response times with plain locks.
+/// Returns the response times with plain locks.
 pub fn plain_responses(tasks: &[Locker]) -> Vec<Response> {
     let B = blocking::plain(tasks);
     let without = responses(tasks, &vec![0; tasks.len()]);
@@ -82,7 +85,7 @@ pub fn plain_responses(tasks: &[Locker]) -> Vec<Response> {
     B.iter().zip(without).map(of_task).collect()
 }
 
-/// Finding and bounds of the tasks of each CPU.
+/// Returns the finding and the bounds of the tasks of each CPU.
 pub(super) fn each_cpu(
     system: &System,
     order: PriorityOrder,
@@ -102,7 +105,7 @@ pub(super) fn each_cpu(
     (together(findings.into_iter()), bounds)
 }
 
-/// The finding on tasks with these response times, each within its deadline.
+/// Returns the finding for tasks with these response times, each within its deadline.
 pub(crate) fn finding(tasks: &[Locker], responses: &[Response]) -> Finding {
     let mut reasons = Vec::new();
     for (task, &response) in tasks.iter().zip(responses) {
@@ -115,7 +118,7 @@ pub(crate) fn finding(tasks: &[Locker], responses: &[Response]) -> Finding {
                 );
                 return failed(vec![Reason::MayBeLate(task.id), why]);
             }
-            // A task above has a reason of its own, and is looked at first.
+            // The task above has a reason of its own, which comes first.
             Err(Unbounded::Above) => return failed(vec![Reason::MayBeLate(task.id)]),
             Err(Unbounded::Search(Diverged::Beyond { reached, .. })) => {
                 return failed(vec![within(task, reached.ns(), false).at_least()]);
@@ -131,7 +134,7 @@ pub(crate) fn finding(tasks: &[Locker], responses: &[Response]) -> Finding {
     Finding { verdict: Verdict::Yes, reasons }
 }
 
-/// A response time and its deadline.
+/// Compares a response time with its deadline.
 pub(super) fn within(task: &Locker, R: i64, holds: bool) -> Reason {
     let quantity = |ns: i64| Quantity::of_ns(ns.into());
     let scope = Scope::task(task.id, &CpuSet::single(task.cpu));

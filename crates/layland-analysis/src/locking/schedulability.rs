@@ -14,7 +14,7 @@ use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind};
 use layland_model::{Algorithm, CpuId, Order, Protocol, System};
 
-/// What every test assumes.
+/// The assumptions of every test.
 const BASE: &[Assumption] = &[
     OneCpuEach,
     SporadicReleases,
@@ -36,8 +36,8 @@ const AT_HOME: &[Assumption] = &and::<12>(BETWEEN, Homes);
 pub(super) const SPINNING: &[Assumption] =
     &and::<11>(&and::<10>(BASE, NoSuspension), NestedLocally);
 
-/// A test and its response times for one order, and for all three. `$both` gives finding and bounds of a system whose
-/// priorities are in an order.
+/// Defines a test and its response times for one order, and for all three. `$both` returns the
+/// finding and the bounds of a system whose priorities are in an order.
 macro_rules! tests {
     (@one $test:ident, $responses:ident, $order:ident, $name:expr, $title:expr, [$($protocol:ident),+],
         $assumptions:expr, $citations:expr, $certify:expr, $both:expr) => {
@@ -119,7 +119,7 @@ tests! {
     PCP_RTA, PCP_RTA_RESPONSES, PCP_RTA_RM, PCP_RTA_RM_RESPONSES, PCP_RTA_DM, PCP_RTA_DM_RESPONSES
 }
 
-/// Where jobs lock nothing, all protocols are one.
+/// If jobs lock nothing, all protocols are equivalent.
 macro_rules! suspending {
     ($name:literal, $title:literal, $citations:expr, $method:ident; $($names:ident),+) => {
         tests! {
@@ -159,7 +159,7 @@ suspending! {
     SUSP_UNIFIED_DM, SUSP_UNIFIED_DM_RESPONSES
 }
 
-/// `SUSP-JITTER-S`: what was printed of self-suspension as jitter, which is wrong.
+/// `SUSP-JITTER-S`: the published analysis of self-suspension as jitter, which is wrong.
 pub const SUSP_JITTER_S: SchedulabilityTest = SchedulabilityTest {
     name: "SUSP-JITTER-S",
     title: "self-suspension as jitter of its own length, as printed in 2004 (p-fp)",
@@ -208,7 +208,7 @@ tests! {
     "DPCP", "response times with DPCP between CPUs", [Dpcp], AT_HOME, 13, &[&RAJKUMAR_1988, &BRANDENBURG_2019],
     Certify::Without(NO_PROOF),
     between_cpus!(|system, tasks| {
-        // Who has none is not used.
+        // A resource without a home is not used, so any CPU will do.
         let home = |resource: &layland_model::Resource| resource.home.unwrap_or(CpuId(0));
         let homes: Vec<CpuId> = system.resources.iter().map(home).collect();
         let shared = dpcp::shared(tasks, &homes);

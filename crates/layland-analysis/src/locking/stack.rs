@@ -1,16 +1,17 @@
 //! **SRP** under EDF on one CPU (Baker 1991), by processor demand and blocking (Baruah 2006). Sufficient.
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
-//! (4) `D_i <= T_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) nothing changes while
-//! the system runs, (9) jobs do not suspend themselves, (10) the users of a resource share a CPU.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
+//! release jitter, (4) `D_i <= T_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit
+//! speeds, (8) nothing changes while the system runs, (9) jobs do not suspend themselves, (10) the
+//! users of a resource share a CPU.
 //!
 //! The tasks are schedulable if `U <= 1` and for every absolute deadline `t` of a synchronous release
 //! `sum over i of max(0, floor((t - D_i) / T_i) + 1) C_i + B(t) <= t`, where
 //! `B(t) = max{ L : section of j on q, D_j > t, some user of q has D <= t }`.
 //!
-//! From the longest deadline on nothing blocks, and there the search is [QPA](crate::uniprocessor::edf). Between two
-//! relative deadlines `B` is constant, and what is needed at `t` is enough for all times between what is needed and
-//! `t`.
+//! From the longest deadline on, no section blocks, and the search is
+//! [QPA](crate::uniprocessor::edf). Between two relative deadlines `B` is constant, so the demand
+//! and blocking at `t` covers all times between this value and `t`.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -56,32 +57,33 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     },
 };
 
-/// What the criterion says.
+/// The result of the criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stacked {
-    /// It holds.
+    /// The criterion holds.
     Met,
     /// `U > 1`.
     Overload,
-    /// At `t`, demand and blocking are more than `t`.
+    /// At `t`, demand and blocking exceed `t`.
     Fails {
-        /// The first such `t`; a later one if there are 100,000 deadlines before it.
+        /// The first such `t`, or a later one if there are 100,000 deadlines before it.
         t: i64,
-        /// What is needed.
+        /// The required time: demand and blocking at `t`.
         needed: i64,
     },
 }
 
-/// Whether demand and blocking fit.
+/// Tests whether demand and blocking fit into every interval.
 ///
 /// # Errors
-/// If the search is given up.
+/// Returns [`GaveUp`] if the search reaches its limit.
 pub fn demand_and_blocking(tasks: &[Locker]) -> Result<Stacked, GaveUp> {
     let plain: Vec<Sporadic> = tasks.iter().map(sporadic).collect();
     fits(&plain, |t| blocking(tasks, t))
 }
 
-/// The same with any blocking that is constant from each relative deadline to the next, and 0 from the last one on.
+/// [`demand_and_blocking`] with any blocking that is constant from each relative deadline to the
+/// next, and 0 from the last one on.
 pub(super) fn fits(plain: &[Sporadic], blocking: impl Fn(i64) -> i64) -> Result<Stacked, GaveUp> {
     let needed =
         |t: i64| plain.iter().map(|task| task.demand(t)).fold(blocking(t), i64::saturating_add);
@@ -91,7 +93,7 @@ pub(super) fn fits(plain: &[Sporadic], blocking: impl Fn(i64) -> i64) -> Result<
         Demand::Met => some_failure(plain, &blocking, needed)?,
     };
     let Some(last) = fails_by else { return Ok(Stacked::Met) };
-    // The first one, for who wants to see it, is among the deadlines up to that one.
+    // Users want to see the first failure, which is among the deadlines up to this one.
     let mut t = 0;
     for _ in 0..BEFORE {
         t = deadline_after(plain, t);
@@ -102,7 +104,7 @@ pub(super) fn fits(plain: &[Sporadic], blocking: impl Fn(i64) -> i64) -> Result<
     Ok(Stacked::Fails { t: last, needed: needed(last) })
 }
 
-/// So many deadlines before one that fails are looked at for an earlier one.
+/// The maximum number of deadlines that are searched for the first failure.
 const BEFORE: u64 = 100_000;
 
 /// `h(t) + B(t)`.
@@ -121,7 +123,7 @@ pub fn blocking(tasks: &[Locker], t: i64) -> i64 {
     blocks.map(|section| section.length).max().unwrap_or(0)
 }
 
-/// Some `t` below the longest deadline that fails because of blocking.
+/// Returns some `t` below the longest deadline that fails because of blocking.
 fn some_failure(
     plain: &[Sporadic],
     blocking: impl Fn(i64) -> i64,
@@ -152,8 +154,9 @@ fn some_failure(
     Ok(None)
 }
 
-/// What is needed at intervals, descending, where all fits: at and above the longest deadline those at which QPA
-/// compares the demand, and below it at least one in each stretch between two relative deadlines.
+/// Returns the required time at intervals, in descending order, of a set that fits: at and above
+/// the longest deadline, the points at which QPA compares the demand, and below it at least one in
+/// each stretch between two relative deadlines.
 pub(super) fn points(tasks: &[Locker]) -> Result<Part, &'static str> {
     let plain: Vec<Sporadic> = tasks.iter().map(sporadic).collect();
     let mut points = Vec::new();
@@ -194,7 +197,7 @@ pub(super) fn points(tasks: &[Locker]) -> Result<Part, &'static str> {
     Ok(Part { cpus, tasks: ids, evidence: Evidence::Points(points) })
 }
 
-/// The first deadline of a synchronous release after `t >= 0`.
+/// Returns the first deadline of a synchronous release after `t >= 0`.
 fn deadline_after(tasks: &[Sporadic], t: i64) -> i64 {
     let of_task = |task: &Sporadic| {
         let [_, D, T] = task.ns();
@@ -212,7 +215,7 @@ fn finding(tasks: &[Locker]) -> Finding {
     said(CpuSet::single(tasks[0].cpu), demand_and_blocking(tasks))
 }
 
-/// What the criterion says of a CPU.
+/// Returns the finding on a CPU from the result of the criterion.
 pub(super) fn said(cpu: CpuSet, found: Result<Stacked, GaveUp>) -> Finding {
     said_of(
         cpu,
@@ -221,7 +224,7 @@ pub(super) fn said(cpu: CpuSet, found: Result<Stacked, GaveUp>) -> Finding {
     )
 }
 
-/// The same of a sum with another name, and with what is said where it fits.
+/// [`said`] for a sum with another name, and with another text if it fits.
 pub(super) fn said_of(
     cpu: CpuSet,
     found: Result<Stacked, GaveUp>,

@@ -1,18 +1,20 @@
 //! **Self-suspension** on one CPU under EDF: processor demand with suspensions as execution. **Sufficient.**
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
-//! (4) `D_i <= T_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) nothing changes while
-//! the system runs, (9) few pairs of tasks, (10) jobs lock nothing; a job suspends itself whenever it is selected, any
-//! number of times, for `S_i` in all at most, and the end of a suspension does not depend on other jobs.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
+//! release jitter, (4) `D_i <= T_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit
+//! speeds, (8) nothing changes while the system runs, (9) few pairs of tasks share a CPU, (10) jobs
+//! lock nothing; a job suspends itself whenever it is selected, any number of times, for at most
+//! `S_i` in total, and the end of a suspension does not depend on other jobs.
 //!
 //! The tasks are schedulable if on each CPU `sum over i of max(0, floor((t - D_i) / T_i) + 1) (C_i + S_i) <= t` for
 //! every `t`, with `C_i + S_i` in the utilization as well. Chen et al. 2019 call this suspension-oblivious analysis.
 //!
-//! *Why.* Let `d` be the first deadline that is missed, and `s` the last instant before it at which no job that is due
-//! by `d` is pending. At each instant from `s` to `d` such jobs are pending. If one of them is ready, one of them
-//! executes, since EDF prefers it to all that is due later; if none is, all of them suspend themselves. So at each
-//! instant at least one of them executes or suspends itself. In all they do so for at most `C_i + S_i` each, the late
-//! one is not yet done with it, and all of them were released from `s` on: `t = d - s` is less than the sum.
+//! *Proof.* Let `d` be the first deadline that is missed, and `s` the last instant before it at
+//! which no job that is due by `d` is pending. At each instant from `s` to `d` such jobs are
+//! pending. If one of them is ready, one of them executes, since EDF prefers it to all jobs that
+//! are due later; otherwise all of them suspend themselves. So at each instant at least one of them
+//! executes or suspends itself. In total each does so for at most `C_i + S_i`, the late job has not
+//! finished, and all of them were released from `s` on. So `t = d - s` is less than the sum.
 
 use super::CHEN_2019;
 use super::schedulability::ALONE;
@@ -23,7 +25,7 @@ use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Certify, SchedulabilityTest, Shortcuts, Subject, TestKind};
 use layland_model::{Algorithm, CpuSet, Order, Protocol, System};
 
-/// Demand with suspensions, for each CPU. Where jobs lock nothing, all protocols are one.
+/// Demand with suspensions, for each CPU. If jobs lock nothing, all protocols are equivalent.
 ///
 /// ```
 /// use layland_analysis::{Verdict, locking::suspended_demand};

@@ -1,11 +1,14 @@
-//! **Self-suspension** on one CPU under fixed priorities: five safe bounds on response times, and one that is not.
+//! **Self-suspension** on one CPU under fixed priorities: five safe bounds on response times, and
+//! an unsafe one.
 //!
-//! Assumes: (1) one CPU, preemptive, `D <= T`; (2) the dynamic model: a job suspends itself whenever it is selected,
-//! any number of times, for `S_i` in all at most; (3) the end of a suspension does not depend on other jobs; (4) all
-//! tasks above meet their deadlines; (5) jobs lock nothing ([`ceiling_responses`](super::ceiling_responses) is for
-//! those that do). Exact search over all patterns of small sets found no response above a safe bound.
+//! Assumes: (1) one CPU, preemptive, `D <= T`; (2) the dynamic model: a job suspends itself
+//! whenever it is selected, any number of times, for at most `S_i` in total; (3) the end of a
+//! suspension does not depend on other jobs; (4) all tasks above meet their deadlines; (5) jobs
+//! lock nothing (for jobs that do, see [`ceiling_responses`](super::ceiling_responses)). Exact
+//! search over all patterns of small sets found no response above a safe bound.
 //!
-//! Each is the least `t` up to `D_k`; sums are over the tasks `i` above `k`, and `R_i` is the bound of the same method.
+//! Each bound is the least `t` up to `D_k`; sums are over the tasks `i` above `k`, and `R_i` is the
+//! bound of the same method.
 //!
 //! | [`Method`] | `t` | source |
 //! |---|---|---|
@@ -16,15 +19,18 @@
 //! | `Unified` | least over all `x` of `C_k + S_k + sum ceil((t + Q_i + (1 - x_i) (R_i - C_i)) / T_i) C_i` | Chen, Nelissen and Huang 2016 |
 //! | `UnsafeJitter` | `C_k + S_k + sum ceil((t + S_i) / T_i) C_i` | Audsley and Bletsas 2004: **wrong** |
 //!
-//! `x_i` is 0 or 1, and `Q_i` the sum of `S_j x_j` from `j = i` to `k - 1`. A task that does not suspend itself has
-//! `x_i = 1`, which is never worse. All vectors of up to [`SEARCHED`] tasks that do are tried; beyond that a linear
-//! number of them, for each vector alone is safe.
+//! `x_i` is 0 or 1, and `Q_i` the sum of `S_j x_j` from `j = i` to `k - 1`. A task that does not
+//! suspend itself has `x_i = 1`, which is never worse. All vectors of up to [`SEARCHED`] suspending
+//! tasks are tried; for more tasks, only a linear number of them, which is sufficient because each
+//! vector alone is safe.
 //!
-//! `Unified` is at most `Blocking` and, given the same `R_i`, at most `ResponseJitter`, which is at most
-//! `DeadlineJitter`; `Blocking` is at most `Oblivious`. Jitter compares with neither of the last two.
+//! `Unified` is at most `Blocking` and, given the same `R_i`, at most `ResponseJitter`, which is at
+//! most `DeadlineJitter`; `Blocking` is at most `Oblivious`. The jitter bounds are comparable with
+//! neither of the last two.
 //!
-//! Suspensions as jitter `S_i` are unsafe, because a job may come late in its period, and the next one at once. The
-//! errata are Bletsas et al. 2018; `SUSP-JITTER-S` is here to reproduce what was printed.
+//! Suspensions as jitter `S_i` are unsafe, because a job may execute late in its period, and the
+//! next one at once. The errata are Bletsas et al. 2018; `SUSP-JITTER-S` is here to reproduce the
+//! published values.
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
@@ -35,21 +41,22 @@ use crate::fixed_point::Diverged;
 /// A bound on the response times of tasks that suspend themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Suspensions are execution everywhere.
+    /// Suspensions are execution for all tasks.
     Oblivious,
     /// Suspensions of tasks above are a jitter of `D_i - C_i`.
     DeadlineJitter,
-    /// They are a jitter of `R_i - C_i`.
+    /// Suspensions of tasks above are a jitter of `R_i - C_i`.
     ResponseJitter,
-    /// They block, for `min(C_i, S_i)` each.
+    /// Suspensions of tasks above block, for `min(C_i, S_i)` each.
     Blocking,
-    /// The best mixture of the two.
+    /// The best mixture of `ResponseJitter` and `Blocking`.
     Unified,
-    /// A jitter of `S_i`. **Not a bound**: printed, and wrong.
+    /// A jitter of `S_i`. **Not a bound**: published, but wrong.
     UnsafeJitter,
 }
 
-/// For up to so many tasks with suspensions above another, [`Method::Unified`] tries every vector.
+/// The maximum number of suspending tasks above another one for which [`Method::Unified`] tries
+/// every vector.
 pub const SEARCHED: usize = 16;
 
 /// The response times of tasks that lock nothing.
@@ -78,7 +85,7 @@ pub fn responses(method: Method, tasks: &[Locker]) -> Vec<Response> {
             let terms: Vec<_> = above.iter().map(|i| (C(i), i.T, J(i))).collect();
             response(own, task.D, &terms)
         };
-        // What rests on deadlines that are met above.
+        // These methods require that the tasks above meet their deadlines.
         let R: Option<Vec<i64>> = all.iter().map(|R| R.ok()).collect();
         all.push(match (method, R) {
             (Method::Oblivious, _) => with(own, |i| i.C.saturating_add(i.S), |_| 0),
@@ -99,25 +106,25 @@ pub fn responses(method: Method, tasks: &[Locker]) -> Vec<Response> {
     all
 }
 
-/// A task above in [`Method::DeadlineJitter`]: its `C`, its `T` and its jitter. That is a bound on its work alone,
-/// whatever decides between tasks, while it meets its deadlines.
+/// A task above in [`Method::DeadlineJitter`]: its `C`, its `T` and its jitter. This bounds its
+/// work while it meets its deadlines, however the order of tasks is decided.
 pub(crate) fn up_to_deadline(i: &Locker) -> (i64, i64, i64) {
     (i.C, i.T, i.D - i.C)
 }
 
-/// The least of the bounds of all vectors that are tried.
+/// Returns the least of the bounds of all vectors that are tried.
 fn unified(own: i64, D: i64, above: &[Locker], R: &[i64]) -> Response {
     let suspending: Vec<usize> = (0..above.len()).filter(|&i| above[i].S > 0).collect();
     let mut best: Response =
         Err(Unbounded::Search(Diverged::Beyond { limit: ns(D), reached: ns(own) }));
     let mut vector = vec![true; above.len()];
     let mut attempt = |vector: &[bool]| {
-        // A vector that is no better than the best one so far is given up there.
+        // A search stops at the best bound so far.
         let limit = best.map_or(D, |best| best - 1);
         let found = with_vector(own, limit, above, R, vector);
         match (found, &best) {
             (Ok(_), _) => best = found,
-            // A vector that is not searched to the end may have a bound: then none is known.
+            // A vector whose search gave up may have a bound, so the result is unknown.
             (_, Err(Unbounded::Search(Diverged::GaveUp(_)))) => {}
             (Err(Unbounded::Search(Diverged::Beyond { reached, .. })), Err(_)) => {
                 best = Err(Unbounded::Search(Diverged::Beyond { limit: ns(D), reached }));
@@ -134,7 +141,8 @@ fn unified(own: i64, D: i64, above: &[Locker], R: &[i64]) -> Response {
             attempt(&vector);
         }
     } else {
-        // None; each in turn that suspends itself for shorter; and those that are better as blocking.
+        // No task; then cumulatively each suspending task, the shortest suspension first; and the
+        // tasks that are better as blocking.
         let mut by_length = suspending.clone();
         by_length.sort_by_key(|&i| above[i].S);
         suspending.iter().for_each(|&i| vector[i] = false);
@@ -153,7 +161,7 @@ fn ns(ns: i64) -> layland_model::Duration {
     layland_model::Duration::from_ns(ns)
 }
 
-/// The bound of one vector.
+/// Returns the bound of one vector.
 fn with_vector(own: i64, limit: i64, above: &[Locker], R: &[i64], x: &[bool]) -> Response {
     let mut Q = 0i64;
     let mut terms = Vec::with_capacity(above.len());

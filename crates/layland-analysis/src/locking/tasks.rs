@@ -1,4 +1,5 @@
-//! The tasks as the bounds of this module see them: in the order of base priorities, with their sections.
+//! The tasks in the form that the bounds of this module use: in the order of base priorities, with
+//! their sections.
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
@@ -9,27 +10,28 @@ use layland_model::{CpuId, Index, System, TaskId};
 /// A critical section of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// The resource, by its place in the system.
+    /// The resource, by its position in the system.
     pub q: usize,
-    /// What the job executes inside, at most, sections within it included; nanoseconds.
+    /// The maximum time that the job executes in the section, including nested sections, in
+    /// nanoseconds.
     pub length: i64,
-    /// The section that it is within, by its place among those of the job.
+    /// The enclosing section, by its position among those of the job.
     pub within: Option<usize>,
 }
 
-/// A task. Times are nanoseconds. In a list the highest base priority comes first, and the place is the priority: no
-/// two tasks have the same.
+/// A task. Times are nanoseconds. In a list, the highest base priority comes first, and the
+/// position is the priority, so no two tasks have equal priorities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locker {
-    /// Which task it is.
+    /// The id of the task.
     pub id: TaskId,
-    /// Where it runs.
+    /// The CPU that it uses.
     pub cpu: CpuId,
-    /// What a job executes, its sections included.
+    /// The execution time of a job, including its sections.
     pub C: i64,
-    /// For how long a job suspends itself in all.
+    /// The total time for which a job suspends itself.
     pub S: i64,
-    /// How often.
+    /// The number of suspensions of a job.
     pub m: i64,
     /// The period.
     pub T: i64,
@@ -40,20 +42,21 @@ pub struct Locker {
 }
 
 impl Locker {
-    /// `N` and `L` of a resource: how many sections on it a job has, and the longest of them.
+    /// Returns `N` and `L` for a resource: the number of sections of a job on it, and the longest
+    /// of them.
     pub fn requests(&self, q: usize) -> (i64, i64) {
         let of_q = self.sections.iter().filter(|section| section.q == q);
         of_q.fold((0, 0), |(N, L), section| (N + 1, L.max(section.length)))
     }
 
-    /// `L` of a resource; 0 if the task does not use it.
+    /// Returns `L` for a resource, or 0 if the task does not use it.
     pub fn longest(&self, q: usize) -> i64 {
         self.requests(q).1
     }
 }
 
-/// The tasks of a system, the highest base priority first: by this order, then by rank, then by id. Each task may use
-/// one CPU alone.
+/// The tasks of a system, the highest base priority first: by this order, then by rank, then by id.
+/// Each task may use one CPU only.
 pub fn lockers(system: &System, order: PriorityOrder) -> Vec<Locker> {
     let of_task = |id: TaskId| {
         let task = &system.tasks[id];
@@ -77,7 +80,7 @@ pub fn lockers(system: &System, order: PriorityOrder) -> Vec<Locker> {
     order.sort_all(system).into_iter().map(of_task).collect()
 }
 
-/// The same for each CPU alone, in the order of CPUs.
+/// [`lockers`] for each CPU separately, in the order of CPUs.
 pub(crate) fn by_cpu(system: &System, order: PriorityOrder) -> Vec<Vec<Locker>> {
     let mut cpus: std::collections::BTreeMap<CpuId, Vec<Locker>> =
         std::collections::BTreeMap::new();
@@ -87,14 +90,14 @@ pub(crate) fn by_cpu(system: &System, order: PriorityOrder) -> Vec<Vec<Locker>> 
     cpus.into_values().collect()
 }
 
-/// One more than the place of the last resource that a task uses.
+/// Returns one more than the position of the last resource that a task uses.
 pub(crate) fn resource_count(tasks: &[Locker]) -> usize {
     let used = tasks.iter().flat_map(|task| &task.sections).map(|section| section.q + 1);
     used.max().unwrap_or(0)
 }
 
-/// `ceiling(q)` of every resource: the highest base priority of its users, which is the smallest place; past the end
-/// if nobody uses it.
+/// `ceiling(q)` of every resource: the highest base priority of its users, which is the smallest
+/// position; past the end if no task uses it.
 pub fn ceilings(tasks: &[Locker]) -> Vec<usize> {
     let mut ceilings = vec![tasks.len(); resource_count(tasks)];
     for (i, task) in tasks.iter().enumerate() {
@@ -105,17 +108,17 @@ pub fn ceilings(tasks: &[Locker]) -> Vec<usize> {
     ceilings
 }
 
-/// The sum, or the largest number if that is more.
+/// Returns the sum, saturating.
 pub(crate) fn sum(values: impl Iterator<Item = i64>) -> i64 {
     values.fold(0, i64::saturating_add)
 }
 
-/// `ceil(t / T)` times `C`, or the largest number; of a `t` that is not negative.
+/// Returns `ceil(t / T) C`, saturating, for `t >= 0`.
 pub(crate) fn arriving(t: i64, T: i64, C: i64) -> i64 {
     times(t, T).saturating_mul(C)
 }
 
-/// `ceil(t / T)`, for `t >= 0`.
+/// Returns `ceil(t / T)` for `t >= 0`.
 pub(crate) fn times(t: i64, T: i64) -> i64 {
     t / T + i64::from(t % T != 0)
 }

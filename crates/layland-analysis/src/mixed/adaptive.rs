@@ -1,12 +1,11 @@
-//! Adaptive mixed criticality (AMC) with the best fixed priorities (Huang et al. 2014, Sections 2.3 and 3.1;
-//! Baruah, Burns, Davis 2011). **Sufficient** for what [`Subject::Covered`] says: AMC-RT, AMC-MAX, AMC-IA;
-//! each accepts
-//! what the one before it accepts. `layland_offline::criticality` has the recurrences.
+//! Adaptive mixed criticality (AMC) with the best fixed priorities (Huang et al. 2014, Sections 2.3
+//! and 3.1; Baruah, Burns, Davis 2011). **Sufficient** for the promise of [`Subject::Covered`]:
+//! AMC-RT, AMC-MAX and AMC-IA; each accepts every set that the one before it accepts.
+//! `layland_offline::criticality` has the recurrences.
 //!
-//! Response bounds are those under the priorities with which the policy runs, which its option `order` names:
-//! `R_i(l)` in a run that belongs to level `l`, in which the indicator does not exceed `l` while a job of
-//! level `l` or
-//! above is pending.
+//! Response bounds hold under the priorities with which the policy runs, which its option `order`
+//! names: `R_i(l)` in a run that belongs to level `l`, in which the indicator does not exceed `l`
+//! while a job of level `l` or above is pending.
 
 use super::{Cpu, Found, PER_CPU, each_cpu, each_part, responses};
 use crate::Assumption::{self, *};
@@ -34,7 +33,7 @@ pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {
     decide: |system| each_cpu(system, |cpu| cpu.assigned(amc_rt::order(&cpu.set))),
 };
 
-/// AMC-MAX: every instant of the change, for two levels.
+/// AMC-MAX: every instant of the mode change, for two levels.
 pub const AMC_MAX: SchedulabilityTest = SchedulabilityTest {
     name: "AMC-MAX",
     title: "adaptive mixed criticality: the worst over all instants of the mode change",
@@ -51,7 +50,7 @@ pub const AMC_MAX: SchedulabilityTest = SchedulabilityTest {
     },
 };
 
-/// AMC-IA, corrected: sequences of changes over all levels.
+/// AMC-IA, corrected: sequences of mode changes over all levels.
 pub const AMC_IA: SchedulabilityTest = SchedulabilityTest {
     name: "AMC-IA",
     title: "adaptive mixed criticality: the worst over all sequences of mode changes (corrected)",
@@ -66,7 +65,7 @@ pub const AMC_IA: SchedulabilityTest = SchedulabilityTest {
     },
 };
 
-/// AMC-IA as the paper has it.
+/// AMC-IA as in the paper.
 pub const AMC_IA_PAPER: SchedulabilityTest = SchedulabilityTest {
     name: "AMC-IA-PAPER",
     title: "adaptive mixed criticality: improved analysis, as in the paper; not safe",
@@ -87,7 +86,7 @@ pub const AMC_IA_PAPER: SchedulabilityTest = SchedulabilityTest {
     },
 };
 
-/// The order of [`AMC_RT`], with the response times of each level.
+/// Returns the order of [`AMC_RT`], with the response times of each level.
 fn levels(cpu: &Cpu) -> Result<Found, &'static str> {
     let late = "a response time is not within its deadline";
     let order = amc_rt::order(&cpu.set).found().ok_or(late)?.order;
@@ -103,8 +102,8 @@ const fn amc(order: AdaptiveOrder) -> Algorithm {
     Algorithm::MixedCriticality(Protection::Adaptive(order))
 }
 
-/// AMC under any order: that it keeps what it promises under the order that it runs with, a policy knows
-/// itself.
+/// AMC under any order. The policy itself ensures that the order with which it runs keeps the
+/// promise.
 const AMC: &[Algorithm] = &[
     amc(AdaptiveOrder::AmcRt),
     amc(AdaptiveOrder::AmcMax),
@@ -113,7 +112,7 @@ const AMC: &[Algorithm] = &[
     amc(AdaptiveOrder::RateMonotonic),
 ];
 
-/// `R_i(0), .., R_i(z_i)` of each task, where there are any.
+/// `R_i(0), .., R_i(z_i)` for each task that has bounds.
 type PerLevel = TaskMap<Option<Vec<Duration>>>;
 
 macro_rules! responses {
@@ -140,7 +139,8 @@ responses!(AMC_MAX_RESPONSES, AMC_MAX, AmcMax, TWO_LEVELS, |set| {
 });
 responses!(AMC_IA_RESPONSES, AMC_IA, AmcIa, PER_CPU, improved);
 
-/// The priorities first, as the policy finds them: the full analysis may give up on the way.
+/// Finds the priorities first, as the policy does, because the full analysis may give up on the
+/// way.
 fn improved(set: &MixedSet) -> PerLevel {
     let order = amc_ia::safe_order(set, amc_ia::FIXED_POINTS).found();
     order.map_or_else(TaskMap::default, |found| {

@@ -1,5 +1,5 @@
-//! Fixed priorities with a cut-off: `R_i = C_i(z_i) + sum over H_i of ceil(R_i / T_j) C_j(z_i)` (Huang et al.
-//! 2014, Eq. 2; Vestal 2007). **Sufficient** for what [`Subject::Covered`] says.
+//! Fixed priorities with a cut-off: `R_i = C_i(z_i) + sum over H_i of ceil(R_i / T_j) C_j(z_i)`
+//! (Huang et al. 2014, Eq. 2; Vestal 2007). **Sufficient** for the promise of [`Subject::Covered`].
 //! `layland_offline::criticality::fixed` has the symbols and the misprint.
 
 use super::{Cpu, Found, PER_CPU, VESTAL, each_cpu, each_part, responses};
@@ -90,7 +90,7 @@ fn given(cpu: &Cpu, system: &System, found: Responses<Duration>) -> Finding {
     let reason = match late {
         Some(task) => Reason::MayBeLate(cpu.tasks[task.0 as usize]),
         None => {
-            // The task with the least room.
+            // Report the task with the least slack.
             let room = |&(task, bound): &(_, Duration)| cpu.set.deadline(task) - bound;
             let bounds =
                 found.response.iter().filter_map(|(task, &bound)| Some((task, bound.ok()?)));
@@ -123,11 +123,11 @@ macro_rules! responses {
         };
     };
 }
-/// Each bound is about a task and those above it, whether these meet their deadlines or not.
+/// Each bound depends on a task and those above it only, whether these meet their deadlines or not.
 fn all(found: &Responses<Duration>) -> TaskMap<Option<Vec<Duration>>> {
     found.response.values().map(|bound| bound.ok().map(|bound| vec![bound])).collect()
 }
-/// Of the best priorities, which are those of the policy.
+/// The bounds under the best priorities, which the policy uses.
 fn best(set: &MixedSet) -> TaskMap<Option<Vec<Duration>>> {
     let found = fixed::ftp_smc(set).found();
     found.map_or_else(TaskMap::default, |found| {

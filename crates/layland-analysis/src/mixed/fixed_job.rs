@@ -1,7 +1,7 @@
-//! Fixed job priorities (Li, Baruah 2010; Huang et al. 2014, Section 3.2), with the lists reused at run time as
-//! PLRS does (Guan, Ekberg, Stigge, Yi 2011), or computed anew. **Sufficient** for what [`Subject::Covered`] says.
-//! `layland_offline::criticality::fjp` has the patterns and the tests. More than 20,000 jobs in a busy period
-//! give *unknown*.
+//! Fixed job priorities (Li, Baruah 2010; Huang et al. 2014, Section 3.2), with the lists reused at
+//! run time as in PLRS (Guan, Ekberg, Stigge, Yi 2011), or computed anew. **Sufficient** for the
+//! promise of [`Subject::Covered`]. `layland_offline::criticality::fjp` has the patterns and the
+//! tests. The verdict is *unknown* if a busy period has more than 20,000 jobs.
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::{
@@ -23,7 +23,7 @@ const LI_LOAD: Citation = Citation {
 }",
 };
 
-/// What reuses lists, and what computes them anew: the guarantee is the same.
+/// The policies that reuse lists or compute them anew; the guarantee is equal.
 const JOB_PRIORITIES: &[Algorithm] = &[
     Algorithm::MixedCriticality(Protection::PriorityLists),
     Algorithm::MixedCriticality(Protection::RecomputedPriorities),
@@ -73,7 +73,7 @@ const IJA: Subject = Subject::Unsound(
      (T,D,level,C) = (3,3,0,[2,2]), (7,7,1,[2,6]), a set that no online scheduler can guarantee.",
 );
 
-/// FJP-IJA as the paper's worked example has it.
+/// FJP-IJA as in the paper's worked example.
 pub const FJP_IJA_PAPER: SchedulabilityTest = SchedulabilityTest {
     name: "FJP-IJA-PAPER",
     title: "fixed job priorities: the improved job-arrival pattern of the paper; not safe",

@@ -1,14 +1,15 @@
-//! Priorities that were found for some execution times, held against others.
+//! Tests of priorities that were found for some execution times with other execution times.
 //!
-//! A policy assigns priorities before the start, by the execution times that it is given. How far those may grow under
-//! the same priorities is another question than which priorities larger ones would get.
+//! A policy assigns priorities before the start, from the given execution times. The amount by
+//! which these may grow under the same priorities is a different question from the priorities that
+//! larger ones would get.
 
 use super::{Cpu, PER_CPU, cpus, each_cpu};
 use crate::{Assumption, Finding, Reason, Refusal, Verdict};
 use layland_model::{AdaptiveOrder, Algorithm, CutOffOrder, Protection, System, TaskId};
 use layland_offline::criticality::{Answer, MixedSet, Responses, amc_ia, amc_max, amc_rt, fixed};
 
-/// The priorities of the tasks of each CPU, as a search found them, and the analysis that they were found by.
+/// The priorities of the tasks of each CPU, as found by a search, and the analysis that found them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orders {
     by: By,
@@ -32,7 +33,8 @@ impl By {
             Protection::Adaptive(AdaptiveOrder::AmcRt) => Some(By::AmcRt),
             Protection::Adaptive(AdaptiveOrder::AmcMax) => Some(By::AmcMax),
             Protection::Adaptive(AdaptiveOrder::AmcIa) => Some(By::AmcIa),
-            // The orders of the first two do not depend on execution times, and the third decides nothing.
+            // The first two orders do not depend on execution times, and the AMC-IA of the paper
+            // decides nothing.
             Protection::CutOff(CutOffOrder::RateMonotonic | CutOffOrder::CriticalityMonotonic)
             | Protection::Adaptive(AdaptiveOrder::RateMonotonic | AdaptiveOrder::AmcIaPaper)
             | Protection::ZeroSlack
@@ -54,7 +56,7 @@ impl By {
         }
     }
 
-    /// The answer under an order, and a task without a bound.
+    /// Returns the answer under an order, and a task without a bound.
     fn under(self, set: &MixedSet, order: &[TaskId]) -> (Answer, Option<TaskId>) {
         fn of<R>(found: &Responses<R>) -> (Answer, Option<TaskId>) {
             let late =
@@ -73,8 +75,8 @@ impl By {
     }
 }
 
-/// The priorities that an algorithm finds for a system, each of whose tasks may use one CPU alone; none if it finds
-/// none, or its priorities do not depend on execution times.
+/// Returns the priorities that an algorithm finds for a system in which every task may use one CPU
+/// only, or `None` if it finds none or its priorities do not depend on execution times.
 pub fn orders(system: &System, algorithm: Algorithm) -> Option<Orders> {
     let by = By::of(algorithm)?;
     Assumption::check_all(PER_CPU, system).ok()?;
@@ -83,7 +85,7 @@ pub fn orders(system: &System, algorithm: Algorithm) -> Option<Orders> {
 }
 
 impl Orders {
-    /// The test that the priorities were found by.
+    /// The name of the test that found the priorities.
     pub fn test(&self) -> &'static str {
         match self.by {
             By::Smc => super::FTP_SMC.name,
@@ -94,10 +96,10 @@ impl Orders {
     }
 }
 
-/// The finding of the test of these priorities on a system with the same tasks on the same CPUs.
+/// Tests these priorities on a system with the same tasks on the same CPUs.
 ///
 /// # Errors
-/// If the system breaks an assumption.
+/// Returns a refusal if the system breaks an assumption.
 pub fn under(system: &System, orders: &Orders) -> Result<Finding, Refusal> {
     Assumption::check_all(PER_CPU, system)?;
     Assumption::NoBlocking.check(system)?;

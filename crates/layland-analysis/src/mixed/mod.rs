@@ -9,20 +9,22 @@
 //! | `fixed_job.rs` | [`FJP`], [`FJP_LB`], [`FJP_IJA_PAPER`], [`FJP_IJA_FLOOR`] | `plrs`, `ocbp` |
 //! | `virtual_deadlines.rs` | [`EDF_VD`], [`EDF_VD_WHOLE`], [`EKBERG_YI`] | `edf-vd` |
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no
-//! release jitter, (4) `D_i <= T_i`, (5) execution times do not grow above a task's own level, (6) no job executes
-//! for longer than the execution time of its own level, (7) overheads are part of it, (8) unit speeds, (9)
-//! nothing changes while the system runs, (10) few pairs of tasks share a CPU; AMC-MAX: (11) at most two criticality
-//! levels; PT-PAPER, EDF-VD, EDF-VD-WHOLE: (11) `D_i = T_i`. There is no blocking and no self-suspension. Equal
-//! priorities go to the smaller rank.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
+//! release jitter, (4) `D_i <= T_i`, (5) execution times do not grow above a task's own level,
+//! (6) no job executes for longer than the execution time of its own level, (7) overheads are part
+//! of it, (8) unit speeds, (9) nothing changes while the system runs, (10) few pairs of tasks share
+//! a CPU; AMC-MAX: (11) at most two criticality levels; PT-PAPER, EDF-VD, EDF-VD-WHOLE:
+//! (11) `D_i = T_i`. Jobs do not block or suspend themselves. Equal priorities go to the smaller
+//! rank.
 //!
-//! **What a *yes* promises** ([`crate::Subject::Covered`]). A run belongs to level `l` if no job of a task of
-//! level `l` or above executes for longer than `C(l)`; tasks below may do anything. Then each job of these
-//! tasks meets its deadline. With one level that is every deadline.
+//! **The promise of a *yes*** ([`crate::Subject::Covered`]). A run belongs to level `l` if no job
+//! of a task of level `l` or above executes for longer than `C(l)`; tasks below may do anything.
+//! Then each job of the tasks of level `l` or above meets its deadline. With one level, every
+//! deadline is met.
 //!
-//! The tests are sufficient; one that fails, or gives up, says *unknown*. Those called `PAPER` and
-//! FJP-IJA-FLOOR compute what the paper prints ([`crate::Subject::Unsound`]): a *yes* of theirs promises
-//! nothing, and is there to reproduce its figures.
+//! The tests are sufficient; a test that fails or gives up says *unknown*. The tests named `PAPER`
+//! and FJP-IJA-FLOOR follow the paper literally ([`crate::Subject::Unsound`]): their *yes* promises
+//! nothing, and serves to reproduce the paper's figures.
 
 mod adaptive;
 mod fixed;
@@ -79,17 +81,17 @@ const PER_CPU: &[Assumption] = &[
 /// The tasks of one CPU.
 struct Cpu {
     set: MixedSet,
-    /// The tasks of the system, in the order of the set.
+    /// The ids of the tasks in the system, in the order of the set.
     tasks: Vec<TaskId>,
 }
 
 impl Cpu {
-    /// The tasks of the system that these of the set are.
+    /// Translates tasks of the set to tasks of the system.
     fn named(&self, tasks: &[TaskId]) -> Vec<TaskId> {
         tasks.iter().map(|task| self.tasks[task.0 as usize]).collect()
     }
 
-    /// A finding from an answer, with the reason for a *yes* or for a failure.
+    /// Returns the finding for an answer, with the reason for a *yes* or for a failure.
     fn finding(&self, answer: Answer, reason: Reason) -> Finding {
         match answer {
             Answer::Schedulable => Finding::new(Verdict::Yes, reason),
@@ -98,7 +100,7 @@ impl Cpu {
         }
     }
 
-    /// The finding of a search for priorities.
+    /// Returns the finding of a search for priorities.
     fn assigned<R>(&self, found: Assignment<R>) -> Finding {
         let answer = found.answer();
         let reason = match found {
@@ -122,12 +124,12 @@ fn cpus(system: &System) -> impl Iterator<Item = Cpu> {
     })
 }
 
-/// Each CPU on its own.
+/// Combines the findings of the CPUs.
 fn each_cpu(system: &System, decide: impl Fn(&Cpu) -> Finding) -> Finding {
     together(cpus(system).map(|cpu| decide(&cpu)))
 }
 
-/// Tasks from the highest priority down, with response times.
+/// Tasks from the highest priority down, with their response times.
 type Found = Vec<(TaskId, Vec<Duration>)>;
 
 /// The evidence of each CPU: its tasks, the highest priority first, with their response times.
@@ -144,7 +146,7 @@ fn each_part(
     cpus(system).map(part).collect()
 }
 
-/// The bounds of the tasks of each CPU, where there are any: one for every run, or one for each level.
+/// The bounds of the tasks of each CPU that have bounds: one for every run, or one for each level.
 fn responses(
     system: &System,
     of: impl Fn(&Cpu) -> TaskMap<Option<Vec<Duration>>>,

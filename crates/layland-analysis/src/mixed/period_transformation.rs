@@ -1,5 +1,5 @@
-//! Period transformation (Sha, Lehoczky, Rajkumar 1986; Huang et al. 2014, Eq. 3). **Sufficient** for what
-//! [`Subject::Covered`] says, with slices in whole nanoseconds.
+//! Period transformation (Sha, Lehoczky, Rajkumar 1986; Huang et al. 2014, Eq. 3). **Sufficient**
+//! for the promise of [`Subject::Covered`], with slices in whole nanoseconds.
 //! `layland_offline::criticality::period_transformation` has the equation.
 
 use super::{Cpu, PER_CPU, each_cpu};

@@ -1,9 +1,9 @@
-//! EDF with virtual deadlines (Baruah et al. 2012; Ekberg, Yi 2012, 2014). **Sufficient** for what [`Subject::Covered`]
-//! says. `layland_offline::criticality::virtual_deadlines` has the tests: none of the three accepts all that another
-//! does.
+//! EDF with virtual deadlines (Baruah et al. 2012; Ekberg, Yi 2012, 2014). **Sufficient** for the
+//! promise of [`Subject::Covered`]. `layland_offline::criticality::virtual_deadlines` has the
+//! tests: none of the three dominates another.
 //!
-//! With more than two levels the tests try one cut after another: tasks above it are those that the virtual deadlines
-//! are about.
+//! With more than two levels, the tests try one cut between levels after another. The virtual
+//! deadlines apply to the tasks above the cut.
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::Assumption::{self, *};
@@ -22,14 +22,14 @@ const fn edf_vd(deadlines: DeadlineChoice) -> Algorithm {
     Algorithm::MixedCriticality(Protection::VirtualDeadlines(deadlines))
 }
 
-/// EDF-VD with any virtual deadlines: that it keeps what it promises with those that it runs with, a policy knows
-/// itself.
+/// EDF-VD with any virtual deadlines. The policy itself ensures that those with which it runs keep
+/// the promise.
 const EDF_VD_ALL: &[Algorithm] =
     &[edf_vd(DeadlineChoice::Exact), edf_vd(DeadlineChoice::Whole), edf_vd(DeadlineChoice::Tuned)];
 
 const IMPLICIT: &[Assumption] = &and::<11>(PER_CPU, ImplicitDeadlines);
 
-/// Utilizations: there is a factor for the periods.
+/// The test by utilizations: there is a factor for the periods.
 ///
 /// ```
 /// use layland_analysis::{Verdict, mixed::EDF_VD};
@@ -60,7 +60,7 @@ pub const EDF_VD: SchedulabilityTest = SchedulabilityTest {
     decide: |system| each_cpu(system, |cpu| by_factor(cpu, system, exact(&cpu.set))),
 };
 
-/// The same with virtual deadlines in whole nanoseconds.
+/// [`EDF_VD`] with virtual deadlines in whole nanoseconds.
 pub const EDF_VD_WHOLE: SchedulabilityTest = SchedulabilityTest {
     name: "EDF-VD-WHOLE",
     title: "EDF with virtual deadlines in whole nanoseconds: densities, or the demand of both modes",
@@ -94,7 +94,7 @@ fn by_factor(cpu: &Cpu, system: &System, found: VirtualDeadlines) -> Finding {
     let reason = match &found {
         VirtualDeadlines::Plain => Reason::Holds(PLAINLY),
         VirtualDeadlines::Modes(modes) => compared(cpu, system, at(modes.cut)),
-        // Of several cuts the first that has factors at all.
+        // Of several cuts, report the first that has any factors.
         VirtualDeadlines::Rejected | VirtualDeadlines::GaveUp => {
             compared(cpu, system, levels(&cpu.set).find_map(at))
         }

@@ -1,12 +1,13 @@
-//! Zero-slack scheduling (de Niz, Lakshmanan, Rajkumar 2009; Huang et al. 2014, Section 2.3). **Sufficient** for what
-//! [`Subject::Covered`] says. `layland_offline::criticality::zero_slack` has the rules.
+//! Zero-slack scheduling (de Niz, Lakshmanan, Rajkumar 2009; Huang et al. 2014, Section 2.3).
+//! **Sufficient** for the promise of [`Subject::Covered`].
+//! `layland_offline::criticality::zero_slack` has the rules.
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::{Certify, Citation, Finding, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::zero_slack::{ZeroSlack, paper, safe};
 
-/// Instants that hold for every pattern of releases.
+/// Zero-slack instants that hold for every pattern of releases.
 pub const ZSS: SchedulabilityTest = SchedulabilityTest {
     name: "ZSS",
     title: "zero-slack scheduling: instants that hold for every pattern of releases",

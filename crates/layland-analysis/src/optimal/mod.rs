@@ -7,9 +7,8 @@
 //! ```text
 //! C_i <= T_i for every task, and sum C_i / T_i <= m
 //! ```
-//!
 //! where each rate is rounded up so that the budgets of all servers are whole nanoseconds: see
-//! [`RateGrid`]. What that adds is part of what is compared.
+//! [`RateGrid`]. The comparison includes this rounding.
 
 pub mod overhead;
 pub mod pfair;
@@ -21,7 +20,7 @@ use crate::{
 use layland_model::{Algorithm, Rate, System};
 use layland_offline::RateGrid;
 
-/// Whether the tasks need no more than the CPUs have.
+/// Tests whether the tasks need at most the capacity of the CPUs.
 ///
 /// ```
 /// use layland_analysis::{Verdict, optimal};
@@ -83,7 +82,7 @@ fn fits(system: &System) -> Finding {
     let cpus = Rate::whole(system.platform.cpu_count() as i64);
     let (what, total) = match RateGrid::of(system) {
         Some(grid) => ("the sum of the rates", grid.total()),
-        // Some rate is above 1 wherever it is rounded to.
+        // Some rate exceeds 1 after any rounding.
         None => ("the number of CPUs that a rate above 1 needs", &cpus + &Rate::ONE),
     };
     let holds = total <= cpus;

@@ -1,6 +1,6 @@
 //! Overheads of RUN and QPS as part of the WCETs (Compagnin, Mezzetti, Vardanega 2015, Section V-B).
 //!
-//! | paper | here | what |
+//! | paper | here | meaning |
 //! |---|---|---|
 //! | `REL` | [`Costs::release`] | handling a release |
 //! | `SCHED` | [`Costs::scheduling`] | the dispatcher |
@@ -17,29 +17,31 @@
 //! C'     = C + max(OH_RUN, OH_QPS)
 //! ```
 //!
-//! with `p` reductions and `m` CPUs; both policies get the larger one, for a fair comparison. Larger WCETs
-//! may need another tree, whose `p` is larger: [`inflate`] repeats until it is the same.
+//! with `p` reductions and `m` CPUs; both policies are charged the larger one, for a fair
+//! comparison. Larger WCETs may require another tree with a larger `p`, so [`inflate`] repeats
+//! until `p` is stable.
 //!
-//! # What this is worth
+//! # Limits of these numbers
 //!
-//! **It is no guarantee**, which is why no test uses it:
+//! **They are not a guarantee**, so no test uses them:
 //!
 //! - `k_RUN` is proven for the *average* over the jobs of a subsystem; a single job may be preempted more
 //!   often. On 2014 random sets at full load the average stayed below it: at most 0.92 of 1 (`p = 0`),
 //!   1.65 of 2 (`p = 1`), 2.21 of 4 (`p = 2`) and 2.01 of 5 (`p = 3`).
-//! - `k_QPS` is a rule of thumb. The count per level that it is derived from, [`qps_preemptions_at`], was
-//!   exceeded, on average over all jobs, by 90 of 600 random sets at full load with `master=edf` (by up
-//!   to 44 %), and by 3 with `master=stay` (by up to 29 %). With 16 CPUs some sets have 12.2 preemptions per
-//!   job with `edf`, and at most 7.5 with `stay`, where `k_QPS = 8`.
+//! - `k_QPS` is a rule of thumb. The count per level from which it is derived,
+//!   [`qps_preemptions_at`], was exceeded, on average over all jobs, by 90 of 600 random sets at
+//!   full load with `master=edf` (by up to 44 %), and by 3 with `master=stay` (by up to 29 %). With
+//!   16 CPUs some sets have 12.2 preemptions per job with `edf`, and at most 7.5 with `stay`, where
+//!   `k_QPS = 8`.
 //!
-//! Who needs numbers that hold counts in a simulation.
+//! Users who need numbers that hold should count preemptions in a simulation.
 
 use crate::{Assumption, Refusal};
 use layland_model::{Duration, Overheads, Rate, Service, System, SystemPart, TIME_LIMIT};
 pub use layland_offline::Heuristic;
 use layland_offline::{RateGrid, ReductionRules, reduce};
 
-/// The largest that each overhead was measured to be.
+/// The maximum measured value of each overhead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
     /// `REL`.
@@ -61,8 +63,8 @@ pub struct Costs {
 }
 
 impl From<&Overheads> for Costs {
-    /// The overheads of a platform; updates of the tree and preemptions without a migration cost
-    /// nothing there.
+    /// Returns the overheads of a platform, in which updates of the tree and preemptions without a
+    /// migration cost nothing.
     fn from(overheads: &Overheads) -> Costs {
         Costs {
             release: overheads.release,
@@ -87,8 +89,8 @@ impl Costs {
         self.release + self.dispatch() + self.tick
     }
 
-    /// `max(OH_RUN, OH_QPS)` term by term, for `k_RUN` and `k_QPS` preemptions per job; those of zero are
-    /// left out.
+    /// `max(OH_RUN, OH_QPS)` term by term, for `k_RUN` and `k_QPS` preemptions per job; zero terms
+    /// are left out.
     pub fn terms(&self, [k_run, k_qps]: [u64; 2]) -> Vec<(&'static str, Duration)> {
         let (run, qps) = (self.of_run(k_run), self.of_qps(k_qps));
         let preemptions = if run >= qps {
@@ -133,36 +135,36 @@ pub fn run_preemptions(reductions: usize) -> u64 {
     (3 * reductions as u64 + 1).div_ceil(2)
 }
 
-/// `k_QPS = ceil(m / 2)` on `m` CPUs. Not a bound.
+/// `k_QPS = ceil(m / 2)` on `m` CPUs. This is not a bound.
 pub fn qps_preemptions(cpus: usize) -> u64 {
     (cpus as u64).div_ceil(2)
 }
 
-/// `k - l` for a task of level `l`, counted from 0 at the bottom, of a hierarchy of `k` levels. Not a
-/// bound.
+/// `k - l` for a task of level `l`, counted from 0 at the bottom, of a hierarchy of `k` levels.
+/// This is not a bound.
 pub fn qps_preemptions_at(levels: usize, level: usize) -> u64 {
     levels.saturating_sub(level) as u64
 }
 
-/// A system with larger WCETs, and how they came about.
+/// A system with larger WCETs, and the origin of the added amounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inflated {
     /// The system, without overheads.
     pub system: System,
-    /// The amounts that were added to every WCET.
+    /// The amount added to every WCET.
     pub added: Duration,
-    /// Its terms by name; those of zero are left out.
+    /// Its terms by name; zero terms are left out.
     pub terms: Vec<(&'static str, Duration)>,
     /// `k_RUN` and `k_QPS`.
     pub preemptions: [u64; 2],
-    /// How many trees were made.
+    /// The number of trees that were built.
     pub rounds: usize,
 }
 
-/// How often a tree is made before the largest `k_RUN` so far is taken.
+/// The number of trees after which the largest `k_RUN` so far is taken.
 const ROUNDS: usize = 10;
 
-/// The system without overheads whose WCETs have grown by `max(OH_RUN, OH_QPS)`.
+/// Returns the system without overheads, with WCETs increased by `max(OH_RUN, OH_QPS)`.
 ///
 /// ```
 /// use layland_analysis::optimal::overhead::{Costs, inflate};
@@ -177,7 +179,7 @@ const ROUNDS: usize = 10;
 /// ```
 ///
 /// # Errors
-/// If the larger WCETs no longer fit.
+/// Returns a refusal if the larger WCETs no longer fit.
 pub fn inflate(system: &System, costs: &Costs, fit: Heuristic) -> Result<Inflated, Refusal> {
     let refuse = |message: String| Refusal {
         assumption: Assumption::NoOverheads,
@@ -253,7 +255,7 @@ mod tests {
 
     #[test]
     fn larger_wcets_may_need_a_deeper_tree() {
-        // Partitioned without overheads, no longer with them.
+        // The set is partitioned without overheads, but not with them.
         let task =
             |name: &str| Task::implicit(name, Service::from_ns(4_995_000), Duration::from_ms(10));
         let five = ["a", "b", "c", "d"].map(task).to_vec();

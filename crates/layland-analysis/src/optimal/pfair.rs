@@ -8,11 +8,12 @@
 //! C_i <= min(D_i, T_i) for every task, and sum C_i / min(D_i, T_i) <= m
 //! ```
 //!
-//! where all times are whole slots, and every job is released at the beginning of one. For a policy `layland check`
-//! makes slots of the times of a set first: WCETs are rounded up, windows down. What that adds is part of what is
-//! compared. A task of `C` slots in every window of `D` is a task of that weight to Pfair, so that a window may be
-//! shorter than the period. If the utilizations alone are above `m` no scheduler can do it, and CAPACITY says so; what
-//! lies between is open.
+//! where all times are whole slots, and every job is released at the beginning of one. For a
+//! policy, `layland check` first converts the times of a set to slots: WCETs are rounded up,
+//! windows down. The comparison includes this rounding. To Pfair, a task of `C` slots in every
+//! window of `D` is a task of that weight, so a window may be shorter than the period. If the
+//! utilizations alone exceed `m`, no scheduler meets the deadlines, and CAPACITY says so; the cases
+//! in between are open.
 
 use crate::{
     Assumption, Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts,
@@ -20,7 +21,7 @@ use crate::{
 };
 use layland_model::{Algorithm, Rate, System};
 
-/// Whether the weights sum to no more than the CPUs.
+/// Tests whether the weights sum to at most the number of CPUs.
 ///
 /// ```
 /// use layland_analysis::{Verdict, optimal::pfair};

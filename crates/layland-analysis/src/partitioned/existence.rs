@@ -1,18 +1,18 @@
-//! Whether the tasks can be partitioned so that EDF meets every deadline on each CPU.
+//! Existence of a partition of the tasks with which EDF meets every deadline on each CPU.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `C_i <= D_i`,
 //! (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing changes while
 //! the system runs. Affinities are respected.
 //!
-//! The steps, from cheap to dear; the first that succeeds answers *yes*:
+//! The steps, from cheap to expensive; the first that succeeds answers *yes*:
 //!
 //! 1. each packing heuristic by density, `C_i / min(D_i, T_i)`;
 //! 2. if no deadline is shorter than its period: exhaustive search (NP-complete) of at most
-//!    [`NODES`] nodes. A CPU can then do its tasks if and only if their utilizations sum to at most
-//!    1, so that the search is **exact** when it ends, and answers *no*;
+//!    [`NODES`] nodes. A CPU can then schedule its tasks if and only if their utilizations sum to
+//!    at most 1, so the search is **exact** if it ends, and answers *no*;
 //! 3. otherwise: each heuristic where a task fits a CPU if the processor-demand test says so, and
-//!    then exhaustive search with that test, of at most [`DEMAND_NODES`] nodes: **exact** when it
-//!    ends. Where a search is given up the answer is *unknown*.
+//!    then exhaustive search with that test, of at most [`DEMAND_NODES`] nodes: **exact** if it
+//!    ends. If a search gives up, the answer is *unknown*.
 
 use crate::Assumption::*;
 use crate::group::{Group, exact, exact_in_the_long_run};
@@ -24,13 +24,14 @@ use layland_model::{CpuId, CpuSet, Index, Rate, RateSum, System, Task, TaskId, T
 use layland_offline::{Bins, Existence, Heuristic, exists_partition, partition, place};
 use std::cmp::Ordering;
 
-/// How many nodes the exhaustive search of [`TEST`] visits at most.
+/// The maximum number of nodes that the exhaustive search of [`TEST`] visits.
 pub const NODES: u64 = 1_000_000;
 
-/// How many times the exhaustive search of [`TEST`] asks for the processor demand of a CPU at most.
+/// The maximum number of times that the exhaustive search of [`TEST`] computes the processor demand
+/// of a CPU.
 pub const DEMAND_NODES: u64 = 20_000;
 
-/// Whether there is a partition, with a search of at most [`NODES`] nodes.
+/// Searches for a partition in at most [`NODES`] nodes.
 ///
 /// ```
 /// use layland_analysis::{Verdict, partitioned::existence};
@@ -66,7 +67,8 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| find(system, NODES),
 };
 
-/// The CPUs that have tasks in the partition that is found, and the points at which the demand is compared.
+/// Returns the CPUs that have tasks in the partition that is found, and the points at which the
+/// demand is compared.
 fn parts(system: &System) -> Result<Vec<Part>, &'static str> {
     let reasons = find(system, NODES).reasons;
     let [Reason::Partition(cpu_of)] = &reasons[..] else { return Err("there is no partition") };
@@ -126,12 +128,12 @@ fn find(system: &System, nodes: u64) -> Finding {
     }
 }
 
-/// The search was given up.
+/// The search gave up.
 struct GaveUp;
 
-/// Some partition that the processor-demand test accepts on every CPU: tasks by decreasing density,
-/// each onto every CPU that takes it. Of CPUs without a task that every task may use or may not use
-/// alike, the lowest stands for all.
+/// Searches for a partition that the processor-demand test accepts on every CPU: places tasks by
+/// decreasing density, each onto every CPU that can take it. Empty CPUs that the same tasks may use
+/// are interchangeable, so only the lowest of them is tried.
 fn exhaustive(system: &System, nodes: u64) -> Result<Option<TaskMap<CpuId>>, GaveUp> {
     let mut order: Vec<TaskId> = system.tasks.ids().collect();
     order.sort_by_key(|&task| (std::cmp::Reverse(system.tasks[task].density()), task));
@@ -162,7 +164,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Places the tasks from `at` on; `on` is as before if that is impossible.
+    /// Places the tasks from `at` on. Leaves `on` unchanged if this is impossible.
     fn place(&mut self, at: usize, on: &mut Vec<Vec<TaskId>>) -> Result<bool, GaveUp> {
         let Some(&task) = self.order.get(at) else { return Ok(true) };
         for cpu in 0..on.len() {
@@ -189,7 +191,7 @@ impl Search<'_> {
     }
 }
 
-/// A partition by a heuristic for which a task fits where processor demand allows it.
+/// Returns a partition by a heuristic for which a task fits if the processor demand permits it.
 fn by_demand(system: &System, heuristic: Heuristic) -> Option<TaskMap<CpuId>> {
     let order = system.by_rank();
     let densities: Vec<Rate> = order.iter().map(|&task| system.tasks[task].density()).collect();
@@ -206,7 +208,7 @@ fn by_demand(system: &System, heuristic: Heuristic) -> Option<TaskMap<CpuId>> {
     Some(by_task.into_iter().map(|(_, cpu)| cpu).collect())
 }
 
-/// CPUs that take a task if EDF then meets every deadline.
+/// CPUs as bins: a task fits if EDF then meets every deadline.
 struct DemandBins<'a> {
     tasks: Vec<&'a Task>,
     allowed: Vec<CpuSet>,

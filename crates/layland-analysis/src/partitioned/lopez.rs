@@ -3,12 +3,12 @@
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) one
 //! cluster and (9) no affinities within it, (10) nothing changes while the system runs. Then first
-//! fit (and every allocation that fails only where a task fits nowhere, in decreasing order) finds a
-//! partition.
+//! fit finds a partition, as does every allocation that takes tasks in decreasing order and fails
+//! only if a task fits no CPU.
 //!
 //! | paper | meaning |
 //! |---|---|
-//! | `beta` | `floor(1 / u_max)`: that many of the largest tasks always fit one CPU |
+//! | `beta` | `floor(1 / u_max)`: the number of tasks, even the largest, that always fit one CPU |
 
 use crate::Assumption::*;
 use crate::{
@@ -53,10 +53,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| within_bound(system, Task::utilization),
 };
 
-/// The same bound for the adaptively partitioned policies, whose first placement is a first fit.
+/// The bound for the adaptively partitioned policies, whose first placement is a first fit.
 ///
-/// Assumes what [`TEST`] does, but that (5) jobs keep to the budgets of their threads: `C_i` is the budget, by
-/// which the policies place threads, and the WCET if none is given.
+/// Assumes the same as [`TEST`], except that (5) jobs stay within the budgets of their threads:
+/// `C_i` is the budget, by which the policies place threads, or the WCET if none is given.
 ///
 /// ```
 /// use layland_analysis::{Verdict, partitioned::lopez};
@@ -116,9 +116,9 @@ fn within_bound(system: &System, utilization: impl Fn(&Task) -> Rate) -> Finding
 /// ```
 ///
 /// # Panics
-/// If `u_max` is zero.
+/// Panics if `u_max` is zero.
 pub fn utilization_bound(cpus: usize, u_max: &Rate) -> Rate {
-    // A beta beyond 64 bits would need an u_max below 2^-63: 2^63 is then a smaller, safe beta.
+    // A beta beyond 64 bits requires a u_max below 2^-63; 2^63 is then a smaller, safe beta.
     let beta = Rate::whole((&Rate::ONE / u_max).floor().unwrap_or(i64::MAX));
     let m = Rate::whole(cpus as i64);
     &(&(&beta * &m) + &Rate::ONE) / &(&beta + &Rate::ONE)

@@ -1,15 +1,17 @@
 //! A partition of the tasks on which fixed priorities meet every deadline on each CPU.
 //!
-//! Assumes: (1) jobs of a task at least a period apart, or by a curve, (2) `C_i <= D_i`, (3) WCETs are kept,
-//! (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system runs, (7) for given
-//! priorities: there are some. Affinities are respected.
+//! Assumes: (1) jobs of a task at least a period apart, or by a curve, (2) `C_i <= D_i`, (3) WCETs
+//! are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system
+//! runs, (7) for given priorities: every task has one. Affinities are respected.
 //!
-//! A CPU takes a task if then every response time is within its deadline, which is exact. The steps:
+//! A CPU takes a task if every response time is then within its deadline, which is exact. The
+//! steps:
 //!
-//! 1. each packing heuristic with that test;
-//! 2. exhaustive search, tasks by decreasing density, of at most [`NODES`] tests of a CPU: **exact** when it ends. Of
-//!    CPUs without a task that all tasks may use alike the lowest stands for all. With one task fewer no response time
-//!    grows, so that a CPU that is overfull stays so.
+//! 1. each packing heuristic with this test;
+//! 2. exhaustive search, tasks by decreasing density, of at most [`NODES`] tests of a CPU:
+//!    **exact** if it ends. Empty CPUs that the same tasks may use are interchangeable, so only the
+//!    lowest of them is tried. Adding a task never shortens a response time, so an overfull CPU
+//!    stays overfull.
 
 use crate::Assumption::{self, *};
 use crate::fixed_point::Diverged;
@@ -20,7 +22,7 @@ use layland_model::{CpuId, CpuSet, Index, Order, Rate, RateSum, System, Task, Ta
 use layland_offline::{Bins, Heuristic, place};
 use std::cmp::{Ordering, Reverse};
 
-/// How many times the exhaustive search asks for the response times of a CPU at most.
+/// The maximum number of times that the exhaustive search computes the response times of a CPU.
 pub const NODES: u64 = 20_000;
 
 const ASSUMED: &[Assumption] =
@@ -108,7 +110,8 @@ fn find(system: &System, order: PriorityOrder) -> Finding {
     }
 }
 
-/// True if the tasks of a CPU keep their deadlines; none if a response time is not found.
+/// Returns true if the tasks of a CPU meet their deadlines, or `None` if a response time is not
+/// found.
 fn keeps(system: &System, order: PriorityOrder, tasks: &[TaskId]) -> Option<bool> {
     let tasks = tasks.iter().map(|&id| (id, &system.tasks[id])).collect();
     let sorted = order.sort(&Group { cpus: CpuSet::new(), tasks });
@@ -123,7 +126,7 @@ fn keeps(system: &System, order: PriorityOrder, tasks: &[TaskId]) -> Option<bool
     Some(true)
 }
 
-/// A partition by a heuristic.
+/// Returns a partition by a heuristic.
 fn packed(system: &System, order: PriorityOrder, heuristic: Heuristic) -> Option<TaskMap<CpuId>> {
     let items = system.by_rank();
     let densities: Vec<Rate> = items.iter().map(|&task| system.tasks[task].density()).collect();
@@ -167,13 +170,13 @@ impl Bins for Processors<'_> {
     }
 }
 
-/// Every assignment, each task onto every CPU that takes it.
+/// Searches every assignment, placing each task onto every CPU that can take it.
 struct Search<'a> {
     system: &'a System,
     order: PriorityOrder,
     tasks: Vec<TaskId>,
     allowed: Vec<CpuSet>,
-    /// The lowest CPU that every task may use or may not use as this one.
+    /// For each CPU, the lowest CPU that the same tasks may use.
     stands_for: Vec<usize>,
     on: Vec<Vec<TaskId>>,
     left: u64,
@@ -194,7 +197,7 @@ impl<'a> Search<'a> {
         Search { system, order, tasks, allowed, stands_for, on, left: NODES }
     }
 
-    /// Places the tasks from `at` on; none if the search is given up.
+    /// Places the tasks from `at` on; `None` if the search gives up.
     fn place(&mut self, at: usize) -> Option<bool> {
         let Some(&task) = self.tasks.get(at) else { return Some(true) };
         for cpu in 0..self.on.len() {

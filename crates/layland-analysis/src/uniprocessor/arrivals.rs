@@ -1,19 +1,20 @@
-//! How many jobs of a task arrive within how much time, whether they are sporadic or come by an **arrival curve** (as
-//! in Bozhko and Brandenburg 2020, and in the network calculus of Le Boudec and Thiran): what the
-//! tests of one CPU count with, and the processor demand of EDF with it.
+//! The number of jobs of a task that arrive within a length of time, sporadic or by an **arrival
+//! curve** (as in Bozhko and Brandenburg 2020, and in the network calculus of Le Boudec and
+//! Thiran). Also the processor demand of EDF for arrival curves.
 //!
-//! The tests of one CPU ask three things of arrivals. Sporadic ones answer by a division, and those by a curve by the
-//! curve:
+//! The tests of one CPU use three functions of arrivals. Sporadic arrivals compute them by a
+//! division, arrival curves by a lookup:
 //!
 //! | | sporadic | by a curve |
 //! |---|---|---|
-//! | `eta(w)`, the most arrivals in a half-open interval of length `w > 0` | `ceil(w / T)` | `1 + max { k : d_k < w }` |
-//! | the same if both ends count | `1 + floor(w / T)` | `eta(w + 1)` |
+//! | `eta(w)`, the maximum number of arrivals in a half-open interval of length `w > 0` | `ceil(w / T)` | `1 + max { k : d_k < w }` |
+//! | `eta` if both ends count | `1 + floor(w / T)` | `eta(w + 1)` |
 //! | the earliest `k`-th arrival after the first | `k T` | `d_k` |
 //!
-//! All arguments stay, because the densest arrivals from an instant on (the `k`-th at `d_k`) are the most in every
-//! interval that begins there, and the densest ones that end at an instant are the most in every one that ends there;
-//! and what comes later comes by the curve as well: `eta(a + b) <= eta(a) + eta(b)`.
+//! All proofs remain valid: the densest arrivals from an instant on (the `k`-th at `d_k`) are the
+//! maximum in every interval that begins there, and the densest arrivals up to an instant are the
+//! maximum in every interval that ends there. Later arrivals also satisfy the curve:
+//! `eta(a + b) <= eta(a) + eta(b)`.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -37,10 +38,10 @@ pub const BOZHKO: Citation = Citation {
 }",
 };
 
-/// Why nothing proves an answer about curves.
+/// The reason why answers about curves have no certificate.
 pub(crate) const NO_CERTIFICATE: &str = "the verifier does not know arrival curves";
 
-/// How the jobs of a task arrive.
+/// The arrivals of the jobs of a task.
 #[derive(Clone, Copy)]
 pub(crate) enum Arrivals<'a> {
     Sporadic(Divisor),
@@ -55,7 +56,8 @@ impl<'a> Arrivals<'a> {
         }
     }
 
-    /// `eta`: the most arrivals in a half-open interval; none if it is not longer than zero.
+    /// Returns `eta`, the maximum number of arrivals in a half-open interval; 0 unless it is longer
+    /// than zero.
     #[inline]
     pub(crate) fn within(self, length: i64) -> i64 {
         match self {
@@ -65,7 +67,7 @@ impl<'a> Arrivals<'a> {
         }
     }
 
-    /// The earliest arrival so many jobs after the first.
+    /// Returns the earliest arrival of the job that comes `jobs` jobs after the first.
     #[inline]
     pub(crate) fn distance(self, jobs: i64) -> i64 {
         match self {
@@ -74,7 +76,8 @@ impl<'a> Arrivals<'a> {
         }
     }
 
-    /// How many jobs come in how much time, again and again, and from how many jobs and what time on that is so.
+    /// Returns the jobs and the length of a cycle, and the number of jobs and the time from which
+    /// on the cycle repeats.
     fn cycle(self) -> ([i64; 2], [i64; 2]) {
         match self {
             Arrivals::Sporadic(period) => ([1, period.number()], [0, 0]),
@@ -86,13 +89,14 @@ impl<'a> Arrivals<'a> {
     }
 }
 
-/// Whether some of these tasks arrive by a curve that says more than a period.
+/// Returns true if some of these tasks arrive by a curve that differs from a period.
 pub(crate) fn have_bursts<'a>(mut tasks: impl Iterator<Item = &'a Task>) -> bool {
     tasks.any(|task| task.bursts().is_some())
 }
 
-/// How a full load repeats: the least common multiple of all cycles with its number of jobs of the first of these, and
-/// from how many of them and what time on; none if it is too long.
+/// The repetition of a full load: the least common multiple of all cycles, the number of jobs of
+/// the first task in it, and the number of these jobs and the time from which on it repeats. `None`
+/// if it is too long.
 pub(crate) struct Repetition {
     pub(crate) jobs: i64,
     pub(crate) length: i64,
@@ -120,7 +124,8 @@ impl Repetition {
     }
 }
 
-/// A task as the demand reads it; the deadline is shorter by the jitter, as in [`edf`](crate::uniprocessor::edf).
+/// A task in the form that the demand uses. The deadline is shortened by the jitter, as in
+/// [`edf`](crate::uniprocessor::edf).
 struct Demanding<'a> {
     C: i64,
     D: i64,
@@ -157,9 +162,10 @@ impl<'a> Demands<'a> {
         self.0.iter().filter_map(of_task).max()
     }
 
-    /// When the CPU idles at the latest: the least fixed point of `w = B + sum eta_i(w + J_i) C_i`. A demand that
-    /// exceeds an interval of this length or more also exceeds one that is shorter by so much: what comes later comes
-    /// by the curve as well, and all that came before is done.
+    /// Returns the time by which the CPU idles at the latest: the least fixed point of
+    /// `w = B + sum eta_i(w + J_i) C_i`. A demand that exceeds an interval of this length or more
+    /// also exceeds the interval that is shorter by this length: later arrivals also satisfy the
+    /// curve, and the work of all earlier ones is done.
     fn busy_period(&self, B: i64) -> Result<i64, GaveUp> {
         let work = |w: i64| {
             let of_task = |tau: &Demanding| tau.arrivals.within(w + tau.J).saturating_mul(tau.C);
@@ -170,11 +176,12 @@ impl<'a> Demands<'a> {
     }
 }
 
-/// Whether tasks meet every deadline under EDF on one unit-speed CPU: `h(t) + B(t) <= t` for every `t`. Exact without
-/// blocking times.
+/// Tests whether tasks meet every deadline under EDF on one unit-speed CPU: `h(t) + B(t) <= t` for
+/// every `t`. Exact without blocking times.
 ///
 /// # Errors
-/// If the search is given up: where the load is exactly 1, the busy period may not end.
+/// Returns [`GaveUp`] if the search reaches its limit: if the load is exactly 1, the busy period
+/// may not end.
 pub(crate) fn criterion(tasks: &[&Task]) -> Result<Demand, GaveUp> {
     let mut U = RateSum::default();
     tasks.iter().for_each(|tau| U.add(&tau.utilization()));
@@ -183,7 +190,7 @@ pub(crate) fn criterion(tasks: &[&Task]) -> Result<Demand, GaveUp> {
     }
     let blocking = Blocking::of(tasks);
     let B = blocking.largest();
-    // With a full load a CPU that is blocked once is busy for ever.
+    // With a full load, a CPU that is blocked once is busy for ever.
     if B > 0 && U.exact() >= Rate::ONE {
         return Err(GaveUp::Endless);
     }

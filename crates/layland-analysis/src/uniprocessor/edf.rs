@@ -1,30 +1,33 @@
 //! Processor-demand analysis of **EDF** on one CPU (Baruah, Mok, Rosier 1990), with the search of
 //! **QPA** (Zhang and Burns 2009). **Exact** for sporadic tasks and for tasks that may be released
-//! together; deadlines are arbitrary. A blocking time is an upper bound, so that a *no* needs a miss without it.
+//! together; deadlines are arbitrary. A blocking time is an upper bound, so a *no* requires a miss
+//! without it.
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, or by a curve
-//! (`arrivals`), (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the
-//! system runs, (7) jobs of later deadlines delay a job for at most its blocking time. A release jitter `J_i` is
-//! covered: of the jobs that become ready and are due in an interval of length `t` there are as many as with the
-//! deadline `D_i - J_i` and no jitter.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, or by
+//! a curve (`arrivals`), (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds,
+//! (6) nothing changes while the system runs, (7) jobs of later deadlines delay a job for at most
+//! its blocking time. A release jitter `J_i` is covered: the number of jobs that become ready and
+//! are due in an interval of length `t` equals that for the deadline `D_i - J_i` and no jitter.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
 //! | `h(t)` | [`demand`] | the work of all jobs that are released and due in an interval of length `t` |
-//! | `L_a` | `load_bound` | no demand exceeds an interval from here on, if `U < 1` |
+//! | `L_a` | `load_bound` | from this length on, no demand exceeds an interval, if `U < 1` |
 //! | `L_b` | `busy_period` | the CPU idles after it, if all tasks are released together |
 //! | `B(t)` | `Blocking` | the longest blocking time of a task with `D_i - J_i <= t` |
 //!
-//! With blocking times it is `h(t) + B(t)` that must not exceed `t` (Baruah 2006). Let a job be late at `d`,
-//! and let the interval of length `t` before `d` begin where last no job due by `d` was pending. In it jobs due
-//! by `d` run, but for the time in which one of them is delayed by a job that is due later; that is once, so
-//! that `B(t)` bounds it. `B(t)` does not fall with `t`, and changes at deadlines alone, so that QPA searches
-//! as before. Both bounds on `t` count the largest blocking time `B` as work: with the least `w` such that `w =
-//! B + sum ceil(w / T_i) C_i`, an interval of length `w` or more has no more demand than `w - B` and that of
-//! the interval that is shorter by `w`, which fails if it does.
+//! With blocking times, `h(t) + B(t)` must not exceed `t` (Baruah 2006). Let a job be late at `d`,
+//! and let the interval of length `t` before `d` begin at the last instant at which no job due by
+//! `d` was pending. In this interval, jobs due by `d` run, except while one of them is delayed by a
+//! job that is due later. This happens once, so `B(t)` bounds it. `B(t)` does not decrease with
+//! `t`, and changes only at deadlines, so the search of QPA still works. Both bounds on `t` count
+//! the largest blocking time `B` as work. Let `w` be the least solution of
+//! `w = B + sum ceil(w / T_i) C_i`. An interval of length `w` or more has at most the demand
+//! `w - B` plus that of the interval that is shorter by `w`; so if it fails, the shorter one fails,
+//! too.
 //!
 //! Deviation: `L_a` is computed from utilizations rounded up to 2^-62 and times rounded up to
-//! nanoseconds, which makes it a little larger.
+//! nanoseconds, which makes it slightly larger.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -123,7 +126,7 @@ fn is_met(group: &Group<'_>) -> bool {
 fn finding(group: &Group<'_>) -> Finding {
     let tasks: Vec<&Task> = group.tasks().collect();
     let scope = Scope::cpus(&group.cpus);
-    // A job that may become ready when it is due, or later, cannot meet its deadline.
+    // A job that may become ready at its deadline or later cannot meet it.
     if let Some((id, task)) = group.tasks.iter().find(|(_, task)| task.jitter >= task.deadline) {
         let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
         let (value, bound) = (quantity(task.jitter), quantity(task.deadline));
@@ -142,7 +145,7 @@ fn finding(group: &Group<'_>) -> Finding {
     decided(group, scope, found)
 }
 
-/// By the demand, without blocking times where it is not met.
+/// Decides by the demand; where it is not met, by the demand without blocking times.
 fn decided(group: &Group<'_>, scope: Scope, found: Result<Demand, GaveUp>) -> Finding {
     match found {
         Err(why) => Finding::new(Verdict::Unknown, Reason::GaveUp(why)),
@@ -154,7 +157,8 @@ fn decided(group: &Group<'_>, scope: Scope, found: Result<Demand, GaveUp>) -> Fi
     }
 }
 
-/// What blocking times leave open: the demand is met without them, and with them this was found.
+/// The finding if blocking times prevent an answer: the demand is met without them, but not with
+/// them.
 fn open(found: Result<Demand, GaveUp>, scope: Scope) -> Finding {
     let reason = match found {
         Ok(Demand::Exceeds { interval, demand }) => {
@@ -177,7 +181,7 @@ fn has_blocking(tasks: &[&Task]) -> bool {
     tasks.iter().any(|task| task.blocking_time > Duration::ZERO)
 }
 
-/// The points at which [`qpa`] compares the demand, where it is met.
+/// Returns the points at which [`qpa`] compares the demand, if it is met.
 pub(crate) fn points(group: &Group<'_>) -> Result<Part, &'static str> {
     if have_bursts(group.tasks()) {
         return Err(NO_CERTIFICATE);
@@ -224,7 +228,8 @@ pub enum Demand {
     },
 }
 
-/// `h(t) = sum max(0, floor((t - D_i) / T_i) + 1) C_i` without jitter, or [`Duration::MAX`] where that is more.
+/// `h(t) = sum max(0, floor((t - D_i) / T_i) + 1) C_i` without jitter, saturating at
+/// [`Duration::MAX`].
 pub fn demand(tasks: &[&Task], t: Duration) -> Duration {
     let of_task = |task: &&Task| {
         let jobs = (t - task.deadline).div_floor(task.period) + 1;
@@ -233,12 +238,12 @@ pub fn demand(tasks: &[&Task], t: Duration) -> Duration {
     Duration::from_ns(tasks.iter().map(of_task).fold(0, i64::saturating_add))
 }
 
-/// Whether tasks, sporadic or by a curve, meet every deadline under EDF on one unit-speed CPU: `h(t) + B(t) <= t` for
-/// every `t`. Exact without blocking times, which are upper bounds.
+/// Tests whether tasks, sporadic or by a curve, meet every deadline under EDF on one unit-speed
+/// CPU: `h(t) + B(t) <= t` for every `t`. Exact without blocking times, which are upper bounds.
 ///
 /// # Errors
-/// If the search is given up, which takes a long busy period: a load of exactly 1, or nearly, with
-/// unrelated periods.
+/// Returns [`GaveUp`] if the search reaches its limit. This requires a long busy period: a load of
+/// exactly 1, or nearly, with unrelated periods.
 pub fn processor_demand(tasks: &[&Task]) -> Result<Demand, GaveUp> {
     if have_bursts(tasks.iter().copied()) {
         return arrivals::criterion(tasks);
@@ -246,7 +251,8 @@ pub fn processor_demand(tasks: &[&Task]) -> Result<Demand, GaveUp> {
     shortened(tasks, |_, _| {})
 }
 
-/// The criterion with deadlines shortened by the jitter; with each length and its demand as they are compared.
+/// Decides the criterion with deadlines shortened by the jitter; `compared` receives each length
+/// and its demand.
 fn shortened(tasks: &[&Task], compared: impl FnMut(i64, i64)) -> Result<Demand, GaveUp> {
     let shortened =
         |task: &&Task| Sporadic { deadline: task.deadline - task.jitter, ..Sporadic::from(*task) };
@@ -256,30 +262,31 @@ fn shortened(tasks: &[&Task], compared: impl FnMut(i64, i64)) -> Result<Demand, 
     decide(&tasks, &blocking, jitter, compared)
 }
 
-/// [`processor_demand`] of bare tasks, which have no jitter and no blocking times.
+/// [`processor_demand`] of tasks without jitter and blocking times.
 ///
 /// # Errors
-/// As there.
+/// See [`processor_demand`].
 pub fn criterion(tasks: &[Sporadic]) -> Result<Demand, GaveUp> {
     decide(tasks, &Blocking::default(), false, |_, _| {})
 }
 
-/// As there, with the intervals at which demands are compared, descending, and the demands.
+/// [`criterion`] with a callback that receives the compared intervals, in descending order, and
+/// their demands.
 pub(crate) fn compared(tasks: &[Sporadic], each: impl FnMut(i64, i64)) -> Result<Demand, GaveUp> {
     decide(tasks, &Blocking::default(), false, each)
 }
 
-/// For how long a job may be delayed by one of a later deadline.
+/// The time for which a job may be delayed by a job with a later deadline.
 #[derive(Default)]
 pub(super) struct Blocking {
-    /// The deadlines at which the largest blocking time of a task whose deadline is no longer grows, ascending, with
-    /// it.
+    /// The deadlines, ascending, at which the largest blocking time of the tasks with deadlines up
+    /// to there grows, each with this blocking time.
     from: Vec<(i64, i64)>,
 }
 
 impl Blocking {
-    /// With deadlines shortened by the jitter: a job that is ready and due in an interval has arrived before it,
-    /// perhaps.
+    /// Uses deadlines shortened by the jitter, because a job that becomes ready and is due in an
+    /// interval may have arrived before it.
     pub(super) fn of(tasks: &[&Task]) -> Blocking {
         let blocked = tasks.iter().filter(|task| task.blocking_time > Duration::ZERO);
         let mut from: Vec<(i64, i64)> = blocked
@@ -306,14 +313,14 @@ impl Blocking {
     }
 }
 
-/// With jitter the synchronous busy period bounds nothing.
+/// Decides the criterion. With jitter, the synchronous busy period is not a bound.
 fn decide(
     tasks: &[Sporadic],
     blocking: &Blocking,
     jitter: bool,
     mut compared: impl FnMut(i64, i64),
 ) -> Result<Demand, GaveUp> {
-    // The utilizations sum to at most this many 2^-62, each rounded up.
+    // An upper bound on the sum of the utilizations, in units of 2^-62.
     let above = load_above(tasks);
     if above > 1 << SHIFT && !at_most_one(tasks) {
         return Ok(Demand::Overload);
@@ -323,7 +330,7 @@ fn decide(
         return Ok(Demand::Met);
     }
     let load_bound = load_bound(tasks, B, above);
-    // With a full load a CPU that is blocked once is busy for ever.
+    // With a full load, a CPU that is blocked once is busy for ever.
     let is_endless = jitter || B > 0 && load_bound.is_none();
     let busy_period = match is_endless {
         true => Err(GaveUp::Endless),
@@ -346,8 +353,9 @@ fn decide(
     qpa(L, d_min, |t| last_deadline_before(tasks, t), demand)
 }
 
-/// A length from which on an interval that fails has one that is shorter by a hyperperiod and fails, if it is not too
-/// long: at deadlines beyond all relative ones the demand grows by at most a hyperperiod in one, and `B(t)` not at all.
+/// Returns a length from which on every failing interval has a shorter failing one, shorter by a
+/// hyperperiod; `None` if it is too long. Beyond all relative deadlines, the demand grows by at
+/// most a hyperperiod in one hyperperiod, and `B(t)` does not grow.
 fn repetition(tasks: &[Sporadic]) -> Option<i64> {
     let longest = tasks.iter().map(|task| task.deadline.ns()).max()?;
     let lcm = tasks.iter().try_fold(1, |lcm: i64, task| {
@@ -364,7 +372,8 @@ fn at_most_one(tasks: &[Sporadic]) -> bool {
     U.fits(&Rate::ZERO, &Rate::ONE)
 }
 
-/// QPA: from the last deadline below `L` down, as far as the demand is below; no deadline is shorter than `d_min`.
+/// Runs QPA from the last deadline below `L` down, as long as the demand is met. No deadline is
+/// shorter than `d_min`.
 pub(super) fn qpa(
     L: i64,
     d_min: i64,
@@ -382,7 +391,8 @@ pub(super) fn qpa(
         if h <= d_min {
             return Ok(Demand::Met);
         }
-        // For every t' from `h` to `t`: h(t') <= h(t) <= t'. The next one to look at is `h` itself.
+        // For every t' from `h` to `t`: h(t') <= h(t) <= t'. The next length to examine is `h`
+        // itself.
         t = match h < t {
             true => h,
             false => match last_deadline_before(t) {
@@ -394,7 +404,7 @@ pub(super) fn qpa(
     Err(GaveUp::OutOfSteps { reached: Duration::from_ns(t), steps: MAX_STEPS })
 }
 
-/// `max { k T_i + D_i < t }`.
+/// Returns the largest `k T_i + D_i < t`.
 pub(crate) fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
     let of_task = |task: &Sporadic| {
         let [_, D, T] = task.ns();
@@ -405,8 +415,8 @@ pub(crate) fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
     tasks.iter().filter_map(of_task).max()
 }
 
-/// `L_b`, the least fixed point of `w = B + sum ceil(w / T_i) C_i`, if it is at most the limit. Instead of dividing, it
-/// adds one job after the other that arrives before `w`.
+/// `L_b`, the least fixed point of `w = B + sum ceil(w / T_i) C_i`, if it is at most the limit.
+/// Instead of dividing, it adds the jobs that arrive before `w` one by one.
 fn busy_period(tasks: &[Sporadic], B: i64, limit: Option<i64>) -> Result<i64, GaveUp> {
     if B > 0 {
         return blocked_busy_period(tasks, B, limit);
@@ -433,7 +443,7 @@ fn busy_period(tasks: &[Sporadic], B: i64, limit: Option<i64>) -> Result<i64, Ga
     Err(GaveUp::OutOfSteps { reached: Duration::from_ns(w), steps: MAX_STEPS })
 }
 
-/// The same by divisions: after a long blocking many jobs have arrived.
+/// [`busy_period`] by divisions, because many jobs arrive during a long blocking.
 fn blocked_busy_period(tasks: &[Sporadic], B: i64, limit: Option<i64>) -> Result<i64, GaveUp> {
     let work = |w: Duration| {
         let of_task = |task: &Sporadic| w.div_ceil(task.period).saturating_mul(task.wcet.ns());
@@ -449,14 +459,14 @@ fn blocked_busy_period(tasks: &[Sporadic], B: i64, limit: Option<i64>) -> Result
     }
 }
 
-/// `L_a = max(max(D_i - T_i), (B + sum (T_i - D_i) u_i) / (1 - U))`, rounded up; none if `U` is 1, or
-/// nearly, or `L_a` too long.
+/// `L_a = max(max(D_i - T_i), (B + sum (T_i - D_i) u_i) / (1 - U))`, rounded up; `None` if `U` is
+/// 1, or nearly, or if `L_a` is too long.
 fn load_bound(tasks: &[Sporadic], B: i64, above: u128) -> Option<i64> {
     let room = (1u128 << SHIFT).checked_sub(above)?;
     let (mut numerator, mut longest_past) = (i128::from(B), 0);
     for task in tasks {
         let [C, D, T] = task.ns();
-        // Rounded up, whatever its sign.
+        // Round up, whatever the sign.
         let product = i128::from(T - D) * i128::from(C);
         numerator += num_integer::Integer::div_ceil(&product, &i128::from(T));
         longest_past = longest_past.max(D - T);

@@ -1,22 +1,23 @@
-//! Response times of **EDF** on one CPU (Spuri 1996): bounds with any rule of ties. The verdict is **exact** for
-//! sporadic tasks and for tasks that may be released together, since ties change which job is late and not whether one
-//! is; deadlines are arbitrary. A bound is exact if it is that of ties by rank, too: there they go to the smaller rank,
-//! then to the smaller id, as the policies have it, and the times are reached.
+//! Response times of **EDF** on one CPU (Spuri 1996): bounds for any rule of ties. The verdict is
+//! **exact** for sporadic tasks and for tasks that may be released together, since ties only change
+//! which job is late, not whether one is; deadlines are arbitrary. A bound is exact if it equals
+//! the bound for ties by rank: there ties go to the smaller rank, then to the smaller id, as in the
+//! policies, and the times are reached.
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no
-//! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing
-//! changes while the system runs.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
+//! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds,
+//! (7) nothing changes while the system runs.
 //!
 //! | paper | meaning |
 //! |---|---|
-//! | `a` | when the job of `tau_i` arrives, counted from the start of a busy period in which all other tasks are released at its start |
+//! | `a` | the arrival of the job of `tau_i`, from the start of a busy period in which all other tasks are released at its start |
 //! | `L_i(a)` | the end of the busy period of deadlines up to `a + D_i`: the least fixed point of `(1 + floor(a / T_i)) C_i + sum over j != i with D_j <= a + D_i of min(ceil(L / T_j), 1 + floor((a + D_i - D_j) / T_j)) C_j` |
 //! | `R_i` | the largest `max(C_i, L_i(a) - a)` over the `a` up to the longest busy period at which `a + D_i` is a deadline of a synchronous release |
 //!
-//! The paper has a job lose every tie. Where a task `tau_j` goes behind `tau_i` among equal deadlines, its jobs that
-//! are due at `a + D_i` are none of those that `tau_i` waits for, and its deadline counts as `D_j + 1` ns: times are
-//! whole nanoseconds. The argument of the paper is about jobs that come before another one, whatever the order is;
-//! which of these come first among themselves changes no `L_i(a)`.
+//! In the paper, a job loses every tie. If a task `tau_j` comes after `tau_i` among equal
+//! deadlines, `tau_i` does not wait for its jobs that are due at `a + D_i`, so its deadline counts
+//! as `D_j + 1` ns; times are whole nanoseconds. The paper's proof is about the jobs that come
+//! before another one, whatever the order is. The order among these jobs does not change `L_i(a)`.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -47,10 +48,11 @@ pub const SPURI: Citation = Citation {
 pub(super) const ASSUMPTIONS: &[Assumption] =
     &[OneCpuEach, BoundedArrivals, NoJitter, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
 
-/// Of so many tasks the first arrivals are looked at before all others.
+/// The number of tasks whose first arrivals are examined before all others.
 const FIRST: usize = 64;
 
-/// The search gives up when it has looked so often at what a task has to do, for all tasks of one CPU together.
+/// The maximum number of times that the search evaluates the work of a task, for all tasks of one
+/// CPU together.
 pub const TERMS: u64 = 50_000_000;
 
 /// Response times of EDF, for each CPU.
@@ -79,17 +81,18 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| together(Group::affinities(system).iter().map(finding)),
 };
 
-/// Which of two jobs goes first that are due at the same time.
+/// The rule for two jobs that are due at the same time.
 #[derive(Clone, Copy, Debug)]
 pub enum Ties<'a> {
     /// The one with the smaller rank, then the one that is earlier in the list of tasks.
     ByRank(&'a [i64]),
-    /// It is not known. The times are those of jobs that lose every tie: bounds with any rule.
+    /// The order is unknown. The times are those of jobs that lose every tie, which are bounds for
+    /// any rule.
     Lost,
 }
 
 impl Ties<'_> {
-    /// By how much the deadline of a task counts as later, for jobs of task `i`.
+    /// The amount by which the deadline of task `j` counts as later for jobs of task `i`.
     pub(super) fn later(self, i: usize, j: usize) -> i64 {
         match self {
             Ties::ByRank(ranks) => i64::from((ranks[j], j) > (ranks[i], i)),
@@ -112,7 +115,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     }),
 };
 
-/// The response times of each CPU, where they are found.
+/// The response times of each CPU for which they are found.
 pub(super) fn bounds(
     system: &System,
     of: impl Fn(&Group<'_>) -> Result<Option<Vec<Duration>>, GaveUp>,
@@ -127,7 +130,7 @@ pub(super) fn bounds(
     bounds
 }
 
-/// The ranks of the tasks of a CPU, which are in the order of their ids.
+/// The ranks of the tasks of a CPU, in the order of their ids.
 pub(super) fn ranks(group: &Group<'_>) -> Vec<i64> {
     group.tasks().map(|task| task.rank).collect()
 }
@@ -140,12 +143,13 @@ fn finding(group: &Group<'_>) -> Finding {
 fn responses_of(group: &Group<'_>, ties: Ties<'_>) -> Result<Option<Vec<Duration>>, GaveUp> {
     match have_bursts(group.tasks()) {
         false => responses(&group.sporadic(), ties),
-        // Nobody blocks, and the last region is a nanosecond.
+        // With no blocking, the last region is a nanosecond.
         true => deferred::edf_response::responses(&group.tasks().collect::<Vec<_>>(), ties),
     }
 }
 
-/// The response times of a CPU held against the deadlines; `late` has the last word about the first task that is late.
+/// Compares the response times of a CPU with the deadlines; `late` may adjust the finding about the
+/// first task that is late.
 pub(super) fn compared(
     group: &Group<'_>,
     found: Result<Option<Vec<Duration>>, GaveUp>,
@@ -177,10 +181,11 @@ pub(super) fn compared(
     }
 }
 
-/// `R_i` of every task; none if the load is more than 1, so that nothing bounds them all.
+/// Returns `R_i` of every task, or `None` if the load is more than 1, so that not all of them are
+/// bounded.
 ///
 /// # Errors
-/// If the longest busy period is too long.
+/// Returns [`GaveUp`] if the longest busy period is too long.
 pub fn responses(tasks: &[Sporadic], ties: Ties<'_>) -> Result<Option<Vec<Duration>>, GaveUp> {
     let mut U = RateSum::default();
     tasks.iter().for_each(|tau| U.add(&Rate::new(tau.wcet.ns(), tau.period.ns())));
@@ -206,7 +211,7 @@ pub fn responses(tasks: &[Sporadic], ties: Ties<'_>) -> Result<Option<Vec<Durati
     (0..tasks.len()).map(response).collect::<Result<_, _>>().map(Some)
 }
 
-/// A task as the search reads it again and again.
+/// A task in the form that the search reads repeatedly.
 struct Demanding {
     C: i64,
     D: i64,
@@ -220,23 +225,24 @@ impl From<&Sporadic> for Demanding {
     }
 }
 
-/// The search for the largest `L_i(a) - a`, from the last `a` down. Most are passed over: `L_i` does not decrease, so
-/// that no `a` from `L_i(a') - R_i` to `a'` is worse than what is known, and what is due by `a'` bounds `L_i(a')`
-/// wherever it leaves the CPU some time. As in QPA, where much is left, the steps are long.
+/// The search for the largest `L_i(a) - a`, from the last `a` down. It skips most of them: `L_i`
+/// does not decrease, so no `a` from `L_i(a') - R_i` to `a'` is worse than the current result, and
+/// the work due by `a'` bounds `L_i(a')` if it leaves the CPU some time. As in QPA, more remaining
+/// time makes longer steps.
 struct Search {
-    /// With deadlines as they count for the task whose response is looked for.
+    /// Their deadlines are those that count for the task under analysis.
     rivals: Vec<Demanding>,
     /// The longest busy period.
     L: i64,
-    /// How often demand may still be computed before the search gives up.
+    /// The number of times that demand may still be computed before the search gives up.
     left: u64,
 }
 
 impl Search {
     fn response(&mut self, i: usize) -> Result<Duration, GaveUp> {
         let mut R_i = self.rivals[i].C;
-        // The first arrivals are often the worst, and the larger `R_i` is, the longer are the steps. Of many tasks a
-        // few do.
+        // The first arrivals are often the worst, and a larger `R_i` makes longer steps. If there
+        // are many tasks, those of a few suffice.
         for j in 0..self.rivals.len().min(FIRST) {
             let a = self.first(i, &self.rivals[j]);
             if a < self.L {
@@ -258,7 +264,7 @@ impl Search {
         Ok(Duration::from_ns(R_i))
     }
 
-    /// Takes `L_i(a) - a` into `R_i`, and gives a bound of `L_i(a)` that is at most `a + R_i`.
+    /// Updates `R_i` with `L_i(a) - a`, and returns a bound on `L_i(a)` that is at most `a + R_i`.
     fn examine(&mut self, i: usize, a: i64, R_i: &mut i64) -> Result<i64, GaveUp> {
         let demand = self.within(i, a, a + *R_i)?;
         if demand <= a + *R_i {
@@ -269,20 +275,21 @@ impl Search {
         Ok(ended)
     }
 
-    /// What is released before `w` and due by `a + D_i`, unless the search has to give up.
+    /// Returns the work released before `w` and due by `a + D_i`, unless the search must give up.
     fn within(&mut self, i: usize, a: i64, w: i64) -> Result<i64, GaveUp> {
         let gave_up = GaveUp::OutOfSteps { reached: Duration::from_ns(self.L), steps: TERMS };
         self.left = self.left.checked_sub(1).ok_or(gave_up)?;
         Ok(demand(&self.rivals, i, a, w))
     }
 
-    /// The least `a >= 0` at which `a + D_i` is a deadline of `tau_j` after a synchronous release.
+    /// Returns the least `a >= 0` at which `a + D_i` is a deadline of `tau_j` after a synchronous
+    /// release.
     fn first(&self, i: usize, tau_j: &Demanding) -> i64 {
         let (D_i, D_j, T_j) = (self.rivals[i].D, tau_j.D, tau_j.T.number());
         num_integer::Integer::div_ceil(&(D_i - D_j).max(0), &T_j) * T_j + D_j - D_i
     }
 
-    /// The largest such `a`, of any task, that is not above this one.
+    /// Returns the largest such `a` of any task that is at most the given one.
     fn last(&self, i: usize, a: i64) -> Option<i64> {
         let of_task = |tau_j: &Demanding| {
             let first = self.first(i, tau_j);
@@ -294,20 +301,20 @@ impl Search {
 
 /// `L_i(a)`.
 fn end(rivals: &[Demanding], i: usize, a: i64) -> Result<i64, GaveUp> {
-    // All that is released at the start.
+    // The work that is released at the start.
     let start = Duration::from_ns(demand(rivals, i, a, 1));
     let demand = |w: Duration| Duration::from_ns(demand(rivals, i, a, w.ns()));
     least_of_all(start, demand).map(Duration::ns)
 }
 
-/// What is released before `w` and due by `a + D_i`: `L_i(a)` is its least fixed point, and at most this if this is at
-/// most `w`.
+/// The work released before `w` and due by `a + D_i`. Its least fixed point is `L_i(a)`; if it is
+/// at most `w`, it bounds `L_i(a)`.
 fn demand(rivals: &[Demanding], i: usize, a: i64, w: i64) -> i64 {
     let tau_i = &rivals[i];
     let due = a + tau_i.D;
     let of_others = |others: &[Demanding]| {
         let of_task = |tau_j: &Demanding| {
-            // The lesser of `1 + floor((due - D_j) / T_j)` and `ceil(w / T_j)`, with one division.
+            // The smaller of `1 + floor((due - D_j) / T_j)` and `ceil(w / T_j)`, with one division.
             let last = (due - tau_j.D).min(w - 1);
             if last < 0 { 0 } else { (1 + tau_j.T.div_rem(last).0) * tau_j.C }
         };

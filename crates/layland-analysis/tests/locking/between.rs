@@ -1,5 +1,5 @@
-//! Between CPUs: every term of every protocol from the text, with sections one by one, and all response times rising
-//! together, each computed from those of the round before.
+//! Between CPUs: every term of every protocol from its definition, section by section. All response
+//! times rise together, each computed from those of the previous round.
 
 use super::{Draw, Shape, ceil, draw_set, from_below, sets};
 use layland_analysis::locking::Locker;
@@ -16,7 +16,7 @@ const SHAPE: Shape = Shape {
     suspends: 5,
 };
 
-/// A set, with its homes if the protocol has some.
+/// A set, with its homes if the protocol has homes.
 struct Set {
     tasks: Vec<Locker>,
     home: Option<Vec<CpuId>>,
@@ -34,7 +34,8 @@ impl Set {
         cpus.iter().any(|cpu| *cpu != cpus[0])
     }
 
-    /// The lengths of the sections of a job on a resource, all as long as the longest, which is what the bounds count.
+    /// The lengths of the sections of a job on a resource. Each counts as long as the longest one,
+    /// as in the bounds.
     fn on(&self, u: usize, q: usize) -> Vec<i64> {
         let of_q: Vec<i64> =
             self.tasks[u].sections.iter().filter(|s| s.q == q).map(|s| s.length).collect();
@@ -82,7 +83,8 @@ impl Set {
         self.globals().iter().map(|&q| self.N(i, q)).sum()
     }
 
-    /// The longest local section of a task of lower priority with a ceiling as high as `i`.
+    /// The longest local section of a task of lower priority with a ceiling at least as high as
+    /// `i`.
     fn local_section(&self, i: usize) -> i64 {
         let mut longest = 0;
         for j in self.lower(i) {
@@ -101,7 +103,8 @@ fn longest(count: i64, mut lengths: Vec<i64>) -> i64 {
     lengths.iter().rev().take(count.max(0).cast_unsigned() as usize).sum()
 }
 
-/// All `R` from those of the round before, until none changes; none if one passes its deadline.
+/// Computes all `R` from those of the previous round, until none changes; `None` if one exceeds its
+/// deadline.
 fn together(set: &Set, next: impl Fn(usize, &[i64]) -> Option<i64>) -> Option<Vec<i64>> {
     let mut R: Vec<i64> = set.tasks.iter().map(|task| task.C).collect();
     loop {

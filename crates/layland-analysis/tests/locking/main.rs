@@ -1,8 +1,8 @@
-//! Twins of the bounds for locks and self-suspension, written straight from the specification, without anything clever:
-//! programs are expanded into lists of sections, fixed points are searched for from below, and choices are tried. Both
-//! run on the same random sets.
+//! Twins of the bounds for locks and self-suspension, written directly from the specification
+//! without optimization: programs are expanded into lists of sections, fixed points are searched
+//! from below, and all choices are tried. Both versions run on the same random sets.
 //!
-//! `CASES=100000 cargo test -p layland-analysis --test locking` for the long form.
+//! For the long form, run `CASES=100000 cargo test -p layland-analysis --test locking`.
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
@@ -13,14 +13,14 @@ mod suspension;
 use layland_analysis::locking::{Held, Locker, Response};
 use layland_model::{CpuId, TaskId};
 
-/// How many random sets, where nobody asks for another number.
+/// The number of random sets, unless the user requests another number.
 fn sets(default: u64) -> u64 {
     #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
     let asked = std::env::var("CASES").ok().and_then(|text| text.parse().ok());
     asked.unwrap_or(default)
 }
 
-/// Numbers below a bound: always the same ones.
+/// Pseudo-random numbers below a bound; the sequence is always the same.
 struct Draw(u64);
 
 impl Draw {
@@ -35,23 +35,23 @@ impl Draw {
     }
 }
 
-/// What sets are drawn from.
+/// The parameters from which sets are drawn.
 #[derive(Clone, Copy)]
 struct Shape {
     tasks: i64,
     cpus: i64,
     resources: i64,
-    /// The shortest period, and how much longer others are.
+    /// The shortest period, and the maximum by which others are longer.
     period: (i64, i64),
-    /// Sections of a job, at most; the longest.
+    /// The maximum number of sections of a job, and their maximum length.
     sections: (i64, i64),
-    /// One in so many sections has another one within it; never if 0.
+    /// One in `nested` sections has another one within it; never if 0.
     nested: i64,
-    /// One in so many tasks suspends itself; never if 0.
+    /// One in `suspends` tasks suspends itself; never if 0.
     suspends: i64,
 }
 
-/// A set, the highest priority first.
+/// Draws a set, the highest priority first.
 fn draw_set(draw: &mut Draw, shape: Shape) -> Vec<Locker> {
     let count = 1 + draw.below(shape.tasks);
     (0..count).map(|at| draw_task(draw, shape, at as u32)).collect()
@@ -65,7 +65,7 @@ fn draw_task(draw: &mut Draw, shape: Shape, id: u32) -> Locker {
         let length = 1 + draw.below(shape.sections.1);
         sections.push(Held { q, length, within: None });
         let mut around = sections.len() - 1;
-        // Within one another upwards alone, so that there is an order.
+        // Nest only in ascending order of resources, so that there is a consistent order.
         while shape.nested > 0 && draw.one_in(shape.nested) {
             let Held { q: outer, length, .. } = sections[around];
             let inner = outer + 1 + draw.below(2) as usize;
@@ -87,7 +87,7 @@ fn draw_task(draw: &mut Draw, shape: Shape, id: u32) -> Locker {
     Locker { id: TaskId(id), cpu, C, S, m, T, D, sections }
 }
 
-/// The numbers that there are.
+/// The responses that are known.
 fn some(responses: &[Response]) -> Vec<Option<i64>> {
     responses.iter().map(|response| response.ok()).collect()
 }
@@ -96,7 +96,7 @@ fn ceil(a: i64, b: i64) -> i64 {
     (a + b - 1).div_euclid(b)
 }
 
-/// The least `t` with `t = f(t)`, of all from `from` to `limit`, one after the other.
+/// Returns the least `t` with `t = f(t)`, trying all from `from` to `limit` one by one.
 fn from_below(from: i64, limit: i64, f: impl Fn(i64) -> i64) -> Option<i64> {
     (from..=limit).find(|&t| f(t) == t)
 }

@@ -1,4 +1,4 @@
-//! One CPU: blocking, response times with it, and SRP.
+//! One CPU: blocking, response times with blocking, and SRP.
 
 use super::{Draw, Shape, ceil, draw_set, from_below, sets, some};
 use layland_analysis::locking::{
@@ -16,13 +16,13 @@ const FLAT: Shape = Shape {
     suspends: 0,
 };
 
-/// `ceiling(q)`: the smallest place of a user.
+/// `ceiling(q)`: the smallest position of a user.
 fn ceiling_of(tasks: &[Locker], q: usize) -> usize {
     let uses = |task: &Locker| task.sections.iter().any(|section| section.q == q);
     tasks.iter().position(uses).unwrap_or(usize::MAX)
 }
 
-/// The most that sections of these tasks add up to, one of each task and one on each resource.
+/// The maximum sum of sections of these tasks, one of each task and one on each resource.
 fn best_choice(tasks: &[Locker], lower: &[Locker], i: usize, taken: &[usize]) -> i64 {
     let Some((j, rest)) = lower.split_first() else { return 0 };
     let mut best = best_choice(tasks, rest, i, taken);
@@ -58,14 +58,14 @@ fn inheritance_without_nesting_is_at_most_the_smaller_sum_and_exactly_the_best_c
             assert!(assigned[i] <= sums[i]);
             apart += i32::from(assigned[i] < sums[i]);
         }
-        // One section is a choice.
+        // One section is one of these choices.
         assert!(ceiling(&tasks).iter().zip(&assigned).all(|(ceiling, best)| ceiling <= best));
     }
     assert!(apart > 10, "{apart}");
 }
 
-/// Every resource whose waiters pass priorities on to who holds `q`: `q` itself, and what is held around a section on
-/// one of these.
+/// Every resource whose waiters pass their priorities on to the holder of `q`: `q` itself, and the
+/// resources that are held around a section on one of these.
 fn passing_on(tasks: &[Locker], q: usize) -> Vec<usize> {
     let mut all = vec![q];
     let mut at = 0;
@@ -85,7 +85,7 @@ fn passing_on(tasks: &[Locker], q: usize) -> Vec<usize> {
     all
 }
 
-/// What is held around a section, at any distance.
+/// The resources that are held around a section, at any depth.
 fn around(task: &Locker, place: usize) -> Vec<usize> {
     let outer = std::iter::successors(task.sections[place].within, |&at| task.sections[at].within);
     outer.map(|at| task.sections[at].q).collect()
@@ -124,7 +124,7 @@ fn inheritance_with_nesting_follows_who_waits_for_whom() {
             }
             assert_eq!(B[i], expected, "{i} of {tasks:?}");
         }
-        // One outermost section is at least as long as those within it.
+        // An outermost section is at least as long as those within it.
         assert!(ceiling(&tasks).iter().zip(&B).all(|(ceiling, B)| ceiling <= B));
     }
     assert!(chained > 10, "{chained}");
@@ -178,7 +178,7 @@ fn response_times_are_the_first_from_below() {
             let as_alone = responses(&without, &vec![0; without.len()])[i].ok();
             assert_eq!(plainly[i].ok(), B.and(as_alone), "{i} of {without:?}");
         }
-        // With suspensions: every end of one meets one more section.
+        // With suspensions: each end of a suspension meets one more section.
         let mut R: Vec<Option<i64>> = Vec::new();
         for (i, task) in tasks.iter().enumerate() {
             let is_late_above = R.iter().any(Option::is_none);

@@ -1,4 +1,5 @@
-//! Self-suspension: each bound by search from below, `unified` over all vectors, and who dominates whom.
+//! Self-suspension: each bound by a search from below, `unified` over all vectors, and the
+//! dominance relations.
 
 use super::{Draw, Shape, ceil, draw_set, from_below, sets, some};
 use layland_analysis::locking::Locker;
@@ -20,7 +21,7 @@ fn first(tasks: &[Locker], k: usize, own: i64, J: impl Fn(usize) -> i64) -> Opti
     from_below(1, tasks[k].D, f)
 }
 
-/// The bound of `k`, given those above.
+/// The bound of `k`, given those of the tasks above.
 fn slow(method: Method, tasks: &[Locker], k: usize, R: &[Option<i64>]) -> Option<i64> {
     let own = tasks[k].C + tasks[k].S;
     match method {
@@ -42,7 +43,7 @@ fn slow(method: Method, tasks: &[Locker], k: usize, R: &[Option<i64>]) -> Option
             first(tasks, k, own + blocking, |_| 0)
         }
         Method::Unified => {
-            // Every vector, with 0 for tasks that do not suspend themselves, too.
+            // Every vector, including 0 for tasks that do not suspend themselves.
             let vector = |bits: u32| {
                 let x = |i: usize| i64::from(bits >> i & 1);
                 let Q = |i: usize| (i..k).map(|j| tasks[j].S * x(j)).sum::<i64>();
@@ -81,7 +82,7 @@ fn bounds_are_the_first_from_below() {
     assert!(found.iter().all(|&found| found > 1_000), "{found:?}");
 }
 
-/// Each at most the other, where the other is known.
+/// Returns true if each is at most the other, where the other is known.
 fn at_most(less: &[Option<i64>], more: &[Option<i64>]) -> bool {
     less.iter().zip(more).all(|(less, more)| match (less, more) {
         (_, None) => true,
@@ -107,7 +108,8 @@ fn the_unified_bound_dominates() {
         assert!(at_most(&unified, &response), "{tasks:?}");
         assert!(at_most(&unified, &blocking), "{tasks:?}");
         assert!(at_most(&response, &deadline), "{tasks:?}");
-        // Alone among these the oblivious bound does not need that the tasks above meet their deadlines.
+        // Among these, only the oblivious bound does not require that the tasks above meet their
+        // deadlines.
         let known = oblivious.iter().position(Option::is_none).unwrap_or(tasks.len());
         assert!(at_most(&blocking[..known], &oblivious[..known]), "{tasks:?}");
         for ((unified, response), blocking) in unified.iter().zip(&response).zip(&blocking) {
@@ -124,7 +126,7 @@ fn the_unified_bound_dominates() {
     );
 }
 
-/// With more tasks than are searched through the bound is one of few vectors, and still dominates.
+/// With more tasks than [`SEARCHED`], the bound tries only a few vectors, and still dominates.
 #[test]
 fn many_suspending_tasks_have_a_bound() {
     let mut draw = Draw(8);

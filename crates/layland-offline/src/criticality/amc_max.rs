@@ -1,8 +1,8 @@
 //! AMC-MAX: the worst over every instant of the mode change (Huang et al. 2014, Section 2.3; after
 //! Baruah, Burns and Davis 2011), for at most two levels. Sound, and never above AMC-RT.
 //!
-//! `R_i(0)` is that of AMC-RT. For a task of level 1 and every change instant `s` in
-//! `{0} + {k T_j < R_i(0) : j in H_i, z_j = 0}` take the least
+//! `R_i(0)` is that of AMC-RT. For a task of level 1 and every instant `s` of the change in
+//! `{0} + {k T_j < R_i(0) : j in H_i, z_j = 0}`, take the least
 //!
 //! ```text
 //! t = C_i(1) + sum over j in H_i, z_j = 0 of (floor(s / T_j) + 1) C_j(0)
@@ -10,7 +10,8 @@
 //! M = min(max(0, ceil((t - s - (T_k - D_k)) / T_k) + 1), ceil(t / T_k))
 //! ```
 //!
-//! `R_i(1)` is the largest of them. `M` is how many jobs may be live at the change or come after it.
+//! `R_i(1)` is the largest of these. `M` is the number of jobs that may be live at the change or
+//! arrive after it.
 
 use crate::criticality::audsley::{Test, audsley};
 use crate::criticality::fixed::Responses;
@@ -18,10 +19,10 @@ use crate::criticality::steps::{Effort, Recurrent, arriving, least, sum, work};
 use crate::criticality::{Assignment, MixedError, MixedSet, NoBound};
 use layland_model::{Duration, TaskId};
 
-/// AMC-MAX with the best priorities: `R_i(0), .., R_i(z_i)` of each task.
+/// AMC-MAX with the best priorities: returns `R_i(0), .., R_i(z_i)` of each task.
 ///
 /// # Errors
-/// [`MixedError::TwoLevelsOnly`] for a set with more than two levels.
+/// Returns [`MixedError::TwoLevelsOnly`] for a set with more than two levels.
 pub fn amc_max(set: &MixedSet) -> Result<Assignment<Vec<Duration>>, MixedError> {
     check(set)?;
     Ok(audsley(set, |i, higher| Test::from(responses(set, i, higher))))
@@ -30,7 +31,7 @@ pub fn amc_max(set: &MixedSet) -> Result<Assignment<Vec<Duration>>, MixedError> 
 /// AMC-MAX under the given priorities, highest first.
 ///
 /// # Errors
-/// As [`amc_max`].
+/// See [`amc_max`].
 pub fn under(set: &MixedSet, order: &[TaskId]) -> Result<Responses<Vec<Duration>>, MixedError> {
     check(set)?;
     Ok(Responses::under(order, |i, higher| responses(set, i, higher)))
@@ -73,7 +74,8 @@ fn responses(set: &MixedSet, i: usize, higher: &[usize]) -> Result<Vec<Duration>
             }));
             opened.saturating_add(constant)
         };
-        // The least fixed point is not above any point that is mapped to or below itself.
+        // If f does not exceed the worst value there, the least fixed point does not either, so
+        // skip the search.
         if f(worst) > worst {
             worst = worst.max(least(constant, deadline, f)?);
         }

@@ -8,8 +8,8 @@
 //!                 + sum over j in H_i, z_j <  m of ceil(R_i(z_j) / T_j) C_j(z_j)
 //! ```
 //!
-//! A task of level `z_j < m` only runs while the indicator is at most `z_j`, which inside the busy
-//! interval of task `i` lasts at most `R_i(z_j)`. `R_i(m)` never falls with `m`.
+//! A task of level `z_j < m` runs only while the indicator is at most `z_j`, which lasts at most
+//! `R_i(z_j)` inside the busy interval of task `i`. `R_i(m)` never decreases with `m`.
 
 use crate::criticality::audsley::{Test, audsley, audsley_with, first_candidates};
 use crate::criticality::fixed::Responses;
@@ -18,28 +18,29 @@ use crate::criticality::steps::{Recurrent, arriving, least, sum, work};
 use crate::criticality::{Assignment, MixedSet, NoBound};
 use layland_model::{Duration, TaskId};
 
-/// AMC-RT with the best priorities: `R_i(0), .., R_i(z_i)` of each task.
+/// AMC-RT with the best priorities: returns `R_i(0), .., R_i(z_i)` of each task.
 pub fn amc_rt(set: &MixedSet) -> Assignment<Vec<Duration>> {
     let mut test = AmcRt::default();
     let by_deadline = first_candidates(set, |i, higher| test.responses(set, i, higher));
     by_deadline.unwrap_or_else(|| one_by_one(set))
 }
 
-/// The search itself, from the lowest priority upwards.
+/// The search, from the lowest priority upwards.
 fn one_by_one(set: &MixedSet) -> Assignment<Vec<Duration>> {
     let mut test = AmcRt::default();
     audsley(set, |i, higher| Test::from(test.responses(set, i, higher)))
 }
 
-/// The priorities of [`amc_rt`] alone, which takes a fraction of the time.
+/// Returns only the priorities of [`amc_rt`], which takes a fraction of the time.
 pub fn order(set: &MixedSet) -> Assignment<()> {
     let mut left = Left::all(set);
     let test = |left: &mut Left, i: usize, _: &[usize]| left.passes(set, i);
     audsley_with(set, &mut left, test, |left, i| left.remove(set, i))
 }
 
-/// The tasks that have no priority yet, and the bounds that one of them would have as the lowest: `R_i(m)` is the same
-/// for every task that has it and passes, since it has one job up to its deadline as the others have `ceil(R / T_j)`.
+/// The tasks that have no priority yet, and the bounds that one of them would have with the lowest
+/// priority. `R_i(m)` is equal for every task that has this priority and passes, since it has one
+/// job up to its deadline, as the others have `ceil(R / T_j)`.
 pub(crate) struct Left {
     open: Vec<bool>,
     lengths: Lengths,
@@ -50,7 +51,7 @@ impl Left {
         Left { open: vec![true; set.len()], lengths: Lengths::of(set.levels()) }
     }
 
-    /// Whether a task passes as the lowest of them.
+    /// Tests whether a task passes with the lowest priority among them.
     pub(crate) fn passes(&mut self, set: &MixedSet, i: usize) -> Test<()> {
         let Left { open, lengths } = self;
         let jobs = |j: usize, f: i64| if open[j] { set.over[j].ceil(f) } else { 0 };
@@ -61,7 +62,7 @@ impl Left {
         }
     }
 
-    /// A task has got the priority.
+    /// Removes a task that has received the priority.
     pub(crate) fn remove(&mut self, set: &MixedSet, i: usize) {
         self.open[i] = false;
         self.lengths.without_task(set, i);
@@ -74,7 +75,7 @@ pub fn under(set: &MixedSet, order: &[TaskId]) -> Responses<Vec<Duration>> {
     Responses::under(order, |i, higher| test.responses(set, i, higher))
 }
 
-/// The test of one task after another; keeps its memory.
+/// The test of one task after another; reuses its buffers.
 #[derive(Default)]
 struct AmcRt {
     /// The tasks of level `m` and above.
@@ -84,7 +85,7 @@ struct AmcRt {
 }
 
 impl AmcRt {
-    /// `R_i(0), .., R_i(z_i)` below these tasks.
+    /// Returns `R_i(0), .., R_i(z_i)` below these tasks.
     fn responses(
         &mut self,
         set: &MixedSet,
@@ -98,7 +99,7 @@ impl AmcRt {
         Ok(self.found.iter().copied().map(Duration::from_ns).collect())
     }
 
-    /// `R_i(m)`, after those below.
+    /// Computes `R_i(m)` after those of the levels below.
     fn level(
         &mut self,
         set: &MixedSet,
@@ -112,7 +113,7 @@ impl AmcRt {
         Ok(())
     }
 
-    /// The part that does not depend on `R_i(m)`; fills `open`.
+    /// Returns the part that does not depend on `R_i(m)`; fills `open`.
     #[inline]
     fn constant(&mut self, set: &MixedSet, i: usize, higher: &[usize], m: usize) -> i64 {
         self.open.clear();
@@ -129,7 +130,8 @@ impl AmcRt {
         constant
     }
 
-    /// The least fixed point; it is no less than `R_i(m-1)`, nor than one job of each open task.
+    /// Returns the least fixed point, which is not less than `R_i(m-1)`, nor than one job of each
+    /// open task.
     #[inline]
     fn least(&self, set: &MixedSet, i: usize, constant: i64) -> Result<i64, NoBound> {
         let each = sum(self.open.iter().map(|task| task.wcet));

@@ -1,15 +1,16 @@
-//! Optimal priority assignment (Audsley): fills priorities from the lowest upwards.
+//! Optimal priority assignment (Audsley), from the lowest priority upwards.
 //!
-//! Candidates are tried in the fixed order longer deadline, then lower criticality, then lower rank; the
-//! first one that passes with all other unassigned tasks above it gets the priority. The verdict
-//! does not depend on that order as long as the test only looks at which tasks have higher priority and
-//! passes again when there are fewer. The priorities do. `n (n + 1) / 2` tests at most.
+//! Candidates are tried in a fixed order: longer deadline, then lower criticality, then lower rank.
+//! The first candidate that passes with all other unassigned tasks above it gets the priority. The
+//! verdict does not depend on this order if the test depends only on the set of tasks of higher
+//! priority, and passes again if there are fewer. The priorities do depend on it. There are at most
+//! `n (n + 1) / 2` tests.
 
 use crate::criticality::{Answer, MixedSet, NoBound};
 use layland_model::{TaskId, TaskMap};
 use std::cmp::Reverse;
 
-/// Priorities that work, with the result of the test for each task.
+/// Working priorities, with the result of the test for each task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assigned<R> {
     /// The tasks, highest priority first.
@@ -22,17 +23,17 @@ pub struct Assigned<R> {
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assignment<R> {
-    /// Priorities that work.
+    /// Working priorities.
     Found(Assigned<R>),
     /// None of these tasks, ascending, can have the lowest priority among them.
     NoneCanBeLowest(Vec<TaskId>),
-    /// For none of these tasks was it shown that it can have the lowest priority among them, and for
+    /// None of these tasks was shown to be able to have the lowest priority among them, and for
     /// some the test gave up.
     GaveUp(Vec<TaskId>),
 }
 
 impl<R> Assignment<R> {
-    /// Schedulable or not.
+    /// Returns whether the set is schedulable.
     pub fn answer(&self) -> Answer {
         match self {
             Assignment::Found(_) => Answer::Schedulable,
@@ -40,7 +41,7 @@ impl<R> Assignment<R> {
             Assignment::GaveUp(_) => Answer::GaveUp,
         }
     }
-    /// The priorities that work.
+    /// Returns the working priorities.
     pub fn found(self) -> Option<Assigned<R>> {
         match self {
             Assignment::Found(assigned) => Some(assigned),
@@ -66,16 +67,17 @@ impl<R> From<Result<R, NoBound>> for Test<R> {
     }
 }
 
-/// The tasks in the order in which they are tried.
+/// Returns the tasks in the order in which they are tried.
 fn candidates(set: &MixedSet) -> Vec<usize> {
     let mut candidates: Vec<usize> = (0..set.len()).collect();
     candidates.sort_by_key(|&i| (Reverse(set.deadline[i]), set.level[i], set.rank[i]));
     candidates
 }
 
-/// The assignment in which every first candidate passes, if it is that. It gives what [`audsley`] gives, and can be
-/// tested from the highest priority downwards: what one test finds is where the next one starts. `test(i, higher)`
-/// comes in the order of the priorities.
+/// Returns the assignment in which every first candidate passes, if it exists. The result is that
+/// of [`audsley`], but the tests can run from the highest priority downwards, where each test
+/// starts from the result of the previous one. `test(i, higher)` is called in the order of
+/// priorities.
 pub(crate) fn first_candidates<R>(
     set: &MixedSet,
     mut test: impl FnMut(usize, &[usize]) -> Result<R, NoBound>,
@@ -91,7 +93,7 @@ pub(crate) fn first_candidates<R>(
     Some(Assignment::Found(Assigned { order, response: response.into() }))
 }
 
-/// Runs the assignment with `test(i, higher)`, `higher` in no order.
+/// Runs the assignment with `test(i, higher)`; `higher` is in no particular order.
 pub(crate) fn audsley<R>(
     set: &MixedSet,
     mut test: impl FnMut(usize, &[usize]) -> Test<R>,
@@ -105,9 +107,9 @@ pub(crate) fn audsley<R>(
     audsley_with(set, &mut higher, above, |_, _| ())
 }
 
-/// [`audsley`] with what tests of one priority share: `test(state, i, left)` gets all that have none yet, `i` among
-/// them, and `placed(state, i)` tells that task `i` has got the priority, and
-/// is above none of those to come.
+/// [`audsley`] with a state that the tests share. `test(state, i, left)` receives all tasks without
+/// a priority, including `i`. `placed(state, i)` reports that task `i` has received the priority,
+/// and so is not above any of the later ones.
 pub(crate) fn audsley_with<S, R>(
     set: &MixedSet,
     state: &mut S,

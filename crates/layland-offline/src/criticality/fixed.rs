@@ -4,10 +4,10 @@
 //! R_i = C_i(z_i) + sum over j in H_i of ceil(R_i / T_j) C_j(z_i)
 //! ```
 //!
-//! `H_i` are the tasks of higher priority. Eq. 2 is printed with `C_j(z_j)`; the sentence before it
-//! speaks of the demand at confidence level `z_i`, without which criticality would have no effect.
-//! A task of lower criticality that runs for longer than `C_j(z_j)` is cut off, which is what makes
-//! the bounds hold for it too.
+//! `H_i` are the tasks of higher priority. Eq. 2 is printed with `C_j(z_j)`; but the sentence
+//! before it refers to the demand at confidence level `z_i`, without which criticality would have
+//! no effect. A task of lower criticality that runs for longer than `C_j(z_j)` is cut off, so the
+//! bounds hold for it, too.
 
 use crate::criticality::audsley::{Test, audsley, audsley_with, first_candidates};
 use crate::criticality::steps::{Reached, climb, least, sum, work};
@@ -26,7 +26,7 @@ pub struct Responses<R> {
 }
 
 impl<R> Responses<R> {
-    /// Whether every task has a bound.
+    /// Returns the answer: schedulable if every task has a bound.
     pub fn answer(&self) -> Answer {
         let failed = |why| self.response.values().any(|bound| bound.as_ref().err() == Some(&why));
         match () {
@@ -36,7 +36,7 @@ impl<R> Responses<R> {
         }
     }
 
-    /// Runs `test(i, higher)` for each task, `higher` being those before it in the order.
+    /// Runs `test(i, higher)` for each task, where `higher` are the tasks before it in the order.
     pub(crate) fn under(
         order: &[TaskId],
         mut test: impl FnMut(usize, &[usize]) -> Result<R, NoBound>,
@@ -67,8 +67,9 @@ pub fn under(set: &MixedSet, order: &[TaskId]) -> Responses<Duration> {
 
 /// FTP-SMC: Eq. 2 with the best priorities.
 pub fn ftp_smc(set: &MixedSet) -> Assignment<Duration> {
-    // The last bound of each level. A task below has that job of the other one before it as well, so that its bound
-    // is no less than both together.
+    // `last` is the last bound of each level. The bound of a task below includes the previous
+    // task's work and its own, so it is not less than the previous bound plus its own execution
+    // time.
     let mut last = vec![0i64; set.levels()];
     let by_deadline = first_candidates(set, |i, higher| {
         let level = set.z(i);
@@ -78,11 +79,12 @@ pub fn ftp_smc(set: &MixedSet) -> Assignment<Duration> {
     by_deadline.unwrap_or_else(|| one_by_one(set))
 }
 
-/// The priorities of [`ftp_smc`] alone, which takes a fraction of the time.
+/// Returns only the priorities of [`ftp_smc`], which takes a fraction of the time.
 ///
-/// A task that passes as the lowest has one job in its own bound `R_i <= D_i <= T_i`: the bound is `f(z_i)`, the least
-/// fixed point of the sum of `ceil(f / T_j) C_j(z_i)` over all that have no priority yet, itself included. So one
-/// number per level serves all tests of a priority.
+/// A task that passes with the lowest priority has one job in its own bound `R_i <= D_i <= T_i`, so
+/// the bound is `f(z_i)`, the least fixed point of the sum of `ceil(f / T_j) C_j(z_i)` over all
+/// that have no priority yet, itself included. So one number per level serves all tests of a
+/// priority.
 pub fn order(set: &MixedSet) -> Assignment<()> {
     let mut left =
         Left { open: vec![true; set.len()], known: vec![Known::default(); set.levels()] };
@@ -120,14 +122,14 @@ pub fn order(set: &MixedSet) -> Assignment<()> {
         left.open[i] = false;
         for (level, known) in left.known.iter_mut().enumerate() {
             known.above = 0;
-            // The right side at what was enough is less by all the work of the task.
+            // At the sufficient length, the right side is less by all the work of the task.
             known.within =
                 known.within.map(|f| (f - work(set.over[i].ceil(f), set.c(level)[i])).max(1));
         }
     })
 }
 
-/// The tasks that have no priority yet, and what is known of `f(l)` for each level.
+/// The tasks that have no priority yet, and the known bounds on `f(l)` for each level.
 struct Left {
     open: Vec<bool>,
     known: Vec<Known>,
@@ -140,30 +142,31 @@ struct Known {
     within: Option<i64>,
 }
 
-/// Whether Eq. 2 holds for every task under the given priorities, highest first: what [`under`] answers, from the
-/// lowest priority upwards until one task fails.
+/// Returns true if Eq. 2 holds for every task under the given priorities, highest first. Gives the
+/// answer of [`under`], but tests from the lowest priority upwards until one task fails.
 pub fn accepts(set: &MixedSet, order: &[TaskId]) -> bool {
     let plain: Vec<usize> = order.iter().map(|task| task.index()).collect();
     (0..plain.len()).rev().all(|place| {
         let i = plain[place];
         let (c, deadline) = (set.c(set.z(i)), set.deadline[i]);
         let demand = |r: i64| sum(plain[..=place].iter().map(|&j| work(set.over[j].ceil(r), c[j])));
-        // The task has one job up to its deadline. If some length up to there is enough, so is the least.
+        // The task has one job up to its deadline. If some length up to there suffices, so does the
+        // least one.
         demand(deadline) <= deadline || response(set, i, &plain[..place]).is_ok()
     })
 }
 
-/// The search itself, from the lowest priority upwards.
+/// The search, from the lowest priority upwards.
 fn one_by_one(set: &MixedSet) -> Assignment<Duration> {
     audsley(set, |i, higher| Test::from(response(set, i, higher).map(Duration::from_ns)))
 }
 
-/// `R_i`, for these tasks of higher priority.
+/// Returns `R_i` for these tasks of higher priority.
 fn response(set: &MixedSet, i: usize, higher: &[usize]) -> Result<i64, NoBound> {
     response_from(set, i, higher, 0)
 }
 
-/// `R_i`, which is known to be no less than this and `C_i`.
+/// Returns `R_i`, which must be at least `known` plus `C_i`.
 fn response_from(set: &MixedSet, i: usize, higher: &[usize], known: i64) -> Result<i64, NoBound> {
     let c = set.c(set.z(i));
     least(known.saturating_add(c[i]), set.deadline[i], |r| {
@@ -210,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_search_starts_where_the_last_one_ended() {
-        // 200 tasks of one period: from C_i on each bound would take a pass, and every pass is over all.
+        // 200 tasks with one period: starting at C_i, each bound needs a pass over all tasks.
         let plain: Vec<(i64, i64, u8, &[i64])> =
             (0..200).map(|_| (1_000, 1_000, 0, [4].as_slice())).collect();
         let set = MixedSet::from_ns(1, &plain).expect("it is valid");

@@ -1,24 +1,26 @@
-//! Lengths of busy intervals per level, as the tests of AMC-RT and of job priorities compare them with deadlines:
+//! Lengths of busy intervals per level, which the tests of AMC-RT and of job priorities compare
+//! with deadlines:
 //!
 //! ```text
 //! f(m) = least f >= 1 with f = sum over z_j >= m of jobs_j(f) C_j(m)
 //!                            + sum over z_j < m of jobs_j(f(z_j)) C_j(z_j)
 //! ```
 //!
-//! over all tasks that have no priority yet. The task that is tested is one of them, and has one job in any interval
-//! that is not longer than its period. So `f(m)` is the same number for every task that may get the lowest priority,
-//! and one search for it serves them all. [`Lengths`] keeps two bounds of each `f(m)`: most tests compare two
-//! numbers. When a job or a task has got its priority, the `f(m)` fall at least by the work that is gone.
+//! over all tasks that have no priority yet. The tested task is one of them, and has one job in any
+//! interval that is not longer than its period. So `f(m)` is equal for every task that may get the
+//! lowest priority, and one search serves them all. [`Lengths`] keeps two bounds of each `f(m)`, so
+//! most tests only compare two numbers. When a job or a task has received its priority, the `f(m)`
+//! decrease by at least the removed work.
 
 use crate::criticality::MixedSet;
 use crate::criticality::steps::{NoBound, Reached, climb, sum, work};
 
-/// What is known of `f(m)`, for each level `m`.
+/// The known bounds on `f(m)`, for each level `m`.
 #[derive(Clone, Debug)]
 pub(crate) struct Lengths(Vec<Bounds>);
 
-/// `above < f(m) <= within`. With the `within` of lower levels in place of their `f`, the right side of `f(m)` at
-/// `within` is not above it.
+/// `above < f(m) <= within`. With the `within` of lower levels in place of their `f`, the right
+/// side of `f(m)` at `within` is at most `within`.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     above: i64,
@@ -28,17 +30,18 @@ struct Bounds {
 const NOTHING: Bounds = Bounds { above: 0, within: i64::MAX };
 
 impl Lengths {
-    /// Nothing yet, of so many levels.
+    /// Creates the bounds for this number of levels, with nothing known.
     pub(crate) fn of(levels: usize) -> Lengths {
         Lengths(vec![NOTHING; levels])
     }
 
-    /// Nothing again.
+    /// Resets all bounds.
     pub(crate) fn forget(&mut self) {
         self.0.fill(NOTHING);
     }
 
-    /// Whether `f(last) <= limit`. `jobs(j, f)` never falls with `f`; no task below level `from` has a job.
+    /// Returns true if `f(last) <= limit`. `jobs(j, f)` must not decrease with `f`, and no task
+    /// below level `from` may have a job.
     pub(crate) fn within(
         &mut self,
         set: &MixedSet,
@@ -66,7 +69,7 @@ impl Lengths {
             }
             let c = set.c(m);
             let closed = (0..set.len()).filter(|&j| set.z(j) < m).map(|j| {
-                // The loop has made this bound exact.
+                // The loop has already made this bound exact.
                 let ends = known[set.z(j)].within;
                 work(jobs(j, ends), set.own(j))
             });
@@ -79,7 +82,7 @@ impl Lengths {
                 Reached::At(found) => (found - 1, true),
                 Reached::Beyond(reached) => (reached - 1, false),
             };
-            // No level is below one before it.
+            // No level has a smaller value than the level before it.
             known[m..].iter_mut().for_each(|f| f.above = f.above.max(above));
             if !found {
                 return Ok(false);
@@ -89,13 +92,13 @@ impl Lengths {
         Ok(true)
     }
 
-    /// A job of task `i` that is released then is gone, the last one of its task: right sides change from its release
-    /// on.
+    /// Removes a job of task `i` that is released at `release`, the last one of its task. Right
+    /// sides change from its release on.
     pub(crate) fn without_job(&mut self, set: &MixedSet, from: usize, i: usize, release: i64) {
         self.reduce(set, from, i, release, |_| 1);
     }
 
-    /// Task `i` is gone with all its jobs, which are released from 0 on.
+    /// Removes task `i` with all its jobs, which are released from 0 on.
     pub(crate) fn without_task(&mut self, set: &MixedSet, i: usize) {
         self.reduce(set, 0, i, 0, |within| set.over[i].ceil(within));
     }
@@ -115,7 +118,8 @@ impl Lengths {
             if f.within <= release || (m > own && ended <= release) {
                 continue;
             }
-            // What was above the release stays so: no interval up to there has changed.
+            // A value above the release stays above it, because no interval up to there has
+            // changed.
             f.above = f.above.min(release);
             if f.within < i64::MAX {
                 let gone = work(

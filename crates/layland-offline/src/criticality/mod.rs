@@ -3,15 +3,16 @@
 //! H.-M. Huang, C. Gill, C. Lu, *Implementation and Evaluation of Mixed-Criticality Scheduling
 //! Approaches for Sporadic Tasks*, ACM TECS 13(4s), article 126, 2014.
 //!
-//! Each analysis takes a [`MixedSet`] and says more than yes or no: it also gives what the run-time
-//! mechanism needs (priority orders, zero-slack instants, slices, lists of job priorities) and the
-//! bounds that it found. Analyses and policies both start from here, so it knows neither.
+//! Each analysis takes a [`MixedSet`] and returns more than yes or no: it also returns the data for
+//! the run-time mechanism (priority orders, zero-slack instants, slices, lists of job priorities)
+//! and the bounds that it found. Analyses and policies both use this module, so it depends on
+//! neither.
 //!
 //! | module | approach | functions |
 //! |---|---|---|
 //! | [`fixed`] | rate monotonic, criticality monotonic, SMC (Eq. 2) | [`rms`](fixed::rms), [`cms`](fixed::cms), [`ftp_smc`](fixed::ftp_smc) |
 //! | [`amc_rt`] | AMC, response times per level | [`amc_rt`](amc_rt::amc_rt) |
-//! | [`amc_max`] | AMC, every instant of the change, two levels | [`amc_max`](amc_max::amc_max) |
+//! | [`amc_max`] | AMC, every instant of the mode change, two levels | [`amc_max`](amc_max::amc_max) |
 //! | [`amc_ia`] | AMC, improved analysis (Section 3.1) | [`paper`](amc_ia::paper), [`safe`](amc_ia::safe) |
 //! | [`period_transformation`] | period transformation (Eq. 3) | [`paper`](period_transformation::paper), [`safe`](period_transformation::safe) |
 //! | [`zero_slack`] | zero-slack scheduling (Section 2.3) | [`paper`](zero_slack::paper), [`safe`](zero_slack::safe) |
@@ -20,12 +21,11 @@
 //!
 //! **The guarantee.** A run *belongs to level* `l` if every job of every task of level `l` or above
 //! executes for at most `C(l)`; the others may do anything. An analysis is *sound* if each job of a
-//! task of level `l` or above meets its deadline in every run that belongs to `l`. The functions that
-//! are called `paper` compute what the paper prints and are not sound; they are there to reproduce
-//! its figures.
+//! task of level `l` or above meets its deadline in every run that belongs to `l`. The functions
+//! named `paper` follow the paper literally and are not sound; they serve to reproduce its figures.
 //!
-//! An analysis that gives up says so: [`Assignment::GaveUp`], [`fjp::Jobs`] with
-//! [`Answer::GaveUp`]. That is never a *no*.
+//! An analysis that gives up reports this: [`Assignment::GaveUp`], or [`fjp::Jobs`] with
+//! [`Answer::GaveUp`]. This is never a *no*.
 
 pub mod amc_ia;
 pub mod amc_max;
@@ -47,24 +47,25 @@ pub use order::{criticality_monotonic, rate_monotonic};
 pub use set::{Fault, MixedError, MixedSet, MixedTask};
 pub use steps::NoBound;
 
-/// The answer of an analysis about a set.
+/// The answer of an analysis for a set.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Answer {
-    /// It accepts the set.
+    /// The analysis accepts the set.
     Schedulable,
-    /// It does not accept the set. That proves nothing where the analysis is only sufficient.
+    /// The analysis does not accept the set. This proves nothing if the analysis is only
+    /// sufficient.
     NotSchedulable,
-    /// It reached its limit of steps, or times outgrew 64 bits.
+    /// The analysis reached its limit of steps, or times exceeded 64 bits.
     GaveUp,
 }
 
 impl Answer {
-    /// Schedulable or not.
+    /// Returns the answer for a set that is schedulable or not.
     pub fn of(schedulable: bool) -> Answer {
         if schedulable { Answer::Schedulable } else { Answer::NotSchedulable }
     }
-    /// Whether it accepts.
+    /// Returns true if the analysis accepts the set.
     pub fn is_yes(self) -> bool {
         self == Answer::Schedulable
     }

@@ -1,5 +1,5 @@
-//! The two fixed priority orders, highest first. The verdict of a test depends on how equal periods
-//! are told apart, so that is part of the definition.
+//! The two fixed priority orders, highest first. The verdict of a test depends on how ties between
+//! equal periods are broken, so the rule is part of the definition.
 
 use crate::criticality::MixedSet;
 use layland_model::TaskId;

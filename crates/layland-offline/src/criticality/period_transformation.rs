@@ -1,7 +1,8 @@
 //! Period transformation (Huang et al. 2014, Section 2.3, Eq. 3).
 //!
 //! A task is cut into slices, each with its share of the period and of the budget, so that tasks of
-//! higher criticality get shorter periods: then rate monotonic and criticality monotonic agree.
+//! higher criticality get shorter periods. Then the rate-monotonic and the criticality-monotonic
+//! order agree.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
@@ -10,32 +11,32 @@
 //! | `q_i` | [`Slices::budget`] | `ceil(K C_i(z_i) / n_i)` |
 //!
 //! Priorities: shorter transformed period, then higher criticality, then lower rank. `K`, the
-//! resolution, multiplies all times. The run-time mechanism uses the same integers, which makes the
-//! rounding safe.
+//! resolution, multiplies all times. The run-time mechanism must use the same integers, so that
+//! rounding is safe.
 //!
 //! ```text
 //! R_i = sum over j of priority >= i, i included, of
 //!         floor(R / T_j) C_j(z_i) + min(ceil((R mod T_j) / p_j) q_j, C_j(z_i))
 //! ```
 //!
-//! `R_i` ends a busy period: after one slice if that fits into its segment, later if not. Eq. 3 is
-//! printed with a ceiling in the first term, which counts the last period twice.
+//! `R_i` ends a busy period: after one slice if this slice fits into its segment, otherwise later.
+//! Eq. 3 is printed with a ceiling in the first term, which counts the last period twice.
 //!
-//! [`paper`] compares `R_i` with the deadline. That test accepts sets in which the budget enforcement
-//! postpones a slice and a job misses. [`safe`] compares each slice with its own segment: `R_i <=
-//! D_i` if `n_i = 1`, otherwise `R_i <= min(p_i, D_i - (n_i - 1) p_i)`. It needs servers that are
-//! anchored at releases, and budgets that are enforced.
+//! [`paper`] compares `R_i` with the deadline. This test accepts sets in which the budget
+//! enforcement postpones a slice and a job misses its deadline. [`safe`] compares each slice with
+//! its own segment: `R_i <= D_i` if `n_i = 1`, otherwise `R_i <= min(p_i, D_i - (n_i - 1) p_i)`. It
+//! requires servers that are anchored at releases, and enforced budgets.
 
 use crate::criticality::steps::{Period, ceil, least, sum, work};
 use crate::criticality::{Answer, MixedSet, NoBound};
 use layland_model::{TaskId, TaskMap};
 use std::cmp::Reverse;
 
-/// How a task is cut. The unit is 1 / resolution of a nanosecond: plain nanoseconds for a resolution
-/// of 1. The run-time mechanism must use the same integers.
+/// The slices of a task. The unit is 1 / resolution of a nanosecond, which is a nanosecond for a
+/// resolution of 1. The run-time mechanism must use the same integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slices {
-    /// How many.
+    /// The number of slices.
     pub count: i64,
     /// The length of each. Zero makes the set unschedulable.
     pub length: i64,
@@ -46,35 +47,36 @@ pub struct Slices {
 /// The result of the analysis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transformed {
-    /// `K`: in how many units a nanosecond is divided.
+    /// `K`, the number of units in a nanosecond.
     pub resolution: i64,
     /// The tasks, highest priority first.
     pub order: Vec<TaskId>,
-    /// How each task is cut.
+    /// The slices of each task.
     pub slices: TaskMap<Slices>,
-    /// `R_i`, in units of 1 / `K` ns, where it is within its limit.
+    /// `R_i`, in units of 1 / `K` ns, if it is within its limit.
     pub response: TaskMap<Result<i64, NoBound>>,
-    /// Whether the set is accepted.
+    /// The answer for the set.
     pub answer: Answer,
 }
 
-/// Eq. 3 compared with deadlines. Not sound.
+/// Compares Eq. 3 with deadlines. Not sound.
 ///
 /// # Panics
-/// If the resolution is not positive.
+/// Panics if the resolution is not positive.
 pub fn paper(set: &MixedSet, resolution: i64) -> Transformed {
     analyse(set, resolution, |_, deadline| deadline)
 }
 
-/// Eq. 3 where every slice must end in its own segment. Sound.
+/// Compares Eq. 3 with segments: every slice must end in its own segment. Sound.
 ///
 /// # Panics
-/// If the resolution is not positive.
+/// Panics if the resolution is not positive.
 pub fn safe(set: &MixedSet, resolution: i64) -> Transformed {
     analyse(set, resolution, segment)
 }
 
-/// Whether [`safe`] accepts the set in whole nanoseconds, from the lowest priority upwards until one task fails.
+/// Returns true if [`safe`] accepts the set in whole nanoseconds. Tests from the lowest priority
+/// upwards until one task fails.
 pub fn accepts(set: &MixedSet) -> bool {
     let counts = counts(set);
     let order = order(set, &counts);
@@ -98,12 +100,12 @@ pub fn accepts(set: &MixedSet) -> bool {
             }))
         };
         let limit = segment(&slices[i], set.deadline[i]);
-        // If some length up to the limit is enough, so is the least.
+        // If some length up to the limit suffices, so does the least one.
         limit >= 1 && (demand(limit) <= limit || least(1, limit, demand).is_ok())
     })
 }
 
-/// Where a slice must end, from its start.
+/// Returns the time by which a slice must end, from its start.
 fn segment(slices: &Slices, deadline: i64) -> i64 {
     match slices.count {
         1 => deadline,
@@ -111,7 +113,7 @@ fn segment(slices: &Slices, deadline: i64) -> i64 {
     }
 }
 
-/// How each task is cut.
+/// Returns the slices of each task.
 fn slices(set: &MixedSet, counts: &[i64], resolution: i64) -> TaskMap<Slices> {
     set.each(|i| {
         let (period, wcet, count) = (set.period[i], set.own(i), i128::from(counts[i]));
@@ -129,7 +131,8 @@ fn analyse(set: &MixedSet, resolution: i64, limit: impl Fn(&Slices, i64) -> i64)
     let counts = counts(set);
     let order = order(set, &counts);
     let longest = set.period.iter().max().copied().unwrap_or(0);
-    // Everything below is at most a sum of periods: in range if they are, scaled, below 2^61.
+    // Everything below is at most a sum of periods, which is in range if the scaled periods are
+    // below 2^61.
     let in_range = longest.checked_mul(resolution).is_some_and(|scaled| scaled < 1 << 61);
     let cut = slices(set, &counts, resolution);
     let slices = cut.values().as_slice();
@@ -170,10 +173,10 @@ fn analyse(set: &MixedSet, resolution: i64, limit: impl Fn(&Slices, i64) -> i64)
     }
 }
 
-/// `n_i`, from the lowest level upwards.
+/// Returns `n_i`, from the lowest level upwards.
 fn counts(set: &MixedSet) -> Vec<i64> {
     let mut counts = vec![1i64; set.len()];
-    // The shortest transformed period below the level at hand, as period and count.
+    // The shortest transformed period below the current level, as period and count.
     let mut shortest: Option<(i64, i64)> = None;
     for level in 0..set.levels() {
         let mine = || (0..set.len()).filter(|&i| set.z(i) == level);
@@ -194,7 +197,7 @@ fn counts(set: &MixedSet) -> Vec<i64> {
     counts
 }
 
-/// Whether `T_a / n_a < T_b / n_b`.
+/// Returns true if `T_a / n_a < T_b / n_b`.
 fn shorter((period_a, n_a): (i64, i64), (period_b, n_b): (i64, i64)) -> bool {
     i128::from(period_a) * i128::from(n_b) < i128::from(period_b) * i128::from(n_a)
 }

@@ -6,11 +6,10 @@
 //! |---|---|---|
 //! | `T_i`, `D_i` | [`MixedTask::period`], [`MixedTask::deadline`] | least separation of releases; relative deadline, `0 < D_i <= T_i` |
 //! | `zeta_i` | [`MixedTask::criticality`] | the level of the task, 0 lowest |
-//! | `C_i(l)` | [`MixedTask::wcet`] | longest execution of a job if the estimates of confidence level `l` hold |
+//! | `C_i(l)` | [`MixedTask::wcet`] | maximum execution time of a job if the estimates of confidence level `l` hold |
 //!
-//! `C_i` never falls with `l`, and does not grow above the task's own level. Two equal tasks are told
-//! apart by their ranks: the task of smaller rank goes first wherever a paper says "ties broken
-//! arbitrarily".
+//! `C_i` never decreases with `l`, and does not grow above the task's own level. Ranks order equal
+//! tasks: the task of smaller rank goes first wherever a paper says "ties broken arbitrarily".
 
 use crate::criticality::steps::{Period, Recurrent};
 use layland_model::{Criticality, Duration, Index, Service, System, TIME_LIMIT, TaskId, TaskMap};
@@ -18,17 +17,17 @@ use layland_model::{Criticality, Duration, Index, Service, System, TIME_LIMIT, T
 /// A sporadic task with an execution time per confidence level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MixedTask {
-    /// The least time between two releases.
+    /// The minimum time between two releases.
     pub period: Duration,
     /// The relative deadline.
     pub deadline: Duration,
-    /// How much depends on the task.
+    /// The criticality of the task.
     pub criticality: Criticality,
-    /// `C(0), C(1), ..`: at least one value; the last one stands for those that are left out.
+    /// `C(0), C(1), ..`: at least one value; the last one stands for omitted ones.
     pub wcet: Vec<Service>,
 }
 
-/// Tasks for one processor with their criticality levels, valid and ready to be analysed.
+/// Tasks for one processor with their criticality levels, validated and ready for analysis.
 ///
 /// ```
 /// use layland_offline::criticality::{MixedSet, amc_rt};
@@ -50,13 +49,13 @@ pub struct MixedSet {
     pub(crate) level: Vec<u8>,
     /// `C(0)` of each task, then `C(1)` of each, and so on.
     wcet: Vec<i64>,
-    /// `T` of each task, to divide by.
+    /// `T` of each task, prepared for division.
     pub(crate) over: Vec<Period>,
-    /// The place of each task in the order that breaks ties.
+    /// The position of each task in the order that breaks ties.
     pub(crate) rank: Vec<u32>,
 }
 
-/// Why a set cannot be analysed.
+/// The reason why a set cannot be analysed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MixedError {
     /// There is no task.
@@ -68,14 +67,14 @@ pub enum MixedError {
     /// The analysis is for at most two levels.
     #[error("{0} criticality levels: this analysis is defined for two")]
     TwoLevelsOnly(usize),
-    /// Something is wrong with a task.
+    /// A task is invalid.
     #[error("{}: {fault}", describe(name, *task))]
     Task {
-        /// Which one, from 0.
+        /// The task, from 0.
         task: TaskId,
         /// Its name, if it has one.
         name: String,
-        /// What is wrong.
+        /// The fault.
         fault: Fault,
     },
 }
@@ -84,7 +83,7 @@ fn describe(name: &str, task: TaskId) -> String {
     if name.is_empty() { format!("task {task}") } else { format!("task `{name}`") }
 }
 
-/// What is wrong with a task.
+/// The fault of an invalid task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The period is not positive, or above [`TIME_LIMIT`].
@@ -104,13 +103,13 @@ pub enum Fault {
     /// The criticality is not one of the levels.
     #[error("criticality {0} is not a level: they count from 0 to {1}")]
     Criticality(u8, usize),
-    /// There are no execution times, or more than levels.
+    /// There are no execution times, or more of them than levels.
     #[error("{0} execution times for {1} criticality levels; give one per level")]
     Count(usize, usize),
     /// An execution time is negative, or above [`TIME_LIMIT`].
     #[error("the execution time at level {0} is {1}; it must not be negative")]
     Wcet(usize, Service),
-    /// The execution time falls from one level to the next.
+    /// The execution time decreases from one level to the next.
     #[error(
         "the execution time falls at level {0}; a higher level allows for more, never for less"
     )]
@@ -124,18 +123,18 @@ pub enum Fault {
 }
 
 impl MixedSet {
-    /// A set with this number of levels. Ties go to the task that comes first.
+    /// Creates a set with this number of levels. Ties go to the task that comes first.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// Returns the first fault.
     pub fn new(levels: usize, tasks: &[MixedTask]) -> Result<MixedSet, MixedError> {
         MixedSet::named(levels, tasks.iter().map(MixedTask::given), |_| String::new())
     }
 
-    /// A set from `(T, D, criticality, [C(0), ..])` in nanoseconds.
+    /// Creates a set from `(T, D, criticality, [C(0), ..])` in nanoseconds.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// See [`new`](Self::new).
     pub fn from_ns(
         levels: usize,
         tasks: &[(i64, i64, u8, &[i64])],
@@ -149,19 +148,20 @@ impl MixedSet {
         MixedSet::new(levels, &tasks.iter().map(task).collect::<Vec<_>>())
     }
 
-    /// All tasks of a system, in its order: task `i` of the set is task `i` of the system. Ties are
-    /// broken by rank. Where the tasks may run is not looked at.
+    /// Converts all tasks of a system, in its order: task `i` of the set is task `i` of the system.
+    /// Ties are broken by rank. Affinities are ignored.
     ///
     /// # Errors
-    /// If a task does not fit the model, by name.
+    /// Returns an error with the name of a task that does not fit the model.
     pub fn of_system(system: &System) -> Result<MixedSet, MixedError> {
         MixedSet::of_tasks(system, &system.tasks.ids().collect::<Vec<_>>())
     }
 
-    /// Some tasks of a system, those of one CPU for example: task `i` of the set is `tasks[i]`.
+    /// Converts some tasks of a system, for example those of one CPU: task `i` of the set is
+    /// `tasks[i]`.
     ///
     /// # Errors
-    /// As [`of_system`](Self::of_system).
+    /// See [`of_system`](Self::of_system).
     pub fn of_tasks(system: &System, tasks: &[TaskId]) -> Result<MixedSet, MixedError> {
         let given = tasks.iter().map(|&id| {
             let task = &system.tasks[id];
@@ -219,10 +219,11 @@ impl MixedSet {
         Ok(set)
     }
 
-    /// The set of some of its tasks: task `i` of the part is `tasks[i]`. What tells two equal tasks apart stays.
+    /// Returns the set of some of its tasks: task `i` of the part is `tasks[i]`. The order of equal
+    /// tasks is kept.
     ///
     /// # Panics
-    /// If there is no task, or one is not in the set.
+    /// Panics if there is no task, or one is not in the set.
     #[must_use]
     pub fn part(&self, tasks: &[TaskId]) -> MixedSet {
         let mut part = MixedSet {
@@ -238,11 +239,11 @@ impl MixedSet {
         part
     }
 
-    /// Makes this the [part](Self::part) of another set, in the memory that it has: for who asks about many parts, one
-    /// after the other.
+    /// Makes this the [part](Self::part) of another set, reusing its memory. For callers that
+    /// examine many parts in turn.
     ///
     /// # Panics
-    /// If there is no task, or one is not in the other set.
+    /// Panics if there is no task, or one is not in the other set.
     pub fn become_part(&mut self, all: &MixedSet, tasks: &[TaskId]) {
         fn put<T: Copy>(part: &mut Vec<T>, all: &[T], tasks: &[TaskId]) {
             part.clear();
@@ -262,8 +263,9 @@ impl MixedSet {
         }
     }
 
-    /// How much of a CPU a task takes at a level: `C_i(l) / T_i`, in units of [`ONE`](Self::ONE), rounded down. Zero
-    /// for a level above its own, where it need not be served.
+    /// The share of a CPU that a task takes at a level: `C_i(l) / T_i`, in units of
+    /// [`ONE`](Self::ONE), rounded down. Zero for a level above its own, where it need not be
+    /// served.
     pub fn share(&self, task: TaskId, level: Criticality) -> u128 {
         let (i, level) = (task.index(), level.level());
         if self.z(i) < level {
@@ -274,25 +276,27 @@ impl MixedSet {
 
     /// A whole CPU, in the units of [`share`](Self::share).
     ///
-    /// Tasks whose shares at some level are above it in sum are accepted by none of [`fixed`](super::fixed),
-    /// [`amc_rt`](super::amc_rt), [`amc_max`](super::amc_max), [`amc_ia::safe`](super::amc_ia::safe),
+    /// If the sum of the shares of tasks at some level exceeds it, they are accepted by none of
+    /// [`fixed`](super::fixed), [`amc_rt`](super::amc_rt), [`amc_max`](super::amc_max),
+    /// [`amc_ia::safe`](super::amc_ia::safe),
     /// [`period_transformation`](super::period_transformation), [`fjp::safe`](super::fjp::safe) and
-    /// [`virtual_deadlines`](super::virtual_deadlines). Let `m` be the
-    /// level and `i` the lowest priority among the tasks of level `m` or above: each of them demands at least `R
-    /// C_j(m) / T_j` in the bound `R <= T_i` of that task, which is more than `R` in sum. `fjp::safe` asks for less
-    /// than 1 itself, and virtual deadlines for at most 1 in the mode that the level is in.
+    /// [`virtual_deadlines`](super::virtual_deadlines). Let `m` be the level and `i` the task of
+    /// lowest priority among the tasks of level `m` or above: each of them demands at least
+    /// `R C_j(m) / T_j` in the bound `R <= T_i` of that task, and the sum is more than `R`.
+    /// `fjp::safe` itself requires a utilization below 1, and virtual deadlines require at most 1
+    /// in the mode of the level.
     pub const ONE: u128 = 1 << 62;
 
-    /// How many levels there are; some may have no task.
+    /// Returns the number of levels; some may have no task.
     pub fn levels(&self) -> usize {
         self.levels
     }
-    /// How many tasks there are.
+    /// Returns the number of tasks.
     #[expect(clippy::len_without_is_empty, reason = "a set is never empty")]
     pub fn len(&self) -> usize {
         self.period.len()
     }
-    /// Every task, ascending.
+    /// Returns every task, ascending.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = TaskId> + ExactSizeIterator + use<> {
         (0..self.len() as u32).map(TaskId)
     }
@@ -343,7 +347,7 @@ impl MixedTask {
     }
 }
 
-/// A task as it is given, wherever that is.
+/// The parameters of a task, borrowed from its source.
 struct Given<'t> {
     period: Duration,
     deadline: Duration,

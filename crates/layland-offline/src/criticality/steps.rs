@@ -1,22 +1,22 @@
 //! Least fixed points of monotone functions of time, in nanoseconds, and rounding divisions.
 
-/// The most steps of one search: far more than any sensible set needs.
+/// The maximum number of steps of one search, far more than any sensible set needs.
 const MAX_STEPS: u64 = 10_000_000;
 
-/// Why there is no bound.
+/// The reason why there is no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBound {
-    /// It is above the deadline, or above another limit.
+    /// The bound is above the deadline or another limit.
     #[error("it is beyond what is allowed")]
     Beyond,
-    /// Finding it took more steps than allowed.
+    /// Finding the bound took more steps than allowed.
     #[error("finding it takes too many steps")]
     GaveUp,
 }
 
-/// The least fixed point of `r = max(1, f(r))`, if it is at most `limit`, by iteration from `start`,
-/// which it must not be below. A bound of at least 1 matters: with an execution time of 0 the false
-/// fixed point 0 would hide all interference.
+/// The least fixed point of `r = max(1, f(r))`, if it is at most `limit`, by iteration from
+/// `start`, which must not be above it. The lower bound of 1 matters: with an execution time of 0
+/// the false fixed point 0 would hide all interference.
 ///
 /// `f` saturates at [`i64::MAX`].
 #[inline]
@@ -27,7 +27,7 @@ pub(crate) fn least(start: i64, limit: i64, f: impl Fn(i64) -> i64) -> Result<i6
     }
 }
 
-/// How far an iteration came.
+/// The result of an iteration.
 pub(crate) enum Reached {
     /// The least fixed point.
     At(i64),
@@ -35,7 +35,7 @@ pub(crate) enum Reached {
     Beyond(i64),
 }
 
-/// [`least`], which says how far it came.
+/// [`least`] that also returns the point reached.
 #[inline]
 pub(crate) fn climb(start: i64, limit: i64, f: impl Fn(i64) -> i64) -> Result<Reached, NoBound> {
     let mut reached = start.max(1);
@@ -67,10 +67,10 @@ pub(crate) fn floor(a: i64, b: i64) -> i64 {
     (a as u64 / b as u64) as i64
 }
 
-/// A period, ready to divide by: a division is two multiplications.
+/// A period, prepared for division: a division takes two multiplications.
 ///
-/// With `inverse = floor((2^64 - 1) / T)` the estimate `q = floor(a inverse / 2^64)` is `floor(a / T)` or one less, for
-/// `a < 2^63`; the rest tells which.
+/// With `inverse = floor((2^64 - 1) / T)` the estimate `q = floor(a inverse / 2^64)` is
+/// `floor(a / T)` or one less, for `a < 2^63`; the remainder decides which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Period {
     ns: u64,
@@ -88,11 +88,12 @@ impl Period {
     }
     /// The unit of [`rate`](Self::rate).
     pub(crate) const ONE: u128 = 1 << 64;
-    /// `c / T` for `0 <= c`, rounded down, and down by a little more.
+    /// `c / T` for `0 <= c`, rounded down, and slightly further down.
     pub(crate) fn rate(self, c: i64) -> u128 {
         c as u128 * self.inverse as u128
     }
-    /// `c / T` for `0 <= c`, rounded up, and up by a little more: `2^64 / T` is below `inverse + 2`.
+    /// `c / T` for `0 <= c`, rounded up, and slightly further up: `2^64 / T` is below
+    /// `inverse + 2`.
     pub(crate) fn rate_above(self, c: i64) -> u128 {
         c as u128 * (u128::from(self.inverse) + 2)
     }
@@ -116,7 +117,7 @@ impl Period {
     }
 }
 
-/// A task with a job every period, each of the same length.
+/// A task with one job per period, each of equal length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recurrent {
     pub(crate) period: Period,
@@ -141,7 +142,7 @@ pub(crate) fn sum(values: impl Iterator<Item = i64>) -> i64 {
     values.fold(0, i64::saturating_add)
 }
 
-/// How many fixed points, or other steps, an analysis may still compute.
+/// The number of fixed points, or other steps, that an analysis may still compute.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Effort(u64);
 
@@ -153,7 +154,8 @@ impl Effort {
     pub(crate) fn spend(&mut self) -> Result<(), NoBound> {
         self.spend_on(1)
     }
-    /// As so many times [`spend`](Self::spend), up to the first that is too much.
+    /// Spends `count` steps at once. Equivalent to [`spend`](Self::spend) that often, up to the
+    /// first that exceeds the limit.
     pub(crate) fn spend_all(&mut self, count: i64) -> Result<(), NoBound> {
         let left = self.0.checked_sub(count as u64);
         self.0 = left.unwrap_or(0);

@@ -1,13 +1,14 @@
 //! Rates on a grid, so that every budget of the optimal policies is a whole number of nanoseconds.
 //!
-//! RUN and QPS give a server of rate `mu` exactly `mu x (d - r)` in its window `[r, d)`. Rounding such
-//! budgets one by one loses deadlines: those of a parent and of its children no longer add up. So the
-//! rates are rounded once, upwards, to multiples of `1/Q`, and every window begins and ends at a multiple
-//! of `Q` nanoseconds. Then every rate of the tree or hierarchy (sums, differences to 1, paddings) is a
-//! multiple of `1/Q`, every budget a whole number, and with them every instant at which anything happens.
+//! RUN and QPS give a server of rate `mu` exactly `mu x (d - r)` in its window `[r, d)`. Rounding
+//! such budgets one by one loses deadlines, because the budgets of a parent and of its children no
+//! longer add up. So the rates are rounded once, upwards, to multiples of `1/Q`, and every window
+//! begins and ends at a multiple of `Q` nanoseconds. Then every rate of the tree or hierarchy
+//! (sums, differences to 1, paddings) is a multiple of `1/Q`, every budget a whole number, and with
+//! them every instant at which anything happens.
 //!
-//! **No deadline is lost by it.** The policy schedules, exactly, tasks of the rounded rates; a job of one
-//! needs no more than that gives it in its window, and that window lies within the one between its release
+//! **Rounding loses no deadline.** The policy schedules tasks of the rounded rates exactly. The
+//! rate gives each job at least its WCET in its window, and this window lies between its release
 //! and its deadline:
 //!
 //! - A *regular* task, whose releases and period are multiples of `Q`, has the window
@@ -16,15 +17,17 @@
 //!   ends at the last that is not after its deadline: it is at least `W = (floor(T / Q) - 1) Q` long,
 //!   and the rate is `ceil(C Q / W) / Q`.
 //!
-//! What it costs is at most `1/Q` per regular task, and `1/Q + u Q / W` per other task, besides jobs that
-//! start up to `Q` late. `Q` is the one of these for which the rates sum to the least: the greatest
-//! common divisor of all periods and known releases (the rates of a set whose utilizations are
-//! multiples of `1/Q` are not rounded at all), and 10 ns to 1 s in powers of ten.
+//! The cost is at most `1/Q` per regular task, and `1/Q + u Q / W` per other task, and jobs start
+//! up to `Q` late. `Q` is the candidate for which the sum of the rates is least. The candidates are
+//! the greatest common divisor of all periods and known releases (with which the rates of a set
+//! whose utilizations are multiples of `1/Q` are not rounded at all), and 10 ns to 1 s in powers of
+//! ten.
 
 use layland_model::{Behaviour, Duration, Rate, Service, System, Task, TaskId, TaskMap, Time};
 use num_integer::Integer;
 
-/// `ceil(C Q / W)`: the numerator over `q` of the rate that gives a job its `wcet` within a window.
+/// Returns `ceil(C Q / W)`, the numerator over `q` of the rate that gives a job its `wcet` within a
+/// window.
 ///
 /// ```
 /// use layland_model::{Duration, Service};
@@ -34,9 +37,9 @@ use num_integer::Integer;
 /// ```
 ///
 /// # Panics
-/// If the window is not longer than zero.
+/// Panics unless the window is longer than zero.
 pub fn numerator(wcet: Service, window: Duration, q: i64) -> i64 {
-    // A division of 128 bits takes several times as long.
+    // A division of 128 bits takes several times as long as one of 64 bits.
     if let Some(product) = wcet.ns().checked_mul(q) {
         return num_integer::div_ceil(product, window.ns());
     }
@@ -49,22 +52,22 @@ pub fn numerator(wcet: Service, window: Duration, q: i64) -> i64 {
 pub struct GridRate {
     /// The rate in units of `1/Q`.
     pub numerator: i64,
-    /// The shortest window that a job can have.
+    /// The shortest window of a job.
     pub window: Duration,
 }
 
-/// The rates of a system on a grid: see the file header.
+/// The rates of a system on a grid; see the file header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateGrid {
-    /// `Q`: windows begin and end at multiples of it.
+    /// `Q`; windows begin and end at multiples of it.
     pub unit: Duration,
-    /// Per task.
+    /// The rate of each task.
     pub tasks: TaskMap<GridRate>,
 }
 
 impl RateGrid {
-    /// The grid on which the rates of a system sum to the least; none if on each of them some rate
-    /// is above 1.
+    /// Returns the grid on which the rates of a system have the least sum, or `None` if some rate
+    /// is above 1 on each grid.
     ///
     /// ```
     /// use layland_model::{Duration, Rate, Service, System, Task};
@@ -82,7 +85,7 @@ impl RateGrid {
             known_releases(task).fold(common.gcd(&task.period.ns()), |g, at| g.gcd(&at))
         });
         let units = std::iter::once(common.max(1)).chain((1..=9).map(|digits| 10i64.pow(digits)));
-        // Most units are asked for their sum alone.
+        // For most units only the sum is needed.
         let sums = units.filter_map(|unit| {
             let numerators = system
                 .tasks
@@ -90,8 +93,8 @@ impl RateGrid {
                 .map(|task| Some(i128::from(RateGrid::rate_of(task, unit)?.numerator)));
             Some((unit, numerators.sum::<Option<i128>>()?))
         });
-        // A numerator is at most the unit, there are fewer than 2^32 tasks, and one of two units is at most a second:
-        // the products are below 2^126.
+        // A numerator is at most the unit, there are fewer than 2^32 tasks, and one of two units is
+        // at most a second, so the products are below 2^126.
         let is_less = |(unit, sum): (i64, i128), (other, than): (i64, i128)| {
             sum * i128::from(other) < than * i128::from(unit)
         };
@@ -102,7 +105,7 @@ impl RateGrid {
         Some(RateGrid { unit: Duration::from_ns(unit), tasks: tasks?.into() })
     }
 
-    /// The rate of a task on the grid of this unit; none if it is above 1.
+    /// Returns the rate of a task on the grid of this unit, or `None` if it is above 1.
     fn rate_of(task: &Task, unit: i64) -> Option<GridRate> {
         let period = task.period.ns();
         let regular = releases_are_known(task)
@@ -116,12 +119,12 @@ impl RateGrid {
         fits.then(|| GridRate { numerator: numerator(), window })
     }
 
-    /// The rate of a task, at least its utilization.
+    /// Returns the rate of a task, which is at least its utilization.
     pub fn rate(&self, task: TaskId) -> Rate {
         Rate::new(self.tasks[task].numerator, self.unit.ns())
     }
 
-    /// The sum of the rates.
+    /// Returns the sum of the rates.
     pub fn total(&self) -> Rate {
         let sum: i128 = self.tasks.values().map(|rate| i128::from(rate.numerator)).sum();
         let whole = sum / i128::from(self.unit.ns());
@@ -129,35 +132,36 @@ impl RateGrid {
         Rate::whole(whole as i64) + Rate::new(rest as i64, self.unit.ns())
     }
 
-    /// Whether no rate is above the utilization of its task.
+    /// Returns true if no rate is above the utilization of its task.
     pub fn is_exact(&self, system: &System) -> bool {
         system.tasks.iter().all(|(id, task)| self.rate(id) == task.utilization())
     }
 
-    /// A rate in units of `1/Q`, if it is a whole number of them.
+    /// Returns a rate in units of `1/Q`.
     ///
     /// # Panics
-    /// If it is not: no sum or difference of rates on the grid is off it.
+    /// Panics unless the rate is a multiple of `1/Q`, as all sums and differences of rates on the
+    /// grid are.
     pub fn units(&self, rate: &Rate) -> i64 {
         let (numerator, denominator) = rate.as_i64_pair().expect("rates on a grid are small");
         assert!(self.unit.ns() % denominator == 0, "{rate} is off the grid");
         self.unit.ns() / denominator * numerator
     }
 
-    /// The first multiple of `Q` that is not before `at`.
+    /// Returns the first multiple of `Q` that is not before `at`.
     pub fn up(&self, at: i64) -> i64 {
         let q = self.unit.ns();
         num_integer::div_ceil(at, q) * q
     }
 
-    /// The last multiple of `Q` that is not after `at`.
+    /// Returns the last multiple of `Q` that is not after `at`.
     pub fn down(&self, at: i64) -> i64 {
         let q = self.unit.ns();
         num_integer::div_floor(at, q) * q
     }
 }
 
-/// Whether all releases of a task are known before the start.
+/// Returns true if all releases of a task are known before the start.
 pub(super) fn releases_are_known(task: &Task) -> bool {
     match task.behaviour {
         Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield | Behaviour::Explicit(_) => true,
@@ -165,7 +169,7 @@ pub(super) fn releases_are_known(task: &Task) -> bool {
     }
 }
 
-/// The releases that are known besides those that follow a period later.
+/// Returns the known releases, except those that follow by whole periods.
 pub(super) fn known_releases(task: &Task) -> impl Iterator<Item = i64> + '_ {
     let (times, offset): (&[Time], Option<Duration>) = match &task.behaviour {
         Behaviour::Explicit(times) => (times, None),
@@ -184,7 +188,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The grid with the least total of all that there are, each written down.
+    /// Returns the grid with the least total, by building every candidate.
     fn of_all(system: &System) -> Option<RateGrid> {
         let times = |task: &Task| [task.period.ns(), known_releases(task).next().unwrap()];
         let common = system.tasks.values().flat_map(times).fold(0, |all: i64, at| all.gcd(&at));
@@ -211,7 +215,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the releases, the window of a job gives it what it needs, before its deadline.
+        /// For any releases, the window of a job gives it its WCET before its deadline.
         #[test]
         fn every_window_is_long_enough(
             tasks in prop::collection::vec((1i64..1000, 1i64..100_000, 0i64..100_000), 1..6),

@@ -8,13 +8,15 @@
 //! | dedicated and shared processor | the index of a set, [`Master::host`] |
 //! | bi-partition `A`, `B` | the first [`Master::split`] clients, and the others |
 //!
-//! The items come by decreasing rate into as many bins as there are processors left, and one that fits
-//! nowhere overfills the emptiest bin. Each bin above 1 becomes a major set with a processor of its own;
-//! its master, with the excess as its rate, goes before what the other bins hold into the next round.
-//! When no bin is above 1, they are the minor sets of the processors that are left.
+//! The items come by decreasing rate into as many bins as there are processors left, and an item
+//! that fits no bin overfills the emptiest one. Each bin above 1 becomes a major set with a
+//! processor of its own. In the next round, its master, with the excess as its rate, comes before
+//! the contents of the other bins. When no bin is above 1, the bins are the minor sets of the
+//! remaining processors.
 //!
-//! Because the items come by decreasing rate, the one that overfills a bin is the smallest of it, and
-//! its rate is above the excess: what makes it a quasi-partition. An explicit one is checked.
+//! Because the items come by decreasing rate, the item that overfills a bin is the smallest in it,
+//! and its rate is above the excess. This makes the result a quasi-partition. An explicit one is
+//! checked.
 
 use super::reduction::{Infeasible, feasible};
 use crate::{Heuristic, pack_over};
@@ -22,12 +24,12 @@ use layland_model::Rate;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a processor serves: a task, or the master of a major set.
+/// A client of a processor: a task, or the master of a major set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Client {
     /// A task.
     Task(usize),
-    /// The master of the major set of this processor.
+    /// The master of the major set of the processor with this index.
     Master(usize),
 }
 
@@ -42,7 +44,7 @@ impl fmt::Display for Client {
 
 impl FromStr for Client {
     type Err = String;
-    /// `t4` or `4`, `m0`.
+    /// Parses `t4`, `4` or `m0`.
     fn from_str(text: &str) -> Result<Client, String> {
         let wrong = |_| format!("`{text}` is neither a task, such as 4, nor a master, such as m0");
         match text.strip_prefix('m') {
@@ -52,61 +54,62 @@ impl FromStr for Client {
     }
 }
 
-/// The rounds of a quasi-partition: the bins of each.
+/// The bins of each round of a quasi-partition.
 pub type Rounds = Vec<Vec<Vec<Client>>>;
 
-/// Reads `0+1/2//m0+2`: rounds, bins, clients.
+/// Parses `0+1/2//m0+2`: rounds, bins, clients.
 ///
 /// # Errors
-/// If a client is neither a task nor a master.
+/// Returns a message if a client is neither a task nor a master.
 pub fn parse_rounds(text: &str) -> Result<Rounds, String> {
     let bin = |bin: &str| bin.split('+').map(str::parse::<Client>).collect();
     text.split("//").map(|round| round.split('/').map(bin).collect()).collect()
 }
 
-/// How the sets are made.
+/// The rule by which the sets are built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuasiRule {
     /// By a heuristic that takes the items by decreasing rate.
     Fit(Heuristic),
-    /// These rounds.
+    /// By these rounds.
     Explicit(Rounds),
 }
 
 /// The part of a major set that another processor executes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Master {
-    /// The rate of the set minus 1: that of its master and of its slave.
+    /// The rate of the set minus 1, which is the rate of its master and of its slave.
     pub excess: Rate,
     /// The processor whose set has the master as a client.
     pub host: usize,
-    /// How many clients, from the first on, are side A of the static bi-partition: the fewest with
-    /// at least half of the rate of the set.
+    /// The number of clients, from the first on, that form side A of the static bi-partition: the
+    /// smallest number with at least half of the rate of the set.
     pub split: usize,
 }
 
-/// What one processor executes.
+/// The set of clients that one processor executes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutionSet {
     /// Its clients, in the order of packing.
     pub clients: Vec<Client>,
     /// The sum of their rates.
     pub rate: Rate,
-    /// A major set has a master; a minor one has rate at most 1.
+    /// A major set has a master; a minor set has a rate of at most 1.
     pub master: Option<Master>,
 }
 
-/// The sets of all processors, and how they depend on each other.
+/// The sets of all processors, and their dependencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
-    /// The set of each processor. A master is a client on a processor of a larger number.
+    /// The set of each processor. A master is a client on a processor with a larger index.
     pub sets: Vec<ExecutionSet>,
     /// The bins of each round, empty ones included.
     pub rounds: Rounds,
 }
 
 impl Hierarchy {
-    /// How many processors are between one and the minor set that its excess ends up in.
+    /// Returns the number of processors between this one and the minor set in which its excess ends
+    /// up.
     pub fn level(&self, processor: usize) -> usize {
         std::iter::successors(self.sets[processor].master.as_ref(), |master| {
             self.sets[master.host].master.as_ref()
@@ -114,12 +117,13 @@ impl Hierarchy {
         .count()
     }
 
-    /// The levels of the deepest hierarchy: 1 if all of it is partitioned.
+    /// Returns the number of levels of the deepest hierarchy: 1 if everything is partitioned.
     pub fn levels(&self) -> usize {
         1 + (0..self.sets.len()).map(|processor| self.level(processor)).max().unwrap_or(0)
     }
 
-    /// The processors of each hierarchy, ascending, by the number of its minor set's processor.
+    /// Returns the processors of each hierarchy, ascending, in the order of the processors of their
+    /// minor sets.
     pub fn clusters(&self) -> Vec<Vec<usize>> {
         let root = |processor: usize| {
             std::iter::successors(Some(processor), |&at| Some(self.sets[at].master.as_ref()?.host))
@@ -135,11 +139,12 @@ impl Hierarchy {
     }
 }
 
-/// The hierarchy of tasks with these positive rates on so many processors. Exact.
+/// Builds the hierarchy of tasks with these positive rates on this number of processors. Exact.
 ///
 /// # Errors
-/// If a rate is above 1, the rates sum to more than the processors have, the heuristic does not take
-/// the items by decreasing rate, or explicit rounds are not quasi-partitions.
+/// Returns the reason if a rate is above 1, the rates sum to more than the number of processors,
+/// the heuristic does not take the items by decreasing rate, or explicit rounds are not
+/// quasi-partitions.
 ///
 /// ```
 /// use layland_model::Rate;
@@ -193,7 +198,7 @@ pub fn quasi_partition(
                 });
                 Master { excess: excess.clone(), host: 0, split: below.count() + 1 }
             });
-            // Without a client that is no larger than the excess, the rest would still fill the processor.
+            // If a client were no larger than the excess, the rest would still fill the processor.
             if master.is_some() && clients.iter().any(|client| rate(client) <= excess) {
                 let names: Vec<String> = clients.iter().map(Client::to_string).collect();
                 return Err(Infeasible::NotAQuasiPartition(format!(
@@ -209,7 +214,7 @@ pub fn quasi_partition(
             hierarchy.sets.extend(sets);
             break;
         }
-        // The masters come first: the order of the pool breaks ties in the next round.
+        // The masters must come first, as the order of the pool breaks ties in the next round.
         pool.clear();
         let (major, rest): (Vec<_>, Vec<_>) =
             sets.into_iter().partition(|set| set.master.is_some());
@@ -217,7 +222,7 @@ pub fn quasi_partition(
         pool.extend(rest.into_iter().flat_map(|set| set.clients));
         hierarchy.sets.extend(major);
     }
-    // A master is packed a round or more after its set was made: only now is its host known.
+    // A master is packed one or more rounds after its set was built, so its host is known only now.
     for host in 0..hierarchy.sets.len() {
         for client in hierarchy.sets[host].clients.clone() {
             if let Client::Master(processor) = client
@@ -230,7 +235,7 @@ pub fn quasi_partition(
     Ok(hierarchy)
 }
 
-/// The bins of an explicit round, which hold each client of the pool once.
+/// Returns the bins of an explicit round, and checks that they hold each client of the pool once.
 fn checked_round(
     rounds: &Rounds,
     number: usize,

@@ -8,31 +8,31 @@
 //! | `DUAL` | the rate `1 - mu(S)`, with the deadlines of `S` |
 //! | proper subsystem | [`Subsystem`] |
 //!
-//! Level 0 packs the tasks; what the processors have left is padding, given to the servers by
-//! decreasing rate. Every server of rate 1 is the root of a proper subsystem of its own; the duals of
-//! the others are packed into the servers of the next level, until none is left. The rates of a level
-//! sum to a whole number, which is where the packing of the next level starts.
+//! Level 0 packs the tasks. The remaining capacity of the processors becomes padding, which servers
+//! receive by decreasing rate. Every server of rate 1 is the root of a proper subsystem; the duals
+//! of the others are packed into the servers of the next level, until none is left. The rates of a
+//! level sum to a whole number, from which the packing of the next level starts.
 //!
-//! Subsystems never interact. One whose root is at level `p` has `p` reductions and owns as many
-//! processors as the rates of its level-0 servers sum to, numbered in the order of the roots. What the
-//! padding cannot fill are processors that never execute anything.
+//! Subsystems never interact. A subsystem whose root is at level `p` has `p` reductions. It owns as
+//! many processors as the sum of the rates of its level-0 servers, numbered in the order of the
+//! roots. Processors that the padding cannot fill never execute anything.
 
 use crate::{Heuristic, pack_min};
 use layland_model::Rate;
 use std::cmp::Reverse;
 use std::ops::Range;
 
-/// To which servers the padding goes first.
+/// The servers that receive padding first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Fill {
-    /// Those of the largest rate.
+    /// The servers of the largest rate.
     #[default]
     Largest,
-    /// Those that were made first.
+    /// The servers that were created first.
     Order,
 }
 
-/// How the tree is made.
+/// The rules for building the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReductionRules {
     /// Packs the tasks.
@@ -43,12 +43,12 @@ pub struct ReductionRules {
     pub dual_fit: Heuristic,
     /// In place of `dual_fit` at level 1: the level-0 servers whose duals make each server.
     pub dual_packing: Option<Vec<Vec<usize>>>,
-    /// Where the padding goes.
+    /// The servers that receive padding first.
     pub fill: Fill,
 }
 
 impl ReductionRules {
-    /// One heuristic for tasks and duals.
+    /// Uses one heuristic for tasks and duals.
     pub fn fit(heuristic: Heuristic) -> ReductionRules {
         ReductionRules {
             fit: heuristic,
@@ -60,7 +60,7 @@ impl ReductionRules {
     }
 }
 
-/// What a server schedules, in the order of packing.
+/// The clients of a server, in the order of packing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Clients {
     /// Tasks: a server of level 0.
@@ -72,17 +72,17 @@ pub enum Clients {
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// How many duals are between it and its tasks.
+    /// The number of duals between the server and its tasks.
     pub level: usize,
     /// The sum of the rates of its clients, and of the padding.
     pub rate: Rate,
     /// The padding that is part of its rate.
     pub idle: Rate,
-    /// What it schedules.
+    /// Its clients.
     pub clients: Clients,
 }
 
-/// A server of rate 1 and all below it.
+/// A server of rate 1, and all servers below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subsystem {
     /// The server of rate 1.
@@ -98,33 +98,33 @@ pub struct Subsystem {
 /// The reduction tree of a task set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reduction {
-    /// Every server, in the order in which they were made: level by level.
+    /// Every server, in the order of creation: level by level.
     pub servers: Vec<Server>,
     /// The proper subsystems, in the order of their roots.
     pub subsystems: Vec<Subsystem>,
-    /// How many servers each level has.
+    /// The number of servers of each level.
     pub level_sizes: Vec<usize>,
     /// Processors that never execute anything.
     pub unused_processors: usize,
 }
 
 impl Reduction {
-    /// The largest number of reductions of a subsystem; 0 if all of it is partitioned.
+    /// Returns the largest number of reductions of a subsystem; 0 if everything is partitioned.
     pub fn reductions(&self) -> usize {
         self.subsystems.iter().map(|subsystem| subsystem.reductions).max().unwrap_or(0)
     }
 
-    /// How often a job is preempted at most, on average over the jobs of a subsystem:
+    /// Returns the maximum number of preemptions of a job, on average over the jobs of a subsystem:
     /// `ceil((3p + 1) / 2)` with `p` reductions (Regnier et al. 2011).
     pub fn preemption_bound(&self) -> usize {
         (3 * self.reductions() + 1).div_ceil(2)
     }
 }
 
-/// Why rates cannot be scheduled optimally on so many processors.
+/// The reason why rates cannot be scheduled optimally on this number of processors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Infeasible {
-    /// One rate is above 1.
+    /// A rate is above 1.
     #[error("item {item} has rate {rate}, which is above 1")]
     RateAboveOne {
         /// Its index.
@@ -132,21 +132,22 @@ pub enum Infeasible {
         /// Its rate.
         rate: Rate,
     },
-    /// The sum is above the number of processors.
+    /// The sum of the rates is above the number of processors.
     #[error("the rates sum to {total}, on {processors} processors")]
     Overload {
         /// The sum of the rates.
         total: Rate,
-        /// How many processors there are.
+        /// The number of processors.
         processors: usize,
     },
     /// An explicit packing does not hold each item once, or fills a bin beyond 1.
     #[error("{0}")]
     Packing(String),
-    /// A bin with an excess that is not below the rate of each of its clients, or of rate 2 and more.
+    /// A bin has an excess that is not below the rate of each of its clients, or has a rate of 2 or
+    /// more.
     #[error("not a quasi-partition: {0}")]
     NotAQuasiPartition(String),
-    /// QPS takes its items by decreasing rate.
+    /// The heuristic does not take the items by decreasing rate, as QPS requires.
     #[error("{0} does not take the items by decreasing rate: use ffd, bfd, wfd, nfd or efd")]
     NotDecreasing(Heuristic),
 }
@@ -163,11 +164,12 @@ pub(crate) fn feasible(rates: &[Rate], processors: usize) -> Result<Rate, Infeas
     Ok(total)
 }
 
-/// The reduction tree of tasks with these positive rates on so many processors. Exact.
+/// Builds the reduction tree of tasks with these positive rates on this number of processors.
+/// Exact.
 ///
 /// # Errors
-/// If a rate is above 1, the rates sum to more than the processors have, or an explicit packing
-/// is none.
+/// Returns the reason if a rate is above 1, the rates sum to more than the number of processors, or
+/// an explicit packing is invalid.
 ///
 /// ```
 /// use layland_model::Rate;
@@ -199,7 +201,8 @@ pub fn reduce(
         let clients = Clients::Tasks(bin);
         tree.servers.push(Server { level: 0, rate, idle: Rate::ZERO, clients });
     }
-    // The padded rates sum to a whole number, and so do the duals of every level: `whole` relies on it.
+    // The padded rates sum to a whole number, and so do the duals of every level; `whole` relies on
+    // this.
     let slack = tree.pad(&Rate::whole(processors as i64) - &total, rules.fill);
     tree.unused_processors = whole(&slack);
     let mut level: Vec<usize> = (0..tree.servers.len()).collect();
@@ -234,7 +237,7 @@ pub fn reduce(
 }
 
 impl Reduction {
-    /// Gives the slack to the servers; gives what is left of it.
+    /// Distributes the slack to the servers, and returns the remaining slack.
     fn pad(&mut self, mut slack: Rate, fill: Fill) -> Rate {
         let mut order: Vec<usize> = (0..self.servers.len()).collect();
         if fill == Fill::Largest {
@@ -249,7 +252,7 @@ impl Reduction {
         slack
     }
 
-    /// A server of rate 1 is the root of a subsystem.
+    /// Makes a server of rate 1 the root of a subsystem.
     fn split_off(&mut self, root: usize) {
         let mut tasks = Vec::new();
         let mut held = Rate::ZERO;
@@ -257,7 +260,7 @@ impl Reduction {
         while let Some(server) = below.pop() {
             let server = &self.servers[server];
             match &server.clients {
-                // A subsystem has as many processors as the rates of its servers of level 0 sum to.
+                // A subsystem has as many processors as the rates of its level-0 servers sum to.
                 Clients::Tasks(mine) => {
                     tasks.extend(mine);
                     held = &held + &server.rate;
@@ -280,7 +283,7 @@ fn pack(rates: &[Rate], at_least: usize, heuristic: Heuristic) -> Vec<Vec<usize>
     pack_min(rates, at_least, heuristic).expect("no rate is above 1")
 }
 
-/// A rate that is a whole number.
+/// Converts a rate that is a whole number.
 fn whole(rate: &Rate) -> usize {
     let floor = rate.floor().filter(|&floor| Rate::whole(floor) == *rate);
     floor
@@ -288,7 +291,8 @@ fn whole(rate: &Rate) -> usize {
         .expect("the rates of a level sum to a whole")
 }
 
-/// An explicit packing of `items`, whose rates are given: every one once, no bin empty or above 1.
+/// Checks an explicit packing of `items` with these rates: each item occurs once, and no bin is
+/// empty or above 1.
 fn checked_bins(
     what: &str,
     bins: &[Vec<usize>],

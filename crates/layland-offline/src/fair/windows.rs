@@ -8,20 +8,22 @@
 //! | b-bit `b(T_i)` | [`Weight::overlaps`] |
 //! | group deadline `D(T_i)` | [`Weight::group_deadline`] |
 //!
-//! A job of a task of weight `e / p` consists of subtasks of one slot each, `1, 2, .. e`. Counted from the slot of its
-//! release, subtask `i` may run in the slots from `floor((i-1) p / e)` on and before `ceil(i p / e)`. Windows of one
-//! job overlap by at most one slot, and the last one ends where the job is due. So each job can be seen on its own, and
-//! `e / p` need not be in lowest terms.
+//! A job of a task of weight `e / p` consists of subtasks of one slot each, `1, 2, .. e`. Counted
+//! from the slot of its release, subtask `i` may run in the slots from `floor((i-1) p / e)` on and
+//! before `ceil(i p / e)`. Windows of one job overlap by at most one slot, and the last one ends at
+//! the deadline of the job. So each job can be treated separately, and `e / p` need not be in
+//! lowest terms.
 //!
-//! A task needs `e = ceil(C / q)` slots, and has `p = floor(min(D, T) / q)` for them if it is released at the
-//! beginning of a slot. A job that is released later waits for the next slot, and can be late by less than a quantum:
-//! with `p = floor((min(D, T) - q + 1) / q)` it is not ([`Releases::Anywhere`]; times are whole nanoseconds).
+//! A task needs `e = ceil(C / q)` slots, and its window is `p = floor(min(D, T) / q)` slots if it
+//! is released at the beginning of a slot. A job that is released later waits for the next slot,
+//! and could be late by less than a quantum. With `p = floor((min(D, T) - q + 1) / q)` it is in
+//! time ([`Releases::Anywhere`]; times are whole nanoseconds).
 
 use super::grid::{known_releases, releases_are_known};
 use layland_model::{Behaviour, Duration, Releases, System, Task, TaskId, TaskMap};
 use num_integer::{Integer, div_ceil, div_floor};
 
-/// How much a task may run: a number of slots in every window of so many.
+/// The weight of a task: a number of slots in every window of a number of slots.
 ///
 /// ```
 /// use layland_offline::Weight;
@@ -40,33 +42,34 @@ pub struct Weight {
 }
 
 impl Weight {
-    /// The first slot in which subtask `i` may run, counted from the release of its job. Subtasks count from 1, and go
-    /// on beyond the last one of a job: for a job that needs more than it should.
+    /// The first slot in which subtask `i` may run, counted from the release of its job. Subtasks
+    /// count from 1, and continue beyond the last one of a job, for jobs that exceed their WCET.
     #[inline]
     pub fn release(self, i: i64) -> i64 {
         scaled(i - 1, self.window, self.execution, div_floor)
     }
 
-    /// The slot before which subtask `i` is to run.
+    /// The slot before which subtask `i` must run.
     #[inline]
     pub fn deadline(self, i: i64) -> i64 {
         scaled(i, self.window, self.execution, div_ceil)
     }
 
-    /// The b-bit: whether the next window begins before that of subtask `i` ends.
+    /// The b-bit: true if the next window begins before that of subtask `i` ends.
     #[inline]
     pub fn overlaps(self, i: i64) -> bool {
         i128::from(i) * i128::from(self.window) % i128::from(self.execution) != 0
     }
 
-    /// Whether `e / p` is at least 1/2. Only such tasks have windows of two slots.
+    /// Returns true if `e / p` is at least 1/2. Only such tasks have windows of two slots.
     #[inline]
     pub fn is_heavy(self) -> bool {
         self.execution >= self.window - self.execution
     }
 
-    /// The group deadline of subtask `i`: the slot before which a cascade ends, in which each subtask that runs in the
-    /// last slot of its window of two forces the next one into the last slot of its own. 0 for a light task.
+    /// The group deadline of subtask `i`: the slot before which a cascade ends. In a cascade, each
+    /// subtask that runs in the last slot of its window of two slots forces the next one into the
+    /// last slot of its own window. The group deadline of a light task is 0.
     #[inline]
     pub fn group_deadline(self, i: i64) -> i64 {
         let Weight { execution: e, window: p } = self;
@@ -81,7 +84,7 @@ impl Weight {
 /// `a b / c`, rounded.
 #[inline]
 fn scaled(a: i64, b: i64, c: i64, rounded: fn(i128, i128) -> i128) -> i64 {
-    // A number of slots that is this large is never reached.
+    // Slot numbers beyond 64 bits are never reached.
     rounded(i128::from(a) * i128::from(b), i128::from(c)).try_into().unwrap_or(i64::MAX)
 }
 
@@ -94,39 +97,40 @@ pub struct Slots {
     pub weights: TaskMap<Weight>,
 }
 
-/// Why a system does not fit into slots.
+/// The reason why a system does not fit into slots.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSlots {
-    /// A task needs more slots than it has.
+    /// A task needs more slots than its window has.
     #[error(
         "it needs {execution} slots of {quantum} in a window of {window}: a shorter quantum rounds less"
     )]
     TooHeavy {
         /// The task.
         task: TaskId,
-        /// What it needs.
+        /// The number of slots that it needs.
         execution: i64,
-        /// What it has.
+        /// The number of slots of its window.
         window: i64,
         /// The length of a slot.
         quantum: Duration,
     },
-    /// No length of a slot suggests itself.
+    /// No slot length can be derived.
     #[error(
         "the times of the tasks have no common divisor that could be a slot: give a quantum, as in quantum=1ms"
     )]
     NoDivisor,
 }
 
-/// A slot that is not given is at least this part of the shortest window, ..
+/// A derived slot length is at least this fraction of the shortest window.
 const SHORTEST: i64 = 1000;
-/// .. and at most this one, where execution times are rounded up to slots.
+/// If execution times are rounded up to slots, it is at most this fraction of the shortest window.
 const LONGEST: i64 = 100;
 
 impl Slots {
-    /// The tasks in slots of this length; without one, in the longest slots in which nothing is rounded. If there would
-    /// be more than 1000 of them in the shortest window, the WCETs are rounded up: to the longest slots that divide all
-    /// periods, deadlines and releases, and of which the shortest window has at least 100.
+    /// Converts the tasks to slots of this length. Without a length, takes the longest slots for
+    /// which nothing is rounded. If the shortest window would have more than 1000 of these, WCETs
+    /// are rounded up: to the longest slots that divide all periods, deadlines and releases, and of
+    /// which the shortest window has at least 100.
     ///
     /// ```
     /// use layland_model::{Duration, Releases, Service, System, Task};
@@ -141,7 +145,8 @@ impl Slots {
     /// ```
     ///
     /// # Errors
-    /// If a task needs more slots than it has, or no length suggests itself.
+    /// Returns the reason if a task needs more slots than its window has, or no length can be
+    /// derived.
     pub fn of(
         system: &System,
         quantum: Option<Duration>,
@@ -170,7 +175,7 @@ impl Slots {
         Ok(Slots { quantum, weights: weights?.into() })
     }
 
-    /// Whether every job of a task is released at the beginning of a slot.
+    /// Returns true if every job of a task is released at the beginning of a slot.
     pub fn begins_slots(&self, task: &Task) -> bool {
         begins_slots(task, self.quantum.ns())
     }
@@ -184,7 +189,7 @@ fn begins_slots(task: &Task, q: i64) -> bool {
         && known_releases(task).all(|at| at % q == 0)
 }
 
-/// The length of a slot that suggests itself.
+/// Derives the length of a slot.
 fn longest(system: &System) -> Option<Duration> {
     let gcd = |all: i64, one: i64| all.gcd(&one);
     let times = system.tasks.values().fold(0, |all, task| {
@@ -211,8 +216,9 @@ mod tests {
     use super::*;
     use layland_model::Service;
 
-    /// The windows by fractions, and the group deadline by its definition: the first slot boundary from the deadline on
-    /// that ends a window which overlaps no other, or is the last but one of a window of three.
+    /// Compares the windows with fractions, and the group deadline with its definition: the first
+    /// slot boundary from the deadline on that ends a window which overlaps no other, or is the
+    /// last but one of a window of three slots.
     #[test]
     fn closed_forms_are_the_definitions() {
         let mut subtasks = 0;
@@ -264,7 +270,7 @@ mod tests {
             |tasks: Vec<Task>| Slots::of(&System::new(2, tasks), None, Releases::OnBoundaries);
         let quantum = |tasks| slots(tasks).map(|slots| slots.quantum.ns());
         assert_eq!(quantum(vec![task(2, 6), task(4, 8)]), Ok(2));
-        // An offset counts; WCETs are rounded up if nothing else helps.
+        // An offset counts. WCETs are rounded up only if no finer slot is possible.
         let mut late = task(4, 8);
         late.offset = Duration::from_ns(1);
         assert_eq!(quantum(vec![task(2, 6), late]), Ok(1));

@@ -7,16 +7,16 @@
 //! | global EDF | `(3 + sqrt 5) / 2` |
 //! | global RM | `2 + sqrt 3` |
 //!
-//! Assumptions: (1) `D = T`; (2) priorities of global RM are by period. Sufficient. Decided without roots:
-//! `x <= M (3 - sqrt 5) / 2` iff `3M - 2x >= 0` and `5 M^2 <= (3M - 2x)^2`, and `x <= M (2 - sqrt 3)` iff `2M - x >= 0`
-//! and `3 M^2 <= (2M - x)^2`.
+//! Assumptions: (1) `D = T`; (2) priorities of global RM are by period. Sufficient. The comparisons
+//! avoid roots: `x <= M (3 - sqrt 5) / 2` iff `3M - 2x >= 0` and `5 M^2 <= (3M - 2x)^2`, and
+//! `x <= M (2 - sqrt 3)` iff `2M - x >= 0` and `3 M^2 <= (2M - x)^2`.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use super::Recurrent;
 use layland_model::Rate;
 
-/// What the test is about.
+/// The scheduler that the test is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     /// Federated scheduling.
@@ -28,7 +28,7 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// Whether `x <= M / b`.
+    /// Returns true if `x <= M / b`.
     fn is_within(self, x: &Rate, M: &Rate) -> bool {
         let (zero, whole) = (Rate::whole(0), Rate::whole);
         let (d, square) = match self {
@@ -40,7 +40,8 @@ impl Scheduler {
     }
 }
 
-/// Whether the test accepts these tasks on `cpus` CPUs; none if a deadline is not the period, of which it says nothing.
+/// Returns true if the test accepts these tasks on `cpus` CPUs, or `None` if a deadline differs
+/// from the period, which the test does not cover.
 pub fn accepts(tasks: &[Recurrent], cpus: usize, scheduler: Scheduler) -> Option<bool> {
     if tasks.iter().any(|task| task.deadline != task.period) {
         return None;

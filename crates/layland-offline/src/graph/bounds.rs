@@ -1,24 +1,26 @@
 //! Bounds on the response time of one instance of a DAG task on `m` CPUs of its own.
 //!
-//! Assumptions: (1) no CPU idles while a node is ready; (2) preemptions, if any, and all ends are at whole times;
-//! (3) nodes execute for whole times between 0 and their WCETs; (4) instances do not overlap: the bound is at most the
-//! period. `order` and `order-chains` assume besides: (5) the ready nodes that run are the first ones by (rank, index),
-//! preemptively. All are sufficient.
+//! Assumptions: (1) no CPU idles while a node is ready; (2) preemptions, if any, and all ends are
+//! at whole times; (3) nodes execute for whole times between 0 and their WCETs; (4) instances do
+//! not overlap: the bound is at most the period. `order` and `order-chains` also assume: (5) the
+//! ready nodes that run are the first ones by (rank, index), preemptively. All are sufficient.
 //!
-//! Why: from the last node to end go back to the predecessor that ended last, and so on to a source. Whenever a node of
-//! that path `p` is ready and does not run, all `m` CPUs run nodes that come neither before nor after it. With `X` the
-//! time of this waiting the response time is at most `len(p) + X`, and `m X` is at most the work `I(p)` of such nodes.
+//! Proof: from the last node to end, go back to the predecessor that ended last, and so on to a
+//! source. Whenever a node of this path `p` is ready and does not run, all `m` CPUs run nodes that
+//! come neither before nor after it. If `X` is the total time of this waiting, the response time is
+//! at most `len(p) + X`, and `m X` is at most the work `I(p)` of such nodes.
 //!
 //! | kind | bound |
 //! |---|---|
 //! | `graham` | `L + floor((C - L) / m)` (Graham 1969) |
 //! | `path` | the largest `len(p) + floor(vol(I(p)) / m)` of all paths `p` from a source to a sink |
-//! | `order` | the same, and `I(v)` has only nodes that go before `v` (as He et al. 2019) |
+//! | `order` | as `path`, but `I(v)` has only nodes that precede `v` in the order (as He et al. 2019) |
 //! | `chains` | `len(p) + X`, where a chain of [`Dag::long_chains`] takes one CPU at a time: `X` is the largest with `m X <= sum over the chains c of min(X, vol(c and I(p)))` |
-//! | `order-chains` | both |
+//! | `order-chains` | `order` and `chains` together |
 //! | `long` | the least `L + floor((C - len(c_0) - .. - len(c_j)) / (m - j))`, `j < m` (He et al. 2022) |
 //!
-//! They are floors, since times are whole. `long` is not monotone in the WCETs; the others are.
+//! The bounds use floors because times are whole. `long` is not monotone in the WCETs; the others
+//! are.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -37,7 +39,8 @@ pub const HE: Citation = Citation {
 }",
 };
 
-/// The most paths that are followed; a DAG with more has no bound of the kinds that follow them.
+/// The maximum number of paths that are followed. A DAG with more paths has no bound of the kinds
+/// that follow them.
 pub const PATHS: u64 = 200_000;
 
 /// A way to bound the response time of an instance.
@@ -47,13 +50,13 @@ pub enum BoundKind {
     Graham,
     /// He et al. 2022: several long chains.
     Long,
-    /// Every path with what may delay it.
+    /// Every path, with the nodes that may delay it.
     Path,
-    /// The same by the order of the nodes.
+    /// Every path, with the nodes that may delay it by their order.
     Order,
-    /// Every path, and chains take one CPU each.
+    /// Every path, where each chain takes one CPU.
     Chains,
-    /// Both.
+    /// `Order` and `Chains` together.
     OrderChains,
 }
 
@@ -68,7 +71,7 @@ impl BoundKind {
         BoundKind::OrderChains,
     ];
 
-    /// Its name, as in options.
+    /// Returns the name that options use.
     pub const fn name(self) -> &'static str {
         match self {
             BoundKind::Graham => "graham",
@@ -90,8 +93,9 @@ impl BoundKind {
 }
 
 impl Dag {
-    /// A bound on the time from the release of an instance to the end of its last node on `cpus` CPUs of its own; none
-    /// if the kind follows paths and there are more than [`PATHS`].
+    /// Returns a bound on the time from the release of an instance to the end of its last node on
+    /// `cpus` CPUs of its own, or `None` if the kind follows paths and there are more than
+    /// [`PATHS`].
     ///
     /// ```
     /// use layland_offline::graph::{BoundKind, Dag};
@@ -101,7 +105,7 @@ impl Dag {
     /// ```
     ///
     /// # Panics
-    /// Without a CPU.
+    /// Panics if `cpus` is 0.
     pub fn bound(&self, kind: BoundKind, cpus: usize) -> Option<i64> {
         assert!(cpus > 0, "something has to run it");
         let (m, C, L) = (cpus as i64, self.volume(), self.length());
@@ -122,7 +126,7 @@ impl Dag {
         }
     }
 
-    /// How many paths lead from a source to a sink; the largest number if it is beyond 64 bits.
+    /// Returns the number of paths from a source to a sink, saturating.
     fn paths(&self) -> u64 {
         let mut from = vec![0u64; self.work.len()];
         for &v in self.topo.iter().rev() {
@@ -134,17 +138,17 @@ impl Dag {
     }
 }
 
-/// A walk along every path.
+/// A traversal of every path.
 struct Walk<'a> {
     dag: &'a Dag,
     m: i64,
     /// `I(v)` of each node.
     delaying: Vec<Vec<usize>>,
-    /// The chain that each node is in, if they matter; nodes without work do not.
+    /// The chain of each node, if chains matter; nodes without work do not matter.
     chain: Vec<usize>,
-    /// For each node how many nodes of the path it may delay.
+    /// For each node, the number of nodes of the path that it may delay.
     delays: Vec<usize>,
-    /// `vol(c and I(p))` of each chain, or `vol(I(p))` alone.
+    /// `vol(c and I(p))` of each chain, or only `vol(I(p))`.
     volumes: Vec<i64>,
     has_chains: bool,
 }
@@ -168,12 +172,13 @@ impl<'a> Walk<'a> {
         Walk { dag, m, delaying, chain, delays, volumes, has_chains: kind.has_chains() }
     }
 
-    /// The largest bound of a path. It may have as many nodes as there are: nothing here recurs.
+    /// Returns the largest bound of a path. A path may contain every node, so the traversal is not
+    /// recursive.
     fn largest(mut self) -> i64 {
         let mut most = 0;
         let dag = self.dag;
         for source in (0..dag.work.len()).filter(|&v| dag.is_source[v]) {
-            // The nodes of the path, each with how many of its followers have been tried.
+            // The nodes of the path, each with the number of followers that have been tried.
             let mut path = vec![(source, 0)];
             let mut length = dag.work[source];
             self.enter(source);
@@ -216,7 +221,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// `X`: from above, so that the first value that stays is the largest.
+    /// Computes `X` from above, so that the first stable value is the largest.
     fn waiting(&self) -> i64 {
         let mut X = self.volumes.iter().sum::<i64>() / self.m;
         if !self.has_chains {

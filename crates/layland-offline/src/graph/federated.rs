@@ -1,15 +1,18 @@
-//! Federated scheduling (Li, Chen, Agrawal, Lu, Gill and Saifullah 2014): which CPUs each task gets.
+//! Federated scheduling (Li, Chen, Agrawal, Lu, Gill and Saifullah 2014): the assignment of CPUs to
+//! tasks.
 //!
 //! A task is heavy iff `C > D`. In the order of the tasks a heavy one gets the next `n` CPUs, numbered upwards from 0:
 //!
 //! - `li`, the formula of the paper: `n = ceil((C - L) / (D - L))`, and none if `L >= D`;
-//! - any other kind: the smallest `n` whose [bound](Dag::bound) is at most `D`, and none if `L > D`. As times are
-//!   whole, that is never more than `li` asks for, and with `graham` sometimes less.
+//! - any other kind: the smallest `n` whose [bound](Dag::bound) is at most `D`, and none if
+//!   `L > D`. As times are whole, this is never more than with `li`, and with `graham` sometimes
+//!   less.
 //!
 //! The light tasks go to the other CPUs by decreasing density `C / D`, ties by index: first fit while the sum of the
 //! densities of a CPU is at most 1. Assumptions: (1) `D <= T`; (2) a task without edges is one node.
 //!
-//! The paper has `D = T` and says heavy of a utilization above 1 (some texts: at least 1).
+//! In the paper, `D = T`, and a task is heavy if its utilization is above 1 (in some texts: at
+//! least 1).
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -33,17 +36,18 @@ pub const LI: Citation = Citation {
 pub struct Recurrent {
     /// Its nodes and edges.
     pub dag: Dag,
-    /// `T`: the least time between two releases; positive.
+    /// `T`, the minimum time between two releases; positive.
     pub period: i64,
-    /// `D`: positive.
+    /// `D`, the relative deadline; positive.
     pub deadline: i64,
 }
 
 impl Recurrent {
-    /// A graph of a system with the WCETs and ranks of its tasks, and the period and deadline of the first.
+    /// Returns a graph of a system with the WCETs and ranks of its tasks, and the period and
+    /// deadline of the first task.
     ///
     /// # Errors
-    /// If no task has work, or all work is beyond 64 bits.
+    /// Returns the reason if no task has work, or the total work exceeds 64 bits.
     pub fn of(system: &System, graph: &Graph) -> Result<Recurrent, NotADag> {
         let tasks = || graph.tasks.iter().map(|&id| &system.tasks[id]);
         let work: Vec<i64> = tasks().map(|task| task.own_wcet().ns()).collect();
@@ -53,13 +57,13 @@ impl Recurrent {
         Ok(Recurrent { dag, period: first.period.ns(), deadline: first.deadline.ns() })
     }
 
-    /// Whether it needs more than one CPU: `C > D`.
+    /// Returns true if the task needs more than one CPU: `C > D`.
     pub fn is_heavy(&self) -> bool {
         self.dag.volume() > self.deadline
     }
 }
 
-/// How the number of CPUs of a heavy task is found.
+/// The method that finds the number of CPUs of a heavy task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocation {
     /// The formula of Li et al. 2014.
@@ -69,7 +73,7 @@ pub enum Allocation {
 }
 
 impl Allocation {
-    /// Every way.
+    /// Every method.
     pub const ALL: [Allocation; 7] = [
         Allocation::Li,
         Allocation::Bound(BoundKind::Graham),
@@ -80,7 +84,7 @@ impl Allocation {
         Allocation::Bound(BoundKind::OrderChains),
     ];
 
-    /// Its name, as in options.
+    /// Returns the name that options use.
     pub const fn name(self) -> &'static str {
         match self {
             Allocation::Li => "li",
@@ -88,16 +92,16 @@ impl Allocation {
         }
     }
 
-    /// The one with this name.
+    /// Returns the method with this name.
     pub fn by_name(name: &str) -> Option<Allocation> {
         Allocation::ALL.into_iter().find(|one| one.name() == name)
     }
 }
 
-/// Why a task gets no CPUs.
+/// The reason why a task gets no CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Its longest path is too long for its deadline, on however many CPUs.
+    /// Its longest path is too long for its deadline, on any number of CPUs.
     Length,
     /// There are not enough CPUs.
     Cpus,
@@ -110,11 +114,12 @@ pub enum Why {
 pub struct Misfit {
     /// Its position.
     pub task: usize,
-    /// What is missing.
+    /// The reason.
     pub why: Why,
 }
 
-/// The CPUs of each task, of `cpus` in all, ascending. Light tasks may share one; a heavy one shares none.
+/// Returns the CPUs of each task, ascending, out of `cpus` CPUs. Light tasks may share a CPU; heavy
+/// tasks do not.
 ///
 /// ```
 /// use layland_offline::graph::{Allocation, BoundKind, Dag, Recurrent, federated};
@@ -126,7 +131,7 @@ pub struct Misfit {
 /// ```
 ///
 /// # Errors
-/// The first task that gets none: heavy ones are tried first.
+/// Returns the first task that gets no CPUs; heavy tasks are tried first.
 pub fn allocate(
     tasks: &[Recurrent],
     cpus: usize,
@@ -153,7 +158,7 @@ pub fn allocate(
     Ok(of)
 }
 
-/// How many CPUs a heavy task needs, of those that are left.
+/// Returns the number of CPUs that a heavy task needs, out of the remaining ones.
 fn cpus_needed(task: &Recurrent, left: usize, kind: Allocation) -> Result<usize, Why> {
     let Recurrent { dag, deadline, .. } = task;
     let (D, C, L) = (*deadline, dag.volume(), dag.length());

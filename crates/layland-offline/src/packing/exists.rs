@@ -1,16 +1,16 @@
-//! Whether any partition exists: exhaustive search, for small sets.
+//! Existence of a partition: exhaustive search, for small sets.
 //!
-//! Deciding it is NP-complete (bin packing). The search places the tasks by decreasing density,
+//! The decision is NP-complete (bin packing). The search places the tasks by decreasing density,
 //! each onto the CPUs in ascending order, and cuts a branch
 //!
-//! - where a CPU is interchangeable with one that failed: as much is left on it, and every task may
-//!   use both or neither;
-//! - where the remaining tasks need more than what is left on the CPUs that can still take the
-//!   smallest of them.
+//! - if a CPU is interchangeable with one that failed: both have equal room, and every task may use
+//!   both or neither;
+//! - if the remaining tasks need more than the room on the CPUs that can still take the smallest of
+//!   them.
 //!
-//! At worst that is `m^n` nodes for `n` tasks on `m` CPUs (`m^n / m!` if they are identical). From a
-//! partition the lexicographically first one follows by fixing the tasks in their order, each on
-//! the lowest CPU from which the search still finds the rest.
+//! In the worst case there are `m^n` nodes for `n` tasks on `m` CPUs (`m^n / m!` if they are
+//! identical). The lexicographically first partition follows from any partition by fixing the tasks
+//! in order, each on the lowest CPU for which the search still places the rest.
 
 use super::partition::Sizes;
 use layland_model::{CpuId, Index, Rate, System, TaskMap};
@@ -18,23 +18,23 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use std::ops::{Add, Sub};
 
-/// Whether there is a partition.
+/// The result of the search for a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Existence {
-    /// There is, and this is the first one: no other has a lower CPU for the first task where they
-    /// differ, tasks in the order of [`System::by_rank`].
+    /// A partition exists; this is the first one. Any other has a higher CPU for the first task at
+    /// which they differ, with tasks in the order of [`System::by_rank`].
     Partition(TaskMap<CpuId>),
-    /// There is none.
+    /// No partition exists.
     NoPartition,
     /// The search gave up after this many nodes.
     Unknown {
-        /// Nodes that were visited: placements of one task on one CPU.
+        /// The number of nodes that were visited, which are placements of one task on one CPU.
         nodes: u64,
     },
 }
 
-/// Whether the tasks can be placed so that the densities on each CPU sum to at most its speed, by
-/// a search of at most `limit` nodes. Exact, except for [`Existence::Unknown`].
+/// Searches at most `limit` nodes for a placement of the tasks such that the densities on each CPU
+/// sum to at most its speed. Exact, except for [`Existence::Unknown`].
 ///
 /// ```
 /// use layland_model::{CpuId, Duration, Service, System, Task};
@@ -76,7 +76,8 @@ pub fn exists_partition(system: &System, limit: u64) -> Existence {
     }
 }
 
-/// Densities and speeds as integers over their common denominator, where these and their sums fit.
+/// Converts densities and speeds to integers over their common denominator, if these and their sums
+/// fit.
 fn scale(densities: &[Rate], speeds: &[Rate]) -> Option<(Vec<i128>, Vec<i128>)> {
     let pairs = |rates: &[Rate]| rates.iter().map(Rate::as_i64_pair).collect::<Option<Vec<_>>>();
     let (densities, speeds) = (pairs(densities)?, pairs(speeds)?);
@@ -95,8 +96,8 @@ fn scale(densities: &[Rate], speeds: &[Rate]) -> Option<(Vec<i128>, Vec<i128>)> 
     Some((scaled(densities)?, scaled(speeds)?))
 }
 
-/// Densities and speeds as integers over their common denominator, however large: they are only added, where sums of
-/// fractions would be reduced at every node.
+/// Converts densities and speeds to integers over their common denominator, of any size. Integers
+/// are only added, whereas sums of fractions would be reduced at every node.
 fn scale_any(densities: &[Rate], speeds: &[Rate]) -> Option<(Vec<BigInt>, Vec<BigInt>)> {
     let pairs = |rates: &[Rate]| rates.iter().map(Rate::as_i64_pair).collect::<Option<Vec<_>>>();
     let (densities, speeds) = (pairs(densities)?, pairs(speeds)?);
@@ -115,17 +116,18 @@ fn scale_any(densities: &[Rate], speeds: &[Rate]) -> Option<(Vec<BigInt>, Vec<Bi
 
 struct GaveUp;
 
-/// The state of a search. Sizes are integers over a common denominator where there is one, rates elsewhere.
+/// The state of a search. Sizes are integers over a common denominator if there is one, otherwise
+/// rates.
 struct Search<T> {
     items: Vec<T>,
-    /// What is left on each CPU.
+    /// The remaining room of each CPU.
     free: Vec<T>,
     zero: T,
-    /// Whether an item (outer) may use a CPU (inner).
+    /// True if an item (outer) may use a CPU (inner).
     allowed: Vec<Vec<bool>>,
-    /// Of two CPUs, whether every item may use both or neither.
+    /// For two CPUs, true if every item may use both or neither.
     alike: Vec<Vec<bool>>,
-    /// Nodes that may still be visited.
+    /// The number of nodes that may still be visited.
     left: u64,
 }
 
@@ -141,9 +143,9 @@ where
         Search { items, free, zero, allowed, alike, left }
     }
 
-    /// The lexicographically first partition.
+    /// Returns the lexicographically first partition.
     fn first(&mut self) -> Result<Option<Vec<usize>>, GaveUp> {
-        // The largest items have the fewest CPUs to choose from, so a dead end shows early.
+        // The largest items have the fewest CPUs to choose from, so dead ends appear early.
         let mut by_size: Vec<usize> = (0..self.items.len()).collect();
         by_size.sort_by(|&a, &b| self.items[b].cmp(&self.items[a]));
         let mut witness = vec![0; self.items.len()];
@@ -151,10 +153,10 @@ where
             return Ok(None);
         }
         for item in 0..self.items.len() {
-            // The partition at hand agrees with the first one on every item before this one.
+            // The current partition agrees with the first one on every item before this one.
             by_size.retain(|&other| other != item);
             let needs = self.needs(&by_size);
-            // Only a lower CPU than the one of the witness can improve it.
+            // Only a lower CPU than that of the witness can improve it.
             for bin in self.candidates(item) {
                 if bin >= witness[item] {
                     break;
@@ -175,7 +177,7 @@ where
         Ok(Some(witness))
     }
 
-    /// What each of these items needs together with those after it.
+    /// Returns for each of these items the sum of its size and the sizes of those after it.
     fn needs(&self, items: &[usize]) -> Vec<T> {
         let mut sum = self.zero.clone();
         let mut needs: Vec<T> = (items.iter().rev())
@@ -188,8 +190,8 @@ where
         needs
     }
 
-    /// Places these items, decreasing in size, of which these are the [`needs`](Self::needs); whether it can be done.
-    /// Leaves `free` as it was.
+    /// Places these items, which decrease in size and have these [`needs`](Self::needs). Returns
+    /// true if this is possible. Leaves `free` unchanged.
     fn complete(
         &mut self,
         items: &[usize],
@@ -212,7 +214,8 @@ where
         Ok(false)
     }
 
-    /// The CPUs for an item, ascending, without those that are interchangeable with a lower one.
+    /// Returns the CPUs for an item, ascending, without those that are interchangeable with a lower
+    /// one.
     fn candidates(&self, item: usize) -> Vec<usize> {
         let mut candidates: Vec<usize> = Vec::new();
         for bin in 0..self.free.len() {
@@ -228,17 +231,18 @@ where
         candidates
     }
 
-    /// Whether the items need no more than what is left where the smallest of them still fits.
+    /// Returns true if the items need at most the total room of the CPUs on which the smallest of
+    /// them still fits.
     fn enough(&self, items: &[usize], need: &T) -> bool {
         let Some(&smallest) = items.last() else { return true };
-        // A CPU with less room than the smallest item is lost to all of them.
+        // A CPU with less room than the smallest item is of no use to any of them.
         let smallest = &self.items[smallest];
         let usable = self.free.iter().filter(|free| *free >= smallest);
         let usable = usable.fold(self.zero.clone(), |sum, free| &sum + free);
         *need <= usable
     }
 
-    /// Visits a node: takes the item off what is left on the CPU; gives what was left before.
+    /// Visits a node: subtracts the item from the room of the CPU, and returns the previous room.
     fn take(&mut self, item: usize, bin: usize) -> Result<T, GaveUp> {
         self.left = self.left.checked_sub(1).ok_or(GaveUp)?;
         let after = &self.free[bin] - &self.items[item];
@@ -264,7 +268,7 @@ mod tests {
             let speeds = vec![Rate::ONE; 4];
             assert!(scale(&sizes, &speeds).is_none(), "128 bits must not suffice");
             let (items, free) = scale_any(&sizes, &speeds).expect("the parts are short");
-            // The first item may not use the first CPU, so that the CPUs are not all alike.
+            // The first item may not use the first CPU, so that not all CPUs are alike.
             let allowed: Vec<Vec<bool>> =
                 (0..sizes.len()).map(|item| (0..4).map(|cpu| item + cpu > 0).collect()).collect();
             let whole = Search::new(items, free, allowed.clone(), BigInt::ZERO, 3_000).first();

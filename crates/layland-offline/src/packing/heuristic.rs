@@ -9,11 +9,12 @@
 //! | NF   | the current bin, or else the next one where it fits; no going back |
 //! | EF   | the first bin where it fits at or after a cursor that walks cyclically over the bins; then the cursor is the bin after |
 //!
-//! Ties go to the lowest bin. Items come as given; with a final D in the name they come in a
-//! *stable* sort by decreasing size. A bin that an item may not use is a bin where it does not fit.
+//! Ties go to the lowest bin. Items come in the given order, or with a final D in the name in a
+//! *stable* sort by decreasing size. An item does not fit a bin that it may not use.
 //!
 //! "Evenly fit" is described by its authors only as iterating over the bins; the cyclic cursor is
-//! Layland's reading. With EFD the first K items open the K bins and the others are dealt round.
+//! Layland's reading. With EFD, the first K items open the K bins, and the others go round the bins
+//! in turn.
 
 use Heuristic::{Bf, Bfd, Ef, Efd, Ff, Ffd, Nf, Nfd, Wf, Wfd};
 use layland_model::Rate;
@@ -59,7 +60,7 @@ impl Heuristic {
     /// Every heuristic.
     pub const ALL: [Heuristic; 10] = [Ff, Ffd, Bf, Bfd, Wf, Wfd, Nf, Nfd, Ef, Efd];
 
-    /// Its short name, in lower case.
+    /// Returns its short name, in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Ff => "ff",
@@ -75,7 +76,7 @@ impl Heuristic {
         }
     }
 
-    /// Whether the items come in the order of decreasing size.
+    /// Returns true if the items come in the order of decreasing size.
     pub const fn is_decreasing(self) -> bool {
         match self {
             Ffd | Bfd | Wfd | Nfd | Efd => true,
@@ -83,7 +84,7 @@ impl Heuristic {
         }
     }
 
-    /// Whether it asks which of two bins is fuller.
+    /// Returns true if the heuristic compares the loads of bins.
     pub(crate) const fn compares_loads(self) -> bool {
         match self {
             Bf | Bfd | Wf | Wfd => true,
@@ -91,8 +92,8 @@ impl Heuristic {
         }
     }
 
-    /// Whether it uses a new bin only where the item fits in no bin before it, so that more bins
-    /// never change where an item goes.
+    /// Returns true if the heuristic uses a new bin only if the item fits no bin before it, so that
+    /// additional bins never change the placement of an item.
     pub(crate) const fn opens_on_demand(self) -> bool {
         match self {
             Ff | Ffd | Bf | Bfd | Nf | Nfd => true,
@@ -100,7 +101,7 @@ impl Heuristic {
         }
     }
 
-    /// The order in which the items are placed, as indices.
+    /// Returns the order in which the items are placed, as indices.
     ///
     /// ```
     /// use layland_model::Rate;
@@ -112,7 +113,7 @@ impl Heuristic {
     pub fn order(self, items: &[Rate]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..items.len()).collect();
         if self.is_decreasing() {
-            // Most rates differ in what one comparison of numbers shows.
+            // Most rates differ in the leading digits, so one comparison of integers decides.
             let sizes: Vec<u128> = items.iter().map(Rate::scaled_floor).collect();
             order.sort_by(|&a, &b| sizes[b].cmp(&sizes[a]).then_with(|| items[b].cmp(&items[a])));
         }
@@ -126,7 +127,7 @@ impl fmt::Display for Heuristic {
     }
 }
 
-/// Text that names no heuristic.
+/// An error: the text does not name a heuristic.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a packing heuristic: use ff, bf, wf, nf or ef, with a final d for \
@@ -144,17 +145,18 @@ impl FromStr for Heuristic {
     }
 }
 
-/// Bins that are being filled. What "fits" means is theirs: a sum of rates, a response-time test.
+/// Bins that are being filled. The implementation decides what fits: a sum of rates, or a
+/// response-time test.
 pub trait Bins {
-    /// How many bins there are.
+    /// Returns the number of bins.
     fn count(&self) -> usize;
-    /// Whether the bin may take the item besides what it holds.
+    /// Returns true if the bin may take the item in addition to its contents.
     fn fits(&self, bin: usize, item: usize) -> bool;
-    /// Which of two bins is fuller (`Greater`: the first one).
+    /// Compares the loads of two bins (`Greater`: the first one is fuller).
     fn compare_load(&self, a: usize, b: usize) -> Ordering;
     /// Puts the item into the bin.
     fn put(&mut self, bin: usize, item: usize);
-    /// The first of these bins that may take the item.
+    /// Returns the first of these bins that may take the item.
     fn first_fit(&self, mut bins: Range<usize>, item: usize) -> Option<usize> {
         bins.find(|&bin| self.fits(bin, item))
     }
@@ -166,11 +168,11 @@ pub trait Bins {
 pub struct NoRoom {
     /// The item.
     pub item: usize,
-    /// The bin of each item that was placed before it.
+    /// The bin of each item that was placed before this one.
     pub placed: Vec<Option<usize>>,
 }
 
-/// Places the items `0..order.len()` in the given order; gives the bin of each item.
+/// Places the items `0..order.len()` in the given order, and returns the bin of each item.
 ///
 /// ```
 /// use layland_offline::{Bins, Heuristic, place};
@@ -202,10 +204,11 @@ pub fn place(
     Ok(placed.into_iter().map(|bin| bin.expect("the order names every item")).collect())
 }
 
-/// A heuristic, with the bin that it remembers from one item to the next.
+/// A heuristic with the bin that it remembers from one item to the next.
 pub(crate) struct Chooser {
     heuristic: Heuristic,
-    /// NF: the current bin. EF: where the walk goes on. An item that fits nowhere moves neither.
+    /// NF: the current bin. EF: the position at which the walk continues. An item that fits no bin
+    /// does not move it.
     cursor: usize,
 }
 
@@ -214,7 +217,7 @@ impl Chooser {
         Chooser { heuristic, cursor: 0 }
     }
 
-    /// The bin for the next item, if it fits anywhere.
+    /// Returns the bin for the next item, if it fits any.
     pub(crate) fn choose(&mut self, bins: &impl Bins, item: usize) -> Option<usize> {
         let count = bins.count();
         match self.heuristic {
@@ -237,8 +240,8 @@ impl Chooser {
     }
 }
 
-/// The lowest bin of the extreme load among those where the item fits. Loads are compared first:
-/// that is the cheaper question.
+/// Returns the lowest bin of extreme load among those that the item fits. Loads are compared first,
+/// because this comparison is the cheaper one.
 fn extreme(bins: &impl Bins, item: usize, wanted: Ordering) -> Option<usize> {
     let mut best = None;
     for bin in 0..bins.count() {

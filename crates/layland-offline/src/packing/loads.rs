@@ -1,7 +1,7 @@
 //! Exact loads of bins that take rates up to one capacity.
 //!
-//! A bin of smaller capacity starts with a load: what it lacks to the common one. So "fullest" is
-//! always "with the least left".
+//! A bin of smaller capacity starts with a load: the difference to the common capacity. So the
+//! fullest bin is always the one with the least room.
 
 use layland_model::{Enclosed, Rate, RateSum};
 use std::cmp::Ordering;
@@ -11,21 +11,21 @@ use std::ops::Range;
 use crate::{Bins, Heuristic, Minima};
 
 /// Loads of bins of one capacity. Sums are kept as enclosures ([`RateSum`]) and added up exactly
-/// only where an enclosure cannot tell.
+/// only if an enclosure does not decide a comparison.
 ///
-/// Equal loads are where an enclosure cannot tell, and they are frequent: tasks come in families
-/// with equal rates, and empty bins are equal. Two shortcuts decide nearly all of them without a
-/// sum: an exact sum that is kept for as long as it has 64-bit terms, and a number for each
-/// distinct history (bins that took equal rates in the same order have the same number).
+/// Enclosures do not decide equal loads, which are frequent: tasks come in families with equal
+/// rates, and empty bins are equal. Two shortcuts decide nearly all of these comparisons without a
+/// sum: an exact sum that is kept as long as its terms have 64 bits, and a number for each distinct
+/// history (bins that took equal rates in the same order have the same number).
 pub(crate) struct Loads<'a, A> {
     items: Vec<Enclosed<'a>>,
-    /// Whether an item may use a bin.
+    /// Returns true if an item may use a bin.
     allowed: A,
     capacity: Enclosed<'a>,
     sums: Vec<RateSum>,
-    /// For each bin [`RateSum::low`]: only those bins are asked that are not full for certain.
+    /// For each bin [`RateSum::low`]: bins that are certainly full are skipped.
     lows: Minima<u128>,
-    /// What decides comparisons quickly; none if there are hardly any.
+    /// The shortcuts for comparisons; `None` if comparisons are rare.
     order: Option<OrderOfLoads<'a>>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Loads<'a, A> {
 struct OrderOfLoads<'a> {
     small: Vec<Option<(i64, i64)>>,
     history: Vec<usize>,
-    /// From a history and the next rate to the history with it.
+    /// Maps a history and the next rate to the extended history.
     histories: BTreeMap<(usize, &'a Rate), usize>,
 }
 
@@ -55,8 +55,8 @@ impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
         }
     }
 
-    /// The same for a heuristic that may not compare loads: comparisons are then as exact and less quick, and
-    /// filling bins is cheaper.
+    /// Adapts to a heuristic that may not compare loads. Comparisons are then equally exact but
+    /// slower, and filling bins is cheaper.
     pub(crate) fn for_heuristic(mut self, heuristic: Heuristic) -> Self {
         if !heuristic.compares_loads() {
             self.order = None;
@@ -77,12 +77,12 @@ impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
         }
     }
 
-    /// The lowest of the least loaded bins that the item may use.
+    /// Returns the lowest of the least loaded bins that the item may use.
     pub(crate) fn emptiest(&self, item: usize) -> Option<usize> {
         self.extreme(item, Ordering::Less)
     }
 
-    /// The lowest of the most loaded bins that the item may use.
+    /// Returns the lowest of the most loaded bins that the item may use.
     pub(crate) fn fullest(&self, item: usize) -> Option<usize> {
         self.extreme(item, Ordering::Greater)
     }
@@ -93,7 +93,7 @@ impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
             .reduce(|best, bin| if self.compare_load(bin, best) == wanted { bin } else { best })
     }
 
-    /// How many bins the item may use.
+    /// Returns the number of bins that the item may use.
     pub(crate) fn allowed_count(&self, item: usize) -> usize {
         (0..self.count()).filter(|&bin| (self.allowed)(item, bin)).count()
     }
@@ -147,7 +147,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against asking every bin.
+        /// Compares with a search through every bin.
         #[test]
         fn the_first_bin_with_room_is_found(
             rates in prop::collection::vec((0i64..=12, 1i64..=12), 1..60),
@@ -169,7 +169,7 @@ mod tests {
             }
         }
 
-        /// Loads compare alike with and without what makes that quick.
+        /// Comparisons have equal results with and without the shortcuts.
         #[test]
         fn comparisons_are_the_same(rates in prop::collection::vec((0i64..5, 1i64..9), 1..40)) {
             let rates: Vec<Rate> = rates.iter().map(|&(n, d)| Rate::new(n, d)).collect();

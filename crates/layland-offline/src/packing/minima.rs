@@ -1,7 +1,8 @@
-//! [`Minima`]: many numbers, and the first that is small enough.
+//! [`Minima`]: many numbers, with a search for the first one that is small enough.
 
-/// A number for each of some places, and the least of these below each node of a binary tree. To change one, and to
-/// find the first place from some place on whose number is below a bound, take O(log n).
+/// A number for each position, and the least of these numbers below each node of a binary tree.
+/// Changing a number, and finding the first position from a given one on whose number is below a
+/// bound, take O(log n).
 ///
 /// ```
 /// use layland_offline::Minima;
@@ -21,7 +22,7 @@ pub struct Minima<K> {
 }
 
 impl<K: Copy + Ord> Minima<K> {
-    /// So many places with one number. No number is above `most`.
+    /// Creates this number of positions with one number. No number may be above `most`.
     pub fn new(places: usize, number: K, most: K) -> Minima<K> {
         let base = places.next_power_of_two();
         let mut minima = Minima { least: vec![most; 2 * base], base };
@@ -32,12 +33,12 @@ impl<K: Copy + Ord> Minima<K> {
         minima
     }
 
-    /// The least number below a node that is not a leaf.
+    /// Returns the least number below a node that is not a leaf.
     fn below(&self, node: usize) -> K {
         self.least[2 * node].min(self.least[2 * node + 1])
     }
 
-    /// Changes the number of a place.
+    /// Changes the number of a position.
     pub fn set(&mut self, place: usize, number: K) {
         let mut node = self.base + place;
         self.least[node] = number;
@@ -51,14 +52,15 @@ impl<K: Copy + Ord> Minima<K> {
         }
     }
 
-    /// The first place from this one on whose number is below a bound, which is at most `most`.
+    /// Returns the first position from this one on whose number is below a bound, which is at most
+    /// `most`.
     pub fn first_below(&self, from: usize, bound: K) -> Option<usize> {
         if from >= self.base {
             return None;
         }
         let mut node = self.base + from;
         while self.least[node] >= bound {
-            // To the next tree on the right: right children have none but beside an ancestor.
+            // Go to the next tree on the right. A right child has none except beside an ancestor.
             while node % 2 == 1 {
                 node /= 2;
             }
@@ -81,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a search through all places.
+        /// Compares with a search through all positions.
         #[test]
         fn the_first_is_what_a_search_finds(
             places in 1usize..40,

@@ -1,11 +1,11 @@
 //! Packing tasks onto CPUs.
 //!
-//! - [`Heuristic`]: the ten bin-packing rules, over anything that can say whether an item fits
+//! - [`Heuristic`]: the ten bin-packing rules, for any bins that can decide whether an item fits
 //!   ([`Bins`], [`place`]);
 //! - [`pack`], [`pack_min`], [`pack_over`]: exact rates into bins of one capacity;
 //! - [`partition`]: the tasks of a [`System`](layland_model::System) onto its CPUs;
-//! - [`semi_partition`]: tasks that fit onto CPUs, the others to migrate;
-//! - [`exists_partition`]: whether *any* partition exists, by exhaustive search.
+//! - [`semi_partition`]: fixes the tasks that fit onto CPUs, and lets the others migrate;
+//! - [`exists_partition`]: searches exhaustively for *any* partition.
 
 mod exists;
 mod heuristic;

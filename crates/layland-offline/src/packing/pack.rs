@@ -1,6 +1,6 @@
 //! Rates into bins of one capacity: as many as fit into a given number of bins ([`pack`]), into as
-//! few bins as the heuristic needs ([`pack_min`], for RUN), or into a given number of bins although
-//! some then hold too much ([`pack_over`], for QPS).
+//! few bins as the heuristic needs ([`pack_min`], for RUN), or into a given number of bins, some of
+//! which may then exceed their capacity ([`pack_over`], for QPS).
 
 use super::heuristic::Chooser;
 use super::loads::Loads;
@@ -8,42 +8,43 @@ use crate::{Bins, Heuristic, NoRoom, place};
 use layland_model::{Rate, RateSum};
 use std::fmt;
 
-/// What a bin holds and may hold.
+/// The load and the capacity of a bin.
 #[derive(Debug, Clone)]
 pub struct Spare {
     /// The bin.
     pub bin: usize,
     /// The sum of the rates in it.
     pub load: RateSum,
-    /// The most that it may hold.
+    /// The capacity of the bin.
     pub capacity: Rate,
 }
 
 impl Spare {
-    /// What is left, exactly. With thousands of unrelated periods in one bin this is a long sum.
+    /// Returns the exact remaining room. With thousands of unrelated periods in one bin, this is a
+    /// long sum.
     pub fn free(&self) -> Rate {
         &self.capacity - &self.load.exact()
     }
-    /// What is left, to print.
+    /// Returns the remaining room, for output.
     pub fn free_f64(&self) -> f64 {
         self.capacity.to_f64() - self.load.to_f64()
     }
 }
 
-/// An item that fits into no bin it may use, and how full those bins are.
+/// An item that fits no bin it may use, and the loads of those bins.
 #[derive(Debug, Clone, thiserror::Error)]
 pub struct Unplaced {
     /// The item, as an index.
     pub item: usize,
     /// Its rate.
     pub rate: Rate,
-    /// How many bins it may use.
+    /// The number of bins that it may use.
     pub allowed: usize,
-    /// The one of these with the most left; none if it may use no bin.
+    /// The bin with the most room among these; `None` if it may use no bin.
     pub emptiest: Option<Spare>,
-    /// The one of these with the least left.
+    /// The bin with the least room among these.
     pub fullest: Option<Spare>,
-    /// The bin of each item that was placed before it.
+    /// The bin of each item that was placed before this one.
     pub placed: Vec<Option<usize>>,
 }
 
@@ -94,16 +95,16 @@ impl Unplaced {
     }
 }
 
-/// For [`pack`]: every item may use every bin.
+/// For [`pack`]: lets every item use every bin.
 pub fn anywhere(_item: usize, _bin: usize) -> bool {
     true
 }
 
-/// Packs items into `bins` bins of one capacity; gives the bin of each item. `allowed(item, bin)`
-/// says which bins an item may use. Exact.
+/// Packs items into `bins` bins of one capacity, and returns the bin of each item.
+/// `allowed(item, bin)` returns true if the item may use the bin. Exact.
 ///
 /// # Panics
-/// If a rate is negative.
+/// Panics if a rate is negative.
 ///
 /// ```
 /// use layland_model::Rate;
@@ -133,7 +134,7 @@ pub fn pack(
 /// the heuristic places them all; empty bins are then dropped, the others keep their order. Each
 /// bin lists its items in the order in which they were placed. Exact.
 ///
-/// An item above 1 is the error.
+/// Returns an error if an item is above 1.
 ///
 /// ```
 /// use layland_model::Rate;
@@ -154,8 +155,8 @@ pub fn pack_min(
         let no_room = NoRoom { item, placed: vec![None; items.len()] };
         return Err(Unplaced::new(no_room, items, &loads, |_| Rate::ONE));
     }
-    // Where bins are opened on demand, the placement is the same for every sufficient K. Elsewhere
-    // K grows from one that the sum of the rates allows; n bins are always enough.
+    // If bins are opened on demand, the placement is equal for every sufficient K. Otherwise K
+    // grows from a lower bound given by the sum of the rates; n bins are always enough.
     let most = at_least.max(items.len());
     let mut count = match heuristic.opens_on_demand() {
         true => most,
@@ -174,7 +175,7 @@ pub fn pack_min(
     }
 }
 
-/// A number of unit bins that is not above what any packing needs: the sum of the rates, each
+/// Returns a lower bound on the number of unit bins of any packing: the sum of the rates, each
 /// rounded down to a multiple of 2^-30, rounded up.
 fn whole_bins_needed(items: &[Rate]) -> usize {
     const GRID: i64 = 1 << 30;
@@ -183,12 +184,12 @@ fn whole_bins_needed(items: &[Rate]) -> usize {
     num_integer::Integer::div_ceil(&sum, &GRID) as usize
 }
 
-/// Packs items into exactly `bins` unit bins; an item that fits nowhere goes to the emptiest bin
-/// (ties: the lowest) although it exceeds it. Each bin, empty ones included, lists its items in the
+/// Packs items into exactly `bins` unit bins; an item that fits no bin goes to the emptiest one
+/// (ties: the lowest), which it overfills. Each bin, empty ones included, lists its items in the
 /// order in which they were placed. Exact.
 ///
 /// # Panics
-/// If there are items but no bins, or a rate is negative.
+/// Panics if there are items but no bins, or a rate is negative.
 ///
 /// ```
 /// use layland_model::Rate;

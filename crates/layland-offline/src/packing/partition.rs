@@ -1,8 +1,8 @@
-//! The tasks of a system onto its CPUs.
+//! Partitioning: assigns the tasks of a system to its CPUs.
 //!
 //! The size of a task is its density `C / min(D, T)`, the capacity of a CPU its speed, and a task
 //! goes to a CPU that it may use. If the densities on a CPU sum to at most its speed, EDF meets
-//! every deadline there; with implicit deadlines (`D = T`) that is also necessary.
+//! every deadline there; with implicit deadlines (`D = T`) this is also necessary.
 
 use super::loads::Loads;
 use crate::{Heuristic, Spare, Unplaced, place};
@@ -10,7 +10,7 @@ use layland_model::{CpuId, CpuMap, CpuSet, Index, Rate, System, TaskId, TaskMap}
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A task that fits onto no CPU it may use, and how full those CPUs are.
+/// A task that fits no CPU it may use, and the loads of those CPUs.
 #[derive(Debug, Clone, thiserror::Error)]
 pub struct UnplacedTask {
     /// The task.
@@ -21,11 +21,11 @@ pub struct UnplacedTask {
     pub density: Rate,
     /// The CPUs that it may use.
     pub allowed: CpuSet,
-    /// The one of these with the most left (bins are CPU numbers); none if there is none.
+    /// The CPU with the most room among these (bins are CPU numbers); `None` if it may use no CPU.
     pub emptiest: Option<Spare>,
-    /// The one of these with the least left.
+    /// The CPU with the least room among these.
     pub fullest: Option<Spare>,
-    /// The CPU of each task that was placed before it.
+    /// The CPU of each task that was placed before this one.
     pub placed: TaskMap<Option<CpuId>>,
 }
 
@@ -51,8 +51,9 @@ impl fmt::Display for UnplacedTask {
     }
 }
 
-/// Partitions a valid system; gives the CPU of each task. Sufficient for partitioned EDF: exact
-/// arithmetic, but a heuristic, so an error does not say that there is no partition.
+/// Partitions a valid system, and returns the CPU of each task. Sufficient for partitioned EDF: the
+/// arithmetic is exact, but the method is a heuristic, so an error does not mean that there is no
+/// partition.
 ///
 /// Items come in the order of [`System::by_rank`].
 ///
@@ -104,17 +105,17 @@ pub fn partition(
     }
 }
 
-/// A system as items and bins.
+/// A system in the form of items and bins.
 pub(crate) struct Sizes {
     /// The task of each item.
     pub(crate) tasks: Vec<TaskId>,
     pub(crate) densities: Vec<Rate>,
-    /// The different sets of CPUs that tasks may use, and for each item which of them it is: of a million tasks on
-    /// thousands of CPUs each would have hundreds of bytes.
+    /// The distinct sets of CPUs that tasks may use, and the index of the set of each item. With a
+    /// set per item, a million tasks on thousands of CPUs would need hundreds of bytes each.
     masks: Vec<CpuSet>,
     mask_of: Vec<u32>,
     fastest: Rate,
-    /// What each CPU lacks to the fastest one.
+    /// The difference of each CPU's speed to that of the fastest one.
     lacks: CpuMap<Rate>,
 }
 
@@ -131,7 +132,7 @@ impl Sizes {
         for &id in &tasks {
             let task = &system.tasks[id];
             let kind = (task.cluster, task.affinity.as_ref());
-            // Most tasks may use the same CPUs as the one before them.
+            // Most tasks may use the same CPUs as the previous task.
             let mask = match last {
                 Some((before, mask)) if before == kind => mask,
                 Some(_) | None => *kinds.entry(kind).or_insert_with(|| {
@@ -152,12 +153,12 @@ impl Sizes {
         }
     }
 
-    /// The CPUs that an item may use.
+    /// Returns the CPUs that an item may use.
     pub(crate) fn allowed(&self, item: usize) -> &CpuSet {
         &self.masks[self.mask_of[item] as usize]
     }
 
-    /// One value per item, in the order of the tasks.
+    /// Reorders one value per item into the order of the tasks.
     pub(crate) fn by_task<A, B: Clone>(
         &self,
         values: Vec<A>,

@@ -5,10 +5,10 @@ use crate::{Bins, Heuristic, place};
 use layland_model::{CpuId, Index, Rate, RateSum, System, TaskMap};
 use std::cmp::Ordering;
 
-/// The CPU of each task, by its utilization at its own criticality level, so that no CPU is loaded
-/// beyond `limit`; none for a task that fits on no CPU when its turn comes. Tasks come by rank, or by
-/// decreasing utilization if the heuristic says so. Exact; affinities that the tasks have are not
-/// looked at.
+/// Assigns tasks to CPUs by their utilizations at their own criticality levels, such that no CPU is
+/// loaded beyond `limit`; `None` for a task that fits no CPU when its turn comes. Tasks come by
+/// rank, or by decreasing utilization if the heuristic requires it. Exact; ignores the affinities
+/// of the tasks.
 ///
 /// ```
 /// use layland_model::{CpuId, Duration, Rate, Service, System, Task};
@@ -35,7 +35,7 @@ pub fn semi_partition(
     cpu_of
 }
 
-/// CPUs, and a last bin for what fits on none of them.
+/// The CPUs, and a last bin for the tasks that fit none of them.
 struct WithLeftovers<'a> {
     sizes: &'a [Rate],
     limit: &'a Rate,
@@ -54,7 +54,8 @@ impl Bins for WithLeftovers<'_> {
         }
     }
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
-        // The last bin is never one of several that fit.
+        // The last bin fits an item only if no other bin does, so it is never compared with one
+        // that fits.
         match (self.loads.get(a), self.loads.get(b)) {
             (Some(a), Some(b)) => a.cmp_sum(b),
             (_, _) => a.cmp(&b),

@@ -1,8 +1,9 @@
-//! What a CPU takes under EDF: the processor-demand criterion (Baruah, Mok and Rosier 1990) with the search of QPA
-//! (Zhang and Burns 2009), exact for sporadic tasks with deadlines up to their periods; and the largest budgets that
-//! still fit.
+//! The load that a CPU can take under EDF: the processor-demand criterion (Baruah, Mok and Rosier
+//! 1990) with the search of QPA (Zhang and Burns 2009), exact for sporadic tasks with deadlines up
+//! to their periods; and the largest budgets that still fit.
 //!
-//! Lengths of searches are bounded: what takes longer counts as what does not fit.
+//! The lengths of searches are bounded: a load whose search takes longer counts as one that does
+//! not fit.
 
 use layland_model::{Rate, RateSum, Task};
 use std::cmp::Ordering;
@@ -15,7 +16,7 @@ pub(super) struct Load {
     pub period: i64,
 }
 
-/// So many lengths are looked at, and so many steps are taken to a busy period.
+/// The maximum number of lengths that are examined, and of steps to a busy period.
 const STEPS: usize = 100_000;
 
 /// Rates are counted in units of `2^-SHIFT`, rounded up.
@@ -32,12 +33,12 @@ impl Load {
         Rate::new(self.wcet, self.period)
     }
 
-    /// Rounded up.
+    /// Returns `wcet / by` in units of `2^-SHIFT`, rounded up.
     fn above(&self, by: i64) -> u128 {
         ((self.wcet as u128) << SHIFT).div_ceil(by as u128)
     }
 
-    /// The work of all jobs that come and are due in an interval of this length.
+    /// Returns the work of all jobs that arrive and are due in an interval of this length.
     fn demand(&self, length: i64) -> i64 {
         match length < self.deadline {
             true => 0,
@@ -45,23 +46,25 @@ impl Load {
         }
     }
 
-    /// The last deadline before a length, of a job that comes when the interval begins or a number of periods later.
+    /// Returns the last deadline before a length, for jobs that arrive at the start of the interval
+    /// and periodically after it.
     fn last_due_before(&self, length: i64) -> Option<i64> {
         let room = length - 1 - self.deadline;
         (room >= 0).then(|| self.deadline + room / self.period * self.period)
     }
 }
 
-/// What is on a CPU.
+/// The loads of a CPU.
 #[derive(Clone, Debug)]
 pub(super) struct Cpu {
     loads: Vec<Load>,
     /// The sum of the utilizations.
     sum: RateSum,
-    /// At least that sum, and at least the sum of the densities, in `2^-SHIFT`.
+    /// Upper bounds on the sum of the utilizations and on the sum of the densities, in units of
+    /// `2^-SHIFT`.
     utilization: u128,
     density: u128,
-    /// The least time that a load leaves of its own window.
+    /// The minimum laxity of a load in its own window.
     least_laxity: i64,
 }
 
@@ -86,18 +89,18 @@ impl Cpu {
         self.least_laxity = self.least_laxity.min(load.deadline - load.wcet);
     }
 
-    /// Compares what two CPUs have: sums of utilizations, exactly.
+    /// Compares the loads of two CPUs by their sums of utilizations, exactly.
     pub(super) fn compare_load(&self, other: &Cpu) -> Ordering {
         self.sum.cmp_sum(&other.sum)
     }
 
-    /// What a task of this period can get here in each of them, at most.
+    /// Returns the maximum time that a task of this period can get here in each period.
     pub(super) fn room(&self, period: i64) -> i64 {
         let left = &Rate::ONE - &self.sum.exact();
         (&left * &Rate::whole(period)).floor().map_or(0, |room| room.clamp(0, period))
     }
 
-    /// Whether EDF meets all deadlines with one load more.
+    /// Returns true if EDF meets all deadlines with this additional load.
     pub(super) fn fits(&self, more: Load) -> bool {
         if more.wcet > more.deadline || !self.sum.fits(&more.utilization(), &Rate::ONE) {
             return false;
@@ -109,7 +112,8 @@ impl Cpu {
         if all().all(|load| load.deadline >= load.period) {
             return true;
         }
-        // In its own window one without laxity leaves no time to another, whose deadline then is later.
+        // In its own window, a load without laxity leaves no time to another load; the other's
+        // deadline must be later.
         if more.deadline == more.wcet && self.loads.iter().any(|load| load.deadline <= more.wcet) {
             return false;
         }
@@ -119,8 +123,8 @@ impl Cpu {
         }
     }
 
-    /// No length from here on has more demand than fits: the shorter of the synchronous busy period and of the bound
-    /// by the utilization.
+    /// Returns a length from which on the demand always fits: the shorter of the synchronous busy
+    /// period and the bound by the utilization.
     fn longest(&self, more: Load) -> Option<i64> {
         let all = || self.loads.iter().copied().chain([more]);
         let utilization = self.utilization + more.above(more.period);
@@ -151,23 +155,24 @@ impl Cpu {
         by_load
     }
 
-    /// The largest budget up to `most` of a piece without laxity that fits, of a task of this period. What fits fits
-    /// with any smaller budget: before the end of the piece nothing else is due, and later the shorter window is made
-    /// up for by the smaller budget, period by period.
+    /// Returns the largest budget up to `most` with which a piece without laxity, of a task of this
+    /// period, fits. If a budget fits, so does every smaller one: nothing else is due before the
+    /// end of the piece, and later the smaller budget compensates for the shorter window, period by
+    /// period.
     pub(super) fn zero_laxity(&self, period: i64, most: i64) -> i64 {
-        // In the window of each load there has to be room for both.
+        // The window of each load must have room for both.
         let most = most.min(self.least_laxity).min(self.room(period));
         largest(most, |budget| self.fits(Load { wcet: budget, deadline: budget, period }))
     }
 
-    /// The largest budget up to `most` in a window of this length that fits.
+    /// Returns the largest budget that fits in a window of this length, at most `most`.
     pub(super) fn budget(&self, window: i64, period: i64, most: i64) -> i64 {
         let most = most.min(window).min(self.room(period));
         largest(most, |budget| self.fits(Load { wcet: budget, deadline: window, period }))
     }
 }
 
-/// QPA: from the last deadline up to the longest length down, as far as the demand is below.
+/// Runs QPA from the last deadline up to the longest length down, as long as the demand is met.
 fn is_met<I: Iterator<Item = Load>>(all: impl Fn() -> I, longest: i64) -> bool {
     let least = all().map(|load| load.deadline).min().unwrap_or(0);
     let last_before = |length: i64| all().filter_map(|load| load.last_due_before(length)).max();
@@ -191,7 +196,7 @@ fn is_met<I: Iterator<Item = Load>>(all: impl Fn() -> I, longest: i64) -> bool {
     false
 }
 
-/// The largest number from 1 to `most` that fits, by bisection; 0 if none does.
+/// Returns the largest number from 1 to `most` that fits, by bisection; 0 if none fits.
 fn largest(most: i64, fits: impl Fn(i64) -> bool) -> i64 {
     let (mut fitting, mut above) = (0, most.max(0).saturating_add(1));
     while above - fitting > 1 {

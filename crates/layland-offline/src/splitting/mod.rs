@@ -1,32 +1,38 @@
-//! Semi-partitioned EDF: tasks that fit on no CPU are split into pieces, which run on several CPUs one after the other.
+//! Semi-partitioned EDF: tasks that fit no CPU are split into pieces, which run on several CPUs one
+//! after the other.
 //!
-//! - **C=D** (Burns, Davis, Wang and Zhang 2012): every piece but the last has a budget as long as its window. It runs
-//!   from the release of the job without a pause, and the last piece has what is left of work and deadline.
-//! - **EDF-WM** (Kato, Yamasaki and Ishikawa 2009): the deadline is cut into windows of one length, one for each CPU,
-//!   and each CPU gives what it has left in its window.
+//! - **C=D** (Burns, Davis, Wang and Zhang 2012): every piece but the last has a budget as long as
+//!   its window. It runs from the release of the job without interruption, and the last piece has
+//!   the remaining work and deadline.
+//! - **EDF-WM** (Kato, Yamasaki and Ishikawa 2009): the deadline is cut into windows of one length,
+//!   one for each CPU, and each CPU contributes its remaining capacity in its window.
 //!
-//! To the CPU a piece is a sporadic task of its own: its budget, the length of its window, and the period of its
-//! task. So what a CPU takes is decided by the exact test for EDF on one CPU (`demand.rs`), and no piece is ever
-//! late.
+//! To the CPU, a piece is a separate sporadic task with its budget, the length of its window, and
+//! the period of its task. So the exact test for EDF on one CPU (`demand.rs`) decides what a CPU
+//! can take, and no piece is ever late.
 //!
-//! How tasks are placed ([`Splitting`]):
+//! The methods of placing tasks ([`Splitting`]):
 //!
-//! - `NextFirst`: CPU after CPU. First the rest of the task that was split on the CPU before; then every task that
-//!   fits, in the order; then the first of those that are left is split: as much as the CPU can take here, the rest
-//!   on the next CPU.
-//! - `NextBest`: the same, but the task is split of which the CPU takes the largest utilization.
-//! - `FailFirst`: every task that fits is placed whole, by first fit. Then those that fit nowhere are split, in the
-//!   order: the CPU that takes most has the first piece, until the rest fits on a CPU.
-//! - `FailWorst`: the same after worst fit.
-//! - `Windows`: EDF-WM. First fit; a task that fits nowhere has 2, 3, .. windows, until the CPUs with the most room
-//!   take all of it.
+//! - `NextFirst`: CPU after CPU. First the rest of the task that was split on the CPU before; then
+//!   every task that fits, in the order; then the first of the remaining tasks is split: as much as
+//!   the CPU can take goes here, the rest to the next CPU.
+//! - `NextBest`: as `NextFirst`, but the task of which the CPU can take the largest utilization is
+//!   split.
+//! - `FailFirst`: every task that fits is placed whole, by first fit. Then the tasks that fit no
+//!   CPU are split, in the order: the CPU that can take the most gets the next piece, until the
+//!   rest fits a CPU.
+//! - `FailWorst`: as `FailFirst`, but after worst fit.
+//! - `Windows`: EDF-WM. First fit; a task that fits no CPU gets 2, 3, .. windows, until the CPUs
+//!   with the most room can take all of it.
 //!
-//! The abstract of Burns et al. has the test, the budget and that at most `m - 1` tasks are split; the order of
-//! things in `Next` is Layland's reading of it. `Fail` is in the spirit of Brandenburg and Gul (2016), who show how
-//! far splitting gets when it is the last resort; their own sequence of heuristics is longer.
+//! The abstract of Burns et al. has the test, the budget, and the limit of `m - 1` split tasks; the
+//! order of steps in `Next` is Layland's interpretation. `Fail` follows the idea of Brandenburg and
+//! Gul (2016), who show how effective splitting is as the last resort; their own sequence of
+//! heuristics is longer.
 //!
-//! Ties go to the task that comes first by rank, and to the lowest CPU. Budgets are whole nanoseconds, so that the
-//! result depends on the unit a little. A set that is rejected in one order may be accepted in another.
+//! Ties go to the task that comes first by rank, and to the lowest CPU. Budgets are whole
+//! nanoseconds, so the result depends slightly on the unit. A set that is rejected in one order may
+//! be accepted in another.
 
 mod demand;
 
@@ -37,7 +43,7 @@ use layland_model::{
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// A task that fits on no CPU, and cannot be split either.
+/// A task that fits no CPU, and cannot be split either.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "failed to place `{name}`: no CPU takes all of it, and if it is split {rest} of its {wcet} are left over"
@@ -49,13 +55,13 @@ pub struct NoSplit {
     pub name: String,
     /// Its WCET.
     pub wcet: Duration,
-    /// What no CPU takes.
+    /// The part that no CPU can take.
     pub rest: Duration,
 }
 
-/// The pieces of every task of a valid system; one, with the whole task, if it is not split. CPUs are of unit speed,
-/// and every task may use each of them. With deadlines that are not after periods, every piece is in time under EDF
-/// on each CPU, for periodic and sporadic tasks.
+/// Returns the pieces of every task of a valid system; a task that is not split has one piece. CPUs
+/// must have unit speed, and every task may use each of them. If no deadline is longer than its
+/// period, every piece is in time under EDF on each CPU, for periodic and sporadic tasks.
 ///
 /// ```
 /// use layland_model::{Duration, Service, SplitOrder, Splitting, System, Task, TaskId};
@@ -69,7 +75,7 @@ pub struct NoSplit {
 /// ```
 ///
 /// # Errors
-/// If some task finds no place.
+/// Returns the first task that cannot be placed.
 pub fn split(
     system: &System,
     splitting: Splitting,
@@ -97,11 +103,11 @@ pub fn split(
     })
 }
 
-/// Checks that EDF on each CPU keeps pieces like those of [`split`] in time, with any budgets and windows. Sufficient:
-/// a search that is given up counts as a piece that is late.
+/// Checks that EDF on each CPU keeps pieces like those of [`split`] in time, with any budgets and
+/// windows. Sufficient: a search that gives up counts as a late piece.
 ///
 /// # Errors
-/// The task and the CPU of the first piece that does not fit beside those before it.
+/// Returns the task and the CPU of the first piece that does not fit together with those before it.
 pub fn keeps(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<(), (TaskId, CpuId)> {
     let mut cpus = vec![Cpu::default(); system.platform.cpu_count()];
     for (task, pieces) in pieces.iter() {
@@ -121,10 +127,10 @@ pub fn keeps(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<(), (TaskI
     Ok(())
 }
 
-/// The tasks in an order.
+/// Returns the tasks in an order.
 fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
     let mut tasks = system.by_rank();
-    // `C / other`, the larger one first, exactly.
+    // Compares `C / other` exactly, the larger one first.
     let falling = |other: fn(&Load) -> i64| {
         move |a: &Load, b: &Load| {
             let product = |of: &Load, by: &Load| i128::from(of.wcet) * i128::from(other(by));
@@ -144,11 +150,11 @@ fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
     tasks
 }
 
-/// A task, or what is left of it, that has no place yet.
+/// A task, or the rest of it, that is not yet placed.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     task: TaskId,
-    /// From the arrival of a job to the beginning of the window of what is left.
+    /// The time from the arrival of a job to the start of the window of the rest.
     offset: i64,
     load: Load,
 }
@@ -158,7 +164,7 @@ impl Waiting {
         Waiting { task, offset: 0, load: Load::of(&system.tasks[task]) }
     }
 
-    /// What is left when the first piece has this budget and this window.
+    /// Returns the rest after a first piece with this budget as its window.
     fn after(self, budget: i64) -> Waiting {
         let Load { wcet, deadline, period } = self.load;
         let load = Load { wcet: wcet - budget, deadline: deadline - budget, period };
@@ -166,7 +172,7 @@ impl Waiting {
     }
 }
 
-/// So much of a task has no place.
+/// The part of a task that cannot be placed.
 struct Left {
     task: TaskId,
     rest: i64,
@@ -180,17 +186,17 @@ impl From<Waiting> for Left {
 
 type Placed = Result<TaskMap<Vec<Piece>>, Left>;
 
-/// Which of the waiting tasks is split on a CPU, and the budget of its first piece.
+/// Chooses the waiting task to split on a CPU, and the budget of its first piece.
 type Choose = fn(&Plan, usize, &[Waiting]) -> Option<(usize, i64)>;
 
-/// What is where so far.
+/// The placement so far.
 struct Plan {
     cpus: Vec<Cpu>,
     pieces: TaskMap<Vec<Piece>>,
 }
 
 impl Plan {
-    /// A CPU takes what is left of a task.
+    /// Places the rest of a task on a CPU.
     fn put(&mut self, cpu: usize, waiting: Waiting) {
         let Waiting { task, offset, load } = waiting;
         self.cpus[cpu].put(load);
@@ -202,14 +208,16 @@ impl Plan {
         });
     }
 
-    /// A CPU takes a piece without laxity, the first one of what is left; what is left then.
+    /// Places a piece without laxity, the first one of the rest, on a CPU, and returns the new
+    /// rest.
     fn cut(&mut self, cpu: usize, waiting: Waiting, budget: i64) -> Waiting {
         let load = Load { wcet: budget, deadline: budget, ..waiting.load };
         self.put(cpu, Waiting { load, ..waiting });
         waiting.after(budget)
     }
 
-    /// The longest first piece without laxity that a CPU can take of a task, less than all of it; 0 if none.
+    /// Returns the longest first piece without laxity that a CPU can take, less than the whole
+    /// rest; 0 if none.
     fn part(&self, cpu: usize, waiting: &Waiting) -> i64 {
         self.cpus[cpu].zero_laxity(waiting.load.period, waiting.load.wcet - 1)
     }
@@ -220,7 +228,7 @@ impl Plan {
         let last = self.cpus.len() - 1;
         let mut rest = None;
         for cpu in 0..=last {
-            // The CPU is empty, and what is left of a task needs no more than its window.
+            // The CPU is empty, and the rest of a task is at most its window, so it fits.
             if let Some(rest) = rest.take() {
                 self.put(cpu, rest);
             }
@@ -252,7 +260,7 @@ impl Plan {
 
     fn largest_part(&self, cpu: usize, waiting: &[Waiting]) -> Option<(usize, i64)> {
         let parts = waiting.iter().map(|one| self.part(cpu, one)).enumerate();
-        // `c / T`, the larger one; of equal ones the first.
+        // `c / T`, the larger one first; ties: the first task.
         let larger = |&(a, c): &(usize, i64), &(b, d): &(usize, i64)| {
             let [over, under] = [a, b].map(|at| i128::from(waiting[at].load.period));
             let sizes = (i128::from(c) * under).cmp(&(i128::from(d) * over));
@@ -298,7 +306,7 @@ impl Plan {
 
     fn worst_fit(&self, load: &Load) -> Option<usize> {
         let fits = (0..self.cpus.len()).filter(|&cpu| self.cpus[cpu].fits(*load));
-        // Of equal ones the lowest.
+        // Ties go to the lowest CPU.
         fits.min_by(|&a, &b| self.cpus[a].compare_load(&self.cpus[b]))
     }
 
@@ -316,7 +324,7 @@ impl Plan {
 
     fn cut_into_windows(&mut self, one: Waiting) -> Result<(), Left> {
         let Load { wcet, deadline, period } = one.load;
-        // Whatever the windows, no CPU gives more than it has left.
+        // For any windows, no CPU contributes more than its remaining capacity.
         let room = self.cpus.iter().map(|cpu| cpu.room(period)).fold(0, i64::saturating_add);
         if room < wcet {
             return Err(Left { task: one.task, rest: wcet - room });
@@ -326,7 +334,7 @@ impl Plan {
             let window = deadline / count as i64;
             let budget = |cpu: &Cpu| cpu.budget(window, period, wcet);
             let mut budgets: Vec<(usize, i64)> = self.cpus.iter().map(budget).enumerate().collect();
-            // Stable: of equal ones the lowest CPU comes first.
+            // The sort is stable: of equal budgets, the lowest CPU comes first.
             budgets.sort_by_key(|&(_, budget)| Reverse(budget));
             budgets.truncate(count);
             let sum = budgets.iter().map(|&(_, budget)| budget).fold(0, i64::saturating_add);

@@ -1,4 +1,4 @@
-//! What the twins of the test kit do not reach: long times, full CPUs, many CPUs.
+//! Cases that the twins of the test kit do not cover: long times, full CPUs, many CPUs.
 
 use super::*;
 use layland_model::Task;
@@ -17,7 +17,8 @@ fn budgets(pieces: &[Piece]) -> Vec<i64> {
     pieces.iter().map(|piece| piece.budget.ns()).collect()
 }
 
-/// Nanoseconds of real sets: the same pieces as in units, but for the rest of a unit that more digits give.
+/// Real sets have nanoseconds: the pieces equal those in coarse units, except for the fraction of a
+/// unit that more digits give.
 #[test]
 fn finer_units_give_no_less() {
     let coarse = system(2, &[(6, 10, 10), (6, 10, 10), (6, 10, 10)]);
@@ -43,7 +44,7 @@ impl MapEach for (i64, i64, i64) {
     }
 }
 
-/// Utilization 2 on two CPUs: busy periods bound the search, and nothing is lost to rounding.
+/// Utilization 2 on two CPUs: busy periods bound the search, and rounding loses nothing.
 #[test]
 fn a_full_machine_is_split_to_the_last_nanosecond() {
     let full = system(2, &[(2, 3, 3), (2, 3, 3), (2, 3, 3)]);
@@ -59,7 +60,7 @@ fn a_full_machine_is_split_to_the_last_nanosecond() {
     }
 }
 
-/// Thirds of a long, odd period on many CPUs take no time to speak of.
+/// Thirds of long, odd periods on many CPUs take negligible time.
 #[test]
 fn many_cpus_and_long_periods_are_quick() {
     let tasks: Vec<(i64, i64, i64)> = (0..48)
@@ -79,7 +80,7 @@ fn many_cpus_and_long_periods_are_quick() {
 
 #[test]
 fn who_has_no_place_is_told_with_what_is_left() {
-    // Each CPU has a task with a laxity of 2, and the third one needs 7 in 10.
+    // Each CPU has a task with a laxity of 2, and the third task needs 7 in 10.
     let none = system(2, &[(8, 10, 10), (8, 10, 10), (7, 10, 10)]);
     let error = split(&none, Splitting::FailFirst, SplitOrder::default()).unwrap_err();
     assert_eq!(

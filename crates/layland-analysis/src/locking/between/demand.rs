@@ -1,29 +1,32 @@
-//! **MSRP** between CPUs under EDF (Gai, Lipari and Di Natale 2001): processor demand with what jobs spin, and
-//! blocking. **Sufficient.**
+//! **MSRP** between CPUs under EDF (Gai, Lipari and Di Natale 2001): processor demand including
+//! spinning, and blocking. **Sufficient.**
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
-//! (4) `D_i <= T_i`, (5) WCETs are kept, with the sections in them, (6) overheads are part of `C_i`, (7) unit speeds,
-//! (8) nothing changes while the system runs, (9) few pairs of tasks, (10) jobs do not suspend themselves, (11) only
-//! resources of one CPU are nested.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
+//! release jitter, (4) `D_i <= T_i`, (5) WCETs are kept, including the sections, (6) overheads are
+//! part of `C_i`, (7) unit speeds, (8) nothing changes while the system runs, (9) few pairs of
+//! tasks share a CPU, (10) jobs do not suspend themselves, (11) only resources of one CPU are
+//! nested.
 //!
 //! | symbol | meaning |
 //! |---|---|
-//! | `C'_i` | `C_i`, and what a job spins within its deadline: [`holistic`](super::msrp) with `R = D` |
+//! | `C'_i` | `C_i`, and the spinning of a job within its deadline: [`holistic`](super::msrp) with `R = D` |
 //! | `h(t)` | `sum over the tasks of the CPU of max(0, floor((t - D_i) / T_i) + 1) C'_i` |
 //! | `B(t)` | the longest request of a task with `D_j > t`, spinning and holding; or its longest section on a local resource that a task with `D <= t` uses |
 //!
 //! The tasks are schedulable if on each CPU `h(t) + B(t) <= t` for every `t`, with `C'` in the utilization as well.
 //!
-//! *Why.* Let `d` be the first deadline of the whole system that is missed, and `s` the last instant before which
-//! no job that is due by `d` is pending on its CPU. Until `d` that CPU runs such jobs, and what one job that is due
-//! later had begun before `s`: a request, from asking to giving back, or a section under the ceiling. So both
-//! together are more than `t = d - s`. No deadline before `d` is missed anywhere, so that a job of `u` on another CPU
-//! meets a job of `i` only if it is released less than `D_u` before it, or within `D_i` after.
+//! *Proof.* Let `d` be the first deadline of the whole system that is missed, and `s` the last
+//! instant before which no job that is due by `d` is pending on its CPU. Until `d`, that CPU runs
+//! such jobs, and whatever one job that is due later had begun before `s`: a request, from issue to
+//! unlock, or a section under the ceiling. So both together are more than `t = d - s`. No deadline
+//! before `d` is missed anywhere, so a job of `u` on another CPU meets a job of `i` only if it is
+//! released less than `D_u` before it, or within `D_i` after.
 //!
-//! Deviations: SchedCAT has the classic spin, where each request meets the longest section of each CPU; that is never
-//! less. And it lets QPA jump from any `t` to what is needed there. That passes over shorter intervals, in which
-//! `B` is larger; here the search stays between two relative deadlines, where `B` is constant. The article of Gai,
-//! Lipari and Di Natale has utilizations in the place of demand.
+//! Deviations: SchedCAT uses the classic spin, where each request meets the longest section of each
+//! CPU, which is never less. It also lets QPA jump from any `t` to the time required there, and so
+//! skips shorter intervals in which `B` is larger. Here the search stays between two relative
+//! deadlines, where `B` is constant. The article of Gai, Lipari and Di Natale uses utilizations in
+//! place of demand.
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
@@ -80,7 +83,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     },
 };
 
-/// What the criterion says of each CPU.
+/// Returns the result of the criterion for each CPU.
 fn each_cpu(system: &System) -> impl Iterator<Item = (CpuId, Result<Stacked, GaveUp>)> {
     let shared = Shared::new(lockers(system, PriorityOrder::DeadlineMonotonic));
     let D: Vec<i64> = shared.tasks.iter().map(|task| task.D).collect();
@@ -93,7 +96,8 @@ fn each_cpu(system: &System) -> impl Iterator<Item = (CpuId, Result<Stacked, Gav
             ..sporadic(&shared.tasks[i])
         };
         let plain: Vec<Sporadic> = shared.on(cpu).map(spinning).collect();
-        // Of each task, its deadline and its longest request; and all that they lock on this CPU alone.
+        // For each task, its deadline and its longest request; and all sections on resources of
+        // this CPU.
         let request = |j: usize| {
             let of_use =
                 |used: &super::Use| used.L.saturating_add(msrp::one_request(&shared, j, used.q));

@@ -1,10 +1,10 @@
-//! **DPCP**, the distributed priority ceiling protocol (Rajkumar, Sha and Lehoczky 1988). Every global section is
-//! executed on the home CPU of its resource, before all that is not; ceilings are immediate there. Meanwhile the job is
-//! suspended on its own CPU.
+//! **DPCP**, the distributed priority ceiling protocol (Rajkumar, Sha and Lehoczky 1988). Every
+//! global section is executed on the home CPU of its resource, with precedence over all other jobs;
+//! ceilings are immediate there. Meanwhile the job is suspended on its own CPU.
 //!
 //! | specification | here |
 //! |---|---|
-//! | `remote` | for each other CPU to which `i` sends `k` requests: all sections of tasks above there, and the `k` longest of tasks below whose ceiling is at least as high |
+//! | `remote` | for each other CPU to which `i` sends `k` requests: all sections on it of tasks above, and the `k` longest sections of tasks below with a ceiling at least as high |
 //! | `local` | all sections of all other tasks whose home is the CPU of `i` |
 //! | `arrivals` | `n_i + m_i + 1`, for local resources |
 
@@ -14,7 +14,8 @@ use super::{Bounded, Rejected, Sections, Shared, Use, Waits, longest, suspended}
 use crate::locking::tasks::{Locker, resource_count, sum};
 use layland_model::CpuId;
 
-/// What tasks share under DPCP with these homes: a resource is local if its home is the CPU of all its users.
+/// Returns the shared resources of tasks under DPCP with these homes: a resource is local if its
+/// home is the CPU of all its users.
 pub fn shared(tasks: Vec<Locker>, home: &[CpuId]) -> Shared {
     let mut is_global = vec![false; resource_count(&tasks)];
     for task in &tasks {
@@ -27,10 +28,10 @@ pub fn shared(tasks: Vec<Locker>, home: &[CpuId]) -> Shared {
     Shared::with_global(tasks, &is_global, homes.collect::<Vec<CpuId>>())
 }
 
-/// The response times of tasks under DPCP.
+/// Returns the response times of tasks under DPCP.
 ///
 /// # Errors
-/// If one may be late: which.
+/// Returns a task that may be late, if there is one.
 pub fn bounds(shared: &Shared, home: &[CpuId]) -> Result<Bounded<Waits>, Rejected> {
     suspended(shared, |i, R| waits(shared, home, i, R))
 }
@@ -58,7 +59,7 @@ fn waits(shared: &Shared, home: &[CpuId], i: usize, R: &[i64]) -> Waits {
     }
 }
 
-/// The sections of `u` with their home here that can take part in a job of `i`, by resource.
+/// The sections of `u` with their home on `cpu` that can interfere with a job of `i`, by resource.
 fn all<'s>(
     shared: &'s Shared,
     home: &'s [CpuId],

@@ -1,13 +1,14 @@
-//! **FMLP+** for partitioned scheduling with suspension (Brandenburg 2011). Jobs wait for a global resource in the
-//! order of their requests, suspended. Among the holders on a CPU the earliest request runs, before everybody else.
+//! **FMLP+** for partitioned scheduling with suspension (Brandenburg 2011). Jobs wait for a global
+//! resource in the order of their requests, suspended. Among the holders on a CPU, the one with the
+//! earliest request runs, with precedence over all other jobs.
 //!
 //! | specification | here |
 //! |---|---|
-//! | `count_c` | how many requests of tasks on `c` come before one of `i` for the same resource: for each such request at most one of each task |
-//! | `issued_c` | how many requests of `i` are for what somebody on `c` uses |
-//! | `remote` | for each task on another CPU its `min(count_c, issued_c)` longest sections, of all its resources: an earlier request for another one can delay a holder |
-//! | `arrivals` | `min(n_i, sum of count_c) + m_i + 1`: only who waits comes back |
-//! | `local` | of each task of lower priority on the CPU the `arrivals` longest sections |
+//! | `count_c` | the number of requests of tasks on `c` that come before one of `i` for the same resource: at most one of each task for each request of `i` |
+//! | `issued_c` | the number of requests of `i` for resources that some task on `c` uses |
+//! | `remote` | for each task on another CPU, its `min(count_c, issued_c)` longest sections on any resource, as an earlier request for another resource can delay a holder |
+//! | `arrivals` | `min(n_i, sum of count_c) + m_i + 1`: only a job that waits resumes |
+//! | `local` | for each task of lower priority on the CPU, the `arrivals` longest sections |
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
@@ -15,10 +16,10 @@ use super::{Bounded, Rejected, Sections, Shared, Waits, longest, suspended};
 use crate::locking::tasks::sum;
 use layland_model::CpuId;
 
-/// The response times of tasks under FMLP+.
+/// Returns the response times of tasks under FMLP+.
 ///
 /// # Errors
-/// If one may be late: which.
+/// Returns a task that may be late, if there is one.
 pub fn bounds(shared: &Shared) -> Result<Bounded<Waits>, Rejected> {
     suspended(shared, |i, R| waits(shared, i, R))
 }
@@ -58,7 +59,7 @@ fn issued(shared: &Shared, i: usize, cpu: CpuId) -> i64 {
     sum(shared.uses[i].iter().filter(|used| is_used(used.q)).map(|used| used.N))
 }
 
-/// The sections of so many jobs of a task.
+/// The sections of this number of jobs of a task.
 fn sections(shared: &Shared, u: usize, jobs: i64) -> impl Iterator<Item = Sections> + '_ {
     let each = shared.uses[u].iter();
     each.map(move |used| Sections { count: jobs.saturating_mul(used.N), length: used.L })

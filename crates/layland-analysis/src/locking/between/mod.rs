@@ -1,36 +1,38 @@
 //! Locks **between CPUs** under partitioned fixed priorities: response times by a joint fixed point.
 //!
-//! `R_i = C_i + S_i + remote_i + local_i + ceil_i + sum over h above i on its CPU of ceil((R_i + J_h) / T_h) C_h`,
-//! with `J_h = R_h - C_h` if `S_h > 0` or `remote_h > 0`, and 0 otherwise. All `R` rise together from `C`; a set in
-//! which one passes its deadline is rejected as a whole, for the terms of others rest on it. [`msrp`] has spinning in
-//! the place of `remote` and `local`.
+//! `R_i = C_i + S_i + remote_i + local_i + ceil_i + sum over h above i on its CPU of ceil((R_i +
+//! J_h) / T_h) C_h`, with `J_h = R_h - C_h` if `S_h > 0` or `remote_h > 0`, and 0 otherwise. All
+//! `R` rise together from `C`. If one exceeds its deadline, the whole set is rejected, because the
+//! terms of others depend on it. [`msrp`] has spinning in place of `remote` and `local`.
 //!
-//! | module | protocol | waiting jobs | who holds |
+//! | module | protocol | waiting jobs | a job that holds a resource |
 //! |---|---|---|---|
 //! | [`mpcp`] | MPCP | suspended, by priority | has a remote ceiling |
 //! | [`fmlp`] | FMLP+ | suspended, first in, first out | is boosted, the earliest request first |
 //! | [`dpcp`] | DPCP | suspended | runs on the home CPU of the resource |
 //! | [`msrp`] | MSRP | spin, first in, first out | is not preempted |
 //!
-//! Under EDF there is [`demand`] for MSRP alone.
+//! For EDF, there is only [`demand`], for MSRP.
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
-//! (4) `D_i <= T_i`, (5) WCETs are kept, with the sections in them, (6) overheads are part of `C_i`, (7) unit speeds,
-//! (8) nothing changes while the system runs, (9) few pairs of tasks, (10) no job suspends itself while it holds
-//! something (MSRP: jobs do not suspend themselves), (11) only resources of one CPU are nested, (12) DPCP: every
-//! resource has a home; for given priorities: there are some.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
+//! release jitter, (4) `D_i <= T_i`, (5) WCETs are kept, including the sections, (6) overheads are
+//! part of `C_i`, (7) unit speeds, (8) nothing changes while the system runs, (9) few pairs of
+//! tasks share a CPU, (10) no job suspends itself while it holds a resource (MSRP: jobs do not
+//! suspend themselves), (11) only resources of one CPU are nested, (12) DPCP: every resource has a
+//! home; for given priorities: every task has one.
 //!
-//! A resource is **global** if tasks on two or more CPUs use it (DPCP: also if its home is not the CPU of all users),
-//! and **local** otherwise: then it has an immediate ceiling on its CPU. Suspensions are counted where they are, and
-//! not as execution of others: all bounds are *suspension-aware*. A bound for suspension-oblivious analysis (OMLP)
-//! must not stand in for one of these terms.
+//! A resource is **global** if tasks on two or more CPUs use it (DPCP: also if its home is not the
+//! CPU of all users), and **local** otherwise. A local resource has an immediate ceiling on its
+//! CPU. Suspensions are counted as suspensions, not as execution of others, so all bounds are
+//! *suspension-aware*. A bound for suspension-oblivious analysis (OMLP) must not replace one of
+//! these terms.
 //!
 //! | specification | here |
 //! |---|---|
-//! | `N_{i,q}`, `L_{i,q}` | [`Use`]: how many sections of a job, and the longest |
+//! | `N_{i,q}`, `L_{i,q}` | [`Use`]: the number of sections of a job, and the longest |
 //! | `jobs(u, I) = ceil((I + R_u) / T_u)` | [`Shared::jobs`] |
 //! | `n_i`, `m_i` | [`Shared::n`], [`Locker::m`] |
-//! | `arrivals_i` | how often a section of lower priority can come before the job: at its release, after each request and after each suspension |
+//! | `arrivals_i` | the number of times that a section of lower priority can precede the job: at its release, after each request and after each suspension |
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
@@ -48,37 +50,37 @@ use crate::{Finding, Reason, ResponseBound, Verdict};
 use layland_model::{CpuId, Duration, System, TaskMap};
 use std::cmp::Reverse;
 
-/// What a task wants of a global resource.
+/// The use of a global resource by a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     /// The resource.
     pub q: usize,
-    /// How many sections on it a job has.
+    /// The number of sections of a job on it.
     pub N: i64,
-    /// The longest.
+    /// The longest of these sections.
     pub L: i64,
 }
 
-/// The tasks of a system, the highest base priority first, and what they share.
+/// The tasks of a system, the highest base priority first, and their shared resources.
 #[derive(Clone, Debug)]
 pub struct Shared {
     /// The tasks.
     pub tasks: Vec<Locker>,
-    /// Of each task, the global resources that it uses, in their order.
+    /// For each task, the global resources that it uses, in order.
     pub uses: Vec<Vec<Use>>,
     /// The CPUs that have tasks or are homes, in order.
     pub cpus: Vec<CpuId>,
-    /// The tasks on each of them.
+    /// The tasks on each of these CPUs.
     on: Vec<Vec<usize>>,
     /// The highest priority of the users of each resource.
     pub ceiling: Vec<usize>,
-    /// Of each task, the longest section of a task of lower priority on its CPU that is on a local resource whose
-    /// ceiling is at least as high.
+    /// For each task, the longest section of a task of lower priority on its CPU that is on a local
+    /// resource whose ceiling is at least as high.
     longest_local: Vec<i64>,
 }
 
 impl Shared {
-    /// With the resources global that have users on several CPUs.
+    /// Makes those resources global that have users on several CPUs.
     pub fn new(tasks: Vec<Locker>) -> Shared {
         let mut first: Vec<Option<CpuId>> = vec![None; resource_count(&tasks)];
         let mut is_global = vec![false; first.len()];
@@ -91,7 +93,7 @@ impl Shared {
         Shared::with_global(tasks, &is_global, [])
     }
 
-    /// With these resources global, and these homes.
+    /// Makes these resources global, with these homes.
     fn with_global(
         tasks: Vec<Locker>,
         is_global: &[bool],
@@ -123,73 +125,75 @@ impl Shared {
         }
     }
 
-    /// `N` and `L` of a task and a global resource; 0 if it does not use it.
+    /// Returns `N` and `L` of a task and a global resource; 0 if it does not use the resource.
     pub fn of(&self, i: usize, q: usize) -> (i64, i64) {
         let found = self.uses[i].binary_search_by_key(&q, |used| used.q);
         found.map_or((0, 0), |at| (self.uses[i][at].N, self.uses[i][at].L))
     }
 
-    /// `n_i`: how many requests of global resources a job has.
+    /// Returns `n_i`, the number of requests of a job for global resources.
     pub fn n(&self, i: usize) -> i64 {
         sum(self.uses[i].iter().map(|used| used.N))
     }
 
-    /// How many jobs of `u` can take part in an interval of length `I`: `ceil((I + R_u) / T_u)`.
+    /// Returns the number of jobs of `u` that can take part in an interval of length `I`:
+    /// `ceil((I + R_u) / T_u)`.
     pub fn jobs(&self, u: usize, I: i64, R: &[i64]) -> i64 {
         times(I.saturating_add(R[u]), self.tasks[u].T)
     }
 
-    /// The tasks on a CPU.
+    /// Returns the tasks on a CPU.
     pub(super) fn on(&self, cpu: CpuId) -> impl Iterator<Item = usize> + use<'_> {
         let at = self.cpus.binary_search(&cpu).ok();
         at.into_iter().flat_map(|at| &self.on[at]).copied()
     }
 
-    /// `lp(i)`: the tasks of lower priority on the same CPU.
+    /// Returns `lp(i)`, the tasks of lower priority on the same CPU.
     pub(super) fn lower(&self, i: usize) -> impl Iterator<Item = usize> + use<'_> {
         self.on(self.tasks[i].cpu).filter(move |&j| j > i)
     }
 
-    /// The tasks above on the same CPU.
+    /// Returns the tasks above on the same CPU.
     pub(super) fn higher(&self, i: usize) -> impl Iterator<Item = usize> + use<'_> {
         self.on(self.tasks[i].cpu).take_while(move |&h| h < i)
     }
 }
 
-/// What a job waits for, in nanoseconds.
+/// The waiting times of a job, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// For global resources, while others hold them.
+    /// Waits for global resources while others hold them.
     pub remote: i64,
-    /// For sections of others on the CPU of the job that are boosted, or executed there for others.
+    /// Waits for sections of others on the CPU of the job that are boosted, or executed there for
+    /// others.
     pub local: i64,
-    /// For sections of lower priority on local resources.
+    /// Waits for sections of lower priority on local resources.
     pub ceiling: i64,
 }
 
-/// What each task waits for, and its response time; of a set that is accepted.
+/// The waiting times and the response time of each task, for a set that is accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounded<W> {
     /// The response times.
     pub response: Vec<i64>,
-    /// What is in them.
+    /// The waiting times in them.
     pub waits: Vec<W>,
 }
 
 /// A set is rejected because of this task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejected {
-    /// Its place.
+    /// The position of the task.
     pub task: usize,
-    /// Why.
+    /// The reason.
     pub why: Unbounded,
 }
 
-/// So many times all response times are computed: no more is known after that.
+/// The maximum number of times that all response times are computed before the search gives up.
 const ROUNDS: u64 = 100_000;
 
-/// The least fixed point of `R_i = next(i, R)` from `R = C`, where each is at most the deadline. `next` does not fall
-/// when an `R` grows.
+/// The least fixed point of `R_i = next(i, R)` from `R = C`, where each is at most the deadline.
+/// `next` must not decrease when an `R` grows.
 fn rise(
     tasks: &[Locker],
     mut next: impl FnMut(usize, &[i64]) -> i64,
@@ -217,7 +221,7 @@ fn rise(
     Err(Rejected { task: 0, why: Unbounded::Search(gave_up.into()) })
 }
 
-/// The response times with these waits, where waiting jobs are suspended.
+/// The response times with these waiting times, where waiting jobs are suspended.
 fn suspended(
     shared: &Shared,
     waits: impl Fn(usize, &[i64]) -> Waits,
@@ -237,14 +241,14 @@ fn suspended(
     Ok(Bounded { response, waits: all })
 }
 
-/// Some lengths of which there are so many each.
+/// A number of sections of equal length.
 #[derive(Clone, Copy, Debug)]
 struct Sections {
     count: i64,
     length: i64,
 }
 
-/// The sum of the longest `most` of these.
+/// The sum of the `most` longest of these sections.
 fn longest(most: i64, sections: impl Iterator<Item = Sections>) -> i64 {
     let mut sections: Vec<Sections> = sections.collect();
     sections.sort_unstable_by_key(|sections| Reverse(sections.length));
@@ -257,10 +261,10 @@ fn longest(most: i64, sections: impl Iterator<Item = Sections>) -> i64 {
     sum(each)
 }
 
-/// The tasks of a system, and what a protocol says of them.
+/// The tasks of a system, and the bounds of a protocol for them.
 pub(super) type Outcome<W> = (Vec<Locker>, Result<Bounded<W>, Rejected>);
 
-/// Finding and bounds of a system.
+/// The finding and the bounds of a system.
 pub(super) fn whole<W>(
     system: &System,
     order: PriorityOrder,

@@ -1,13 +1,14 @@
-//! **MPCP**, the multiprocessor priority ceiling protocol (Rajkumar 1990; the bound of Lakshmanan, de Niz and Rajkumar
-//! 2009 without its jitter, which is unsafe). Jobs wait for a global resource by base priority, suspended. Who holds
-//! one has its *remote* ceiling: the highest base priority of its users on other CPUs. Equal ceilings do not preempt.
+//! **MPCP**, the multiprocessor priority ceiling protocol (Rajkumar 1990; the bound of Lakshmanan,
+//! de Niz and Rajkumar 2009 without its jitter, which is unsafe). Jobs wait for a global resource
+//! by base priority, suspended. A job that holds a resource has its *remote* ceiling: the highest
+//! base priority of its users on other CPUs. Equal ceilings do not preempt.
 //!
 //! | specification | here |
 //! |---|---|
 //! | `W_{u,q}` | `held`: from the grant to the unlock, `L_{u,q}` and one section of each task on the same CPU whose remote ceiling is at least as high |
-//! | `w_q` | `request`: what one request waits, the least `w >= 1` of `max over lower users of W_{u,q} + sum over higher users of (ceil(w / T_u) + 1) N_{u,q} W_{u,q}` |
+//! | `w_q` | `request`: the waiting time of one request, the least `w >= 1` of `max over lower users of W_{u,q} + sum over higher users of (ceil(w / T_u) + 1) N_{u,q} W_{u,q}` |
 //! | `remote` | `sum over q of N_{i,q} w_q` |
-//! | `local` | `arrivals` times, of each task of lower priority on the CPU, the longest global section |
+//! | `local` | `arrivals` times, for each task of lower priority on the CPU, the longest global section |
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
@@ -17,15 +18,15 @@ use crate::locking::response::Unbounded;
 use crate::locking::tasks::{sum, times};
 use layland_model::{CpuId, Duration};
 
-/// The response times of tasks under MPCP.
+/// Returns the response times of tasks under MPCP.
 ///
 /// # Errors
-/// If one may be late: which.
+/// Returns a task that may be late, if there is one.
 pub fn bounds(shared: &Shared) -> Result<Bounded<Waits>, Rejected> {
     let held = held(shared);
     let waits: Vec<Waits> =
         (0..shared.tasks.len()).map(|i| waits(shared, &held, i)).collect::<Result<_, _>>()?;
-    // Nothing that a job waits for depends on response times.
+    // The waiting times do not depend on response times, so they are computed once.
     suspended(shared, |i, _| waits[i])
 }
 
@@ -45,13 +46,13 @@ fn waits(shared: &Shared, held: &[Vec<i64>], i: usize) -> Result<Waits, Rejected
     })
 }
 
-/// The highest base priority of the users of a global resource on other CPUs than this.
+/// The highest base priority of the users of a global resource on CPUs other than this one.
 fn remote_ceiling(shared: &Shared, q: usize, cpu: CpuId) -> usize {
     let elsewhere = |&u: &usize| shared.tasks[u].cpu != cpu && shared.of(u, q).0 > 0;
     (0..shared.tasks.len()).find(elsewhere).unwrap_or(shared.tasks.len())
 }
 
-/// `W_{u,q}` of each task and each of its [uses](Shared::uses).
+/// `W_{u,q}` for each task and each of its [uses](Shared::uses).
 fn held(shared: &Shared) -> Vec<Vec<i64>> {
     let ceilings = |u: usize| {
         let each = shared.uses[u].iter();
@@ -74,9 +75,9 @@ fn held(shared: &Shared) -> Vec<Vec<i64>> {
     (0..shared.tasks.len()).map(of_task).collect()
 }
 
-/// `w_q` of one request of `i`; 0 if nobody else uses the resource.
+/// `w_q` of one request of `i`; 0 if no other task uses the resource.
 fn request(shared: &Shared, held: &[Vec<i64>], i: usize, q: usize) -> Result<i64, Unbounded> {
-    // Of each other user, the sections of a job on the resource and `W_{u,q}`.
+    // For each other user, the sections of a job on the resource and `W_{u,q}`.
     let user = |u: usize| {
         let at = shared.uses[u].binary_search_by_key(&q, |used| used.q).ok()?;
         Some((u, shared.uses[u][at].N, held[u][at]))
@@ -94,9 +95,10 @@ fn request(shared: &Shared, held: &[Vec<i64>], i: usize, q: usize) -> Result<i64
         Duration::from_ns(lower.saturating_add(sum(higher.iter().map(of_user))))
     };
     let limit = shared.tasks[i].T.max(shared.tasks[i].D);
-    // Sections may execute nothing: the wait is counted as a nanosecond then.
+    // Sections may have length 0; then the wait counts as a nanosecond.
     let one = Duration::from_ns(1);
     let found = least(f(one).max(one), Duration::from_ns(limit), |w| f(w).max(one));
-    // What a job waits is part of its response time.
+    // A wait beyond the limit makes the response time exceed the limit, too: the reason is the
+    // same.
     found.map(Duration::ns).map_err(Unbounded::Search)
 }

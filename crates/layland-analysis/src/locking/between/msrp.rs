@@ -1,13 +1,15 @@
-//! **MSRP** (Gai, Lipari and Di Natale 2001). Jobs wait for a global resource in the order of their requests and spin
-//! meanwhile; from the request to the unlock nobody preempts them. Spinning is execution, so that there is no jitter:
-//! `R_i = C'_i + A_i + sum over h above i on its CPU of ceil(R_i / T_h) C'_h`, `C'_i = C_i + spin_i`.
+//! **MSRP** (Gai, Lipari and Di Natale 2001). Jobs wait for a global resource in the order of their
+//! requests and spin meanwhile; they are not preemptible from the request to the unlock. Spinning
+//! is execution, so there is no jitter:
+//! `R_i = C'_i + A_i + sum over h above i on its CPU of ceil(R_i / T_h) C'_h`,
+//! `C'_i = C_i + spin_i`.
 //!
 //! | specification | here |
 //! |---|---|
-//! | `spin(i, q)` | one request waits for one section of each other CPU, the longest |
+//! | `spin(i, q)` | one request waits for the longest section of each other CPU |
 //! | `spin_i`, classic | `sum over q of N_{i,q} spin(i, q)` |
-//! | `spin_i`, holistic | for each resource and CPU the `N_{i,q}` longest of all sections that are there while the job is (Brandenburg 2011): no more than the classic one, and a joint fixed point |
-//! | `A_i` | who comes meets one request of a task of lower priority, spinning and holding, or one of its local sections |
+//! | `spin_i`, holistic | for each resource and CPU, the `N_{i,q}` longest of all sections of jobs that overlap the job (Brandenburg 2011); never more than the classic one, and a joint fixed point |
+//! | `A_i` | an arriving job meets one request of a task of lower priority, spinning and holding, or one of its local sections |
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
@@ -15,28 +17,28 @@ use super::{Bounded, Rejected, Sections, Shared, longest, rise};
 use crate::locking::tasks::{arriving, sum};
 use layland_model::CpuId;
 
-/// What a job spins, and what it waits when it comes.
+/// The spinning of a job, and its waiting time at its arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spins {
-    /// In all requests of a job.
+    /// The spinning in all requests of a job.
     pub spin: i64,
-    /// `A_i`.
+    /// `A_i`, the waiting time at the arrival.
     pub arrival: i64,
 }
 
-/// How spinning is counted.
+/// The method of counting spinning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
-    /// Each request alone.
+    /// Each request separately.
     Classic,
     /// All requests of a job together.
     Holistic,
 }
 
-/// The response times of tasks under MSRP.
+/// Returns the response times of tasks under MSRP.
 ///
 /// # Errors
-/// If one may be late: which.
+/// Returns a task that may be late, if there is one.
 pub fn bounds(shared: &Shared, counting: Counting) -> Result<Bounded<Spins>, Rejected> {
     let tasks = &shared.tasks;
     let arrival: Vec<i64> = (0..tasks.len()).map(|i| arrival(shared, i)).collect();

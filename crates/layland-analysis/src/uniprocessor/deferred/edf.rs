@@ -1,9 +1,10 @@
-//! Processor demand and blocking of **EDF** with non-preemptive regions on one CPU (Jeffay, Stanat and Martel 1991 for
-//! jobs that are preempted nowhere and `D_i = T_i`; George, Rivierre and Spuri 1996 for any deadlines; Baruah 2005 for
-//! floating regions). **Exact** for sporadic tasks.
+//! Processor demand and blocking of **EDF** with non-preemptive regions on one CPU (Jeffay, Stanat
+//! and Martel 1991 for jobs that are never preempted and `D_i = T_i`; George, Rivierre and Spuri
+//! 1996 for any deadlines; Baruah 2005 for floating regions). **Exact** for sporadic tasks.
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
-//! (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing changes while the system runs.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
+//! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds,
+//! (7) nothing changes while the system runs.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
@@ -12,15 +13,18 @@
 //!
 //! The tasks are schedulable if and only if `U <= 1` and `h(t) + b(t) <= t` for every `t`.
 //!
-//! - *If*: before a deadline that is missed there is an instant from which on the CPU runs jobs that are due by then
-//!   alone, but for one region that has begun before it: of a job that is due later, so that `D_i > t`.
-//! - *Only if*: let a job of the task begin its longest region a nanosecond before `t = 0`, when all others come, and
-//!   each of them again as soon as it may. It is due after `t - 1`, and keeps the CPU for `b(t)`. A floating region
-//!   begins at 0 if the job comes after those that come then; and if it does not, it keeps the CPU no shorter. What is
-//!   due by `t` has the rest, and needs `h(t)`.
+//! - *If*: before a missed deadline there is an instant from which on the CPU runs only jobs that
+//!   are due by this deadline, except for one region that began earlier: it belongs to a job that
+//!   is due later, so `D_i > t`.
+//! - *Only if*: let a job of the task begin its longest region a nanosecond before `t = 0`, when
+//!   all others arrive, and let each of them arrive again as soon as possible. This job is due
+//!   after `t - 1`, and keeps the CPU for `b(t)`. A floating region begins at 0 if the job comes
+//!   after those that arrive then; otherwise the job keeps the CPU for at least as long. The jobs
+//!   due by `t` get the remaining time, and need `h(t)`.
 //!
-//! Between two deadlines of tasks `b` is constant: there the search is that of QPA (Zhang and Burns 2009), from the
-//! longest `t` down. From the longest deadline on nothing blocks, and QPA decides.
+//! Between two relative deadlines `b` is constant, and the search there is that of QPA (Zhang and
+//! Burns 2009), from the longest `t` down. From the longest deadline on, no job blocks, and QPA
+//! decides.
 
 use crate::Assumption::*;
 use crate::fixed_point::{GaveUp, MAX_STEPS};
@@ -103,17 +107,17 @@ fn finding(group: &Group<'_>) -> Finding {
     }
 }
 
-/// What the criterion says.
+/// The result of the criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
-    /// It holds.
+    /// The criterion holds.
     Met {
-        /// An interval in which something blocks and least is left, with what is needed there.
+        /// The interval with blocking that has the least slack, with the time required in it.
         tightest: Option<(Duration, Duration)>,
     },
-    /// It fails without blocking: what [`criterion`] says.
+    /// The criterion fails without blocking: the result of [`criterion`].
     Plain(Demand),
-    /// An interval has less than demand and blocking.
+    /// An interval is shorter than its demand and blocking.
     Exceeds {
         /// The interval.
         interval: Duration,
@@ -122,10 +126,11 @@ pub enum Blocked {
     },
 }
 
-/// Whether sporadic tasks with regions meet every deadline under EDF on one unit-speed CPU. Exact.
+/// Tests whether sporadic tasks with regions meet every deadline under EDF on one unit-speed CPU.
+/// Exact.
 ///
 /// # Errors
-/// If the search is given up.
+/// Returns [`GaveUp`] if the search reaches its limit.
 pub fn demand_and_blocking(tasks: &[&Task]) -> Result<Blocked, GaveUp> {
     let demands = Demands::of(tasks);
     let met = match have_bursts(tasks.iter().copied()) {
@@ -139,7 +144,8 @@ pub fn demand_and_blocking(tasks: &[&Task]) -> Result<Blocked, GaveUp> {
         Demand::Met => {}
         failed @ (Demand::Overload | Demand::Exceeds { .. }) => return Ok(Blocked::Plain(failed)),
     }
-    // By deadline: from one to the next the same tasks are due later.
+    // In the order of deadlines: between two of them, the set of tasks that are due later is
+    // constant.
     let mut by_deadline: Vec<(i64, i64)> =
         tasks.iter().map(|task| (task.deadline.ns(), task.blocking().ns())).collect();
     by_deadline.sort_unstable();
@@ -162,7 +168,7 @@ pub fn demand_and_blocking(tasks: &[&Task]) -> Result<Blocked, GaveUp> {
             if tightest.is_none_or(|(at, least)| t - needed < at - least) {
                 tightest = Some((t, needed));
             }
-            // For every t' from what is needed to `t`: h(t') + b <= h(t) + b <= t'.
+            // For every t' from `needed` to `t`: h(t') + b <= h(t) + b <= t'.
             next = if needed < t { Some(needed) } else { demands.last_deadline_before(t) };
         }
     }

@@ -1,20 +1,23 @@
-//! Response times of **EDF** with non-preemptive regions on one CPU (George, Rivierre and Spuri 1996, for jobs that are
-//! preempted nowhere): bounds with any rule of ties. The verdict is **exact** for sporadic tasks without floating
-//! regions; deadlines are arbitrary. A bound is exact if it is that of ties by rank, too
-//! ([there](crate::uniprocessor::edf_response) is how they count).
+//! Response times of **EDF** with non-preemptive regions on one CPU (George, Rivierre and Spuri
+//! 1996, for jobs that are never preempted): bounds for any rule of ties. The verdict is **exact**
+//! for sporadic tasks without floating regions; deadlines are arbitrary. A bound is exact if it
+//! equals the bound for ties by rank, which [`edf_response`](crate::uniprocessor::edf_response)
+//! explains.
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
-//! (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing changes while the system runs.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart, (3) no
+//! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds,
+//! (7) nothing changes while the system runs.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
-//! | `a` | | when the job of `tau_i` arrives, counted from the start of a busy period of deadlines up to `a + D_i` |
+//! | `a` | | the arrival of the job of `tau_i`, from the start of a busy period of deadlines up to `a + D_i` |
 //! | `max over D_k > a + D_i of C_k - 1` | `b` | the largest [blocking](Task::blocking) by a job that is due later |
 //! | | `F_i` | the [last region](Task::last_region), all of `C_i` in the paper |
-//! | `L_i(a)` | `S` | when the job begins its last region: the least fixed point of `b + (1 + floor(a / T_i)) C_i - F_i + sum over j != i with D_j <= a + D_i of (1 + min(floor(S / T_j), floor((a + D_i - D_j) / T_j))) C_j` |
+//! | `L_i(a)` | `S` | the start of the job's last region: the least fixed point of `b + (1 + floor(a / T_i)) C_i - F_i + sum over j != i with D_j <= a + D_i of (1 + min(floor(S / T_j), floor((a + D_i - D_j) / T_j))) C_j` |
 //! | `R_i` | | the largest `max(C_i, S + F_i - a)` over the `a` up to the longest busy period at which `a + D_i` is a deadline of a synchronous release |
 //!
-//! The longest busy period is that of all tasks, released together: what blocks is part of a busy period of that kind.
+//! The longest busy period is that of all tasks, released together, as the blocking job is also
+//! part of such a busy period.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -75,11 +78,11 @@ fn responses_of(group: &Group<'_>, ties: Ties<'_>) -> Result<Option<Vec<Duration
     responses(&group.tasks().collect::<Vec<_>>(), ties)
 }
 
-/// `R_i` of every task, whether sporadic or by a curve; none if the load is more than 1, so that nothing bounds them
-/// all.
+/// Returns `R_i` of every task, sporadic or by a curve, or `None` if the load is more than 1, so
+/// that not all of them are bounded.
 ///
 /// # Errors
-/// If the longest busy period is too long.
+/// Returns [`GaveUp`] if the longest busy period is too long.
 pub fn responses(tasks: &[&Task], ties: Ties<'_>) -> Result<Option<Vec<Duration>>, GaveUp> {
     let mut U = RateSum::default();
     tasks.iter().for_each(|tau| U.add(&tau.utilization()));
@@ -106,12 +109,12 @@ pub fn responses(tasks: &[&Task], ties: Ties<'_>) -> Result<Option<Vec<Duration>
     (0..deadlines.len()).map(response).collect::<Result<_, _>>().map(Some)
 }
 
-/// A task as the search reads it again and again.
+/// A task in the form that the search reads repeatedly.
 struct Demanding<'a> {
     C: i64,
     D: i64,
     arrivals: Arrivals<'a>,
-    /// What it blocks, and its last region.
+    /// The blocking by the task, and its last region.
     B: i64,
     F: i64,
 }
@@ -128,7 +131,8 @@ impl<'a> From<&'a Task> for Demanding<'a> {
     }
 }
 
-/// Arrivals of a job for which the same tasks are due later: the blocking is the same.
+/// A range of arrivals of a job for which the same tasks are due later, so that the blocking is
+/// constant.
 #[derive(Clone, Copy)]
 struct Stretch {
     from: i64,
@@ -136,13 +140,14 @@ struct Stretch {
     b: i64,
 }
 
-/// The search for the largest `S - a`, in each stretch from the last `a` down, as in the form without regions.
+/// The search for the largest `S - a`, in each stretch from the last `a` down, as in the form
+/// without regions.
 struct Search<'t> {
-    /// With deadlines as they count for the task whose response is looked for.
+    /// Their deadlines are those that count for the task under analysis.
     tasks: Vec<Demanding<'t>>,
     /// The longest busy period.
     L: i64,
-    /// How often demand may still be computed before the search gives up.
+    /// The number of times that demand may still be computed before the search gives up.
     left: u64,
 }
 
@@ -155,7 +160,7 @@ impl Search<'_> {
         Ok(Duration::from_ns(R_i))
     }
 
-    /// From the longest `a` to the shortest.
+    /// Returns the stretches, from the largest `a` to the smallest.
     fn stretches(&self, i: usize) -> Vec<Stretch> {
         let D_i = self.tasks[i].D;
         let later = self.tasks.iter().filter(|tau_k| tau_k.D > D_i && tau_k.B > 0);
@@ -176,7 +181,7 @@ impl Search<'_> {
     fn within_stretch(&mut self, i: usize, stretch: Stretch, R_i: &mut i64) -> Result<(), GaveUp> {
         let Stretch { from, until, b } = stretch;
         let F_i = self.tasks[i].F;
-        // The first arrivals are often the worst, and the larger `R_i` is, the longer are the steps.
+        // The first arrivals are often the worst, and a larger `R_i` makes longer steps.
         for j in 0..self.tasks.len() {
             let a = self.first_from(i, j, from);
             if a < until {
@@ -198,7 +203,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Takes `S + F_i - a` into `R_i`, and gives a bound of `S` that is at most `a + R_i - F_i`.
+    /// Updates `R_i` with `S + F_i - a`, and returns a bound on `S` that is at most
+    /// `a + R_i - F_i`.
     fn examine(&mut self, i: usize, a: i64, b: i64, R_i: &mut i64) -> Result<i64, GaveUp> {
         let F_i = self.tasks[i].F;
         let bound = self.begins_by(i, a, b, a + *R_i - F_i)?;
@@ -212,21 +218,21 @@ impl Search<'_> {
         Ok(S)
     }
 
-    /// [`needed`](Self::needed), unless the search has to give up.
+    /// [`needed`](Self::needed), unless the search must give up.
     fn begins_by(&mut self, i: usize, a: i64, b: i64, w: i64) -> Result<i64, GaveUp> {
         let gave_up = GaveUp::OutOfSteps { reached: Duration::from_ns(self.L), steps: TERMS };
         self.left = self.left.checked_sub(1).ok_or(gave_up)?;
         Ok(self.needed(i, a, b, w))
     }
 
-    /// What runs before the last region of the job, if that has not begun before `w`: `S` is the least fixed point, and
-    /// at most this if this is at most `w`.
+    /// The work before the last region of the job, if that region has not begun before `w`. Its
+    /// least fixed point is `S`; if it is at most `w`, it bounds `S`.
     fn needed(&self, i: usize, a: i64, b: i64, w: i64) -> i64 {
         let tau_i = &self.tasks[i];
         let due = a + tau_i.D;
         let of_others = |others: &[Demanding<'_>]| {
             let of_task = |tau_j: &Demanding<'_>| {
-                // The lesser of the two numbers, with one look.
+                // The smaller of the two numbers, with one evaluation.
                 tau_j.arrivals.within((due - tau_j.D).min(w) + 1) * tau_j.C
             };
             others.iter().map(of_task).sum::<i64>()
@@ -235,15 +241,16 @@ impl Search<'_> {
         b + own + of_others(&self.tasks[..i]) + of_others(&self.tasks[i + 1..])
     }
 
-    /// The least `a` from here on at which `a + D_i` is a deadline of `tau_j` after a synchronous release.
+    /// Returns the least `a` from `from` on at which `a + D_i` is a deadline of `tau_j` after a
+    /// synchronous release.
     fn first_from(&self, i: usize, j: usize, from: i64) -> i64 {
         let (D_i, tau_j) = (self.tasks[i].D, &self.tasks[j]);
-        // As many come before it, and it is the next.
+        // The number of deadlines before `from`, which is the index of the next one.
         let before = tau_j.arrivals.within(D_i + from - tau_j.D);
         tau_j.arrivals.distance(before) + tau_j.D - D_i
     }
 
-    /// The largest such `a`, of any task, that is not above this one.
+    /// Returns the largest such `a` of any task that is at most the given one.
     fn last(&self, i: usize, a: i64) -> Option<i64> {
         let of_task = |j: usize| {
             let (D_i, tau_j) = (self.tasks[i].D, &self.tasks[j]);

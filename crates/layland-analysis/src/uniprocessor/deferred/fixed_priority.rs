@@ -1,21 +1,23 @@
 //! Response times under fixed priorities with non-preemptive regions: **FPNS** (Davis, Burns, Bril and Lukkien 2007)
 //! and **FPDS** (Bril, Lukkien and Verhaegh 2009). **Exact** for jobs without floating regions of their own.
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) WCETs are kept, (4)
-//! overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system runs, (7) few pairs of tasks
-//! share a CPU, (8) for given priorities: there are some. There is no self-suspension. Deadlines are arbitrary, and a
-//! release jitter `J_i` is covered.
+//! Assumes: (1) every task may use one CPU only, (2) jobs of a task at least a period apart,
+//! (3) WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while
+//! the system runs, (7) few pairs of tasks share a CPU, (8) for given priorities: every task has
+//! one. Jobs do not suspend themselves. Deadlines are arbitrary, and a release jitter `J_i` is
+//! covered.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
-//! | `B_i` | the largest [blocking](Task::blocking) of a task of lower priority | from which `tau_i` suffers once |
-//! | `F_i`, `q_i` | [`last_region`](Task::last_region) | what nobody interrupts at the end of a job |
-//! | `S_i(q)`, `w_i(q)` | `S` | when the `q`-th job of a busy period begins its last region: the least fixed point of `B_i + (q + 1) C_i - F_i + sum over H_i of (floor((S + J_j) / T_j) + 1) C_j` |
+//! | `B_i` | the largest [blocking](Task::blocking) of a task of lower priority | which delays `tau_i` once |
+//! | `F_i`, `q_i` | [`last_region`](Task::last_region) | the part at the end of a job that is not preempted |
+//! | `S_i(q)`, `w_i(q)` | `S` | the start of the last region of the `q`-th job of a busy period: the least fixed point of `B_i + (q + 1) C_i - F_i + sum over H_i of (floor((S + J_j) / T_j) + 1) C_j` |
 //! | `t_i` | `t` | the end of the busy period: the least fixed point of `B_i + sum over H_i and tau_i of ceil((t + J_j) / T_j) C_j` |
 //! | `R_i` | | the largest `S(q) + F_i + J_i - q T_i` over all jobs of the busy period |
 //!
-//! All of them count, also with `D_i <= T_i`: what comes during the last region of a job delays the next one, and the
-//! first need not be the worst. The analysis of CAN of 1994 looks at the first alone, and accepts sets that miss: see
+//! All jobs of the busy period count, also if `D_i <= T_i`: jobs that arrive during the last region
+//! of a job delay the next one, and the first job need not be the worst. The analysis of CAN of
+//! 1994 examines only the first job, and accepts sets that miss deadlines: see
 //! `cases/davis2007.md`.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
@@ -76,8 +78,8 @@ response_times!(TEST, RESPONSES, Given, "NP-RTA", "p-fp", GIVEN);
 response_times!(TEST_RM, RESPONSES_RM, RateMonotonic, "NP-RTA-RM", "p-rm", PINNED);
 response_times!(TEST_DM, RESPONSES_DM, DeadlineMonotonic, "NP-RTA-DM", "p-dm", PINNED);
 
-/// `R_i`, the largest response time of a job of `tau_i` among tasks `H_i` of higher priority and `L_i` of lower;
-/// counted from its arrival, jitter included.
+/// Returns `R_i`, the largest response time of a job of `tau_i` among tasks `H_i` of higher and
+/// `L_i` of lower priority, from its arrival, including jitter.
 ///
 /// ```
 /// use layland_analysis::uniprocessor::deferred::fixed_priority::response_time;
@@ -106,7 +108,8 @@ pub fn response_time<'a>(
     blocked_response_time(tau_i, H_i, B_i, limit)
 }
 
-/// [`response_time`] where jobs of lower priority delay one of `tau_i` for at most `B_i`, once in a busy period.
+/// [`response_time`] where jobs of lower priority delay a job of `tau_i` for at most `B_i`, once in
+/// a busy period.
 pub(crate) fn blocked_response_time<'a>(
     tau_i: &'a Task,
     H_i: &[&'a Task],
@@ -123,7 +126,8 @@ pub(crate) fn blocked_response_time<'a>(
     let coming = |tau_j: &&'a Task| (Arrivals::of(tau_j), tau_j.jitter.ns(), tau_j.own_wcet().ns());
     let own_arrivals = Arrivals::of(tau_i);
     let higher: Vec<(Arrivals<'a>, i64, i64)> = H_i.iter().map(coming).collect();
-    // What begins until an instant, and what comes before it.
+    // `begun` is the work of jobs that begin up to an instant, `busy` that of jobs that arrive
+    // before it.
     let begun = |own: Duration, S: Duration| {
         let of_task = |&(tau_j, J_j, C_j): &(Arrivals<'a>, i64, i64)| {
             tau_j.within((S.ns() + J_j).saturating_add(1)).saturating_mul(C_j)
@@ -137,7 +141,7 @@ pub(crate) fn blocked_response_time<'a>(
         let own = (own_arrivals, J_i.ns(), C_i.ns());
         sum(B_i, higher.iter().chain([&own]).map(of_task))
     };
-    // Where a full load keeps the CPU busy for ever, responses repeat once the load does.
+    // If a full load keeps the CPU busy for ever, responses repeat once the load does.
     let repetition = Repetition::of(own_arrivals, higher.iter().map(|&(tau_j, ..)| tau_j));
     let mut mark: Option<(i64, Duration)> = None;
     let (mut R_i, mut S, mut t) = (Duration::ZERO, Duration::ZERO, C_i);
@@ -145,7 +149,7 @@ pub(crate) fn blocked_response_time<'a>(
         let first = Duration::from_ns(own_arrivals.distance(q));
         if q > 0 {
             match least(t, first - J_i, busy) {
-                // The next job comes after the busy period.
+                // The next job arrives after the busy period.
                 Ok(_) => return Ok(R_i),
                 Err(Diverged::Beyond { reached, .. }) => t = reached,
                 Err(diverged @ (Diverged::Overload | Diverged::GaveUp(_))) => return Err(diverged),
@@ -168,7 +172,7 @@ pub(crate) fn blocked_response_time<'a>(
         let Some(Repetition { jobs, length, from_job, from }) = &repetition else { continue };
         if q >= *from_job && S.ns() > *from {
             match mark {
-                // From here on all is as it was then, later.
+                // The state repeats from here on, shifted in time.
                 Some((marked, then)) if q == marked + jobs && S.ns() - then.ns() == *length => {
                     return Ok(R_i);
                 }
@@ -180,14 +184,14 @@ pub(crate) fn blocked_response_time<'a>(
     Err(GaveUp::OutOfSteps { reached: S, steps: MOST_JOBS as u64 }.into())
 }
 
-/// The search gives up after so many jobs of a busy period.
+/// The number of jobs of a busy period after which the search gives up.
 const MOST_JOBS: i64 = MAX_STEPS as i64;
 
 fn sum(first: Duration, others: impl Iterator<Item = i64>) -> Duration {
     Duration::from_ns(others.fold(first.ns(), i64::saturating_add))
 }
 
-/// The tasks of a CPU, the highest priority first; and the response time of the one at a place, within a limit.
+/// The tasks of a CPU, the highest priority first.
 struct Sorted<'a> {
     ids: Vec<TaskId>,
     tasks: Vec<&'a Task>,
@@ -204,7 +208,7 @@ impl<'a> Sorted<'a> {
     }
 }
 
-/// The response bounds of all tasks, where they exist.
+/// The response bounds of all tasks for which they exist.
 fn responses(system: &System, order: PriorityOrder) -> TaskMap<Option<ResponseBound>> {
     let mut bounds = TaskMap::filled(None, system.tasks.len());
     for group in Group::affinities(system) {
@@ -233,7 +237,7 @@ fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {
             Err(Diverged::Beyond { reached, .. }) => {
                 return late(compared(reached, false).at_least());
             }
-            // Whatever is preempted where.
+            // The load exceeds the CPU, regardless of preemption.
             Err(Diverged::Overload) => {
                 return exact(group, false, Reason::NoBound(id, Diverged::Overload));
             }

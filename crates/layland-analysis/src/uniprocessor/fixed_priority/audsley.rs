@@ -1,4 +1,4 @@
-//! Audsley's assignment of priorities: exact, whether any priorities work.
+//! Audsley's assignment of priorities: an exact test whether any priorities work.
 
 use super::responses::lengths;
 use super::{PINNED, response_time};
@@ -22,7 +22,7 @@ pub const AUDSLEY_1991: Citation = Citation {
 }",
 };
 
-/// Whether any assignment of priorities works, for each CPU.
+/// Tests for each CPU whether any assignment of priorities works.
 ///
 /// ```
 /// use layland_analysis::{Reason, Verdict, uniprocessor::fixed_priority::{AUDSLEY, RTA_DM}};
@@ -50,7 +50,7 @@ pub const AUDSLEY: SchedulabilityTest = SchedulabilityTest {
     decide: |system| together(Group::affinities(system).iter().map(audsley)),
 };
 
-/// The order that is found, and the busy periods under it.
+/// Returns the order that is found, and the busy periods under it.
 fn order_and_responses(system: &System) -> Result<Vec<Part>, &'static str> {
     let part = |group: &Group<'_>| {
         let reasons = audsley(group).reasons;
@@ -61,10 +61,10 @@ fn order_and_responses(system: &System) -> Result<Vec<Part>, &'static str> {
     Group::affinities(system).iter().map(part).collect()
 }
 
-/// From the lowest priority up: some task that meets its deadline below all the others that are
-/// left. Which one does not matter; the longest deadline less jitter is tried first (ties: the
-/// larger rank and id). One of which it is not known is passed over, and if no other is found, neither is it known
-/// whether there are priorities.
+/// Assigns priorities from the lowest up: each to some task that meets its deadline below all
+/// remaining ones. The choice does not matter; the longest deadline less jitter is tried first
+/// (ties: the larger rank and id). A task whose response is unknown is skipped; if no other task
+/// qualifies, the answer is unknown, too.
 fn audsley(group: &Group<'_>) -> Finding {
     let mut left = group.tasks.clone();
     left.sort_by_key(|(id, task)| (task.deadline - task.jitter, task.rank, *id));

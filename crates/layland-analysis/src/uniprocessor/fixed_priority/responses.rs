@@ -1,11 +1,11 @@
-//! Response times: exact, but for blocking times, which are upper bounds.
+//! Response times: exact, except for blocking times, which are upper bounds.
 //!
 //! | paper | meaning |
 //! |---|---|
-//! | `w(q)` | when the `q`-th job of a busy period is done, counted from its start |
+//! | `w(q)` | the completion of the `q`-th job of a busy period, from its start |
 //! | `J_i` | release jitter |
 //! | `H_i` | the tasks of higher priority |
-//! | `B_i` | for how long jobs of lower priority delay one of the task, once in a busy period |
+//! | `B_i` | the maximum time for which jobs of lower priority delay a job of the task, once in a busy period |
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -71,7 +71,7 @@ macro_rules! response_time_test {
     };
 }
 
-/// The responses as a test of their own; see [`response_bounds`].
+/// Defines the response times as a test of their own; see [`response_bounds`].
 macro_rules! response_bound_test {
     ($test:ident, $of:ident, $order:ident, $assumptions:ident) => {
         #[doc = concat!("The response times of [`", stringify!($of), "`]: exact without blocking times.")]
@@ -112,8 +112,8 @@ response_time_test! {
     RTA_DM, DeadlineMonotonic, "RTA-DM", "p-dm", BLOCKED
 }
 
-/// `R_i`, the largest response time of a job of `tau_i` among tasks `H_i` of higher priority; counted
-/// from its arrival, jitter and blocking time included.
+/// Returns `R_i`, the largest response time of a job of `tau_i` among tasks `H_i` of higher
+/// priority, from its arrival, including jitter and blocking time.
 ///
 /// ```
 /// use layland_analysis::uniprocessor::fixed_priority::response_time;
@@ -136,7 +136,7 @@ pub fn response_time(
     response_time_within(tau_i, H_i, limit, &Cell::new(TERMS))
 }
 
-/// [`response_time`], as long as some terms are left.
+/// [`response_time`], limited by a number of terms that searches share.
 fn response_time_within(
     tau_i: &Task,
     H_i: &[impl Borrow<Task>],
@@ -145,11 +145,11 @@ fn response_time_within(
 ) -> Result<Duration, Diverged> {
     let higher = || H_i.iter().map(|tau_j| tau_j.borrow());
     if have_bursts(higher().chain([tau_i])) {
-        // The last region is a nanosecond.
+        // Without regions, the last region is a nanosecond.
         let (higher, B_i): (Vec<&Task>, _) = (higher().collect(), tau_i.blocking_time);
         return deferred::fixed_priority::blocked_response_time(tau_i, &higher, B_i, limit);
     }
-    // A step looks at all tasks of higher priority. All jobs of a busy period share the steps.
+    // A step evaluates all tasks of higher priority. All jobs of a busy period share the steps.
     let each = H_i.len() as u64 + 1;
     let steps = Cell::new((terms.get() / each).min(MAX_STEPS));
     let all = steps.get();
@@ -158,7 +158,7 @@ fn response_time_within(
     found
 }
 
-/// [`response_time`] in so many steps, with each `w(q)` as it is found.
+/// [`response_time`] in at most this number of steps; the callback receives each `w(q)`.
 fn search(
     tau_i: &Task,
     H_i: &[impl Borrow<Task>],
@@ -167,7 +167,7 @@ fn search(
     mut found: impl FnMut(Duration),
 ) -> Result<Duration, Diverged> {
     let (C_i, T_i, J_i) = (tau_i.own_wcet().at_unit_speed(), tau_i.period, tau_i.jitter);
-    // Within a period the search ends soon, even of what has no end.
+    // Within a period the search ends soon, even if the busy period has no end.
     if limit > T_i && overloaded(tau_i, H_i) {
         return Err(Diverged::Overload);
     }
@@ -178,7 +178,7 @@ fn search(
     let mut repeats_from = i64::MAX;
     for q in 0..MAX_STEPS as i64 {
         // w(q), the least fixed point of w = B_i + (q + 1) C_i + sum ceil((w + J_j) / T_j) C_j.
-        // R_i >= w(q) + J_i - q T_i, so that a w(q) beyond this limit ends the search.
+        // R_i >= w(q) + J_i - q T_i, so a w(q) beyond this limit ends the search.
         let first = Duration::from_ns(T_i.ns().saturating_mul(q));
         let own = C_i.ns().saturating_mul(q + 1).saturating_add(B_i.ns());
         let own = Duration::from_ns(own);
@@ -195,13 +195,13 @@ fn search(
         )?;
         found(w);
         R_i = R_i.max(w + J_i - first);
-        // The next job becomes ready after the busy period: no later job responds more slowly.
+        // The next job becomes ready after the busy period, so no later job has a longer response.
         if w <= first + T_i - J_i {
             return Ok(R_i);
         }
-        // Where jitter and a full load keep the CPU busy for ever, w(q + H / T_i) = w(q) + H for the hyperperiod H: the
-        // responses of later jobs are those of earlier ones. Where blocking keeps it busy beyond H with less of a load,
-        // w(q + H / T_i) is less.
+        // If jitter and a full load keep the CPU busy for ever, w(q + H / T_i) = w(q) + H for the
+        // hyperperiod H, so later jobs have the responses of earlier ones. If blocking keeps the
+        // CPU busy beyond H with a smaller load, w(q + H / T_i) is less.
         if q == 0 {
             repeats_from = hyperperiod(tau_i, H_i).map_or(i64::MAX, |H| H.div_floor(T_i));
         }
@@ -212,15 +212,17 @@ fn search(
     Err(GaveUp::OutOfSteps { reached: w, steps: MAX_STEPS }.into())
 }
 
-/// A search looks so often at what a task of higher priority does.
+/// The maximum number of times that a search evaluates a task of higher priority.
 const TERMS: u64 = 500_000_000;
-/// So often the searches for all bounds of a system do, which have no deadlines to end at.
+/// This maximum for the searches for all bounds of a system together, which have no deadlines as
+/// limits.
 const TERMS_OF_BOUNDS: u64 = 200_000_000;
 
-/// A busy period is followed up to here: with a jitter, a period or a WCET more it still is a number.
+/// The limit up to which a busy period is followed; adding a jitter, a period or a WCET does not
+/// overflow.
 const FAR: Duration = Duration::from_ns(1 << 62);
 
-/// The least common multiple of the periods, if it is not too long.
+/// Returns the least common multiple of the periods, or `None` if it is too long.
 fn hyperperiod(tau_i: &Task, H_i: &[impl Borrow<Task>]) -> Option<Duration> {
     let lcm = |H: i64, tau_j: &Task| {
         let T_j = tau_j.period.ns();
@@ -235,7 +237,7 @@ fn overloaded(tau_i: &Task, H_i: &[impl Borrow<Task>]) -> bool {
     !sum.fits(&tau_i.utilization(), &Rate::ONE)
 }
 
-/// A task of higher priority as the search reads it again and again.
+/// A task of higher priority in the form that the search reads repeatedly.
 struct Higher {
     C: i64,
     T: Divisor,
@@ -249,17 +251,17 @@ impl From<&Task> for Higher {
 }
 
 fn interference(own: Duration, higher: &[Higher], w: Duration) -> Duration {
-    // `ceil((w + J) / T)` jobs: `w` is at least a WCET, and so above 0.
+    // Counts `ceil((w + J) / T)` jobs; `w` is at least a WCET, and so above 0.
     let of_task =
         |tau_j: &Higher| (1 + tau_j.T.div_rem(w.ns() + tau_j.J - 1).0).saturating_mul(tau_j.C);
     Duration::from_ns(higher.iter().map(of_task).fold(own.ns(), i64::saturating_add))
 }
 
-/// The response bounds of all tasks, where they exist: none for a task whose response time is not
+/// Returns the response bounds of all tasks, or an error for a task whose response time is not
 /// bounded by [`TIME_LIMIT`] or not found.
 ///
 /// # Errors
-/// If the system breaks an assumption.
+/// Returns a refusal if the system breaks an assumption.
 pub fn response_bounds(
     system: &System,
     order: PriorityOrder,
@@ -284,7 +286,7 @@ pub fn response_bounds(
     Ok(bounds.into_iter().map(|(_, bound)| bound).collect())
 }
 
-/// A comparison of a response time with the deadline.
+/// Compares a response time with the deadline.
 fn response_reason(
     group: &Group<'_>,
     id: TaskId,
@@ -296,11 +298,11 @@ fn response_reason(
     let scope = Scope::task(id, &group.cpus);
     let reason =
         Reason::compared("the response time", scope, quantity(R), quantity(deadline), holds);
-    // The search has stopped at the first length beyond the deadline.
+    // The search stopped at the first length beyond the deadline.
     if holds { reason } else { reason.at_least() }
 }
 
-/// The lengths `w(q)` of all tasks, the highest priority first, where every deadline is met.
+/// Returns the lengths `w(q)` of all tasks, the highest priority first, if every deadline is met.
 pub(super) fn busy_periods(
     system: &System,
     order: PriorityOrder,
@@ -309,7 +311,7 @@ pub(super) fn busy_periods(
     Group::affinities(system).iter().map(part).collect()
 }
 
-/// The lengths `w(q)` of these tasks, in the order of their priorities.
+/// Returns the lengths `w(q)` of these tasks, in the order of their priorities.
 pub(super) fn lengths(cpus: &CpuSet, tasks: &[(TaskId, &Task)]) -> Result<Part, &'static str> {
     if have_bursts(tasks.iter().map(|&(_, task)| task)) {
         return Err(NO_CERTIFICATE);
@@ -325,7 +327,8 @@ pub(super) fn lengths(cpus: &CpuSet, tasks: &[(TaskId, &Task)]) -> Result<Part, 
             }
         });
         response.map_err(|_| "a response time is not within its deadline")?;
-        // Where the load is full and jitter keeps the CPU busy for ever, the search ends by the hyperperiod.
+        // If the load is full and jitter keeps the CPU busy for ever, the search ends by the
+        // hyperperiod.
         let (last, jobs) = (lengths.last().copied().unwrap_or_default(), lengths.len() as i64);
         if lengths.len() > MOST {
             return Err(TOO_LONG);
@@ -342,7 +345,8 @@ pub(super) fn lengths(cpus: &CpuSet, tasks: &[(TaskId, &Task)]) -> Result<Part, 
 fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {
     let (ids, tasks): (Vec<TaskId>, Vec<&Task>) = order.sort(group).into_iter().unzip();
     let mut reasons = Vec::new();
-    // A task that is late if it is blocked for as long as it says, and in time if it is not.
+    // A task that is late if it is blocked for its whole blocking time, but in time without
+    // blocking.
     let mut open: Option<Reason> = None;
     for (at, &id) in ids.iter().enumerate() {
         let (task, higher) = (tasks[at], &tasks[..at]);
@@ -380,11 +384,11 @@ fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {
     }
 }
 
-/// What a failure with blocking times leaves open.
+/// The reason for *unknown* if a task fails with its blocking time but not without.
 pub(crate) const BLOCKED_FOR_LESS: &str =
     "blocking times are upper bounds: without them no job is known to be late";
 
-/// The task without its blocking time.
+/// Returns the task without its blocking time.
 pub(crate) fn unblocked(task: &Task) -> Task {
     Task { blocking_time: Duration::ZERO, ..task.clone() }
 }

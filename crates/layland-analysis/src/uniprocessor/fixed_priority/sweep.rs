@@ -1,15 +1,15 @@
-//! Response times of all tasks in one pass, for programs that ask millions of times.
+//! Response times of all tasks in one pass, for programs that compute them millions of times.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use crate::Sporadic;
 use layland_model::Duration;
 
-/// The response times of tasks without jitter and with `D_i <= T_i`, in the order of priorities, all
-/// at once: `responses` is cleared and filled. Exact, without a division.
+/// Computes the response times of tasks without jitter and with `D_i <= T_i`, in the order of
+/// priorities, all at once. Clears and fills `responses`. Exact, without a division.
 ///
 /// One sweep: `R_k` is at least `R_{k-1} + C_k`, and the jobs of higher priority that arrive before
-/// `R_{k-1}` are counted already.
+/// `R_{k-1}` are already counted.
 ///
 /// ```
 /// use layland_analysis::{Sporadic, uniprocessor::fixed_priority::sweep};
@@ -22,7 +22,7 @@ use layland_model::Duration;
 /// ```
 ///
 /// # Errors
-/// The first task that misses its deadline; `responses` has those of higher priority.
+/// Returns the first task that misses its deadline; `responses` then has those of higher priority.
 pub fn sweep(tasks: &[Sporadic], responses: &mut Vec<Duration>) -> Result<(), usize> {
     responses.clear();
     let n = tasks.len();
@@ -37,7 +37,7 @@ pub fn sweep(tasks: &[Sporadic], responses: &mut Vec<Duration>) -> Result<(), us
         loop {
             let mut more = 0i64;
             for ((next_j, &T_j), &C_j) in next[..k].iter_mut().zip(&T[..k]).zip(&C[..k]) {
-                // All ones if tau_j has a job before w.
+                // All ones if tau_j has a job before w, so that no branch can be mispredicted.
                 let comes = -i64::from(*next_j < w);
                 more += C_j & comes;
                 *next_j += T_j & comes;

@@ -32,7 +32,7 @@ const LAYLAND: &[Assumption] = &[
     NoJitter,
 ];
 
-/// With deadlines equal to periods the two orders are one.
+/// With deadlines equal to periods, the two orders are equal.
 const RM_OR_DM: &[Algorithm] = &[
     Algorithm::Ordered(Form::Partitioned, Order::RateMonotonic),
     Algorithm::Ordered(Form::Partitioned, Order::DeadlineMonotonic),
@@ -73,7 +73,7 @@ pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
     },
 };
 
-/// The hyperbolic bound, for each CPU. Accepts all that Liu and Layland's bound accepts.
+/// The hyperbolic bound, for each CPU. Accepts every set that Liu and Layland's bound accepts.
 pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
     name: "HB",
     title: "hyperbolic bound for rate-monotonic priorities",
@@ -92,7 +92,7 @@ pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
     },
 };
 
-/// Whether the product of these factors, each at least 1, is at most 2: **sufficient**.
+/// Tests whether the product of these factors, each at least 1, is at most 2: **sufficient**.
 fn product(group: &Group<'_>, what: &'static str, factors: &[Rate]) -> Finding {
     let (holds, value) = at_most_two(factors);
     let (value, bound) = (Quantity::Number(value), Quantity::Number(Rate::whole(2)));
@@ -100,8 +100,8 @@ fn product(group: &Group<'_>, what: &'static str, factors: &[Rate]) -> Finding {
     Finding::new(TestKind::Sufficient.verdict(holds), reason)
 }
 
-/// Decides exactly: by numbers with 60 binary digits, rounded down and up, where these tell; by the
-/// exact product, whose digits are many, where they do not. With the product or a bound on it.
+/// Decides exactly, and returns the product or a bound on it. Uses numbers with 60 binary digits,
+/// rounded down and up, if they suffice; otherwise the exact product, which has many digits.
 fn at_most_two(factors: &[Rate]) -> (bool, Rate) {
     const SHIFT: u32 = 60;
     let scale = Rate::whole(1 << SHIFT);
@@ -113,7 +113,7 @@ fn at_most_two(factors: &[Rate]) -> (bool, Rate) {
         };
         low = (low * u128::from(below.unsigned_abs())) >> SHIFT;
         high = (high * u128::from(above.unsigned_abs())).div_ceil(1 << SHIFT);
-        // Far above 2 already; and larger numbers might overflow.
+        // The product is far above 2 already, and larger numbers might overflow.
         if low > 4 << SHIFT {
             break;
         }

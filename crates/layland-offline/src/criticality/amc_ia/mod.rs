@@ -1,9 +1,10 @@
-//! AMC-IA, the paper's improved analysis of AMC (Huang et al. 2014, Section 3.1), and a corrected one.
+//! AMC-IA, the paper's improved analysis of AMC (Huang et al. 2014, Section 3.1), and a corrected
+//! version.
 //!
-//! Both look at every sequence of instants `s_1 <= s_2 <= ..` at which the indicator may rise, `s_l`
-//! from level `l - 1` to `l`, and take the largest response time at each level: a depth-first search
-//! over the levels. They differ in which instants they look at and how they count jobs:
-//! `paper.rs` and `safe.rs`.
+//! Both examine every sequence of instants `s_1 <= s_2 <= ..` at which the indicator may rise,
+//! `s_l` from level `l - 1` to `l`, and take the largest response time at each level, by a
+//! depth-first search over the levels. They differ in the instants that they examine and in how
+//! they count jobs; see `paper.rs` and `safe.rs`.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
@@ -11,8 +12,8 @@
 //! | `R(l)` | `r[l]` | the response time at level `l`, after the changes chosen so far |
 //! | `H_i` | `higher` | the tasks of higher priority |
 //!
-//! The search takes up to `P^(N-1)` fixed points, `P` about the number of jobs in `R`; a limit keeps it
-//! from taking for ever, and a set that it cannot decide is reported as given up.
+//! The search takes up to `P^(N-1)` fixed points, where `P` is about the number of jobs in `R`. A
+//! limit bounds the search; if it reaches the limit, the analysis gives up.
 
 mod paper;
 mod safe;
@@ -26,7 +27,7 @@ use layland_model::{Duration, TaskId};
 use paper::Paper;
 use safe::Safe;
 
-/// The most fixed points that one analysis of a set computes by default.
+/// The default for the maximum number of fixed points that one analysis of a set computes.
 pub const FIXED_POINTS: u64 = 20_000_000;
 
 /// The paper's analysis with the best priorities. Not sound.
@@ -52,19 +53,20 @@ pub fn paper(set: &MixedSet, fixed_points: u64) -> Assignment<Vec<Duration>> {
     assign::<Paper>(set, fixed_points)
 }
 
-/// The corrected analysis with the best priorities: `R_i(0), .., R_i(z_i)` of each task. Sound.
+/// The corrected analysis with the best priorities: returns `R_i(0), .., R_i(z_i)` of each task.
+/// Sound.
 pub fn safe(set: &MixedSet, fixed_points: u64) -> Assignment<Vec<Duration>> {
     assign::<Safe>(set, fixed_points)
 }
 
-/// The priorities of [`paper`] alone, which takes less time: a task that passes AMC-RT is not looked
-/// at any further.
+/// Returns only the priorities of [`paper`], which takes less time: a task that passes AMC-RT is
+/// not examined further.
 pub fn paper_order(set: &MixedSet, fixed_points: u64) -> Assignment<()> {
     assign_order::<Paper>(set, fixed_points)
 }
 
-/// The priorities of [`safe`] alone, which takes a fraction of the time: a task that passes AMC-RT
-/// is not looked at any further.
+/// Returns only the priorities of [`safe`], which takes a fraction of the time: a task that passes
+/// AMC-RT is not examined further.
 pub fn safe_order(set: &MixedSet, fixed_points: u64) -> Assignment<()> {
     assign_order::<Safe>(set, fixed_points)
 }
@@ -145,7 +147,8 @@ struct Interferer {
     level: usize,
     /// `C(0)`.
     base: i64,
-    /// The levels `l` with `C(l - 1) < C(l)`, and by how much: one for a task with two budgets.
+    /// The levels `l` with `C(l - 1) < C(l)`, each with the increase: one for a task with two
+    /// budgets.
     jumps: Vec<(usize, i64)>,
 }
 
@@ -163,18 +166,19 @@ impl Interferer {
     }
 }
 
-/// Which changes are looked at, and how jobs are counted.
+/// The rules that select the changes to examine, and count jobs.
 trait Count {
-    /// What is known of a task that is open at a level, before the length of the interval is.
+    /// The data of a task that is open at a level, before the length of the interval is known.
     type Open;
-    /// The instants to look at for the change to level `m`, given those before it and `R(m - 1)`, in
-    /// no order.
+    /// Adds the instants to examine for the change to level `m`, given the previous ones and
+    /// `R(m - 1)`, in no particular order.
     fn candidates(higher: &[Interferer], m: usize, s: &[i64], r: i64, found: &mut Vec<i64>);
-    /// What a task of level `m - 1` demands at all, after the change to level `m` at `s[m]`.
+    /// Returns the total demand of a task of level `m - 1`, after the change to level `m` at
+    /// `s[m]`.
     fn closed(task: &Interferer, s: &[i64], r: i64) -> i64;
-    /// A task of level `m` or above, after the change to level `m` at `s[m]`.
+    /// Prepares a task of level `m` or above, after the change to level `m` at `s[m]`.
     fn open(task: &Interferer, m: usize, s: &[i64]) -> Self::Open;
-    /// Its demand in an interval of length `t`.
+    /// Returns its demand in an interval of length `t`.
     fn demand(open: &Self::Open, t: i64) -> i64;
 }
 
@@ -192,7 +196,7 @@ struct Search<'a, C: Count> {
 }
 
 impl<C: Count> Search<'_, C> {
-    /// Every change to level `m`, after `closed` demand of tasks below level `m - 1`.
+    /// Examines every change to level `m`, after `closed` demand of tasks below level `m - 1`.
     fn level(&mut self, m: usize, closed: i64) -> Result<(), NoBound> {
         let (last, deadline) = (self.set.z(self.i), self.set.deadline[self.i]);
         let mut candidates = std::mem::take(&mut self.candidates[m]);
@@ -213,7 +217,8 @@ impl<C: Count> Search<'_, C> {
             let open = &self.open[m];
             let f =
                 |t: i64| sum(open.iter().map(|task| C::demand(task, t))).saturating_add(constant);
-            // The least fixed point is not above any point that is mapped to or below itself.
+            // If f does not exceed the worst value there, the least fixed point does not either, so
+            // skip the search.
             if m == last && f(self.worst[m]) <= self.worst[m] {
                 continue;
             }

@@ -1,7 +1,7 @@
-//! The counts of Section 3.1 (Eq. 4), with the repairs that its worked example forces. Not sound: for
-//! one set it gives 16, equal to the deadline, for every choice of change points; released together
-//! and run periodically, the task misses. A low job released between the last deadline and the mode
-//! change is not counted.
+//! The counts of Section 3.1 (Eq. 4), with the corrections that its worked example requires. Not
+//! sound: for one set the result is 16, equal to the deadline, for every choice of change points,
+//! but if all tasks are released together and periodically, the task misses its deadline. A low job
+//! released between the last deadline and the mode change is not counted.
 //!
 //! Candidates for `s_m` are `s_(m-1)` and the deadlines `k T_j + D_j > s_(m-1)` of jobs of higher
 //! priority released before `R(m-1)`. With
@@ -11,17 +11,19 @@
 //! c_j(l) = max(floor((s_(l+1) - D_j) / T_j) + 1, 0)          if z_j > l
 //! ```
 //!
-//! a task of level `z_j` executes `n C_j(0) + sum over l <= min(m, z_j) of max(0, n - c_j(l-1)) (C_j(l) -
-//! C_j(l-1))` in its `n` jobs: `n = c_j(z_j)` if it is below level `m`, `n = ceil(t / T_j)` otherwise.
-//! That is the printed sum of `(c(l) - c(l-1)) C(l)`, no count above the last, ordered by jumps.
+//! a task of level `z_j` executes
+//! `n C_j(0) + sum over l <= min(m, z_j) of max(0, n - c_j(l-1)) (C_j(l) - C_j(l-1))` in its `n`
+//! jobs: `n = c_j(z_j)` if it is below level `m`, `n = ceil(t / T_j)` otherwise. This is the
+//! printed sum of `(c(l) - c(l-1)) C(l)`, with no count above the last, ordered by jumps.
 //!
-//! The paper prints differently: the own term `C_i(0)`; `s_l` where `s_(l+1)` belongs; `R_k(m)` for `t`;
-//! counts that may be negative; no change at 0 and none that repeats the last; a range of deadlines
-//! that the example contradicts.
+//! Differences from the printed version: the own term `C_i(0)`; `s_l` where `s_(l+1)` belongs;
+//! `R_k(m)` for `t`; counts that may be negative; no change at 0, and no change equal to the last;
+//! a range of deadlines that the example contradicts.
 //!
-//! Only two kinds of candidates can attain the maximum, and only they are looked at: `s_(m-1)` and, for
-//! each release of a task of level `m - 1` in `[s_(m-1), R(m-1))`, the first admissible deadline after it.
-//! Between them the demand of closing tasks is constant, and that of the others falls.
+//! Only two kinds of candidates can attain the maximum, and only they are examined: `s_(m-1)` and,
+//! for each release of a task of level `m - 1` in `[s_(m-1), R(m-1))`, the first admissible
+//! deadline after it. Between them, the demand of closing tasks is constant, and the demand of the
+//! others decreases.
 
 use super::{Count, Interferer};
 use crate::criticality::steps::{Period, ceil, sum, work};
@@ -31,7 +33,7 @@ pub(super) struct Paper;
 pub(super) struct Open {
     period: Period,
     base: i64,
-    /// For each jump up to the level, how many jobs are due before it and how much it adds.
+    /// For each jump up to the level, the number of jobs due before it, and its increase.
     jumps: Vec<(i64, i64)>,
 }
 
@@ -78,7 +80,7 @@ impl Count for Paper {
     }
 }
 
-/// How many jobs are due at `s` or before it.
+/// Returns the number of jobs due at `s` or before.
 fn due(task: &Interferer, s: i64) -> i64 {
     if s < task.deadline { 0 } else { task.over.floor(s - task.deadline) + 1 }
 }

@@ -1,8 +1,8 @@
-//! Counts that hold. Sound for any number of levels.
+//! Sound counts, for any number of levels.
 //!
-//! The paper's idea is kept: a job that is due at or before the change was complete then, so it kept
-//! to the lower bound. The changes: each interfering task has its own worst phase, and `s_l` is the
-//! change itself, just after the integer `s_l`, not a deadline.
+//! The paper's idea is kept: a job that is due at or before the change was complete by then, so it
+//! kept the lower bound. The differences: each interfering task has its own worst phase, and `s_l`
+//! is the change itself, just after the integer `s_l`, not a deadline.
 //!
 //! For a task with one jump, at level `g`, from `lo` to `hi`, and `s = s_g`, `a = ceil(t / T)` jobs in an
 //! open interval of length `t`, `b = floor(e / T) + 1` jobs up to the change `e` that closes it:
@@ -14,17 +14,19 @@
 //! | A: first large job right after `s - D` | `max(0, ceil((t-s+D)/T)) hi + min(a, floor((s-D)/T)) lo` | `(floor((e-s+D)/T) + 1) hi + floor((s-D)/T) lo` |
 //! | B: released at 0 | `n lo + (a-n) hi`, `n = min(a, floor((s-D)/T) + 1)` | `n lo + (b-n) hi`, `n = min(b, ..)` |
 //!
-//! and then the larger of A and B. Every other pattern of releases has no more demand: moving the first
-//! large job between multiples of `T` only loses jobs. A task with several jumps has the sum of separate
-//! maxima: `n C(0) + sum over l of M_l (C(l) - C(l-1))`, `M_l` like the large jobs of A, at most `n`.
+//! and then the larger of A and B counts. No other pattern of releases has more demand, because
+//! moving the first large job between multiples of `T` only loses jobs. A task with several jumps
+//! has the sum of separate maxima: `n C(0) + sum over l of M_l (C(l) - C(l-1))`, `M_l` like the
+//! large jobs of A, at most `n`.
 //!
-//! Candidates for `s_m` in `[s_(m-1), R(m-1))`: `s_(m-1)`, `k T_j` and `s_g - D_j + k T_j` for the tasks of
-//! level `m - 1`. Between them the demand of closing tasks is constant, and that of the others falls.
+//! Candidates for `s_m` in `[s_(m-1), R(m-1))`: `s_(m-1)`, `k T_j` and `s_g - D_j + k T_j` for the
+//! tasks of level `m - 1`. Between them, the demand of closing tasks is constant, and the demand of
+//! the others decreases.
 //!
-//! Why it is sound: every job due at the change or before it is complete, as the task is schedulable at
-//! the lower level, which the assignment checks; tasks below run no later than the change; an interval that
-//! starts with the indicator raised is covered by `s = 0`. For two levels it is never above AMC-MAX at the
-//! same `s`.
+//! Proof of soundness: every job due at the change or before it is complete, as the task is
+//! schedulable at the lower level, which the assignment checks. Tasks below run no later than the
+//! change. An interval that starts with the indicator raised is covered by `s = 0`. For two levels
+//! it is never above AMC-MAX at the same `s`.
 
 use super::{Count, Interferer};
 use crate::criticality::steps::{Period, ceil, sum, work};
@@ -32,11 +34,11 @@ use crate::criticality::steps::{Period, ceil, sum, work};
 pub(super) struct Safe;
 
 pub(super) enum Open {
-    /// No jump so far, or one before any deadline: so many jobs, each as long.
+    /// No jump so far, or one before any deadline: all jobs have equal length.
     Uniform { period: Period, wcet: i64 },
-    /// One jump: `s - D`, and the small jobs of A.
+    /// One jump: `s - D`, and the number of small jobs of A.
     Jump { period: Period, lo: i64, hi: i64, since: i64, small: i64 },
-    /// Several: `s - D` and the growth of each.
+    /// Several jumps: `s - D` and the growth of each.
     Several { period: Period, base: i64, jumps: Vec<(i64, i64)> },
 }
 
@@ -48,7 +50,7 @@ impl Count for Safe {
         found.push(before);
         for task in higher.iter().filter(|task| task.level == m - 1) {
             let mut every_period = |from: i64| {
-                // The first at or after `before`.
+                // The first candidate at or after `before`.
                 let mut at = match from < before {
                     true => from + ceil(before - from, task.period) * task.period,
                     false => from,
@@ -61,7 +63,7 @@ impl Count for Safe {
             every_period(0);
             for &(l, _) in &task.jumps {
                 let from = s[l] - task.deadline;
-                // A negative start moves up to 0 by whole periods.
+                // A negative start moves up to 0 or later by whole periods.
                 every_period(if from < 0 {
                     from + ceil(-from, task.period) * task.period
                 } else {

@@ -1,6 +1,5 @@
-//! FJP-LB: the job pattern from the load (Section 3.2; after Li and Baruah, EMSOFT 2010). The paper does not
-//! restate the
-//! bound; this one is sound:
+//! FJP-LB: the job pattern from the load (Section 3.2; after Li and Baruah, EMSOFT 2010). The paper
+//! does not restate the bound; this one is sound:
 //!
 //! ```text
 //! B(-1) = 0;  B(m) = ceil((B(m-1) + load(m) D_max) / (1 - load(m)))        reject if load(m) >= 1
@@ -8,11 +7,11 @@
 //! n_i = ceil(B(z_i) / T_i), every job with its full execution times
 //! ```
 //!
-//! The jobs of a busy period of length `B` are due within `B + D_max`, so they need at most `load (B + D_max)`.
-//! With `D = T` for all tasks of a level its load is its utilization. Otherwise the absolute deadlines are
-//! walked over in order; `U + S / x`, `S` the sum of `(T_i - D_i) C_i / T_i`, is never below the demand per
-//! time at `x`, so that the walk ends where it is not above the best so far, or at the hyperperiod. After
-//! 200,000 points it is the bound.
+//! The jobs of a busy period of length `B` are due within `B + D_max`, so they need at most
+//! `load (B + D_max)`. If `D = T` for all tasks of a level, its load is its utilization. Otherwise
+//! the absolute deadlines are examined in order. With `S` the sum of `(T_i - D_i) C_i / T_i`, the
+//! demand per time at `x` is at most `U + S / x`, so the search ends where this is not above the
+//! best so far, or at the hyperperiod. After 200,000 points, this value is taken as the bound.
 
 use super::scan::summed;
 use super::{Jobs, LONGEST, utilization};
@@ -21,7 +20,7 @@ use layland_model::Rate;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The most deadlines that are walked over for one load.
+/// The maximum number of deadlines that are examined for one load.
 const POINTS: usize = 200_000;
 
 /// FJP-LB. Sound.
@@ -53,7 +52,7 @@ pub fn load_based(set: &MixedSet, jobs: u64) -> Jobs {
     })
 }
 
-/// `load(m)`, or a bound on it.
+/// Returns `load(m)`, or an upper bound on it.
 fn load(set: &MixedSet, m: usize) -> Rate {
     let mine: Vec<usize> = (0..set.len()).filter(|&i| set.z(i) >= m && set.c(m)[i] > 0).collect();
     let utilization = utilization(set, m);

@@ -1,20 +1,21 @@
 //! Fixed job priorities (Huang et al. 2014, Section 3.2): for each task a list of priorities for its jobs
 //! in one busy period. A larger number is a higher priority, 0 is the lowest, all are distinct.
 //!
-//! First the number of jobs in a busy period, then the priorities, from the lowest upwards, by a scan
-//! for a job that may have the lowest one that is free (after OCBP). Job `k` of task `i`, from 1, is due at `(k-1)
-//! T_i + D_i`, and the jobs of a task have falling priorities.
+//! The analyses first determine the number of jobs in a busy period. Then they assign the
+//! priorities, from the lowest upwards, by a scan for a job that may have the lowest free one
+//! (after OCBP). Job `k` of task `i`, from 1, is due at `(k-1) T_i + D_i`, and the jobs of a task
+//! have descending priorities.
 //!
 //! | function | pattern | test of a job | |
 //! |---|---|---|---|
 //! | [`ija_paper`] | Section 3.2 | sum of the demands of the pattern | not sound |
-//! | [`ija_floor`] | the same, high jobs by a floor | the same | not sound |
-//! | [`load_based`] | from the load | the same, with full demands | sound |
+//! | [`ija_floor`] | Section 3.2, high jobs by a floor | sum of the demands of the pattern | not sound |
+//! | [`load_based`] | from the load | sum of full demands | sound |
 //! | [`safe`] | a bound per level | a bound per level on the delay | sound |
 //!
-//! [`Rescan`] gives new priorities at run time to the jobs that are left.
+//! [`Rescan`] assigns new priorities at run time to the remaining jobs.
 //!
-//! An analysis that would need more jobs than it may gives up.
+//! An analysis that needs more jobs than its limit gives up.
 
 mod load_based;
 mod pattern;
@@ -31,45 +32,46 @@ use crate::criticality::steps::{ceil, sum};
 use crate::criticality::{Answer, MixedSet, NoBound};
 use layland_model::{Duration, Rate, TaskMap};
 
-/// The most jobs in a busy period by default: beyond it an analysis gives up.
+/// The default for the maximum number of jobs in a busy period, beyond which an analysis gives up.
 pub const JOBS: u64 = 20_000;
 
-/// Beyond this no busy period is followed.
+/// The length beyond which no busy period is followed.
 const LONGEST: i64 = 1 << 61;
 
 /// A busy period and the priorities of its jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jobs {
-    /// Whether the set is accepted.
+    /// The answer for the set.
     pub answer: Answer,
-    /// `B(0), B(1), ..`: the length of the busy period per level; none if a level has utilization 1
-    /// or more, or if it is not known.
+    /// `B(0), B(1), ..`: the length of the busy period per level; `None` if a level has utilization
+    /// 1 or more, or if it is unknown.
     pub busy: Option<Vec<Duration>>,
-    /// `n_i`: how many jobs each task has in it.
+    /// `n_i`: the number of jobs of each task in it.
     pub counts: Option<TaskMap<u64>>,
-    /// For each task the priorities of its jobs, falling; none if the set is not accepted.
+    /// For each task, the priorities of its jobs, descending; `None` if the set is not accepted.
     pub priorities: Option<TaskMap<Vec<u32>>>,
 }
 
 /// The improved job-arrival pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Whether the set is accepted.
+    /// The answer for the set.
     pub answer: Answer,
-    /// `B(0), B(1), ..`; none if a level has utilization 1 or more, or if it is not known.
+    /// `B(0), B(1), ..`; `None` if a level has utilization 1 or more, or if it is unknown.
     pub busy: Option<Vec<Duration>>,
     /// `s^1, .., s^N`: the latest change from each level to the next.
     pub change: Option<Vec<Duration>>,
     /// `n_i^0, .., n_i^(N-1)` of each task.
     pub counts: Option<TaskMap<Vec<u64>>>,
-    /// For each task the priorities of its jobs, falling; none if the set is not accepted.
+    /// For each task, the priorities of its jobs, descending; `None` if the set is not accepted.
     pub priorities: Option<TaskMap<Vec<u32>>>,
 }
 
 impl Pattern {
-    /// How many jobs the pattern has, if it is known: those of each task up to its own level.
+    /// Returns the number of jobs of the pattern, if it is known: those of each task up to its own
+    /// level.
     pub fn total(&self) -> Option<u64> {
-        // Counts never fall with the level, nor grow above a task's own.
+        // Counts never decrease with the level, nor grow above a task's own level.
         let own = |counts: &Vec<u64>| counts.last().copied().unwrap_or(0);
         let counts = self.counts.as_ref()?;
         Some(counts.values().map(own).fold(0, u64::saturating_add))
@@ -77,7 +79,7 @@ impl Pattern {
 }
 
 impl Jobs {
-    /// How many jobs the busy period has, if it is known.
+    /// Returns the number of jobs of the busy period, if it is known.
     pub fn total(&self) -> Option<u64> {
         let counts = self.counts.as_ref()?;
         Some(counts.values().copied().fold(0, u64::saturating_add))
@@ -87,7 +89,8 @@ impl Jobs {
         Jobs { answer, busy: None, counts: None, priorities: None }
     }
 
-    /// From the busy periods and the numbers of jobs, with `scan` for the priorities.
+    /// Creates the result from the busy periods and the numbers of jobs, with `scan` for the
+    /// priorities.
     fn scanned(
         set: &MixedSet,
         busy: &[i64],
@@ -106,7 +109,7 @@ impl Jobs {
     }
 }
 
-/// The priorities, unless there are too many jobs.
+/// Returns the priorities, unless there are too many jobs.
 fn prioritised(
     counts: &[u64],
     limit: u64,
@@ -124,8 +127,8 @@ fn prioritised(
     }
 }
 
-/// Whether the tasks of level `m` and above leave no time at that level: the sum of `C_i(m) / T_i` is 1 or
-/// more. Exact.
+/// Returns true if the tasks of level `m` and above leave no time at that level: the sum of
+/// `C_i(m) / T_i` is 1 or more. Exact.
 fn is_full(set: &MixedSet, m: usize) -> bool {
     const SHIFT: u32 = 62;
     let c = set.c(m);
@@ -141,13 +144,14 @@ fn is_full(set: &MixedSet, m: usize) -> bool {
     utilization(set, m) >= Rate::ONE
 }
 
-/// The sum of `C_i(m) / T_i` over the tasks of level `m` and above.
+/// Returns the sum of `C_i(m) / T_i` over the tasks of level `m` and above.
 fn utilization(set: &MixedSet, m: usize) -> Rate {
     let mine = (0..set.len()).filter(|&i| set.z(i) >= m);
     mine.map(|i| Rate::new(set.c(m)[i], set.period[i])).sum()
 }
 
-/// The work of the jobs of level `m` and above that are released in `b`, without `less` jobs of each task.
+/// Returns the work of the jobs of level `m` and above that are released in `b`, without `less`
+/// jobs of each task.
 fn arriving(set: &MixedSet, m: usize, b: i64, less: impl Fn(usize) -> i64) -> i64 {
     let c = set.c(m);
     sum((0..set.len()).filter(|&i| set.z(i) >= m).map(|i| {

@@ -1,6 +1,6 @@
-//! FJP-IJA: the improved job-arrival pattern (Section 3.2). Not sound: with the job executions of the
-//! pattern, which the paper's worked example needs, it accepts a set that no online scheduler can guarantee. Nothing
-//! stops an early high job from overrunning after all low work of higher priority was done.
+//! FJP-IJA: the improved job-arrival pattern (Section 3.2). Not sound: with the job executions of
+//! the pattern, which the paper's worked example needs, it accepts a set that no online scheduler
+//! can guarantee. An early high job may overrun after all low work of higher priority is done.
 //!
 //! For `m = 0..N-1`, with `n_i^(-1) = 0` and `s^0 = 0`:
 //!
@@ -17,8 +17,9 @@
 //! Task `i` has `n_i^(z_i)` jobs. Job `k` executes at level `v(k)`, the least `m` with `n_i^m >= k`: its demand at
 //! level `l` is `C_i(min(l, v(k), z_i))`.
 //!
-//! Printed otherwise: the indices of `s^m` in `n_i^m` are off by one, and the last release in `B` is `ceil(B /
-//! T) T`. The test of the utilization and the `max` in the counts are additions.
+//! Differences from the printed version: there, the indices of `s^m` in `n_i^m` are off by one, and
+//! the last release in `B` is `ceil(B / T) T`. The test of the utilization and the `max` in the
+//! counts are additions.
 
 use super::scan::summed;
 use super::{LONGEST, Pattern, arriving, is_full, prioritised};
@@ -26,7 +27,7 @@ use crate::criticality::steps::{ceil, floor, least, work};
 use crate::criticality::{Answer, MixedSet, NoBound};
 use layland_model::Duration;
 
-/// FJP-IJA as the paper's example has it. Not sound.
+/// FJP-IJA as in the paper's example. Not sound.
 ///
 /// ```
 /// use layland_offline::criticality::{MixedSet, fjp};

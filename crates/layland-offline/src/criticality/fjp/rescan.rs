@@ -1,14 +1,15 @@
-//! The scan for priorities at run time (after Li and Baruah 2010): the jobs that are left of a busy period get new
-//! ones, which are as safe as those that the offline stage found.
+//! The scan for priorities at run time (after Li and Baruah 2010): the remaining jobs of a busy
+//! period get new priorities, which are as safe as those of the offline stage.
 //!
 //! | here | meaning |
 //! |---|---|
-//! | `left[i]` | how many jobs of task `i` are to get a priority |
-//! | `first[i]` | when the first of them can be released, counted from now |
+//! | `left[i]` | the number of jobs of task `i` that need a priority |
+//! | `first[i]` | the earliest release of the first of them, counted from now |
 //! | `from` | the criticality indicator: tasks below it have no jobs, and every job executes at least at this level |
 //!
-//! The pattern is the worst that is still possible: job `k` of task `i`, from 1, is released at `first[i] + (k-1) T_i`
-//! and due `D_i` later. The tests are those of the offline stage with these dates:
+//! The pattern is the worst one that is still possible: job `k` of task `i`, from 1, is released at
+//! `first[i] + (k-1) T_i` and due `D_i` later. The tests are those of the offline stage with these
+//! dates:
 //!
 //! ```text
 //! jobs_j(f) = min(left_j, ceil((f - first_j) / T_j)), 0 up to first_j
@@ -19,16 +20,18 @@
 //!
 //! or, for patterns whose demands are summed up, the sum at level `z_i` instead of `f(z_i)`.
 //!
-//! **A scan never fails** if the offline scan with the same test found priorities for at least as many jobs of each
-//! task. Take the offline order of the first `left[i]` entries of each task. Each of them has the jobs above it that
-//! it had, or fewer; `first` only puts releases off; the job itself is due no earlier; and without the tasks below
-//! `from` every `f` is the same or less. So each still passes when those above it are left. A scan may take another
-//! job first: that makes the tests of the others no harder.
+//! **A scan never fails** if the offline scan with the same test found priorities for at least as
+//! many jobs of each task. Proof: take the offline order of the first `left[i]` entries of each
+//! task. Each entry has at most the jobs above it that it had before; `first` only postpones
+//! releases; the job itself is due no earlier; and without the tasks below `from`, no `f`
+//! increases. So each entry still passes when only those above it are left. A scan may take another
+//! job first, but this makes the tests of the others no harder.
 //!
-//! **Bound on the work.** With `J` jobs left, `n` tasks and `N` levels: at most `J` passes with `n` tests each, of
-//! `N` fixed points each, whose steps cost `n` divisions; each step reaches at least one more release, so that a
-//! fixed point has at most `J + 1` steps: `O(J^2 n^2 N)` in all. This is pseudo-polynomial, since `J` grows with the
-//! numbers in the set, and far from what happens: an `f` that is known is not computed again. Nothing is allocated.
+//! **Bound on the work.** With `J` jobs left, `n` tasks and `N` levels: at most `J` passes with `n`
+//! tests each, of `N` fixed points each, whose steps cost `n` divisions; each step reaches at least
+//! one more release, so a fixed point has at most `J + 1` steps, and the total is `O(J^2 n^2 N)`.
+//! This is pseudo-polynomial, since `J` grows with the numbers in the set. The actual work is far
+//! less, because a known `f` is not computed again. Scans do not allocate.
 
 use super::safe::Delay;
 use super::scan::{Scan, Totals, total};
@@ -36,17 +39,17 @@ use crate::criticality::MixedSet;
 use crate::criticality::lengths::Lengths;
 use layland_model::TaskMap;
 
-/// What a job must pass to have the lowest priority.
+/// The test that a job must pass to have the lowest priority.
 #[derive(Clone, Debug)]
 enum Test {
-    /// That of `safe`, with what is known of each level.
+    /// The test of `safe`, with the known bounds of each level.
     Delays(Lengths),
-    /// The sum of all demands, with the total per level; job `k` executes at the least level `m` with
-    /// `counts[i][m] >= k`, or at its own if there are no counts.
+    /// The sum of all demands, with the total per level. Job `k` executes at the least level `m`
+    /// with `counts[i][m] >= k`, or at the task's own level if there are no counts.
     Totals { counts: Option<TaskMap<Vec<u64>>>, total: Vec<i128> },
 }
 
-/// The scan, ready to be repeated.
+/// The scan, prepared for repetition.
 ///
 /// ```
 /// use layland_offline::criticality::{MixedSet, fjp};
@@ -68,20 +71,20 @@ pub struct Rescan {
 }
 
 impl Rescan {
-    /// With the test of [`safe`](super::safe). What [`load_based`](super::load_based) accepts passes it, too: its
-    /// sum is never below the delay.
+    /// Uses the test of [`safe`](super::safe). Sets that [`load_based`](super::load_based) accepts
+    /// also pass it, because its sum is never below the delay.
     pub fn delays(set: MixedSet) -> Rescan {
         let known = Lengths::of(set.levels());
         Rescan { scan: Scan::new(&set), set, test: Test::Delays(known) }
     }
 
-    /// With the test of [`load_based`](super::load_based): the sum of all demands.
+    /// Uses the test of [`load_based`](super::load_based): the sum of all demands.
     pub fn totals(set: MixedSet) -> Rescan {
         Rescan::summing(set, None)
     }
 
-    /// With the test of [`ija_paper`](super::ija_paper) and [`ija_floor`](super::ija_floor) for a pattern with these
-    /// counts. Not sound.
+    /// Uses the test of [`ija_paper`](super::ija_paper) and [`ija_floor`](super::ija_floor) for a
+    /// pattern with these counts. Not sound.
     pub fn pattern(set: MixedSet, counts: TaskMap<Vec<u64>>) -> Rescan {
         Rescan::summing(set, Some(counts))
     }
@@ -91,8 +94,8 @@ impl Rescan {
         Rescan { scan: Scan::new(&set), set, test: Test::Totals { counts, total } }
     }
 
-    /// Places the jobs from the lowest priority upwards: `place` gets the task and the index of each among the jobs of
-    /// its task that are left, from 0. Whether all have been placed.
+    /// Places the jobs from the lowest priority upwards: `place` receives the task and the index of
+    /// each job among the remaining jobs of its task, from 0. Returns true if all have been placed.
     pub fn scan(
         &mut self,
         left: &[usize],

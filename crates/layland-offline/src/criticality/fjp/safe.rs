@@ -1,5 +1,5 @@
-//! A job pattern that no run exceeds, and a test of each job that holds. Sound with lists that are reused as
-//! the policy `plrs` reuses them.
+//! A job pattern that no run exceeds, and a safe test of each job. Sound if lists are reused as in
+//! the policy `plrs`.
 //!
 //! ```text
 //! B(m) = least b >= 1 with b = sum over z_i >= m of ceil(b / T_i) C_i(m)
@@ -7,32 +7,33 @@
 //! n_i  = ceil(B(z_i) / T_i)                                   no list ever runs empty
 //! ```
 //!
-//! The last job that is left of task `i`, its `k`-th, with `left_j` jobs left of each task, may have the lowest
-//! priority if `f(z_i) <= (k-1) T_i + D_i`, where for `m = 0..z_i`
+//! The last remaining job of task `i`, its `k`-th, may have the lowest priority, with `left_j` jobs
+//! left of each task, if `f(z_i) <= (k-1) T_i + D_i`, where for `m = 0..z_i`
 //!
 //! ```text
 //! f(m) = least f with f = sum over z_j >= m of min(left_j, ceil(f / T_j)) C_j(m)
 //!                       + sum over z_j < m of min(left_j, ceil(f(z_j) / T_j)) C_j(z_j)
 //! ```
 //!
-//! Why it is sound with reuse: let a sub-busy interval of priority `x` start at `t1`; just before, nothing
-//! above the running priority `y < x` was pending. Reuse makes what is left of each list above `y` the first
-//! entries of that list. So the `p`-th job of `i` since `t1` with a priority above `y` has entry `p`, arrives
-//! no earlier than `t1 + (p-1) T_i`, and is delayed by at most `min(left_j, ceil(f / T_j))` jobs of `j`, tasks
-//! of levels below `m` only until the interval would have ended at their level. Reuse above a running priority
+//! Proof of soundness with reuse: let a sub-busy interval of priority `x` start at `t1`; just
+//! before, no job above the running priority `y < x` was pending. Reuse turns the remaining entries
+//! of each list above `y` into the first entries of that list. So the `p`-th job of `i` since `t1`
+//! with a priority above `y` has entry `p`, arrives no earlier than `t1 + (p-1) T_i`, and is
+//! delayed by at most `min(left_j, ceil(f / T_j))` jobs of `j`, where tasks of levels below `m`
+//! delay it only until the interval would have ended at their level. Reuse above a running priority
 //! higher than `x` keeps the number of entries above `x`.
 //!
-//! `f(m)` does not depend on `i`: one number per level serves all tests ([`Lengths`]). Placing a job that is
-//! released at `rho` in the pattern changes the right sides only from `rho` on. So an `f(m)` up to `rho` stays what it
-//! is, and one above stays above `rho`.
+//! `f(m)` does not depend on `i`, so one number per level serves all tests ([`Lengths`]). Placing a
+//! job that is released at `rho` in the pattern changes the right sides only from `rho` on. So an
+//! `f(m)` up to `rho` does not change, and an `f(m)` above `rho` stays above it.
 //!
 //! Every set that AMC-RT accepts is accepted, as long as no level has utilization 1 or more.
 //!
-//! **One level, and deadlines at the ends of periods.** Below utilization 1 there always is an order, and only how
-//! many jobs the pattern has is to be found (`always_has_an_order`). Take any jobs that are left, and `d`, when the
-//! last of them is due: of each task `j` there are at most `floor((d - D_j) / T_j) + 1`, so that all of them together
-//! take at most `sum d C_j / T_j <= d`. Nor is `f` longer than all of them together: the last one may have the lowest
-//! priority.
+//! **One level, and deadlines at the ends of periods.** Below utilization 1 there is always an
+//! order, and only the number of jobs of the pattern must be found (`always_has_an_order`). Take
+//! any remaining jobs, and let `d` be the latest of their deadlines: of each task `j` there are at
+//! most `floor((d - D_j) / T_j) + 1`, so all of them together take at most `sum d C_j / T_j <= d`.
+//! `f` is not longer than all of them together, so the job due at `d` may have the lowest priority.
 
 use super::scan::{Lowest, release, scan};
 use super::{Jobs, LONGEST, arriving, is_full};
@@ -41,7 +42,7 @@ use crate::criticality::steps::{Period, least, sum, work};
 use crate::criticality::{Answer, MixedSet, NoBound, amc_rt};
 use std::cmp::Reverse;
 
-/// The pattern and the priorities. Sound.
+/// Computes the pattern and the priorities. Sound.
 ///
 /// ```
 /// use layland_offline::criticality::{MixedSet, fjp};
@@ -67,10 +68,10 @@ pub fn safe(set: &MixedSet, jobs: u64) -> Jobs {
     })
 }
 
-/// The answer of [`safe`] and how many jobs its pattern has, if that is known. It takes a fraction of the time, since
-/// no job gets a priority ([`accepts`] says why).
+/// Returns the answer of [`safe`] and the number of jobs of its pattern, if known. This takes a
+/// fraction of the time, since no job gets a priority (see [`accepts`]).
 ///
-/// Exact: both are those of [`safe`].
+/// Exact: both values are those of [`safe`].
 pub fn decide(set: &MixedSet, jobs: u64) -> (Answer, Option<u64>) {
     let busy = match busy_periods(set) {
         Ok(busy) => busy,
@@ -90,12 +91,13 @@ pub fn decide(set: &MixedSet, jobs: u64) -> (Answer, Option<u64>) {
     (answer, Some(all))
 }
 
-/// Whether there are priorities for whatever jobs a set has whose levels are not full: see the file header.
+/// Returns true if any jobs of a set whose levels are not full have priorities; see the file
+/// header.
 fn always_has_an_order(set: &MixedSet) -> bool {
     set.levels() == 1 && set.deadline == set.period
 }
 
-/// `B(0), B(1), ..`, or why there are none.
+/// Returns `B(0), B(1), ..`, or the answer if there are none.
 fn busy_periods(set: &MixedSet) -> Result<Vec<i64>, Answer> {
     if (0..set.levels()).any(|m| is_full(set, m)) {
         return Err(Answer::NotSchedulable);
@@ -114,36 +116,40 @@ fn busy_periods(set: &MixedSet) -> Result<Vec<i64>, Answer> {
     Ok(busy)
 }
 
-/// Whether [`safe`] accepts the set, which takes a fraction of the time: the verdict does not depend on the order in
-/// which jobs get the lowest priorities that are left, so that all that may have one get it at once (`Left`).
+/// Returns true if [`safe`] accepts the set. This takes a fraction of the time: the verdict does
+/// not depend on the order in which jobs get the lowest free priorities, so all jobs that may have
+/// one get it at once (`Left`).
 ///
 /// Exact: the answer is that of [`safe`].
 pub fn accepts(set: &MixedSet, jobs: u64) -> bool {
     accepts_unless(set, jobs, &mut None)
 }
 
-/// Jobs of the tasks of a set of which none may have the lowest priority.
+/// Some jobs of the tasks of a set, none of which may have the lowest priority.
 #[derive(Clone, Debug)]
 pub struct Stuck {
-    /// How many jobs of each task.
+    /// The number of jobs of each task.
     jobs: Vec<i64>,
     /// `f(m)` for these jobs.
     length: Vec<i64>,
 }
 
-/// [`accepts`] for a set of which the last task is another one than before, or there are more tasks at the end; what
-/// was stuck before is asked first, and what is stuck is put in its place.
+/// [`accepts`] for a set that differs from the previous one by another last task, or by more tasks
+/// at the end. The jobs in `stuck` are tested first, and replaced by the jobs that are stuck now.
 ///
-/// Three things make most answers short.
+/// Three properties make most answers fast.
 ///
-/// 1. *Fewer jobs are easier.* Where some jobs find no order, those of the busy period find none, and nobody has to
-///    know how long that is. Jobs that were stuck beside one task are mostly stuck beside the next one, too.
-/// 2. *More jobs do not matter.* A bound takes the place of a busy period that does not end in a few steps. With `U`
-///    the utilization of level `m` and above, `b >= (closed + sum of C_i(m)) / (1 - U)` is not below `B(m)`, and its
-///    right side is not above it. A job that is released at `B(z_i)` or later is due beyond `f(z_i) <= B(z_i)`, so that
-///    it gets its priority at once and leaves the jobs of the busy period. That is if no more jobs are released in `b`
-///    than there may be. Then what AMC-RT accepts is accepted.
-/// 3. Otherwise the busy period is followed to its end: a CPU whose levels are nearly full has a long one.
+/// 1. *Fewer jobs are easier.* If some jobs have no order, the jobs of the busy period have none,
+///    and its length need not be computed. Jobs that were stuck beside one task are usually stuck
+///    beside the next one, too.
+/// 2. *More jobs do not matter.* A bound replaces a busy period that does not end in a few steps.
+///    With `U` the utilization of level `m` and above, `b >= (closed + sum of C_i(m)) / (1 - U)` is
+///    not below `B(m)`, and its right side is not above it. A job that is released at `B(z_i)` or
+///    later is due beyond `f(z_i) <= B(z_i)`, so it gets its priority at once, and only the jobs of
+///    the busy period remain. This requires that the jobs released in `b` do not exceed the limit.
+///    Then every set that AMC-RT accepts is accepted.
+/// 3. Otherwise the busy period is followed to its end, which is late for a CPU whose levels are
+///    nearly full.
 pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> bool {
     if (0..set.levels()).any(|m| is_full(set, m)) {
         return false;
@@ -178,49 +184,51 @@ pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> b
     accepted
 }
 
-/// Jobs that have no priority yet.
+/// The jobs that have no priority yet.
 ///
-/// From a length `t(m)` that is not below `f(m)`, and not below its own right side, every job goes that is due no
-/// earlier. The right sides at `t(m)`, without these jobs, are the next lengths: they are not below the next `f(m)`,
-/// and fall. Where nothing falls any more, the least fixed points take the place of those that were found from above.
-/// If they are the same, no job that is left can have the lowest priority.
+/// Let `t(m)` be a length that is not below `f(m)`, and not below its own right side. Every job
+/// that is due at `t(m)` or later is removed. The right sides at `t(m)`, without these jobs, are
+/// the next lengths: they are not below the next `f(m)`, and decrease. When none decreases any
+/// more, the least fixed points replace those that were found from above. If they are equal, no
+/// remaining job can have the lowest priority.
 struct Left<'a> {
     set: &'a MixedSet,
-    /// The tasks with jobs that are left, the highest level first.
+    /// The tasks with remaining jobs, the highest level first.
     tasks: Vec<usize>,
-    /// How many jobs are left of each task.
+    /// The number of remaining jobs of each task.
     jobs: Vec<i64>,
     /// `t(m)`.
     length: Vec<i64>,
 }
 
 impl<'a> Left<'a> {
-    /// So many jobs of each task.
+    /// Starts with these numbers of jobs.
     fn new(set: &'a MixedSet, length: Vec<i64>, jobs: Vec<i64>) -> Left<'a> {
         let mut tasks: Vec<usize> = (0..set.len()).collect();
         tasks.sort_by_key(|&j| Reverse(set.level[j]));
         Left { set, tasks, jobs, length }
     }
 
-    /// As many jobs of each task as were stuck; of a task that was not there, those of the longest of the intervals.
-    /// None if the set has fewer tasks.
+    /// Starts with the jobs of each task that were stuck, and for a new task with the jobs of the
+    /// longest of the intervals. Returns `None` if the set has fewer tasks.
     fn of_stuck(set: &'a MixedSet, stuck: &Stuck) -> Option<Left<'a>> {
         let stay = stuck.jobs.len() - 1;
         let longest = stuck.length.iter().copied().max()?;
         let new = set.over.get(stay..)?.iter().map(|period| period.ceil(longest));
         let jobs: Vec<i64> = stuck.jobs[..stay].iter().copied().chain(new).collect();
-        // No interval is longer than all of them.
+        // No interval is longer than the work of all jobs.
         let all = |m: usize| sum((0..set.len()).map(|j| work(jobs[j], set.c(m.min(set.z(j)))[j])));
         let length = (0..set.levels()).map(|m| all(m).max(1)).collect();
         Some(Left::new(set, length, jobs))
     }
 
-    /// What is left is stuck.
+    /// Returns the remaining jobs as stuck.
     fn stuck(self) -> Stuck {
         Stuck { jobs: self.jobs, length: self.length }
     }
 
-    /// The jobs of an interval that encloses the busy period, unless there are more than `most`.
+    /// Returns the jobs of an interval that encloses the busy period, unless there are more than
+    /// `most`.
     fn enclosing(set: &'a MixedSet, most: i64) -> Option<Left<'a>> {
         let mut length: Vec<i64> = Vec::with_capacity(set.levels());
         let mut closed = 0i64;
@@ -244,13 +252,13 @@ impl<'a> Left<'a> {
         (sum(jobs.iter().copied()) <= most).then(|| Left::new(set, length, jobs))
     }
 
-    /// Whether there are priorities for all jobs.
+    /// Returns true if there are priorities for all jobs.
     fn find_an_order(&mut self) -> Result<bool, NoBound> {
         loop {
             let Left { set, tasks, jobs, length } = self;
             tasks.retain(|&i| {
                 let late = length[set.z(i)] - set.deadline[i];
-                // The jobs that are due before the length.
+                // Keep the jobs that are due before the length.
                 let kept = if late > 0 { set.over[i].ceil(late) } else { 0 };
                 jobs[i] = jobs[i].min(kept);
                 jobs[i] > 0
@@ -264,7 +272,7 @@ impl<'a> Left<'a> {
         }
     }
 
-    /// The right sides take the place of the lengths. Whether one is shorter.
+    /// Replaces the lengths by the right sides. Returns true if one is shorter.
     fn falls(&mut self) -> bool {
         let Left { set, tasks, jobs, length } = self;
         let (mut closed, mut falls) = (0i64, false);
@@ -285,7 +293,7 @@ impl<'a> Left<'a> {
         falls
     }
 
-    /// The least fixed points take the place of the lengths. Whether one is shorter.
+    /// Replaces the lengths by the least fixed points. Returns true if one is shorter.
     fn falls_to_the_least(&mut self) -> Result<bool, NoBound> {
         let Left { set, tasks, jobs, length } = self;
         let count = |j: usize, f: i64| set.over[j].ceil(f).min(jobs[j]);
@@ -296,7 +304,8 @@ impl<'a> Left<'a> {
             let least = least(closed, *length, |f| {
                 sum(open().map(|j| work(count(j, f), c[j]))).saturating_add(closed)
             });
-            // It is there, unless times outgrow 64 bits or it takes too many steps.
+            // A least fixed point exists, unless times exceed 64 bits or the search takes too many
+            // steps.
             let least = least?;
             falls |= least < *length;
             *length = least;
@@ -307,20 +316,21 @@ impl<'a> Left<'a> {
     }
 }
 
-/// The busy period is followed for so many steps before its bound takes its place.
+/// The number of steps for which the busy period is followed before its bound replaces it.
 const SHORT: u64 = 64;
 
-/// What is known of the busy period.
+/// The busy period, as far as it is known.
 enum Busy {
-    /// `B(m)`, and how many jobs each task has in it.
+    /// `B(m)`, and the number of jobs of each task in it.
     Ends(Vec<i64>, Vec<i64>),
-    /// It has more jobs than there may be, or is longer than times are followed.
+    /// It has more jobs than the limit, or is longer than the limit of times.
     HasTooManyJobs,
-    /// It takes more steps.
+    /// It takes more steps than the limit.
     IsLong,
 }
 
-/// The busy period, which is followed for so many steps, and until there are more jobs than this.
+/// Follows the busy period for at most this number of steps, and until there are more than `most`
+/// jobs.
 fn pattern(set: &MixedSet, most: i64, mut steps: u64) -> Busy {
     let mut busy: Vec<i64> = Vec::new();
     let (mut closed, mut counted) = (0i64, 0i64);
@@ -357,11 +367,11 @@ fn pattern(set: &MixedSet, most: i64, mut steps: u64) -> Busy {
     Busy::Ends(busy, counts)
 }
 
-/// The test, for jobs of tasks of level `from` and above.
+/// The test for jobs of tasks of level `from` and above.
 pub(super) struct Delay<'a, R> {
     pub(super) set: &'a MixedSet,
     pub(super) known: &'a mut Lengths,
-    /// When the first job of a task is released.
+    /// Returns the release of the first job of a task.
     pub(super) first: R,
     pub(super) from: usize,
 }

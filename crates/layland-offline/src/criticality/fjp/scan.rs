@@ -1,24 +1,25 @@
 //! The scan for priorities, from the lowest upwards (after OCBP).
 //!
-//! In each pass the levels are tried from the highest down; the tasks of a level, in index order, may place
-//! one job each; once one is placed the next pass begins at the highest level again. The paper gives no
-//! order; this one reproduces its printed priorities. The verdict does not depend on it: placing a job only
-//! makes the tests of the others easier.
+//! Each pass tries the levels from the highest down. The tasks of a level, in index order, may
+//! place one job each; if a job has been placed, the next pass begins at the highest level again.
+//! The paper gives no order; this one reproduces its printed priorities. The verdict does not
+//! depend on the order, because placing a job only makes the tests of the others easier.
 
 use crate::criticality::{MixedSet, NoBound};
 
-/// The condition under which a job may have the lowest priority among those that are left.
+/// The condition under which a job may have the lowest priority among the remaining ones.
 pub(super) trait Lowest {
-    /// Whether the last job that is left of task `i` may, `left[j]` being how many are left of each.
+    /// Returns true if the last remaining job of task `i` may, where `left[j]` is the number of
+    /// remaining jobs of each task.
     fn may_be_lowest(&mut self, i: usize, left: &[usize]) -> Result<bool, NoBound>;
-    /// It was placed; `left` is from before.
+    /// Reports that the job was placed; `left` still includes it.
     fn placed(&mut self, i: usize, left: &[usize]);
 }
 
-/// The scan, with what it counts in.
+/// The scan, with its counters.
 #[derive(Clone, Debug)]
 pub(super) struct Scan {
-    /// How many jobs of each task have no priority yet.
+    /// The number of jobs of each task that have no priority yet.
     left: Vec<usize>,
     /// The tasks of each level, the highest level first.
     by_level: Vec<Vec<usize>>,
@@ -31,8 +32,8 @@ impl Scan {
         Scan { left: vec![0; set.len()], by_level }
     }
 
-    /// Places so many jobs of each task, from the lowest priority upwards: `place` gets the task and the index of the
-    /// job, from 0.
+    /// Places this number of jobs of each task, from the lowest priority upwards: `place` receives
+    /// the task and the index of the job, from 0.
     pub(super) fn run(
         &mut self,
         counts: &[usize],
@@ -66,7 +67,7 @@ impl Scan {
     }
 }
 
-/// The priorities of the jobs of each task, falling.
+/// Returns the priorities of the jobs of each task, descending.
 pub(super) fn scan(
     set: &MixedSet,
     counts: &[usize],
@@ -81,7 +82,7 @@ pub(super) fn scan(
     Ok(priorities)
 }
 
-/// The priorities of jobs that pass [`Totals`], if all tasks are released together.
+/// Returns the priorities of jobs that pass [`Totals`], if all tasks are released together.
 pub(super) fn summed(
     set: &MixedSet,
     counts: &[usize],
@@ -92,18 +93,19 @@ pub(super) fn summed(
     scan(set, counts, &mut Totals { set, demand, total: &mut total, first: |_| 0 })
 }
 
-/// The sum of the demands of all jobs that are left, at the level of the task, by its deadline.
+/// The test that compares the sum of the demands of all remaining jobs, at the level of the task,
+/// with its deadline.
 pub(super) struct Totals<'a, D, R> {
     pub(super) set: &'a MixedSet,
-    /// The demand of job `k`, from 1, of a task at a level.
+    /// Returns the demand of job `k`, from 1, of a task at a level.
     pub(super) demand: D,
-    /// The [`total`] of the jobs that are left, per level.
+    /// The [`total`] of the remaining jobs, per level.
     pub(super) total: &'a mut [i128],
-    /// When the first job of a task is released.
+    /// Returns the release of the first job of a task.
     pub(super) first: R,
 }
 
-/// The demand of so many jobs of each task at a level.
+/// Returns the demand of this number of jobs of each task at a level.
 pub(super) fn total(
     counts: &[usize],
     level: usize,
@@ -125,7 +127,8 @@ impl<D: Fn(usize, usize, usize) -> i64, R: Fn(usize) -> i64> Lowest for Totals<'
     }
 }
 
-/// When job `k`, from 1, is released, if the first one is released then and the others periodically.
+/// Returns the release of job `k`, from 1, if the first job is released at `first` and the others
+/// periodically.
 pub(super) fn release(set: &MixedSet, i: usize, k: usize, first: impl Fn(usize) -> i64) -> i64 {
     (k as i64 - 1).saturating_mul(set.period[i]).saturating_add(first(i))
 }

@@ -7,19 +7,20 @@
 //!   done  = max(0, C(low) - n + g)                  if full > 0 and D > n >= g, else 0
 //! ```
 //!
-//! A job that is pending when the high mode begins has its real deadline at least `g` after its virtual one: if `n` of
-//! that is left, it has executed `done` of its work already, since otherwise the low mode would be late. The set is
-//! correct if `low(l) <= l` and `high(l) <= l` for each `l >= 0`; this is sufficient.
+//! A job that is pending when the high mode begins has its real deadline at least `g` after its
+//! virtual one. If `n` of this time is left, it has already executed `done` of its work, since
+//! otherwise the low mode would be late. The set is correct if `low(l) <= l` and `high(l) <= l` for
+//! each `l >= 0`; this is sufficient.
 //!
-//! So `high` grows by `C(high) - C(low)` at `g`, then by one for each unit of time over `C(low)` units, then not until
-//! `g + T`. Between such points a first length that is too short is a division away, which is why no step depends on
-//! the unit of time.
+//! So `high` grows by `C(high) - C(low)` at `g`, then by one for each unit of time over `C(low)`
+//! units, and then not until `g + T`. Between such points, a division finds the first length that
+//! is too short, so no step depends on the unit of time.
 
 use crate::criticality::steps::{Effort, sum, work};
 use crate::criticality::{Answer, MixedSet, NoBound};
 use layland_model::{Criticality, Rate};
 
-/// Beyond this no length is followed.
+/// The length beyond which no demand is followed.
 const LONGEST: i64 = 1 << 61;
 
 /// A task in two modes; times are in any unit.
@@ -33,12 +34,13 @@ pub(super) struct Modal {
     pub(super) wcet_in_high: i64,
     /// `V`.
     pub(super) deadline_in_low: i64,
-    /// Of two tasks that are alike, the one with the smaller rank comes first.
+    /// The order of equal tasks: the smaller rank comes first.
     pub(super) rank: u32,
 }
 
 impl Modal {
-    /// The tasks of a set with a cut, in nanoseconds; virtual deadlines are the real ones.
+    /// Returns the tasks of a set with a cut, in nanoseconds; virtual deadlines equal the real
+    /// ones.
     pub(super) fn of(set: &MixedSet, cut: Criticality) -> impl Iterator<Item = Modal> + '_ {
         (0..set.len()).map(move |i| {
             let is_high = set.z(i) > cut.level();
@@ -66,7 +68,7 @@ impl Modal {
         }
     }
 
-    /// What a high task demands in the high mode.
+    /// Returns the demand of a high task in the high mode.
     pub(super) fn high(&self, l: i64) -> i64 {
         match l - self.gap() {
             since if since < 0 => 0,
@@ -85,7 +87,7 @@ pub(super) enum Mode {
     High,
 }
 
-/// Tasks of which neither mode needs more than the CPU.
+/// Tasks for which neither mode needs more than the CPU.
 #[derive(Clone, Debug)]
 pub(super) struct Demand<'a> {
     tasks: &'a [Modal],
@@ -93,7 +95,7 @@ pub(super) struct Demand<'a> {
 }
 
 impl<'a> Demand<'a> {
-    /// None if a mode needs more than the CPU.
+    /// Returns `None` if a mode needs more than the CPU.
     pub(super) fn new(tasks: &'a [Modal]) -> Option<Demand<'a>> {
         let all = tasks.iter().map(|task| (task.period, task.wcet_in_low));
         let high = tasks.iter().filter(|task| task.is_high);
@@ -102,12 +104,13 @@ impl<'a> Demand<'a> {
         Some(Demand { tasks, longest: low_mode.max(high_mode) })
     }
 
-    /// The longest length to look at; none if it is beyond all that is followed.
+    /// Returns the longest length to examine, or `None` if it is out of range.
     pub(super) fn longest(&self) -> Option<i64> {
         (self.longest < LONGEST).then_some(self.longest)
     }
 
-    /// Whether the demand is within every length. It is not known if that is so up to [`LONGEST`] alone.
+    /// Tests whether the demand is within every length. If this is known only up to [`LONGEST`],
+    /// the test gives up.
     pub(super) fn is_within(&self, effort: &mut Effort) -> Answer {
         match (first_beyond(self.tasks, 0, self.longest, effort), self.longest()) {
             (Ok(None), Some(_)) => Answer::Schedulable,
@@ -117,8 +120,8 @@ impl<'a> Demand<'a> {
     }
 }
 
-/// `min(H, floor(sum C / (1 - U)) + 1)` with `H = lcm T + max D`, and `H` if `U = 1`: beyond it a demand is never too
-/// much if it is not before. None if `U > 1`.
+/// `min(H, floor(sum C / (1 - U)) + 1)` with `H = lcm T + max D`, and `H` if `U = 1`: if no demand
+/// up to this length is too much, none beyond it is. `None` if `U > 1`.
 fn length(tasks: &[Modal], mode: impl Iterator<Item = (i64, i64)> + Clone) -> Option<i64> {
     let lcm = |lcm: i64, task: &Modal| {
         let by = task.period / num_integer::gcd(lcm, task.period);
@@ -139,13 +142,13 @@ fn length(tasks: &[Modal], mode: impl Iterator<Item = (i64, i64)> + Clone) -> Op
     Some(periodic.min(linear).min(LONGEST))
 }
 
-/// Whether the demand of the low mode is within this length.
+/// Returns true if the demand of the low mode is within this length.
 pub(super) fn low_is_within(tasks: &[Modal], l: i64) -> bool {
     sum(tasks.iter().map(|task| task.low(l))) <= l
 }
 
-/// The first length from `from` to `longest` in whole units that is less than the demand of a mode: of the low one if
-/// both are.
+/// Returns the first length from `from` to `longest`, in whole units, that is less than the demand
+/// of a mode. Returns the low mode if both demands are too much.
 pub(super) fn first_beyond(
     tasks: &[Modal],
     from: i64,
@@ -158,7 +161,8 @@ pub(super) fn first_beyond(
         if !low_is_within(tasks, at) {
             return Ok(Some((at, Mode::Low)));
         }
-        // Up to `next` the demand of the low mode stays, and that of the high one grows with this slope.
+        // Up to `next`, the demand of the low mode is constant, and that of the high mode grows
+        // with this slope.
         let (mut next, mut demand, mut slope) = (LONGEST, 0i64, 0);
         for task in tasks {
             let step = match at - task.deadline_in_low {

@@ -3,36 +3,36 @@
 //! | paper | here | meaning |
 //! |---|---|---|
 //! | `U_1^1` | `low` | the sum of `C / T` of low tasks |
-//! | `U_2^1` | `high` | that of high tasks in the low mode |
-//! | `U_2^2` | `own` | that of high tasks with their own bounds |
+//! | `U_2^1` | `high` | the sum for high tasks in the low mode |
+//! | `U_2^2` | `own` | the sum for high tasks with their own bounds |
 //! | `x` | [`Factors::taken`] | virtual deadlines are `x T` |
 //!
-//! 1. `low + own <= 1`: plain EDF. Nothing is ever dropped.
-//! 2. Otherwise the low mode needs `low + high / x <= 1`, and the high one `x low + own <= 1`. So `x` is at least `high
-//!    / (1 - low)` and at most `(1 - own) / low`, and there is one if the first is not above the second. (`low > 0`
-//!    here, since otherwise `own > 1`.)
+//! 1. `low + own <= 1`: plain EDF. No job is ever dropped.
+//! 2. Otherwise the low mode needs `low + high / x <= 1`, and the high one `x low + own <= 1`. So
+//!    `x` is at least `high / (1 - low)` and at most `(1 - own) / low`, and exists if the first is
+//!    not above the second. (`low > 0` here, since otherwise `own > 1`.)
 //!
-//! The least `x` is taken, as in the paper, but the largest if high tasks need nothing in the low mode, where the least
-//! is 0. Each between them is right.
+//! The smallest `x` is taken, as in the paper, or the largest if high tasks need nothing in the low
+//! mode, where the smallest is 0. Every `x` in between is valid.
 //!
-//! Virtual deadlines are fractions and must not be rounded: rounding down breaks the first condition, rounding up the
-//! second, and where there is one `x` alone either is wrong.
+//! Virtual deadlines are fractions and must not be rounded: rounding down breaks the first
+//! condition, rounding up the second, and if there is only one `x`, both are wrong.
 
 use super::{VirtualDeadlines, first_cut, fits_plainly};
 use crate::criticality::{Answer, MixedSet};
 use layland_model::{Criticality, Rate};
 
-/// From which factor to which virtual deadlines work; there is none if the least is above the most.
+/// The range of factors with which virtual deadlines work; empty if `least` is above `most`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Factors {
-    /// For the low mode.
+    /// The smallest factor, by the low mode.
     pub least: Rate,
-    /// For the high mode.
+    /// The largest factor, by the high mode.
     pub most: Rate,
 }
 
 impl Factors {
-    /// The factor of EDF-VD, if there is one.
+    /// Returns the factor of EDF-VD, if there is one.
     pub fn taken(&self) -> Option<&Rate> {
         if self.least > self.most {
             return None;
@@ -41,8 +41,8 @@ impl Factors {
     }
 }
 
-/// The factors for a cut; none if the set fits without modes, or a mode alone needs more than a CPU has. Deadlines are
-/// taken to be the periods.
+/// Returns the factors for a cut, or `None` if the set fits without modes, or a mode alone needs
+/// more than a CPU. Assumes that deadlines equal periods.
 ///
 /// ```
 /// use layland_model::{Criticality, Rate};
@@ -74,7 +74,7 @@ pub fn factors(set: &MixedSet, cut: Criticality) -> Option<Factors> {
 /// EDF-VD with fractional virtual deadlines. Sound.
 ///
 /// # Panics
-/// If a deadline is not the period.
+/// Panics if a deadline differs from the period.
 pub fn exact(set: &MixedSet) -> VirtualDeadlines {
     assert_eq!(set.deadline, set.period, "the test is for deadlines equal to periods");
     if fits_plainly(set) {

@@ -1,20 +1,22 @@
 //! The search for virtual deadlines that shape the demand (Ekberg, Yi, ECRTS 2012 and 2014), for `D <= T`.
 //!
-//! Virtual deadlines start at the real ones. Lengths are looked at from 0 on:
+//! Virtual deadlines start at the real ones. Lengths are examined from 0 on:
 //!
-//! 1. The high mode demands too much: the virtual deadline of one high task becomes a unit shorter, which moves its
-//!    demand from the high mode to the low one. It is the task whose demand has grown the most with the last unit of
-//!    the length, the one of the smallest rank of several, among those with `V > C(low)`.
-//! 2. The low mode demands too much: the last step is taken back, and its task is not looked at again. If there is no
-//!    such step, or no task for one, the search has failed.
+//! 1. The high mode demands too much: the virtual deadline of one high task becomes a unit shorter,
+//!    which moves its demand from the high mode to the low one. Among the tasks with `V > C(low)`,
+//!    it is the one whose demand has grown the most with the last unit of the length; ties: the
+//!    smallest rank.
+//! 2. The low mode demands too much: the last step is undone, and its task is not considered again.
+//!    If there is no such step, or no task for a step, the search fails.
 //!
-//! After each step lengths are looked at anew, from 0 on. This would find what the search knows already: a step lowers
-//! the demand of the high mode, and raises that of the low one at `V + k T` of its task alone. So these are looked at,
-//! and the search goes on where it was; when it takes a step back, it goes on where it took that step.
+//! After each step, lengths would have to be examined again from 0 on. Most results are known,
+//! though: a step lowers the demand of the high mode, and raises that of the low mode only at
+//! `V + k T` of its task. So only these lengths are examined, and the search continues where it
+//! was. After undoing a step, it continues where it took that step.
 //!
-//! The steps are as long as the unit of time, so that the search needs a coarse one. [`Grid`] is the largest that
-//! divides all times of the set; where that is too fine, times are rounded to one that is not, execution times up and
-//! others down, which is safe. What it finds depends on the unit.
+//! The steps are as long as the unit of time, so the search needs a coarse unit. [`Grid`] is the
+//! largest unit that divides all times of the set. If it is too fine, times are rounded to a
+//! coarser one, execution times up and others down, which is safe. The result depends on the unit.
 
 use super::demand::{Demand, Modal, Mode, first_beyond, low_is_within};
 use super::{STEPS, VirtualDeadlines, first_cut, of_ns};
@@ -23,7 +25,7 @@ use crate::criticality::{Answer, MixedSet, NoBound};
 use layland_model::{Duration, Rate, TaskMap};
 use std::cmp::Reverse;
 
-/// So many units are in the longest period at most.
+/// The maximum number of units in the longest period.
 const UNITS: i64 = 10_000;
 
 /// The unit of time of a search.
@@ -34,7 +36,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The largest unit that divides all times of the set, but at least a 10,000th of its longest period.
+    /// Returns the largest unit that divides all times of the set, but at least a 10,000th of its
+    /// longest period.
     pub fn of(set: &MixedSet) -> Grid {
         let wcets = (0..set.levels()).flat_map(|level| set.c(level));
         let times = set.period.iter().chain(&set.deadline).chain(wcets);
@@ -44,7 +47,7 @@ impl Grid {
         Grid { unit: Duration::from_ns(divisor.max(coarse)) }
     }
 
-    /// The task in these units; none if it does not fit into its rounded deadline.
+    /// Returns the task in these units, or `None` if it does not fit into its rounded deadline.
     fn round(self, task: Modal) -> Option<Modal> {
         let unit = self.unit.ns();
         let (down, up) = (|time: i64| time / unit, |time: i64| num_integer::div_ceil(time, unit));
@@ -67,7 +70,7 @@ pub fn tuned(set: &MixedSet) -> VirtualDeadlines {
     tuned_on(set, Grid::of(set), STEPS)
 }
 
-/// The same with another unit, and another number of steps after which it gives up.
+/// [`tuned`] with another unit, and another number of steps after which it gives up.
 pub fn tuned_on(set: &MixedSet, grid: Grid, steps: u64) -> VirtualDeadlines {
     first_cut(set, |cut| {
         let tasks: Option<Vec<Modal>> = Modal::of(set, cut).map(|task| grid.round(task)).collect();
@@ -80,7 +83,7 @@ pub fn tuned_on(set: &MixedSet, grid: Grid, steps: u64) -> VirtualDeadlines {
     })
 }
 
-/// Low tasks have their own deadlines, whatever was rounded.
+/// Converts to nanoseconds. Low tasks keep their own deadlines, without rounding.
 fn in_ns(set: &MixedSet, tasks: &[Modal], grid: Grid) -> TaskMap<Rate> {
     of_ns(tasks.iter().zip(&set.deadline).map(|(task, &deadline)| {
         if task.is_high { task.deadline_in_low * grid.unit.ns() } else { deadline }
@@ -89,11 +92,11 @@ fn in_ns(set: &MixedSet, tasks: &[Modal], grid: Grid) -> TaskMap<Rate> {
 
 /// Finds `V` of each task, in whole units.
 fn tune(tasks: &mut [Modal], effort: &mut Effort) -> Result<(), NoBound> {
-    // Utilizations do not depend on virtual deadlines, and neither does what has to be looked at.
+    // Utilizations do not depend on virtual deadlines, nor do the lengths to examine.
     let longest = Demand::new(tasks).ok_or(NoBound::Beyond)?.longest().ok_or(NoBound::GaveUp)?;
     let mut may_shrink: Vec<bool> =
         tasks.iter().map(|task| task.is_high && task.deadline > task.wcet_in_low).collect();
-    // The task of the last step, and at which length that was taken.
+    // The task of the last step, and the length at which it was taken.
     let mut last: Option<(usize, i64)> = None;
     let mut from = 0;
     while let Some((l, mode)) = first_beyond(tasks, from, longest, effort)? {
@@ -120,8 +123,8 @@ fn tune(tasks: &mut [Modal], effort: &mut Effort) -> Result<(), NoBound> {
     Ok(())
 }
 
-/// Whether the demand of the low mode is within each length up to `l` at which that of a task has grown by its last
-/// step.
+/// Returns true if the demand of the low mode is within each length up to `l` at which the last
+/// step has raised the demand of a task.
 fn low_holds_where_it_grew(
     tasks: &[Modal],
     step: usize,
@@ -148,7 +151,7 @@ mod tests {
         tuned(&MixedSet::from_ns(levels, tasks).expect("it is valid"))
     }
 
-    /// Times that no unit but one divides are rounded, and what is found is a multiple of the unit.
+    /// Times with no common divisor but one are rounded, and the result is a multiple of the unit.
     #[test]
     fn fine_times_are_rounded() {
         let ms = 1_000_000;
@@ -167,7 +170,7 @@ mod tests {
         assert!((2_998..7_000).contains(&units), "{units}");
     }
 
-    /// A search that may not look at much gives up, and says so.
+    /// A search with few steps gives up, and reports it.
     #[test]
     fn a_long_search_gives_up() {
         let set =
@@ -176,7 +179,7 @@ mod tests {
         assert!(tuned(&set).answer().is_yes());
     }
 
-    /// With one level it is plain EDF.
+    /// With one level the result is plain EDF.
     #[test]
     fn one_level_has_no_virtual_deadlines() {
         let VirtualDeadlines::Modes(found) = search(1, &[(10, 7, 0, &[4]), (14, 14, 0, &[8])])

@@ -1,9 +1,9 @@
 //! EDF-VD with virtual deadlines in whole nanoseconds: `V = floor(x T)` with the largest factor `x`.
 //!
-//! The high mode needs no more than `V <= x T`. The low one is tested anew: the sum of the densities `C / V` of high
-//! tasks and of the utilizations of low ones is at most 1, or else the demand is within every length
-//! ([`demand`](super::demand)). So sets are accepted which [`exact`](super::exact) does not accept, and the other way
-//! round.
+//! The high mode only requires `V <= x T`. The low mode is tested again: the sum of the densities
+//! `C / V` of high tasks and of the utilizations of low ones is at most 1, or else the demand is
+//! within every length ([`demand`](super::demand)). So some sets are accepted that
+//! [`exact`](super::exact) does not accept, and vice versa.
 
 use super::demand::{Demand, Modal};
 use super::{STEPS, VirtualDeadlines, factors, first_cut, fits_plainly, of_ns};
@@ -14,7 +14,7 @@ use layland_model::Rate;
 /// EDF-VD with whole virtual deadlines. Sound.
 ///
 /// # Panics
-/// If a deadline is not the period.
+/// Panics if a deadline differs from the period.
 pub fn whole(set: &MixedSet) -> VirtualDeadlines {
     assert_eq!(set.deadline, set.period, "the test is for deadlines equal to periods");
     if fits_plainly(set) {

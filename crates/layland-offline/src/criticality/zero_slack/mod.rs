@@ -1,17 +1,17 @@
 //! Zero-slack scheduling (Huang et al. 2014, Section 2.3; after de Niz, Lakshmanan and Rajkumar 2009).
 //!
-//! Rate-monotonic order. Task `i` has a zero-slack instant `Z_i`, counted from its release: if a job is not
-//! complete by then, all tasks of lower criticality are suspended until it is. `Z_i = D_i` means that no
-//! timer is needed.
+//! Rate-monotonic order. Task `i` has a zero-slack instant `Z_i`, counted from its release: if a
+//! job is not complete by then, all tasks of lower criticality are suspended until it is.
+//! `Z_i = D_i` means that no timer is needed.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
 //! | `Z_i` | [`ZeroSlack::zero_slack`] | the zero-slack instant |
 //! | `hp`, `lhc` | `higher`, `below` | tasks of higher priority; of lower priority but higher criticality |
 //!
-//! [`paper`] is a reconstruction of the original method that gives the values of Table I; the improved
-//! analysis of 2012 may differ. Its instant 6 of Table I is too late if the low task may be released with
-//! an offset of 2; 4, which [`safe`] gives, is not.
+//! [`paper`] is a reconstruction of the original method that reproduces the values of Table I; the
+//! improved analysis of 2012 may differ. The instant 6 of Table I is too late if the low task may
+//! be released with an offset of 2; the value 4 of [`safe`] is correct.
 
 mod paper;
 mod safe;
@@ -30,14 +30,14 @@ use std::cmp::Reverse;
 pub struct ZeroSlack {
     /// The tasks, highest priority first: rate monotonic.
     pub order: Vec<TaskId>,
-    /// `Z_i`; none if there is no feasible value, or if a task on which it depends has none.
+    /// `Z_i`; `None` if there is no feasible value, or if a task on which it depends has none.
     pub zero_slack: TaskMap<Option<Duration>>,
-    /// Whether every task has one.
+    /// The answer: schedulable if every task has one.
     pub answer: Answer,
 }
 
-/// Visits tasks by falling criticality, then by priority: `find(i, higher, below)`, where all of `below`
-/// have a `Z`.
+/// Visits tasks by descending criticality, then by priority, and calls `find(i, higher, below)`,
+/// where all of `below` already have a `Z`.
 fn visit(
     set: &MixedSet,
     mut find: impl FnMut(usize, &[usize], &[usize]) -> Result<i64, NoBound>,
@@ -57,7 +57,7 @@ fn visit(
         }
         match find(i, &plain[..place], &below) {
             Ok(z) => found[i] = Some(z),
-            // What is not schedulable stays so, whatever else is not known.
+            // An unschedulable set stays so, even if other instants are unknown.
             Err(NoBound::Beyond) => answer = Answer::NotSchedulable,
             Err(NoBound::GaveUp) if answer == Answer::Schedulable => answer = Answer::GaveUp,
             Err(NoBound::GaveUp) => {}

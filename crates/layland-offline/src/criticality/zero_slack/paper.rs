@@ -1,5 +1,5 @@
-//! The original method, reconstructed. Not sound: a low job that was suspended by one critical job runs
-//! right before the next job of its task, as carry-in that nothing here accounts for.
+//! The original method, reconstructed. Not sound: a low job that was suspended by one critical job
+//! runs immediately before the next job of its task, as carry-in that is not counted here.
 //!
 //! ```text
 //! rem(h, l)  = max(0, C_h(l) - progress_h(l))           for h in lhc
@@ -14,14 +14,15 @@
 //! Z_i = Z;  progress_i(l) = idle(Z, normal(l)) for all l <= z_i
 //! ```
 //!
-//! `cc` is what is left to do in critical mode. `idle(Z, g)` is the time that synchronous demand leaves in
-//! `[0, Z]`: the largest `x - sum of ceil(x / T) c` over `x = Z` and the multiples of periods below it.
+//! `cc` is the remaining work in critical mode. `idle(Z, g)` is the time that synchronous demand
+//! leaves in `[0, Z]`: the largest `x - sum of ceil(x / T) c` over `x = Z` and the multiples of
+//! periods below it.
 
 use super::{ZeroSlack, visit};
 use crate::criticality::MixedSet;
 use crate::criticality::steps::{Effort, NoBound, Period, Recurrent, arriving, least};
 
-/// The most points at which [`idle`] looks, over a whole set.
+/// The maximum number of points that [`idle`] examines, over a whole set.
 const POINTS: u64 = 50_000_000;
 
 /// Synchronous demand.
@@ -41,7 +42,7 @@ type Demand = Vec<Recurrent>;
 /// ```
 pub fn paper(set: &MixedSet) -> ZeroSlack {
     let mut effort = Effort::new(POINTS);
-    // progress_h(l) of each task that was visited.
+    // progress_h(l) of each visited task.
     let mut progress: Vec<Vec<i64>> = vec![Vec::new(); set.len()];
     visit(set, |i, higher, below| {
         let (level, deadline) = (set.z(i), set.deadline[i]);
@@ -80,15 +81,16 @@ pub fn paper(set: &MixedSet) -> ZeroSlack {
     })
 }
 
-/// The time that is left over in `[0, z]`.
+/// Returns the time that is left over in `[0, z]`.
 ///
-/// Demand up to `x` is at least `x` times the sum of `c / T`. So a point leaves more than `most` only from some point
-/// on, and most points are before it. They count as effort all the same: what gives up is part of the definition.
+/// Demand up to `x` is at least `x` times the sum of `c / T`. So a point leaves more than `most`
+/// only from some length on, and most points are before it. The skipped points still count as
+/// effort, because the definition includes when the search gives up.
 fn idle(z: i64, demand: &[Recurrent], effort: &mut Effort) -> Result<i64, NoBound> {
     let points = demand.iter().map(|task| (z - 1).max(0) / task.period.ns());
     effort.spend_all(points.fold(1, i64::saturating_add))?;
     let rate = demand.iter().map(|task| task.period.rate(task.wcet)).fold(0, u128::saturating_add);
-    // Up to here no point leaves more than `most`.
+    // Up to this length, no point leaves more than `most`.
     let up_to = |most: i64| match Period::ONE.checked_sub(rate) {
         Some(free @ 1..) => i64::try_from(most as u128 * Period::ONE / free).unwrap_or(i64::MAX),
         Some(0) | None => i64::MAX,
@@ -98,7 +100,7 @@ fn idle(z: i64, demand: &[Recurrent], effort: &mut Effort) -> Result<i64, NoBoun
     let mut from = up_to(most);
     for task in demand {
         let period = task.period.ns();
-        // The last point comes first, as most is left over late.
+        // Try the last point first, because late points leave more.
         let mut x = (z - 1).max(0) / period * period;
         while x > from && x > 0 {
             if left(x) > most {
@@ -116,7 +118,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// By the definition, point by point.
+    /// Follows the definition, point by point.
     fn idle_slowly(z: i64, demand: &[Recurrent], effort: &mut Effort) -> Result<i64, NoBound> {
         let mut most = 0;
         let mut at = |x: i64| -> Result<(), NoBound> {

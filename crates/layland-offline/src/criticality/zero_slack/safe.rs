@@ -1,39 +1,40 @@
-//! Zero-slack instants that hold whatever the releases. Sound.
+//! Zero-slack instants that hold for any releases. Sound.
 //!
-//! A job only runs at its priority between its release and its deadline, so in any window of length `x` a
-//! task executes for at most
+//! A job runs at its priority only between its release and its deadline, so in any window of length
+//! `x` a task executes for at most
 //!
 //! ```text
 //! W(x) = min(x, k C + min(C, y - k T)),  y = x + D - C,  k = floor(y / T)      (0 if x <= 0)
 //! ```
 //!
-//! Let `hc` be the tasks of higher priority with `z_j >= z_i`, `lo` the others of higher priority, and `b` =
-//! `lhc` if one of them is not *quiet* at level `z_i`, and empty otherwise: one critical task of low priority
-//! lets the others run ahead of `i`, so it is all or nothing. With execution times at level `z_i`, `r(z,
-//! limit)` is the least
+//! Let `hc` be the tasks of higher priority with `z_j >= z_i`, `lo` the others of higher priority,
+//! and `b` = `lhc` if one of them is not *quiet* at level `z_i`, and empty otherwise: one critical
+//! task of low priority allows the others to run before `i`, so `b` is all of `lhc` or empty. With
+//! execution times at level `z_i`, `r(z, limit)` is the least
 //!
 //! ```text
 //! t = C_i(z_i) + sum over hc of ceil(t / T) C + sum over b of W(t) + sum over lo of W(min(t, z))
 //! ```
 //!
-//! `Z` is feasible if `r(Z, D_i)` exists and, where there is an `hc` with `C > 0`, also `r(x + Z, x + D_i)` for
-//! every `x > 0` by which a busy window may begin before the release. `x` goes up to `full - D_i` with `full =
-//! r(infinity, 40 max T)`, which must exist; that end and the points `w - Z` suffice, `w = C_l` or `w = k T_l +
-//! 2 C_l - D_l`, where `W` of a task of `lo` stops rising. Feasibility falls with `Z`: `Z_i` is the largest
-//! feasible value.
+//! `Z` is feasible if `r(Z, D_i)` exists and, if there is an `hc` with `C > 0`, also
+//! `r(x + Z, x + D_i)` for every `x > 0` by which a busy window may begin before the release. `x`
+//! goes up to `full - D_i` with `full = r(infinity, 40 max T)`, which must exist; it suffices to
+//! examine this end and the points `w - Z` with `w = C_l` or `w = k T_l + 2 C_l - D_l`, where `W`
+//! of a task of `lo` stops rising. If `Z` is feasible, so is every smaller value; `Z_i` is the
+//! largest feasible one.
 //!
-//! `h` is quiet at level `l` if `Z_h = D_h`, or if `Z_h` less all the `W(Z_h)` of its `hc`, `lo` and `b`, at
-//! level `l`, leaves `C_h(l)`: its job is complete before it turns critical.
+//! `h` is quiet at level `l` if `Z_h = D_h`, or if `Z_h` less all the `W(Z_h)` of its `hc`, `lo`
+//! and `b`, at level `l`, leaves `C_h(l)`: its job is complete before it becomes critical.
 
 use super::{ZeroSlack, visit};
 use crate::criticality::MixedSet;
 use crate::criticality::steps::{Effort, NoBound, Period, Reached, ceil, climb, sum, work};
 
-/// The most fixed points, over a whole set.
+/// The maximum number of fixed points, over a whole set.
 const FIXED_POINTS: u64 = 20_000_000;
 
-/// The most terms of sums that are not part of a fixed point, over a whole set: a point is looked at by the sum over
-/// all tasks, and thousands of tasks have as many points as take hours.
+/// The maximum number of terms of sums outside fixed points, over a whole set. Examining a point
+/// takes a sum over all tasks, and for thousands of tasks the points would take hours.
 const TERMS: u64 = 1 << 29;
 
 /// A task in a window: `T`, `D`, `C`.
@@ -51,7 +52,7 @@ impl Window {
         Window { period, over, deadline: set.deadline[j], wcet: set.c(level)[j] }
     }
 
-    /// The work of the jobs that are released in `x`, the first at its start.
+    /// Returns the work of the jobs that are released in `x`, the first one at its start.
     #[inline]
     fn arriving(&self, x: i64) -> i64 {
         work(self.over.ceil(x), self.wcet)
@@ -71,10 +72,10 @@ impl Window {
     }
 }
 
-/// Zero-slack instants with the rule above. Sound.
+/// Returns zero-slack instants by the rule above. Sound.
 pub fn safe(set: &MixedSet) -> ZeroSlack {
     let mut limits = Limits::of(set);
-    // quiet[h][l], for the tasks that were visited.
+    // quiet[h][l], for the visited tasks.
     let mut quiet: Vec<Vec<bool>> = vec![Vec::new(); set.len()];
     visit(set, |i, higher, below| {
         let any = |l: usize| below.iter().any(|&h| !quiet[h][l]);
@@ -84,9 +85,9 @@ pub fn safe(set: &MixedSet) -> ZeroSlack {
     })
 }
 
-/// How far a search goes.
+/// The limits of a search.
 pub(super) struct Limits {
-    /// Up to where a busy window is followed.
+    /// The limit up to which a busy window is followed.
     far: i64,
     effort: Effort,
     terms: Effort,
@@ -103,7 +104,8 @@ impl Limits {
     }
 }
 
-/// The instant of a task, and whether it is quiet at each level; `any(l)` says whether one of `below` is not quiet.
+/// Returns the instant of a task, and whether it is quiet at each level. `any(l)` returns true if
+/// one of `below` is not quiet.
 fn instant_of(
     set: &MixedSet,
     i: usize,
@@ -126,18 +128,19 @@ fn instant_of(
 /// A point at which a `Z` does not hold.
 struct Late {
     w: i64,
-    /// It holds for all windows of the same range that begin less than this before the release.
+    /// `Z` holds for all windows of this range that begin less than this before the release.
     from: i64,
 }
 
-/// What may delay a job.
+/// The work that may delay a job.
 pub(super) struct Busy<'a> {
     own: i64,
     pub(super) deadline: i64,
     hc: Vec<Window>,
     lo: Vec<Window>,
     pub(super) b: Vec<Window>,
-    /// `r(z, ..)` is not below the second number for every `z` from the first on; both rise.
+    /// Pairs in which both numbers rise: for every `z` from the first number on, `r(z, ..)` is not
+    /// below the second.
     pub(super) lengths: Vec<(i64, i64)>,
     limits: &'a mut Limits,
 }
@@ -181,7 +184,7 @@ impl<'a> Busy<'a> {
     /// `r(z, limit)`.
     fn length(&mut self, z: i64, limit: i64) -> Result<i64, NoBound> {
         self.limits.effort.spend()?;
-        // The length rises with z: what was found for less is where the search begins.
+        // The length increases with z, so the search begins at the result for a smaller z.
         let at = self.lengths.partition_point(|&(from, _)| from <= z);
         let start = if at > 0 { self.lengths[at - 1].1 } else { self.own };
         let (reached, found) = match climb(start, limit, |t| self.demand(z, t))? {
@@ -195,28 +198,30 @@ impl<'a> Busy<'a> {
         found
     }
 
-    /// Whether the job is complete by its deadline even if nothing is ever suspended: no window begins ahead.
+    /// Returns true if the job is complete by its deadline even if no task is ever suspended: no
+    /// window begins ahead.
     pub(super) fn is_never_late(&self) -> bool {
         self.demand(i64::MAX, self.deadline) <= self.deadline
     }
 
     /// The largest feasible `Z`.
     ///
-    /// The binary search of the definition looks at every point `w` for each `Z` that it tries. But `r(w, limit)` is
-    /// the same number for every `Z`: it excludes all `Z` above `w + D_i - r(w)` that are below `w` and at least `w`
-    /// less how far windows may begin ahead. So one visit of each point does, and only what is within a `Z`
-    /// that is still possible has to be looked at.
+    /// The binary search of the definition examines every point `w` for each `Z` that it tries. But
+    /// `r(w, limit)` does not depend on `Z`. It excludes all `Z` above `w + D_i - r(w)` that are
+    /// below `w` and at least `w` less the maximum time by which windows may begin ahead. So one
+    /// visit of each point suffices, and only the points within a still possible `Z` need to be
+    /// examined.
     pub(super) fn latest(&mut self) -> Result<i64, NoBound> {
         if self.is_never_late() {
             return Ok(self.deadline);
         }
         let ahead = self.ahead()?;
-        // Feasibility falls with Z: what is not feasible at 0 is not feasible at all.
+        // If 0 is not feasible, no Z is.
         if !self.ends_hold(0, ahead)? {
             return Err(NoBound::Beyond);
         }
         let mut yes = self.latest_by_ends(ahead)?;
-        // From here on `yes` is the largest Z that nothing has excluded so far.
+        // From here on `yes` is the largest Z that has not been excluded.
         let mut late = self.first_late(yes, vec![(1, ahead)])?;
         while let Some(Late { w, from }) = late {
             let before = yes;
@@ -225,22 +230,26 @@ impl<'a> Busy<'a> {
                 Err(NoBound::Beyond) => -1,
                 Err(NoBound::GaveUp) => return Err(NoBound::GaveUp),
             };
-            // The point excludes only a Z for which its window begins no more than `ahead` before.
+            // The point excludes only a Z for which its window begins at most `ahead` before the
+            // release.
             yes = yes.max(w - ahead - 1);
             if yes < 0 {
                 return Err(NoBound::Beyond);
             }
-            // What held for a later instant holds. Windows that begin less before it were not among those.
+            // Windows that held for a later instant still hold. Windows that begin less before it
+            // were not among them.
             let less = before - yes;
             late = self.first_late(yes, vec![(from + less, ahead), (1, less.min(ahead))])?;
         }
         Ok(yes)
     }
 
-    /// The largest `Z` that holds for windows that begin at the release, and `ahead` before it; 0 does.
+    /// Returns the largest `Z` that holds for windows that begin at the release, and `ahead` before
+    /// it; 0 must hold.
     fn latest_by_ends(&mut self, ahead: i64) -> Result<i64, NoBound> {
         let (mut yes, mut no) = (0, self.deadline + 1);
-        // What is met at the deadline itself takes no search for a fixed point. There is little beyond.
+        // If the demand is met at the deadline itself, no search for a fixed point is needed. Few
+        // other cases hold.
         let met = |busy: &Busy<'_>, z: i64, x: i64| {
             let limit = x + busy.deadline;
             busy.demand(x + z, limit) <= limit
@@ -265,7 +274,7 @@ impl<'a> Busy<'a> {
         Ok(yes)
     }
 
-    /// Whether there is a feasible `Z`: whether 0 is one.
+    /// Returns true if there is a feasible `Z`, which is the case if 0 is feasible.
     pub(super) fn is_possible(&mut self) -> Result<bool, NoBound> {
         if self.is_never_late() {
             return Ok(true);
@@ -282,7 +291,7 @@ impl<'a> Busy<'a> {
         }
     }
 
-    /// By how much a busy window may begin before the release.
+    /// Returns the maximum time by which a busy window may begin before the release.
     fn ahead(&mut self) -> Result<i64, NoBound> {
         match self.hc.is_empty() {
             true => Ok(0),
@@ -290,16 +299,17 @@ impl<'a> Busy<'a> {
         }
     }
 
-    /// Whether `Z` holds for windows that begin at the release, and `ahead` before it.
+    /// Returns true if `Z` holds for windows that begin at the release, and `ahead` before it.
     fn ends_hold(&mut self, z: i64, ahead: i64) -> Result<bool, NoBound> {
         Ok(self.holds(z, 0)? && (ahead == 0 || self.holds(z, ahead)?))
     }
 
-    /// A point `w` at which `Z` does not hold, for windows that begin so long before the release; the last range is
-    /// looked at first.
+    /// Returns a point `w` at which `Z` does not hold, for windows that begin within these ranges
+    /// before the release. The last range is examined first.
     ///
-    /// Thousands of points lie close together, and most hold by far: if the demand of the last of some points is met by
-    /// the deadline of the first, all in between hold. So whole ranges are looked at first, and cut in two.
+    /// Thousands of points lie close together, and most hold by a wide margin: if the demand of the
+    /// last point of a range is met by the deadline of the first one, all points in between hold.
+    /// So whole ranges are tested first, and bisected if they fail.
     fn first_late(&mut self, z: i64, mut ranges: Vec<(i64, i64)>) -> Result<Option<Late>, NoBound> {
         let shortest = self.lo.iter().map(|task| task.period).min().unwrap_or(0);
         while let Some((from, to)) = ranges.pop() {
@@ -317,7 +327,7 @@ impl<'a> Busy<'a> {
                 if (from..=to).contains(&(wcet - z)) && !self.holds(z, wcet - z)? {
                     return Ok(Some(Late { w: wcet, from }));
                 }
-                // w = k T + 2 C - D, from the first in the range.
+                // w = k T + 2 C - D, from the first one in the range on.
                 let start = 2 * wcet - deadline - z;
                 let mut x = match start {
                     start if start >= from => start,
@@ -334,14 +344,15 @@ impl<'a> Busy<'a> {
         Ok(None)
     }
 
-    /// Whether it is plain that `Z` holds for every window that begins so long before the release.
+    /// Returns true if a simple bound shows that `Z` holds for every window that begins in this
+    /// range before the release.
     fn hold(&mut self, z: i64, from: i64, to: i64) -> Result<bool, NoBound> {
         self.limits.terms.spend_on(self.hc.len() + self.lo.len() + self.b.len())?;
         let limit = from + self.deadline;
         Ok(self.demand(to + z, limit) <= limit)
     }
 
-    /// Whether a window that begins `x` before the release ends by the deadline.
+    /// Returns true if a window that begins `x` before the release ends by the deadline.
     pub(super) fn holds(&mut self, z: i64, x: i64) -> Result<bool, NoBound> {
         self.limits.terms.spend_on(self.hc.len() + self.lo.len() + self.b.len())?;
         let limit = x + self.deadline;

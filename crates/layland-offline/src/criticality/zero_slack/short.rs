@@ -1,5 +1,6 @@
-//! Whether every task has a zero-slack instant, without the instants: what a first fit asks for every task and CPU.
-//! The answer is that of [`safe`](super::safe), whose header has the symbols.
+//! A test whether every task has a zero-slack instant, without computing the instants. First fit
+//! runs it for every task and CPU. The answer is that of [`safe`](super::safe), whose header
+//! defines the symbols.
 
 use super::safe::{Busy, Limits, Window};
 use crate::criticality::steps::{NoBound, Reached, climb, sum};
@@ -7,19 +8,23 @@ use crate::criticality::{MixedSet, rate_monotonic};
 use layland_model::{Index, TaskId};
 use std::cmp::Reverse;
 
-/// Whether [`safe`](super::safe()) finds an instant for every task, which takes a fraction of the time.
+/// Returns true if [`safe`](super::safe()) finds an instant for every task. Takes a fraction of the
+/// time.
 pub fn accepts(set: &MixedSet) -> bool {
     refused(set, None).is_none()
 }
 
-/// A task for which [`safe`](super::safe()) finds no instant, or gives up; none if every task has one. It is asked
-/// whether `Z = 0` is feasible, of the suspect first and then from the lowest priority upwards.
+/// Returns a task for which [`safe`](super::safe()) finds no instant, or gives up; `None` if every
+/// task has one. Tests whether `Z = 0` is feasible, first for the suspect and then from the lowest
+/// priority upwards.
 ///
-/// Every task is asked for itself, so that a suspect that is refused ends the search. Who was refused on a CPU beside
-/// one task is mostly refused beside the next one, too: that makes most answers of a first fit short.
+/// Every task is tested separately, so a suspect that is refused ends the search. A task that was
+/// refused on a CPU beside one task is usually refused beside the next one, too, which makes most
+/// answers of a first fit fast.
 ///
-/// `b` is `lhc` or empty. What holds with `lhc` holds with less, and what does not hold without it does not hold with
-/// it. Only where the two differ it is asked who of `lhc` is quiet, until one is not.
+/// `b` is `lhc` or empty. An instant that is feasible with `lhc` is feasible with less, and one
+/// that is infeasible without `lhc` is infeasible with it. Only if the two results differ, the
+/// tasks of `lhc` are tested until one is not quiet.
 pub fn refused(set: &MixedSet, suspect: Option<TaskId>) -> Option<TaskId> {
     if let Some(lowest) = whose_window_does_not_end(set) {
         return Some(TaskId::from_index(lowest));
@@ -46,32 +51,33 @@ pub fn refused(set: &MixedSet, suspect: Option<TaskId>) -> Option<TaskId> {
             return Some(TaskId::from_index(order[place]));
         }
     }
-    // This takes most of the time.
+    // This step takes most of the time.
     let is_refused =
         |&place: &usize| lazy.some_is_not_quiet(place, set.z(order[place])) != Ok(false);
     let place = differ.into_iter().find(is_refused)?;
     Some(TaskId::from_index(order[place]))
 }
 
-/// Whether a task has an instant.
+/// The answer whether a task has an instant.
 enum HasOne {
     Yes,
     No,
-    /// If every task of lower priority and higher criticality is quiet.
+    /// The task has an instant if every task of lower priority and higher criticality is quiet.
     IfAllAreQuiet,
 }
 
-/// Who is quiet, found when somebody asks.
+/// The quiet tasks, determined on demand.
 struct Lazy<'a> {
     set: &'a MixedSet,
     order: &'a [usize],
-    /// Of each task at each level.
+    /// The known results for each task at each level.
     quiet: Vec<Option<bool>>,
     limits: Limits,
 }
 
 impl Lazy<'_> {
-    /// The tasks of lower priority than the one at this place, and higher criticality.
+    /// Returns the tasks of lower priority than the one at this position, and of higher
+    /// criticality.
     fn below(&self, place: usize) -> Vec<usize> {
         let level = self.set.z(self.order[place]);
         let lower = self.order[place + 1..].iter().copied();
@@ -96,7 +102,8 @@ impl Lazy<'_> {
 
     fn some_is_not_quiet(&mut self, place: usize, level: usize) -> Result<bool, NoBound> {
         let own = self.set.z(self.order[place]);
-        // The lowest priority has the most ahead of it.
+        // The lowest priority has the most work ahead of it, so it is the most likely not to be
+        // quiet.
         for at in (place + 1..self.order.len()).rev() {
             if self.set.z(self.order[at]) > own && !self.is_quiet(at, level)? {
                 return Ok(true);
@@ -105,7 +112,8 @@ impl Lazy<'_> {
         Ok(false)
     }
 
-    /// Whether the task at this place is quiet at a level. Its instant `Z` is not looked for where less decides.
+    /// Returns true if the task at this position is quiet at a level. Skips the search for its
+    /// instant `Z` if less work decides.
     fn is_quiet(&mut self, at: usize, level: usize) -> Result<bool, NoBound> {
         let h = self.order[at];
         let known = h * self.set.levels() + level;
@@ -125,7 +133,8 @@ impl Lazy<'_> {
             let c = set.c(level)[h];
             let others = || higher.iter().chain(at_level).map(|&j| Window::new(set, j, level));
             let taken = |z: i64| sum(others().map(|task| task.most(z)));
-            // Every `Z` before the first that leaves `C > 0` leaves less, and is not the deadline.
+            // Every `Z` before the first one that leaves `C > 0` leaves less, and is not the
+            // deadline.
             let first = match climb(c, busy.deadline, |z| taken(z).saturating_add(c))? {
                 Reached::At(first) => first,
                 Reached::Beyond(_) => busy.deadline,
@@ -140,11 +149,13 @@ impl Lazy<'_> {
     }
 }
 
-/// A task whose longest busy window cannot end, by utilization; that there is none is necessary.
+/// Returns a task whose longest busy window cannot end, by utilization. The test is necessary: it
+/// must find none.
 ///
-/// With a task of `hc` that executes, `r(infinity, ..)` must exist. `ceil(t / T) C >= t C / T`, and `W(t) >= t C / T`
-/// unless it is `t` itself or `C > D`, with which nothing is accepted. So the sum of `C / T` over the tasks of higher
-/// priority is not above 1. It is looked at for the lowest priority of each level, which has the most above it.
+/// With a task of `hc` that executes, `r(infinity, ..)` must exist. `ceil(t / T) C >= t C / T`, and
+/// `W(t) >= t C / T` unless it is `t` itself or `C > D`, with which nothing is accepted. So the sum
+/// of `C / T` over the tasks of higher priority is at most 1. It is tested for the lowest priority
+/// of each level, which has the most tasks above it.
 fn whose_window_does_not_end(set: &MixedSet) -> Option<usize> {
     let place = |i: usize| (set.period[i], Reverse(set.level[i]), set.rank[i]);
     (0..set.levels()).find_map(|level| {
