@@ -1,5 +1,5 @@
-//! Every state that a small set with steps can reach, whenever its jobs come: a period or more apart, at whole
-//! nanoseconds. Each job takes all of its steps in full.
+//! Every state that a small set with steps can reach, for all arrivals of jobs: at least a period
+//! apart, at whole nanoseconds. Each job performs all of its steps in full.
 
 use super::{Job, Ticker};
 use layland_model::{ScheduleRule, System};
@@ -8,24 +8,24 @@ use std::collections::BTreeSet;
 /// The outcome of all runs of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// No job is ever late. The longest response of each task, in nanoseconds.
+    /// No job is ever late. The longest response time of each task, in nanoseconds.
     Meets(Vec<i64>),
     /// A job of this task is late in some run.
     Misses(usize),
-    /// There are more states than may be looked at.
+    /// There are more states than the limit.
     GaveUp,
 }
 
-/// Between two instants, before the releases of the second: when suspensions that end with it have ended.
+/// The state between two instants, before the releases of the second. Suspensions that end with it have ended.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     /// The time since the last release of each task, up to its period.
     since: Vec<i64>,
-    /// With times that count from now, and the numbers of requests and grants from 1 on.
+    /// The jobs. Their times count from now, and the numbers of requests and grants count from 1.
     jobs: Vec<Option<Job>>,
 }
 
-/// Looks at every state, up to so many, of a set whose deadlines are at most its periods.
+/// Searches every state, up to `most` states, of a set whose deadlines are at most its periods.
 ///
 /// # Panics
 /// If the rule is not [`ScheduleRule::Locking`].
