@@ -29,11 +29,11 @@ const UNCHARGED: i64 = 50;
 /// The reservation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserved {
-    /// The processor time ..
+    /// The processor time that the thread gets in each period.
     pub runtime: Duration,
-    /// .. that the thread gets within this length from its beginning ..
+    /// The relative deadline, counted from the beginning of a period.
     pub deadline: Duration,
-    /// .. in each period.
+    /// The period of the server.
     pub period: Duration,
 }
 

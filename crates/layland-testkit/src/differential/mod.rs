@@ -1,16 +1,16 @@
 //! Compares each policy with an independent reference on random systems. The two have to agree.
 //!
-//! | reference | read off | of |
+//! | reference | taken from | policies |
 //! |---|---|---|
-//! | sorted lists ([`SlowHighestFirst`]) | the definition of highest first | EDF, RM, DM, given priorities: global, clustered, partitioned; EDF-US, fpEDF, EDF^(k), RM-US; G-FL, C-FL |
-//! | one time unit at a time ([`ticks`]) | the same, without events | the same |
-//! | sets of CPUs ([`SlowAffinity`]) | the definitions of weak, strong and hierarchical affinities | these, while masks and CPUs change |
+//! | sorted lists ([`SlowHighestFirst`]) | the definition of highest-first | EDF, RM, DM, given priorities: global, clustered, partitioned; EDF-US, fpEDF, EDF^(k), RM-US; G-FL, C-FL |
+//! | one time unit at a time ([`ticks`]) | the same definition, without events | the same policies |
+//! | sets of CPUs ([`SlowAffinity`]) | the definitions of weak, strong and hierarchical affinities | policies with affinities, while masks and CPUs change |
 //! | recursive trees ([`SlowRun`], [`SlowQps`]) | the papers of RUN and QPS | RUN, QPS at full load |
 //! | one nanosecond at a time ([`slow_wrap`](crate::optimal::slow_wrap), [`slow_planes`](crate::optimal::slow_planes)) | shares from deadline to deadline | DP-WRAP, LRE-TL |
-//! | the same ([`slow_lanes`](crate::optimal::slow_lanes)) | the formulas of the paper for allotments | U-EDF |
-//! | the same ([`split::schedule`](crate::split::schedule)) | pieces with windows and budgets | C=D and EDF-WM, in each order |
+//! | one nanosecond at a time ([`slow_lanes`](crate::optimal::slow_lanes)) | the formulas of the paper for allotments | U-EDF |
+//! | one nanosecond at a time ([`split::schedule`](crate::split::schedule)) | pieces with windows and budgets | C=D and EDF-WM, in each order |
 //! | one time unit at a time ([`mixed::ticks`](crate::mixed::ticks)) | the rules of Huang, Gill and Lu 2014, and of EDF-VD | SMC, AMC, zero slack, period transformation, PLRS, EDF-VD with any parameters |
-//! | the checker | what the rule of a policy promises of every schedule | every policy of the registry |
+//! | the checker | the promises of a policy's rule for every schedule | every policy of the registry |
 
 mod mechanisms;
 mod plans;

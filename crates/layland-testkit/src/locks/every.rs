@@ -81,12 +81,13 @@ pub fn every(system: &System, rule: &ScheduleRule, most: usize) -> Every {
     Every::Meets(longest)
 }
 
-/// The numbers of what a job has asked for and holds.
+/// Returns the numbers of the job's request and of its grants.
 fn numbers(job: &Job) -> Vec<u64> {
     job.asked.iter().map(|asked| asked.1).chain(job.held.iter().map(|held| held.1)).collect()
 }
 
-/// The jobs, with times from one nanosecond later on, and numbers that count from 1 on in their order.
+/// Returns the jobs with times as of one nanosecond later, and with numbers that count from 1 in
+/// their old order.
 fn from_now(jobs: &[Option<Job>]) -> Vec<Option<Job>> {
     let mut all: Vec<u64> = jobs.iter().flatten().flat_map(numbers).collect();
     all.sort_unstable();
