@@ -165,7 +165,7 @@ fn load_by_definition(tasks: &[Sporadic], m: i64) -> bool {
         .max_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)));
     let Some((c, d)) = densest else { return true };
     let mu = m * d - (m - 1) * c;
-    // Try every number up to `mu`, whole or `mu` itself.
+    // The multiples of `d` below `mu`, and `mu` itself.
     let room = |mu: i64| mu - ((mu + d - 1).div_euclid(d) - 1) * c;
     let bound = (1..).map(|k| k * d).take_while(|&k| k < mu).map(room).fold(room(mu), i64::max);
     (1..3_000).all(|t| {
