@@ -1,6 +1,5 @@
-//! Cache-related preemption delays: the simulator is compared with a tick-by-tick twin; the
-//! analyses are compared with lists of blocks, with simulations and with each other; and other
-//! tests reject sets with cache parameters.
+//! Cache-related preemption delays: the simulator compared with a tick-by-tick twin, the analyses
+//! compared with lists of blocks, simulations and each other, and rejections by other tests.
 //!
 //! The long form is `CASES=20000 cargo test -p layland-tests --test together crpd`.
 
@@ -211,8 +210,7 @@ fn the_analyses_are_their_definitions() {
     assert!(bounded > 500 && met > 250 && exceeded > 50, "{bounded}, {met}, {exceeded}");
 }
 
-/// Altmeyer et al. 2012, Sections 4 and 5: approaches that dominate others. Between the remaining
-/// pairs, each is sometimes better.
+/// Altmeyer et al. 2012, Sections 4 and 5: which approaches dominate others, and which do not.
 #[test]
 fn approaches_dominate_as_the_papers_say() {
     use Approach::*;
@@ -417,8 +415,7 @@ fn other_tests_refuse_reloads_and_these_refuse_sets_without() {
     assert!(catalogue::BOUNDS.iter().all(|bound| bound.run(&with).is_err()));
 }
 
-/// Under every policy: a *yes* for a set with reloads comes from a test that supports them, and
-/// then no job is late.
+/// Under every policy, a *yes* for a set with reloads comes from a test for them: no job is late.
 #[test]
 fn a_yes_counts_reloads() {
     let mut decided: BTreeMap<String, u64> = BTreeMap::new();
