@@ -165,6 +165,7 @@ impl Checker<'_> {
             let opens = tasks.iter().filter_map(Served::opens);
             let comes = events.peek().map(|&(at, ..)| at);
             let times = used_up.chain(opens).chain(comes).chain([self.trace.over.ns()]);
+            // Advance by at least one nanosecond, so that the loop ends.
             let next = times.min().expect("the run is over some time").max(now + 1);
             for (at, lane) in runs {
                 let task = &mut tasks[at];

@@ -288,6 +288,7 @@ impl<'t> Checker<'t> {
         if last.is_some() {
             self.hold_begin(id, plan, own, begins, evidence);
         }
+        // A trace may claim any job number, up to `u64::MAX`.
         let next = |last: JobRecord| Some(last.job.id.seq.saturating_add(1));
         let Some(mut seq) = last.map_or_else(|| first_after(plan, begins - phase), next) else {
             return;

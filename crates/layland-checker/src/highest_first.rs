@@ -155,6 +155,7 @@ impl Checker<'_> {
                     (record.job.deadline - earlier).ns()
                 }
                 JobOrder::Fixed(priorities) | JobOrder::Levels { levels: priorities, .. } => {
+                    // A task without a priority comes last.
                     priorities.get(task).copied().unwrap_or(i64::MAX)
                 }
                 JobOrder::TopFirst { top, then } => {

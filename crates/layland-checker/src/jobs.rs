@@ -32,6 +32,7 @@ impl Checker<'_> {
             if !is_skipped {
                 pending = Some(record);
             }
+            // A trace may claim any job number, up to `u64::MAX`.
             let expected = before.map_or(0, |previous| previous.job.id.seq.saturating_add(1));
             let is_first_of_a_part = before.is_none() && self.latency > Duration::ZERO;
             if job.id.seq != expected && !is_first_of_a_part {

@@ -67,6 +67,7 @@ impl<'a> Shared<'a> {
         }
         let number = |task: TaskId| match &rule.order {
             JobOrder::Fixed(numbers) | JobOrder::Levels { levels: numbers, .. } => {
+                // A task without a number comes last.
                 numbers.get(task).copied().unwrap_or(i64::MAX)
             }
             JobOrder::Deadline

@@ -45,6 +45,7 @@ impl Pfair {
         };
         let p = match self.releases {
             Releases::Anywhere if !begins_slots || task.jitter > Duration::ZERO => {
+                // A release within a slot loses up to `q - 1` ns of the window.
                 (window - q + 1).div_euclid(q)
             }
             Releases::Anywhere | Releases::OnBoundaries => window / q,

@@ -126,6 +126,7 @@ impl<'a> Plan<'a> {
         if self.changes_at < Time::NEVER {
             let mut after = 0;
             let mut jobs = jobs.skip_while(|&record| {
+                // A trace may claim any job number, up to `u64::MAX`.
                 after = record.job.id.seq.saturating_add(1);
                 ended_before(record)
             });

@@ -164,6 +164,7 @@ impl Checker<'_> {
                 speeds.push((mark.at, speed));
             }
         }
+        // Count work in units of the least common denominator, so that the comparison is exact.
         let every = speeds.values().flatten().map(|(_, speed)| speed);
         let common = every.fold(1i128, |common, speed| {
             let denominator = i128::from(speed.denominator());
@@ -198,6 +199,8 @@ impl Checker<'_> {
                 let per_ns = |speed: Speed| {
                     i128::from(speed.numerator()) * (common / i128::from(speed.denominator()))
                 };
+                // The initial speed is at the earliest possible time, so an entry precedes every
+                // segment.
                 let first = speeds.partition_point(|&(at, _)| at <= segment.start) - 1;
                 for (at, &(from, speed)) in speeds.iter().enumerate().skip(first) {
                     if from >= segment.end {

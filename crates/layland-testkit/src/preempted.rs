@@ -126,6 +126,7 @@ impl<P: Policy> Hasty<P> {
         let ids = || system.tasks.ids();
         Hasty {
             policy,
+            // A stream of random numbers that no task uses.
             random: Random::of_task(seed, 0x0E4D),
             seen: Seen::default(),
             ranks: ids().map(|id| system.tasks[id].rank).collect(),

@@ -34,6 +34,7 @@ impl Churn {
     /// Creates a source from a seed, with at most `most` programs at once.
     pub fn new(seed: u64, most: usize) -> Churn {
         Churn {
+            // A stream of random numbers that no task uses.
             random: Random::of_task(seed, u64::MAX - 2),
             most,
             next_entry: Time::ZERO,

@@ -69,6 +69,7 @@ impl Checker<'_> {
         let mut before = Service::ZERO;
         let (c, demand) = (i128::from(task.own_wcet().ns()), i128::from(record.executed.ns()));
         let completed = record.completion();
+        // The steps are scaled from the WCET to the demand of the job, and rounded up.
         let exact = |before: Service| (i128::from(before.ns()) * demand + c - 1) / c;
         // True if the job does the remaining steps at once, because none of them takes processor
         // time. The demand of a job that has not ended is unknown.

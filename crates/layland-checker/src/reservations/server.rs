@@ -40,6 +40,7 @@ pub struct Reserved {
 impl Reserved {
     /// Returns the bandwidth's share of a length: `Q length / D`.
     fn share(&self, length: Duration) -> Duration {
+        // The product of two durations may exceed 64 bits.
         let product = i128::from(length.ns().max(0)) * i128::from(self.runtime.ns());
         Duration::from_ns((product / i128::from(self.deadline.ns().max(1))) as i64)
     }

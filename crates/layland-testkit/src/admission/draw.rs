@@ -37,6 +37,7 @@ impl Sequence {
     pub fn draw(spec: &str, seed: u64, keeping: Keeping) -> Sequence {
         let (info, options) = registry().parse(spec).expect("it is a policy");
         let algorithm = info.algorithm(&options);
+        // A stream of random numbers that no task uses.
         let random = Random::of_task(seed, u64::MAX - 3);
         let admits_whole = options.switch("ac", false).unwrap_or(true);
         let overruns = Overruns::Possible;

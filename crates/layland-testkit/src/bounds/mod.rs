@@ -74,6 +74,7 @@ pub fn explore(claim: &Claim, cases: usize, seed: u64) -> Report {
         let tried = report.checked + report.silent;
         assert!(tried < 20 * cases + 1000, "{} says nothing about most systems", claim.name());
         let count = cases.div_ceil(ROUNDS) as u64;
+        // Each case has its own random numbers, so that the result does not depend on the threads.
         let found: Vec<(Case, Finding)> = (next..next + count)
             .into_par_iter()
             .map(|index| {

@@ -14,6 +14,8 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State([u16; TASKS]);
 
+// Each task has 16 bits: 5 for the time, 5 for the work, 3 for its CPU (0 is none), and 3 for its
+// last CPU.
 const ON: u32 = 10;
 const LAST: u32 = 13;
 

@@ -66,7 +66,7 @@ enum Did {
 }
 
 /// The probe: a blocker on CPU 0 from 0 to 80 ms, and the subject, released there at 2 ms, which runs
-/// from 80 to 160 ms; CPU 1 is free. `later` lets a second blocker keep the subject waiting until 140.
+/// from 80 to 160 ms; CPU 1 is free. With `waits` a second blocker keeps the subject waiting until 140.
 fn probe(version: &str, at: i64, change: &Change, waits: bool) -> Did {
     let mut tasks = vec![hog("blocker", 80, 100, 0, "0"), hog("subject", 80, 100, 2, "0")];
     tasks[0].rank = 0;
