@@ -56,12 +56,12 @@ impl Pfair {
 }
 
 impl Weight {
-    /// The first slot of the window of subtask `i`, counted from the anchor.
+    /// Returns the first slot of the window of subtask `i`, counted from the anchor.
     fn first(self, i: i128) -> i128 {
         ((i - 1) * self.p).div_euclid(self.e)
     }
 
-    /// The slot before which the window of subtask `i` ends.
+    /// Returns the slot before which the window of subtask `i` ends.
     fn end(self, i: i128) -> i128 {
         ceil(i * self.p, self.e)
     }

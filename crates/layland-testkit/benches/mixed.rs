@@ -38,7 +38,7 @@ fn sets(levels: usize, percent: i64) -> Vec<MixedSet> {
         .collect()
 }
 
-/// Returns true if an analysis accepts a set.
+/// An analysis as a function that returns true if it accepts a set.
 type Accepts = fn(&MixedSet) -> bool;
 
 fn bench(c: &mut Criterion, levels: usize, tests: &[(&str, Accepts)]) {

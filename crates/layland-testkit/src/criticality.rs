@@ -194,7 +194,7 @@ fn changes(
     Some(())
 }
 
-/// The sum as printed.
+/// Returns the demand by the printed sum.
 fn paper_demand(task: &Plain, m: usize, s: &[i64], r: &[i64], t: i64) -> i64 {
     let Plain { period, deadline, level, ref wcet } = *task;
     let count = |l: usize| match level == l {
@@ -214,7 +214,7 @@ fn paper_demand(task: &Plain, m: usize, s: &[i64], r: &[i64], t: i64) -> i64 {
     sum
 }
 
-/// The demand for the two worst phases.
+/// Returns the demand of the worse of the two worst phases.
 fn safe_demand(task: &Plain, m: usize, s: &[i64], t: i64) -> i64 {
     let Plain { period, deadline, level, ref wcet } = *task;
     let open = level >= m;

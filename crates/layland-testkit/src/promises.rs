@@ -188,7 +188,7 @@ pub struct Found {
     pub disturbed: Vec<String>,
 }
 
-/// Runs sets under one `layland`, one after the other.
+/// A campaign of sets under one `layland`, one after the other.
 pub struct Campaign {
     program: PathBuf,
     python: String,

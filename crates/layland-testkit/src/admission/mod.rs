@@ -49,7 +49,7 @@ pub struct Broken {
     pub sequence: Box<Sequence>,
 }
 
-/// The policies of the registry that admit tasks at run time and that have a test, with some
+/// Returns the policies of the registry that admit tasks at run time and that have a test, with some
 /// options that change their behaviour.
 pub fn specs() -> Vec<String> {
     let machine = Platform::identical(2);
@@ -137,7 +137,7 @@ fn tell(sequence: &Sequence, story: Option<Vec<String>>) -> (Result<Seen, String
     (found, story)
 }
 
-/// Finds the first job that is later than promised.
+/// A recorder that finds the first job that is later than promised.
 struct Late<'a> {
     allowed: Duration,
     /// Tasks that do not keep to their reservations.

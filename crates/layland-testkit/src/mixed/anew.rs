@@ -146,7 +146,7 @@ pub fn rescan(
     Some(placed)
 }
 
-/// The test of a job at run time, with the releases counted one by one. `first[j]` is the earliest
+/// Tests a job at run time, with the releases counted one by one. `first[j]` is the earliest
 /// arrival of the first job of task `j`. Tasks below `from` have none.
 pub fn delayed_job(tasks: &[Plain], i: usize, left: &[usize], first: &[i64], from: usize) -> bool {
     let release = |j: usize, k: usize| first[j] + k as i64 * tasks[j].period;
@@ -170,7 +170,7 @@ pub fn delayed_job(tasks: &[Plain], i: usize, left: &[usize], first: &[i64], fro
     true
 }
 
-/// The test of a job at run time by the sum of all demands.
+/// Tests a job at run time by the sum of all demands.
 pub fn summed_job(tasks: &[Plain], i: usize, left: &[usize], first: &[i64]) -> bool {
     let due = first[i] + (left[i] as i64 - 1) * tasks[i].period + tasks[i].deadline;
     let level = tasks[i].level;

@@ -81,7 +81,7 @@ fn compare<T: PartialEq + std::fmt::Debug>(expected: &T, found: &T) -> Verdict {
     }
 }
 
-/// The vectors distinguish only *accepted* and *not accepted*.
+/// Compares a verdict. The vectors distinguish only *accepted* and *not accepted*.
 fn decided(expect: &Value, finding: &Result<Finding, Refusal>) -> Verdict {
     match (expect["verdict"].as_bool(), finding) {
         (None, _) => Verdict::Failed("the vector has no verdict".to_owned()),

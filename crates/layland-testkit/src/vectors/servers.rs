@@ -23,7 +23,8 @@ fn number(value: &Value, name: &str) -> Result<i64, String> {
     value[name].as_i64().ok_or_else(|| format!("{name} is no number"))
 }
 
-/// The server is the first task, so that it comes before tasks of its own priority.
+/// Returns the system. The server is its first task, so that it comes before tasks of its own
+/// priority.
 fn system(vector: &Value) -> Result<System, String> {
     let server = &vector["server"];
     let period = Duration::from_ns(number(server, "T")?);

@@ -126,9 +126,9 @@ fn loaded(random: &mut Random, number: u64) -> System {
     System::new(2, tasks)
 }
 
-/// A late thread goes on with its next job, which has already arrived, when a job ends. No
-/// exploration may let the policy decide in between, as if the thread had slept. Otherwise its
-/// server would be renewed early, and it would fall behind for ever.
+/// Returns a system with late threads. A late thread goes on with its next job, which has already
+/// arrived, when a job ends. No exploration may let the policy decide in between, as if the thread
+/// had slept. Otherwise its server would be renewed early, and it would fall behind for ever.
 fn with_late_threads(deadline_of_short: i64) -> System {
     let tasks = [(20, 7), (40, 39), (240, 16), (20, 7), (20, 3)].into_iter().enumerate();
     let task = |(index, (period, wcet)): (usize, (i64, i64))| {

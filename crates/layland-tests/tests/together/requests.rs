@@ -233,7 +233,7 @@ fn budgets_run_out_jobs_are_given_up_and_tasks_refused() {
     assert_eq!(exhausted, [at(2), at(4), at(7)]);
 }
 
-/// Runs the only task on CPU 0, with an action that a test selects.
+/// A policy that runs the only task on CPU 0, with an action that a test selects.
 #[derive(Clone)]
 struct Broken(fn(JobId) -> Action);
 
