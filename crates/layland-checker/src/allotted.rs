@@ -20,7 +20,7 @@ struct Served {
     rank: usize,
     /// The ready job of the task.
     job: Option<usize>,
-    /// The begin and the end of the window of `job`, unless another window is open.
+    /// The start and the end of the window of `job`, unless another window is open.
     from: i64,
     until: i64,
     /// The end of the last window that has begun.

@@ -123,7 +123,7 @@ pub(super) fn run(
     let (mut text, mut seen, mut turn, mut now) =
         (String::from("# tracer: nop\n"), Vec::new(), 0, 0);
     loop {
-        // Ends come before begins: a thread whose job ends when its next job arrives does not sleep.
+        // Ends come before starts: a thread whose job ends when its next job arrives does not sleep.
         for (number, (thread, own)) in threads.iter().zip(&mut states).enumerate() {
             while own.next < thread.activations.len() && thread.activations[own.next].at <= now {
                 own.backlog.push(own.next);

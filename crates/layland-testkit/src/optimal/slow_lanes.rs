@@ -38,7 +38,7 @@ struct State {
     jobs: VecDeque<Job>,
     /// The ready job, with its remaining need.
     job: Option<(JobId, i64)>,
-    /// The earliest begin of the job's window, and its end.
+    /// The earliest start of the job's window, and its end.
     from: i64,
     until: i64,
     /// The end of the open window, or of the last one.

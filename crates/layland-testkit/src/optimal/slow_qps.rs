@@ -41,7 +41,7 @@ pub struct SlowQps {
     rates: Vec<Rate>,
     /// The ready job of each task.
     jobs: BTreeMap<usize, JobId>,
-    /// Released jobs whose windows have not begun: the begin of the window, and the deadline.
+    /// Released jobs whose windows have not begun: the start of the window, and the deadline.
     coming: BTreeMap<usize, (i64, i64)>,
     windows: BTreeMap<Client, Window>,
     intervals: BTreeMap<usize, Interval>,

@@ -178,7 +178,7 @@ proptest! {
             };
             let error = (period - own.period).ns().abs();
             prop_assert!(error * 100 <= own.period.ns(), "{} and not {}", period, own.period);
-            // The begin is relative to the first event, from which the clock of the trace counts.
+            // The start is relative to the first event, from which the clock of the trace counts.
             let begin = start + seen.origin_ns - start_ns - own.offset.ns();
             let off = begin.rem_euclid(own.period.ns());
             let off = off.min(own.period.ns() - off);

@@ -70,7 +70,7 @@ fn slow_response(tasks: &[Wide], blocking: i128, is_whole: bool) -> Option<i128>
         if busy.is_some_and(|busy| q * own.t >= busy) {
             return Some(longest);
         }
-        // The begin of the last region. Jobs that arrive at that instant go first.
+        // The start of the last region. Jobs that arrive at that instant go first.
         let before = blocking + (q + 1) * own.c - last;
         let begins = least(before, |s| {
             before + higher.iter().map(|task| (s / task.t + 1) * task.c).sum::<i128>()

@@ -180,7 +180,7 @@ fn an_overrun_is_the_problem_of_its_task_alone() {
 /// hyperperiods until every task last ran on the same CPU as before.
 const PLACED: [&str; 2] = ["lre-tl", "u-edf"];
 
-/// Returns the running tasks of each CPU in an interval, with times relative to its begin.
+/// Returns the running tasks of each CPU in an interval, with times relative to its start.
 fn busy(trace: &Trace, from: Time, to: Time) -> Vec<(CpuId, Duration, Duration, TaskId)> {
     let in_it = trace.segments.iter().filter(|seg| seg.end > from && seg.start < to);
     let mut busy: Vec<_> = in_it

@@ -91,7 +91,7 @@ fn each_cpu_keeps_deadlines_if_it_lends_its_own() {
         assert_eq!(verdict, Verdict::Yes, "{spec}: {reasons}");
         let trace = run(system, spec, Time::from_ms(1000));
         assert!(trace.jobs.iter().all(|record| !record.missed(trace.over)), "{spec}");
-        // `tau1` gets more than it reserved: all of the 0.95 that `tau2` leaves.
+        // `tau1` gets more than it reserved: the part of 0.95 that `tau2` leaves.
         let got: i64 = trace
             .jobs
             .iter()

@@ -82,7 +82,7 @@ fn it_sleeps_while_there_is_nothing_to_do() {
     let outcome = simulate(&system, build("u-edf", &system), &mut NoRecord, &until);
     let counts = outcome.expect("it is short").policy.counts();
     let count = |name| counts.iter().find(|count| count.name == name).map(|count| count.count);
-    // One allotment for each job. There are also updates at the begin and the end of each job, and
+    // One allotment for each job. There are also updates at the start and the end of each job, and
     // at the start of the run.
     assert_eq!(count("allotments"), Some(3), "{counts:?}");
     assert!(count("updates").is_some_and(|updates| updates <= 7), "{counts:?}");
