@@ -1,8 +1,9 @@
 //! The invariants of weak and strong scheduling with affinities (Bonifaci et al. 2016, Definitions
 //! II.1 and II.2), at every instant of a trace.
 //!
-//! A sweep over the instants at which something changes. Jobs of tasks with the same CPUs reach the
-//! same ones, so of each affinity only the waiting job that comes first is looked at.
+//! The check sweeps over the instants at which something changes. Waiting jobs whose tasks have the
+//! same affinity reach the same CPUs, so the check looks at only the first waiting job of each
+//! affinity.
 
 use super::{Checker, Key, Move, Violation};
 use layland_model::{
@@ -10,16 +11,16 @@ use layland_model::{
 };
 use std::collections::BTreeSet;
 
-/// From which CPUs a waiting job may be kept.
+/// The CPUs from which a waiting job may be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Those that it may use.
+    /// The CPUs that the job may use.
     Weak,
-    /// And those to which the jobs there could move.
+    /// Also the CPUs to which the jobs on those CPUs could move.
     Strong,
 }
 
-/// What changes at an instant. Jobs are indices into `Trace::jobs`.
+/// A change at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Copy)]
 enum Edge {
     Ready(usize),
@@ -28,11 +29,11 @@ enum Edge {
     Stop(usize, CpuId),
     Online(CpuId),
     Offline(CpuId),
-    /// A task may use other CPUs: an index into the masks.
+    /// The affinity of a task changes. The number is an index into the masks.
     Mask(TaskId, usize),
 }
 
-/// The different sets of CPUs that tasks may use.
+/// The distinct affinities of the tasks.
 #[derive(Default)]
 struct Masks(Vec<CpuSet>);
 
@@ -45,13 +46,13 @@ impl Masks {
     }
 }
 
-/// What holds between two instants, even in a trace that has more than one job on a CPU.
+/// The state between two instants. It also works for a trace with several jobs on one CPU.
 struct State {
     mask_of: TaskMap<usize>,
     is_ready: Vec<bool>,
-    /// On how many CPUs each job is.
+    /// The number of CPUs that each job holds.
     held: Vec<i64>,
-    /// By mask: the jobs that are ready and on no CPU.
+    /// For each mask, the ready jobs that hold no CPU.
     waiting: Vec<BTreeSet<Key>>,
     /// The jobs on each CPU.
     on: CpuMap<BTreeSet<Key>>,
@@ -106,12 +107,14 @@ impl State {
         }
     }
 
-    /// Why the first job that waits for a mask should run, where jobs of one number come in any order if `in_any`:
-    /// the CPUs from its own to the one that is idle or runs a job that comes after it.
+    /// Returns the reason why the first job that waits for a mask should run: the CPUs from its own
+    /// mask to one that is idle or runs a job that comes after it. With `in_any`, jobs with equal
+    /// numbers come in any order.
     fn path(&self, first: Key, in_any: bool, masks: &[CpuSet], reach: Reach) -> Option<Vec<CpuId>> {
         let mut unseen = self.online.clone();
         let mut frontier: Vec<CpuId> = Vec::new();
-        // The CPU of the job that opened each CPU; none for the job that waits.
+        // For each CPU, the CPU whose job led the search to it. `None` for the CPUs of the waiting
+        // job.
         let mut from: CpuMap<Option<CpuId>> = CpuMap::filled(None, self.on.len());
         let (mut opener, mut mask, mut next) = (None, self.mask_of[first.task], 0);
         let mut end: Option<(Option<Key>, CpuId)> = None;
@@ -148,7 +151,7 @@ impl State {
 }
 
 impl Checker<'_> {
-    /// The weak or the strong rule.
+    /// Checks the weak or the strong rule.
     pub(super) fn check_affinities(&mut self, order: &JobOrder, reach: Reach) {
         let cpu_count = self.system.platform.cpu_count();
         let mut masks = Masks::default();
@@ -175,7 +178,7 @@ impl Checker<'_> {
                 (at, if index.is_multiple_of(2) { Edge::Offline(cpu) } else { Edge::Online(cpu) })
             }));
         }
-        // Stable: edges of one instant are all applied before the state is looked at.
+        // A stable sort. All edges of one instant are applied before the state is examined.
         edges.sort_by_key(|&(at, edge)| (at, !matches!(edge, Edge::Stop(..))));
         let is_known =
             matches!(order, JobOrder::Deadline | JobOrder::Fixed(_) | JobOrder::Levels { .. });
@@ -205,7 +208,7 @@ impl Checker<'_> {
                 let found = first.and_then(|first| {
                     Some((first.job, state.path(first, in_any, &masks.0, reach)?))
                 });
-                // The same finding is not reported again for as long as it lasts.
+                // Do not report a finding again for as long as it lasts.
                 if let Some((waiting, path)) = &found
                     && *last != found
                 {
@@ -243,7 +246,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The mask of each task at first, and the instants at which it gets another one.
+    /// Returns the initial mask of each task, and adds an edge for each instant at which a mask
+    /// changes.
     fn masks_over_time(&self, masks: &mut Masks, edges: &mut Vec<(Time, Edge)>) -> TaskMap<usize> {
         let system = self.system;
         let mut clusters = system.platform.clusters.clone();

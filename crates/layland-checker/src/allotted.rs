@@ -1,47 +1,49 @@
-//! The allotments of U-EDF (Nelissen et al. 2012) on a trace. What they are says
-//! [`ScheduleRule::Allotted`](layland_model::ScheduleRule::Allotted).
+//! The allotments of U-EDF (Nelissen et al. 2012) on a trace.
+//! [`ScheduleRule::Allotted`](layland_model::ScheduleRule::Allotted) defines them.
 //!
-//! Windows, allotments and who runs on each lane follow from the set, and from when jobs became ready and ended. So the
-//! whole schedule is made again, but for the CPUs, and compared with the trace. Where the two part for the first time,
-//! whoever runs or waits against it is named; after that they have nothing to do with each other.
+//! Windows, allotments and the job on each lane follow from the task set and from the times at
+//! which jobs became ready and ended. The check therefore replays the whole schedule, except for
+//! the choice of CPUs, and compares it with the trace. It reports the jobs that run or wait against
+//! the rule at the first difference. Later differences say nothing, because the two schedules are
+//! unrelated from then on.
 
 use super::{Checker, Violation};
 use crate::shares::{numerator, window};
 use layland_model::{Duration, Group, Index, Time};
 use layland_trace::JobEnd;
 
-/// A task: its rate in units of the grid, and its windows. Times are in nanoseconds.
+/// A task with its rate, in units of the grid, and its windows. Times are in nanoseconds.
 struct Served {
     rate: i64,
     shortest: i64,
-    /// The place of its rank.
+    /// The position of the task in the order of ranks.
     rank: usize,
-    /// Its ready job.
+    /// The ready job of the task.
     job: Option<usize>,
-    /// When the window of that begins and ends, if no other one is open.
+    /// The start and the end of the window of `job`, unless another window is open.
     from: i64,
     until: i64,
     /// The end of the last window that has begun.
     end: i64,
-    /// What is left, by lane.
+    /// The remaining allotment on each lane.
     allotted: Vec<i64>,
 }
 
 impl Served {
-    /// When its next window begins, if it has a job.
+    /// Returns the time at which the next window begins, if the task has a job.
     fn opens(&self) -> Option<i64> {
         self.job.map(|_| self.from.max(self.end))
     }
 }
 
-/// What happens to a job.
+/// An event of a job.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     IsReady,
     Ends,
 }
 
-/// From when to when a job runs.
+/// An interval in which a job runs.
 type Stretch = (i64, i64);
 
 impl Checker<'_> {
@@ -78,7 +80,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Who runs when, by job, as the rule has it.
+    /// Replays the schedule by the rule and records, for each job, the intervals in which it runs.
     fn replay(&self, group: &Group, unit: i64, expected: &mut [Vec<Stretch>]) {
         let lanes = group.cpus.len();
         let mut by_rank: Vec<_> = (group.tasks.iter())
@@ -106,7 +108,7 @@ impl Checker<'_> {
         let mut events = Vec::new();
         for (job, record) in self.trace.jobs.iter().enumerate() {
             let ready = self.ready[job].0;
-            // Of a job that is skipped nobody hears.
+            // The policy is not notified of a job that is skipped.
             let is_skipped =
                 record.end.is_some_and(|(at, how)| how == JobEnd::Aborted && at <= ready);
             if place(job).is_none() || is_skipped {
@@ -123,7 +125,8 @@ impl Checker<'_> {
                 let task = &mut tasks[place(job).expect("it has been found")];
                 match what {
                     What::IsReady => {
-                        // It follows one that ends just now, within a window.
+                        // Within a window, the job follows one that ends at this instant. The next
+                        // window then begins at the end of this one.
                         if !(task.job.is_some() && now < task.end) {
                             task.from = -(-now).div_euclid(unit) * unit;
                         }
@@ -141,7 +144,7 @@ impl Checker<'_> {
             for task in &mut tasks {
                 if task.opens().is_some_and(|at| at <= now) {
                     task.end = if task.until > now { task.until } else { now + task.shortest };
-                    // Where it is does not matter: it is given anew.
+                    // The lane does not matter, because `allot` distributes the work again.
                     task.allotted[0] += task.rate * ((task.end - now) / unit);
                     begins = true;
                 }
@@ -162,6 +165,7 @@ impl Checker<'_> {
             let opens = tasks.iter().filter_map(Served::opens);
             let comes = events.peek().map(|&(at, ..)| at);
             let times = used_up.chain(opens).chain(comes).chain([self.trace.over.ns()]);
+            // Advance by at least one nanosecond, so that the loop ends.
             let next = times.min().expect("the run is over some time").max(now + 1);
             for (at, lane) in runs {
                 let task = &mut tasks[at];
@@ -176,10 +180,11 @@ impl Checker<'_> {
     }
 }
 
-/// Allots anew what all tasks have left; they are in order.
+/// Distributes the remaining work of all tasks over the lanes again. The tasks are in order.
 fn allot(tasks: &mut [Served], now: i64, unit: i64) {
     let lanes = tasks.first().map_or(0, |task| task.allotted.len());
-    // Of the tasks before, on each lane: the end of the window, the share of the lane, and the allotment.
+    // For each lane, the earlier tasks: the end of the window, the share of the lane, and the
+    // allotment.
     let mut before: Vec<Vec<(i64, i64, i64)>> = vec![Vec::new(); lanes];
     let mut line = 0;
     for task in tasks {
@@ -203,7 +208,7 @@ fn allot(tasks: &mut [Served], now: i64, unit: i64) {
     }
 }
 
-/// Adds a stretch after the others.
+/// Appends an interval, and merges it with the last one if they touch.
 fn add(stretches: &mut Vec<Stretch>, from: i64, to: i64) {
     match stretches.last_mut() {
         Some((_, end)) if *end == from => *end = to,
@@ -211,7 +216,8 @@ fn add(stretches: &mut Vec<Stretch>, from: i64, to: i64) {
     }
 }
 
-/// From when on a job runs or waits against what is expected, and whether it runs then.
+/// Returns the first time at which a job runs or waits contrary to the expectation, and true if it
+/// runs then.
 fn first_difference(expected: &[Stretch], seen: &[Stretch]) -> Option<(i64, bool)> {
     let same = expected.iter().zip(seen).take_while(|(expected, seen)| expected == seen).count();
     match (expected.get(same), seen.get(same)) {

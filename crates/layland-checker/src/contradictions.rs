@@ -1,4 +1,5 @@
-//! Where a trace contradicts its set (items 8 and 9): every job is held to the plan of its task (`plan.rs`).
+//! Contradictions between a trace and its task set (items 8 and 9). Each job is held to the plan of
+//! its task (`plan.rs`).
 
 use crate::followed;
 use crate::plan::{Plan, Window, completes_all, first_after, plans};
@@ -11,16 +12,17 @@ use layland_model::{
 use layland_trace::{Job, JobEnd, JobRecord, MarkKind, Trace};
 use std::borrow::Cow;
 
-/// Whether a job was given up.
+/// Returns true if a job was aborted.
 fn is_given_up(record: &JobRecord) -> bool {
     matches!(record.end, Some((_, JobEnd::Aborted)))
 }
 
-/// A trace with the dates that the set gives its jobs, and with the jobs that wait at its end behind one that
-/// is pending, where the trace does not name them. Borrowed if there is nothing to correct.
+/// Returns the trace with the dates that the task set gives to its jobs. The result also has the
+/// jobs that wait at the end of the trace behind a pending one, where the trace omits them. It is
+/// borrowed if there is nothing to correct.
 ///
-/// Misses that are counted in the result are misses of the set's deadlines. What [`check`](crate::check) says
-/// beyond contradictions is said of the result, too.
+/// Deadline misses that are counted in the result are misses of the set's deadlines. All findings
+/// of [`check`](crate::check) other than contradictions refer to the result, too.
 ///
 /// ```
 /// use layland_checker::{Evidence, as_the_set_says};
@@ -49,7 +51,8 @@ pub fn as_the_set_says<'t>(
 }
 
 impl<'t> Checker<'t> {
-    /// Items 8 and 9: finds what contradicts the set, and gives the trace as it says.
+    /// Checks items 8 and 9: reports the contradictions, and returns the trace corrected by the
+    /// set.
     pub(super) fn held_to_set(
         &mut self,
         rule: &ScheduleRule,
@@ -77,7 +80,7 @@ impl<'t> Checker<'t> {
         corrected
     }
 
-    /// Item 8 for the jobs of one task, which are these of the trace.
+    /// Checks item 8 for the jobs of one task; `own` has their indices.
     fn hold_jobs(
         &mut self,
         plan: &mut Plan<'_>,
@@ -87,7 +90,7 @@ impl<'t> Checker<'t> {
     ) {
         let trace = self.trace;
         let mut previous: Option<&JobRecord> = None;
-        // The last one that was not skipped.
+        // The last job that was not skipped.
         let mut pending: Option<&JobRecord> = None;
         for &index in own {
             let record = &trace.jobs[index];
@@ -97,7 +100,7 @@ impl<'t> Checker<'t> {
                 let most = plan.most().unwrap_or(0);
                 self.violated(|this| Violation::Surplus { job: this.name(id), most });
             }
-            // A real machine may hear of a job and of the request at once.
+            // A real machine may be notified of a job and of the request at once.
             if job.arrival > plan.leaves_at && !evidence.is_real() {
                 let (at, left) = (job.arrival, plan.leaves_at);
                 self.violated(|this| Violation::AfterLeave { job: this.name(id), at, left });
@@ -106,7 +109,7 @@ impl<'t> Checker<'t> {
             if !(plan.task.on_miss == OnMiss::Skip && is_given_up(record)) {
                 pending = Some(record);
             }
-            // What arrived before the origin of a trace is cut off there.
+            // Jobs that arrived before the origin of a trace are cut off at time 0.
             let is_cut = evidence.origin == Origin::Unknown && job.arrival == Time::ZERO;
             let window = plan.arrival(id.seq, previous).filter(|_| !is_cut);
             previous = Some(record);
@@ -126,7 +129,7 @@ impl<'t> Checker<'t> {
                 });
                 arrival = window.exact().unwrap_or(arrival);
             }
-            // The jobs of one number of a graph arrive together.
+            // Jobs with equal numbers arrive together in a graph.
             for &task in &plan.task.follows {
                 let followed = JobId { task, seq: id.seq };
                 let followed = followed::record_of(trace, by_id, followed).map(|record| record.job);
@@ -157,8 +160,9 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// A job is left behind by a task that leaves, and given up by a policy that gives up jobs or because its task
-    /// does so with late ones; `pending` is the job that it would wait for.
+    /// Checks how a job ended. A job may be left behind only by a task that leaves. It may be
+    /// aborted only by a policy that aborts jobs, or because its task aborts late jobs. `pending`
+    /// is the job that it would wait for.
     fn hold_how(
         &mut self,
         plan: &Plan<'_>,
@@ -187,7 +191,7 @@ impl<'t> Checker<'t> {
                     deadline: earliest,
                 });
             }
-            // A real machine may hear of the end of the job before at the same time.
+            // A real machine may be notified of the predecessor's end at the same time.
             (Some((at, JobEnd::Aborted)), OnMiss::Skip)
                 if stays && completes_all(rule) && !evidence.is_real() =>
             {
@@ -196,8 +200,8 @@ impl<'t> Checker<'t> {
                     self.violated(|this| Violation::Aborted { job: this.name(job.id), at });
                 }
             }
-            // A real machine may notice the deadline late. A job that needs nothing ends when it is released and
-            // the one before it is over, however late that is.
+            // A real machine may notice the deadline late. A job without demand ends once it is
+            // released and its predecessor has ended, however late that is.
             (Some((_, JobEnd::Completed)) | None, OnMiss::Abort)
                 if end > deadline.max(job.release).max(before)
                     && !evidence.is_real()
@@ -209,12 +213,14 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// Whether the job of a task may be the endless one of a thread, which no engine gives up.
+    /// Returns true if the job of a task may be the endless job of a thread, which no engine
+    /// aborts.
     fn is_endless(&self, plan: &Plan<'_>, rule: &ScheduleRule) -> bool {
         matches!(plan.task.behaviour, Behaviour::Hog) && !completes_all(rule)
     }
 
-    /// From when on a job can run that arrives then: what the trace says, if that can be.
+    /// Returns the release of a job that arrives at `arrival`: the release in the trace, if it is
+    /// possible.
     fn held_release(
         &mut self,
         plan: &Plan<'_>,
@@ -227,7 +233,8 @@ impl<'t> Checker<'t> {
             return job.release;
         }
         let latest = (!evidence.releases_are_told).then_some(plan.task.jitter);
-        // A job that waits for others to the end of the run has the release of one that waits for none.
+        // A job that waits for others until the end of the run has the release of a job that waits
+        // for none.
         let followed = self.followed.get(index).copied().flatten();
         let followed = followed.filter(|&end| end < Time::NEVER).unwrap_or(Time::ZERO);
         let window = |arrival: Time| Window {
@@ -248,7 +255,7 @@ impl<'t> Checker<'t> {
         right.latest.map_or(release, |latest| release.min(latest))
     }
 
-    /// Item 9: the jobs after the last one that the trace has.
+    /// Checks item 9 for the jobs after the last one in the trace.
     fn hold_end(
         &mut self,
         id: TaskId,
@@ -262,7 +269,7 @@ impl<'t> Checker<'t> {
         }
         let trace = self.trace;
         let last = own.last().map(|&index| corrected.jobs[index]);
-        // Jobs of a trace without marks have no numbers to rely on.
+        // Job numbers of a trace without marks are not reliable.
         if evidence.is_inferred && last.is_some() {
             return;
         }
@@ -271,7 +278,7 @@ impl<'t> Checker<'t> {
             Origin::Known { since } => since,
             Origin::Unknown => Time::ZERO,
         };
-        // A task may be heard of a period late if nothing says when its jobs come.
+        // Without known arrivals, the first job of a task may be noticed a period late.
         let (phase, margin) = match plan.phase {
             Some(phase) => (phase, Duration::ZERO),
             None if last.is_none() => (Duration::ZERO, plan.task.period),
@@ -281,6 +288,7 @@ impl<'t> Checker<'t> {
         if last.is_some() {
             self.hold_begin(id, plan, own, begins, evidence);
         }
+        // A trace may claim any job number, up to `u64::MAX`.
         let next = |last: JobRecord| Some(last.job.id.seq.saturating_add(1));
         let Some(mut seq) = last.map_or_else(|| first_after(plan, begins - phase), next) else {
             return;
@@ -290,7 +298,7 @@ impl<'t> Checker<'t> {
         let (mut missing, mut first): (u64, Option<(JobId, Time)>) = (0, None);
         while plan.most().is_none_or(|most| seq < most) && missing < MOST_MISSING {
             let Some(window) = plan.arrival(seq, before.as_ref()) else { break };
-            // It must be there at the latest then.
+            // The job must be in the trace by this time.
             let Some(latest) = window.latest else { break };
             let is_due = latest + plan.task.jitter + margin < until && latest < plan.leaves_at;
             if !is_due || before.is_some_and(|before| matches!(before.end, Some((_, JobEnd::Left))))
@@ -310,13 +318,14 @@ impl<'t> Checker<'t> {
             plan.note(&dates);
             seq += 1;
         }
-        // A kernel has no event for a job that waits behind another one of its thread.
+        // A kernel has no event for a job that waits behind another job of its thread.
         if let Some((job, at)) = first.filter(|_| !(waits && evidence.hides_waiting)) {
             self.violated(|this| Violation::Missing { job: this.name(job), at, more: missing - 1 });
         }
     }
 
-    /// Item 9 before the first job that the trace has: they are numbered from 0 where the origin is known.
+    /// Checks item 9 for the jobs before the first one in the trace. Jobs are numbered from 0 if
+    /// the origin is known.
     fn hold_begin(
         &mut self,
         id: TaskId,
@@ -326,7 +335,7 @@ impl<'t> Checker<'t> {
         evidence: &Evidence<'_>,
     ) {
         let Some(&first) = own.first() else { return };
-        // Without a latency the numbers themselves are judged: they begin with 0.
+        // Without a latency, the numbers themselves are checked: they begin with 0.
         if evidence.origin == Origin::Unknown || self.latency == Duration::ZERO {
             return;
         }
@@ -341,7 +350,8 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// CPUs go where a request sends them, and have the speed that they have in the set.
+    /// Checks that CPUs go on- and offline only by a request, and that they keep the speeds of the
+    /// set.
     fn hold_cpus(&mut self, rule: &ScheduleRule) {
         for mark in &self.trace.marks {
             let (cpu, goes_offline) = match mark.kind {

@@ -1,22 +1,24 @@
-//! The rule [`ScheduleRule::Deferred`](layland_model::ScheduleRule::Deferred): who runs although a job that comes
-//! before it waits, and where a job loses its CPU.
+//! The rule [`ScheduleRule::Deferred`](layland_model::ScheduleRule::Deferred): which jobs may run
+//! while a job that comes before them waits, and where a job may lose its CPU.
 //!
-//! A sweep over the instants at which something changes. What a job has executed is the time that it has held CPUs.
-//! From one instant to the next the same jobs wait and run: a job that runs behind one that waits has to be in a region
-//! all the while, and regions that have begun end where segments do, or a length after the job came to be behind
-//! another. That no CPU is idle while a job waits is checked as everywhere (`highest_first.rs`).
+//! The check sweeps over the instants at which something changes. The execution of a job is the
+//! time for which it has held CPUs. Between two instants the sets of waiting and running jobs are
+//! constant. A job that runs while an earlier job waits has to be in a region all the time. Regions
+//! that have begun end at the ends of segments, or a fixed length after the job first ran behind
+//! another one. As everywhere, `highest_first.rs` checks that no CPU is idle while a job waits.
 //!
-//! Where decisions come late ([`Evidence::decisions`](crate::Evidence::decisions)), a region lasts until the first one
-//! after its end.
+//! If decisions come late ([`Evidence::decisions`](crate::Evidence::decisions)), a region lasts
+//! until the first decision after its end.
 //!
-//! On a machine with latencies a trace does not tell what was executed when the policy decided: there a job may run on
-//! behind another for as long as its longest region and the latency.
+//! On a machine with latencies, a trace does not show how much was executed when the policy
+//! decided. There, a job may run on behind another one for the length of its longest region plus
+//! the latency.
 
 use super::{Checker, Key, Violation};
 use layland_model::{CpuId, Duration, Group, JobOrder, Preemption, Service, TaskId, TaskMap, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What changes at an instant. Jobs are indices into `Trace::jobs`.
+/// A change at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Copy)]
 enum Edge {
     Stop(usize, CpuId),
@@ -26,22 +28,23 @@ enum Edge {
     Offline(CpuId),
 }
 
-/// A job that runs.
+/// A running job.
 #[derive(Clone, Copy)]
 struct Runs {
     cpu: CpuId,
     started: Time,
-    /// Since when it has been behind jobs that wait: at the earliest, and at the latest. They differ where all of these
-    /// have begun to run and others wait at one instant: a trace does not tell which came first.
+    /// The earliest and the latest time since which the job has been behind waiting jobs. The two
+    /// differ if, at one instant, jobs began to run and others began to wait: a trace does not show
+    /// which came first.
     behind: Option<(Time, Time)>,
-    /// It has been reported, and is not again before it stops.
+    /// True if the job has been reported. It is not reported again before it stops.
     is_reported: bool,
 }
 
 #[derive(Default)]
 struct Sweep {
     waiting: BTreeSet<Key>,
-    /// Since when.
+    /// The time since which each job waits.
     waits_since: BTreeMap<usize, Time>,
     running: BTreeMap<usize, Runs>,
     ready: BTreeSet<usize>,
@@ -49,7 +52,7 @@ struct Sweep {
 }
 
 impl Checker<'_> {
-    /// The rule, group by group.
+    /// Checks the rule for each group.
     pub(super) fn check_deferred(
         &mut self,
         groups: &[Group],
@@ -57,7 +60,7 @@ impl Checker<'_> {
         regions: &TaskMap<Preemption>,
     ) {
         let keys = self.keys(order);
-        // A job that runs goes first among equal keys, if ranks do not decide.
+        // Among equal keys a running job comes first, unless ranks decide.
         let ignores_ranks = *order == JobOrder::DeadlineThenRunning;
         for group in groups {
             let is_changing = |task: &TaskId| self.is_changing.get(*task) == Some(&true);
@@ -92,7 +95,8 @@ impl Checker<'_> {
         edges.extend(
             marks.filter(|(.., online)| !online).map(|(at, cpu, _)| (at, Edge::Offline(cpu))),
         );
-        // Who stops and starts at one instant has another CPU; what is over stops before it is looked at.
+        // A job that stops and starts at one instant changes its CPU. Jobs stop before the state is
+        // examined.
         let rank = |edge: &Edge| match edge {
             Edge::Offline(_) => 0,
             Edge::Done(_) => 1,
@@ -176,7 +180,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports jobs that run on behind one that waits, and are in no region, somewhere between two instants.
+    /// Reports jobs that, between two instants, run on behind a waiting job without being in a
+    /// region.
     fn look_behind(
         &mut self,
         state: &mut Sweep,
@@ -204,7 +209,7 @@ impl Checker<'_> {
             runs.behind = Some((earliest, since));
             let executed = executed.get(&job).copied().unwrap_or_default();
             let region = self.region(job, regions);
-            // From when on it has no right to the CPU.
+            // The time from which the job has no right to its CPU.
             let ends = if self.latency > Duration::ZERO {
                 let longest = match region {
                     Preemption::Anywhere => Duration::ZERO,
@@ -220,11 +225,12 @@ impl Checker<'_> {
                 match region {
                     Preemption::Anywhere => Some(now),
                     Preemption::Never => (executed == Duration::ZERO).then_some(now),
-                    // It began to run behind the other one, or came to be behind it.
+                    // The job began to run behind the other one, or the other one has just come.
                     Preemption::Delayed(_) if is_new && runs.started == now => Some(now),
                     Preemption::Delayed(length) => Some(self.decision_from(since + *length)),
                     Preemption::Between(segments) => {
-                        // It was behind already when its last segment ended, and nobody has decided since.
+                        // The job was behind already when its last segment ended, and no decision
+                        // has been made since.
                         let ended = now - since_end(segments, executed);
                         let late = self.decision_from(ended);
                         let next = || {
@@ -250,7 +256,7 @@ impl Checker<'_> {
         }
     }
 
-    /// When the policy decides that has to do so at this time.
+    /// Returns the time of the first decision at or after this time.
     fn decision_from(&self, at: Time) -> Time {
         let next = self.decisions.partition_point(|&decision| decision < at);
         match self.decisions.get(next) {
@@ -272,7 +278,8 @@ impl Sweep {
     }
 }
 
-/// How much was executed since the last segment ended; the last one of all ends with the job.
+/// Returns the execution since the end of the last segment. The last segment of all ends with the
+/// job.
 fn since_end(segments: &[Service], executed: Duration) -> Duration {
     let mut since = executed;
     for segment in &segments[..segments.len().saturating_sub(1)] {
@@ -285,7 +292,8 @@ fn since_end(segments: &[Service], executed: Duration) -> Duration {
     since
 }
 
-/// Where the first segment ends that ends after this much, or here; none for the last one, which ends with the job.
+/// Returns the end of the first segment that ends at or after this execution, or `None` for the
+/// last segment, which ends with the job.
 fn ends_at(segments: &[Service], executed: Duration) -> Option<Duration> {
     let mut begins = Duration::ZERO;
     for segment in segments {

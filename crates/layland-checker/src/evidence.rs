@@ -1,59 +1,64 @@
-//! What is known of how a trace was made, and so of how far its statements reach.
+//! Facts about how a trace was made, and thus about how far its contents can be trusted.
 
 use layland_model::{Duration, Time};
 use layland_trace::Foreign;
 use layland_trace::json::Recorded;
 
-/// Which time of the set is time 0 of a trace.
+/// The time of the task set that is time 0 of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The start of the run. The trace knows of everything from this time on.
+    /// The start of the run. The trace covers everything from `since` on.
     Known {
         /// Zero, unless the record began later than the run.
         since: Time,
     },
-    /// Nothing says so. Arrivals then only have to agree with each other, and numbers may begin anywhere.
+    /// The origin is unknown. Arrivals only have to agree with each other, and numbers may begin
+    /// anywhere.
     Unknown,
 }
 
-/// What is known of how much the jobs of a trace needed.
+/// The source of the execution demands of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Demand {
-    /// The execution models of the set drew it, as in a simulation and in a run of ours: a completed job got what its
-    /// model allows, no more and no less.
+    /// The execution models of the set, as in a simulation and in our own runs. A completed job got
+    /// exactly what its model allows.
     #[default]
     Drawn,
-    /// The world did. A set promises upper bounds to it: a job that needs less than its WCET is as it should be, and
-    /// one that gets more is not.
+    /// The world. A set gives upper bounds for it: a job may need less than its WCET, but not more.
     Bounded,
 }
 
-/// What is known of how a trace was made. By default: by a simulation, from time 0, exactly.
+/// Facts about how a trace was made. By default: by an exact simulation, from time 0.
 ///
-/// A trace of a real machine has a latency, or jobs that are released when the machine hears of them.
+/// A trace of a real machine has a latency, or jobs that are released when the machine notices
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence<'a> {
-    /// What lasts no longer is no violation. With a latency above zero: (1) a CPU may be idle, and a job may be
-    /// overtaken, for at most so long at a time; (2) a job may get up to so much more or less than its demand and
-    /// than its segments supply, for each of its segments; (3) a job may be noticed so much later than it
-    /// arrives, and be missing if the trace ends meanwhile. Everything else is as strict as ever.
+    /// Durations up to the latency are not violations. With a latency above zero: (1) a CPU may be
+    /// idle, and a job may be overtaken, for at most the latency at a time; (2) a job may get more
+    /// or less than its demand, and than its segments supply, by up to the latency for each of its
+    /// segments; (3) a job may be noticed late by up to the latency, and may be missing if the
+    /// trace ends before that. All other checks are as strict as without a latency.
     pub latency: Duration,
-    /// Which time is time 0.
+    /// The origin of the trace's clock.
     pub origin: Origin,
-    /// What decided how much each job needed.
+    /// The source of the demand of each job.
     pub demand: Demand,
-    /// Whether jobs are inferred from sleeps: their numbers and arrivals are no statements, and are not judged.
+    /// True if jobs are inferred from sleeps. Their numbers and arrivals are then estimates and are
+    /// not checked.
     pub is_inferred: bool,
-    /// Whether jobs are not in the trace before their predecessors have ended, as in the trace of a kernel.
+    /// True if a job enters the trace only after its predecessor has ended, as in the trace of a
+    /// kernel.
     pub hides_waiting: bool,
-    /// Whether a release is when the engine told its policy, and may be late.
+    /// True if a release is the time at which the engine notified its policy, which may be late.
     pub releases_are_told: bool,
-    /// What arrived before must be there; by default the end of the run, without the latency.
+    /// Jobs that arrived before this time must be in the trace. By default, the end of the run,
+    /// minus the latency.
     pub heard_until: Option<Time>,
-    /// When the policy decided, in this order; empty if it did so at once. A region that ends between two decisions
-    /// does so for the policy with the second one.
+    /// The times of the policy's decisions, in ascending order; empty if it decided at once. If a
+    /// region ends between two decisions, it ends for the policy at the second one.
     pub decisions: Vec<Time>,
-    /// Who else ran.
+    /// The other threads that ran.
     pub foreign: &'a [Foreign],
 }
 
@@ -74,7 +79,7 @@ impl Default for Evidence<'_> {
 }
 
 impl<'a> Evidence<'a> {
-    /// Of a real machine, as its record says. It has no latency yet.
+    /// Evidence for the trace of a real machine, from its record. The latency is still zero.
     pub fn of_record(recorded: &'a Recorded) -> Evidence<'a> {
         Evidence {
             origin: recorded.since.map_or(Origin::Unknown, |since| Origin::Known { since }),
@@ -89,12 +94,12 @@ impl<'a> Evidence<'a> {
 }
 
 impl Evidence<'_> {
-    /// Of a real machine, with this latency; of a simulation if that is zero.
+    /// Evidence for a real machine with this latency, or for a simulation if the latency is zero.
     pub fn within(latency: Duration) -> Self {
         Evidence { latency: latency.max(Duration::ZERO), ..Evidence::default() }
     }
 
-    /// Whether the trace is one of a real machine.
+    /// Returns true if the trace is one of a real machine.
     pub(crate) fn is_real(&self) -> bool {
         self.latency > Duration::ZERO || self.releases_are_told || self.heard_until.is_some()
     }

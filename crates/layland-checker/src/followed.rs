@@ -1,10 +1,12 @@
-//! Jobs that wait for jobs of other tasks ([`Graph`](layland_model::Graph)): when these have completed, by the trace.
+//! Jobs that wait for jobs of other tasks ([`Graph`](layland_model::Graph)), and when those jobs
+//! complete in the trace.
 
 use layland_model::{JobId, System, Time};
 use layland_trace::{JobEnd, JobRecord, Trace};
 
-/// For each job of a trace whose task follows others: when the last of the jobs of its number that these have
-/// completed; [`Time::NEVER`], if one did not. Empty, if no task follows another one.
+/// For each job whose task follows others, returns the latest completion among the jobs with its
+/// number of those tasks, or [`Time::NEVER`] if one of them did not complete. Empty if no task
+/// follows another one.
 ///
 /// `by_id` has the positions of the jobs in the order of their identifiers.
 pub(crate) fn ends(trace: &Trace, system: &System, by_id: &[usize]) -> Vec<Option<Time>> {
@@ -23,7 +25,7 @@ pub(crate) fn ends(trace: &Trace, system: &System, by_id: &[usize]) -> Vec<Optio
     trace.jobs.iter().map(followed).collect()
 }
 
-/// The job of a trace with this identifier.
+/// Returns the job of a trace with this identifier.
 pub(crate) fn record_of<'t>(trace: &'t Trace, by_id: &[usize], id: JobId) -> Option<&'t JobRecord> {
     let at = by_id.partition_point(|&at| trace.jobs[at].job.id < id);
     by_id.get(at).map(|&at| &trace.jobs[at]).filter(|record| record.job.id == id)

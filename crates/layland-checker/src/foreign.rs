@@ -1,13 +1,15 @@
-//! Who ran instead: threads that are not in the set, on a CPU that no job had.
+//! Threads outside the set that ran on a CPU while a job waited for it.
 
 use super::{Checker, Violation};
 use layland_model::{CpuId, Duration, Time};
 use std::collections::BTreeMap;
 
 impl Checker<'_> {
-    /// A job waits at `at`, and until `until` at least, while no job has this CPU: who had it?
+    /// Returns the violation for a job that waits from `at` to at least `until` while no job holds
+    /// this CPU.
     ///
-    /// The thread that had it longest is named, if others had the CPU for the larger part of that time.
+    /// If other threads held the CPU for most of that time, the violation names the one that held
+    /// it longest.
     pub(super) fn unused(
         &self,
         waiting: usize,
@@ -16,7 +18,7 @@ impl Checker<'_> {
     ) -> Violation {
         let job = self.name_at(waiting);
         let mut shares: BTreeMap<&str, Duration> = BTreeMap::new();
-        // They are in the order of their starts on each CPU, and disjoint.
+        // On each CPU the entries are ordered by start and disjoint.
         let first = self.foreign.partition_point(|run| (run.cpu, run.end) <= (cpu, at));
         for run in &self.foreign[first..] {
             if run.cpu != cpu || run.start >= until {

@@ -1,13 +1,15 @@
 //! The rule [`ScheduleRule::HighestFirst`](layland_model::ScheduleRule::HighestFirst) at every instant of a
 //! trace: no CPU of a group is idle while a job waits, and no waiting job comes before a running one.
 //!
-//! A sweep over the instants at which something changes. Where running jobs go first among equal deadlines
-//! ([`JobOrder::DeadlineThenRunning`]), a job that starts is held to more than one that goes on: no job of the same
-//! deadline loses its CPU to it, unless an earlier deadline has come, and none of a smaller rank has been waiting. What
-//! becomes ready in the same instant may come a moment later to a policy, and a trace does not tell. On a machine
-//! with latencies it does not say either what was known when a job was started, and equal deadlines are left alone.
-//! Jobs of one level ([`JobOrder::Levels`]) are held to the same, where they queue by when they became ready, and to
-//! nothing where their order is not known.
+//! The check sweeps over the instants at which something changes. If running jobs go first among
+//! equal deadlines ([`JobOrder::DeadlineThenRunning`]), a job that starts has to meet more
+//! conditions than one that goes on: no job of the same deadline may lose its CPU to it unless a
+//! job of an earlier deadline has come, and no job of a smaller rank may have been waiting. A job
+//! that becomes ready at the same instant may reach the policy a moment later, and a trace does not
+//! show the order. On a machine with latencies a trace does not show either what was known when a
+//! job was started, so equal deadlines are not checked there. For jobs of one level
+//! ([`JobOrder::Levels`]), the same conditions hold if they queue in the order in which they became
+//! ready; nothing is checked if their order is unknown.
 
 use super::{Checker, Violation};
 use layland_model::{
@@ -18,8 +20,8 @@ use layland_trace::JobRecord;
 use std::collections::BTreeSet;
 
 impl Checker<'_> {
-    /// The rule, group by group: a sweep over the instants at which something changes. Without an order, only that no
-    /// CPU is idle while a job waits.
+    /// Checks the rule for each group. Without an order, it only checks that no CPU is idle while a
+    /// job waits.
     pub(super) fn check_highest_first(&mut self, groups: &[Group], order: Option<&JobOrder>) {
         let cpu_count = self.system.platform.cpu_count();
         let mut group_of_task: TaskMap<Option<usize>> =
@@ -73,7 +75,7 @@ impl Checker<'_> {
                         at: segment.start,
                     });
                 }
-                // The CPU is busy all the same.
+                // The CPU is busy nevertheless.
                 if let Some(of_cpu) = group_of_cpu[segment.cpu] {
                     edges[of_cpu].push((segment.start, Edge::Busy(segment.cpu)));
                     edges[of_cpu].push((segment.end, Edge::Free(segment.cpu)));
@@ -91,22 +93,23 @@ impl Checker<'_> {
         }
         let mut keys: Vec<Key> = self.keys(order.unwrap_or(&JobOrder::Deadline));
         for (group, mut edges) in groups.iter().zip(edges) {
-            // Stable: edges of one instant are all applied before the state is looked at.
+            // A stable sort. All edges of one instant are applied before the state is examined.
             edges.sort_by_key(|&(at, _)| at);
             self.sweep(&group.cpus, &edges, &mut keys, order);
         }
     }
 
-    /// Whether a request gives a task another WCET. When it counts, and whether it is refused, is not in
-    /// the trace.
+    /// Returns true if a request changes the WCET of a task. The trace does not show from when on
+    /// the change counts, or whether it is refused.
     pub(super) fn gets_another_wcet(&self, task: TaskId) -> bool {
         self.system.requests.iter().any(|request| {
             matches!(&request.kind, RequestKind::Reconfigure(of, Change::Parameters { .. }) if *of == task)
         })
     }
 
-    /// From when on each job has no laxity, as far as it gets there before its end. Laxity shrinks while a
-    /// job waits, and once it has executed its WCET; it never grows.
+    /// Returns the time from which each job has no laxity, for the jobs that reach it before their
+    /// ends. Laxity shrinks while a job waits, and also once it has executed its WCET; it never
+    /// grows.
     fn urgencies(&self) -> Vec<(usize, Time)> {
         let mut segments: Vec<Vec<(Time, Time)>> = vec![Vec::new(); self.trace.jobs.len()];
         for segment in &self.sound {
@@ -121,7 +124,7 @@ impl Checker<'_> {
             segments.sort_unstable();
             segments.push((end, end));
             for (start, stop) in segments {
-                // It waits until `start`, then it runs until `stop`.
+                // The job waits until `start` and then runs until `stop`.
                 let without_laxity = (deadline - left).max(since);
                 if without_laxity <= start {
                     found.push((index, without_laxity));
@@ -152,6 +155,7 @@ impl Checker<'_> {
                     (record.job.deadline - earlier).ns()
                 }
                 JobOrder::Fixed(priorities) | JobOrder::Levels { levels: priorities, .. } => {
+                    // A task without a priority comes last.
                     priorities.get(task).copied().unwrap_or(i64::MAX)
                 }
                 JobOrder::TopFirst { top, then } => {
@@ -203,7 +207,7 @@ impl Checker<'_> {
             if now >= self.trace.over {
                 break;
             }
-            // A job that loses its CPU waits as any other.
+            // A job that loses its CPU waits like any other.
             if let Some(before) = &mut before {
                 let is_gone = |cpu| gone.contains(cpu) || state.offline.contains(cpu);
                 before.ran.retain(|&(_, cpu)| !is_gone(cpu));
@@ -216,7 +220,7 @@ impl Checker<'_> {
             let waiting = first_waiting.job;
             let idle = state.free.iter().copied().find(|&cpu| !state.offline.contains(cpu));
             let idle = idle.map(|cpu| (waiting, cpu));
-            // The same finding is not reported again for as long as it lasts.
+            // Do not report a finding again for as long as it lasts.
             if let Some(((waiting, cpu), at)) = idle_since.lasts(idle, now, until, self.latency) {
                 let violation = self.unused(waiting, cpu, (at, until));
                 self.report.blame(&violation);
@@ -247,14 +251,14 @@ impl Checker<'_> {
     }
 }
 
-/// What decides between jobs of one number.
+/// The rule that decides between jobs with equal numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ties {
-    /// The rest of the key, at any time.
+    /// The rest of the key decides at any time.
     Ranked,
-    /// The rest of the key when a job starts, and none is stopped for another one.
+    /// The rest of the key decides when a job starts. No job is stopped for an equal one.
     Started,
-    /// It is not known.
+    /// The rule is unknown.
     Open,
 }
 
@@ -274,7 +278,7 @@ impl Ties {
     }
 }
 
-/// Since when something has been wrong for one job, and whether that was reported.
+/// A finding about one job, the time since which it holds, and whether it was reported.
 struct Since<T> {
     what: Option<(usize, T)>,
     at: Time,
@@ -288,9 +292,9 @@ impl<T> Default for Since<T> {
 }
 
 impl<T: Copy + PartialEq> Since<T> {
-    /// What to report, and since when it has been so, if this has been and will be wrong for longer
-    /// than the latency. The job that waits tells one finding from the next; without a latency, the
-    /// other one does too.
+    /// Returns the finding to report and the time since which it holds, if it holds for longer than
+    /// the latency in total. The waiting job distinguishes one finding from the next. Without a
+    /// latency, so does the other job.
     fn lasts(
         &mut self,
         what: Option<(usize, T)>,
@@ -316,13 +320,13 @@ impl<T: Copy + PartialEq> Since<T> {
     }
 }
 
-/// The order of jobs: what has the smaller key comes first.
+/// The order of jobs: the job with the smaller key comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub laxity: Laxity,
-    /// Deadline or fixed priority.
+    /// The deadline or the fixed priority.
     pub first: i64,
-    /// When it became ready, where jobs of one priority queue.
+    /// The time at which the job became ready, if jobs of one priority queue in that order.
     pub ready: Time,
     pub rank: i64,
     pub task: TaskId,
@@ -330,22 +334,22 @@ pub(super) struct Key {
     pub job: usize,
 }
 
-/// What comes first under [`JobOrder::ZeroLaxity`].
+/// The first criterion under [`JobOrder::ZeroLaxity`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Laxity {
     None,
-    /// Some, or laxity does not count.
+    /// The job has laxity, or the order ignores laxity.
     Some,
 }
 
-/// What changes at an instant. Jobs are indices into `Trace::jobs`.
+/// A change at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Copy)]
 enum Edge {
     Ready(usize),
     Done(usize),
-    /// Comes and ends at this instant: it has nothing to execute, or is aborted at once.
+    /// The job comes and ends at this instant, because it has no demand or is aborted at once.
     Passed(usize),
-    /// Has no laxity from now on.
+    /// The job has no laxity from this instant on.
     Urgent(usize),
     Start(usize, CpuId),
     Stop(usize, CpuId),
@@ -357,29 +361,30 @@ enum Edge {
     Offline(CpuId),
 }
 
-/// What holds between two instants, even in a trace that has more than one job on a CPU.
+/// The state between two instants. It also works for a trace with several jobs on one CPU.
 struct Sweep {
     is_ready: BTreeSet<usize>,
-    /// Which job is on which CPU.
+    /// The jobs with the CPUs that they hold.
     on: BTreeSet<(usize, CpuId)>,
-    /// Ready and on no CPU.
+    /// The jobs that are ready and hold no CPU.
     waiting: BTreeSet<Key>,
-    /// On a CPU.
+    /// The jobs that hold a CPU.
     running: BTreeSet<Key>,
-    /// How many jobs are on each CPU.
+    /// The number of jobs on each CPU.
     holders: CpuMap<i64>,
-    /// The CPUs of the group that no job is on.
+    /// The CPUs of the group without a job.
     free: BTreeSet<CpuId>,
     offline: CpuSet,
-    /// Jobs that came and ended at this instant. Each may have taken a CPU, and left it, before anything else happened.
+    /// Jobs that came and ended at this instant. Each may have taken a CPU and left it before
+    /// anything else happened.
     passed: Vec<Key>,
 }
 
-/// What was so until an instant.
+/// The state just before an instant.
 struct Before {
-    /// The jobs that ran, and where.
+    /// The jobs that ran, with their CPUs.
     ran: Vec<(usize, CpuId)>,
-    /// Those that waited.
+    /// The jobs that waited.
     waited: Vec<usize>,
 }
 
@@ -391,8 +396,8 @@ impl Sweep {
         }
     }
 
-    /// A waiting job and a running one that should not run before it, where running jobs go first among equal
-    /// numbers. Those are looked at if it is known what was `before`.
+    /// Returns a waiting job and a running one that should not run before it, if running jobs go
+    /// first among equal numbers. Equal numbers are compared only if the state `before` is known.
     fn overtaken_by_start(&self, before: Option<&Before>) -> Option<(usize, usize)> {
         let (first, last) = (self.waiting.first()?, self.running.last()?);
         if first.first < last.first {
@@ -470,7 +475,8 @@ impl Sweep {
 
     fn hold(&mut self, cpu: CpuId, change: i64, cpus: &CpuSet) {
         self.holders[cpu] += change;
-        // Between the edges of one instant a count may be off by one in either direction.
+        // While the edges of one instant are applied, a count may be off by one in either
+        // direction.
         if self.holders[cpu] > 0 {
             self.free.remove(&cpu);
         } else if cpus.contains(cpu) {

@@ -1,4 +1,5 @@
-//! The jobs of a trace: their numbers, their times, and what they got (items 4 and 7).
+//! The jobs of a trace: their numbers, their times, and the processor time that they got (items 4
+//! and 7).
 
 use super::{Checker, Demand, Milestone, Violation};
 use layland_model::{
@@ -8,11 +9,12 @@ use layland_model::{
 use layland_trace::{JobEnd, JobRecord, MarkKind};
 
 impl Checker<'_> {
-    /// Items 4 and 7, and from when on each job can run.
+    /// Checks items 4 and 7, and computes the time from which each job can run.
     pub(super) fn check_jobs(&mut self) {
         let trace = self.trace;
         let by_id = std::mem::take(&mut self.by_id);
-        // The job before, and the last one that was not skipped: that is whom a job waits for.
+        // The previous job, and the last one that was not skipped, which is the job that its
+        // successor waits for.
         let mut previous: Option<&JobRecord> = None;
         let mut pending: Option<&JobRecord> = None;
         for &index in &by_id {
@@ -30,6 +32,7 @@ impl Checker<'_> {
             if !is_skipped {
                 pending = Some(record);
             }
+            // A trace may claim any job number, up to `u64::MAX`.
             let expected = before.map_or(0, |previous| previous.job.id.seq.saturating_add(1));
             let is_first_of_a_part = before.is_none() && self.latency > Duration::ZERO;
             if job.id.seq != expected && !is_first_of_a_part {
@@ -47,7 +50,7 @@ impl Checker<'_> {
             };
             let followed = self.followed.get(index).copied().flatten();
             if let Some(followed) = followed {
-                // One that waits to the end of the run is never ready.
+                // A job that waits until the end of the run is never ready.
                 let ready = &mut self.ready[index].0;
                 *ready = (*ready).max(followed).min(trace.over.max(job.release));
             }
@@ -87,7 +90,8 @@ impl Checker<'_> {
         self.by_id = by_id;
     }
 
-    /// Whether a job was given up, and its task does that to late jobs.
+    /// Returns true if a job was aborted without execution, and its task treats late jobs in this
+    /// way.
     fn is_given_up_by(&self, record: &JobRecord, way: OnMiss) -> bool {
         let task = self.system.tasks.get(record.job.id.task);
         task.is_some_and(|task| task.on_miss == way)
@@ -156,12 +160,13 @@ impl Checker<'_> {
         match self.demand {
             Demand::Drawn => {}
             Demand::Bounded => {
-                // A model that draws more than the WCET says itself that jobs exceed it.
+                // A model that draws more than the WCET itself declares that jobs exceed it.
                 let bound = match &task.execution {
                     ExecutionModel::Discrete(values) => {
                         values.iter().map(|&(value, _)| value).max().unwrap_or(most)
                     }
-                    // Numbers of jobs may begin anywhere, and so may lists.
+                    // The numbers of jobs may begin anywhere, so the position in the list is
+                    // unknown.
                     ExecutionModel::List(values) => values.iter().copied().max().unwrap_or(most),
                     ExecutionModel::Wcet
                     | ExecutionModel::Level(_)
@@ -188,7 +193,8 @@ impl Checker<'_> {
                 });
             }
             Some((_, JobEnd::Completed)) => {}
-            // On a CPU of another speed the last nanosecond may be paid for and not worked.
+            // On a CPU whose speed is not 1, the last nanosecond may be charged without supplying
+            // work.
             Some((_, JobEnd::Aborted | JobEnd::Left)) | None => {
                 let surplus = (executed - most).ns();
                 let has_all = record.end.is_none()
@@ -207,7 +213,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a nanosecond of a CPU is a nanosecond of work, and a job is over as soon as it has all its work.
+    /// Returns true if a nanosecond of a CPU is a nanosecond of work, and a job ends as soon as it
+    /// has all its work.
     fn is_exact(&self) -> bool {
         let has_speeds =
             self.trace.marks.iter().any(|mark| matches!(mark.kind, MarkKind::Speed(..)));

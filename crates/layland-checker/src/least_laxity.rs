@@ -1,13 +1,17 @@
-//! The rule [`ScheduleRule::LeastLaxity`](layland_model::ScheduleRule::LeastLaxity): who runs from each look on.
+//! The rule [`ScheduleRule::LeastLaxity`](layland_model::ScheduleRule::LeastLaxity): which jobs run
+//! after each evaluation of laxities.
 //!
-//! A sweep over the instants at which something changes and those at which the rule looks again. At each look the
-//! laxities follow from the set and from what the trace has executed; the jobs that come first then have to run until
-//! the next look. Where several things happen at one instant, the policy may look more than once. Who runs comes first
-//! among equal laxities then means who began a moment ago, and those that begin at such an instant are left alone.
+//! The check sweeps over the instants at which something changes and those at which the rule
+//! evaluates laxities again. At each evaluation the laxities follow from the set and from the
+//! execution in the trace. The jobs that come first then have to run until the next evaluation. If
+//! several things happen at one instant, the policy may evaluate more than once. Among equal
+//! laxities the running jobs come first, which may then include jobs that began a moment ago. Jobs
+//! that begin at such an instant are therefore not checked.
 //!
-//! On a machine with overheads or latencies a trace does not tell when the policy looked, and what it knew; nor does it
-//! where jobs arrive in another way than periodically or sporadically, or with jitter. There, as everywhere, no CPU is
-//! idle while a job waits (`highest_first.rs`).
+//! On a machine with overheads or latencies a trace does not show when the policy evaluated, or
+//! what it knew. The same limit applies to jobs with jitter and to jobs that arrive neither
+//! periodically nor sporadically. There, as everywhere, `highest_first.rs` checks that no CPU is
+//! idle while a job waits.
 
 use super::{Checker, Violation};
 use layland_model::{
@@ -16,12 +20,12 @@ use layland_model::{
 use layland_trace::JobEnd;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What changes at an instant. Jobs are indices into `Trace::jobs`.
+/// A change at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Copy)]
 enum Edge {
     Ready(usize),
     Done(usize),
-    /// Arrives, ready or not; or comes and ends at this instant.
+    /// The job arrives, ready or not, or it comes and ends at this instant.
     Passes,
     Start(usize, CpuId),
     Stop(usize),
@@ -29,33 +33,33 @@ enum Edge {
     Offline(CpuId),
 }
 
-/// A job at a look: the smaller, the earlier it comes.
+/// The position of a job at an evaluation: smaller comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     laxity: Duration,
-    /// The deadline under MLLF; 0 under LLF.
+    /// The deadline under MLLF, 0 under LLF.
     deadline: Time,
-    /// Whether those that run come before it, if they do.
+    /// True if the job waits, where running jobs come first among equal laxities.
     waits: bool,
     rank: i64,
     task: TaskId,
     job: usize,
 }
 
-/// What holds between two instants.
+/// The state between two instants.
 struct Sweep {
     ready: BTreeSet<usize>,
-    /// What each ready job has executed.
+    /// The execution of each ready job.
     executed: BTreeMap<usize, Duration>,
     running: BTreeMap<usize, CpuId>,
     online: CpuSet,
-    /// Those that come first, as of the last look; and those behind them.
+    /// The jobs that came first at the last evaluation, and the jobs behind them.
     first: Vec<Place>,
     rest: Vec<Place>,
 }
 
 impl Checker<'_> {
-    /// The rule, group by group.
+    /// Checks the rule for each group.
     pub(super) fn check_least_laxity(&mut self, groups: &[Group], rule: LaxityRule) {
         let is_ideal = self.system.platform.overheads.is_zero();
         if !is_ideal || self.is_real || self.latency > Duration::ZERO {
@@ -73,7 +77,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the set says when the policy hears of the jobs of a task.
+    /// Returns true if the set determines when the policy is notified of the jobs of a task.
     fn arrives_plainly(&self, task: TaskId) -> bool {
         self.system.tasks.get(task).is_some_and(|task| {
             let behaviour = matches!(task.behaviour, Behaviour::Periodic | Behaviour::Sporadic(_));
@@ -96,7 +100,7 @@ impl Checker<'_> {
             let task = self.system.tasks.get(record.job.id.task);
             let may_skip = task.is_some_and(|task| task.on_miss == OnMiss::Skip);
             if may_skip && matches!(record.end, Some((_, JobEnd::Aborted))) {
-                // Nobody hears of a job that is skipped.
+                // The policy is not notified of a job that is skipped.
                 continue;
             }
             edges.push((record.job.release, Edge::Passes));
@@ -141,7 +145,7 @@ impl Checker<'_> {
             }
             before = now;
             let mut ran = state.running.clone();
-            // A job that is ready when it arrives is one thing.
+            // A job that is ready when it arrives counts as one event.
             let mut things = i32::from(now == next_look);
             let mut looks = now == next_look;
             let mut gone = CpuSet::new();
@@ -149,7 +153,8 @@ impl Checker<'_> {
                 looks |= !matches!(edge, Edge::Start(..) | Edge::Stop(_));
                 things += i32::from(match edge {
                     Edge::Start(..) | Edge::Stop(_) => false,
-                    // The policy may hear of the end of a job before the next one of its task is ready.
+                    // The policy may be notified of the end of a job before the next job of its
+                    // task is ready.
                     Edge::Ready(job) => self.trace.jobs[job].job.release < now,
                     Edge::Done(_) | Edge::Passes | Edge::Online(_) | Edge::Offline(_) => true,
                 });
@@ -174,7 +179,8 @@ impl Checker<'_> {
             let began = |job: &usize| !ran.contains_key(job);
             let by_chance = |place: &Place| things > 1 && has_running_first && began(&place.job);
             self.compare(now, &state, by_chance);
-            // What is wrong once is not reported again before the next look.
+            // Accept the current state, so that one error is not reported again before the next
+            // evaluation.
             let is_running = |place: &Place| state.running.contains_key(&place.job);
             let all: Vec<Place> = state.first.drain(..).chain(state.rest.drain(..)).collect();
             (state.first, state.rest) = all.into_iter().partition(is_running);
@@ -205,7 +211,7 @@ impl Checker<'_> {
         Place { laxity, deadline, waits, rank, task: record.id.task, job }
     }
 
-    /// When the rule looks again, if nothing happens before.
+    /// Returns the time of the next evaluation, if nothing happens before.
     fn next_look(&self, now: Time, state: &Sweep, rule: LaxityRule) -> Time {
         let (Some(last), Some(waits)) = (state.first.last(), state.rest.first()) else {
             return Time::NEVER;
@@ -224,7 +230,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports a job that should run and waits while one runs that should wait.
+    /// Reports a job that waits but should run, while a job runs that should wait.
     fn compare(&mut self, now: Time, state: &Sweep, by_chance: impl Fn(&Place) -> bool) {
         let waiting = state.first.iter().find(|place| !state.running.contains_key(&place.job));
         let running = state.rest.iter().rev().find(|place| state.running.contains_key(&place.job));

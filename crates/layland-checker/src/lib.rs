@@ -1,5 +1,5 @@
-//! An independent check of a recorded run: whether its [`Trace`] can be true of its [`System`], and
-//! whether it keeps what its policy promises ([`ScheduleRule`]).
+//! An independent check of a recorded run. It checks that a [`Trace`] is possible for its
+//! [`System`], and that it keeps the promises of its policy ([`ScheduleRule`]).
 //!
 //! ```text
 //!   System -------+
@@ -7,81 +7,90 @@
 //!   ScheduleRule -+
 //! ```
 //!
-//! It works from the trace alone, shares no code with any engine or policy, and holds for every
-//! schedule:
+//! The check works from the trace alone and shares no code with any engine or policy. For every
+//! schedule it checks that
 //!
 //! 1. segments are not empty, lie inside the run, are merged and in order;
-//! 2. no CPU holds two jobs at once, and no job two CPUs;
-//! 3. a job only uses CPUs that its task may use and that are online;
-//! 4. the jobs of a task are numbered without gaps, arrive and end in order;
-//! 5. a job executes only after its release and after its predecessor's end, and until its own end; in a
-//!    simulation without overheads, a job that completes does so on its CPU;
-//! 6. the work that a job is said to have got is what its segments supply: the sum of (length -
-//!    overhead) * speed. On a CPU of a speed other than 1 each segment may supply less than one
-//!    nanosecond's worth more, for ends of segments are rounded up to whole nanoseconds. Not checked
-//!    where the speed changes within a segment that has an overhead;
+//! 2. no CPU runs two jobs at once, and no job runs on two CPUs at once;
+//! 3. a job uses only CPUs that its task may use and that are online;
+//! 4. the jobs of a task are numbered without gaps, and arrive and end in order;
+//! 5. a job executes only after its release and its predecessor's end, and before its own end; in a
+//!    simulation without overheads, a completing job completes on its CPU;
+//! 6. the recorded execution of a job equals the supply of its segments: the sum of (length -
+//!    overhead) * speed. On a CPU whose speed is not 1, each segment may supply less than one
+//!    nanosecond's worth more, because the ends of segments are rounded up to whole nanoseconds.
+//!    This is not checked if the speed changes within a segment that has an overhead;
 //! 7. a completed job got the demand that its execution model allows (not checked for hogs, whose
-//!    jobs are budgets), and none got more. A trace of the world ([`Demand::Bounded`]) is held to the upper bound
-//!    alone: no job got more than its WCET, or than its model draws at most;
-//! 8. a job arrives, can run, is due and leaves when the set says (`contradictions.rs`; not checked for hogs);
-//! 9. every job that must be there is there: those of periodic and listed tasks, and of sporadic ones whose
-//!    separation has an upper limit. CPUs go offline where the set asks for it.
+//!    jobs are budgets), and no job got more. For a trace of the world ([`Demand::Bounded`]), only
+//!    the upper bound is checked: no job got more than its WCET, or than the maximum that its model
+//!    draws;
+//! 8. a job arrives, can run, is due and leaves at the times of the set (`contradictions.rs`; not
+//!    checked for hogs);
+//! 9. no required job is missing. The jobs of periodic and listed tasks are required, and those of
+//!    sporadic tasks whose separation has an upper limit. CPUs go offline when the set requests it.
 //!
-//! What contradicts the set is reported, and everything else is then judged by the set's dates
-//! ([`as_the_set_says`]): a trace cannot excuse a schedule by the deadlines that it claims.
+//! Contradictions between the trace and the set are reported, and all other checks then use the
+//! set's dates ([`as_the_set_says`]): a trace cannot excuse a schedule with the deadlines that it
+//! claims.
 //!
-//! For [`ScheduleRule::HighestFirst`] it also holds at every instant, in each group of CPUs, that no
-//! online CPU is idle while a job waits, and that no waiting job comes before a running one. A job is
-//! ready from its release or its predecessor's end, whichever is later, until its own end; and not before the jobs
-//! that it follows have completed (`followed.rs`), nor while the marks of a trace of the world say that it suspends
-//! itself. A CPU that spends the time of a segment on overhead counts as running its job.
+//! For [`ScheduleRule::HighestFirst`], at every instant and in each group of CPUs, no online CPU is
+//! idle while a job waits, and no waiting job comes before a running one. A job is ready from its
+//! release or its predecessor's end, whichever is later, until its own end. It is not ready before
+//! the jobs that it follows have completed (`followed.rs`), or while the marks of a trace of the
+//! world show that it suspends itself. A CPU that spends the time of a segment on overhead counts
+//! as running its job.
 //!
-//! For [`ScheduleRule::Deferred`] it also holds at every instant that no online CPU of a group is idle while a job
-//! waits, and that a job which waits comes before one that runs only while that one is in a non-preemptive region
-//! (`deferred.rs`).
+//! For [`ScheduleRule::Deferred`], at every instant no online CPU of a group is idle while a job
+//! waits. A waiting job may come before a running one only while the running one is in a
+//! non-preemptive region (`deferred.rs`).
 //!
-//! For [`ScheduleRule::Weak`] and [`ScheduleRule::Strong`] it holds at every instant that every CPU
-//! which a waiting job may use, or which is reachable from it, is online and runs a job that comes before it. A
-//! finding names the CPU, and for a CPU that is only reachable who would have to move where.
+//! For [`ScheduleRule::Weak`] and [`ScheduleRule::Strong`], at every instant each online CPU that a
+//! waiting job may use, or that is reachable from it, runs a job that comes before it. A finding
+//! names the CPU. For a CPU that is only reachable, it also names the jobs that would have to move,
+//! and their destinations.
 //!
-//! For [`ScheduleRule::LeastLaxity`] it also holds at every instant that no online CPU of a group is idle while a job
-//! waits; and on a machine without overheads that from each look on those jobs run that come first
-//! (`least_laxity.rs`).
+//! For [`ScheduleRule::LeastLaxity`], at every instant no online CPU of a group is idle while a job
+//! waits. On a machine without overheads, the jobs that come first at each evaluation of laxities
+//! run until the next one (`least_laxity.rs`).
 //!
-//! For [`ScheduleRule::Optimal`] it also holds that every segment is on a CPU of its group, and that no
-//! job misses its deadline: if the machine has no overheads, no request comes, and no execution model
-//! goes beyond the WCET.
+//! For [`ScheduleRule::Optimal`], every segment is on a CPU of its group. No job misses its
+//! deadline if the machine has no overheads, no request comes, and no execution model goes beyond
+//! the WCET.
 //!
-//! For [`ScheduleRule::Pfair`] it also holds that every segment is on a CPU of its group; and, if the machine has no
-//! overheads and no request comes, that jobs run in whole slots, and each subtask in its window, if the weights
-//! of its group sum to no more than its CPUs (`pfair.rs`).
+//! For [`ScheduleRule::Pfair`], every segment is on a CPU of its group. If the machine has no
+//! overheads and no request comes, jobs run in whole slots; and each subtask runs in its window if
+//! the weights of its group sum to at most its number of CPUs (`pfair.rs`).
 //!
-//! For [`ScheduleRule::Shares`] the same holds as for [`ScheduleRule::Optimal`]; and, if the machine has no overheads
-//! and no request comes, that jobs get exactly their shares in each slice (`shares.rs`).
+//! For [`ScheduleRule::Shares`], the conditions of [`ScheduleRule::Optimal`] hold. If the machine
+//! has no overheads and no request comes, jobs also get exactly their shares in each slice
+//! (`shares.rs`).
 //!
-//! For [`ScheduleRule::Allotted`] the same holds as for [`ScheduleRule::Optimal`]; and, if the machine has no overheads
-//! and no request comes, that at every instant those jobs run that the allotments say (`allotted.rs`).
+//! For [`ScheduleRule::Allotted`], the conditions of [`ScheduleRule::Optimal`] hold. If the machine
+//! has no overheads and no request comes, the jobs that the allotments select also run at every
+//! instant (`allotted.rs`).
 //!
-//! For [`ScheduleRule::Served`] it also holds that every segment is on a CPU of its group; and, if the machine has no
-//! overheads and no request comes, that at every instant the job runs that comes first, of those whose servers have
-//! budget (`served.rs`).
+//! For [`ScheduleRule::Served`], every segment is on a CPU of its group. If the machine has no
+//! overheads and no request comes, at every instant the running job is the first of those whose
+//! servers have budget (`served.rs`).
 //!
-//! For [`ScheduleRule::Split`] it also holds that the pieces are those of the set, and that every segment is on the
-//! CPU of a piece, in their order; and, if the machine has no overheads, that budgets and windows are kept and each
-//! CPU runs the piece that is due first; and if no request comes either, that none is late (`split.rs`).
+//! For [`ScheduleRule::Split`], the pieces are those of the set, and every segment is on the CPU of
+//! a piece, in the order of the pieces. If the machine has no overheads, budgets and windows are
+//! kept, and each CPU runs the piece with the earliest deadline. If no request comes either, no
+//! piece is late (`split.rs`).
 //!
-//! For [`ScheduleRule::MixedCriticality`] it also holds that every segment is on a CPU of its group, and
-//! that a job on a guaranteed CPU misses its deadline only if a job of its criticality or above executes
-//! more than its bound of that level before (`mixed.rs`).
+//! For [`ScheduleRule::MixedCriticality`], every segment is on a CPU of its group. A job on a
+//! guaranteed CPU misses its deadline only if a job of its criticality or above has exceeded its
+//! bound of that level before (`mixed.rs`).
 //!
-//! Where requests give a task another affinity or cluster, or a cluster other CPUs, the task may use
-//! whatever it may use at some time, and a highest-first rule is not checked for groups with such a task.
-//! Weak and strong rules follow every such request, unless the trace says that it was refused.
+//! If requests give a task another affinity or cluster, or give a cluster other CPUs, the task may
+//! use every CPU that it may use at some time. A highest-first rule is not checked for groups with
+//! such a task. Weak and strong rules apply every such request, unless the trace shows that it was
+//! refused.
 //!
-//! The time needed is `O(n log n)` for `n` jobs and segments; for weak and strong rules, times the number
-//! of different affinities and CPUs.
+//! The check needs `O(n log n)` time for `n` jobs and segments; for weak and strong rules, this is
+//! multiplied by the number of distinct affinities and of CPUs.
 
-// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+// A new event, action or verdict breaks every match here until its meaning has been decided.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod affinity;
@@ -154,8 +163,8 @@ pub fn check(trace: &Trace, system: &System, rule: &ScheduleRule, limit: usize) 
     check_with(trace, system, rule, limit, &Evidence::default())
 }
 
-/// The same for a trace of which [`Evidence`] says how it was made: a run on a real machine, where everything
-/// takes time, or what a kernel recorded of it.
+/// Does the same as [`check`] for a trace whose origin is described by [`Evidence`]: a run on a
+/// real machine, where everything takes time, or the record of a kernel.
 ///
 /// ```
 /// use layland_checker::{Evidence, check_with};
@@ -179,7 +188,7 @@ pub fn check_with(
     checker.check_segments();
     checker.check_cpus();
     checker.check_jobs_against_segments();
-    // The rule is held by the dates of the set. What is wrong with those of the trace has been said.
+    // The rule is checked by the dates of the set. Wrong dates in the trace have been reported.
     if let Cow::Owned(corrected) = &corrected {
         let mut by_set = Checker::of(corrected, system, 0, evidence);
         by_set.allow_homes(rule);
@@ -193,7 +202,7 @@ pub fn check_with(
     checker.report
 }
 
-/// Whether no job of a task can need more than its WCET.
+/// Returns true if no job of a task can need more than its WCET.
 fn stays_within_wcet(task: &Task) -> bool {
     let wcet = task.own_wcet();
     match &task.execution {
@@ -223,31 +232,33 @@ struct Checker<'a> {
     report: Report,
     /// Indices into `Trace::jobs`, by job identifier.
     by_id: Vec<usize>,
-    /// From when on each job can run, in the order of `Trace::jobs`: its release or the end of its
-    /// predecessor, whichever is later; and that end.
+    /// For each job of `Trace::jobs`, the time from which it can run, which is its release or the
+    /// end of its predecessor, whichever is later; and that end.
     ready: Vec<(Time, Option<Time>)>,
-    /// When the jobs that each one follows have completed, where tasks follow others ([`followed::ends`]).
+    /// For each job, the completion of the jobs that it follows, if tasks follow others
+    /// ([`followed::ends`]).
     followed: Vec<Option<Time>>,
-    /// In the order of the trace.
+    /// The sound segments, in the order of the trace.
     sound: Vec<Sound>,
     /// The times at which each CPU changes between online (at first) and offline.
     switches: CpuMap<Vec<Time>>,
-    /// Tasks whose CPUs change.
+    /// True for tasks whose CPUs change.
     is_changing: TaskMap<bool>,
     allowed: TaskMap<CpuSet>,
-    /// What lasts no longer is no violation.
+    /// Shorter deviations are not violations.
     latency: Duration,
-    /// By job; only with a latency.
+    /// The number of segments of each job. Filled only with a latency.
     segment_counts: BTreeMap<JobId, i64>,
-    /// What decided how much each job needed.
+    /// The source of the demand of each job.
     demand: Demand,
-    /// When jobs could not go on, by their place in `Trace::jobs`: in a trace of the world, where marks tell it.
+    /// The intervals in which jobs were suspended, by index into `Trace::jobs`. Filled only for a
+    /// trace of the world, from its marks.
     suspended: BTreeMap<usize, Vec<(Time, Time)>>,
-    /// Who else ran.
+    /// The other threads that ran.
     foreign: &'a [Foreign],
-    /// Whether it is the trace of a real machine.
+    /// True if the trace is one of a real machine.
     is_real: bool,
-    /// When the policy decided, if not at once.
+    /// The times of the policy's decisions, unless it decided at once.
     decisions: Vec<Time>,
 }
 
@@ -367,15 +378,16 @@ impl<'a> Checker<'a> {
         self.name(self.trace.jobs[index].job.id)
     }
 
-    /// Adds a violation; its text is only made if it is kept.
+    /// Adds a violation, and computes it only if it is kept.
     fn violated(&mut self, violation: impl FnOnce(&Self) -> Violation) {
         let mut report = std::mem::take(&mut self.report);
         report.add(|| violation(self));
         self.report = report;
     }
 
-    /// Each CPU that goes or returns: when, and whether it is online then. Unlike in `switches` there are those that
-    /// return in the instant in which they go. Such a CPU is not missed, but its job has lost it.
+    /// Returns the time and the new state (true if online) of each change of a CPU. Unlike
+    /// `switches`, it includes CPUs that return at the instant at which they go offline. Such a CPU
+    /// counts as present throughout, but its job has lost it.
     fn cpu_marks(&self) -> impl Iterator<Item = (Time, CpuId, bool)> + use<'a> {
         let cpus = self.system.platform.cpu_count();
         let marks = self.trace.marks.iter().filter_map(|mark| match mark.kind {
@@ -413,7 +425,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether every segment is on a CPU that serves its task.
+    /// Checks that every segment is on a CPU that serves its task.
     fn check_served(&mut self, groups: &[Group]) {
         let serves = |cpu: CpuId, task: TaskId| {
             groups.iter().any(|group| group.cpus.contains(cpu) && group.tasks.contains(&task))
@@ -430,12 +442,12 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The CPUs that each task may use at some time, and whether they change.
+/// Returns the CPUs that each task may use at some time, and true for tasks whose CPUs change.
 fn allowed_at_some_time(system: &System) -> (TaskMap<CpuSet>, TaskMap<bool>) {
     let mut allowed: TaskMap<CpuSet> =
         system.tasks.ids().map(|task| system.allowed_cpus(task)).collect();
     let mut is_changing = TaskMap::filled(false, system.tasks.len());
-    // Which clusters each task is in at some time, and which CPUs each cluster has.
+    // The clusters that each task is in at some time, and the CPUs of each cluster.
     let mut clusters: TaskMap<Vec<usize>> =
         system.tasks.values().map(|task| vec![task.cluster]).collect();
     let mut cluster_cpus = system.platform.clusters.clone();

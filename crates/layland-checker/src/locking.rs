@@ -1,10 +1,12 @@
-//! The rule [`ScheduleRule::Locking`](layland_model::ScheduleRule::Locking): who runs on each CPU, and who gets a lock.
+//! The rule [`ScheduleRule::Locking`](layland_model::ScheduleRule::Locking): which job runs on each
+//! CPU, and which job gets a lock.
 //!
-//! Marks say which job asked for what, got it and gave it back, and when jobs suspended themselves. They are held to
-//! the steps of the set (`steps_are_kept`); then a sweep over the instants at which something changes holds grants and
-//! CPUs to the protocol, and jobs that do something at an instant to having been selected there (`rounds`). What a job
-//! holds is known from its marks alone: on a real machine or with overheads a trace does not tell when a policy knew of
-//! what, and there only the CPUs of tasks are checked.
+//! Marks record when jobs requested, got and released locks, and when they suspended themselves.
+//! `steps_are_kept` checks them against the steps of the set. Then a sweep over the instants at
+//! which something changes checks grants and CPUs against the protocol, and checks that the jobs
+//! that act at an instant had been selected there (`rounds`). The locks that a job holds are known
+//! from its marks alone. On a real machine or with overheads a trace does not show when a policy
+//! was notified, so only the CPUs of the tasks are checked there.
 
 mod rounds;
 mod steps;
@@ -18,32 +20,35 @@ use layland_model::{
 };
 use layland_trace::MarkKind;
 
-/// A job at an instant. Jobs are indices into `Trace::jobs`.
+/// The state of a job at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Debug)]
 struct Live {
     job: usize,
     task: TaskId,
     deadline: Time,
-    /// By its release or the end of its last suspension.
+    /// The release, or the end of the last suspension.
     ready: Time,
     sleeps: bool,
     begun: bool,
-    /// What it has asked for and not got, with the number of the mark.
+    /// The resource that the job has requested and not got, with the index of the mark.
     asked: Option<(ResourceId, usize)>,
-    /// What it holds, with the number of the mark of the grant (of the request under FMLP+).
+    /// The resources that the job holds, with the index of the mark of the grant (of the request
+    /// under FMLP+).
     held: Vec<(ResourceId, usize)>,
 }
 
-/// Smaller comes first: boosted jobs, then a number, a number of a mark or whether it holds nothing, the place.
+/// Smaller comes first: boosted jobs, then a number, then the index of a mark or whether it holds
+/// nothing, then the place.
 type Key = (bool, i64, usize, i64);
 
-/// What is known before the start.
+/// The facts that are known before the start.
 struct Shared<'a> {
     protocol: Protocol,
     by_deadline: bool,
     cpu: Vec<Option<CpuId>>,
     place: Vec<i64>,
-    /// The number of each task, and what decides between equal ones, if ranks do not. There are no locks then.
+    /// The level of each task, and the rule that decides between equal levels, if ranks do not.
+    /// There are no locks then.
     levels: Option<(Vec<i64>, InLevel)>,
     users: Vec<Vec<TaskId>>,
     ceiling: Vec<i64>,
@@ -62,6 +67,7 @@ impl<'a> Shared<'a> {
         }
         let number = |task: TaskId| match &rule.order {
             JobOrder::Fixed(numbers) | JobOrder::Levels { levels: numbers, .. } => {
+                // A task without a number comes last.
                 numbers.get(task).copied().unwrap_or(i64::MAX)
             }
             JobOrder::Deadline
@@ -109,7 +115,7 @@ impl<'a> Shared<'a> {
         home.filter(|_| self.protocol == Protocol::Dpcp)
     }
 
-    /// Whether a resource is shared between CPUs.
+    /// Returns true if a resource is shared between CPUs.
     fn is_global(&self, resource: ResourceId) -> bool {
         let mut cpus = self.users[resource.index()].iter().map(|task| self.cpu[task.index()]);
         let home = self.home(resource);
@@ -126,14 +132,15 @@ impl<'a> Shared<'a> {
         remote.map(|user| self.place[user.index()]).min().unwrap_or(i64::MAX)
     }
 
-    /// Where a job competes for a CPU.
+    /// Returns the CPU for which a job competes.
     fn cpu_of(&self, live: &Live) -> Option<CpuId> {
         let away = live.held.iter().chain(&live.asked).map(|&(resource, _)| resource);
         let home = away.filter(|&resource| self.is_global(resource)).find_map(|it| self.home(it));
         home.or(self.cpu[live.task.index()])
     }
 
-    /// What other jobs of its CPU hold: the highest ceiling, and who holds that, last granted first.
+    /// Returns the highest ceiling of the resources that other jobs of the CPU hold, and the holder
+    /// of that resource. The resource that was granted last comes first.
     fn others_hold(&self, live: &Live, all: &[Live]) -> Option<(i64, usize)> {
         let cpu = self.cpu[live.task.index()];
         let others = all.iter().filter(|other| other.job != live.job);
@@ -145,8 +152,8 @@ impl<'a> Shared<'a> {
         held.min().map(|(ceiling, _, job)| (ceiling, job))
     }
 
-    /// Who is in the way of a job that has asked for a resource, where it tries again; itself, if it has to wait for
-    /// its turn.
+    /// Returns the job that blocks one whose requested resource it retries. The job itself is
+    /// returned if it has to wait for its turn.
     fn blocker(&self, live: &Live, all: &[Live]) -> Option<usize> {
         let (resource, _) = live.asked?;
         let holder = all.iter().find(|other| other.held.iter().any(|held| held.0 == resource));
@@ -181,7 +188,8 @@ impl<'a> Shared<'a> {
                 if found.contains(&other.job) {
                     continue;
                 }
-                // A holder that waits itself is asked about without what it inherits, or this would not end.
+                // A holder that waits itself counts without the priority that it inherits;
+                // otherwise the recursion would not end.
                 let resource = other.asked.map(|asked| asked.0);
                 let holds =
                     all.iter().find(|one| one.held.iter().any(|held| Some(held.0) == resource));
@@ -244,8 +252,8 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Whether a job may run in place of the one that comes first: another one of its level, where those come in any
-    /// order.
+    /// Returns true if a job may run in place of the first one: another job of its level, if the
+    /// jobs of a level come in any order.
     fn may_stand_for(&self, first: &Live, job: usize, all: &[Live]) -> bool {
         let Some((levels, InLevel::Any)) = &self.levels else { return first.job == job };
         all.iter().any(|live| {
@@ -254,7 +262,7 @@ impl<'a> Shared<'a> {
         })
     }
 
-    /// The job that a CPU has to run.
+    /// Returns the job that a CPU has to run.
     fn expected<'b>(&self, cpu: CpuId, all: &'b [Live]) -> Option<&'b Live> {
         let here = all.iter().filter(|live| {
             !live.sleeps && self.cpu_of(live) == Some(cpu) && self.blocker(live, all).is_none()
@@ -274,7 +282,8 @@ impl<'a> Shared<'a> {
 }
 
 impl Checker<'_> {
-    /// Under DPCP a job executes its sections on the home CPUs, wherever else its task may run.
+    /// Lets a job under DPCP execute its sections on their home CPUs, in addition to the CPUs of
+    /// its task.
     pub(super) fn allow_homes(&mut self, rule: &ScheduleRule) {
         if !matches!(rule, ScheduleRule::Locking(rule) if rule.protocol == Protocol::Dpcp) {
             return;
@@ -312,7 +321,7 @@ impl Checker<'_> {
         }
         let has_locks = system.tasks.values().any(|task| !task.sections().is_empty());
         if self.demand == Demand::Bounded && !has_locks {
-            // A world without locks: who comes first runs, unless it suspends itself, for as long as it does.
+            // In a world without locks, the first job runs unless it is suspended.
             self.sound = segments;
             self.check_highest_first(&rule.groups, Some(&rule.order));
             return;
@@ -327,7 +336,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the set has the tasks and the resources that the trace names. What it has not is reported.
+    /// Returns true if the set has all tasks and resources that the trace names. Reports unknown
+    /// resources.
     fn knows_all(&mut self) -> bool {
         let trace = self.trace;
         for mark in &trace.marks {
@@ -338,7 +348,7 @@ impl Checker<'_> {
                 return false;
             }
         }
-        // Jobs of unknown tasks have been reported.
+        // Jobs of unknown tasks have already been reported.
         trace.jobs.iter().all(|record| self.system.tasks.get(record.job.id.task).is_some())
     }
 }

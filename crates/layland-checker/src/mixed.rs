@@ -1,10 +1,11 @@
 //! The guarantee of mixed criticality (Huang, Gill, Lu 2014, Section 2.1) on a trace.
 //!
-//! A *busy period* of a group is a longest time in which always some job of the group has arrived and is not
-//! over. At its start nothing is left of what was before, so each is judged on its own. A job of a task of
-//! criticality `l` that is late is excused if, in its busy period and before its deadline (its abort, if
-//! that is earlier), a job of a task of criticality `l` or above came to its bound of level `l` and was not
-//! complete: then the run does not belong to level `l`. What tasks of lower criticality do excuses nothing.
+//! A *busy period* of a group is a maximal interval in which at every instant some job of the group
+//! has arrived and not ended. No earlier work is left at its start, so each busy period is judged
+//! on its own. A late job of a task of criticality `l` is excused if, in its busy period and before
+//! its deadline (its abort, if that is earlier), a job of a task of criticality `l` or above
+//! reached its bound of level `l` without completing: then the run does not belong to level `l`.
+//! Tasks of lower criticality excuse nothing.
 
 use super::{Checker, Violation};
 use layland_model::{CpuSet, Duration, Group, Service, Time};
@@ -33,7 +34,8 @@ impl Checker<'_> {
         }
     }
 
-    /// When each job executes: start, and processor time that it gets. In the order of `Trace::jobs`.
+    /// Returns the pieces of execution of each job, as start and processor time, in the order of
+    /// `Trace::jobs`.
     fn pieces(&self) -> Vec<Vec<(Time, Duration)>> {
         let mut pieces = vec![Vec::new(); self.trace.jobs.len()];
         for segment in &self.sound {
@@ -43,7 +45,8 @@ impl Checker<'_> {
         pieces
     }
 
-    /// The jobs of a group that are late without an excuse, each with the start of its busy period.
+    /// Finds the jobs of a group that are late without an excuse, each with the start of its busy
+    /// period.
     fn find_late(
         &self,
         group: &Group,
@@ -55,10 +58,10 @@ impl Checker<'_> {
             .filter(|&index| group.tasks.contains(&self.trace.jobs[index].job.id.task))
             .collect();
         jobs.sort_by_key(|&index| (self.trace.jobs[index].job.release, index));
-        // Busy periods, as their starts.
+        // The starts of the busy periods.
         let mut starts: Vec<Time> = Vec::new();
-        // Until when it lasts; and whether, in that very instant, a job is still there that needs nothing and
-        // so ends when it is dispatched.
+        // The end of the current busy period. True if, at that very instant, a job without demand
+        // is still present; such a job ends when it is dispatched.
         let mut until: Option<(Time, bool)> = None;
         for &index in &jobs {
             let record = &self.trace.jobs[index];
@@ -94,8 +97,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The instants at which a job of a task of this criticality or above comes to its bound of this level
-    /// and is not complete.
+    /// Returns the instants at which a job of a task of this criticality or above reaches its bound
+    /// of this level without completing.
     fn overruns(
         &self,
         jobs: &[usize],
@@ -118,7 +121,7 @@ impl Checker<'_> {
             let mut left = bound;
             let mut instant = record.job.release;
             for &(start, length) in &pieces[index] {
-                // A job with a bound of nothing may overrun before it executes at all.
+                // A job with a bound of zero may overrun before it executes at all.
                 if left <= Duration::ZERO {
                     break;
                 }

@@ -1,18 +1,21 @@
-//! Pfair on a trace: jobs run in whole slots, and each subtask in its window (Anderson and Srinivasan 2001). What the
-//! windows are says [`ScheduleRule::Pfair`](layland_model::ScheduleRule::Pfair).
+//! Pfair on a trace: jobs run in whole slots, and each subtask runs in its window (Anderson and
+//! Srinivasan 2001). [`ScheduleRule::Pfair`](layland_model::ScheduleRule::Pfair) defines the
+//! windows.
 //!
-//! That every subtask is in its window is what the paper means by fair: with `W` for the weight of its task, no job
-//! that executes its WCET is ever a slot or more behind `W` times the time since its release; without early releases it
-//! is never a slot or more ahead of that either. Deadlines follow: the last window of a job that is released at the
-//! beginning of a slot ends by its deadline.
+//! The paper calls a schedule fair if every subtask runs in its window. Let `W` be the weight of a
+//! task. Then no job that executes its WCET is ever a slot or more behind `W` times the time since
+//! its release. Without early releases, it is never a slot or more ahead of that either. Deadlines
+//! follow: the last window of a job that is released at the beginning of a slot ends by the job's
+//! deadline.
 //!
-//! A task that exceeds its WCET has windows, too, at the same rate; so nothing excuses the others.
+//! A task that exceeds its WCET has windows, too, at the same rate, so it does not excuse the other
+//! tasks.
 
 use super::{Checker, Violation};
 use layland_model::{Behaviour, Duration, Group, OnMiss, Releases, Service, Task, TaskId, Time};
 use layland_trace::JobEnd;
 
-/// How the jobs of a rule run.
+/// The parameters of the rule.
 #[derive(Clone, Copy)]
 struct Pfair {
     quantum: Duration,
@@ -28,7 +31,7 @@ struct Weight {
 }
 
 impl Pfair {
-    /// The weight of a task; none if it needs more than it has.
+    /// Returns the weight of a task, or `None` if its demand exceeds its window.
     fn weight(&self, task: &Task) -> Option<Weight> {
         let (q, window) = (self.quantum.ns(), task.deadline.min(task.period).ns());
         let begins_slots = match &task.behaviour {
@@ -42,6 +45,7 @@ impl Pfair {
         };
         let p = match self.releases {
             Releases::Anywhere if !begins_slots || task.jitter > Duration::ZERO => {
+                // A release within a slot loses up to `q - 1` ns of the window.
                 (window - q + 1).div_euclid(q)
             }
             Releases::Anywhere | Releases::OnBoundaries => window / q,
@@ -52,12 +56,12 @@ impl Pfair {
 }
 
 impl Weight {
-    /// The first slot of the window of subtask `i`, counted from the anchor.
+    /// Returns the first slot of the window of subtask `i`, counted from the anchor.
     fn first(self, i: i128) -> i128 {
         ((i - 1) * self.p).div_euclid(self.e)
     }
 
-    /// The slot before which that window ends.
+    /// Returns the slot before which the window of subtask `i` ends.
     fn end(self, i: i128) -> i128 {
         ceil(i * self.p, self.e)
     }
@@ -94,7 +98,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Where jobs begin to run within a slot, or stop within one and are not over.
+    /// Finds jobs that begin to run within a slot, or that stop within one without ending.
     fn find_off_slots(&self, rule: Pfair, found: &mut Vec<Violation>) {
         let is_within = |at: Time| at.ns() % rule.quantum.ns() != 0;
         for segment in &self.sound {
@@ -113,7 +117,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The first and the last slot of each segment of each job, in order. By the order of `Trace::jobs`.
+    /// Returns the first and the last slot of each segment of each job, in the order of
+    /// `Trace::jobs`.
     fn slots(&self, rule: Pfair) -> Vec<Vec<(i64, i64)>> {
         let mut slots = vec![Vec::new(); self.trace.jobs.len()];
         for segment in &self.sound {
@@ -125,7 +130,8 @@ impl Checker<'_> {
         slots
     }
 
-    /// The subtasks of a group that do not run in their windows, if its CPUs can give all tasks what they need.
+    /// Finds the subtasks of a group that do not run in their windows, if the CPUs can supply the
+    /// demand of all tasks.
     fn find_outside_windows(
         &self,
         group: &Group,
@@ -149,7 +155,7 @@ impl Checker<'_> {
         let over = self.trace.over;
         for (id, weight) in weights {
             let task = &self.system.tasks[id];
-            // The first slot from which the windows of the next job can count.
+            // The earliest slot at which the windows of the next job can begin.
             let mut earliest = i128::MIN;
             let jobs = &self.trace.jobs;
             let of_task = self.by_id.partition_point(|&index| jobs[index].job.id.task < id);
@@ -167,7 +173,7 @@ impl Checker<'_> {
                 let released = ceil(record.job.release.ns().into(), q.into());
                 let anchor = released.max(earliest);
                 let window = |i: i128| (anchor + weight.first(i), anchor + weight.end(i));
-                // How many slots it has got, and the one after the last of them.
+                // The number of slots that the job has got, and the slot after the last one.
                 let (mut count, mut next) = (0i128, i64::MIN);
                 for &(from, to) in &slots[index] {
                     for slot in from.max(next)..=to {

@@ -1,17 +1,17 @@
-//! What the task set says of the jobs of a trace (items 8 and 9): when they arrive and can run, when they are
-//! due, how many there are, and which must be there.
+//! The prescriptions of the task set for the jobs of a trace (items 8 and 9): their arrivals,
+//! releases and deadlines, their number, and the jobs that must be present.
 //!
 //! | behaviour | job `k` arrives |
 //! |---|---|
 //! | periodic, yield | at `offset + k * period` |
 //! | listed | at the `k`-th time of the list |
-//! | by a curve | at `offset + d_k`; if more is drawn, the first at `offset`, and the others as soon as all before them permit, and what can be drawn |
-//! | sporadic | the first at `offset`; the others a period after the one before, and what can be drawn |
+//! | by a curve | at `offset + d_k`; if more is drawn, the first at `offset`, and the others as soon as all before them permit, plus the drawn separation |
+//! | sporadic | the first at `offset`; the others a period after the one before, plus the drawn separation |
 //! | self-suspending | the first at `offset`; the others at the end of the one before plus the gap |
-//! | hog | not judged: its jobs are budgets, and its policy dates them |
+//! | hog | not checked: its jobs are budgets, and its policy sets their dates |
 //!
-//! A request for other parameters counts from some job on, and the trace does not say from which. From the
-//! request on the old and the new values are both right.
+//! A request for other parameters takes effect from some job on, and the trace does not show from
+//! which. From the request on, both the old and the new values are right.
 
 use crate::{Evidence, Origin};
 use layland_model::{
@@ -21,7 +21,7 @@ use layland_model::{
 use layland_trace::{Job, JobRecord, Trace};
 use std::collections::VecDeque;
 
-/// When a job arrives by the set: from one time to another, or at any time from then on.
+/// The interval in which a job arrives by the set. It may have no upper end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub earliest: Time,
@@ -42,27 +42,27 @@ impl Window {
     }
 }
 
-/// What the set says of the jobs of one task.
+/// The prescriptions of the set for the jobs of one task.
 pub(crate) struct Plan<'a> {
     pub(crate) task: &'a Task,
-    /// The relative deadlines and periods that are right at some time, its own first, and when the first other
-    /// ones were asked for.
+    /// The relative deadlines and periods that are right at some time, beginning with the task's
+    /// own, and the time of the first request for others.
     deadlines: Vec<Duration>,
     periods: Vec<Duration>,
     changes_at: Time,
-    /// The last job whose arrival no such request can have changed.
+    /// The last job whose arrival cannot have been changed by such a request.
     fixed_through: u64,
-    /// When it asks to leave.
+    /// The time at which the task requests to leave.
     pub(crate) leaves_at: Time,
-    /// Whether an answer of the trace turns it away.
+    /// True if an answer in the trace rejects the task.
     pub(crate) is_refused: bool,
-    /// Whether its policy, and not the set, says when its jobs are due.
+    /// True if the policy, and not the set, determines the deadlines of the jobs.
     is_dated: bool,
-    /// What the trace's clock is ahead of the set's, if that is known.
+    /// The offset of the trace's clock from the set's, if it is known.
     pub(crate) phase: Option<Duration>,
-    /// How much later than planned a job of a real machine may be noticed.
+    /// True for a real machine, which may notice a job later than planned.
     is_real: bool,
-    /// The last arrivals where more than the curve is drawn, the latest first.
+    /// The last arrivals, the latest first, if extra separations are drawn on top of the curve.
     recent: VecDeque<(u64, Time)>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Plan<'a> {
             fixed_through: u64::MAX,
             leaves_at: Time::NEVER,
             is_refused: false,
-            // Who schedules threads dates what suspends itself by its server.
+            // A policy that schedules threads dates self-suspending tasks by their servers.
             is_dated: matches!(task.behaviour, Behaviour::SelfSuspending { .. })
                 && *rule == ScheduleRule::None,
             phase: None,
@@ -109,7 +109,7 @@ impl<'a> Plan<'a> {
             }
         }
         let entry = format!("task `{}` enters", task.name);
-        // Only a policy that may refuse a task of its set can have turned it away.
+        // Only a policy that may reject a task of its set can have rejected this one.
         plan.is_refused = !completes_all(rule)
             && trace
                 .answers
@@ -118,14 +118,15 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    /// Finds the first of its jobs that is pending when other parameters are asked for. The arrival of the next
-    /// one was drawn when that was released, and those after it are drawn anew.
+    /// Finds the first job that is pending when other parameters are requested. The arrival of its
+    /// successor was drawn when it was released, and later arrivals are drawn anew.
     pub(crate) fn fix<'j>(&mut self, jobs: impl Iterator<Item = &'j JobRecord>) {
         let ended_before =
             |record: &JobRecord| record.end.is_some_and(|(at, _)| at < self.changes_at);
         if self.changes_at < Time::NEVER {
             let mut after = 0;
             let mut jobs = jobs.skip_while(|&record| {
+                // A trace may claim any job number, up to `u64::MAX`.
                 after = record.job.id.seq.saturating_add(1);
                 ended_before(record)
             });
@@ -133,13 +134,13 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What is drawn besides the curve.
+    /// Returns the curve and the extra separations, if there are any.
     fn drawn_curve(&self) -> Option<(&'a ArrivalCurve, &'a Separation)> {
         let arrivals = self.task.curve_arrivals()?;
         Some((&arrivals.curve, arrivals.extra.as_ref()?))
     }
 
-    /// Takes an arrival for true, so that later ones are held against it.
+    /// Accepts an arrival as true, so that later arrivals are checked against it.
     pub(crate) fn note(&mut self, job: &Job) {
         if let Some((curve, _)) = self.drawn_curve() {
             self.recent.push_front((job.id.seq, job.arrival));
@@ -147,7 +148,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// When job `seq` arrives by a curve, if more is drawn. Jobs that the trace lacks have come in between.
+    /// Returns the window of job `seq` for a curve with extra separations. Jobs that the trace
+    /// lacks have come in between.
     fn after_recent(&self, seq: u64, curve: &ArrivalCurve, extra: &Separation) -> Option<Window> {
         let after = |&(before, at): &(u64, Time)| {
             seq.checked_sub(before).map(|steps| at.saturating_add(curve.distance(steps)))
@@ -163,7 +165,7 @@ impl<'a> Plan<'a> {
         Some(Window { earliest, latest: is_whole.then(|| earliest.saturating_add(*max)) })
     }
 
-    /// When job `seq` arrives as far as that depends on nothing else, by the clock of the set.
+    /// Returns the arrival of job `seq` by the clock of the set, if it depends on nothing else.
     fn nominal(&self, seq: u64) -> Option<Time> {
         match &self.task.behaviour {
             Behaviour::Periodic | Behaviour::Yield => {
@@ -182,7 +184,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// When job `seq` arrives, by the trace's clock; `None` if the set does not say.
+    /// Returns the window of job `seq` by the trace's clock, or `None` if the set does not
+    /// determine it.
     pub(crate) fn arrival(&self, seq: u64, previous: Option<&JobRecord>) -> Option<Window> {
         if let Some(nominal) = self.nominal(seq) {
             return Some(Window::at(nominal + self.phase?));
@@ -207,7 +210,7 @@ impl<'a> Plan<'a> {
             ) => Some(after(least, Some(most - least + *max))),
             Behaviour::SelfSuspending { gap } => {
                 let (end, _) = previous.end?;
-                // A real machine sleeps from when it heard of the end.
+                // A real machine sleeps from the time at which it notices the end.
                 let latest = (!self.is_real).then_some(end + *gap);
                 Some(Window { earliest: end + *gap, latest })
             }
@@ -215,11 +218,11 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// How many jobs the set has of it, at most.
+    /// Returns the maximum number of jobs of the task in the set.
     pub(crate) fn most(&self) -> Option<u64> {
         let listed = match &self.task.behaviour {
             Behaviour::Explicit(releases) => Some(releases.len() as u64),
-            // Its jobs are its budgets, and their number is not limited.
+            // The jobs of a hog are its budgets, and their number is not limited.
             Behaviour::Hog => return None,
             Behaviour::Periodic
             | Behaviour::Sporadic(_)
@@ -230,8 +233,9 @@ impl<'a> Plan<'a> {
         [self.task.jobs, listed].into_iter().flatten().min()
     }
 
-    /// From when to when a late job may be given up. Where the trace dates jobs by their server, as
-    /// SCHED_DEADLINE does with threads that suspend themselves, the deadline of the set counts all the same.
+    /// Returns the interval in which a late job may be aborted. If the trace dates jobs by their
+    /// servers, as SCHED_DEADLINE does with threads that suspend themselves, the deadlines of the
+    /// set still count.
     pub(crate) fn given_up(&self, job: &Job) -> (Time, Time) {
         let said = self.deadline(job, job.arrival).unwrap_or(job.deadline);
         if !self.is_dated {
@@ -241,7 +245,8 @@ impl<'a> Plan<'a> {
         (all().min().unwrap_or(said), all().max().unwrap_or(said))
     }
 
-    /// The absolute deadline of a job that arrived then, if it is no other one that the set allows.
+    /// Returns the absolute deadline of a job by the set, or `None` if the job's own deadline is
+    /// allowed.
     pub(crate) fn deadline(&self, job: &Job, arrival: Time) -> Option<Time> {
         if self.is_dated || matches!(self.task.behaviour, Behaviour::Hog) {
             return None;
@@ -254,8 +259,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The plans of all tasks. Where the clock of the trace has an unknown origin, the tasks whose arrivals are
-/// fixed say what it is.
+/// Returns the plans of all tasks. If the origin of the trace's clock is unknown, it is derived
+/// from the tasks whose arrivals are fixed.
 pub(crate) fn plans<'a>(
     trace: &Trace,
     system: &'a System,
@@ -268,7 +273,7 @@ pub(crate) fn plans<'a>(
     let phase = match evidence.origin {
         Origin::Known { .. } => Some(Duration::ZERO),
         Origin::Unknown => {
-            // What arrived before the origin was cut off, and is said to arrive at 0.
+            // Jobs that arrived before the origin were cut off: their arrival in the trace is 0.
             let seen = trace.jobs.iter().filter(|record| record.job.arrival > Time::ZERO);
             let phases = seen.filter_map(|record| {
                 let plan = plans.get(record.job.id.task.index())?;
@@ -295,13 +300,13 @@ pub(crate) fn plans<'a>(
     plans
 }
 
-/// A few false times do not make all others false.
+/// Returns the most frequent value, so that a few wrong times do not make all others wrong.
 fn most_frequent(mut all: Vec<Duration>) -> Option<Duration> {
     all.sort_unstable();
     all.chunk_by(|a, b| a == b).max_by_key(|chunk| chunk.len()).map(|chunk| chunk[0])
 }
 
-/// Whether a policy with this rule lets every job of its set complete.
+/// Returns true if a policy with this rule lets every job of its set complete.
 pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
     match rule {
         ScheduleRule::HighestFirst { .. }
@@ -321,7 +326,7 @@ pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
     }
 }
 
-/// The first job whose arrival the set fixes and that arrives at this time of its clock or later.
+/// Returns the first job with a fixed arrival that is at or after this time of the set's clock.
 pub(crate) fn first_after(plan: &Plan<'_>, begins: Time) -> Option<u64> {
     let since = (begins - (Time::ZERO + plan.task.offset)).ns().max(0);
     match &plan.task.behaviour {

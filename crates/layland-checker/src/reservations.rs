@@ -1,13 +1,17 @@
-//! Whether threads under SCHED_DEADLINE got what they have reserved, from what a kernel recorded ([`reservations`]).
+//! The check that threads under SCHED_DEADLINE got the processor time that they reserved, from the
+//! record of a kernel ([`reservations`]).
 //!
-//! A trace carries no server deadlines: they are rebuilt (`server.rs`). Where one is known, it holds that
+//! A trace carries no server deadlines, so they are rebuilt (`server.rs`). Where a deadline is
+//! known,
 //!
-//! 1. a thread gets no more than its runtime between two replenishments, unless it may reclaim;
-//! 2. a thread that is ready from the beginning of a server period on gets its runtime by the server deadline;
-//! 3. no thread waits while a CPU that it may use runs one of a later server deadline or of a lower class, or nothing.
+//! 1. a thread gets at most its runtime between two replenishments, unless it may reclaim;
+//! 2. a thread that is ready from the beginning of a server period on gets its runtime by the
+//!    server deadline;
+//! 3. no thread waits while a CPU that it may use is idle, or runs a thread of a later server
+//!    deadline or a lower class.
 //!
-//! What lasts no longer than the latency is no breach. A kernel that looks at budgets with its tick alone gives up to a
-//! tick more, and takes that back from the next period.
+//! Deviations up to the latency are not breaches. A kernel that checks budgets only at its tick
+//! grants up to a tick more, and takes it back from the next period.
 
 mod report;
 mod server;
@@ -20,37 +24,37 @@ use layland_model::{CpuId, CpuSet, Duration, TaskId, TaskMap, Time};
 use layland_trace::{Foreign, Lost, ThreadEvent, ThreadEventKind};
 use std::collections::BTreeMap;
 
-/// A thread of which is judged whether it got what it has reserved.
+/// A thread whose reservation is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
     /// The name of its task.
     pub name: String,
-    /// What it has reserved.
+    /// The thread's reservation.
     pub reserved: Reserved,
-    /// Where it may run.
+    /// The CPUs that the thread may use.
     pub cpus: CpuSet,
-    /// Whether it may get more, of what others leave unused (`SCHED_FLAG_RECLAIM`).
+    /// True if the thread may use bandwidth that others leave unused (`SCHED_FLAG_RECLAIM`).
     pub reclaims: bool,
 }
 
-/// What a kernel recorded.
+/// The record of a kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<'a> {
-    /// What happened to the threads, in the order of time.
+    /// The events of the threads, in the order of time.
     pub events: &'a [ThreadEvent],
-    /// Other threads of the class SCHED_DEADLINE, and what is above it.
+    /// Other threads of the class SCHED_DEADLINE, and threads of higher classes.
     pub above: &'a [Foreign],
-    /// All other threads: they name who had a CPU.
+    /// All other threads. They are used to name the thread that held a CPU.
     pub others: &'a [Foreign],
-    /// Stretches of a CPU of which nothing is known.
+    /// The intervals of a CPU about which nothing is known.
     pub unknown: &'a [(CpuId, Time, Time)],
     /// The end of the record.
     pub over: Time,
-    /// What lasts no longer is no breach.
+    /// Deviations up to this length are not breaches.
     pub latency: Duration,
 }
 
-/// Judges a record, and tells at most `limit` breaches in full.
+/// Judges a record, and reports at most `limit` breaches in full.
 ///
 /// ```
 /// use layland_checker::reservations::{Client, Kept, Recorded, Reserved, reservations};
@@ -111,18 +115,18 @@ pub fn reservations(clients: &TaskMap<Client>, recorded: &Recorded<'_>, limit: u
     judgement
 }
 
-/// A thread runs, or waits for a CPU.
+/// An interval in which a thread runs, or waits for a CPU.
 #[derive(Clone, Debug)]
 struct Stretch {
     task: TaskId,
     from: Time,
     to: Time,
-    /// Where it runs.
+    /// The CPU on which the thread runs.
     cpu: Option<CpuId>,
     deadline: Option<Between<Time>>,
 }
 
-/// What a thread does.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     Sleeps,
@@ -130,7 +134,7 @@ enum Doing {
     Runs(CpuId),
 }
 
-/// One thread, event by event.
+/// Follows one thread event by event.
 struct Follower<'a> {
     task: TaskId,
     client: &'a Client,
@@ -138,7 +142,7 @@ struct Follower<'a> {
     server: Server,
     doing: Doing,
     since: Time,
-    /// The period that is looked at, and what its thread got in it.
+    /// The period that is watched, and the execution of the thread in it.
     period: Option<Watched>,
     account: Account,
     stretches: Vec<Stretch>,
@@ -146,13 +150,13 @@ struct Follower<'a> {
     events: Vec<ServerEvent>,
 }
 
-/// A period that is looked at.
+/// A period that is watched.
 #[derive(Clone, Copy)]
 struct Watched {
     period: Period,
     got: Duration,
     got_in_time: Duration,
-    /// Whether its thread has been ready from its beginning on.
+    /// True if the thread has been ready since the beginning of the period.
     is_ready: bool,
     is_exceeded: bool,
     is_judged: bool,
@@ -193,7 +197,7 @@ impl<'a> Follower<'a> {
             }
             ThreadEventKind::GotCpu { cpu, was_free } => {
                 if self.doing == Doing::Sleeps {
-                    // Its wake-up is missing.
+                    // The record lacks the thread's wake-up.
                     self.server.forget(at);
                     self.period = None;
                 }
@@ -221,7 +225,8 @@ impl<'a> Follower<'a> {
         self.since = at;
     }
 
-    /// It has used up its budget, or needs no more of it.
+    /// Closes the period without a breach: the thread has used up its budget, or needs no more of
+    /// it.
     fn excuse(&mut self) {
         if let Some(watched) = &mut self.period
             && !watched.is_judged
@@ -231,7 +236,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// What it did until now goes on until then.
+    /// Advances to a time up to which the thread stays in its state.
     fn advance(&mut self, to: Time) {
         let from = self.since;
         if to <= from {
@@ -251,7 +256,7 @@ impl<'a> Follower<'a> {
         let ready = match self.server.next() {
             Some((at, deadline)) => Some((from.max(at), Some(deadline))),
             None if self.server.is_throttled => None,
-            // Its budget may have been used up when another thread of the class took its CPU.
+            // The budget may have been used up when another thread of the class took the CPU.
             None if cpu.is_none() && self.server.may_be_used_up() => None,
             None => Some((from, deadline)),
         };
@@ -270,7 +275,7 @@ impl<'a> Follower<'a> {
         self.look();
     }
 
-    /// Holds the period that is looked at to rules 1 and 2.
+    /// Checks rules 1 and 2 for the period that is watched.
     fn judge(&mut self, now: Time) {
         let Some(watched) = &mut self.period else { return };
         let (client, period) = (self.client, watched.period);
@@ -298,7 +303,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Looks whether another period has begun.
+    /// Starts to watch the current period if it is a new one.
     fn look(&mut self) {
         let now = self.server.period();
         let is_same = match (&self.period, now) {
@@ -315,7 +320,7 @@ impl<'a> Follower<'a> {
         let Some(period) = now else { return };
         let used = period.granted.most - period.left.most;
         self.account.periods += 1;
-        // What it got before the period was known counts, too.
+        // Execution before the period was known counts, too.
         self.period = Some(Watched {
             period,
             got: used.max(Duration::ZERO),
@@ -333,17 +338,17 @@ impl<'a> Follower<'a> {
     }
 }
 
-/// What each CPU did, in the order of time.
+/// The uses of each CPU, in the order of time.
 struct OnCpus<'a> {
     by_cpu: BTreeMap<CpuId, Vec<(Time, Time, Had<'a>)>>,
 }
 
-/// Who had a CPU.
+/// The use of a CPU.
 #[derive(Clone, Copy)]
 enum Had<'a> {
     /// A thread that is judged.
     Client(&'a Stretch),
-    /// A thread of the class or above, or what is not known.
+    /// A thread of the class or of a higher one, or an unknown use.
     Above,
 }
 
@@ -362,7 +367,7 @@ impl<'a> OnCpus<'a> {
         for &(cpu, from, to) in recorded.unknown {
             by_cpu.entry(cpu).or_default().push((from, to, Had::Above));
         }
-        // A CPU of which nothing is in the trace may not exist.
+        // A CPU that does not occur in the trace may not exist.
         for run in recorded.others {
             by_cpu.entry(run.cpu).or_default();
         }
@@ -372,7 +377,8 @@ impl<'a> OnCpus<'a> {
         OnCpus { by_cpu }
     }
 
-    /// Whether a thread waits for longer than the latency while a CPU for it does something that comes after it.
+    /// Returns a breach if a thread waits for longer than the latency while a CPU that it may use
+    /// does less urgent work.
     fn passed_over(
         &self,
         waiting: &Stretch,
@@ -388,7 +394,7 @@ impl<'a> OnCpus<'a> {
         let wrong = cpus.filter_map(|(&cpu, had)| {
             let mut since = waiting.from;
             let mut later: Option<&Stretch> = None;
-            // What is not known may overlap with what is.
+            // Unknown intervals may overlap with known ones.
             let first = had.partition_point(|&(_, to, _)| to <= waiting.from).saturating_sub(2);
             for &(from, to, had) in &had[first..] {
                 if from >= waiting.to {
@@ -429,7 +435,7 @@ impl<'a> OnCpus<'a> {
     }
 }
 
-/// The thread that had a CPU longest.
+/// Returns the thread that had the CPU longest.
 fn lower(others: &[Foreign], cpu: CpuId, at: Time, until: Time) -> Instead {
     let mut shares: BTreeMap<&str, Duration> = BTreeMap::new();
     let first = others.partition_point(|run| (run.cpu, run.end) <= (cpu, at));

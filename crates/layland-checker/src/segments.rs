@@ -1,17 +1,18 @@
-//! The segments of a trace: their form, who shares a CPU, and whether they fit their jobs (items 1, 2, 3, 5, 6).
+//! The segments of a trace: their form, overlaps on a CPU, and their agreement with their jobs
+//! (items 1, 2, 3, 5, 6).
 
 use super::{Checker, Sound, Violation};
 use layland_model::{CpuId, CpuMap, Duration, JobId, Rate, Speed, Step, Time};
 use layland_trace::{JobRecord, MarkKind, Segment};
 
 impl Checker<'_> {
-    /// How many nanoseconds a job may be off: the latency for each of its segments.
+    /// Returns the tolerance of a job in nanoseconds: the latency for each of its segments.
     pub(super) fn slack_of(&self, id: JobId) -> i64 {
         let count = self.segment_counts.get(&id).copied().unwrap_or(1);
         self.latency.ns().saturating_mul(count)
     }
 
-    /// Items 1, 3 and 5.
+    /// Checks items 1, 3 and 5.
     pub(super) fn check_segments(&mut self) {
         let trace = self.trace;
         for pair in trace.segments.windows(2) {
@@ -53,7 +54,7 @@ impl Checker<'_> {
                 self.violated(|this| Violation::UnknownCpu { job: this.name(id), cpu, at: start });
                 continue;
             };
-            // Offline from every switch with an even index to the next one.
+            // A CPU is offline from each switch with an even index to the next one.
             let before = switches.partition_point(|&at| at <= start);
             let offline_at = if before.is_multiple_of(2) {
                 switches.get(before).copied().filter(|&at| at < end)
@@ -118,7 +119,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Item 2 for CPUs.
+    /// Checks item 2 for CPUs.
     pub(super) fn check_cpus(&mut self) {
         let mut by_cpu = self.sound.clone();
         by_cpu.sort_by_key(|segment| (segment.cpu, segment.start, segment.end));
@@ -136,7 +137,7 @@ impl Checker<'_> {
                     at: segment.start,
                 });
             }
-            // Whichever ends later is what the next one may overlap.
+            // The next segment may overlap the one that ends later.
             latest = Some(match same_cpu {
                 Some(other) if other.end > segment.end => other,
                 Some(_) | None => segment,
@@ -144,11 +145,11 @@ impl Checker<'_> {
         }
     }
 
-    /// Item 2 for jobs, the rest of item 1, and item 6.
+    /// Checks item 2 for jobs, the rest of item 1, and item 6.
     pub(super) fn check_jobs_against_segments(&mut self) {
         let mut by_job = self.sound.clone();
         by_job.sort_by_key(|segment| (segment.job, segment.start, segment.end));
-        // When the speed of each CPU changes, if it does.
+        // The speed changes of each CPU.
         let mut speeds: CpuMap<Vec<(Time, Speed)>> = self
             .system
             .platform
@@ -163,6 +164,7 @@ impl Checker<'_> {
                 speeds.push((mark.at, speed));
             }
         }
+        // Count work in units of the least common denominator, so that the comparison is exact.
         let every = speeds.values().flatten().map(|(_, speed)| speed);
         let common = every.fold(1i128, |common, speed| {
             let denominator = i128::from(speed.denominator());
@@ -197,6 +199,8 @@ impl Checker<'_> {
                 let per_ns = |speed: Speed| {
                     i128::from(speed.numerator()) * (common / i128::from(speed.denominator()))
                 };
+                // The initial speed is at the earliest possible time, so an entry precedes every
+                // segment.
                 let first = speeds.partition_point(|&(at, _)| at <= segment.start) - 1;
                 for (at, &(from, speed)) in speeds.iter().enumerate().skip(first) {
                     if from >= segment.end {
@@ -204,7 +208,7 @@ impl Checker<'_> {
                     }
                     let until = speeds.get(at + 1).map_or(segment.end, |&(next, _)| next);
                     let (from, until) = (from.max(segment.start), until.min(segment.end));
-                    // Which part of a segment was spent on overheads is not recorded.
+                    // The trace does not show which part of a segment was spent on overheads.
                     is_vague |= until < segment.end && segment.overhead > Duration::ZERO;
                     let overhead = if at == first { segment.overhead.ns() } else { 0 };
                     let length = (until - from).ns();
@@ -216,7 +220,7 @@ impl Checker<'_> {
                     Some(_) | None => segment,
                 });
             }
-            // Each stretch of work between two steps ends with a whole nanosecond.
+            // Each piece of work between two steps is rounded up to a whole nanosecond.
             let task = self.system.tasks.get(self.trace.jobs[index].job.id.task);
             slack *= 1 + task.map_or(0, |task| task.steps().len()) as i128;
             // A thread can end a job that has lost its CPU, and an overhead can come before the end.
@@ -244,12 +248,12 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the last thing that a job does before its end is to execute: it may also wait for a lock, or suspend
-    /// itself, and then end at once.
+    /// Returns true if a job certainly executes until its end. A job that waits for a lock or
+    /// suspends itself last may end right afterwards without executing.
     pub(super) fn ends_by_executing(&self, record: &JobRecord) -> bool {
         let Some(task) = self.system.tasks.get(record.job.id.task) else { return true };
         if task.steps.is_some() && record.executed < task.own_wcet() {
-            // Its last step may be so short that nothing is left of it.
+            // The last step may be so short that its scaled length is zero.
             return false;
         }
         let after = task.steps().iter().rev().take_while(|step| !matches!(step, Step::Run(_)));
@@ -261,7 +265,7 @@ fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// `numerator / denominator`; the nearest whole number where that does not fit.
+/// Returns `numerator / denominator`, rounded towards zero to a whole number if it does not fit.
 fn rate(numerator: i128, denominator: i128) -> Rate {
     let divisor = gcd(numerator.abs(), denominator).max(1);
     let pair = (i64::try_from(numerator / divisor), i64::try_from(denominator / divisor));

@@ -1,9 +1,10 @@
-//! The rule [`ScheduleRule::Served`](layland_model::ScheduleRule::Served): who runs on each CPU, where jobs of servers
-//! wait for budget.
+//! The rule [`ScheduleRule::Served`](layland_model::ScheduleRule::Served): which job runs on each
+//! CPU, where the jobs of servers wait for budget.
 //!
-//! A sweep over the instants at which something changes, with the budget of every server as the trace says that it was
-//! used. What a budget is on a real machine, where it ends a moment late, with overheads, or while tasks come and go, a
-//! trace does not tell: there only the CPUs of the tasks are checked.
+//! The check sweeps over the instants at which something changes, and charges the budget of each
+//! server as the trace shows its use. On a real machine budgets end a moment late, and there and
+//! with overheads or changing tasks a trace does not show the budget. In these cases only the CPUs
+//! of the tasks are checked.
 
 use super::highest_first::Key;
 use super::{Checker, Violation};
@@ -12,26 +13,26 @@ use layland_model::{
 };
 use std::collections::BTreeMap;
 
-/// What changes at an instant. Jobs are indices into `Trace::jobs`.
+/// A change at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Copy)]
 enum Edge {
     Done(usize),
     Ready(usize),
-    /// It comes and completes at this instant: it has nothing to execute.
+    /// The job comes and completes at this instant, because it has no demand.
     Passed(usize),
     Stop(usize),
     Start(usize),
 }
 
-/// The budget of a server, as far as the trace has gone.
+/// The budget of a server up to the current instant of the trace.
 #[derive(Clone, Debug)]
 struct Budget {
     kind: ServerKind,
     server: Server,
-    /// Sporadic: from when on there is how much.
+    /// Sporadic servers: the replenishments, as (time, amount).
     chunks: Vec<(Time, Duration)>,
     is_active: bool,
-    /// The others: what is left in the period that ends here.
+    /// Other servers: the remaining budget of the period that ends at `ends`.
     left: Duration,
     ends: Time,
 }
@@ -68,7 +69,8 @@ impl Budget {
         }
     }
 
-    /// The instant, once the ends of jobs are known: replenishments, then arrivals.
+    /// Advances to an instant at which the ends of jobs have been applied: first replenishments,
+    /// then arrivals.
     fn advance(&mut self, now: Time, had_work: bool, has_work: bool) {
         if self.kind == ServerKind::Sporadic {
             self.is_active = self.is_active && had_work && self.chunks[0].0 <= now;
@@ -92,7 +94,7 @@ impl Budget {
         }
     }
 
-    /// When there is more, if it executes nothing.
+    /// Returns the time of the next replenishment if the server executes nothing.
     fn more_at(&self) -> Time {
         match self.kind {
             ServerKind::Sporadic => self.chunks[0].0,
@@ -164,7 +166,8 @@ impl Checker<'_> {
         mut budgets: BTreeMap<TaskId, Budget>,
     ) {
         let task_of = |job: usize| keys[job].task;
-        // The ready jobs, each with the time since which there is work; and those that the CPU executes.
+        // The ready jobs, each with the time since which its task has had work; and the jobs that
+        // the CPU executes.
         let mut ready: BTreeMap<Key, Time> = BTreeMap::new();
         let mut running: Vec<usize> = Vec::new();
         let mut edges = edges.iter().peekable();
@@ -179,7 +182,8 @@ impl Checker<'_> {
                         ready.remove(&keys[job]);
                     }
                     Edge::Ready(job) => {
-                        // What follows another job without a pause was there when it came.
+                        // A job that follows another one without a gap counts as present since its
+                        // arrival.
                         let arrival = self.trace.jobs[job].job.arrival.min(now);
                         let follows = working.contains(&task_of(job));
                         ready.insert(keys[job], if follows { arrival } else { now });
@@ -201,7 +205,7 @@ impl Checker<'_> {
                 budgets.get(&key.task).is_none_or(|budget| budget.amount() > Duration::ZERO)
             };
             let first = ready.keys().find(may_run).copied();
-            // Up to here nothing changes.
+            // The time up to which nothing changes.
             let mut until = edges.peek().map_or(self.trace.over, |&&(at, _)| at);
             for key in ready.keys() {
                 let Some(budget) = budgets.get(&key.task) else { continue };

@@ -1,10 +1,11 @@
-//! The exact shares of DP-WRAP (Levin et al. 2010) and LRE-TL (Funk 2010) on a trace. What they are says
-//! [`ScheduleRule::Shares`](layland_model::ScheduleRule::Shares).
+//! The exact shares of DP-WRAP (Levin et al. 2010) and LRE-TL (Funk 2010) on a trace.
+//! [`ScheduleRule::Shares`](layland_model::ScheduleRule::Shares) defines them.
 //!
-//! Slices follow from the set alone, or those of LRE-TL from the set and the times at which jobs became ready. In
-//! each of them a job that can run from its beginning to its end gets the rate of its task times the length, to the
-//! nanosecond, whatever it needs in the end. So at the end of every slice, which no deadline comes before, every job
-//! is where the fluid schedule is.
+//! The slices of DP-WRAP follow from the set alone; those of LRE-TL also depend on the times at
+//! which jobs became ready. In each slice, a job that can run from its beginning to its end gets
+//! the rate of its task times the length, to the nanosecond, whatever its final demand is. At the
+//! end of every slice, which is not after any deadline, every job has therefore executed as much as
+//! in the fluid schedule.
 
 use super::{Checker, Violation};
 use layland_model::{Behaviour, Duration, Group, Slices, Task, TaskId, TaskMap, Time};
@@ -40,8 +41,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Where slices begin and end, up to the end of the run: at the deadlines and first releases of the tasks, which
-    /// are cut to the grid.
+    /// Returns the borders of the slices up to the end of the run: the deadlines and first releases
+    /// of the tasks, rounded down to the grid.
     fn borders(&self, unit: i64) -> Vec<i64> {
         let over = self.trace.over.ns();
         let mut borders = vec![0];
@@ -61,16 +62,17 @@ impl Checker<'_> {
         borders
     }
 
-    /// Where planes begin and end, up to the end of the run. Of those in which no job is ready some are left out.
+    /// Returns the borders of the planes up to the end of the run. Some planes without ready jobs
+    /// are left out.
     fn planes(&self, unit: i64) -> Vec<i64> {
         let over = self.trace.over.ns();
         let tasks = &self.system.tasks;
         let shortest = tasks.values().map(|task| window(task, unit)).min().unwrap_or(NEVER);
-        // When each job becomes ready, the end of its window, and when it is over.
+        // For each job, the time at which it becomes ready, the end of its window, and its end.
         let mut jobs: Vec<(i64, TaskId, i64, i64)> = Vec::new();
         for (index, record) in self.trace.jobs.iter().enumerate() {
             let (ready, task) = (self.ready[index].0, record.job.id.task);
-            // Of a job that is skipped nobody hears.
+            // The policy is not notified of a job that is skipped.
             let is_skipped =
                 record.end.is_some_and(|(at, how)| how == JobEnd::Aborted && at <= ready);
             if !is_skipped && tasks.get(task).is_some() {
@@ -101,7 +103,7 @@ impl Checker<'_> {
         borders
     }
 
-    /// The slices in which a job gets another share.
+    /// Finds the slices in which a job does not get its share.
     fn find_other_shares(
         &self,
         index: usize,
@@ -127,11 +129,11 @@ impl Checker<'_> {
             if to >= ended {
                 break;
             }
-            // What was there when the slice began, or came before within it, has had the share.
+            // The share of this slice belongs to the predecessor if that ended within the slice.
             if predecessor > from {
                 continue;
             }
-            // Segments of one job follow each other, as slices do.
+            // The segments of one job are in order, as the slices are.
             let past = segments[next..].iter().take_while(|&&(_, end)| end <= from).count();
             next += past;
             let here = segments[next..].iter().take_while(|&&(start, _)| start < to);
@@ -151,7 +153,7 @@ impl Checker<'_> {
     }
 }
 
-/// The shortest window on the grid that a job of a task can have.
+/// Returns the shortest window on the grid that a job of a task can have.
 pub(super) fn window(task: &Task, unit: i64) -> i64 {
     let period = task.period.ns();
     let is_regular = task.jitter == Duration::ZERO
@@ -170,7 +172,7 @@ pub(super) fn window(task: &Task, unit: i64) -> i64 {
     window.max(1)
 }
 
-/// The rate of a task in units of the grid: `ceil(C Q / W)`.
+/// Returns the rate of a task in units of the grid: `ceil(C Q / W)`.
 pub(super) fn numerator(task: &Task, unit: i64) -> i64 {
     let product = i128::from(task.own_wcet().ns()) * i128::from(unit);
     let rate = -(-product).div_euclid(i128::from(window(task, unit)));

@@ -1,11 +1,13 @@
-//! The pieces of semi-partitioned EDF on a trace. What they are says
-//! [`ScheduleRule::Split`](layland_model::ScheduleRule::Split).
+//! The pieces of semi-partitioned EDF on a trace.
+//! [`ScheduleRule::Split`](layland_model::ScheduleRule::Split) defines them.
 //!
-//! First the pieces themselves are held against the set: budgets, windows, and that no CPU has two pieces without
-//! laxity. Then each job is followed through its pieces. That it never is on the CPU of a piece after one of a later
-//! piece holds on every machine. Where nothing takes time but jobs, each piece becomes a job of its own, released
-//! when it is ready and due at the end of its window, and each CPU is held to EDF of those as under partitioned
-//! scheduling (`highest_first.rs`); and if nothing changes, none of them is late.
+//! First, the pieces themselves are checked against the set: their budgets and windows, and that no
+//! CPU has two pieces without laxity. Then each job is followed through its pieces. On every
+//! machine, a job never runs on the CPU of an earlier piece after that of a later one. On a machine
+//! where only jobs take time, each piece becomes a separate job, which is released when it is ready
+//! and is due at the end of its window. Each CPU is then checked for EDF of these jobs, as under
+//! partitioned scheduling (`highest_first.rs`). If nothing changes during the run, none of them may
+//! be late.
 
 use super::{Checker, Violation};
 use layland_model::{
@@ -38,13 +40,14 @@ impl Checker<'_> {
                 self.follow(index, pieces, segments, &mut apart);
             }
         }
-        // What ran elsewhere or beyond its budget is somewhere on a CPU as well.
+        // Skip this check if some job ran elsewhere or beyond its budget, because that execution
+        // also occupied a CPU.
         if is_exact && apart.is_complete {
             self.hold_apart(apart);
         }
     }
 
-    /// Whether the pieces are none of the set: says which.
+    /// Returns true if the pieces do not belong to the set, and reports the wrong ones.
     fn find_wrong_pieces(&mut self, pieces: &TaskMap<Vec<Piece>>) -> bool {
         let mut wrong: Vec<(TaskId, &'static str)> = Vec::new();
         let mut without_laxity = CpuSet::new();
@@ -73,7 +76,7 @@ impl Checker<'_> {
                 own.iter().any(|piece| piece.budget.at_unit_speed() > piece.deadline),
                 "have a budget that is longer than its window",
             );
-            // With a whole task that needs all of its deadline, too.
+            // The single piece of a whole task counts, too, if it needs all of its deadline.
             let tight = own.iter().filter(|piece| piece.has_no_laxity());
             let again = tight.filter(|piece| !without_laxity.insert(piece.cpu)).count();
             say(again > 0, "are without laxity on a CPU that has such a piece already");
@@ -86,7 +89,8 @@ impl Checker<'_> {
         any
     }
 
-    /// Whether a job is on the CPUs of its pieces alone, in their order.
+    /// Returns true if a job runs only on the CPUs of its pieces, and in their order. Reports the
+    /// first deviation.
     fn keeps_order(
         &mut self,
         index: usize,
@@ -110,7 +114,8 @@ impl Checker<'_> {
         true
     }
 
-    /// Follows a job through its pieces, to the nanosecond, and makes a job of each that it comes to.
+    /// Follows a job through its pieces, exact to the nanosecond, and adds a job for each piece
+    /// that it reaches.
     fn follow(
         &mut self,
         index: usize,
@@ -153,7 +158,7 @@ impl Checker<'_> {
                 apart.is_complete = false;
                 return;
             }
-            // A job that ends at the end of a piece never comes to the next one.
+            // A job that ends at the end of a piece never reaches the next one.
             if ready >= end && k > 0 {
                 return;
             }
@@ -168,7 +173,8 @@ impl Checker<'_> {
         self.find_given_up(index, true);
     }
 
-    /// A job is given up that has not used up its pieces, and its task does not give up late jobs.
+    /// Reports a job that was aborted before it used up its pieces, although its task does not
+    /// abort late jobs.
     fn find_given_up(&mut self, index: usize, used_up: bool) {
         let JobRecord { job, end, .. } = self.trace.jobs[index];
         let keeps = self.system.tasks[job.id.task].on_miss == OnMiss::Continue;
@@ -180,7 +186,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Holds the pieces as jobs of tasks of their own.
+    /// Checks the pieces as jobs of separate tasks.
     fn hold_apart(&mut self, apart: Apart) {
         let Apart { system, mut trace, groups, .. } = apart;
         trace.segments.sort_by_key(|segment| (segment.end, segment.cpu));
@@ -202,13 +208,13 @@ impl Checker<'_> {
     }
 }
 
-/// Each piece as a task, and each job of it as one.
+/// Each piece as a separate task, and each job's execution of it as a separate job.
 struct Apart {
     system: System,
     trace: Trace,
-    /// One for each CPU.
+    /// One group for each CPU.
     groups: Vec<Group>,
-    /// The first piece of each task, as a task.
+    /// The task that stands for the first piece of each task.
     first: TaskMap<TaskId>,
     is_complete: bool,
 }
@@ -238,7 +244,7 @@ impl Apart {
         let groups = groups.collect();
         let apart = Trace { marks: trace.marks.clone(), over: trace.over, ..Trace::default() };
         let mut system = System::new(cpus, tasks);
-        // A new system has ranks in the order of its tasks.
+        // A new system assigns ranks in the order of its tasks.
         system.tasks.values_mut().zip(ranks).for_each(|(task, rank)| task.rank = rank);
         Apart { system, trace: apart, groups, first, is_complete: true }
     }

@@ -1,4 +1,4 @@
-//! When jobs suspend themselves in a trace of the world, and so are not ready.
+//! The intervals in which jobs suspend themselves, and thus are not ready, in a trace of the world.
 
 use super::Checker;
 use layland_model::Time;
@@ -6,7 +6,7 @@ use layland_trace::MarkKind;
 use std::collections::BTreeMap;
 
 impl Checker<'_> {
-    /// When each job suspended itself by the marks of the trace.
+    /// Returns the suspensions of each job by the marks of the trace.
     pub(super) fn suspensions(&self) -> BTreeMap<usize, Vec<(Time, Time)>> {
         let mut suspended: BTreeMap<usize, Vec<(Time, Time)>> = BTreeMap::new();
         for mark in &self.trace.marks {
@@ -34,7 +34,7 @@ impl Checker<'_> {
         suspended
     }
 
-    /// When a job could run, which would be from one time to another one if it did not suspend itself.
+    /// Returns the intervals within `[from, end)` in which a job was ready, that is, not suspended.
     pub(super) fn ready_within(&self, job: usize, from: Time, end: Time) -> Vec<(Time, Time)> {
         let mut ready = Vec::new();
         let mut since = from;

@@ -1,17 +1,17 @@
-//! What a check finds, in types and in words.
+//! The findings of a check, as types and in words.
 
 use layland_model::{CpuId, CpuSet, Duration, JobId, Rate, Service, Time, counted};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// More missing jobs of one task are not counted: a trace can claim to be as long as it likes.
+/// The maximum number of missing jobs counted for one task, because a trace can claim any length.
 pub(crate) const MOST_MISSING: u64 = 20_000;
 
-/// A job with the name of its task, to be read: `control#3`.
+/// A readable job name with the name of the task: `control#3`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobName {
-    /// Which one.
+    /// The identifier of the job.
     pub id: JobId,
     /// The name of its task.
     pub task: String,
@@ -48,7 +48,7 @@ pub enum Violation {
     /// Segments that are not in the order of their ends, then of their CPUs.
     #[error("the segment of {job} on CPU {cpu} that ends at {end} is out of order")]
     SegmentOrder { job: JobName, cpu: CpuId, end: Time },
-    /// Two segments that are one.
+    /// Two segments that should be one.
     #[error("{job} runs on CPU {cpu} before and after {at}, in two segments instead of one")]
     NotMerged { job: JobName, cpu: CpuId, at: Time },
     /// A job on two CPUs at once, or twice on one.
@@ -63,7 +63,7 @@ pub enum Violation {
     /// A job on a CPU that is offline.
     #[error("{job} runs on CPU {cpu} at {at}, which is offline")]
     Offline { job: JobName, cpu: CpuId, at: Time },
-    /// A number that is missing or taken twice.
+    /// A number that is missing or used twice.
     #[error("{job} comes where number {expected} of the task is due")]
     SequenceNumber { job: JobName, expected: u64 },
     /// Times of a job, or of it and its predecessor, in the wrong order.
@@ -90,28 +90,28 @@ pub enum Violation {
     /// Completion without a CPU.
     #[error("{job} completes at {at}, and runs last on CPU {cpu} until {until}")]
     EndsLater { job: JobName, at: Time, cpu: CpuId, until: Time },
-    /// Segments that do not supply what the job is said to have got.
+    /// Segments whose supply differs from the recorded execution of the job.
     #[error("{job} got {executed}, but its segments supply {supplied_ns}ns")]
     Executed { job: JobName, executed: Service, supplied_ns: Rate },
     /// A completed job that did not get its demand.
     #[error("{job} completed at {at} with {executed}, but its execution time is {demand}")]
     Demand { job: JobName, at: Time, executed: Service, demand: String },
-    /// A job that is not over, and has got more than it can need, or all of it.
+    /// A job that has not ended, although it has all the execution that it can need, or more.
     #[error("{job} is not complete with {executed}, but its execution time is {demand}")]
     Unfinished { job: JobName, executed: Service, demand: String },
     /// A job that got more than the set allows.
     #[error("{job} executes for {executed}, and the set allows {bound}")]
     Exceeded { job: JobName, executed: Service, bound: Service },
-    /// The set: another arrival.
+    /// The set: wrong arrival.
     #[error("{job} arrives at {at}, and by the set {}", window(*earliest, *latest))]
     Arrival { job: JobName, at: Time, earliest: Time, latest: Option<Time> },
-    /// The set: another release.
+    /// The set: wrong release.
     #[error("{job} can run from {at} on, and by the set {}", window(*earliest, *latest))]
     Release { job: JobName, at: Time, earliest: Time, latest: Option<Time> },
-    /// The set: another deadline.
+    /// The set: wrong deadline.
     #[error("{job} has the deadline {deadline}, and by the set it is {said}")]
     Deadline { job: JobName, deadline: Time, said: Time },
-    /// The set: a job too many.
+    /// The set: surplus job.
     #[error("{job} is there, and the set has {} of its task", counted(*most, "job"))]
     Surplus { job: JobName, most: u64 },
     /// The set: jobs that should have arrived.
@@ -120,22 +120,22 @@ pub enum Violation {
     /// The set: a job of a task that has left.
     #[error("{job} arrives at {at}, and its task leaves at {left}")]
     AfterLeave { job: JobName, at: Time, left: Time },
-    /// The set: a job is over because its task left, which it does not.
+    /// The set: a job ended because its task left, but the task does not leave.
     #[error("{job} is left behind at {at}, and by the set its task does not leave")]
     LeftUnasked { job: JobName, at: Time },
-    /// The set: a CPU comes or goes.
+    /// The set: a CPU goes on- or offline without a request.
     #[error("CPU {cpu} goes {} at {at}, and the set has no such request", if *goes_offline { "offline" } else { "online" })]
     Unasked { cpu: CpuId, at: Time, goes_offline: bool },
-    /// The rule: a CPU gets another speed.
+    /// The rule: the speed of a CPU changes.
     #[error("CPU {cpu} gets another speed at {at}, and the policy changes none")]
     Speed { cpu: CpuId, at: Time },
-    /// The rule: a policy that lets every job complete gives one up.
+    /// The rule: a policy that lets every job complete aborts one.
     #[error("{job} is aborted at {at}, and the policy aborts nothing")]
     Aborted { job: JobName, at: Time },
-    /// The set: a job is given up before it is late.
+    /// The set: a job is aborted before its deadline.
     #[error("{job} is given up at {at}, before its deadline {deadline}")]
     GivenUpEarly { job: JobName, at: Time, deadline: Time },
-    /// The set: a late job runs on, and its task gives up late jobs.
+    /// The set: a late job runs on although its task aborts late jobs.
     #[error("{job} runs on after its deadline {deadline}, at which its task gives it up")]
     RunsOn { job: JobName, deadline: Time },
     /// The rule: a job on a CPU that does not serve its task.
@@ -153,28 +153,28 @@ pub enum Violation {
     /// The rule: a job does not get its share.
     #[error("{job} gets {got} from {from} to {to}, and its share is {share}")]
     OtherShare { job: JobName, from: Time, to: Time, got: Duration, share: Duration },
-    /// The rule: a job runs that the allotments let wait.
+    /// The rule: a job runs although the allotments let it wait.
     #[error("{job} runs at {at}, where the allotments let it wait")]
     NotAllotted { job: JobName, at: Time },
-    /// The rule: a job waits that the allotments let run.
+    /// The rule: a job waits although the allotments let it run.
     #[error("{job} does not run at {at}, where the allotments let it run")]
     AllottedButWaits { job: JobName, at: Time },
-    /// The rule: the pieces of a task are none.
+    /// The rule: the pieces of a task are invalid.
     #[error("the pieces of `{task}` {what}")]
     WrongPieces { task: String, what: &'static str },
-    /// The rule: a job runs on a CPU that has none of its pieces, or after one of a later piece.
+    /// The rule: a job runs on a CPU without one of its pieces, or on one whose piece it has left behind.
     #[error("{job} runs on CPU {cpu} at {at}, where it has no piece left")]
     OutsidePieces { job: JobName, cpu: CpuId, at: Time },
     /// The rule: a piece runs before it is ready.
     #[error("{job} runs on CPU {cpu} at {at}, and its piece there is ready at {ready}")]
     BeforeWindow { job: JobName, cpu: CpuId, at: Time, ready: Time },
-    /// The rule: a piece is longer than its budget, or a job goes to the next one before it is used up.
+    /// The rule: a piece exceeds its budget, or a job goes to the next piece before the budget is used up.
     #[error("{job} gets {got} of its piece on CPU {cpu}, and the budget is {budget}")]
     OtherBudget { job: JobName, cpu: CpuId, got: Duration, budget: Duration },
-    /// The rule: a job is given up that has not used up its pieces.
+    /// The rule: a job is aborted that has not used up its pieces.
     #[error("{job} is given up at {at}, and has not used up its pieces")]
     GivenUpWithin { job: JobName, at: Time },
-    /// The rule: a job is late although nothing that matters as much exceeded its bounds.
+    /// The rule: a job is late although no job of its criticality or above exceeded its bound.
     #[error(
         "{job} misses its deadline {deadline}, and no job of its criticality or above needed more than \
          its bound of level {level} in the busy period from {since}"
@@ -186,7 +186,7 @@ pub enum Violation {
     /// The rule: a job runs while one that comes before it waits.
     #[error("{waiting} waits at {at} while {running}, which comes after it, runs on CPU {cpu}")]
     Overtaken { waiting: JobName, running: JobName, cpu: CpuId, at: Time },
-    /// The rule: a job runs on beyond the region in which one that comes before it has to wait.
+    /// The rule: a job runs on after the end of the region for which a job that comes before it has to wait.
     #[error(
         "{waiting} waits at {at} while {running}, which comes after it and is in no region, runs on CPU {cpu}"
     )]
@@ -197,25 +197,26 @@ pub enum Violation {
     /// The rule: a job runs without budget.
     #[error("{job} runs on CPU {cpu} at {at}, and its server has no budget")]
     WithoutBudget { job: JobName, cpu: CpuId, at: Time },
-    /// The marks of a job are not what its task does, or not when.
+    /// The marks of a job differ from the steps of its task, or come at the wrong time.
     #[error("{job} does at {at} what is not its next step, or not the one that is due")]
     Steps { job: JobName, at: Time },
-    /// The rule: a job gets a lock that it may not have yet.
+    /// The rule: a job gets a lock too early.
     #[error("{job} gets `{resource}` at {at}, which another job holds or is to have before it")]
     Granted { job: JobName, resource: String, at: Time },
-    /// The rule: a job does not get a lock that it could have.
+    /// The rule: a job does not get a lock that is available to it.
     #[error("{job} comes first on CPU {cpu} at {at} and does not get what it has asked for")]
     NotGranted { job: JobName, cpu: CpuId, at: Time },
-    /// The rule: a job asks for a lock, gets or gives back one or suspends itself while another job comes before it.
+    /// The rule: a job requests, gets or releases a lock, or suspends itself, while another job
+    /// comes before it.
     #[error("{job} does a step at {at} on CPU {cpu}, where it does not come first")]
     NotSelected { job: JobName, cpu: CpuId, at: Time },
-    /// The rule: a job holds a CPU while it waits for a lock, suspends itself or may not begin.
+    /// The rule: a job holds a CPU while it waits for a lock, is suspended or may not begin.
     #[error("{job} runs on CPU {cpu} at {at}, where it has to wait")]
     RunsWaiting { job: JobName, cpu: CpuId, at: Time },
-    /// The rule: a CPU runs somebody else while a job waits.
+    /// The rule: a CPU runs a thread outside the set while a job waits.
     #[error("{job} waits at {at} while CPU {cpu} runs `{thread}`, which is not in the set")]
     Occupied { job: JobName, cpu: CpuId, at: Time, thread: String },
-    /// The rule: a job waits that could run if others moved to CPUs that they may use as well.
+    /// The rule: a waiting job could run if others moved to CPUs that they may use as well.
     #[error("{waiting} waits at {at}, but could run on CPU {cpu} if {}", shifts(.moves, .displaced.as_ref()))]
     NotShifted {
         waiting: JobName,
@@ -226,23 +227,23 @@ pub enum Violation {
     },
 }
 
-/// A job that could move.
+/// A possible move of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Which.
+    /// The job to move.
     pub job: JobName,
-    /// Where it runs.
+    /// The CPU on which it runs.
     pub from: CpuId,
-    /// Where it could run.
+    /// The CPU on which it could run.
     pub to: CpuId,
 }
 
-/// Which slot a subtask got.
+/// Describes the slot that a subtask got.
 fn given(at: Option<Time>) -> String {
     at.map_or_else(|| "it gets none".to_owned(), |at| format!("it gets the one at {at}"))
 }
 
-/// From when to when.
+/// Describes the window.
 fn window(earliest: Time, latest: Option<Time>) -> String {
     match latest {
         Some(latest) if latest == earliest => format!("it is {earliest}"),
@@ -259,7 +260,7 @@ fn and_more(more: u64) -> String {
     }
 }
 
-/// The moves along an alternating path, and what is at its end: a job that comes last, or an idle CPU.
+/// Describes the moves along an alternating path, and its end: the job that comes last, or an idle CPU.
 fn shifts(moves: &[Move], displaced: Option<&JobName>) -> String {
     let each = moves
         .iter()
@@ -271,7 +272,7 @@ fn shifts(moves: &[Move], displaced: Option<&JobName>) -> String {
     format!("{}, {end}", each.collect::<Vec<_>>().join(" and "))
 }
 
-/// A point in the life of a job.
+/// A point in the lifetime of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Milestone {
     /// The start of the run.
@@ -280,13 +281,13 @@ pub enum Milestone {
     PredecessorArrival,
     /// The end of the predecessor.
     PredecessorEnd,
-    /// The completion of the jobs that it follows.
+    /// The completion of the jobs that the job follows.
     FollowedEnd,
-    /// Its arrival.
+    /// The job's arrival.
     Arrival,
-    /// Its release.
+    /// The job's release.
     Release,
-    /// Its end.
+    /// The job's end.
     End,
     /// The end of the run.
     Over,
@@ -307,29 +308,29 @@ impl fmt::Display for Milestone {
     }
 }
 
-/// When the jobs that another one follows have completed, if they do.
+/// Describes when the jobs that another one follows have completed, if they have.
 fn followed(end: Time) -> String {
     if end == Time::NEVER { String::new() } else { format!(" at {end}") }
 }
 
-/// So many threads are named.
+/// The maximum number of threads that are named.
 const MOST_NAMES: usize = 5;
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Report {
     /// The first violations, grouped by kind of check.
     pub violations: Vec<Violation>,
-    /// How many there are in all.
+    /// The total number of violations.
     pub count: u64,
-    /// How many of them have threads as their cause that are not in the set, by the names of these.
+    /// For each thread that is not in the set, by name, the number of violations that it caused.
     pub foreign: BTreeMap<String, u64>,
     pub(super) limit: usize,
 }
 
 impl Report {
-    /// Whether there is no violation.
+    /// Returns true if there are no violations.
     pub fn is_clean(&self) -> bool {
         self.count == 0
     }
@@ -341,7 +342,7 @@ impl Report {
         }
     }
 
-    /// Counts it for the thread that is its cause, if one is.
+    /// Counts the violation for the thread that caused it, if there is one.
     pub(super) fn blame(&mut self, violation: &Violation) {
         if let Violation::Occupied { thread, .. } = violation {
             *self.foreign.entry(thread.clone()).or_default() += 1;

@@ -1,15 +1,16 @@
-//! What a decision costs under the policies with affinities: everything between an event and the actions.
+//! The cost of a decision under the policies with affinities: everything between an event and the actions.
 //!
-//! The events are those of a simulation, written down beforehand and fed to a copy of the policy.
-//! Affinities are drawn as in the evaluation of Bonifaci et al. 2016: all CPUs, one of two halves, or one
-//! CPU; feasible sets only, at three quarters of the capacity.
+//! The events are recorded in a simulation beforehand and fed to a copy of the policy. Affinities
+//! are drawn as in the evaluation of Bonifaci et al. 2016: all CPUs, one of two halves, or one CPU.
+//! Only feasible sets are used, at three quarters of the capacity.
 //!
 //! - `decision`: the mean over all decisions, 24 CPUs, 240 tasks, periods of 1 ms to 1 s.
-//! - A table on standard error of the same: percentiles over all decisions. Each decision is made in several runs and
-//!   counts with the least time: what interrupts a run on a shared machine is no cost of the policy.
-//! - Tables on standard error: the median and the mean of decisions on a single arrival and on a single
-//!   departure, against what is promised: O(m) per arrival and O(m + log n) per departure for `hpa`, O(m^2)
-//!   for `strong`.
+//! - A table on standard error with percentiles over all these decisions. Each decision is made in
+//!   several runs and counts with its minimum time, because interruptions on a shared machine are
+//!   not a cost of the policy.
+//! - Tables on standard error with the median and the mean of decisions on a single arrival and on
+//!   a single departure, against the promised complexity: O(m) per arrival and O(m + log n) per
+//!   departure for `hpa`, O(m^2) for `strong`.
 
 #![expect(clippy::print_stderr, reason = "benchmarks print tables")]
 #![expect(
@@ -31,7 +32,7 @@ use std::time::Instant;
 
 const POLICIES: [&str; 5] = ["g-rm", "hpa-rm", "hpa-edf", "strong-edf", "weak-edf"];
 
-/// A feasible set.
+/// Returns a feasible set.
 fn system(cpus: usize, tasks: usize, scale: i64) -> System {
     let total = Rate::new(3 * cpus as i64, 4);
     let utilizations =
@@ -49,7 +50,7 @@ fn system(cpus: usize, tasks: usize, scale: i64) -> System {
     generator.generate(0).expect("one set in a hundred thousand is feasible")
 }
 
-/// What a policy is told in a simulation.
+/// Records the events of a policy in a simulation.
 fn log(policy: &dyn Policy, system: &System, until: Time) -> Vec<Step> {
     let logged = Logged::new(policy.clone_policy());
     let log = logged.log();
@@ -58,7 +59,7 @@ fn log(policy: &dyn Policy, system: &System, until: Time) -> Vec<Step> {
     log.lock().expect("nobody panicked").clone()
 }
 
-/// The policy, on a system that it takes.
+/// Returns the policy, and the system adapted to it.
 fn built(name: &str, system: &System) -> (Box<dyn Policy>, System) {
     let mut system = system.clone();
     if name.starts_with("g-") {
@@ -100,7 +101,7 @@ fn decisions(c: &mut Criterion) {
     }
 }
 
-/// Nanoseconds of each decision, in their order.
+/// Returns the nanoseconds of each decision, in order.
 fn each(policy: &mut Box<dyn Policy>, steps: &[Step], idle: u64) -> Vec<u64> {
     let mut actions = Vec::with_capacity(64);
     let timed = steps.iter().map(|step| {
@@ -116,7 +117,7 @@ fn each(policy: &mut Box<dyn Policy>, steps: &[Step], idle: u64) -> Vec<u64> {
     timed.collect()
 }
 
-/// What reading the clock costs.
+/// Returns the cost of reading the clock.
 fn idle() -> u64 {
     (0..1000).map(|_| Instant::now().elapsed().as_nanos() as u64).min().unwrap_or(0)
 }
@@ -147,7 +148,7 @@ fn percentiles(_: &mut Criterion) {
     }
 }
 
-/// Nanoseconds of each decision on one arrival, and of each on one departure.
+/// Returns the nanoseconds of each decision on one arrival, and of each decision on one departure.
 fn times(policy: &mut Box<dyn Policy>, steps: &[Step]) -> [Vec<u64>; 2] {
     let idle = idle();
     let mut times = [Vec::new(), Vec::new()];

@@ -1,10 +1,11 @@
-//! How many task sets per second the analyses judge, on one core.
+//! The number of task sets per second that the analyses judge, on one core.
 //!
 //! - n = 20 on one CPU: U 0.7 with `D = C + x (T - C)`, x uniform, and U 0.9 with implicit deadlines;
 //! - m = 4, n = 20 and m = 8, n = 40: U 0.4 m and 0.6 m, implicit deadlines.
 //!
-//! All: RandFixedSum, log-uniform periods of 10 to 100 ms in whole milliseconds, 100 sets each. Sets
-//! are bare tasks ([`Sporadic`]), priorities are sorted before; a verdict is the whole test.
+//! All cases use RandFixedSum, log-uniform periods of 10 to 100 ms in whole milliseconds, and 100
+//! sets. Sets are bare tasks ([`Sporadic`]). Priorities are sorted beforehand; a verdict is the
+//! whole test.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use layland_analysis::Sporadic;

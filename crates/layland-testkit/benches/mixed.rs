@@ -1,11 +1,13 @@
-//! How many mixed-criticality sets per second the analyses judge, on one core.
+//! The number of mixed-criticality sets per second that the analyses judge, on one core.
 //!
-//! Sets of 20 tasks like those of Huang et al. 2014, Section 4: UUniFast, periods 100 to 10,000 us in steps of 100,
-//! levels in turn, `CF = 1.5`; 100 sets per utilization. Two levels for AMC-RT and AMC-MAX, four for the others.
-//! Sets are checked and stored before; a verdict is the whole test, with the search for priorities.
+//! Sets of 20 tasks are like those of Huang et al. 2014, Section 4: UUniFast, periods 100 to 10,000
+//! us in steps of 100, levels in turn, `CF = 1.5`; 100 sets per utilization. AMC-RT and AMC-MAX use
+//! two levels, the others four. Sets are checked and stored beforehand; a verdict is the whole
+//! test, with the search for priorities.
 //!
-//! And what OCBP computes at run time: new priorities for all jobs of the busy period of each set that FJP accepts, the
-//! longest scan there is. The throughput is in jobs, so that 1 / throughput would stay if the work were linear.
+//! Another benchmark measures what OCBP computes at run time: new priorities for all jobs of the
+//! busy period of each set that FJP accepts, which is the longest scan possible. The throughput is
+//! in jobs, so 1 / throughput would stay constant if the work were linear.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use layland_gen::{Periods, Recipe, TwoBudgets, Utilizations};
@@ -36,7 +38,7 @@ fn sets(levels: usize, percent: i64) -> Vec<MixedSet> {
         .collect()
 }
 
-/// Whether an analysis accepts a set.
+/// An analysis as a function that returns true if it accepts a set.
 type Accepts = fn(&MixedSet) -> bool;
 
 fn bench(c: &mut Criterion, levels: usize, tests: &[(&str, Accepts)]) {

@@ -1,9 +1,11 @@
-//! What RUN and QPS cost.
+//! The cost of RUN and QPS.
 //!
-//! - `decide`: one decision with the events before it, without an engine, as recorded in a simulation: 16
-//!   CPUs, 32 tasks (utilization 15.6) and 160 tasks (15.9), whose periods are 20 to 200 ms.
-//! - `simulate`: jobs per second of the simulator, one core. Set A: 8 CPUs, 16 tasks, utilization 7.6. Set
-//!   B: 24 CPUs, 240 tasks, utilization 18. RandFixedSum, log-uniform periods of 10 to 100 ms.
+//! - `decide`: one decision with the preceding events, as recorded in a simulation, without an
+//!   engine: 16 CPUs, 32 tasks (utilization 15.6) and 160 tasks (15.9), whose periods are 20 to 200
+//!   ms.
+//! - `simulate`: jobs per second of the simulator, on one core. Set A: 8 CPUs, 16 tasks,
+//!   utilization 7.6. Set B: 24 CPUs, 240 tasks, utilization 18. RandFixedSum, log-uniform periods
+//!   of 10 to 100 ms.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use layland_gen::{Periods, Recipe, Utilizations};

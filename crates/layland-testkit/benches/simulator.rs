@@ -1,14 +1,15 @@
-//! How many jobs per second the simulator does, on one core.
+//! The number of jobs per second that the simulator processes, on one core.
 //!
 //! - Set A: 8 CPUs, 16 tasks, utilization 7.6. Set B: 24 CPUs, 240 tasks, utilization 18. Both:
 //!   RandFixedSum, log-uniform periods of 10 to 100 ms in whole milliseconds, synchronous.
-//! - Sets a0 to a2 and b0 to b2 (`sets/`): the same shapes as other simulators are measured with, from the generators
-//!   of SimSo 0.8.5: `StaffordRandFixedSum(n, U, 5)`, then `gen_periods_loguniform(n, 5, 10, 100,
-//!   round_to_int=True)`, WCETs in whole microseconds, rounded down; `numpy.random.seed` is 802095 for a and
-//!   2410075 for b. P-EDF cannot pack a0 and a2.
+//! - Sets a0 to a2 and b0 to b2 (`sets/`): the same shapes, as used to measure other simulators,
+//!   from the generators of SimSo 0.8.5: `StaffordRandFixedSum(n, U, 5)`, then
+//!   `gen_periods_loguniform(n, 5, 10, 100, round_to_int=True)`. WCETs are in whole microseconds,
+//!   rounded down; `numpy.random.seed` is 802095 for a and 2410075 for b. P-EDF cannot pack a0 and
+//!   a2.
 //! - Set L: 256 CPUs, 10,000 tasks, utilization 190.
-//! - Growth: 8 CPUs, 10 to 100,000 tasks (UUniFast), utilization 6, periods that grow with the number
-//!   of tasks, and about twenty jobs of each.
+//! - Growth: 8 CPUs, 10 to 100,000 tasks (UUniFast), utilization 6, periods that grow with the
+//!   number of tasks, and about twenty jobs of each.
 //!
 //! `counters` counts jobs, misses, tardiness, preemptions and migrations, and response times;
 //! `statistics` also keeps the distribution of response times; `trace` records everything.
@@ -22,7 +23,7 @@ use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::{Counters, Recorder, Statistics, Trace};
 
-/// A generated system; the first of its family that P-EDF can pack.
+/// Returns a generated system: the first of its family that P-EDF can pack.
 fn generated(cpus: usize, utilizations: Utilizations, scale: i64) -> System {
     let mut recipe = Recipe::new(cpus, utilizations, 1);
     recipe.periods = Periods::LogUniform {
@@ -37,7 +38,7 @@ fn generated(cpus: usize, utilizations: Utilizations, scale: i64) -> System {
         .expect("one set in a thousand can be packed")
 }
 
-/// A set of the folder `sets`.
+/// Returns a set from the folder `sets`.
 fn listed(name: &str, text: &str, cpus: usize) -> System {
     let host = Host { default_cpus: Some(cpus), ..Host::default() };
     match read(name, text.as_bytes(), Format::Plain, &host) {

@@ -1,11 +1,10 @@
-//! Scheduling with affinities, read off the definitions: the slow twins of what
-//! `layland_policy::affinity` does.
+//! Scheduling with affinities by the definitions: the slow twins of `layland_policy::affinity`.
 //!
 //! - [`weak_holds`], [`strong_holds`]: the invariants;
-//! - [`best_subset`]: of all sets of tasks that can be matched to CPUs the one that comes first, by trying all;
-//! - [`greedy`]: the same, with a maximum matching (Kuhn) for each task in turn;
+//! - [`best_subset`]: the first of all sets of tasks that can be matched to CPUs, by trying all sets;
+//! - [`greedy`]: the same set, with a maximum matching (Kuhn) for each task in turn;
 //! - [`algorithm_1`]: the conceptual admission of Bonifaci et al. 2016;
-//! - [`paper::Hierarchy`]: their run-time Algorithms 3 and 5 as they are printed;
+//! - [`paper::Hierarchy`]: their run-time Algorithms 3 and 5 as printed;
 //! - [`twin::SlowAffinity`]: policies that decide from scratch each time;
 //! - [`drive::Driver`]: one arrival or departure after another, without a simulator.
 
@@ -22,16 +21,16 @@ pub type Key = (i64, i64, TaskId);
 /// A ready task, and the CPUs that it may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// Its place in the order.
+    /// The position in the order.
     pub key: Key,
-    /// Its affinity, as far as it is online.
+    /// The online CPUs of the affinity.
     pub mask: CpuSet,
 }
 
-/// Which task runs on which CPU.
+/// The task that runs on each CPU.
 pub type Mapping = BTreeMap<CpuId, TaskId>;
 
-/// Every task that runs may use its CPU and is ready, and is on no other CPU.
+/// Returns true if every running task is ready, may use its CPU, and runs on only one CPU.
 pub fn is_legal(ready: &[Ready], mapping: &Mapping) -> bool {
     let tasks: BTreeSet<TaskId> = mapping.values().copied().collect();
     let allowed = |(cpu, task): (&CpuId, &TaskId)| {
@@ -44,19 +43,20 @@ fn waiting<'a>(ready: &'a [Ready], mapping: &'a Mapping) -> impl Iterator<Item =
     ready.iter().filter(|ready| !mapping.values().any(|&task| task == ready.key.2))
 }
 
-/// Whether a CPU runs a task that comes before this key.
+/// Returns true if a CPU runs a task that comes before this key.
 fn runs_before(ready: &[Ready], mapping: &Mapping, cpu: CpuId, key: Key) -> bool {
     let task = mapping.get(&cpu);
     ready.iter().any(|ready| Some(&ready.key.2) == task && ready.key < key)
 }
 
-/// Definition II.1: every CPU that a waiting task may use runs one that comes before it.
+/// Returns true if every CPU that a waiting task may use runs one that comes before it (Definition II.1).
 pub fn weak_holds(ready: &[Ready], mapping: &Mapping) -> bool {
     waiting(ready, mapping)
         .all(|b| b.mask.iter().all(|cpu| runs_before(ready, mapping, cpu, b.key)))
 }
 
-/// Definition II.2: so does every CPU that is reachable from it.
+/// Returns true if every CPU that is reachable from a waiting task runs one that comes before it
+/// (Definition II.2).
 pub fn strong_holds(ready: &[Ready], mapping: &Mapping) -> bool {
     waiting(ready, mapping).all(|b| {
         let mut reachable = b.mask.clone();
@@ -75,7 +75,7 @@ pub fn strong_holds(ready: &[Ready], mapping: &Mapping) -> bool {
     })
 }
 
-/// Matches one more task, moving others where need be (Kuhn); whether that is possible.
+/// Matches one more task, moving others if necessary (Kuhn). Returns false if that is impossible.
 fn augment(
     task: usize,
     tasks: &[&Ready],
@@ -94,7 +94,7 @@ fn augment(
     false
 }
 
-/// The tasks in order, each taken if it can be matched along with those taken before; and a matching.
+/// Returns a matching of the tasks that are taken in order, each if it can be matched together with those before.
 pub fn greedy(ready: &[Ready]) -> Mapping {
     let mut tasks: Vec<&Ready> = ready.iter().collect();
     tasks.sort_by_key(|ready| ready.key);
@@ -105,11 +105,11 @@ pub fn greedy(ready: &[Ready]) -> Mapping {
     matched.into_iter().map(|(cpu, task)| (cpu, tasks[task].key.2)).collect()
 }
 
-/// The set that strong scheduling runs: of all sets that can be matched, compared by their first tasks,
-/// the one that comes first. Tries all of them.
+/// Returns the set that strong scheduling runs: the first of all sets that can be matched, where
+/// sets are compared by their first tasks. Tries all of them.
 ///
 /// # Panics
-/// For more than 16 tasks.
+/// If there are more than 16 tasks.
 pub fn best_subset(ready: &[Ready]) -> BTreeSet<TaskId> {
     assert!(ready.len() <= 16, "there are too many subsets");
     let mut tasks: Vec<&Ready> = ready.iter().collect();
@@ -125,8 +125,8 @@ pub fn best_subset(ready: &[Ready]) -> BTreeSet<TaskId> {
     (0..tasks.len()).filter(|&at| best & bit(at) != 0).map(|at| tasks[at].key.2).collect()
 }
 
-/// Algorithm 1: of the tasks that are left within each mask, from the smallest mask up, as many as the
-/// mask has CPUs. For laminar masks.
+/// Algorithm 1. From the smallest mask up, it takes from the remaining tasks within each mask as
+/// many as the mask has CPUs. For laminar masks.
 pub fn algorithm_1(ready: &[Ready], all: &CpuSet) -> BTreeSet<TaskId> {
     let mut masks: Vec<&CpuSet> = ready.iter().map(|ready| &ready.mask).chain([all]).collect();
     masks.sort_by_key(|mask| mask.len());

@@ -1,4 +1,4 @@
-//! What a policy was asked ahead of time, beside what it answered when it came to that.
+//! A comparison of a policy's predicted answers with the answers that it gave later.
 
 use crate::logged::Step;
 use crate::preempted::{Seen, is_endless};
@@ -8,25 +8,25 @@ use layland_policy::{Action, AfterJob, Event, Needs, Policy, Schedules, Speeds, 
 use layland_trace::Job;
 use std::collections::BTreeMap;
 
-/// Of the answers to one kind of event: how many there were, and what the tables said.
+/// The number of answers to one kind of event, and the results of the tables for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// Rounds that told of one such event and of nothing else.
+    /// Rounds with exactly one such event.
     pub asked: u64,
-    /// Those of them whose answer a table had that was asked for the time of the event.
+    /// Rounds whose answer was in a table that was filled for the time of the event.
     pub kept: u64,
-    /// Those of them by which no job gets a CPU.
+    /// Kept rounds in which no job gets a CPU.
     pub idle: u64,
-    /// Those of them that limit what a job may get.
+    /// Kept rounds that limit the execution of a job.
     pub limited: u64,
-    /// Those of them that came just when a timer was due.
+    /// Kept rounds that came at the time at which a timer was due.
     pub with_timers: u64,
-    /// Those of them whose answer was another one when it was asked for the time of the decision before.
+    /// Rounds for which a table that was filled for the time of the previous decision had another answer.
     pub too_early: u64,
 }
 
 impl Share {
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(self, other: Share) -> Share {
         Share {
@@ -40,26 +40,27 @@ impl Share {
     }
 }
 
-/// What tables knew of completions and of releases.
+/// The answers of tables for completions and for releases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
-    /// Of completions.
+    /// Completions.
     pub successors: Share,
-    /// Of releases.
+    /// Releases.
     pub wakes: Share,
 }
 
 type On = BTreeMap<CpuId, JobId>;
 
-/// What runs where, and what the job that was given a CPU may get there, if that is limited.
+/// The running jobs, and the budget of the job that was given a CPU, if it has one.
 type Entry = (On, Option<Service>);
 
-/// Goes through the steps of a policy, which is fresh, and looks ahead after each. Where the next step is about one
-/// completion or one release and the timers that are due then, and nothing else, what the table has must be what the
-/// policy did, with the same budget; and the table must have an entry if what the policy did can be one.
+/// Goes through the steps of a fresh policy, and fills a table ahead after each. If the next step
+/// consists of one completion or one release and the timers that are due then, and of nothing else,
+/// the answer of the table must equal the policy's decision, with the same budget. The table must
+/// also have an entry if the decision can be one.
 ///
 /// # Errors
-/// Where the two differ, in words.
+/// A description of the first difference.
 pub fn compare(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Result<Shares, String> {
     let (mut policy, mut seen) = (fresh, Seen::default());
     let needs = policy.needs();
@@ -77,12 +78,13 @@ pub fn compare(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Resul
         let Some(next) = steps.get(index + 1) else { break };
         let Some((asks, timers)) = Asks::of(next, needs) else { continue };
         let all = situation(system, needs, &seen, &coming, &due, *now);
-        // Another round of the same instant tells of what is due then.
+        // Another round of the same instant handles what is due then.
         let is_due = all.timers_at == next.now;
         if timers != if is_due { &*all.timers } else { &[] } {
             continue;
         }
-        // Only what happens then can be asked for that time: something else may be due for everybody else.
+        // Restrict the situation to the event of this step, because at that time other events may
+        // be due for other jobs.
         let mut exactly = all.clone();
         exactly.until = next.now + Duration::from_ns(1);
         exactly.running.iter_mut().for_each(|running| {
@@ -130,7 +132,7 @@ pub fn compare(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Resul
     Ok(found)
 }
 
-/// What the next step is about.
+/// The subject of the next step.
 #[derive(Clone, Copy)]
 enum Asks {
     Successor(CpuId),
@@ -138,12 +140,12 @@ enum Asks {
 }
 
 impl Asks {
-    /// Whether it asks for the end of this job.
+    /// Returns true if this is the completion of the running job.
     fn is_about(self, running: &Running) -> bool {
         matches!(self, Asks::Successor(cpu) if cpu == running.cpu)
     }
 
-    /// And the timers that are due, too.
+    /// Returns the subject of a step, and the timers that are due in it.
     fn of(step: &Step, needs: Needs) -> Option<(Asks, Vec<TimerId>)> {
         let (mut timers, mut others) = (Vec::new(), Vec::new());
         for event in &step.events {
@@ -162,7 +164,8 @@ impl Asks {
             [Event::Completion { cpu, then: AfterJob::Blocks | AfterJob::Yields, .. }] => {
                 Some(Asks::Successor(cpu))
             }
-            // A job that waited for the one before it is released late, or has arrived before: its task did not sleep.
+            // If a job waited for its predecessor, its task did not sleep: the release is late, or
+            // the arrival was earlier.
             [Event::Release { job, release, .. }] if !follows && release == now => {
                 Some(Asks::Wake(job))
             }
@@ -175,7 +178,8 @@ impl Asks {
         }
     }
 
-    /// What runs where, by the table, if that knows; `free` is what the event left running.
+    /// Returns the running jobs by the table, if it has an entry; `free` has the jobs that the
+    /// event leaves running.
     fn entry(self, table: &Table, free: &On) -> Option<Entry> {
         let mut on = free.clone();
         let budget = match self {
@@ -204,7 +208,7 @@ impl Asks {
     }
 }
 
-/// What the last job that was given a CPU may get, if that is limited.
+/// Returns the budget of the last job that was given a CPU, if it has one.
 fn budget(actions: &[Action]) -> Option<Service> {
     let of_run = |action: &Action| {
         if let Action::Run { budget, .. } = action { Some(*budget) } else { None }
@@ -212,10 +216,10 @@ fn budget(actions: &[Action]) -> Option<Service> {
     actions.iter().rev().find_map(of_run).flatten()
 }
 
-/// Whether a decision is about one CPU: read off what ran before and what runs after it.
+/// Returns true if a decision concerns one CPU, judged by the jobs that ran before and those that run after it.
 fn can_be_kept(actions: &[Action], before: &On, after: &On, asks: Asks) -> bool {
     let is_plain = actions.iter().all(|action| match action {
-        // It may also grant a new budget to a job that goes on.
+        // A policy may also grant a new budget to a job that goes on, which no table can keep.
         Action::Run { cpu, job, .. } => before.get(cpu) != Some(job),
         Action::Idle { .. }
         | Action::SetTimer { .. }
@@ -238,7 +242,7 @@ fn can_be_kept(actions: &[Action], before: &On, after: &On, asks: Asks) -> bool 
         Asks::Successor(freed) => *cpu == freed,
         Asks::Wake(job) => after.get(cpu) == Some(&job),
     };
-    // It may also have said something of a CPU that changes nothing, as `Idle` of one that is idle.
+    // A policy may also repeat the state of a CPU, such as `Idle` for an idle one, which no table can keep.
     is_plain
         && cpus.iter().all(changed)
         && actions
@@ -249,12 +253,12 @@ fn can_be_kept(actions: &[Action], before: &On, after: &On, asks: Asks) -> bool 
         && !matches!((asks, actions), (Asks::Wake(_), [.., Action::Idle { .. }]))
 }
 
-/// What a policy is told in any case: its timers, and the ends of its budgets.
+/// The notifications that a policy receives in any case: its timers, and the ends of its budgets.
 struct Due {
     timers: BTreeMap<TimerId, Time>,
-    /// By CPU: until when a budget lasts, if its job runs on.
+    /// For each CPU, the end of the budget if its job runs on.
     budgets: BTreeMap<CpuId, Time>,
-    /// Whether a nanosecond of a budget lasts a nanosecond.
+    /// True if a nanosecond of a budget lasts a nanosecond.
     is_plain: bool,
 }
 
@@ -296,13 +300,13 @@ impl Due {
         }
     }
 
-    /// The first end of a budget. One of which nothing was told since is one of a job that has ended.
+    /// Returns the first end of a budget. A past end without a notification belongs to a job that has ended.
     fn budget_end(&self, now: Time) -> Time {
         let ends = self.budgets.values().filter(|&&end| end >= now);
         ends.copied().min().unwrap_or(Time::NEVER)
     }
 
-    /// The first timers, and when they are due.
+    /// Returns the first timers, and the time at which they are due.
     fn timers(&self) -> (Vec<TimerId>, Time) {
         let at = self.timers.values().copied().min().unwrap_or(Time::NEVER);
         let first = self.timers.iter().filter(|&(_, &due)| due == at).map(|(&id, _)| id);
@@ -310,9 +314,9 @@ impl Due {
     }
 }
 
-/// The releases that are still to come, by task.
+/// The future releases of each task.
 struct Coming {
-    /// In reverse.
+    /// In reverse order.
     jobs: TaskMap<Vec<Job>>,
     joined: TaskMap<bool>,
 }

@@ -1,8 +1,8 @@
-//! Blocking times by their definition, tick by tick: the slow twins of the response times and of the processor demand
-//! that `layland_analysis::uniprocessor` counts with them.
+//! Blocking times by their definition, tick by tick: the slow twins of the response times and of
+//! the processor demand with blocking in `layland_analysis::uniprocessor`.
 //!
-//! A job of lower priority, or of a later deadline, has the CPU when all others become ready, and keeps it for the
-//! whole blocking time. After that the schedule is that of the others.
+//! A job of lower priority, or of a later deadline, has the CPU when all other jobs become ready,
+//! and keeps it for the whole blocking time. After that, the schedule is that of the others.
 
 /// A task, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,18 +21,18 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// When the job of this number becomes ready: the first one as late as it may, all others at once.
+    /// Returns the ready time of a job: the first job becomes ready as late as possible, all others at once.
     fn ready(&self, job: i64) -> i64 {
         (job * self.T - self.J).max(0)
     }
 }
 
-/// The longest response of a job of the last of these tasks, which are by descending priority, in the busy period that
-/// begins when a job of lower priority has the CPU for the blocking time of that task. None if that is longer than
-/// `most`.
+/// Returns the longest response time of a job of the last task, in the busy period that begins when
+/// a job of lower priority has the CPU for the blocking time of that task. The tasks are by
+/// descending priority. Returns `None` if the busy period is longer than `most`.
 pub fn response(tasks: &[Blocked], most: i64) -> Option<i64> {
     let last = tasks.last()?;
-    // The jobs of each task that have come, and the work that is left of those that have not ended.
+    // The number of jobs of each task that have arrived, and the remaining work of the pending ones.
     let mut come = vec![0; tasks.len()];
     let mut left = vec![0; tasks.len()];
     let (mut ended, mut longest) = (0, 0);
@@ -60,8 +60,9 @@ pub fn response(tasks: &[Blocked], most: i64) -> Option<i64> {
     None
 }
 
-/// Whether under EDF no job is late until some time, whichever task is the one that a job of a later deadline delays
-/// for its blocking time: jobs that are due before its first deadline are not delayed for so long.
+/// Returns true if under EDF no job is late until `until`. Each task in turn is the one that a job
+/// of a later deadline delays for its blocking time. Jobs that are due before its first deadline
+/// are not delayed for so long.
 pub fn is_met(tasks: &[Blocked], until: i64) -> bool {
     let nobody = std::iter::once((0, 0));
     let blocked = tasks.iter().map(|task| (task.B, task.D - task.J));
@@ -70,7 +71,7 @@ pub fn is_met(tasks: &[Blocked], until: i64) -> bool {
 
 fn is_met_with(tasks: &[Blocked], blocking: i64, from: i64, until: i64) -> bool {
     let mut come = vec![0; tasks.len()];
-    // When jobs are due, and the work that is left of them.
+    // The deadlines of jobs, with the remaining work.
     let mut pending: Vec<(i64, i64)> = Vec::new();
     for now in 0..until {
         if now >= from && pending.iter().any(|&(due, _)| due <= now) {

@@ -1,5 +1,5 @@
-//! Cache-related preemption delays, the slow way: one CPU with its cache, one time unit at a time, and the analyses
-//! with lists of blocks.
+//! Slow twins for cache-related preemption delays: one CPU with its cache, one time unit at a time,
+//! and the analyses with lists of blocks.
 
 use crate::ticks::Finished;
 use layland_analysis::crpd::{Approach, Cached};
@@ -11,12 +11,12 @@ struct Ready {
     seq: u64,
     deadline: i64,
     left: i64,
-    /// What it has to reload before it goes on.
+    /// The number of blocks to reload before the job goes on.
     reloads: i64,
     has_begun: bool,
 }
 
-/// When the jobs of each task arrive before `until`.
+/// Returns the arrivals of each task before `until`.
 ///
 /// # Panics
 /// If a task is neither periodic nor has a list of releases.
@@ -34,9 +34,9 @@ pub fn arrivals(system: &System, until: i64) -> TaskMap<Vec<i64>> {
     system.tasks.values().map(of_task).collect()
 }
 
-/// Every job that finishes up to `until` on one CPU, where each job executes for its WCET. A job that is on the CPU
-/// anew reloads its useful blocks of those sets that another task has loaded since, and loads all of its evicting
-/// blocks.
+/// Returns every job that finishes up to `until` on one CPU, where each job executes for its WCET.
+/// When a job gets the CPU, it reloads its useful blocks in cache sets that another task has loaded
+/// since, and loads all of its evicting blocks.
 pub fn simulate(system: &System, order: Order, until: Time) -> Vec<Finished> {
     let reload = system.platform.overheads.block_reload_time.ns();
     let arrivals = arrivals(system, until.ns());
@@ -94,14 +94,15 @@ pub fn simulate(system: &System, order: Order, until: Time) -> Vec<Finished> {
     finished
 }
 
-/// `ceil(t / T)`.
+/// Returns `ceil(t / T)`.
 fn ceil(t: i64, period: i64) -> i64 {
     (t + period - 1) / period
 }
 
-/// The cost of the preemptions by a task in blocks, with the lists of the papers: by so many `jobs` of `j`, each of
-/// which evicts `ecb`, of tasks with these useful blocks, each so many times. `above` has what `j` and those above it
-/// evict.
+/// Returns the number of block reloads due to preemptions by a task, with the lists of the papers.
+/// `jobs` jobs of task `j` preempt, and each evicts `ecb`. `affected` has the useful blocks of the
+/// preempted tasks, and how often each is preempted. `above` has the blocks that `j` and the tasks
+/// above it evict.
 fn blocks(
     approach: Approach,
     jobs: i64,
@@ -154,7 +155,7 @@ fn blocks(
     }
 }
 
-/// Both sums of the combined approach, or the one of another approach.
+/// Returns both sums of the combined approach, or the single sum of another approach.
 fn parts(approach: Approach) -> Vec<Approach> {
     match approach {
         Approach::Combined => vec![Approach::UcbMultiset, Approach::EcbMultiset],
@@ -166,7 +167,7 @@ fn listed(sets: &layland_model::CacheSets) -> Vec<usize> {
     sets.iter().collect()
 }
 
-/// Response bounds under fixed priorities, the highest first, by a search of every length up to the deadline.
+/// Returns response bounds under fixed priorities, highest first, by a search of every length up to the deadline.
 pub fn responses(tasks: &[Cached], reload: i64, approach: Approach) -> Vec<Option<i64>> {
     let mut found: Vec<Option<i64>> = Vec::new();
     for (i, task) in tasks.iter().enumerate() {
@@ -206,7 +207,7 @@ pub fn responses(tasks: &[Cached], reload: i64, approach: Approach) -> Vec<Optio
     found
 }
 
-/// The work of so many jobs of each task under EDF, with reloads.
+/// Returns the work of `jobs` jobs of each task under EDF, with reloads.
 fn work(tasks: &[Cached], reload: i64, approach: Approach, jobs: &dyn Fn(&Cached) -> i64) -> i64 {
     let work: i64 = tasks.iter().map(|task| jobs(task) * task.wcet).sum();
     let by = |approach: Approach, tau_j: &Cached| {
@@ -224,7 +225,7 @@ fn work(tasks: &[Cached], reload: i64, approach: Approach, jobs: &dyn Fn(&Cached
     work + reload * parts(approach).into_iter().map(sum).min().expect("at least one part")
 }
 
-/// The demand of EDF in an interval, with reloads.
+/// Returns the demand of EDF in an interval, with reloads.
 pub fn demand(tasks: &[Cached], reload: i64, approach: Approach, t: i64) -> i64 {
     work(tasks, reload, approach, &|task| match t < task.deadline {
         true => 0,
@@ -232,7 +233,7 @@ pub fn demand(tasks: &[Cached], reload: i64, approach: Approach, t: i64) -> i64 
     })
 }
 
-/// The end of the longest busy period of EDF, with reloads, if it is at most `most`.
+/// Returns the end of the longest busy period of EDF, with reloads, if it is at most `most`.
 pub fn busy_period(tasks: &[Cached], reload: i64, approach: Approach, most: i64) -> Option<i64> {
     (1..=most).find(|&w| work(tasks, reload, approach, &|task| ceil(w, task.period)) <= w)
 }

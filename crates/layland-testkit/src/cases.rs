@@ -1,4 +1,4 @@
-//! What the tests of the analyses share: random systems aimed at where tests decide, and runs of them.
+//! Shared parts of the tests of analyses: random systems near the limits of the tests, and runs of them.
 
 use crate::registry;
 use layland_model::{
@@ -10,11 +10,11 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::Cell;
 
-/// Runs a property on this many random inputs; the property says whether it had something to say,
-/// which must be so at least `least` times.
+/// Runs a property on this many random inputs. The property returns true if it applied to the
+/// input, which must happen at least `least` times.
 ///
 /// # Panics
-/// If the property fails, or has too little to say.
+/// If the property fails, or applies too rarely.
 pub fn on_random<S: Strategy + 'static>(
     cases: u32,
     least: u32,
@@ -24,8 +24,8 @@ pub fn on_random<S: Strategy + 'static>(
     on_boxed(cases, least, &inputs.boxed(), &property);
 }
 
-/// Compiled once for each type of inputs, where the runner of properties would be for each property: that took a
-/// third of the time to compile the tests.
+/// This function is compiled once for each type of inputs. The runner of properties would be
+/// compiled for each property, which took a third of the time to compile the tests.
 fn on_boxed<T: std::fmt::Debug>(
     cases: u32,
     least: u32,
@@ -51,7 +51,7 @@ fn on_boxed<T: std::fmt::Debug>(
 /// Simulates a system under a policy up to this many nanoseconds.
 ///
 /// # Panics
-/// If the policy refuses it.
+/// If the policy rejects the system.
 pub fn run(system: &System, policy: &str, until: i64, seed: u64) -> Counters {
     let policy = registry().build(policy, system).expect("the policy takes the system");
     let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
@@ -60,13 +60,13 @@ pub fn run(system: &System, policy: &str, until: i64, seed: u64) -> Counters {
     counters
 }
 
-/// The periods: all divide 120.
+/// The periods, which all divide 120.
 const PERIODS: [i64; 10] = [4, 5, 6, 8, 10, 12, 15, 20, 24, 30];
 
-/// How the deadlines of random tasks relate to their periods.
+/// The relation of the deadlines of random tasks to their periods.
 #[derive(Clone, Copy)]
 pub enum Deadlines {
-    /// The period.
+    /// Equal to the period.
     Implicit,
     /// Between the WCET and the period.
     Constrained,
@@ -74,8 +74,8 @@ pub enum Deadlines {
     Arbitrary,
 }
 
-/// Up to `most` tasks with small periods that share the hyperperiod 120, of a load per CPU in these
-/// percent, on the given numbers of CPUs.
+/// Draws up to `most` tasks with small periods that share the hyperperiod 120, with a load per CPU
+/// in these percent, on these numbers of CPUs.
 pub fn systems(
     cpus: std::ops::Range<usize>,
     most: usize,
@@ -115,13 +115,13 @@ pub fn systems(
     )
 }
 
-/// Without offsets.
+/// Returns the system without offsets.
 pub fn synchronous(mut system: System) -> System {
     system.tasks.values_mut().for_each(|task| task.offset = Duration::ZERO);
     system
 }
 
-/// Some tasks become sporadic: which ones, the bits say.
+/// Makes some tasks sporadic, selected by the bits of `which`.
 pub fn some_sporadic(mut system: System, which: u8) -> System {
     for (index, task) in system.tasks.values_mut().enumerate() {
         if which >> (index % 8) & 1 == 1 {
@@ -132,28 +132,28 @@ pub fn some_sporadic(mut system: System, which: u8) -> System {
     system
 }
 
-/// The hyperperiod of one of [`systems`], in nanoseconds.
+/// Returns the hyperperiod of one of [`systems`], in nanoseconds.
 ///
 /// # Panics
-/// If there is none.
+/// If the system has no hyperperiod.
 pub fn hyperperiod(system: &System) -> i64 {
     system.hyperperiod().expect("at most 120").ns()
 }
 
-/// How the affinities of random tasks relate to each other.
+/// The relation of the affinities of random tasks to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Masks {
-    /// Any sets of CPUs.
+    /// Arbitrary sets of CPUs.
     Arbitrary,
-    /// Nested or disjoint: all CPUs, one of two halves, or one CPU.
+    /// Nested or disjoint sets: all CPUs, one of two halves, or one CPU.
     Levels,
-    /// One CPU, or all.
+    /// One CPU, or all CPUs.
     Two,
-    /// Equal or disjoint: one of two halves.
+    /// Equal or disjoint sets: one of two halves.
     Disjoint,
 }
 
-/// A system with affinities that are drawn from these numbers, one for each task.
+/// Returns the system with affinities drawn from these numbers, one for each task.
 pub fn with_masks(mut system: System, masks: Masks, draws: &[u64]) -> System {
     let cpus = system.platform.cpu_count();
     let range = |from: usize, to: usize| -> CpuSet { (from..to).map(CpuId::from_index).collect() };
@@ -181,7 +181,7 @@ pub fn with_masks(mut system: System, masks: Masks, draws: &[u64]) -> System {
     system
 }
 
-/// Affinities of some kind, for [`with_masks`].
+/// Draws a kind of affinities, and numbers for [`with_masks`].
 pub fn masks() -> impl Strategy<Value = (Masks, Vec<u64>)> {
     let kinds =
         prop::sample::select(vec![Masks::Arbitrary, Masks::Levels, Masks::Two, Masks::Disjoint]);

@@ -1,8 +1,9 @@
-//! Mixed-criticality analyses, read off their definitions: time by time, change by change, job by job.
+//! Mixed-criticality analyses by their definitions: one time, one change and one job after the other.
 //!
-//! Each function is the obvious version of one of `layland_offline::criticality`: fixed points by linear search, every
-//! integer instant of a mode change, every zero-slack instant from the deadline down, priorities of jobs by
-//! backtracking. Times are plain integers. For small sets only.
+//! Each function is the obvious version of one in `layland_offline::criticality`: fixed points by
+//! linear search, every integer instant of a mode change, every zero-slack instant from the
+//! deadline down, priorities of jobs by backtracking. Times are plain integers. They suit only
+//! small sets.
 
 use layland_model::{Criticality, Duration, Service};
 use layland_offline::criticality::{MixedSet, MixedTask};
@@ -21,10 +22,10 @@ pub struct Plain {
     pub wcet: Vec<i64>,
 }
 
-/// The set of these tasks.
+/// Builds the set of these tasks.
 ///
 /// # Panics
-/// If it is not valid.
+/// If the set is invalid.
 pub fn set_of(levels: usize, tasks: &[Plain]) -> MixedSet {
     let task = |task: &Plain| MixedTask {
         period: Duration::from_ns(task.period),
@@ -35,8 +36,8 @@ pub fn set_of(levels: usize, tasks: &[Plain]) -> MixedSet {
     MixedSet::new(levels, &tasks.iter().map(task).collect::<Vec<_>>()).expect("it is valid")
 }
 
-/// Small sets with up to this many levels and tasks; half of the tasks have two budgets, some need nothing below
-/// their level.
+/// Draws small sets with up to this many levels and tasks. Half of the tasks have two budgets; some
+/// have no demand below their level.
 pub fn sets(levels: usize, most: usize) -> impl Strategy<Value = (usize, Vec<Plain>)> {
     let task = (3i64..=18, 0i64..=6, 0usize..8, prop::collection::vec(0i64..=2, 5), any::<bool>());
     (1..=levels, prop::collection::vec(task, 1..=most), 1i64..=3).prop_map(
@@ -68,7 +69,7 @@ fn ceil(a: i64, b: i64) -> i64 {
     if a <= 0 { -(-a / b) } else { (a + b - 1) / b }
 }
 
-/// The least `t` from 1 on with `f(t) <= t`, if it is at most `limit`.
+/// Returns the least `t >= 1` with `f(t) <= t`, if it is at most `limit`.
 fn first(limit: i64, f: impl Fn(i64) -> i64) -> Option<i64> {
     (1..=limit).find(|&t| f(t) <= t)
 }
@@ -101,7 +102,7 @@ pub fn amc_rt(tasks: &[Plain], i: usize, higher: &[usize]) -> Option<Vec<i64>> {
     Some(found)
 }
 
-/// AMC-MAX over every integer instant.
+/// AMC-MAX, over every integer instant.
 pub fn amc_max(tasks: &[Plain], i: usize, higher: &[usize]) -> Option<Vec<i64>> {
     let low = amc_rt(&just_lowest(tasks), i, higher)?[0];
     if tasks[i].level == 0 {
@@ -127,21 +128,21 @@ pub fn amc_max(tasks: &[Plain], i: usize, higher: &[usize]) -> Option<Vec<i64>> 
     Some(vec![low, all?.into_iter().max()?])
 }
 
-/// The tasks as they are at level 0.
+/// Returns the tasks with their parameters at level 0.
 fn just_lowest(tasks: &[Plain]) -> Vec<Plain> {
     tasks.iter().map(|task| Plain { level: 0, ..task.clone() }).collect()
 }
 
-/// Which analysis of AMC.
+/// The variant of the AMC analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ia {
-    /// The paper's, over all deadlines.
+    /// The paper's variant, over all deadlines.
     Paper,
-    /// The corrected one, over all integers.
+    /// The corrected variant, over all integers.
     Safe,
 }
 
-/// AMC-IA over all sequences of changes.
+/// AMC-IA, over all sequences of changes.
 pub fn amc_ia(which: Ia, tasks: &[Plain], i: usize, higher: &[usize]) -> Option<Vec<i64>> {
     let lowest = amc_rt(&just_lowest(tasks), i, higher)?[0];
     let mut worst = vec![lowest];
@@ -193,7 +194,7 @@ fn changes(
     Some(())
 }
 
-/// The printed sum.
+/// Returns the demand by the printed sum.
 fn paper_demand(task: &Plain, m: usize, s: &[i64], r: &[i64], t: i64) -> i64 {
     let Plain { period, deadline, level, ref wcet } = *task;
     let count = |l: usize| match level == l {
@@ -213,7 +214,7 @@ fn paper_demand(task: &Plain, m: usize, s: &[i64], r: &[i64], t: i64) -> i64 {
     sum
 }
 
-/// The two worst phases.
+/// Returns the demand of the worse of the two worst phases.
 fn safe_demand(task: &Plain, m: usize, s: &[i64], t: i64) -> i64 {
     let Plain { period, deadline, level, ref wcet } = *task;
     let open = level >= m;
@@ -244,8 +245,9 @@ fn safe_demand(task: &Plain, m: usize, s: &[i64], t: i64) -> i64 {
     }
 }
 
-/// Zero-slack instants, from the highest criticality down: `one` finds that of a task, given those of higher priority
-/// and those that are lower and matter more. None for a task that depends on one without.
+/// Returns zero-slack instants, from the highest criticality down. `one` finds the instant of a
+/// task, given the tasks of higher priority, and the tasks of lower priority but higher
+/// criticality. `None` for a task that depends on one without an instant.
 fn instants(
     tasks: &[Plain],
     order: &[usize],
@@ -266,8 +268,9 @@ fn instants(
     found
 }
 
-/// Zero-slack instants, by going through all of them from the deadline down. `order` is rate monotonic; the value
-/// of a task is none if there is none, or if it depends on one without.
+/// Returns zero-slack instants, by a search through all instants from the deadline down. `order` is
+/// rate monotonic. The value of a task is `None` if it has no instant, or if it depends on a task
+/// without one.
 pub fn zero_slack_safe(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
     let mut quiet: Vec<Vec<bool>> = vec![Vec::new(); tasks.len()];
     instants(tasks, order, |i, higher, below| {
@@ -310,7 +313,7 @@ pub fn zero_slack_safe(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
     })
 }
 
-/// The original zero-slack method, step by step, with every integer as the end of idle time.
+/// The original zero-slack method, step by step, with every integer as a possible end of idle time.
 pub fn zero_slack_paper(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
     let mut progress: Vec<Vec<i64>> = vec![Vec::new(); tasks.len()];
     instants(tasks, order, |i, higher, below| {
@@ -347,7 +350,8 @@ pub fn zero_slack_paper(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
     })
 }
 
-/// What FJP-IJA counts: `B(m)`, `s^(m+1)` and `n^m` of each task, with a ceiling or a floor; none beyond `limit`.
+/// Returns the values of FJP-IJA: `B(m)`, `s^(m+1)` and `n^m` of each task, with a ceiling or a
+/// floor; `None` beyond `limit`.
 #[expect(clippy::type_complexity, reason = "three lists")]
 pub fn ija(
     tasks: &[Plain],
@@ -389,15 +393,15 @@ pub fn ija(
     Some((busy, change[1..].to_vec(), counts))
 }
 
-/// The most that a task executes in a window, by trying every job that may be in it: the first one ends at its
-/// deadline, just after the window began.
+/// Returns the maximum execution of a task in a window, by trying every job that may be in it. The
+/// first job ends at its deadline, just after the window began.
 fn window(task: &Plain, level: usize, x: i64) -> i64 {
     let c = task.wcet[level];
     if x <= 0 || c == 0 {
         return 0;
     }
-    // The first job runs in the last C before its deadline, at the start of the window; the others at
-    // their releases.
+    // The first job runs in the last C before its deadline, at the start of the window; the others
+    // run at their releases.
     let mut sum = 0;
     let first_release = c - task.deadline;
     for k in 0.. {
@@ -410,7 +414,7 @@ fn window(task: &Plain, level: usize, x: i64) -> i64 {
     sum.min(x)
 }
 
-/// Whether all jobs get a priority, by backtracking over every choice of the lowest.
+/// Returns true if all jobs get a priority, by backtracking over every choice of the lowest one.
 pub fn some_priorities(
     left: &mut Vec<usize>,
     may_be_lowest: &dyn Fn(usize, &[usize]) -> bool,
@@ -431,7 +435,7 @@ pub fn some_priorities(
     false
 }
 
-/// The test of a job of the safe pattern.
+/// Tests a job of the safe pattern.
 pub fn fjp_safe_job(tasks: &[Plain], i: usize, left: &[usize]) -> bool {
     let due = (left[i] as i64 - 1) * tasks[i].period + tasks[i].deadline;
     let mut f: Vec<i64> = Vec::new();
@@ -452,8 +456,8 @@ pub fn fjp_safe_job(tasks: &[Plain], i: usize, left: &[usize]) -> bool {
     true
 }
 
-/// The load at a level, over every interval up to the hyperperiod and the longest deadline: numerator and
-/// denominator. That of the utilization is left out.
+/// Returns the load at a level, over every interval up to the hyperperiod and the longest deadline,
+/// as numerator and denominator. The load by the utilization is left out.
 pub fn load(tasks: &[Plain], m: usize, until: i64) -> (i64, i64) {
     let demand = |x: i64| {
         let mine = tasks.iter().filter(|task| task.level >= m && task.deadline <= x);

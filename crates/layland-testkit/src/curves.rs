@@ -1,4 +1,4 @@
-//! Random tasks whose jobs come by arrival curves, and what a curve permits by every sum of its distances.
+//! Random tasks with arrival curves, and the arrivals that a curve permits, by every sum of its distances.
 
 use layland_model::{
     ArrivalCurve, Behaviour, CurveArrivals, Duration, Rate, Separation, Service, System, Task,
@@ -6,14 +6,14 @@ use layland_model::{
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// A task with arrivals by this curve, and its period.
+/// Gives a task arrivals by this curve, and the curve's separation as its period.
 pub fn by_curve(task: &mut Task, curve: ArrivalCurve, extra: Option<Separation>) {
     task.period = curve.separation();
     task.behaviour = Behaviour::Curve(Arc::new(CurveArrivals { curve, extra }));
 }
 
-/// The first pair of arrivals, in ascending order, that are nearer to each other than the distances permit: by the
-/// longest sum of them, found anew.
+/// Returns the first pair of arrivals, in ascending order, that are nearer to each other than the
+/// distances permit. The permitted distance is the longest sum of distances, computed from scratch.
 pub fn too_close(delta_min: &[Duration], arrivals: &[i64]) -> Option<(usize, usize)> {
     let mut least = vec![0];
     for steps in 1..arrivals.len() {
@@ -24,8 +24,8 @@ pub fn too_close(delta_min: &[Duration], arrivals: &[i64]) -> Option<(usize, usi
     pairs.into_iter().find(|&(a, b)| arrivals[b] - arrivals[a] < least[b - a])
 }
 
-/// Up to three tasks on one CPU, released together and as densely as their curves permit, with a priority each and a
-/// load of at most 1. Some are sporadic.
+/// Draws up to three tasks on one CPU, released together and as densely as their curves permit.
+/// Each has its own priority, and the load is at most 1. Some are sporadic.
 pub fn bursty() -> impl Strategy<Value = System> {
     let curve = (0i64..7, prop::collection::vec(0i64..14, 0..4), 4i64..30);
     let task = (curve, 1i64..5, 2i64..60);

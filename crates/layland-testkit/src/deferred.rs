@@ -1,11 +1,12 @@
-//! Non-preemptive regions one nanosecond at a time, and what the analyses of them say, read off their definitions.
+//! Non-preemptive regions one nanosecond at a time, and their analyses by the definitions.
 //!
-//! [`simulate`] says which jobs finish when, for periodic tasks on unit-speed CPUs, with what they do when one is late.
-//! At each tick the jobs in regions go on, and of the others those run that come first.
+//! [`simulate`] returns the finishing times of jobs, for periodic tasks on unit-speed CPUs, with
+//! their rules for late jobs. At each tick the jobs in regions go on, and of the other jobs the
+//! first ones run.
 //!
-//! [`longest_responses`] looks at every schedule of a few sporadic tasks on one CPU: at each nanosecond each task may
-//! release a job, if its period has passed. It knows jobs that end by their deadlines alone, and gives up at the first
-//! that does not.
+//! [`longest_responses`] searches every schedule of a few sporadic tasks on one CPU: at each
+//! nanosecond each task may release a job, if its period has passed. It only supports jobs that end
+//! by their deadlines, and stops at the first job that does not.
 
 use crate::ticks::Finished;
 use layland_model::{
@@ -13,7 +14,7 @@ use layland_model::{
 };
 use std::collections::{BTreeSet, VecDeque};
 
-/// The system with regions that are drawn from these numbers: of every kind, or without floating ones.
+/// Returns the system with regions drawn from these numbers, of every kind or without floating ones.
 pub fn with_regions(mut system: System, draws: &[u64], has_floating: bool) -> System {
     for (task, &draw) in system.tasks.values_mut().zip(draws.iter().cycle()) {
         let (kind, draw) = (draw % 5, draw / 5);
@@ -23,7 +24,7 @@ pub fn with_regions(mut system: System, draws: &[u64], has_floating: bool) -> Sy
             1 => Preemption::Never,
             2 if has_floating => Preemption::Delayed(Duration::from_ns(1 + (draw % 7) as i64)),
             _ => {
-                // After each nanosecond but the last one a segment may end.
+                // A segment may end after each nanosecond except the last one.
                 let ends = (1..wcet).filter(|at| draw >> (at % 32) & 3 == 0).chain([wcet]);
                 let mut before = 0;
                 let lengths =
@@ -42,7 +43,7 @@ struct Job {
     deadline: i64,
     wcet: i64,
     left: i64,
-    /// For how many ticks it has run behind a job that waited, without a break.
+    /// The number of consecutive ticks for which the job has run behind a waiting job.
     behind: i64,
 }
 
@@ -51,7 +52,8 @@ impl Job {
         (self.task, self.seq) == (other.task, other.seq)
     }
 
-    /// Whether it keeps its CPU for the next tick from a job that comes before it, if it ran in the last one.
+    /// Returns true if a job that ran in the last tick keeps its CPU for the next one although
+    /// another job comes before it.
     fn is_in_region(&self, region: &Preemption) -> bool {
         let executed = self.wcet - self.left;
         match region {
@@ -69,7 +71,7 @@ impl Job {
     }
 }
 
-/// Every job that finishes up to `until`, in the order of finishing and task.
+/// Returns every job that finishes up to `until`, in the order of finishing and task.
 ///
 /// # Panics
 /// If the rule is not [`ScheduleRule::Deferred`].
@@ -120,7 +122,8 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
             let m = group.cpus.len();
             let goes_on = |job: &Job| ran.iter().any(|other| other.is(job));
             let (mut on, mut waiting): (Vec<Job>, Vec<Job>) = ready.into_iter().partition(goes_on);
-            // The first that waits takes an idle CPU, or that of the last one that may lose it and comes after it.
+            // The first waiting job takes an idle CPU, or the CPU of the last job that comes after
+            // it and may be preempted.
             while !waiting.is_empty() {
                 let first = waiting[0];
                 let after = |job: &Job| match ignores_ranks {
@@ -168,17 +171,19 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
     finished
 }
 
-/// The job of a task in a state: what it has executed, how long ago it came, and for how long it has run behind
-/// another.
+/// The job of a task in a state: its execution, the time since its arrival, and the time for which
+/// it has run behind another job.
 type Pending = Option<(i64, i64, i64)>;
 
-/// What the future depends on: for each task its job and how long ago the last one came, up to its period; and who
-/// runs.
+/// The part of the state that determines the future: for each task its job and the time since its
+/// last arrival, up to the period; and the running task.
 type State = (Vec<(Pending, i64)>, Option<usize>);
 
-/// The longest response time of each task of one CPU over all releases at least a period apart, of jobs that need their
-/// WCETs; or none if a job can be late. Tasks are in the order of their priorities, or `is_edf`. Deadlines are at most
-/// periods. Ties of deadlines go to the smaller rank, then to the smaller id.
+/// Returns the longest response time of each task on one CPU, over all releases at least a period
+/// apart, for jobs that need their WCETs. The inner value is `None` if a job can be late; the outer
+/// one if there are more than `most` states. Tasks are in the order of their priorities, or
+/// scheduled by deadlines if `is_edf`. Deadlines are at most periods. Ties of deadlines go to the
+/// smaller rank, then to the smaller id.
 pub fn longest_responses(system: &System, is_edf: bool, most: usize) -> Option<Option<Vec<i64>>> {
     let n = system.tasks.len();
     let mut longest = vec![0; n];
@@ -209,7 +214,7 @@ enum Step {
     To(State),
 }
 
-/// A nanosecond in which these tasks release a job at its beginning.
+/// Advances by a nanosecond at whose beginning these tasks release a job.
 fn step(
     system: &System,
     (tasks, ran): &State,

@@ -1,9 +1,9 @@
-//! The slow twins of what is said of DAG tasks: every work-conserving schedule, and every set of nodes.
+//! The slow twins of the analyses of DAG tasks: every work-conserving schedule, and every set of nodes.
 
 use layland_offline::graph::Dag;
 use std::collections::BTreeMap;
 
-/// A DAG by its numbers, as its twins see it.
+/// A DAG by its numbers, as its twins represent it.
 #[derive(Clone, Debug)]
 pub struct Nodes {
     /// The WCETs.
@@ -13,20 +13,20 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// The same, as the product has it.
+    /// Returns the DAG in the form of the product.
     pub fn dag(&self) -> Dag {
         Dag::new(&self.work, &self.edges).expect("edges ascend, and some node has work")
     }
 
-    /// The longest time that a work-conserving schedule on `cpus` CPUs takes, of all with preemptions at whole times;
-    /// with `early` also of all in which nodes end before their WCET. With `order`, the ready nodes that run are the
-    /// first ones by index.
+    /// Returns the maximum length of a work-conserving schedule on `cpus` CPUs, over all schedules
+    /// with preemptions at whole times. With `early`, also over all schedules in which nodes end
+    /// before their WCET. With `order`, the first ready nodes by index run.
     pub fn longest_schedule(&self, cpus: usize, early: bool, order: bool) -> i64 {
         let search = Search { nodes: self, cpus, early, order };
         search.longest(&self.work, &mut BTreeMap::new())
     }
 
-    /// The most nodes of which none comes before another one, of all sets.
+    /// Returns the maximum number of nodes without precedence among them, over all sets.
     pub fn width(&self) -> usize {
         let n = self.work.len();
         let mut is_before = vec![vec![false; n]; n];
@@ -55,7 +55,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// From what is left of each node.
+    /// Returns the maximum length of the schedule of the remaining work of each node.
     fn longest(&self, left: &[i64], known: &mut BTreeMap<Vec<i64>, i64>) -> i64 {
         if let Some(&longest) = known.get(left) {
             return longest;
@@ -74,7 +74,7 @@ impl Search<'_> {
             }
             let running: Vec<usize> =
                 (0..ready.len()).filter(|at| set >> at & 1 == 1).map(|at| ready[at]).collect();
-            // Each that runs may end with this unit of time, though something is left.
+            // Each running node may end with this unit of time, although work is left.
             let ends = if self.early { 1usize << running.len() } else { 1 };
             for end in 0..ends {
                 let mut next = left.to_vec();
@@ -89,7 +89,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether a node and all before it have ended: one without work has when those before it have.
+/// Returns true if a node and its predecessors have ended. A node without work ends when its
+/// predecessors have.
 fn done(left: &[i64], edges: &[(usize, usize)], v: usize) -> bool {
     left[v] == 0 && edges.iter().all(|&(u, w)| w != v || done(left, edges, u))
 }

@@ -1,10 +1,10 @@
-//! Random graphs: systems of which some tasks follow others.
+//! Random graphs: systems in which some tasks follow others.
 
 use layland_gen::Random;
 use layland_model::{Duration, Index, Service, System, TaskId};
 
-/// Some tasks of a system follow others, drawn from this seed: graphs of two to five tasks that share the period, the
-/// offset, the jitter and the arrivals of their first one, with edges that go up and down the list.
+/// Adds edges drawn from this seed. Graphs of two to five tasks share the period, the offset, the
+/// jitter and the arrivals of their first task, and have edges in both directions of the list.
 pub fn with_edges(mut system: System, seed: u64) -> System {
     let mut random = Random::of_task(seed, 0);
     let mut order: Vec<TaskId> = system.tasks.ids().collect();
@@ -19,7 +19,7 @@ pub fn with_edges(mut system: System, seed: u64) -> System {
         for (at, &id) in graph.iter().enumerate() {
             let mut follows: Vec<TaskId> =
                 graph[..at].iter().copied().filter(|_| random.between(0, 9) < 4).collect();
-            // Not a task alone: that would not share the arrivals of the others.
+            // A task alone would not share the arrivals of the others.
             if at > 0 && follows.is_empty() {
                 follows.push(graph[random.between(0, at as i64 - 1) as usize]);
             }
@@ -35,8 +35,8 @@ pub fn with_edges(mut system: System, seed: u64) -> System {
     system
 }
 
-/// The same with one deadline for all tasks of a graph, of at most its period and at least half of it, which no WCET
-/// exceeds.
+/// Adds one deadline for all tasks of a graph, between half of its period and its period, and
+/// bounds the WCETs by it.
 pub fn with_one_deadline(mut system: System, seed: u64) -> System {
     for graph in layland_offline::graph::all(&system) {
         let first = graph.tasks[0];

@@ -1,9 +1,9 @@
 //! Priority inversions because of affinities, found in a recorded schedule.
 //!
-//! A thread that may use one CPU only is ready and waits there, while that CPU runs a job of a thread
-//! that may use the whole cluster, and another CPU of the cluster is free or runs a later deadline
-//! (Tang, Anderson and Abeni 2021, Section 4): the other one should run elsewhere. An inversion by one
-//! job lasts from then on without a gap.
+//! A thread that may use only one CPU is ready and waits there, while that CPU runs a job of a
+//! thread that may use the whole cluster, and another CPU of the cluster is free or runs a later
+//! deadline (Tang, Anderson and Abeni 2021, Section 4). The running job should use the other CPU.
+//! An inversion by one job lasts from then on without a gap.
 
 use layland_model::{CpuMap, CpuSet, Duration, JobId, System, TaskId, TaskMap, Time};
 use layland_trace::Trace;
@@ -13,13 +13,13 @@ use std::fmt;
 /// A priority inversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inversion {
-    /// The thread that waits.
+    /// The waiting thread.
     pub waits: TaskId,
     /// The job that runs instead.
     pub runs: JobId,
-    /// From when.
+    /// The start of the inversion.
     pub from: Time,
-    /// For how long.
+    /// The length of the inversion.
     pub length: Duration,
 }
 
@@ -34,11 +34,11 @@ impl fmt::Display for Inversion {
     }
 }
 
-/// The longest inversion of a schedule; of equally long ones the first.
+/// Returns the longest inversion of a schedule, and the first one among equally long ones.
 pub fn longest(system: &System, trace: &Trace) -> Option<Inversion> {
     let deadlines: BTreeMap<JobId, Time> =
         trace.jobs.iter().map(|record| (record.job.id, record.job.deadline)).collect();
-    // What happens when: what a CPU runs from then on, and how many jobs of a task are ready more.
+    // The events: the job that a CPU runs from then on, and changes of the number of ready jobs of a task.
     let mut points: BTreeSet<Time> = BTreeSet::new();
     let mut starts: Vec<_> = trace.segments.iter().collect();
     starts.sort_by_key(|segment| segment.start);

@@ -1,32 +1,32 @@
-//! A simulated run as a kernel would have traced it: wake-ups and switches, and no marks.
+//! A simulated run in the form of a kernel trace: wake-ups and switches, and no marks.
 //!
-//! Unlike the writer of `layland-interchange` it tells nothing that a kernel does not know. A thread sleeps when its
-//! job ends, unless the next one has been released already: then it goes on. Timers wake it up, in an interrupt
-//! on the first CPU.
+//! Unlike the output of the writer in `layland-interchange`, it has only facts that a kernel knows.
+//! A thread sleeps when its job ends, unless the next job has already been released, in which case
+//! the thread goes on. Timers wake it up, in an interrupt on the first CPU.
 
 use layland_model::{Index, Time};
 use layland_trace::{JobRecord, Labels, Segment, Trace};
 use std::fmt::Write;
 
-/// How the text is written.
+/// The format of the trace.
 #[derive(Clone, Debug)]
 pub struct TextOptions {
-    /// What the clock says at time 0, in nanoseconds.
+    /// The value of the clock at time 0, in nanoseconds.
     pub start_ns: i64,
-    /// Six decimals and not nine.
+    /// True for six decimals instead of nine.
     pub is_coarse: bool,
-    /// The priority of each task as the kernel counts.
+    /// The priority of each task in the kernel's numbering.
     pub priorities: Vec<i32>,
-    /// Lines of events from this time on alone.
+    /// The time of the first event that is written.
     pub from: Time,
 }
 
 /// The thread id of the first task.
 pub const FIRST_PID: usize = 500;
 
-/// Writes the text.
+/// Writes the trace.
 pub fn kernel_text(trace: &Trace, labels: &Labels, options: &TextOptions) -> String {
-    // (time, whether it is a switch, CPU, flags, event)
+    // (time, true for a switch, CPU, flags, event)
     let mut lines: Vec<(Time, bool, usize, &str, String)> = Vec::new();
     let name = |task: usize| labels.tasks.values().nth(task).map_or("", String::as_str);
     let thread = |task: usize| {
@@ -100,7 +100,7 @@ pub fn kernel_text(trace: &Trace, labels: &Labels, options: &TextOptions) -> Str
     text
 }
 
-/// The jobs of a task in the order of their numbers.
+/// Returns the jobs of a task in the order of their numbers.
 pub fn jobs_of(trace: &Trace, task: usize) -> Vec<JobRecord> {
     let of_task = trace.jobs.iter().filter(|record| record.job.id.task.index() == task);
     let mut jobs: Vec<JobRecord> = of_task.cloned().collect();
@@ -108,7 +108,8 @@ pub fn jobs_of(trace: &Trace, task: usize) -> Vec<JobRecord> {
     jobs
 }
 
-/// Whether the thread sleeps at the end of a segment: its job is over, and no other one has been released.
+/// Returns true if the thread sleeps at the end of a segment: its job has ended, and no other job
+/// has been released.
 fn sleeps(jobs: &[JobRecord], segment: &Segment) -> bool {
     let own = jobs.partition_point(|record| record.job.id.seq < segment.job.seq);
     let end = jobs.get(own).and_then(|record| record.end);

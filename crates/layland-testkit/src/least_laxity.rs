@@ -1,7 +1,8 @@
-//! LLF and MLLF one nanosecond at a time, read off their definitions: at each tick that is a look, the ready jobs are
-//! sorted, and the first `m` run until the next look.
+//! LLF and MLLF one nanosecond at a time, by their definitions: at each tick that is an evaluation
+//! of laxities, the ready jobs are sorted, and the first `m` run until the next evaluation.
 //!
-//! It says which jobs finish when, for periodic tasks on unit-speed CPUs, with what they do when one is late.
+//! The result has the finishing times of jobs, for periodic tasks on unit-speed CPUs, with their
+//! rules for late jobs.
 
 use crate::ticks::Finished;
 use layland_model::{LaxityRule, OnMiss, System, TaskId, Time};
@@ -24,12 +25,12 @@ impl Job {
     }
 }
 
-/// Every job that finishes up to `until`, in the order of finishing and task.
+/// Returns every job that finishes up to `until`, in the order of finishing and task.
 pub fn simulate(system: &System, rule: LaxityRule, until: Time) -> Vec<Finished> {
     let m = system.platform.cpu_count();
     let (mut pending, mut running): (Vec<Job>, Vec<Job>) = (Vec::new(), Vec::new());
     let mut finished = Vec::new();
-    // Whether something happens at this tick, and when the rule looks by itself.
+    // True if something happens at this tick, and the time of the rule's own next evaluation.
     let (mut happens, mut next_look) = (true, i64::MAX);
     for now in 0..until.ns() {
         let aborts = |job: &Job| system.tasks[job.task].on_miss == OnMiss::Abort;

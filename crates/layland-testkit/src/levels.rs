@@ -1,47 +1,47 @@
-//! Several tasks of one priority, one unit of time after the other: the slow twin of `tie=fifo`, and other orders
-//! within a level, which the bounds for every order have to hold in.
+//! Several tasks of one priority, one unit of time after the other: the slow twin of `tie=fifo`,
+//! and other orders within a level, for which the bounds for every order have to hold.
 //!
-//! Times are whole units. It knows nothing of policies, of systems and of where jobs run.
+//! Times are whole units. The code uses no policies and no systems, and does not track the CPUs of jobs.
 
-/// A task: its jobs need `wcet` units each, and a smaller level is more important.
+/// A task whose jobs need `wcet` units each. A smaller level is more important.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Levelled {
-    /// What a job needs.
+    /// The execution time of a job.
     pub wcet: i64,
     /// The relative deadline.
     pub deadline: i64,
-    /// The least time between two arrivals.
+    /// The minimum time between two arrivals.
     pub period: i64,
     /// The level.
     pub level: i64,
 }
 
-/// What decides between jobs of one level.
+/// The order of jobs within one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Within {
-    /// Those that run go on; then the earliest arrival; then the position, where this task comes last.
+    /// Running jobs go on; then the earliest arrival comes first; then the position, where `last` comes last.
     Fifo {
         /// The task that comes last among those that arrive at one instant.
         last: Option<usize>,
     },
-    /// The latest arrival, and it preempts.
+    /// The latest arrival comes first, and preempts.
     Lifo,
-    /// Whoever has waited for longest, anew in each unit.
+    /// The job that has waited for longest comes first, decided anew in each unit.
     RoundRobin,
-    /// Drawn anew in each unit, from this seed.
+    /// The order is drawn anew in each unit, from this seed.
     Random(u64),
 }
 
 /// A job that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ended {
-    /// Its task, by position.
+    /// The position of its task.
     pub task: usize,
-    /// Which of its jobs, from 0.
+    /// The number of the job, from 0.
     pub job: usize,
-    /// When it arrived.
+    /// The arrival of the job.
     pub arrival: i64,
-    /// When it ended.
+    /// The end of the job.
     pub end: i64,
 }
 
@@ -50,13 +50,13 @@ struct Pending {
     job: usize,
     arrival: i64,
     left: i64,
-    /// Whether it ran in the unit before.
+    /// True if the job ran in the previous unit.
     ran: bool,
-    /// When it ran last.
+    /// The time of its last execution.
     served: i64,
 }
 
-/// Every job that ends by `until`, by task and number. Arrivals ascend; a job waits for the one before it of its task.
+/// Returns every job that ends by `until`, by task and number. Arrivals ascend; a job waits for its predecessor.
 pub fn run(
     tasks: &[Levelled],
     arrivals: &[Vec<i64>],
@@ -86,7 +86,7 @@ pub fn run(
                 .all(|other| other.task != pending[at].task || other.job >= pending[at].job)
         };
         let mut ready: Vec<usize> = (0..pending.len()).filter(|&at| is_first(at)).collect();
-        // Xorshift: it need not be good.
+        // Xorshift; its quality is good enough here.
         let mut draw = || {
             drawn ^= drawn << 13;
             drawn ^= drawn >> 7;
@@ -127,7 +127,7 @@ pub fn run(
     ended
 }
 
-/// The greatest response of the jobs of each task that ended; 0 if none did.
+/// Returns the greatest response time of the ended jobs of each task, or 0 if none ended.
 pub fn greatest(tasks: &[Levelled], ended: &[Ended]) -> Vec<i64> {
     let mut greatest = vec![0; tasks.len()];
     for job in ended {

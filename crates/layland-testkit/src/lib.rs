@@ -1,33 +1,33 @@
-//! Layland's test kit: what the tests of every crate share, and nobody else uses.
+//! Layland's test kit: code that the tests of all crates share, and that only tests use.
 //!
 //! - [`twin`]: the obvious version of each clever algorithm, to run beside it on random inputs;
 //! - [`admission`]: joins, leaves and changes behind admission;
-//! - [`affinity`]: what scheduling with affinities means, read off the definitions;
-//! - [`ahead`]: what policies were asked ahead of time, beside what they did;
-//! - [`bounds`]: what is claimed of all schedules, held against many;
+//! - [`affinity`]: scheduling with affinities by the definitions;
+//! - [`ahead`]: comparison of a policy's predicted answers with its later decisions;
+//! - [`bounds`]: claims about all schedules, compared with many of them;
 //! - [`differential`]: each policy beside an independent reference, on random systems;
-//! - [`exhaustive`]: every state of small systems, whenever their jobs come;
+//! - [`exhaustive`]: every state of small systems, for all arrivals of jobs;
 //! - [`inversions`]: priority inversions in a recorded schedule;
 //! - [`blocking`]: blocking times by their definition, tick by tick;
-//! - [`caches`]: reloads of cache blocks one time unit at a time, and read off the definitions;
-//! - [`cases`]: random systems aimed at where analyses decide, and runs of them;
-//! - [`certificates`]: proofs of verdicts, and lies about them, before their verifier;
-//! - [`criticality`]: mixed-criticality analyses, read off their definitions;
+//! - [`caches`]: reloads of cache blocks by the definitions, one time unit at a time;
+//! - [`cases`]: random systems near the limits of the analyses, and runs of them;
+//! - [`certificates`]: proofs of verdicts, and lies about them, for their verifier;
+//! - [`criticality`]: mixed-criticality analyses by their definitions;
 //! - [`deferred`]: non-preemptive regions one time unit at a time, and every schedule of few tasks with them;
-//! - [`kernel_text`]: runs as a kernel would have traced them;
-//! - `kills` (on Linux): runs that are killed and overlap, and what they leave behind;
-//! - `messages` (on Linux): a daemon that is asked by many at once, honestly and not;
+//! - [`kernel_text`]: runs in the form of kernel traces;
+//! - `kills` (on Linux): runs that are killed or overlap, and their leftovers;
+//! - `messages` (on Linux): a daemon with many honest and dishonest users at once;
 //! - [`least_laxity`]: LLF and MLLF one time unit at a time;
-//! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
+//! - [`logged`]: a policy that records its actions, to feed them to a copy;
 //! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
-//! - [`observed`]: traces of a small kernel, and whether the sets that are inferred of them explain them;
+//! - [`observed`]: traces of a small kernel, and the check that sets inferred from them explain them;
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
 //! - [`preempted`]: jobs that end while they are being preempted;
 //! - [`programs`]: programs that come and go at random;
-//! - `promises` (on Linux): what `layland exec` promises, on the kernel at hand;
+//! - `promises` (on Linux): the promises of `layland exec`, on the running kernel;
 //! - [`served`]: servers of fixed priority one time unit at a time;
 //! - [`ticks`]: a simulator that moves one time unit at a time;
-//! - [`traces`]: traces that lie, and whether the checker finds it;
+//! - [`traces`]: traces that lie, and the check that the checker finds the lies;
 //! - [`strategies`]: random task sets for property tests;
 //! - [`vectors`]: the runner of test vectors in the documented schemas.
 
@@ -76,14 +76,14 @@ use layland_model::Algorithm;
 use layland_policy::{PolicyInfo, PolicyOptions, Registry, Values};
 use std::sync::LazyLock;
 
-/// The policies of layland, made once: tests build thousands of them.
+/// Returns the policies of layland. They are created once, because tests build thousands of them.
 pub fn registry() -> &'static Registry {
     static STANDARD: LazyLock<Registry> = LazyLock::new(Registry::standard);
     &STANDARD
 }
 
-/// The policies that implement one of these algorithms, as `name`; and as `name:option=value` where an option
-/// makes them do so.
+/// Returns the policies that implement one of these algorithms: as `name`, and as
+/// `name:option=value` for options that select such an algorithm.
 pub fn specs_of(algorithms: &[Algorithm]) -> Vec<String> {
     let of = |info: &PolicyInfo| {
         let default = info.algorithm(&PolicyOptions::default());

@@ -1,5 +1,6 @@
-//! Locks and self-suspension one nanosecond at a time: at each tick every CPU compares all its jobs, and what happens
-//! between two ticks is a list of rounds. Nothing is kept but what jobs hold and have asked for.
+//! Locks and self-suspension one nanosecond at a time. At each tick every CPU compares all its
+//! jobs, and the events between two ticks are a list of rounds. The only stored state is the locks
+//! that jobs hold and have requested.
 //!
 //! Long because all protocols are one simulation, which its searches step through.
 
@@ -19,21 +20,21 @@ use layland_model::{
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a CPU does in a tick: a task with the number of its job, and whether it only waits for a lock.
+/// The state of a CPU in a tick: a task with the number of its job, and true if it only waits for a lock.
 pub type Tick = Option<(TaskId, u64, bool)>;
 
-/// What happened.
+/// The record of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ran {
-    /// For each tick what each CPU does.
+    /// For each tick, the state of each CPU.
     pub ticks: Vec<Vec<Tick>>,
-    /// When which job ended.
+    /// The ends of jobs.
     pub ends: Vec<(i64, TaskId, u64)>,
-    /// When which job asked for what, got it and gave it back: by time, then in any order.
+    /// The requests, grants and releases of locks, ordered by time, then in any order.
     pub locks: Vec<(i64, TaskId, u64, ResourceId, &'static str)>,
 }
 
-/// A resource, when it was asked for, and whether the job has to wait.
+/// A requested resource, the number of the request, and true if the job has to wait.
 type Asked = Option<(ResourceId, u64, bool)>;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +44,7 @@ struct Job {
     at: usize,
     left: i64,
     begun: bool,
-    /// What it has asked for, when, and whether it tries again or has to wait.
+    /// The requested resource, if there is one; the job either retries or has to wait.
     asked: Asked,
     held: Vec<(ResourceId, u64)>,
     wakes: Option<i64>,
@@ -65,7 +66,7 @@ struct Ticker<'a> {
     place: Vec<i64>,
     programs: Vec<Arc<[Step]>>,
     jobs: Vec<Option<Job>>,
-    /// Jobs that have arrived, and whose predecessors are not over: their number and deadline.
+    /// The number and the deadline of jobs that have arrived and whose predecessors have not ended.
     waiting: Vec<VecDeque<(u64, i64)>>,
     numbers: u64,
     ran: Ran,
@@ -74,7 +75,8 @@ struct Ticker<'a> {
 
 type Key = (u8, i64, i64, i64);
 
-/// Simulates jobs that need their WCETs, up to a time. Also how often jobs of each task were preempted.
+/// Simulates jobs that need their WCETs, up to a time. Also returns the number of preemptions of
+/// each task's jobs.
 ///
 /// # Panics
 /// If the rule is not [`ScheduleRule::Locking`].
@@ -154,9 +156,10 @@ impl Ticker<'_> {
         stops.preemptions
     }
 
-    /// Jobs that have come to the end of a stretch of execution do what follows.
+    /// Lets jobs at the end of a piece of execution perform their next steps.
     fn end_stretches(&mut self, selected: &[Option<usize>]) {
-        // Before any of them hands a lock over: a job that has spun until now has not come to the end of a step.
+        // Collect them before any of them hands over a lock: a job that has spun until now is not
+        // at the end of a step.
         let has_ended = |task: &usize| {
             self.jobs[*task].as_ref().is_some_and(|job| job.left == 0 && job.asked.is_none())
         };
@@ -166,7 +169,8 @@ impl Ticker<'_> {
         }
     }
 
-    /// Suspensions end. A job that neither executes nor locks anything after its own does the rest at once.
+    /// Ends suspensions. A job that neither executes nor locks anything afterwards performs its
+    /// remaining steps at once.
     fn wake(&mut self) {
         for task in 0..self.jobs.len() {
             let Some(job) = &mut self.jobs[task] else { continue };
@@ -174,7 +178,7 @@ impl Ticker<'_> {
                 continue;
             }
             job.wakes = None;
-            // Under SRP it has to be let in anew.
+            // Under SRP the job has to be admitted again.
             job.begun = false;
             let rest = &self.programs[task][job.at..];
             let needs_cpu = |step: &Step| matches!(step, Step::Run(_) | Step::Lock(_));
@@ -186,7 +190,7 @@ impl Ticker<'_> {
         }
     }
 
-    /// Rounds until nothing happens any more. Who is selected on each CPU then.
+    /// Performs rounds until nothing happens any more. Returns the job that is then selected on each CPU.
     fn rounds(&mut self) -> Vec<Option<usize>> {
         loop {
             for task in 0..self.jobs.len() {
@@ -215,7 +219,7 @@ impl Ticker<'_> {
         }
     }
 
-    /// A unit of time goes by.
+    /// Advances by a unit of time.
     fn pass(&mut self, selected: &[Option<usize>]) -> Vec<Tick> {
         let mut tick = vec![None; selected.len()];
         for (cpu, &task) in selected.iter().enumerate() {
@@ -232,7 +236,7 @@ impl Ticker<'_> {
         Arc::clone(&self.programs[task])
     }
 
-    /// The step that a job is at, if it is to execute, is at hand.
+    /// Loads the next step of a job if it is a step of execution.
     fn load(&mut self, task: usize) {
         let steps = self.steps(task);
         if let Some(job) = &mut self.jobs[task]
@@ -248,7 +252,7 @@ impl Ticker<'_> {
         self.ran.locks.push((self.now, TaskId(task as u32), seq, resource, what));
     }
 
-    /// All unlocks, suspensions and the end, up to the next step that executes or locks.
+    /// Performs all unlocks, suspensions and the end, up to the next step that executes or locks.
     fn proceed(&mut self, task: usize) {
         let steps = self.steps(task);
         loop {
@@ -300,7 +304,7 @@ impl Ticker<'_> {
         (0..self.jobs.len()).find(holds)
     }
 
-    /// After an unlock.
+    /// Updates waiting jobs after an unlock.
     fn released(&mut self, by: usize, resource: ResourceId) {
         if self.protocol == Protocol::Dpcp || !self.protocol.is_between_cpus() {
             for task in 0..self.jobs.len() {
@@ -344,14 +348,14 @@ impl Ticker<'_> {
         self.load(task);
     }
 
-    /// Selects a job. One that has asked for a lock before tries to get it, or has to wait.
+    /// Selects a job. A selected job that has requested a lock before tries to get it, or has to wait.
     fn select_and_try(&mut self, cpu: usize) -> Option<usize> {
         loop {
             let task = self.select(cpu)?;
             let asked = self.jobs[task].as_ref().and_then(|job| job.asked);
             let Some((resource, ..)) = asked else { return Some(task) };
             if self.is_global(resource) && self.protocol != Protocol::Dpcp {
-                // It spins.
+                // The job spins.
                 return Some(task);
             }
             if self.try_for(task, resource) {
@@ -360,7 +364,7 @@ impl Ticker<'_> {
         }
     }
 
-    /// Whether a job gets what it has asked for; if not, it has to wait, or to spin.
+    /// Returns true if a job gets the requested lock. Otherwise it has to wait or to spin.
     fn try_for(&mut self, task: usize, resource: ResourceId) -> bool {
         let is_free = self.holder(resource).is_none();
         let is_granted =
@@ -376,7 +380,7 @@ impl Ticker<'_> {
         is_granted
     }
 
-    /// What a selected job does that does not execute. Whether it did something.
+    /// Performs a step of a selected job, unless it executes or waits. Returns true if it did something.
     fn act(&mut self, task: usize) -> bool {
         let steps = self.steps(task);
         let Some(job) = &mut self.jobs[task] else { return false };
@@ -393,7 +397,7 @@ impl Ticker<'_> {
         if let Some(job) = &mut self.jobs[task] {
             job.asked = Some((resource, numbers, false));
         }
-        // Under DPCP it gets it once it is selected on the home CPU.
+        // Under DPCP the job gets the lock once it is selected on the home CPU.
         if !(self.is_global(resource) && self.protocol == Protocol::Dpcp) {
             self.try_for(task, resource);
         }
@@ -409,7 +413,8 @@ impl Ticker<'_> {
         }
     }
 
-    /// What other jobs of its CPU hold: the ceiling, minus the number of the grant, the holder.
+    /// Returns, for the first resource that other jobs of the CPU hold, the ceiling, the negated
+    /// number of the grant, and the holder.
     fn others_hold(&self, task: usize) -> Option<(i64, i64, usize)> {
         let others = (0..self.jobs.len())
             .filter(|&other| other != task && self.cpu[other] == self.cpu[task]);
@@ -424,7 +429,7 @@ impl Ticker<'_> {
         self.others_hold(task).is_none_or(|(ceiling, ..)| self.key(task, 0).1 < ceiling)
     }
 
-    /// For whom a job waits that passes on its priority.
+    /// Returns the task for which a job waits and which inherits its priority.
     fn waits_for(&self, task: usize) -> Option<usize> {
         let (resource, _, waits) = self.jobs[task].as_ref()?.asked?;
         if !waits {

@@ -1,18 +1,17 @@
-//! A policy that writes down what it is told and what it decides, so that another copy can be fed
-//! the same.
+//! A policy that records its events and decisions, so that a copy can receive the same events.
 
 use layland_model::{ScheduleRule, Time};
 use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use std::sync::{Arc, Mutex};
 
-/// One decision: when, after which events, and what was decided.
+/// One decision: its time, the events before it, and the actions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// When.
+    /// The time of the decision.
     pub now: Time,
-    /// What the policy was told since the step before.
+    /// The events since the previous step.
     pub events: Vec<Event>,
-    /// What it decided.
+    /// The actions of the policy.
     pub actions: Vec<Action>,
 }
 
@@ -25,12 +24,12 @@ pub struct Logged<P> {
 }
 
 impl<P: Policy> Logged<P> {
-    /// Logs what a policy does.
+    /// Logs the events and decisions of a policy.
     pub fn new(policy: P) -> Self {
         Self { policy, events: Vec::new(), log: Arc::default() }
     }
 
-    /// A handle to the log.
+    /// Returns a handle to the log.
     pub fn log(&self) -> Arc<Mutex<Vec<Step>>> {
         Arc::clone(&self.log)
     }
@@ -62,7 +61,7 @@ impl<P: Policy + Clone + 'static> Policy for Logged<P> {
     }
 }
 
-/// Feeds a log to a policy; the first step in which it decides otherwise, and what it decided.
+/// Feeds a log to a policy. Returns the first step in which it decides differently, and its decision.
 pub fn first_divergence<P: Policy>(policy: &mut P, log: &[Step]) -> Option<(usize, Vec<Action>)> {
     let mut actions = Vec::new();
     for (index, step) in log.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! A daemon that is asked by many at once, honestly and not: `layland daemon`, with the engine `ext`.
+//! A daemon with many honest and dishonest users at once: `layland daemon`, with the engine `ext`.
 //!
-//! The users are those of a test: a thread of root takes another user's number for as long as it connects, and the
-//! kernel tells the daemon that one. Elsewhere everybody is the same user.
+//! The users are simulated: a thread of root takes another user's number while it connects, and the
+//! kernel reports that number to the daemon. Without root all users are the same.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -18,7 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long an answer may take at most.
+/// The time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A daemon that runs for a test.
@@ -27,7 +27,7 @@ pub struct Daemon {
     socket: PathBuf,
 }
 
-/// What a process has.
+/// The resources of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Its memory, in KiB.
@@ -37,10 +37,10 @@ pub struct Size {
 }
 
 impl Daemon {
-    /// Starts one whose socket is in this folder, on the first CPU, with these arguments besides.
+    /// Starts a daemon whose socket is in this folder, on the first CPU, with these additional arguments.
     ///
     /// # Errors
-    /// If it does not come to listen; then with what it says.
+    /// If the daemon does not start to listen. The error contains the daemon's messages.
     pub fn start(program: &Path, folder: &Path, more: &[&str]) -> io::Result<Daemon> {
         std::fs::create_dir_all(folder)?;
         let socket = folder.join("daemon.socket");
@@ -59,18 +59,18 @@ impl Daemon {
                 return Err(io::Error::other(said));
             }
         }
-        // It may say more, and must not wait until somebody reads that.
+        // Drain further messages, so that the daemon never blocks on a full pipe.
         std::thread::spawn(move || io::copy(&mut errors, &mut io::sink()));
         Ok(Daemon { child, socket })
     }
 
-    /// Its process.
+    /// Returns its process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it has.
+    /// Returns its resources.
     ///
     /// # Errors
     /// If it has ended.
@@ -83,10 +83,10 @@ impl Daemon {
         Ok(Size { memory, files })
     }
 
-    /// A connection of this user, where we may become one.
+    /// Opens a connection as this user, if we may become another user.
     ///
     /// # Errors
-    /// If nobody listens.
+    /// If the daemon does not listen.
     pub fn knock(&self, user: u32) -> io::Result<UnixStream> {
         let own = geteuid();
         if own.is_root() {
@@ -101,10 +101,10 @@ impl Daemon {
         Ok(stream)
     }
 
-    /// Asks it to end, and says how long that took.
+    /// Stops the daemon, and returns the time that this took.
     ///
     /// # Errors
-    /// If it ends otherwise, or not at all.
+    /// If it ends with an error, or not at all.
     pub fn end(mut self) -> io::Result<Duration> {
         let begun = Instant::now();
         let pid = Pid::from_child(&self.child);
@@ -130,7 +130,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Whether there would be room, under this policy, for a thread of this number, or for any.
+/// Returns the question whether a thread with this number, or any thread, would be admitted under this policy.
 #[must_use]
 pub fn question(policy: &str, thread: Option<i64>) -> String {
     let thread = thread.map_or("null".to_owned(), |number| number.to_string());
@@ -140,16 +140,16 @@ pub fn question(policy: &str, thread: Option<i64>) -> String {
     )
 }
 
-/// Asks on a connection, and waits for the answer.
+/// Sends a question on a connection, and waits for the answer.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no answer.
 pub fn ask(stream: &mut UnixStream, line: &str) -> io::Result<serde_json::Value> {
     stream.write_all(format!("{line}\n").as_bytes())?;
     hear(stream)
 }
 
-/// The next answer. It is read byte by byte: what comes after it belongs to the next one.
+/// Reads the next answer byte by byte, because later bytes belong to the answer after it.
 fn hear(stream: &mut UnixStream) -> io::Result<serde_json::Value> {
     let mut line = Vec::new();
     let mut byte = [0];
@@ -163,20 +163,20 @@ fn hear(stream: &mut UnixStream) -> io::Result<serde_json::Value> {
     serde_json::from_slice(&line).map_err(io::Error::other)
 }
 
-/// What a flood did to somebody else.
+/// The effect of a flood on another user.
 #[derive(Debug)]
 pub struct Delays {
-    /// How long the questions of somebody else took, in order of length.
+    /// The response times of the other user's questions, in ascending order.
     pub of_other: Vec<Duration>,
-    /// How many answers the flood had meanwhile.
+    /// The number of answers that the flood received meanwhile.
     pub flooded: u64,
 }
 
-/// A user floods the daemon by so many connections, each with sixteen questions at a time, while another asks so
-/// often.
+/// Lets a user flood the daemon over `connections` connections, each with sixteen questions at a
+/// time, while another user asks `questions` questions.
 ///
 /// # Errors
-/// If somebody is not answered.
+/// If a question is not answered.
 pub fn flood(daemon: &Daemon, connections: usize, questions: usize) -> io::Result<Delays> {
     let (is_over, flooded) = (AtomicBool::new(false), AtomicU64::new(0));
     let pours = || -> io::Result<()> {
@@ -190,7 +190,7 @@ pub fn flood(daemon: &Daemon, connections: usize, questions: usize) -> io::Resul
         let mut part = [0; 65_536];
         while !is_over.load(Ordering::Relaxed) {
             for stream in &mut streams {
-                // What does not fit is cut somewhere, and is no question any more.
+                // Text that does not fit is cut anywhere, so its last line may not be a question any more.
                 let _ = stream.write(lines.as_bytes());
                 if let Ok(length) = stream.read(&mut part) {
                     let answers = part[..length].iter().filter(|&&byte| byte == b'\n').count();
@@ -227,22 +227,22 @@ pub fn flood(daemon: &Daemon, connections: usize, questions: usize) -> io::Resul
     })
 }
 
-/// What came of many messages.
+/// The results of many messages.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// How many were sent.
+    /// The number of messages sent.
     pub sent: u64,
-    /// How many answers came.
+    /// The number of answers.
     pub answers: u64,
-    /// How many connections ended, as they were to.
+    /// The number of connections that ended as expected.
     pub ended: u64,
-    /// What was not as it should be.
+    /// Descriptions of the errors.
     pub wrong: Vec<String>,
-    /// The longest time until an answer.
+    /// The longest time before an answer.
     pub slowest: Duration,
 }
 
-/// Numbers that look drawn (SplitMix64).
+/// Pseudo-random numbers (SplitMix64).
 struct Draws(u64);
 
 impl Draws {
@@ -263,16 +263,16 @@ impl Draws {
     }
 }
 
-/// What is to come of a message.
+/// The expected reaction to a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Due {
-    /// So many answers.
+    /// This number of answers.
     Answers(u64),
-    /// One, which admits nothing.
+    /// One answer that admits nothing.
     Refusal,
     /// The end of the connection.
     End,
-    /// We go before there can be one.
+    /// None: the client disconnects before there can be an answer.
     Gone,
 }
 
@@ -286,7 +286,7 @@ fn honest(draws: &mut Draws) -> String {
     }
 }
 
-/// A message, and what is to come of it.
+/// Returns a message, and the expected reaction.
 fn message(draws: &mut Draws, daemon: u32) -> (Vec<u8>, Due) {
     let lines = |lines: Vec<String>| lines.iter().flat_map(|line| [line, "\n"]).collect::<String>();
     let one = |line: String| (format!("{line}\n").into_bytes(), Due::Answers(1));
@@ -333,7 +333,7 @@ fn message(draws: &mut Draws, daemon: u32) -> (Vec<u8>, Due) {
     }
 }
 
-/// One user sends so many messages.
+/// Lets one user send `count` messages.
 fn talks(daemon: &Daemon, user: u32, count: u64, seed: u64) -> io::Result<Told> {
     let mut draws = Draws(seed);
     let mut told = Told::default();
@@ -342,12 +342,12 @@ fn talks(daemon: &Daemon, user: u32, count: u64, seed: u64) -> io::Result<Told> 
         let (said, due) = message(&mut draws, daemon.pid());
         let begun = Instant::now();
         told.sent += 1;
-        // Now and then in small parts, and now and then as the last words.
+        // Sometimes send it in small parts, and sometimes as the last message.
         let written = match draws.below(20) {
             0 if said.len() < 500 => said.chunks(1).try_for_each(|part| stream.write_all(part)),
             _ => stream.write_all(&said),
         };
-        // It may have been told that this is too long before it had said everything.
+        // The daemon may reject an overlong message before it has been sent completely, so writing may fail.
         if due != Due::End {
             written?;
         }
@@ -371,7 +371,7 @@ fn talks(daemon: &Daemon, user: u32, count: u64, seed: u64) -> io::Result<Told> 
                 }
             }
             Due::End => {
-                // What was sent and not read makes it a reset.
+                // The connection is reset, because unread input is left.
                 if let Ok(answer) = hear(&mut stream) {
                     told.wrong.push(format!("{} bytes gave {answer}", said.len()));
                 }
@@ -390,10 +390,11 @@ fn talks(daemon: &Daemon, user: u32, count: u64, seed: u64) -> io::Result<Told> 
     Ok(told)
 }
 
-/// These users send so many messages in all, at once: honest ones, broken ones, and some that end in the middle.
+/// Lets these users send `count` messages in total, at once: honest and broken ones, and some that
+/// end in the middle.
 ///
 /// # Errors
-/// If somebody is not answered.
+/// If a message is not answered.
 pub fn messages(daemon: &Daemon, users: &[u32], count: u64, seed: u64) -> io::Result<Told> {
     let each = count.div_ceil(users.len().max(1) as u64);
     let talked: Vec<io::Result<Told>> = std::thread::scope(|scope| {

@@ -1,9 +1,9 @@
 //! Jobs that end while they are being preempted, as on a machine whose decisions take effect a moment late.
 //!
-//! [`Hasty`] stands between a policy and its engine. It has the engine give up jobs that have lost their CPUs,
-//! and tells the policy that they have ended, as an engine for threads would. It asks for a further round of
-//! the same instant for this, so that its policy hears of it at once. [`removed_early`] needs no engine: it
-//! compares two ways to tell the same policy of one end.
+//! [`Hasty`] stands between a policy and its engine. It makes the engine abort jobs that have lost
+//! their CPUs, and notifies the policy that they have ended, as an engine for threads would. It
+//! requests a further round of the same instant, so that the policy is notified at once.
+//! [`removed_early`] needs no engine: it compares two ways to report one end to a policy.
 
 use crate::logged::Step;
 use layland_gen::Random;
@@ -13,20 +13,20 @@ use layland_policy::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an engine knows of jobs and CPUs.
+/// The state of jobs and CPUs, as an engine sees it.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// The job on each CPU.
     pub running: BTreeMap<CpuId, JobId>,
     /// The ready jobs.
     pub ready: BTreeMap<TaskId, JobId>,
-    /// Those of them that a CPU was ever given.
+    /// The ready jobs that have ever been given a CPU.
     pub has_run: BTreeSet<JobId>,
     joins: BTreeMap<RequestId, TaskId>,
 }
 
 impl Seen {
-    /// The policy is told this.
+    /// Records an event that the policy receives.
     pub fn told(&mut self, event: &Event) {
         match *event {
             Event::Join { task, request, .. } => {
@@ -51,7 +51,7 @@ impl Seen {
         }
     }
 
-    /// The policy decided this.
+    /// Records the policy's decision.
     pub fn decided(&mut self, actions: &[Action]) {
         for action in actions {
             match *action {
@@ -85,7 +85,7 @@ impl Seen {
         }
     }
 
-    /// The ready jobs that have run and are on no CPU.
+    /// Returns the ready jobs that have run and are on no CPU.
     pub fn preempted(&self) -> Vec<JobId> {
         let on: BTreeSet<JobId> = self.running.values().copied().collect();
         let waits = |job: &JobId| self.has_run.contains(job) && !on.contains(job);
@@ -98,7 +98,7 @@ impl Seen {
     }
 }
 
-/// Whether the work of a task is one job without an end to this policy.
+/// Returns true if the work of a task is one endless job to this policy.
 pub(crate) fn is_endless(system: &System, needs: Needs, task: TaskId) -> bool {
     needs.schedules == Schedules::Threads && matches!(system.tasks[task].behaviour, Behaviour::Hog)
 }
@@ -111,21 +111,22 @@ pub struct Hasty<P> {
     seen: Seen,
     ranks: TaskMap<i64>,
     endless: TaskMap<bool>,
-    /// What it was told in this round.
+    /// The events of this round.
     events: Vec<Event>,
-    /// The jobs whose ends its policy is still to be told.
+    /// The jobs that have ended, but of which the policy has not been notified.
     over: Vec<JobId>,
-    /// How many jobs ended like this.
+    /// The number of jobs that ended in this way.
     pub ended: u64,
 }
 
 impl<P: Policy> Hasty<P> {
-    /// Lets about one of four jobs end when it waits for a CPU that it had.
+    /// Makes about one in four preempted jobs end.
     pub fn new(policy: P, system: &System, seed: u64) -> Hasty<P> {
         let needs = policy.needs();
         let ids = || system.tasks.ids();
         Hasty {
             policy,
+            // A stream of random numbers that no task uses.
             random: Random::of_task(seed, 0x0E4D),
             seen: Seen::default(),
             ranks: ids().map(|id| system.tasks[id].rank).collect(),
@@ -136,12 +137,12 @@ impl<P: Policy> Hasty<P> {
         }
     }
 
-    /// Not one of a policy: these are numbers of tasks, CPUs and groups.
+    /// Returns a timer that no policy uses: their timers have the numbers of tasks, CPUs and groups.
     fn timer(&self) -> TimerId {
         TimerId(self.ranks.len() as u32 + 4096)
     }
 
-    /// Passes on the events of a round, the ends among them where the contract has them.
+    /// Passes on the events of a round, with the ends of jobs at the position that the contract prescribes.
     fn pass_on(&mut self, now: Time) {
         let is_first = |event: &Event| {
             matches!(event, Event::Completion { .. } | Event::BudgetExhausted { .. })
@@ -197,20 +198,21 @@ impl<P: Policy + Clone + 'static> Policy for Hasty<P> {
     }
 }
 
-/// What [`removed_early`] found.
+/// The result of [`removed_early`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Jobs that lost a CPU to another job.
+    /// The number of jobs that lost a CPU to another job.
     pub compared: u64,
-    /// Those of them after whose ends other jobs run than if they had completed just before, or the same elsewhere, or
-    /// the policy has another state.
+    /// The number of compared jobs for which the two ways differ, in the jobs that run, in their
+    /// CPUs, or in the state of the policy.
     pub differing: u64,
 }
 
-/// Whether a policy that is told of the end of a preempted job is where it would be had that job completed in
-/// the instant in which it was preempted: the same jobs on the same CPUs, and the same state.
+/// Compares two ways to report the end of a preempted job to a policy: after the preemption, and as
+/// a completion at the instant of the preemption. Both must lead to equal jobs on equal CPUs, and
+/// to equal states.
 ///
-/// `fresh` is the policy before the first of the steps.
+/// `fresh` is the policy before the first step.
 pub fn removed_early(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Comparison {
     let (mut policy, mut seen) = (fresh, Seen::default());
     let needs = policy.needs();
@@ -221,7 +223,8 @@ pub fn removed_early(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) ->
         events.iter().for_each(|event| policy.on_event(*now, event.clone()));
         policy.decide(*now, &mut Vec::new());
         seen.decided(actions);
-        // Only what jobs do: what was asked may be answered otherwise if a job is there no longer.
+        // Only compare events of jobs, because the answer to a request may depend on whether a job
+        // is still present.
         let is_of_jobs = |event: &Event| {
             matches!(
                 event,

@@ -8,32 +8,33 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// At most so many programs at once, each with a small share of a CPU.
+/// A source of programs that come and go, with a limit on their number. Each uses a small share of a CPU.
 pub struct Churn {
     random: Random,
     most: usize,
     next_entry: Time,
-    /// When each program that is there leaves.
+    /// The leaving times of the present programs.
     leaving: BinaryHeap<Reverse<(Time, TaskId)>>,
-    /// The affinities from which one is drawn for each program.
+    /// The affinities, from which one is drawn for each program.
     affinities: Vec<Option<CpuSet>>,
-    /// How many programs asked to enter.
+    /// The number of programs that requested to enter.
     pub asked: u64,
-    /// How many of them were refused.
+    /// The number of rejected programs.
     pub refused: u64,
-    /// How many have left.
+    /// The number of programs that have left.
     pub left: u64,
-    /// The highest id that was given.
+    /// The highest assigned id.
     pub highest: TaskId,
 }
 
 impl Churn {
-    /// The mean time between two programs that enter.
+    /// The mean time between the entries of two programs.
     pub const GAP: Duration = Duration::from_us(500);
 
-    /// Programs drawn from a seed, at most `most` at once.
+    /// Creates a source from a seed, with at most `most` programs at once.
     pub fn new(seed: u64, most: usize) -> Churn {
         Churn {
+            // A stream of random numbers that no task uses.
             random: Random::of_task(seed, u64::MAX - 2),
             most,
             next_entry: Time::ZERO,
@@ -46,7 +47,7 @@ impl Churn {
         }
     }
 
-    /// Half of the programs may use one CPU only.
+    /// Restricts half of the programs to one CPU each.
     #[must_use]
     pub fn with_single_cpus(mut self, cpus: usize) -> Churn {
         let single = (0..cpus).map(|cpu| Some(CpuSet::single(CpuId(cpu as u32))));
@@ -54,7 +55,7 @@ impl Churn {
         self
     }
 
-    /// How many programs there are.
+    /// Returns the number of present programs.
     pub fn present(&self) -> usize {
         self.leaving.len()
     }
@@ -63,14 +64,15 @@ impl Churn {
         Duration::from_ns(self.random.between(from.ns(), to.ns()))
     }
 
-    /// A program that uses at most a 40th of a CPU.
+    /// Draws a program that uses at most a 40th of a CPU.
     fn program(&mut self) -> Task {
         let period = self.length(Duration::from_ms(1), Duration::from_ms(4));
         let wcet = Service::from_ns(self.random.between(1_000, period.ns() / 40));
         let mut task = Task::implicit(format!("program {}", self.asked), wcet, period);
         let affinity = self.random.below(self.affinities.len() as u64);
         task.affinity = self.affinities[affinity as usize].clone();
-        // Unlike any task of the set: a policy that kept what it knew of the old task would show it.
+        // Unlike for tasks of the set, rank and priority are random, to detect a policy that keeps
+        // those of an earlier task.
         task.rank = self.random.between(-9, 9);
         task.priority = Some(self.random.between(1, 99));
         task
@@ -113,7 +115,7 @@ impl Programs for Churn {
     }
 }
 
-/// The most memory that this process had at once, if the system says.
+/// Returns the peak memory of this process, if the system reports it.
 pub fn peak_memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

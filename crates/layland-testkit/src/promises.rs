@@ -1,12 +1,14 @@
-//! What `layland exec` promises, on the kernel at hand: for the campaign `promises` and a test of the command line.
+//! The promises of `layland exec`, on the running kernel. For the campaign `promises` and a test of
+//! the command line.
 //!
-//! Sets are drawn over all its policies, with deadlines up to the periods and earlier. Each task is a loop of Python
-//! that works for a part of its runtime in each period, and says how late its jobs were, counted by the periods in
-//! which they arrive. Ordinary loops want every CPU, and there are threads of others: of SCHED_FIFO, SCHED_RR and
-//! SCHED_DEADLINE, before the admission or after it.
+//! Sets are drawn over all its policies, with deadlines up to the periods and earlier. Each task is
+//! a loop of Python that works for a part of its runtime in each period, and reports how late its
+//! jobs were, measured from the periods in which they arrive. Ordinary loops compete for every CPU.
+//! Some runs have threads of others, of SCHED_FIFO, SCHED_RR and SCHED_DEADLINE, which start before
+//! the admission or after it.
 //!
-//! No job of a thread that was admitted may be later than what the machine itself takes from a thread of the highest
-//! priority ([`Found::machine`]), unless `exec` has withdrawn its promise.
+//! No job of an admitted thread may be later than the delay that the machine itself causes for a
+//! thread of the highest priority ([`Found::machine`]), unless `exec` has withdrawn its promise.
 #![expect(clippy::disallowed_methods, reason = "processes take real time")]
 
 use layland_gen::{Aspect, Random};
@@ -16,14 +18,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How long the jobs of a set are watched.
+/// The time for which the jobs of a set are watched.
 const WATCHED_MS: i64 = 2_500;
 const PAUSE: Duration = Duration::from_millis(5);
-/// So many pauses anything may take: 30 s.
+/// The maximum number of pauses for any operation: 30 s.
 const ROUNDS: u32 = 6_000;
 
-/// Says that it is ready, and works for so many microseconds of each period, so often, perhaps from when it has a
-/// real-time class on. Prints how many jobs were late, and by how many nanoseconds the latest was: less than nothing if
+/// Reports that it is ready, and works for a number of microseconds of each period, for a number of
+/// jobs. It can first wait for a real-time class. Prints the number of late jobs, and the maximum
+/// lateness in nanoseconds, which is negative if no job was late.
 /// none was.
 const LOOP: &str = "import gc, os, sys, time\n\
     gc.disable()\n\
@@ -46,14 +49,14 @@ const LOOP: &str = "import gc, os, sys, time\n\
       time.sleep(max(0, wake - time.monotonic_ns()) / 1e9)\n\
     print(late, most)\n";
 
-/// Who else is there.
+/// Another thread on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stranger {
-    /// Nobody but ordinary loops.
+    /// No thread other than ordinary loops.
     Nobody,
-    /// 2 ms of every 20 ms, before the admission.
+    /// A thread of this class with 2 ms of every 20 ms, started before the admission.
     Before(&'static str),
-    /// 8 ms of every 20 ms, after it.
+    /// A thread of this class with 8 ms of every 20 ms, started after the admission.
     After(&'static str),
 }
 
@@ -86,7 +89,7 @@ impl Process {
         command.spawn().map(Process)
     }
 
-    /// Waits until a loop has loaded what it needs: that takes longer than one of its jobs.
+    /// Waits until a loop has loaded its modules, which takes longer than one of its jobs.
     fn is_ready(&mut self) -> io::Result<()> {
         let Some(stdout) = &mut self.0.stdout else { return Ok(()) };
         let mut byte = [0];
@@ -103,7 +106,7 @@ impl Process {
         self.0.id().to_string()
     }
 
-    /// Its exit code, and what it has said on standard output and on standard error.
+    /// Returns the exit code, and the contents of standard output and standard error.
     fn end(&mut self) -> io::Result<(Option<i32>, String, String)> {
         let mut rounds = 0..ROUNDS;
         let status = loop {
@@ -122,14 +125,15 @@ impl Process {
     }
 }
 
-/// The interpreter itself: what is called so may be a script, and threads of SCHED_DEADLINE may not fork.
+/// Returns the path of the interpreter itself. `python3` may be a script, and threads of
+/// SCHED_DEADLINE may not fork.
 fn interpreter() -> String {
     let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
     let said = asked.map(|asked| String::from_utf8_lossy(&asked.stdout).trim().to_owned());
     said.ok().filter(|path| !path.is_empty()).unwrap_or_else(|| "python3".to_owned())
 }
 
-/// A loop behind these words: work, period and deadline in microseconds.
+/// Returns a command with a loop behind these words. Work, period and deadline are in microseconds.
 fn looping(python: &str, words: &[&str], us: [i64; 3], jobs: i64, waits: bool) -> Command {
     let words = words.iter().copied().chain([python, "-c", LOOP]);
     let mut words = words.map(str::to_owned).chain(us.iter().map(i64::to_string));
@@ -138,7 +142,7 @@ fn looping(python: &str, words: &[&str], us: [i64; 3], jobs: i64, waits: bool) -
     command
 }
 
-/// How many jobs were late, and by how much the latest.
+/// Returns the number of late jobs and the maximum lateness.
 fn figures(out: &str) -> Option<(u64, i64)> {
     let (late, most) = out.trim().split_once(' ')?;
     Some((late.parse().ok()?, most.parse().ok()?))
@@ -152,51 +156,51 @@ struct Task {
     period: i64,
 }
 
-/// What came of the sets of one policy.
+/// The results of the sets of one policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Threads that asked.
+    /// The number of threads that requested admission.
     pub asked: u64,
-    /// Those that were admitted.
+    /// The number of admitted threads.
     pub admitted: u64,
-    /// Their jobs.
+    /// The number of jobs of admitted threads.
     pub jobs: u64,
-    /// Of these, late ones.
+    /// The number of late jobs.
     pub late: u64,
-    /// Threads of which a job was later than the machine itself explains.
+    /// The number of threads with a job that was later than the machine itself explains.
     pub beyond: u64,
-    /// Threads to which the promise was withdrawn.
+    /// The number of threads whose promise was withdrawn.
     pub withdrawn: u64,
 }
 
-/// What a campaign found.
+/// The results of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// By policy.
+    /// The results for each policy.
     pub rows: BTreeMap<&'static str, Row>,
-    /// The most that the machine took from a job of a thread of the highest priority of SCHED_FIFO.
+    /// The maximum delay that the machine caused for a job of a thread of the highest priority of SCHED_FIFO.
     pub machine: Duration,
-    /// How many strangers of SCHED_DEADLINE the kernel refused, for what was reserved.
+    /// The number of strangers of SCHED_DEADLINE that the kernel rejected because of the reservations.
     pub kept_out: u64,
     /// Promises that were broken and not withdrawn.
     pub broken: Vec<String>,
-    /// Those that were broken once, and kept when the same was done again.
+    /// Promises that were broken once, but kept in a repetition.
     pub disturbed: Vec<String>,
 }
 
-/// Sets under one `layland`, one after the other.
+/// A campaign of sets under one `layland`, one after the other.
 pub struct Campaign {
     program: PathBuf,
     python: String,
     random: Random,
     cpus: usize,
     found: Found,
-    /// So many sets were tried.
+    /// The number of sets so far.
     number: u64,
 }
 
 impl Campaign {
-    /// With the `layland` under test.
+    /// Creates a campaign for the `layland` under test.
     pub fn new(program: &Path, seed: u64) -> Campaign {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let random = Random::new(seed, 0, Aspect::Periods);
@@ -204,7 +208,7 @@ impl Campaign {
         Campaign { program, python, random, cpus, found, number: 0 }
     }
 
-    /// What was found so far.
+    /// Returns the results so far.
     pub fn found(&self) -> &Found {
         &self.found
     }
@@ -224,7 +228,8 @@ impl Campaign {
         Task { runtime, deadline, period }
     }
 
-    /// What the machine takes from a loop of the highest priority on each CPU, beside ordinary ones.
+    /// Measures the delay that the machine causes for a loop of the highest priority on each CPU,
+    /// beside ordinary loops.
     fn control(&mut self) -> io::Result<()> {
         for cpu in 0..self.cpus {
             let words = ["taskset", "-c", &cpu.to_string(), "chrt", "-f", "99"];
@@ -244,7 +249,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// None where the kernel itself has no room for it.
+    /// Starts a stranger. Returns `None` if the kernel itself rejects it.
     fn stranger(python: &str, class: &str, work: i64) -> io::Result<Option<Process>> {
         let (runtime, period) = ((work + 500) * 1_000, 20_000_000);
         let (runtime, period) = (runtime.to_string(), i64::to_string(&period));
@@ -260,13 +265,13 @@ impl Campaign {
             Process::start(&mut looping(python, &words, [work, 20_000, 20_000], 600, false))?;
         match stranger.is_ready() {
             Ok(()) => Ok(Some(stranger)),
-            // What is reserved leaves less than the stranger asks for.
+            // The reservations leave less than the stranger requests.
             Err(error) if error.to_string().contains("Device or resource busy") => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// Asks for a task under a policy, for a loop that waits.
+    /// Requests admission under a policy for the loop of a task that waits.
     fn ask(&self, policy: &str, number: usize, task: Task, pid: &str) -> io::Result<Process> {
         let Task { runtime, deadline, period } = task;
         let mut command = Command::new(&self.program);
@@ -288,8 +293,9 @@ impl Campaign {
         Process::start(&mut command)
     }
 
-    /// One set: drawn, asked for, watched. Where a promise is broken, all of it is done once more: what is late again
-    /// is late by the set, and what is not by something else that the machine did.
+    /// Draws one set, requests its admission, and watches it. If a promise is broken, all of this
+    /// is repeated: a job that is late again is late because of the set, and otherwise because of
+    /// another disturbance of the machine.
     ///
     /// # Errors
     /// If a process cannot be started, or does not end.
@@ -310,7 +316,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// Which promises were broken in silence.
+    /// Returns descriptions of the promises that were broken without being withdrawn.
     fn watch(
         &mut self,
         policy: &'static str,
@@ -383,11 +389,11 @@ impl Campaign {
         Ok(broken)
     }
 
-    /// Waits until a loop has its class: whether it gets one.
+    /// Waits until a loop has its class. Returns false if it does not get one.
     fn has_class(&self, child: &mut Process, exec: &mut Process) -> io::Result<bool> {
         for _ in 0..ROUNDS {
             let policy = std::fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
-            // The 41st field of all, the 39th behind the name.
+            // The 41st field of all fields, which is the 39th after the name.
             let rest = policy.rsplit_once(')').map_or("", |(_, rest)| rest);
             if matches!(rest.split_ascii_whitespace().nth(38), Some("1" | "6")) {
                 return Ok(true);

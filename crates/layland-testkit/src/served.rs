@@ -1,5 +1,5 @@
-//! Servers of fixed priority one nanosecond at a time: who runs is decided at each tick, and a budget is so many
-//! nanoseconds, each with the time from which it counts.
+//! Servers of fixed priority one nanosecond at a time. The running job is selected at each tick,
+//! and a budget is a list of nanoseconds, each with the time from which it counts.
 
 use crate::ticks::Finished;
 use layland_model::{
@@ -7,7 +7,7 @@ use layland_model::{
     TaskId, TaskMap, Time,
 };
 
-/// The system with servers that are drawn from these numbers, for jobs that come when they like.
+/// Returns the system with servers drawn from these numbers, for jobs with any arrivals.
 pub fn with_servers(mut system: System, draws: &[u64]) -> System {
     for (task, &draw) in system.tasks.values_mut().zip(draws.iter().cycle()) {
         let (kind, draw) = (draw % 4, draw / 4);
@@ -43,10 +43,10 @@ struct Job {
 /// A server at a tick.
 struct Ticking {
     server: Server,
-    /// From when on each nanosecond of the budget counts, in ascending order. Sporadic.
+    /// Sporadic servers: the times from which the nanoseconds of the budget count, in ascending order.
     from: Vec<i64>,
     is_active: bool,
-    /// The other kinds.
+    /// Other servers: the remaining budget.
     left: i64,
 }
 
@@ -56,7 +56,7 @@ impl Ticking {
         Ticking { server, from, is_active: false, left: 0 }
     }
 
-    /// What happens before anybody runs.
+    /// Updates the budget before the job is selected.
     fn begin(&mut self, kind: ServerKind, now: i64, had_work: bool, has_work: bool) {
         if now % self.server.period.ns() == 0 {
             self.left = self.server.budget.ns();
@@ -86,7 +86,7 @@ impl Ticking {
     }
 }
 
-/// Every job that finishes up to `until`, in the order of finishing and task.
+/// Returns every job that finishes up to `until`, in the order of finishing and task.
 ///
 /// # Panics
 /// If the rule is not [`ScheduleRule::Served`].

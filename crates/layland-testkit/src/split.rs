@@ -1,5 +1,6 @@
-//! The slow twins of semi-partitioned EDF: what a CPU takes, by looking at every length up to the hyperperiod; which
-//! pieces tasks become, by trying one budget after the other; and who runs, one nanosecond after the other.
+//! The slow twins of semi-partitioned EDF: the capacity of a CPU, by checking every length up to
+//! the hyperperiod; the pieces of tasks, by trying one budget after the other; and the schedule,
+//! one nanosecond after the other.
 
 use layland_gen::Random;
 use layland_model::{
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 /// `(C, D, T)`.
 pub type Load = (i64, i64, i64);
 
-/// Whether EDF meets the deadlines of sporadic tasks on one CPU, for small periods.
+/// Returns true if EDF meets the deadlines of sporadic tasks on one CPU. For small periods.
 pub fn fits(loads: &[Load]) -> bool {
     let hyperperiod = loads.iter().fold(1, |all, &(_, _, t)| num_integer::lcm(all, t));
     let work: i64 = loads.iter().map(|&(c, _, t)| c * (hyperperiod / t)).sum();
@@ -30,13 +31,13 @@ fn with(loads: &[Load], more: Load) -> bool {
     fits(&all)
 }
 
-/// The largest budget up to `most` that fits with a window of its own length, or of this one.
+/// Returns the largest budget up to `most` that fits with this window, or with a window of its own length.
 fn budget(loads: &[Load], window: Option<i64>, period: i64, most: i64) -> i64 {
     let fits = |&c: &i64| with(loads, (c, window.unwrap_or(c), period));
     (1..=most).rev().find(fits).unwrap_or(0)
 }
 
-/// The tasks in an order.
+/// Returns the tasks in an order.
 fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
     let mut tasks = system.by_rank();
     let ratio = |c: Service, by: Duration| layland_model::Rate::new(c.ns(), by.ns());
@@ -54,7 +55,7 @@ fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
     tasks
 }
 
-/// Pieces as they are placed, and what is on each CPU.
+/// The pieces during the placement, and the loads on each CPU.
 struct Placing {
     pieces: TaskMap<Vec<Piece>>,
     on: Vec<Vec<Load>>,
@@ -72,7 +73,8 @@ impl Placing {
     }
 }
 
-/// The pieces of the tasks of a system, as the text of the algorithms says; none if a task has no place.
+/// Returns the pieces of the tasks of a system, by the description of the algorithms; `None` if a
+/// task has no place.
 pub fn assign(
     system: &System,
     splitting: Splitting,
@@ -202,8 +204,8 @@ pub fn assign(
     }
 }
 
-/// Of the jobs of a trace: who runs in each nanosecond on each CPU, up to the end of the run. Jobs that are not
-/// complete need more than all of their pieces.
+/// Returns the running jobs of a trace for each nanosecond and CPU, up to the end of the run.
+/// Incomplete jobs need more than all of their pieces.
 pub fn schedule(
     system: &System,
     pieces: &TaskMap<Vec<Piece>>,
@@ -224,7 +226,7 @@ pub fn schedule(
     }
     let mut runs = Vec::new();
     for now in 0..trace.over.ns() {
-        // A job that needs nothing ends when it first would run: it takes no time.
+        // A job without demand ends when it would first run, and takes no time.
         jobs.retain(|_, state| state.needs > 0 || state.arrival > now);
         for cpu in system.platform.cpus() {
             let first_of_task =
@@ -259,7 +261,7 @@ pub fn schedule(
     runs
 }
 
-/// A few tasks of a few units each that use most of two to four CPUs.
+/// Draws tasks of a few units each that use most of two to four CPUs.
 pub fn draw(random: &mut Random, constrained: bool) -> System {
     const PERIODS: [i64; 7] = [4, 5, 6, 8, 10, 12, 15];
     let cpus = random.between(2, 4) as usize;
@@ -288,8 +290,8 @@ pub fn draw(random: &mut Random, constrained: bool) -> System {
     system
 }
 
-/// Gives tasks arrivals at least a period apart, and jobs that end early; jobs that need more than their WCETs, if
-/// asked.
+/// Gives tasks arrivals at least a period apart, and jobs that end early or, with `overruns`, need
+/// more than their WCETs.
 pub fn run(random: &mut Random, system: &System, until: i64, overruns: bool) -> System {
     let mut system = system.clone();
     for task in system.tasks.values_mut() {

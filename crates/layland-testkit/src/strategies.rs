@@ -30,8 +30,8 @@ fn assemble(cpus: usize, mut tasks: Vec<Task>, priorities: &[i64]) -> System {
     System::new(cpus, tasks)
 }
 
-/// Periodic tasks with offsets on 1 to 4 unit-speed CPUs, any load; every task has a priority, and some give up or
-/// skip jobs when one is late.
+/// Draws periodic tasks with offsets on 1 to 4 unit-speed CPUs, with any load. Every task has a
+/// priority, and some abort or skip jobs when one is late.
 pub fn periodic_system() -> impl Strategy<Value = System> {
     (
         1usize..5,
@@ -55,8 +55,8 @@ pub fn periodic_system() -> impl Strategy<Value = System> {
         })
 }
 
-/// The same with sporadic arrivals, jitter, drawn execution times, self-suspension, job limits and
-/// CPUs of other speeds.
+/// Draws such systems with sporadic arrivals, jitter, drawn execution times, self-suspension, job
+/// limits and CPUs of other speeds.
 pub fn rich_system() -> impl Strategy<Value = System> {
     let traits = (0usize..6, 0usize..6, 0i64..4, prop::option::of(1u64..6));
     (periodic_system(), prop::collection::vec(traits, 8), prop::collection::vec(0usize..4, 4))
@@ -94,7 +94,7 @@ pub fn rich_system() -> impl Strategy<Value = System> {
         })
 }
 
-/// Splits the CPUs of a system into clusters of at most `size`, and deals the tasks to them.
+/// Splits the CPUs of a system into clusters of at most `size`, and distributes the tasks over them.
 pub fn clustered(mut system: System, size: usize) -> System {
     let cpus: Vec<_> = system.platform.cpus().collect();
     let clusters: Vec<CpuSet> =
@@ -106,7 +106,7 @@ pub fn clustered(mut system: System, size: usize) -> System {
     system
 }
 
-/// Gives the tasks affinities: all CPUs, halves and single CPUs, or any sets, overlapping ones among them.
+/// Gives the tasks affinities: all CPUs, halves and single CPUs, or arbitrary sets, some of which overlap.
 pub fn masked(mut system: System, laminar: bool) -> System {
     let cpus: Vec<_> = system.platform.cpus().collect();
     let half = cpus.len().div_ceil(2);
@@ -126,7 +126,7 @@ pub fn masked(mut system: System, laminar: bool) -> System {
     system
 }
 
-/// Threads of every kind: (period, budget, deadline, execution), offset, kind.
+/// Draws threads of every kind: (period, budget, deadline, execution), offset, kind.
 fn thread() -> impl Strategy<Value = Task> {
     let numbers = (2i64..14, 1i64..9, 0i64..6, 0i64..3);
     (numbers, 0i64..12, 0usize..6, 0i64..4).prop_map(|(numbers, offset, kind, gap)| {
@@ -148,7 +148,7 @@ fn thread() -> impl Strategy<Value = Task> {
     })
 }
 
-/// Threads with affinities: none, one CPU, or any.
+/// Draws threads with affinities: none, one CPU, or an arbitrary set.
 pub fn threads() -> impl Strategy<Value = System> {
     (1usize..5, prop::collection::vec((thread(), 0u32..4, 1u32..16), 1..9), any::<u64>()).prop_map(
         |(cpus, tasks, seed)| {

@@ -1,21 +1,19 @@
-//! A simulator that moves one nanosecond at a time and knows nothing of events, trees or
-//! placement: at each tick it lists the ready jobs, sorts them, and executes the first `m` of each
-//! group for one tick.
+//! A simulator that moves one nanosecond at a time, without events, trees or placement. At each
+//! tick it lists the ready jobs, sorts them, and executes the first `m` of each group for one tick.
 //!
-//! It says which jobs finish when, for periodic tasks on unit-speed CPUs, with what they do when one is late, and
-//! which ones they follow.
-//! Which CPU a job uses does not matter to that.
+//! It returns the finishing times of jobs, for periodic tasks on unit-speed CPUs, with their rules
+//! for late jobs and the tasks that they follow. The CPU of a job does not matter for that.
 
 use layland_model::{InLevel, JobOrder, OnMiss, Order, ScheduleRule, System, TaskId, Time};
 
 /// A job that finished: its task, its number, its deadline and its completion, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finished {
-    /// When it finished.
+    /// The time of completion.
     pub finish: i64,
     /// Its task.
     pub task: TaskId,
-    /// Which of its jobs.
+    /// The number of the job.
     pub seq: u64,
     /// Its absolute deadline.
     pub deadline: i64,
@@ -24,13 +22,13 @@ pub struct Finished {
 struct Ready {
     task: TaskId,
     seq: u64,
-    /// When it arrived; under [`JobOrder::Levels`] it queues by that.
+    /// The arrival, by which the job queues under [`JobOrder::Levels`].
     since: i64,
     deadline: i64,
     left: i64,
 }
 
-/// Every job that finishes up to `until`, in the order of finishing and task.
+/// Returns every job that finishes up to `until`, in the order of finishing and task.
 ///
 /// # Panics
 /// If the rule is not [`ScheduleRule::HighestFirst`].
@@ -40,7 +38,7 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
     };
     let mut pending: Vec<Ready> = Vec::new();
     let mut finished = Vec::new();
-    // The jobs that ran in the tick before.
+    // The jobs that ran in the previous tick.
     let mut ran: Vec<(TaskId, u64)> = Vec::new();
     for now in 0..until.ns() {
         let aborts = |job: &Ready| system.tasks[job.task].on_miss == OnMiss::Abort;

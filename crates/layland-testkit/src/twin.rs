@@ -1,7 +1,7 @@
-//! The slow twin of the highest-first policies: keeps the ready jobs in a list, and at each
-//! decision sorts all of them, takes the first `m` of each group, and places them by the locality
-//! rule (Bonifaci et al. 2016, Algorithm 6) read off the paper: every CPU picks whom it prefers,
-//! then the tasks pick in order.
+//! The slow twin of the highest-first policies. It keeps the ready jobs in a list. At each decision
+//! it sorts all of them, takes the first `m` of each group, and places them by the locality rule
+//! (Bonifaci et al. 2016, Algorithm 6) as in the paper: every CPU selects the task that it prefers,
+//! then the tasks select CPUs in order.
 
 use layland_model::{
     Change, CpuId, CpuSet, Duration, Group, InLevel, JobId, JobOrder, Order, ScheduleRule, System,
@@ -10,17 +10,17 @@ use layland_model::{
 use layland_policy::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use std::collections::BTreeMap;
 
-/// See the file header.
+/// The slow twin of a highest-first policy.
 #[derive(Clone, Debug)]
 pub struct SlowHighestFirst {
     order: Order,
-    /// The tasks that come first; none if the policy has no such class.
+    /// The tasks that come first, or `None` if the policy has no such class.
     top: Option<Vec<TaskId>>,
-    /// Whether a running job goes first among equals.
+    /// True if a running job goes first among equal ones.
     running_first: bool,
-    /// Whether jobs of one priority come in the order in which they became ready.
+    /// True if jobs of one priority come in the order in which they became ready.
     queues: bool,
-    /// How long before its deadline a job counts as due; none if the policy has no such points.
+    /// The length by which the key of a job is before its deadline, or `None` if the policy has no such points.
     earlier: Option<TaskMap<Duration>>,
     groups: Vec<(CpuSet, Vec<TaskId>)>,
     tasks: BTreeMap<TaskId, Task>,
@@ -28,13 +28,13 @@ pub struct SlowHighestFirst {
     /// Ready jobs with their deadlines and the instants at which they became ready.
     ready: BTreeMap<TaskId, (JobId, Time, Time)>,
     running: BTreeMap<CpuId, TaskId>,
-    /// Where each task ran last, and until when.
+    /// The CPU on which each task ran last, and the end of that execution.
     last: BTreeMap<TaskId, (CpuId, Time)>,
     refusals: Vec<(RequestId, Refusal)>,
 }
 
 impl SlowHighestFirst {
-    /// The twin of a policy with this rule.
+    /// Creates the twin of a policy with this rule.
     ///
     /// # Panics
     /// If the rule is not [`ScheduleRule::HighestFirst`].
@@ -86,7 +86,7 @@ impl SlowHighestFirst {
         (key, self.running_first && !runs(), ready, parameters.rank, task)
     }
 
-    /// Takes a task off its CPU.
+    /// Removes a task from its CPU.
     fn stop(&mut self, now: Time, task: TaskId) {
         if let Some((&cpu, _)) = self.running.iter().find(|&(_, &running)| running == task) {
             self.running.remove(&cpu);
@@ -158,7 +158,7 @@ impl Policy for SlowHighestFirst {
                 .map(|(_, &task)| task)
                 .collect();
             stopped.into_iter().for_each(|task| self.stop(now, task));
-            // A task that runs was mapped last now.
+            // The last execution of a running task ends now.
             let last = |task: TaskId| {
                 let running = self.running.iter().find(|&(_, &running)| running == task);
                 running
@@ -217,7 +217,7 @@ impl Policy for SlowHighestFirst {
     }
 }
 
-/// Whether jobs of one number queue.
+/// Returns true if jobs with equal numbers queue.
 fn queues(order: &JobOrder) -> bool {
     matches!(order, JobOrder::Levels { in_level: InLevel::Fifo, .. })
 }

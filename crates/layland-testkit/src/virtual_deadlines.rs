@@ -1,12 +1,13 @@
-//! The tests of EDF with virtual deadlines, read off their conditions: length by length, from 0 on after each step.
+//! The tests of EDF with virtual deadlines by their conditions: length by length, starting again
+//! from 0 after each step.
 //!
-//! Each function is the obvious version of one of `layland_offline::criticality::virtual_deadlines`, for small sets
-//! only.
+//! Each function is the obvious version of one in
+//! `layland_offline::criticality::virtual_deadlines`, for small sets only.
 
 use crate::criticality::Plain;
 use layland_model::Rate;
 
-/// A task with two modes: `(T, D, C(low), C(high), is high)`.
+/// Returns a task with two modes: `(T, D, C(low), C(high), is high)`.
 fn in_two_modes(task: &Plain, cut: usize) -> (i64, i64, i64, i64, bool) {
     let own = task.wcet[task.level];
     let is_high = task.level > cut;
@@ -14,8 +15,8 @@ fn in_two_modes(task: &Plain, cut: usize) -> (i64, i64, i64, i64, bool) {
     (task.period, task.deadline, low, own, is_high)
 }
 
-/// Whether a factor `x` is right for EDF-VD with a cut, by the conditions of both modes: `low + high / x <= 1` and `x
-/// low + own <= 1`.
+/// Returns true if a factor `x` is valid for EDF-VD with a cut, by the conditions of both modes:
+/// `low + high / x <= 1` and `x low + own <= 1`.
 pub fn is_a_factor(tasks: &[Plain], cut: usize, x: &Rate) -> bool {
     let sum = |which: &dyn Fn(i64, i64, bool) -> i64| -> Rate {
         let share = |task: &Plain| {
@@ -27,7 +28,7 @@ pub fn is_a_factor(tasks: &[Plain], cut: usize, x: &Rate) -> bool {
     let low = sum(&|low, _, is_high| if is_high { 0 } else { low });
     let high = sum(&|low, _, is_high| if is_high { low } else { 0 });
     let own = sum(&|_, own, is_high| if is_high { own } else { 0 });
-    // Without high work the low mode needs no factor. The test leaves out low tasks that fill the CPU.
+    // Without high work the low mode needs no factor. The test excludes low tasks that fill the CPU.
     let low_fits = match *x > Rate::ZERO {
         true => &low + &(&high / x) <= Rate::ONE,
         false => high == Rate::ZERO,
@@ -35,7 +36,7 @@ pub fn is_a_factor(tasks: &[Plain], cut: usize, x: &Rate) -> bool {
     low < Rate::ONE && low_fits && &(x * &low) + &own <= Rate::ONE
 }
 
-/// The demand of both modes at a length, as it is printed.
+/// Returns the demand of both modes at a length, as printed.
 fn demands(tasks: &[Plain], cut: usize, virtual_deadlines: &[i64], l: i64) -> (i64, i64) {
     let (mut low_mode, mut high_mode) = (0, 0);
     for (task, &v) in tasks.iter().zip(virtual_deadlines) {
@@ -52,8 +53,9 @@ fn demands(tasks: &[Plain], cut: usize, virtual_deadlines: &[i64], l: i64) -> (i
     (low_mode, high_mode)
 }
 
-/// Up to the length beyond which nothing is new, in both modes; none if one needs more than the CPU. The demand is at
-/// most `U l + sum C`, and repeats with the periods.
+/// Returns the lengths up to the last one at which something new can happen, in both modes; `None`
+/// if one mode needs more than the CPU. The demand is at most `U l + sum C`, and repeats with the
+/// periods.
 fn lengths(tasks: &[Plain], cut: usize) -> Option<std::ops::RangeInclusive<i64>> {
     let lcm = tasks.iter().fold(1, |lcm, task| {
         (1..).map(|times| lcm * times).find(|all| all % task.period == 0).expect("one divides")
@@ -74,7 +76,7 @@ fn lengths(tasks: &[Plain], cut: usize) -> Option<std::ops::RangeInclusive<i64>>
     Some(0..=low.max(of_mode(high.collect())?))
 }
 
-/// Whether virtual deadlines are right by the demand of both modes, length by length.
+/// Returns true if virtual deadlines are valid by the demand of both modes, length by length.
 pub fn both_modes_fit(tasks: &[Plain], cut: usize, virtual_deadlines: &[i64]) -> bool {
     lengths(tasks, cut).is_some_and(|mut all| {
         all.all(|l| {
@@ -84,7 +86,8 @@ pub fn both_modes_fit(tasks: &[Plain], cut: usize, virtual_deadlines: &[i64]) ->
     })
 }
 
-/// Ekberg and Yi's search in steps of 1, from length 0 on after each: the virtual deadlines.
+/// Ekberg and Yi's search in steps of 1, starting again from length 0 after each. Returns the
+/// virtual deadlines.
 pub fn ekberg_yi(tasks: &[Plain], cut: usize) -> Option<Vec<i64>> {
     let all = lengths(tasks, cut)?;
     let mut found: Vec<i64> = tasks.iter().map(|task| task.deadline).collect();

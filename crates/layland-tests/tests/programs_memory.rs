@@ -1,5 +1,5 @@
-//! Memory stays flat while programs come and go: the short form of the campaign `soak`. A test binary of its own,
-//! because the peak memory of a process is that of all of its tests.
+//! Memory stays flat while programs come and go: the short form of the campaign `soak`. It is a
+//! separate test binary, because the peak memory of a process includes that of all of its tests.
 
 use layland_model::{Duration, Service, System, Task, TaskId, Time};
 use layland_policy::Registry;
@@ -27,6 +27,6 @@ fn memory_stays_flat_while_programs_come_and_go() {
     };
     run(100_000);
     let after = peak_memory_kib().expect("it was there before");
-    // Ten times the programs, and no more memory but for the noise of the allocator.
+    // Ten times the programs must need no more memory, except for the noise of the allocator.
     assert!(after - before < 2048, "{before} KiB became {after} KiB");
 }

@@ -1,54 +1,59 @@
-//! Whether a job that does something at an instant **was selected** there.
+//! The check that a job which acts at an instant **was selected** there.
 //!
-//! An instant has rounds. In each, every CPU selects a job, and then, in the order of the CPUs, each selected job that
-//! has nothing to execute does one thing: it asks for a lock, or it gives back what it does not need any more, suspends
-//! itself or ends. Then the policy grants what it can, and the next round begins. Only what a job does at the very end
-//! of a stretch of execution comes before all rounds, and what it does at the end of a suspension after which it needs
-//! no processor time. A job that comes to a lock there asks in a round.
+//! An instant has rounds. In each round, every CPU selects a job. Then, in the order of the CPUs,
+//! each selected job that has nothing to execute does one thing: it requests a lock, or it releases
+//! the locks that it no longer needs, suspends itself or ends. Then the policy grants all possible
+//! locks, and the next round begins. Two kinds of steps come before all rounds: the steps of a job
+//! at the very end of its execution, and its steps at the end of a suspension after which it needs
+//! no processor time. A job that reaches a lock there requests it in a round.
 //!
-//! A trace has marks in the order in which all this happened, but not the rounds. So a job was selected if the rule has
-//! it first **in one of the states since its CPU selected**: since the last mark of a job on the same CPU, the last
-//! grant or the last end of a suspension, whichever is the latest. What other CPUs do in the same round comes in
-//! between, and may be known or not. A lock for which a job tries again goes to a job that comes first right then.
+//! The marks of a trace are in the order in which all this happened, but a trace does not show the
+//! rounds. A job therefore counts as selected if the rule has it first **in one of the states since
+//! its CPU last selected**: since the last mark of a job on the same CPU, the last grant or the
+//! last end of a suspension, whichever is the latest. The steps of other CPUs in the same round
+//! come in between, and may be known or not. A lock for which a job retries goes to a job that
+//! comes first at that very moment.
 //!
-//! Ends and releases have no marks. A job that ends at the instant may be gone, and one that becomes ready at it may
-//! not be there yet, since releases of one instant may be told one after the other: each such job is passed over when
-//! it comes before the one that does something.
+//! Ends and releases have no marks. A job that ends at the instant may be gone. A job that becomes
+//! ready at it may not be known yet, because the policy may be notified of the releases of one
+//! instant one after the other. Each such job is skipped if it comes before the one that acts.
 
 use super::{Live, Shared};
 use crate::Checker;
 use layland_model::{CpuId, JobId, Protocol, ResourceId, Time};
 use layland_trace::{LockMark, MarkKind};
 
-/// What has happened at an instant.
+/// The events of an instant so far.
 pub(super) struct Rounds {
     now: Time,
-    /// Jobs that executed up to the instant, or resumed at it and need no CPU any more, and have done nothing since.
+    /// Jobs that have done nothing since they executed up to the instant, or since they resumed at
+    /// it and need no more CPU.
     ran: Vec<usize>,
-    /// Who goes on with what it does: it has given something back, and nothing else has happened.
+    /// The job whose action continues: it has released a lock, and nothing else has happened.
     acting: Option<usize>,
-    /// The states since the last grant, with the CPU of the job whose mark made the state, if that was no grant.
+    /// The states since the last grant, each with the CPU of the job whose mark made it, unless the
+    /// mark was a grant.
     states: Vec<(Option<CpuId>, Vec<Live>)>,
 }
 
-/// What a mark says that a job does.
+/// The action of a job that a mark records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Act {
     Asks,
     GivesBack,
     Suspends,
-    /// It gets something or is ready again: that is done to it.
+    /// The job gets a lock or becomes ready again: it is passive.
     Gets(Option<ResourceId>),
 }
 
 impl Rounds {
-    /// An instant at which nothing has happened; up to it these jobs were on CPUs.
+    /// Starts an instant at which nothing has happened. The jobs in `ran` held CPUs up to it.
     pub(super) fn new(now: Time, ran: Vec<usize>) -> Rounds {
         Rounds { now, ran, acting: None, states: Vec::new() }
     }
 
-    /// The next mark, with the state before it, and whether its job needs no CPU from then on. The job and its CPU, if
-    /// the job was not selected.
+    /// Processes the next mark. `all` is the state before it, and `needs_no_cpu` is true if its job
+    /// needs no CPU from then on. Returns the job and its CPU if the job was not selected.
     pub(super) fn next(
         &mut self,
         checker: &Checker<'_>,
@@ -81,7 +86,7 @@ impl Rounds {
         if act == Act::Gets(None) && needs_no_cpu {
             self.ran.push(job);
         }
-        // The state that the mark makes is filled in when the next one comes.
+        // The state after the mark is filled in when the next mark comes.
         match act {
             Act::Gets(_) => self.states.clear(),
             Act::Asks | Act::GivesBack | Act::Suspends => {
@@ -91,7 +96,8 @@ impl Rounds {
         (!is_selected).then_some((job, cpu))
     }
 
-    /// Whether a job comes first on a CPU in one of the states since that CPU last did something.
+    /// Returns true if a job comes first on a CPU in one of the states since the last action of
+    /// that CPU.
     fn is_selected(
         &self,
         checker: &Checker<'_>,
@@ -104,7 +110,8 @@ impl Rounds {
         states.any(|(_, all)| self.comes_first(checker, shared, all, job, cpu))
     }
 
-    /// Whether a job comes first, or only jobs that may be gone or not yet there come before it.
+    /// Returns true if the job comes first, except for jobs that may be gone or may not be known
+    /// yet.
     fn comes_first(
         &self,
         checker: &Checker<'_>,
@@ -137,7 +144,8 @@ impl Rounds {
 }
 
 impl Shared<'_> {
-    /// Whether a job that does not get a resource at once asks for it again when it is selected; others are handed it.
+    /// Returns true if a blocked job retries when it is selected, and false if it is handed the
+    /// resource.
     fn is_tried_for(&self, resource: ResourceId) -> bool {
         match self.protocol {
             Protocol::Mpcp | Protocol::FmlpPlus | Protocol::Msrp => !self.is_global(resource),

@@ -1,11 +1,12 @@
-//! Whether the marks of each job are the steps of its task, each where the job has executed what comes before it.
+//! The check that the marks of each job are the steps of its task, each after the execution that
+//! precedes it.
 
 use crate::{Checker, Sound, Violation};
 use layland_model::{Duration, JobId, Service, Speed, Step, Time};
 use layland_trace::{LockMark, MarkKind};
 use std::collections::BTreeMap;
 
-/// What a job does at a step.
+/// The action of a job at a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Does {
     Lock(layland_model::ResourceId, LockMark),
@@ -14,7 +15,7 @@ enum Does {
 }
 
 impl Checker<'_> {
-    /// Whether marks and steps agree for every job. What does not is reported.
+    /// Returns true if marks and steps agree for every job. Reports the jobs for which they differ.
     pub(super) fn steps_are_kept(&mut self, segments: &[Sound]) -> bool {
         let trace = self.trace;
         let mut marks: BTreeMap<JobId, Vec<(Time, Does)>> = BTreeMap::new();
@@ -53,7 +54,7 @@ impl Checker<'_> {
         kept
     }
 
-    /// When a job is first seen to do something else than its steps say.
+    /// Returns the first time at which a job visibly deviates from its steps.
     fn first_wrong_step(
         &self,
         index: usize,
@@ -68,9 +69,10 @@ impl Checker<'_> {
         let mut before = Service::ZERO;
         let (c, demand) = (i128::from(task.own_wcet().ns()), i128::from(record.executed.ns()));
         let completed = record.completion();
+        // The steps are scaled from the WCET to the demand of the job, and rounded up.
         let exact = |before: Service| (i128::from(before.ns()) * demand + c - 1) / c;
-        // Whether it does the rest of its steps at once, since none of them takes processor time. How much a job
-        // needs that is not over is not known.
+        // True if the job does the remaining steps at once, because none of them takes processor
+        // time. The demand of a job that has not ended is unknown.
         let needs_no_cpu = |rest: &[Step], before: Service| {
             rest.iter().all(|step| match step {
                 Step::Run(_) => completed.is_some() && exact(before) == demand,
@@ -78,7 +80,7 @@ impl Checker<'_> {
                 Step::Unlock(_) | Step::Suspend(_) => true,
             })
         };
-        // When it has to do what comes next, if it needs no CPU for that.
+        // The time at which the next step is due, if it needs no CPU.
         let mut at_once: Option<Time> = None;
         let done = |at: Time, waits: &[(Time, Time)]| {
             let mut executed = Duration::ZERO;
@@ -114,7 +116,7 @@ impl Checker<'_> {
                         (Step::Suspend(length), Some(since)) => since + length <= self.trace.over,
                         (_, _) => false,
                     };
-                    // It has not come so far, unless it should have.
+                    // The job has not reached this step, which is right unless the step is overdue.
                     return completed
                         .or(since.filter(|_| resumes))
                         .or(at_once.filter(|&due| due < self.trace.over))
@@ -156,7 +158,8 @@ impl Checker<'_> {
         self.spins_otherwise(segments, &waits)
     }
 
-    /// When a segment is seen that makes progress while its job waits, or makes none while it does not.
+    /// Returns the start of a segment that makes progress while its job waits, or makes none while
+    /// the job does not wait.
     fn spins_otherwise(&self, segments: &[Sound], waits: &[(Time, Time)]) -> Option<Time> {
         let spins = |segment: &Sound| overlap((segment.start, segment.end), waits);
         let wrong = segments.iter().find(|segment| segment.overhead != spins(segment));
@@ -164,7 +167,7 @@ impl Checker<'_> {
     }
 }
 
-/// How much of a stretch of time is within others, which are disjoint.
+/// Returns the part of an interval that lies within others, which are disjoint.
 fn overlap((start, end): (Time, Time), others: &[(Time, Time)]) -> Duration {
     let within =
         |&(from, until): &(Time, Time)| (until.min(end) - from.max(start)).max(Duration::ZERO);

@@ -1,4 +1,4 @@
-//! The sweep over the instants of a trace: who runs on each CPU, and who gets a lock.
+//! The sweep over the instants of a trace: which job runs on each CPU, and which job gets a lock.
 
 use super::rounds::Rounds;
 use super::{Live, Shared};
@@ -22,7 +22,7 @@ impl Checker<'_> {
         for (index, record) in trace.jobs.iter().enumerate() {
             let end = record.end.map_or(Time::NEVER, |(at, _)| at);
             let (from, _) = self.ready[index];
-            // One that is skipped comes and goes at once, and never waits for a CPU.
+            // A skipped job comes and goes at once, and never waits for a CPU.
             if from <= end && (from < end || record.completion().is_some()) {
                 ready.entry(from).or_default().push(index);
                 done.entry(end).or_default().push(index);
@@ -116,7 +116,8 @@ impl Checker<'_> {
         }
     }
 
-    /// For each job the end of its last segment, and the number of the mark with which it asks for something last.
+    /// Returns, for each job, the end of its last segment and the index of the mark of its last
+    /// request.
     fn last_needs(&self, segments: &[Sound]) -> Vec<(Time, usize)> {
         let mut needs = vec![(Time::ZERO, 0); self.trace.jobs.len()];
         for segment in segments {
@@ -133,7 +134,7 @@ impl Checker<'_> {
         needs
     }
 
-    /// A mark takes effect, and is held to the protocol.
+    /// Applies a mark, and checks it against the protocol.
     fn apply(
         &mut self,
         shared: &Shared<'_>,
@@ -158,7 +159,8 @@ impl Checker<'_> {
                         let is_held =
                             all.iter().any(|live| live.held.iter().any(|held| held.0 == resource));
                         let comes_first = |other: &Live| match shared.protocol {
-                            // Requests of one instant may have come after a grant that is told later.
+                            // A request of the same instant may have come after the grant, although
+                            // its mark precedes that of the grant.
                             Protocol::Mpcp => {
                                 shared.place[other.task.index()] < shared.place[id.task.index()]
                                     && other.asked.is_some_and(|asked| trace.marks[asked.1].at < at)

@@ -1,31 +1,34 @@
-//! What is found of reservations, in types and in words.
+//! The findings about reservations, as types and in words.
 
 use layland_model::{CpuId, Duration, TaskId, TaskMap, Time, counted};
 use std::fmt;
 
-/// What was found of one thread.
+/// The findings about one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Of so many server periods the deadline is known.
+    /// The number of server periods with a known deadline.
     pub periods: u64,
-    /// In so many of them it was ready all the time, and got its runtime by the server deadline.
+    /// The number of known periods in which the thread was always ready and got its runtime by the
+    /// server deadline.
     pub served: u64,
-    /// In so many it did not.
+    /// The number of known periods in which the thread was always ready and did not get its runtime
+    /// by the server deadline.
     pub short: u64,
-    /// So many times it got more than its runtime between two replenishments.
+    /// The number of times that the thread got more than its runtime between two replenishments.
     pub exceeded: u64,
-    /// What it got between two replenishments, at most.
+    /// The maximum execution between two replenishments.
     pub most: Duration,
-    /// So many times it was throttled, or yielded.
+    /// The number of times that the thread was throttled or yielded.
     pub throttled: u64,
-    /// So many times a throttled server was seen to be replenished.
+    /// The number of times that a throttled server was seen to be replenished.
     pub replenished: u64,
-    /// So many times it waited while a later server deadline, a lower class or nothing had a CPU for it.
+    /// The number of times that the thread waited while a CPU that it may use was idle or ran a
+    /// thread of a later server deadline or a lower class.
     pub passed_over: u64,
 }
 
 impl Account {
-    /// What this says of the thread.
+    /// Returns the verdict on the thread.
     pub fn verdict(&self) -> Kept {
         match self {
             Account { exceeded: 0, short: 0, passed_over: 0, periods: 0, .. } => Kept::Unknown,
@@ -35,25 +38,25 @@ impl Account {
     }
 }
 
-/// Whether a reservation was kept.
+/// The verdict on a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// In every server period that is known.
+    /// The reservation was kept in every known server period.
     Yes,
-    /// Not in all of them.
+    /// The reservation was not kept in all known periods.
     No,
     /// No server period is known.
     Unknown,
 }
 
-/// Something that happened to the server of a thread.
+/// An event of the server of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerEvent {
-    /// When.
+    /// The time of the event.
     pub at: Time,
-    /// Whose.
+    /// The task of the thread.
     pub task: TaskId,
-    /// The deadline of the new period, if it was replenished; none if it was throttled.
+    /// The deadline of the new period if the server was replenished, or `None` if it was throttled.
     pub replenished: Option<Time>,
 }
 
@@ -61,29 +64,29 @@ pub struct ServerEvent {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named in the message of each kind")]
 pub enum Breach {
-    /// Rule 1.
+    /// A breach of rule 1.
     #[error("{thread} got {got} between two replenishments by {at}, and has reserved {runtime}")]
     Exceeded { thread: String, at: Time, got: Duration, runtime: Duration },
-    /// Rule 2.
+    /// A breach of rule 2.
     #[error(
         "{thread} was ready from {from} on and got {got} of {runtime} by its server deadline {deadline}"
     )]
     Short { thread: String, from: Time, got: Duration, runtime: Duration, deadline: Time },
-    /// Rule 3.
+    /// A breach of rule 3.
     #[error(
         "{thread}, with the server deadline {deadline}, waits at {at} while CPU {cpu} {instead}"
     )]
     PassedOver { thread: String, deadline: Time, at: Time, cpu: CpuId, instead: Instead },
 }
 
-/// What a CPU did instead.
+/// The use of a CPU while the thread waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instead {
-    /// It ran a thread of a later server deadline.
+    /// The CPU ran a thread of a later server deadline.
     Later(String, Time),
-    /// It ran a thread of a lower class.
+    /// The CPU ran a thread of a lower class.
     Lower(String),
-    /// It was idle.
+    /// The CPU was idle.
     Nothing,
 }
 
@@ -97,17 +100,17 @@ impl fmt::Display for Instead {
     }
 }
 
-/// What was found.
+/// The findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Judgement {
-    /// By thread.
+    /// The findings about each thread.
     pub accounts: TaskMap<Account>,
     /// The first breaches, in the order of time.
     pub breaches: Vec<Breach>,
-    /// How many there are.
+    /// The total number of breaches.
     pub count: u64,
-    /// When servers were throttled and replenished, as far as that is known.
+    /// The known times at which servers were throttled and replenished.
     pub events: Vec<ServerEvent>,
     pub(super) limit: usize,
 }

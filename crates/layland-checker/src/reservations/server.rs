@@ -1,5 +1,6 @@
-//! The server of one thread under SCHED_DEADLINE, rebuilt from what the kernel recorded: no event tells its budget and
-//! its deadline, but the kernel's rules do, as soon as one period is certain.
+//! The server of one thread under SCHED_DEADLINE, rebuilt from the record of the kernel. No event
+//! carries the budget or the deadline, but the kernel's rules determine both as soon as one period
+//! is certain.
 //!
 //! | what is seen | what the kernel did (`t` is now, `r = d - D + T`) |
 //! |---|---|
@@ -9,35 +10,37 @@
 //! | one with `q <= 0`, or with `D < T` at `d <= t < r` | throttled until `r` |
 //! | the CPU goes to a lower class | throttled until `r`; then `d += T`, `q += Q` until `q > 0` |
 //!
-//! Abeni, Lipari and Lelli 2014 for the rules, `kernel/sched/deadline.c` for their form. Budgets and deadlines are
-//! intervals: the clock of the scheduler is not that of the trace, and a CPU is not charged for interrupts. Where two
-//! rules with different ends could have applied, nothing is known until the next certain period.
+//! The rules are from Abeni, Lipari and Lelli 2014, in the form of `kernel/sched/deadline.c`.
+//! Budgets and deadlines are intervals, because the scheduler's clock is not that of the trace, and
+//! a thread is not charged for interrupts. If two rules with different results could have applied,
+//! nothing is known until the next certain period.
 
 use layland_model::{Duration, Time};
 
-/// By so much an instant of the kernel can differ from that of its event.
+/// The maximum difference between an instant of the kernel and that of its event.
 const NOISE: Duration = Duration::from_us(100);
-/// By so much each run can be charged otherwise than it is seen.
+/// The maximum difference between the charge of a run and its recorded length.
 const CHARGED: Duration = Duration::from_us(20);
-/// A budget that is used up is noticed at the next tick, and no kernel ticks less often.
+/// A used-up budget is noticed at the next tick, and no kernel ticks less often than this.
 const TICK: Duration = Duration::from_ms(10);
-/// Of a run, one in so many parts may not be charged: interrupts had it.
+/// At most one in `UNCHARGED` parts of a run is not charged, because interrupts used it.
 const UNCHARGED: i64 = 50;
 
-/// What a thread has reserved.
+/// The reservation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserved {
-    /// So much processor time ..
+    /// The processor time that the thread gets in each period.
     pub runtime: Duration,
-    /// .. by so long after its beginning ..
+    /// The relative deadline, counted from the beginning of a period.
     pub deadline: Duration,
-    /// .. in each period.
+    /// The period of the server.
     pub period: Duration,
 }
 
 impl Reserved {
-    /// What the bandwidth makes of a length: `Q length / D`.
+    /// Returns the bandwidth's share of a length: `Q length / D`.
     fn share(&self, length: Duration) -> Duration {
+        // The product of two durations may exceed 64 bits.
         let product = i128::from(length.ns().max(0)) * i128::from(self.runtime.ns());
         Duration::from_ns((product / i128::from(self.deadline.ns().max(1))) as i64)
     }
@@ -46,18 +49,18 @@ impl Reserved {
         self.deadline == self.period
     }
 
-    /// After so many periods a budget of which so much is left is above zero.
+    /// Returns the number of replenishments after which a budget that is now `left` exceeds zero.
     fn periods_for(&self, left: Duration) -> i64 {
         -left.ns().min(0) / self.runtime.ns().max(1) + 1
     }
 
-    /// From a deadline to the replenishment after it.
+    /// Returns the length from a deadline to the next replenishment.
     fn rest(&self) -> Duration {
         self.period - self.deadline
     }
 }
 
-/// The ends of an interval.
+/// The bounds of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Between<T> {
     pub(super) least: T,
@@ -67,23 +70,24 @@ pub(super) struct Between<T> {
 /// A period of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Period {
-    /// When it began, at the latest.
+    /// The latest time at which it may have begun.
     pub(super) begin: Time,
     pub(super) deadline: Between<Time>,
-    /// The budget that it began with.
+    /// The initial budget.
     pub(super) granted: Between<Duration>,
-    /// What is left of that.
+    /// The remaining budget.
     pub(super) left: Between<Duration>,
 }
 
-/// What is known of a server.
+/// The knowledge about a server.
 #[derive(Clone, Copy, Debug)]
 enum Belief {
     /// Its deadline is no later than this.
     Unknown {
         latest: Time,
     },
-    /// A period began with the last wake-up, at `woken`, if the thread gets more than `limit` before it is throttled.
+    /// If the thread gets more than `limit` before it is throttled, a period began with its last
+    /// wake-up, at `woken`.
     Tentative {
         latest: Time,
         woken: Time,
@@ -94,22 +98,22 @@ enum Belief {
     Known(Period),
 }
 
-/// A server.
+/// The server of one thread.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     of: Reserved,
     belief: Belief,
-    /// Whether it has no budget and waits for the replenishment.
+    /// True if the server has no budget and waits for its replenishment.
     pub(super) is_throttled: bool,
 }
 
 impl Server {
-    /// Before the first event of its thread.
+    /// Creates a server before the first event of its thread.
     pub(super) fn new(of: Reserved, at: Time) -> Server {
         Server { of, belief: Belief::Unknown { latest: at + of.deadline }, is_throttled: false }
     }
 
-    /// The period, if it is certain.
+    /// Returns the period, if it is certain.
     pub(super) fn period(&self) -> Option<Period> {
         match self.belief {
             Belief::Known(period) => Some(period),
@@ -117,7 +121,8 @@ impl Server {
         }
     }
 
-    /// When it is replenished, at the latest, and the deadline that it then has: if it is throttled and that is known.
+    /// Returns the latest time of the next replenishment, and the deadline from then on, if the
+    /// server is throttled and both are known.
     pub(super) fn next(&self) -> Option<(Time, Between<Time>)> {
         let Period { deadline, left, .. } = self.period().filter(|_| self.is_throttled)?;
         let of = self.of;
@@ -129,12 +134,12 @@ impl Server {
         Some((deadline.most + of.rest() + NOISE, next))
     }
 
-    /// Whether nothing may be left of its budget, as far as that is known.
+    /// Returns true if the known period may have no budget left.
     pub(super) fn may_be_used_up(&self) -> bool {
         self.period().is_some_and(|period| period.left.least <= Duration::ZERO)
     }
 
-    /// Nothing is known any more.
+    /// Discards all knowledge about the server.
     pub(super) fn forget(&mut self, at: Time) {
         *self = Server::new(self.of, at);
     }
@@ -149,13 +154,13 @@ impl Server {
         self.belief = Belief::Known(Period { begin: to, deadline, granted, left: granted });
     }
 
-    /// Its thread wakes up.
+    /// Handles a wake-up of the thread.
     pub(super) fn wake(&mut self, t: Time) {
         self.is_throttled = false;
         let of = self.of;
         match self.belief {
             Belief::Unknown { latest } | Belief::Tentative { latest, .. } => {
-                // A thread that slept longer than its deadline can be away begins anew.
+                // A thread that has slept past its latest possible replenishment begins a new period.
                 if t >= latest + of.rest() {
                     self.begin(t, t + NOISE);
                     return;
@@ -172,7 +177,7 @@ impl Server {
         let (of, Period { deadline: d, left: q, .. }) = (self.of, period);
         let replenished = Between { least: d.least + of.rest(), most: d.most + of.rest() };
         let latest = d.most;
-        // What each rule would lead to, where it can have applied.
+        // The results of the rules that can have applied.
         let has_passed = t + NOISE >= replenished.least;
         let is_before = t < d.most;
         let exceeds = |q: Duration, d: Time| q > of.share(d - t);
@@ -202,7 +207,8 @@ impl Server {
                 let granted = left;
                 self.belief = Belief::Known(Period { begin: t + NOISE, granted, left, ..period });
             }
-            // A new period now, or one at the replenishment, which is about now.
+            // Either a new period begins now, or the server is replenished about now. Both lead to
+            // about the same period.
             (true, false, true, false) if replenished.most <= t + NOISE + NOISE => {
                 let least = (of.runtime + q.least.min(Duration::ZERO)).max(Duration::ZERO);
                 let granted = Between { least, most: of.runtime };
@@ -215,11 +221,12 @@ impl Server {
         }
     }
 
-    /// Its thread gets a CPU. Says whether its budget was replenished for that, and is known.
+    /// Handles that the thread gets a CPU. Returns true if its budget was replenished for that and is known.
     pub(super) fn resume(&mut self, t: Time, was_free: bool) -> bool {
         if let Belief::Tentative { got_cpu, .. } = &mut self.belief {
             if got_cpu.is_some() {
-                // It may have been throttled and replenished since it lost its CPU to another thread of the class.
+                // The server may have been throttled and replenished since another thread of the
+                // class took the CPU.
                 self.forget(t);
                 return false;
             }
@@ -239,7 +246,7 @@ impl Server {
         }
         let certainly = std::mem::take(&mut self.is_throttled);
         match self.belief {
-            // It ran as soon as it could, which was when it was replenished.
+            // The thread ran as soon as it could, which was at the replenishment.
             Belief::Unknown { .. } | Belief::Tentative { .. } if was_free => {
                 let granted = Between { least: Duration::ZERO, most: self.of.runtime };
                 self.begin_with(t - NOISE, t, granted);
@@ -261,11 +268,11 @@ impl Server {
         }
     }
 
-    /// `d += T; q += Q` until `q > 0`, at the replenishment.
+    /// Applies `d += T; q += Q` until `q > 0`, at the replenishment.
     fn replenish(&mut self, period: Period, t: Time, was_free: bool) {
         let of = self.of;
         let Between { least: mut early, most: mut late } = period.deadline;
-        // It ran as soon as it could.
+        // The thread ran as soon as it could.
         let seen = Between { least: t - NOISE - of.rest(), most: t - of.rest() };
         if was_free && seen.least <= late && early <= seen.most {
             (early, late) = (early.max(seen.least), late.min(seen.most));
@@ -296,7 +303,7 @@ impl Server {
         self.belief = Belief::Known(Period { begin, deadline, granted, left: granted });
     }
 
-    /// Its thread ran for so long, until `to`.
+    /// Charges the server for a run of this length that ended at `to`.
     pub(super) fn charge(&mut self, length: Duration, to: Time) {
         let of = self.of;
         match &mut self.belief {
@@ -319,7 +326,7 @@ impl Server {
                     least: period.deadline.least + of.rest(),
                     most: period.deadline.most + of.rest(),
                 };
-                // A server that is late is replenished as soon as it has used up its budget.
+                // The replenishment of a late server is not delayed: it comes as soon as the budget is used up.
                 if period.left.most <= Duration::ZERO && comes.most <= to {
                     let period = *period;
                     self.replenish(period, to, false);
@@ -330,7 +337,7 @@ impl Server {
         }
     }
 
-    /// Its thread loses its CPU to a lower class: its budget is used up, or it has yielded.
+    /// Handles that the thread loses its CPU to a lower class: its budget is used up, or it has yielded.
     pub(super) fn throttle(&mut self, t: Time) {
         match &mut self.belief {
             Belief::Unknown { .. } | Belief::Tentative { .. } => self.forget(t),

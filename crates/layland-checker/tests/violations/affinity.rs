@@ -1,4 +1,4 @@
-//! Weak and strong rules: what is reachable by moves.
+//! Weak and strong rules: the CPUs that are reachable by moves.
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn a_job_that_could_be_shifted_to_an_idle_cpu_is_found() {
             "b#0 waits at 0ns, but could run on CPU 0 if a#0 moved from CPU 0 to CPU 1, which is idle"
         ]
     );
-    // While CPU 1 is offline there is nothing to shift to.
+    // While CPU 1 is offline, no job can shift to it.
     let mut offline = trace.clone();
     offline.marks = vec![
         Mark { at: at(0), kind: MarkKind::CpuOffline(CpuId(1)) },
@@ -53,7 +53,7 @@ fn a_job_that_could_be_shifted_to_an_idle_cpu_is_found() {
         request(3, RequestKind::CpuOnline(CpuId(1))),
     ];
     assert_eq!(affinity_findings(&offline, &asked)[1], [""; 0]);
-    // A request ties `a` to CPU 0, granted or not.
+    // A request ties `a` to CPU 0, whether it is granted or not.
     let change = Change::Affinity(CpuSet::single(CpuId(0)));
     system.requests =
         vec![Request { at: at(0), kind: RequestKind::Reconfigure(TaskId(0), change) }];
@@ -91,7 +91,7 @@ fn a_job_behind_an_alternating_path_is_found() {
           that comes after it"
         ]
     );
-    // Where `c` starts late, weak scheduling is broken too.
+    // If `c` starts late, weak scheduling is violated, too.
     let mut late = trace.clone();
     late.jobs[2] = done(2, 0, 0, 10, 6, 5);
     late.segments[2] = segment(id(2, 0), 1, 1, 6);

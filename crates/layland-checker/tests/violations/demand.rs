@@ -1,11 +1,12 @@
-//! How much a job may get: as much as its model draws in a simulation, and no more than its bound in the world.
+//! Limits on the execution of a job: the demand of its model in a simulation, and its upper bound in the world.
 
 use super::{at, done, id, segment, task};
 use layland_checker::{Demand, Evidence, check_with};
 use layland_model::{Duration, ExecutionModel, Rate, ScheduleRule, Service, System};
 use layland_trace::{JobEnd, Trace};
 
-/// Every model with a WCET of 50 ns, with what one job may get at most by it, and at least where it draws.
+/// Returns every model with a WCET of 50 ns, the maximum execution of one job under it, and the
+/// minimum if it is drawn.
 fn models() -> Vec<(ExecutionModel, i64, i64)> {
     let ns = Service::from_ns;
     vec![
@@ -19,7 +20,7 @@ fn models() -> Vec<(ExecutionModel, i64, i64)> {
     ]
 }
 
-/// A job that gets so much at once, and is over or not.
+/// Returns the number of findings about the demand of a job that gets `got` at once.
 fn said(execution: &ExecutionModel, got: i64, end: Option<JobEnd>, evidence: &Evidence) -> u64 {
     let mut a = task("a", 50, 100);
     a.execution = execution.clone();
@@ -32,7 +33,7 @@ fn said(execution: &ExecutionModel, got: i64, end: Option<JobEnd>, evidence: &Ev
         over: at(100),
         ..Trace::default()
     };
-    // An end by the set needs a request, which is not what is tried here.
+    // An end by the set would need a request, which is not tested here.
     let report = check_with(&trace, &system, &ScheduleRule::None, 9, evidence);
     let of_demand = |text: &&String| text.contains("execut") || text.contains("is not complete");
     report.violations.iter().map(ToString::to_string).filter(|text| of_demand(&text)).count() as u64
@@ -55,7 +56,7 @@ fn the_world_is_asked_whether_it_exceeded_and_a_simulation_for_what_it_drew() {
         assert_eq!(said(&model, least, completed, &drawn), 0, "{model:?}");
         assert_eq!(said(&model, least - 1, completed, &drawn), 1, "{model:?}");
     }
-    // A latency excuses so much for each segment, and no more.
+    // A latency of 5 ns excuses 5 ns for each segment, and not more.
     let within = Evidence { latency: Duration::from_ns(5), ..bounded };
     assert_eq!(said(&ExecutionModel::Wcet, 55, completed, &within), 0);
     assert_eq!(said(&ExecutionModel::Wcet, 56, completed, &within), 1);

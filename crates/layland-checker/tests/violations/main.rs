@@ -27,7 +27,7 @@ fn done(task: u32, seq: u64, release: i64, deadline: i64, end: i64, executed: i6
 fn system() -> System {
     System::new(2, vec![task("a", 2, 5), task("b", 3, 5), task("c", 5, 10)])
 }
-/// `c` runs on at 5 in a segment of its own, although `b` comes first.
+/// `c` runs on at 5 in a separate segment, although `b` comes first.
 fn late_preemption() -> Trace {
     Trace {
         jobs: vec![
@@ -74,7 +74,7 @@ fn global_edf(system: &System) -> ScheduleRule {
 fn found(trace: &Trace, system: &System) -> Vec<Violation> {
     check(trace, system, &global_edf(system), 100).violations
 }
-/// Breaks the valid trace and returns what is found.
+/// Breaks the valid trace and returns the findings.
 fn broken(how: impl FnOnce(&mut Trace)) -> Vec<Violation> {
     let mut trace = valid();
     how(&mut trace);
@@ -90,7 +90,7 @@ macro_rules! assert_found {
     };
 }
 
-// After the macro, which it has from here.
+// After the macro `assert_found`, because the module uses it.
 mod set;
 
 #[test]
@@ -140,7 +140,7 @@ fn parallel_execution_is_found() {
         broken(|t| t.segments[3].job = id(1, 1)),
         Violation::JobInParallel { first: CpuId(0), second: CpuId(1), .. }
     );
-    // The third overlaps the first, not the one before it.
+    // The third segment overlaps the first, not the second.
     assert_found!(
         broken(|t| {
             t.segments[2] = segment(id(2, 0), 0, 3, 4);
@@ -155,7 +155,7 @@ fn forbidden_cpus_are_found() {
     let mut pinned = system();
     pinned.tasks[TaskId(2)].affinity = Some(CpuSet::single(CpuId(1)));
     assert_found!(found(&valid(), &pinned), Violation::Affinity { cpu: CpuId(0), .. });
-    // A request may change it: then either is fine.
+    // A request may change the affinity: then both CPUs are allowed.
     let cpus = CpuSet::single(CpuId(0));
     let kind = RequestKind::Reconfigure(TaskId(2), Change::Affinity(cpus));
     pinned.requests.push(Request { at: at(1), kind });
@@ -176,7 +176,7 @@ fn offline_cpus_are_found_and_not_expected_to_run() {
         broken(|t| t.marks = vec![offline(4, 0)]),
         Violation::Offline { cpu: CpuId(0), at: when, .. } if *when == at(4)
     );
-    // CPUs that go where the set sends them.
+    // CPUs that go offline and online as the set requests.
     let asked = |how: &dyn Fn(&mut Trace)| {
         let (mut trace, mut system) = (valid(), system());
         how(&mut trace);
@@ -203,7 +203,7 @@ fn offline_cpus_are_found_and_not_expected_to_run() {
             "CPU 1 goes online at 5ns, and the set has no such request"
         ]
     );
-    // One CPU: c waits while CPU 1 is away, but not when it is back at 4.
+    // With one CPU, `c` waits while CPU 1 is offline, but not after its return at 4.
     let late = |t: &mut Trace| {
         t.jobs = vec![done(0, 0, 0, 5, 2, 2), done(1, 0, 0, 5, 5, 3)];
         t.segments = vec![segment(id(0, 0), 0, 0, 2), segment(id(1, 0), 0, 2, 5)];
@@ -211,7 +211,7 @@ fn offline_cpus_are_found_and_not_expected_to_run() {
         t.over = at(5);
     };
     let only_two = |how: &dyn Fn(&mut Trace)| {
-        // Whoever waits besides is not in the set.
+        // Missing jobs are ignored here, because the trace has only two of the set's tasks.
         asked(&|t| how(t)).into_iter().filter(|found| !matches!(found, Violation::Missing { .. }))
     };
     assert_eq!(only_two(&late).collect::<Vec<_>>(), []);
@@ -224,7 +224,7 @@ fn offline_cpus_are_found_and_not_expected_to_run() {
     );
 }
 
-/// A job may lose its CPU within a region if the CPU goes, even if the CPU is back in that instant, and only then.
+/// A job may lose its CPU within a region only if the CPU goes offline, even if it returns at the same instant.
 #[test]
 fn a_cpu_that_blinks_takes_its_job_from_a_region() {
     let mut system = System::new(2, vec![task("a", 6, 20), task("b", 1, 10)]);
@@ -239,7 +239,7 @@ fn a_cpu_that_blinks_takes_its_job_from_a_region() {
         over: at(10),
         ..Trace::default()
     };
-    // The other CPU is away, so that `b` waits.
+    // The other CPU is offline, so that `b` waits.
     let away = [(0, RequestKind::CpuOffline(CpuId(1)))];
     let blink = |ns, cpu| {
         let cpu = CpuId(cpu);
@@ -372,7 +372,7 @@ fn speeds_and_rounding_are_accounted_for() {
 
 #[test]
 fn broken_rules_are_found() {
-    // c runs on at 5 although b comes first.
+    // `c` runs on at 5 although `b` comes first.
     let overtaken = |t: &mut Trace| {
         *t = late_preemption();
         t.segments[2].end = at(7);
@@ -391,7 +391,7 @@ fn broken_rules_are_found() {
         Violation::IdleWhileWaiting { job, cpu: CpuId(1), at: when }
             if *when == at(5) && job.id == id(1, 1)
     );
-    // With a fixed order that agrees with the trace it is clean, with the reverse it is not.
+    // A fixed order that agrees with the trace is clean, and the reverse order is not.
     let rule = |priorities: [i64; 3]| ScheduleRule::HighestFirst {
         groups: vec![Group { cpus: CpuSet::first(2), tasks: (0..3).map(TaskId).collect() }],
         order: JobOrder::Fixed(priorities.to_vec().into()),
@@ -490,7 +490,7 @@ proptest! {
                 trace.segments.remove(index);
             }
             _ => {
-                // To a CPU that is taken, or to one that does not exist.
+                // Move the segment to a CPU that is taken, or to one that does not exist.
                 let Segment { cpu, start, end, .. } = trace.segments[index];
                 let taken = trace.segments.iter().find(|other| {
                     other.cpu != cpu && other.start < end && other.end > start
@@ -523,7 +523,7 @@ fn dispatched_at(start: i64) -> (System, Trace, ScheduleRule) {
 #[test]
 fn a_latency_excuses_what_is_no_longer() {
     let (system, trace, rule) = dispatched_at(3_050);
-    // Exactly: the number, the demand, and the idle CPU.
+    // Without a latency there are three findings: the number, the demand, and the idle CPU.
     assert_eq!(check(&trace, &system, &rule, 10).count, 3);
     let within = |latency| {
         let origin = Origin::Known { since: at(3_000) };

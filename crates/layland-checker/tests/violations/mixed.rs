@@ -3,7 +3,7 @@
 use super::*;
 use layland_model::{Criticality, Levels};
 
-/// `low` 3 of 10; `high` 2, or 4 at its own level, of 20.
+/// `low` needs 3 of every 10. `high` needs 2 of every 20, or 4 at its own level.
 fn system() -> System {
     let ns = Duration::from_ns;
     let mut low = Task::implicit("low", Service::from_ns(3), ns(10));
@@ -70,7 +70,7 @@ fn what_matters_less_is_no_excuse() {
     trace.jobs[1].end = None;
     trace.jobs[1].executed = Service::from_ns(0);
     trace.segments.clear();
-    // `low` is aborted, and says nothing; `high` never runs.
+    // `low` is aborted, which proves nothing; `high` never runs.
     let report = check(&trace, &system(), &rule(), 9);
     assert_eq!(report.count, 2, "{report}");
     assert!(report.to_string().contains("high#0 misses its deadline 20ns"), "{report}");
@@ -79,7 +79,7 @@ fn what_matters_less_is_no_excuse() {
 #[test]
 fn a_busy_period_ends_when_nothing_is_pending() {
     let mut trace = trace(2);
-    // `low` of the second busy period is late, and nothing has happened in that.
+    // `low` is late in the second busy period, in which no job exceeds its bound.
     let aborted = Some((at(12), JobEnd::Aborted));
     let second = JobRecord { job: job(0, 1, 10, 20), end: aborted, executed: Service::from_ns(0) };
     trace.jobs.push(second);

@@ -1,11 +1,11 @@
-//! What a trace says against its set.
+//! Contradictions between a trace and its set.
 
 use super::*;
 use layland_model::{Behaviour, OnMiss, Separation};
 use layland_trace::Foreign;
 
-/// What is said of a trace of these jobs `(seq, arrival, release, deadline)` of one task, each of which is
-/// completed at once with its 1 ns.
+/// Returns the findings for a trace with these jobs `(seq, arrival, release, deadline)` of one
+/// task, each of which completes its 1 ns at once.
 fn said_of(task: Task, jobs: &[(u64, i64, i64, i64)], over: i64) -> Vec<String> {
     let mut trace = Trace { over: at(over), ..Trace::default() };
     for &(seq, arrival, release, deadline) in jobs {
@@ -30,7 +30,7 @@ fn periodic_jobs_come_when_the_set_says() {
         said_of(a(), &moved, 30),
         [
             "a#1 arrives at 11ns, and by the set it is 10ns",
-            // By the set it has waited since 10.
+            // By the set, the job has waited since 10.
             "a#1 waits at 10ns while CPU 0 is idle"
         ]
     );
@@ -118,11 +118,11 @@ fn nobody_leaves_or_is_given_up_unasked() {
         broken(|t| t.jobs[4].end = Some((at(9), JobEnd::Aborted))),
         Violation::Aborted { .. }
     );
-    // It has all its work, and is not over.
+    // The job has all its work but has not ended.
     assert_found!(broken(|t| t.jobs[4].end = None), Violation::Unfinished { .. });
 }
 
-/// What a task does with late jobs is held to, too.
+/// The treatment of late jobs is checked, too.
 #[test]
 fn late_jobs_are_treated_as_the_set_says() {
     let said = |on_miss, ends: &[(i64, JobEnd, i64)]| {
@@ -174,7 +174,7 @@ fn a_clock_without_an_origin_is_held_to_itself() {
     let evidence = Evidence { origin: Origin::Unknown, ..Evidence::within(Duration::from_ns(50)) };
     let said = |trace: &Trace| check_with(trace, &system, &rule, 9, &evidence).to_string();
     assert_eq!(said(&trace), "no violation");
-    // The third job comes a little late: two agree, and it does not.
+    // The third job comes a little late: the two others agree, and it does not.
     for (seq, arrival) in [(4, 4_000), (5, 5_010)] {
         let id = id(0, seq);
         let (start, end) = (at(arrival), at(arrival + 300));

@@ -1,4 +1,4 @@
-//! Sequences: what is drawn, and from what.
+//! Random sequences of requests for admission.
 
 use super::guard::{Keeping, Manner};
 use crate::registry;
@@ -11,33 +11,34 @@ use layland_model::{
 };
 use layland_policy::deadline::KernelOptions;
 
-/// What happens in one simulation.
+/// The parameters of one simulation.
 #[derive(Clone, Debug)]
 pub struct Sequence {
     /// The policy.
     pub spec: String,
-    /// The tasks, which ask to enter when their first jobs come, and what they ask for later.
+    /// The tasks, which request to enter when their first jobs arrive, and their later requests.
     pub system: System,
-    /// How the register is kept.
+    /// The rules for the register.
     pub manner: Manner,
     /// Tasks that need more than they have reserved.
     pub strays: Vec<TaskId>,
-    /// The end.
+    /// The end of the simulation.
     pub until: Time,
-    /// Draws the order of simultaneous events.
+    /// The seed for the order of simultaneous events.
     pub explore: Option<u64>,
 }
 
-/// No task enters after this time; periods and what is asked for end by twice of it.
+/// No task enters after this time. Periods and requests end by twice this time.
 const ENTRY: i64 = 60;
 const UNTIL: Time = Time::from_ms(150);
 const PERIODS: [i64; 8] = [4, 5, 6, 8, 10, 12, 15, 20];
 
 impl Sequence {
-    /// The sequence of a seed.
+    /// Draws the sequence of a seed.
     pub fn draw(spec: &str, seed: u64, keeping: Keeping) -> Sequence {
         let (info, options) = registry().parse(spec).expect("it is a policy");
         let algorithm = info.algorithm(&options);
+        // A stream of random numbers that no task uses.
         let random = Random::of_task(seed, u64::MAX - 3);
         let admits_whole =
             KernelOptions::of(algorithm, &options).is_ok_and(|options| options.limit.is_some());
@@ -49,7 +50,7 @@ impl Sequence {
 struct Draw {
     algorithm: Algorithm,
     random: Random,
-    /// Whether the policy takes threads with whole clusters only.
+    /// True if the policy accepts only threads that use whole clusters.
     admits_whole: bool,
     overruns: Overruns,
 }
@@ -88,7 +89,8 @@ impl Draw {
         platform
     }
 
-    /// Runtime, period, deadline. Half of the runtimes are eighths of the period, so that sums are whole.
+    /// Draws runtime, period and deadline. Half of the runtimes are eighths of the period, so that
+    /// sums are whole.
     fn parameters(&mut self) -> (Service, Duration, Duration) {
         let period = self.of(&PERIODS) * 1000;
         let most = self.of(&[2, 3, 5, 8]);
@@ -186,7 +188,7 @@ impl Draw {
         let mut back: Option<(Time, Task, bool)> = None;
         let mut waiting = entries.into_iter().peekable();
         loop {
-            // Who left and comes back at once, or the next one.
+            // The next task is one that left and comes back at once, or the next new one.
             let comes_back =
                 back.as_ref().is_some_and(|(at, ..)| waiting.peek().is_none_or(|next| at < next));
             let (entry, (mut task, stray)) = if comes_back {
@@ -219,7 +221,7 @@ impl Draw {
         }
         self.losses(&platform, &mut requests);
         requests.sort_by_key(|request| request.at);
-        // Ids in the order in which the tasks enter.
+        // Ids are in the order in which the tasks enter.
         let is_sorted = tasks.is_sorted_by_key(|task| task.offset);
         let mut ranks: Vec<i64> = (0..tasks.len() as i64).collect();
         self.random.shuffle(&mut ranks);
@@ -244,7 +246,8 @@ impl Draw {
         Sequence { spec: spec.to_owned(), system, manner, strays, until: UNTIL, explore }
     }
 
-    /// How long a task stays: half of them leave at the end of a period, or a nanosecond beside it.
+    /// Draws how long a task stays: half of the tasks leave at the end of a period, or a nanosecond
+    /// before or after it.
     fn stay(&mut self, task: &Task) -> Duration {
         match self.random.below(4) {
             0 => task.period * self.random.between(1, 4),
@@ -253,7 +256,7 @@ impl Draw {
         }
     }
 
-    /// What a task asks for while it is there; the time of the last request.
+    /// Draws the requests of a task while it is present, and returns the time of the last one.
     fn changes(
         &mut self,
         id: TaskId,

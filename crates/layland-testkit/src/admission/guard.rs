@@ -1,5 +1,5 @@
-//! [`Guard`]: a policy behind the register of admission. Whatever is asked is put before [`admit`] first, and only
-//! what it grants reaches the policy.
+//! [`Guard`]: a policy behind the register of admission. Each request goes to [`admit`] first, and
+//! only granted requests reach the policy.
 
 use crate::registry;
 use layland_guarantee::Effort;
@@ -14,44 +14,44 @@ use layland_policy::{Action, AfterJob, Count, Event, Needs, Policy, Refusal, Req
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How the register is kept.
+/// The rules for departed tasks in the register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeping {
-    /// As [`Admitted`] says.
+    /// Follows the rules of [`Admitted`].
     Careful,
-    /// Who has left is forgotten at once, as admission control without transitions does.
+    /// Forgets departed tasks at once, like admission control without transitions.
     AtOnce,
-    /// Who has left is forgotten when the window of its last job is over, whatever test let it in.
+    /// Forgets a departed task at the end of its last job's window, whatever test admitted it.
     AtDeadlines,
 }
 
-/// What a sequence says about the register.
+/// The register's parameters in a sequence.
 #[derive(Clone, Debug)]
 pub struct Manner {
-    /// How it is kept.
+    /// The rules for departed tasks.
     pub keeping: Keeping,
-    /// Whether it is told of quiet instants.
+    /// True if the register is notified of quiet instants.
     pub tells_quiet: bool,
-    /// Whether it is told when the last job of a task that leaves has come.
+    /// True if the register is notified of the last job of a leaving task.
     pub tells_releases: bool,
-    /// Which tests are asked.
+    /// The effort of the tests.
     pub effort: Effort,
-    /// What is promised.
+    /// The guarantee.
     pub guarantee: Guarantee,
-    /// Whether tasks may need more than their runtimes, where the policy isolates.
+    /// The possible overruns of tasks, if the policy isolates tasks.
     pub overruns: Overruns,
 }
 
-/// What was asked and granted.
+/// The numbers of requests and grants, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Tasks that asked to enter, and those that did.
+    /// Tasks that requested to enter, and tasks that entered.
     pub joins: [u64; 2],
     /// Changes of parameters.
     pub changes: [u64; 2],
     /// Changes of CPUs.
     pub moves: [u64; 2],
-    /// Clusters that were to lose CPUs.
+    /// Clusters that should lose CPUs.
     pub losses: [u64; 2],
     /// Tasks that left.
     pub leaves: u64,
@@ -60,7 +60,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(self, other: Tally) -> Tally {
         let both = |a: [u64; 2], b: [u64; 2]| [a[0] + b[0], a[1] + b[1]];
@@ -75,7 +75,7 @@ impl Tally {
     }
 }
 
-/// A task that was let in.
+/// A task that was admitted.
 #[derive(Clone, Debug)]
 struct Member {
     name: String,
@@ -83,28 +83,28 @@ struct Member {
     last_release: Option<Time>,
 }
 
-/// See the header.
+/// A policy behind the register of admission.
 #[derive(Clone)]
 pub struct Guard {
     policy: Box<dyn Policy>,
     is_partitioned: bool,
-    /// Whether tasks may use a part of their cluster.
+    /// True if tasks may use a part of their cluster.
     takes_affinities: bool,
     /// The register.
     pub admitted: Admitted,
     manner: Manner,
     members: BTreeMap<TaskId, Member>,
     refusals: Vec<(RequestId, String)>,
-    /// What was asked and granted.
+    /// The requests and grants so far.
     pub tally: Tally,
-    /// What was asked and answered, a line each, if that is to be told.
+    /// The requests and answers, one per line, if they are recorded.
     pub story: Option<Vec<String>>,
-    /// A policy that refuses what was granted: who, and why.
+    /// The policy's refusal of a granted request, with the reason.
     pub contradiction: Option<String>,
 }
 
 impl Guard {
-    /// Before a policy that has no tasks yet.
+    /// Puts the guard before a policy that has no tasks yet.
     pub fn new(policy: Box<dyn Policy>, platform: Platform, spec: &str, manner: Manner) -> Guard {
         let (info, options) = registry().parse(spec).expect("it is a policy");
         let algorithm = info.algorithm(&options);
@@ -175,7 +175,7 @@ impl Guard {
         }
     }
 
-    /// The cluster of some CPUs, and the affinity that stands for them.
+    /// Returns the cluster of some CPUs, and the affinity that represents them.
     fn place(&self, cpus: &CpuSet) -> (usize, Option<CpuSet>) {
         let platform = &self.admitted.platform;
         let lowest = cpus.lowest().expect("a holding has CPUs");
@@ -263,7 +263,7 @@ impl Guard {
         if from == to {
             return;
         }
-        // A cluster that is changed stands for all of its CPUs. Partitioned policies know no clusters.
+        // A change of the cluster grants all of its CPUs. Partitioned policies have no clusters.
         let enters = old != cluster && !self.is_partitioned;
         let changes = [
             enters.then_some(Change::Cluster(cluster)),
@@ -285,7 +285,7 @@ impl Guard {
         self.accept(grant);
         self.tally.losses[1] += 1;
         if self.is_partitioned {
-            // Nobody is on the CPU, and the policy need not know that nobody will be.
+            // The CPU has no tasks, and the register will place none on it, so the policy need not be notified.
             return;
         }
         let cpus = self.admitted.platform.clusters[cluster].clone();
@@ -298,7 +298,7 @@ impl Guard {
         }
     }
 
-    /// The CPUs for which no admitted task has anything to do, nor any that is connected with it.
+    /// Returns the CPUs whose admitted tasks, and all tasks connected with them, have no pending job.
     fn quiet_cpus(&self) -> CpuSet {
         let mut busy = CpuSet::new();
         for member in self.members.values().filter(|member| member.is_pending) {

@@ -1,12 +1,15 @@
-//! Random joins, leaves and changes in a simulation, each put before the admission of `layland-guarantee` first.
+//! Random joins, leaves and changes in a simulation, each first submitted to the admission of
+//! `layland-guarantee`.
 //!
-//! The claim: under every policy that lets tasks in at run time, no admitted task that keeps to its reservation is
-//! late (or later than it was promised), whatever comes and goes, and whatever the others do that the policy isolates.
+//! The claim: under every policy that admits tasks at run time, no admitted task that keeps to its
+//! reservation is late (or later than promised). This holds for all joins and leaves, and whatever
+//! other tasks do, if the policy isolates them.
 //!
-//! A [`Sequence`] is drawn from one seed: tasks that ask to enter at some time, leave, come back at once, ask for other
-//! parameters and other CPUs, and clusters that lose CPUs. Times fall on few instants, so that things happen together.
-//! [`Guard`] stands before the policy, and [`Keeping`] says how it keeps its register: the careless ways are there to
-//! show that the campaign finds what they break.
+//! A [`Sequence`] is drawn from one seed. Its tasks request to enter at some time, leave, come back
+//! at once, and request other parameters and other CPUs; and clusters lose CPUs. There are few
+//! distinct times, so many things coincide. [`Guard`] stands before the policy, and [`Keeping`]
+//! selects the rules of its register. The careless rules are there to show that the campaign finds
+//! the errors that they cause.
 
 mod draw;
 mod guard;
@@ -22,10 +25,10 @@ use layland_sim::{SimOptions, simulate};
 use layland_trace::{Job, JobEnd, Recorder};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-/// What happened in one sequence, or in several.
+/// The results of one sequence, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// What was asked and granted.
+    /// The requests and grants.
     pub tally: Tally,
     /// Jobs of admitted tasks that ended.
     pub jobs: u64,
@@ -36,18 +39,18 @@ pub struct Seen {
 pub struct Broken {
     /// The policy.
     pub spec: String,
-    /// The seed from which the sequence alone is drawn.
+    /// The seed, which determines the whole sequence.
     pub seed: u64,
-    /// Who was late, or what the policy refused.
+    /// A description of the late job, or of the policy's refusal.
     pub how: String,
-    /// What was asked and answered before.
+    /// The requests and answers before.
     pub story: Vec<String>,
     /// The sequence.
     pub sequence: Box<Sequence>,
 }
 
-/// The policies of the registry that let tasks in at run time and about which there is a test, and some options that
-/// change what they do.
+/// Returns the policies of the registry that admit tasks at run time and that have a test, with some
+/// options that change their behaviour.
 pub fn specs() -> Vec<String> {
     let machine = Platform::identical(2);
     let takes = |info: &&PolicyInfo| can_admit(registry(), &info.name, &machine).is_ok();
@@ -65,10 +68,10 @@ pub fn specs() -> Vec<String> {
     names.chain(options.map(str::to_owned)).collect()
 }
 
-/// Whether the claim holds in one sequence.
+/// Checks the claim in one sequence.
 ///
 /// # Errors
-/// If it does not.
+/// If the claim does not hold.
 pub fn check(spec: &str, seed: u64, keeping: Keeping) -> Result<Seen, Broken> {
     let sequence = Sequence::draw(spec, seed, keeping);
     run(&sequence).map_err(|how| {
@@ -77,10 +80,10 @@ pub fn check(spec: &str, seed: u64, keeping: Keeping) -> Result<Seen, Broken> {
     })
 }
 
-/// The claim in so many sequences, with the seeds from `seed` on.
+/// Checks the claim in this number of sequences, with the seeds from `seed` on.
 ///
 /// # Errors
-/// The first sequence, by its seed, in which it does not hold.
+/// The first sequence, by its seed, in which the claim does not hold.
 pub fn campaign(spec: &str, sequences: u64, seed: u64, keeping: Keeping) -> Result<Seen, Broken> {
     let plus = |a: Seen, b: Seen| Seen { tally: a.tally.plus(b.tally), jobs: a.jobs + b.jobs };
     let seeds = (seed..seed.saturating_add(sequences)).into_par_iter();
@@ -95,12 +98,12 @@ pub fn campaign(spec: &str, sequences: u64, seed: u64, keeping: Keeping) -> Resu
 /// Simulates a sequence.
 ///
 /// # Errors
-/// If an admitted task is late that keeps to its reservation, or the policy refuses what was granted.
+/// If an admitted task that keeps to its reservation is late, or the policy refuses a granted request.
 pub fn run(sequence: &Sequence) -> Result<Seen, String> {
     tell(sequence, None).0
 }
 
-/// The same, with the story if one is to be told.
+/// Simulates a sequence, and continues the story if there is one.
 fn tell(sequence: &Sequence, story: Option<Vec<String>>) -> (Result<Seen, String>, Vec<String>) {
     let Sequence { spec, system, manner, strays, until, explore } = sequence;
     let mut empty = system.clone();
@@ -134,7 +137,7 @@ fn tell(sequence: &Sequence, story: Option<Vec<String>>) -> (Result<Seen, String
     (found, story)
 }
 
-/// Looks for the first job that is later than promised.
+/// A recorder that finds the first job that is later than promised.
 struct Late<'a> {
     allowed: Duration,
     /// Tasks that do not keep to their reservations.
@@ -159,7 +162,7 @@ impl Recorder for Late<'_> {
                 self.hold_to_promise(job, at, at > job.deadline + self.allowed);
             }
             JobEnd::Aborted => self.hold_to_promise(job, at, true),
-            // Whoever leaves has no deadline to keep, unless it has passed.
+            // A job that leaves has no deadline to keep, unless the deadline has already passed.
             JobEnd::Left => self.hold_to_promise(job, at, at > job.deadline + self.allowed),
         }
     }

@@ -1,4 +1,4 @@
-//! Drives a policy by one arrival or departure at a time, and random sequences of these.
+//! Drives a policy by one arrival or departure at a time, and draws random sequences of them.
 
 use super::{Key, Mapping, Ready};
 use crate::registry;
@@ -8,7 +8,7 @@ use layland_policy::{Action, AfterJob, BuildError, Event, Policy, RequestId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A policy with deadlines as keys, what it was told, and what it decided.
+/// A policy with deadlines as keys, its events, and its decisions.
 pub struct Driver {
     policy: Box<dyn Policy>,
     system: System,
@@ -21,10 +21,10 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// The policy for tasks with these affinities, all of rank 0, on CPUs that are online.
+    /// Builds the policy for tasks with these affinities, all of rank 0, on CPUs that are online.
     ///
     /// # Errors
-    /// What the policy says to affinities that it cannot have.
+    /// The policy's error if it cannot have these affinities.
     pub fn new(policy: &str, cpus: usize, masks: &[CpuSet]) -> Result<Self, BuildError> {
         let tasks = masks.iter().enumerate().map(|(index, mask)| {
             let mut task =
@@ -59,7 +59,7 @@ impl Driver {
         self.policy.on_event(self.now, Event::Join { task, parameters, request: RequestId(0) });
     }
 
-    /// A job of a task becomes ready.
+    /// Makes a job of a task ready.
     pub fn arrive(&mut self, task: TaskId, key: i64) {
         self.now += Duration::from_ns(1);
         self.seq += 1;
@@ -70,7 +70,7 @@ impl Driver {
         self.decide();
     }
 
-    /// The job of a task is no longer ready: it completes, or if it waits its task leaves and comes back.
+    /// Ends the ready job of a task: a running job completes; if it waits, its task leaves and comes back.
     pub fn depart(&mut self, task: TaskId) {
         self.now += Duration::from_ns(1);
         let Some((job, _)) = self.ready.remove(&task) else { return };
@@ -88,7 +88,7 @@ impl Driver {
         self.decide();
     }
 
-    /// A CPU goes offline or online.
+    /// Switches a CPU offline or online.
     pub fn switch(&mut self, cpu: CpuId) {
         self.now += Duration::from_ns(1);
         if self.online.remove(cpu) {
@@ -117,12 +117,12 @@ impl Driver {
         }
     }
 
-    /// Which task runs where.
+    /// Returns the task that runs on each CPU.
     pub fn mapping(&self) -> &Mapping {
         &self.mapping
     }
 
-    /// The ready tasks, with the CPUs that they may use and that are online.
+    /// Returns the ready tasks, with their online CPUs.
     pub fn ready(&self) -> Vec<Ready> {
         let ready = self.ready.iter().map(|(&task, &(_, key))| Ready {
             key: (key, 0, task),
@@ -131,13 +131,13 @@ impl Driver {
         ready.collect()
     }
 
-    /// The key of a task that is ready.
+    /// Returns the key of a task that is ready.
     pub fn key(&self, task: TaskId) -> Option<Key> {
         self.ready.get(&task).map(|&(_, key)| (key, 0, task))
     }
 }
 
-/// Random affinities: laminar by splitting ranges of CPUs in two, or any.
+/// Draws random affinities: laminar ones by splitting ranges of CPUs in two, or arbitrary ones.
 pub fn random_masks(random: &mut Random, cpus: usize, tasks: usize, laminar: bool) -> Vec<CpuSet> {
     let mut below = |limit: usize| random.below(limit as u64) as usize;
     // Cuts are drawn once for each range, so that the ranges of all tasks are laminar.
@@ -165,17 +165,17 @@ pub fn random_masks(random: &mut Random, cpus: usize, tasks: usize, laminar: boo
         .collect()
 }
 
-/// The stream of random numbers of one sequence.
+/// Returns the random number generator of one sequence.
 pub fn random(seed: u64, index: u64) -> Random {
     Random::new(seed, index, Aspect::Affinities)
 }
 
-/// The next step of a random sequence: a task that is ready departs, one that is not arrives.
+/// Draws the next step of a random sequence: a ready task departs, and one that is not ready arrives.
 pub fn random_step(random: &mut Random, driver: &Driver, tasks: usize) -> Step {
     let task = TaskId(random.below(tasks as u64) as u32);
     match driver.key(task) {
         Some(_) => Step::Depart(task),
-        // Few different keys, so that ties are common.
+        // Few different keys make ties common.
         None => Step::Arrive(task, random.below(tasks as u64 / 2 + 2) as i64),
     }
 }
@@ -185,31 +185,32 @@ pub fn random_step(random: &mut Random, driver: &Driver, tasks: usize) -> Step {
 pub enum Step {
     /// A task becomes ready, with this key.
     Arrive(TaskId, i64),
-    /// A task is no longer ready.
+    /// A task is not ready any more.
     Depart(TaskId),
 }
 
-/// How many decisions were compared.
+/// The number of compared decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
-    /// With laminar affinities.
+    /// Decisions with laminar affinities.
     pub laminar: u64,
-    /// With any.
+    /// Decisions with arbitrary affinities.
     pub any: u64,
-    /// Those of both after which weak scheduling ran another set than strong scheduling.
+    /// Decisions of both kinds after which weak scheduling ran another set than strong scheduling.
     pub weak_differs: u64,
-    /// Those that were also compared with all subsets.
+    /// Decisions that were also compared with all subsets.
     pub by_brute_force: u64,
 }
 
 /// Compares random decisions, three of four with laminar affinities, on 1 to 64 CPUs and sometimes more.
 ///
-/// After each: Algorithms 3 and 5, as they ship and as they are printed, Algorithm 1, the greedy optimum
-/// and strong scheduling for any masks run the same set; for few tasks it is the best of all subsets;
-/// every mapping is legal and keeps its invariant.
+/// After each decision, the following run the same set: Algorithms 3 and 5, as shipped and as
+/// printed, Algorithm 1, the greedy optimum, and strong scheduling for arbitrary masks. If there
+/// are few tasks, this set is the best of all subsets. Every mapping is legal and keeps its
+/// invariant.
 ///
 /// # Errors
-/// The first decision that is different.
+/// The first decision that differs.
 pub fn check_decisions(decisions: u64, seed: u64) -> Result<Compared, String> {
     let mut compared = Compared::default();
     let mut index = 0;

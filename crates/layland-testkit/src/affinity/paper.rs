@@ -1,11 +1,11 @@
-//! Algorithms 3 and 5 of Bonifaci et al. 2016 as they are printed: every mask has the set of all tasks
-//! that run within it, and a departure offers the first task of every backlog to Algorithm 3.
+//! Algorithms 3 and 5 of Bonifaci et al. 2016 as printed: every mask has the set of all tasks that
+//! run within it, and a departure offers the first task of every backlog to Algorithm 3.
 
 use super::Key;
 use layland_model::{CpuSet, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ready tasks of some laminar masks.
+/// The ready tasks for a set of laminar masks.
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     all: CpuSet,
@@ -17,7 +17,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// No task is ready.
+    /// Creates a hierarchy without ready tasks.
     pub fn new(masks: &[CpuSet], all: &CpuSet) -> Self {
         let none = || masks.iter().chain([all]).map(|mask| (mask.clone(), BTreeSet::new()));
         Self {
@@ -28,7 +28,7 @@ impl Hierarchy {
         }
     }
 
-    /// The tasks that run.
+    /// Returns the running tasks.
     pub fn scheduled(&self) -> BTreeSet<TaskId> {
         self.scheduled[&self.all].iter().map(|key| key.2).collect()
     }
@@ -61,7 +61,7 @@ impl Hierarchy {
         }
     }
 
-    /// Algorithm 5, and a deletion from the backlog for a task that waits.
+    /// Algorithm 5, or a deletion from the backlog if the task waits.
     pub fn depart(&mut self, key: Key) {
         let mask = self.mask_of[&key.2].clone();
         if self.backlog.entry(mask.clone()).or_default().remove(&key) {

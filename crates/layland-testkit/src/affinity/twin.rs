@@ -8,12 +8,12 @@ use layland_model::{
 use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use std::collections::BTreeMap;
 
-/// Which rule.
+/// The rule of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Push and pull, event by event.
     Weak,
-    /// The greedy optimum, mapped anyhow: runs the same jobs as the policy, on other CPUs.
+    /// The greedy optimum with any mapping: it runs the same jobs as the policy, but on other CPUs.
     Strong,
     /// Algorithm 1, then Algorithm 4.
     HierarchicalPlain,
@@ -21,7 +21,7 @@ pub enum Rule {
     HierarchicalLocal,
 }
 
-/// See the file header.
+/// A policy with affinities that decides from scratch.
 #[derive(Clone, Debug)]
 pub struct SlowAffinity {
     rule: Rule,
@@ -31,16 +31,16 @@ pub struct SlowAffinity {
     masks: BTreeMap<TaskId, CpuSet>,
     online: CpuSet,
     ready: BTreeMap<TaskId, (JobId, Time)>,
-    /// What the engine runs.
+    /// The mapping that the engine runs.
     running: Mapping,
-    /// Where each task ran last, and until when.
+    /// The CPU on which each task ran last, and the end of that execution.
     last: BTreeMap<TaskId, (CpuId, Time)>,
     /// The matching that weak scheduling keeps.
     matching: Mapping,
 }
 
 impl SlowAffinity {
-    /// The twin for a system.
+    /// Creates the twin for a system.
     pub fn new(system: &System, rule: Rule, order: Order) -> Self {
         Self {
             rule,
@@ -71,7 +71,7 @@ impl SlowAffinity {
         self.masks[&task].intersection(&self.online)
     }
 
-    /// Where a task ran last, until when, and whether it still does.
+    /// Returns the CPU on which a task ran last, the end of that execution, and true if it still runs.
     fn ran(&self, now: Time, task: TaskId) -> Option<(CpuId, (Time, bool))> {
         let running = self.running.iter().find(|&(_, &running)| running == task);
         match running {
@@ -80,7 +80,7 @@ impl SlowAffinity {
         }
     }
 
-    /// The engine no longer runs a task.
+    /// Records that the engine stops running a task.
     fn stop(&mut self, now: Time, task: TaskId) {
         if let Some((cpu, _)) = self.ran(now, task).filter(|(_, (_, runs))| *runs) {
             self.running.remove(&cpu);
@@ -88,7 +88,7 @@ impl SlowAffinity {
         }
     }
 
-    /// Weak: a task is pushed.
+    /// Pushes a task under the weak rule.
     fn push(&mut self, now: Time, task: TaskId) {
         let mask = self.mask(task);
         let own = self.ran(now, task).map(|(cpu, _)| cpu);
@@ -104,7 +104,7 @@ impl SlowAffinity {
         }
     }
 
-    /// Weak: a CPU pulls.
+    /// Lets a CPU pull a task under the weak rule.
     fn pull(&mut self, cpu: CpuId) {
         let waiting = self.ready.keys().copied().filter(|&task| {
             self.masks[&task].contains(cpu) && !self.matching.values().any(|&other| other == task)
@@ -128,11 +128,11 @@ impl SlowAffinity {
         self.unmatch(task);
     }
 
-    /// Algorithm 4 or 6 for the tasks of Algorithm 1.
+    /// Runs Algorithm 4 or 6 for the tasks of Algorithm 1.
     fn hierarchical(&self, now: Time) -> Mapping {
         let ready = self.all_ready();
         let chosen = algorithm_1(&ready, &self.online);
-        // The level of a mask: one more than the highest level of those within it.
+        // The level of a mask is one more than the highest level of the masks within it.
         let mut masks: Vec<CpuSet> = self.masks.keys().map(|&task| self.mask(task)).collect();
         masks.sort_by_key(|mask| (mask.len(), mask.clone()));
         masks.dedup();

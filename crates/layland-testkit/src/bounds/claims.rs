@@ -1,4 +1,4 @@
-//! What is claimed, and how a simulation is held against it.
+//! The claims, and their checks by simulation.
 
 use super::draw::{self, Shape};
 use super::{Case, Finding, Near};
@@ -15,30 +15,30 @@ use layland_trace::{Counters, MarkKind, Recorder, Trace};
 /// The adaptive partitioners.
 const ADAPTIVE: [&str; 4] = ["apedf", "apedf:fallback=off", "a2pedf", "a2pedf:fallback=off"];
 
-/// Something that no schedule goes beyond.
+/// A limit that no schedule exceeds.
 #[derive(Clone, Copy)]
 pub enum Claim {
-    /// No job is later than a tardiness bound says.
+    /// No job is later than its tardiness bound.
     Bound(&'static BoundTest),
-    /// Nothing is missed by partitioned EDF with first fit and by adaptive partitioning where the load
-    /// is within the bound of Lopez et al.
+    /// Partitioned EDF with first fit and adaptive partitioning miss no deadline if the load is
+    /// within the bound of Lopez et al.
     Lopez,
-    /// Once adaptive partitioning has found a partition, and what was late before is done, nothing is
-    /// missed.
+    /// Adaptive partitioning misses no deadline once it has found a partition and the late jobs
+    /// from before are done.
     Converged,
-    /// Under `dl-sp` a thread waits for a migrating one on its only CPU, while another CPU is free
-    /// or runs a later deadline, for no longer than the longest job.
+    /// Under `dl-sp`, a thread may wait for a migrating one on its only CPU while another CPU is
+    /// free or runs a later deadline, but for no longer than the longest job.
     Inversion,
 }
 
-/// Every claim.
+/// Returns every claim.
 pub fn claims() -> Vec<Claim> {
     let bounds = catalogue::BOUNDS.iter().map(Claim::Bound);
     bounds.chain([Claim::Lopez, Claim::Converged, Claim::Inversion]).collect()
 }
 
 impl Claim {
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &'static str {
         match self {
             Claim::Bound(test) => test.name,
@@ -48,7 +48,7 @@ impl Claim {
         }
     }
 
-    /// What it says, in a line.
+    /// Returns a description of one line.
     pub fn title(&self) -> &'static str {
         match self {
             Claim::Bound(test) => test.title,
@@ -91,11 +91,11 @@ impl Claim {
         }
     }
 
-    /// A random case.
+    /// Draws a random case.
     pub fn draw(&self, random: &mut Random) -> Case {
         let mut shape = self.shape();
         if let Claim::Lopez = self {
-            // Where the bound is depends on the heaviest task, at half of the CPUs or above.
+            // The bound depends on the heaviest task, and is at half of the CPUs or above.
             shape.load = random.between(50, 90);
         } else if let Claim::Converged = self {
             shape.load = random.between(60, 99);
@@ -107,7 +107,7 @@ impl Claim {
         case
     }
 
-    /// A case with something changed.
+    /// Returns a case with a small change.
     pub fn change(&self, case: &Case, random: &mut Random) -> Case {
         draw::changed(case, &self.shape(), random)
     }
@@ -124,7 +124,7 @@ impl Claim {
 }
 
 fn simulated<R: Recorder>(case: &Case, policy: &str, until: Time, recorder: &mut R) -> bool {
-    // A threshold of 1 instead of the default one: the claims are about all that the CPUs can do.
+    // The threshold is 1 instead of the default, because the claims are about the full capacity of the CPUs.
     let spec = if policy == "dl-sp" { "dl-sp:limit=1" } else { policy };
     let Ok(policy) = registry().build(spec, &case.system) else { return false };
     let options = SimOptions { seed: case.seed, ..SimOptions::until(until) };
@@ -166,7 +166,7 @@ fn within(test: &BoundTest, case: &Case) -> Finding {
     nearest.map_or(Finding::Silent, Finding::Holds)
 }
 
-/// Shortens or adds tasks until the load is what Lopez et al. allow, or just below it.
+/// Shortens or adds tasks until the load is at the bound of Lopez et al., or just below it.
 fn fill_up_to_the_bound(system: &mut System) {
     let cpus = system.platform.cpu_count();
     let mut tasks: Vec<_> = system.tasks.values().cloned().collect();
@@ -221,8 +221,8 @@ fn lopez(case: &Case) -> Finding {
     Finding::Holds(Near { ratio: &load / &bound, place })
 }
 
-/// When nothing of what an adaptive partitioner did before it found a partition matters any more, if it
-/// found one: after the last move the CPUs have to catch up.
+/// Returns the time from which the actions of an adaptive partitioner before it found a partition
+/// have no effect any more, if it found one. After the last move, the CPUs have to catch up.
 fn settled(system: &System, trace: &Trace) -> Option<Time> {
     let mut at: TaskMap<CpuId> = TaskMap::filled(CpuId(0), system.tasks.len());
     let mut last = Time::ZERO;
@@ -241,7 +241,7 @@ fn settled(system: &System, trace: &Trace) -> Option<Time> {
         if load >= Rate::ONE {
             return None;
         }
-        // All that can have come until then, and one job of each more, at the rate that is left.
+        // The work that can have arrived until then, plus one job of each task, at the remaining rate.
         let work = here.iter().map(|task| {
             let jobs = last.since_start().div_floor(task.period) + 2;
             jobs * task.own_wcet().ns()
@@ -276,7 +276,7 @@ fn converged(case: &Case) -> Finding {
             ));
         }
         let any = trace.jobs.iter().any(|record| record.missed(trace.over));
-        // The later it converges, the more there is to see.
+        // A late convergence counts as near, because more can go wrong before it.
         let ratio = Rate::new(clean.ns(), until.ns());
         if nearest.as_ref().is_none_or(|near| ratio > near.ratio) {
             let before = if any { ", after misses" } else { "" };

@@ -1,5 +1,5 @@
-//! Random systems that make trouble: loads at the limit, few heavy tasks, equal deadlines, heavy tasks
-//! tied to a CPU, one long job among short ones.
+//! Random difficult systems: loads at the limit, few heavy tasks, equal deadlines, heavy tasks tied
+//! to a CPU, one long job among short ones.
 //!
 //! Times are small whole numbers of nanoseconds, and all periods divide [`HYPERPERIOD`], so that
 //! ties, simultaneous events and exactly full loads are common.
@@ -14,25 +14,25 @@ use layland_model::{
 /// A common multiple of all periods that are drawn.
 pub const HYPERPERIOD: i64 = 240;
 const PERIODS: [i64; 16] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 30, 40, 60, 120, 240];
-/// About this many jobs are simulated.
+/// The approximate number of simulated jobs.
 const JOBS: i64 = 3000;
 
-/// What a claim is about.
+/// The systems to which a claim applies.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Whether some deadlines are shorter than the period.
+    /// True if some deadlines are shorter than the period.
     pub constrained: bool,
-    /// Whether some tasks are tied to one CPU.
+    /// True if some tasks are tied to one CPU.
     pub pinned: bool,
-    /// Whether some tasks have any affinity.
+    /// True if some tasks have arbitrary affinities.
     pub masks: bool,
-    /// Whether there may be several clusters.
+    /// True if there may be several clusters.
     pub clusters: bool,
-    /// Whether some tasks are threads that never block, or yield.
+    /// True if some tasks are threads that never block, or that yield.
     pub threads: bool,
-    /// Whether some tasks are sporadic or end early.
+    /// True if some tasks are sporadic or end early.
     pub varies: bool,
-    /// The most that the load may be, in percent of the CPUs.
+    /// The maximum load, in percent of the CPUs.
     pub load: i64,
 }
 
@@ -44,7 +44,7 @@ fn chance(random: &mut Random, percent: u64) -> bool {
     random.below(100) < percent
 }
 
-/// (wcet, period) of tasks that have at most this much utilization together.
+/// Draws (wcet, period) of tasks whose total utilization is at most `total`.
 fn reservations(random: &mut Random, cpus: i64, total: &Rate) -> Vec<(i64, i64)> {
     let common = one_of(random, &PERIODS);
     let style = random.below(5);
@@ -65,7 +65,7 @@ fn reservations(random: &mut Random, cpus: i64, total: &Rate) -> Vec<(i64, i64)>
             _ => one_of(random, &PERIODS),
         };
         let (low, high) = match style {
-            // Few heavy ones: just below what leaves no room for one more.
+            // Few heavy tasks, just below the utilization at which one more does not fit.
             0 | 3 => {
                 let heavy = period * cpus / (cpus + 1);
                 (heavy - 1, heavy + 1)
@@ -82,7 +82,7 @@ fn reservations(random: &mut Random, cpus: i64, total: &Rate) -> Vec<(i64, i64)>
         sum = with;
         tasks.push((wcet, period));
     }
-    // Up to the limit itself.
+    // Fill up to the limit itself.
     if chance(random, 60) {
         loop {
             let left = &(total - &sum) * &Rate::whole(HYPERPERIOD);
@@ -141,7 +141,7 @@ fn name_and_rank(system: &mut System, random: &mut Random) {
     }
 }
 
-/// Ties tasks to CPUs, the heavy ones first: at most `limit` on each.
+/// Ties tasks to CPUs, the heavy tasks first, with a utilization of at most `limit` on each.
 fn pin(system: &mut System, random: &mut Random) {
     let cpus = system.platform.cpu_count();
     let share = one_of(random, &[30, 60, 90]);
@@ -159,7 +159,7 @@ fn pin(system: &mut System, random: &mut Random) {
     }
 }
 
-/// Gives tasks any affinities, nested or not.
+/// Gives tasks arbitrary affinities, nested or not.
 fn mask(system: &mut System, random: &mut Random) {
     let cpus = system.platform.cpu_count() as u32;
     let share = one_of(random, &[30, 60, 90]);
@@ -171,7 +171,7 @@ fn mask(system: &mut System, random: &mut Random) {
     }
 }
 
-/// Splits the CPUs into two clusters; what does not fit into one goes into the other or away.
+/// Splits the CPUs into two clusters. A task that does not fit into one goes into the other or is dropped.
 fn split(system: &mut System, random: &mut Random) {
     let cpus = system.platform.cpu_count();
     let first = 1 + random.below(cpus as u64 - 1) as usize;
@@ -197,7 +197,7 @@ fn split(system: &mut System, random: &mut Random) {
     }
 }
 
-/// A system of this shape.
+/// Draws a system of this shape.
 pub fn case(shape: &Shape, random: &mut Random) -> Case {
     let cpus = one_of(random, &[1, 2, 2, 2, 3, 3, 4, 6]);
     let load = match random.below(3) {
@@ -227,7 +227,7 @@ pub fn case(shape: &Shape, random: &mut Random) -> Case {
     Case { system, seed: random.below(1 << 30) }
 }
 
-/// A case with one or two things changed.
+/// Returns a case with one or two changes.
 pub fn changed(case: &Case, shape: &Shape, random: &mut Random) -> Case {
     let mut case = case.clone();
     for _ in 0..random.between(1, 2) {
@@ -282,7 +282,7 @@ pub fn changed(case: &Case, shape: &Shape, random: &mut Random) -> Case {
     case
 }
 
-/// When the simulation of a system ends: after some hyperperiods, or when there were enough jobs.
+/// Returns the end of the simulation of a system: after some hyperperiods, or after enough jobs.
 pub fn horizon(system: &System) -> Time {
     let rate: Rate = system.tasks.values().map(|task| Rate::new(1, task.period.ns())).sum();
     let enough = (&Rate::whole(JOBS) / &rate).floor().unwrap_or(0);

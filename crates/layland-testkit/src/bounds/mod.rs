@@ -1,10 +1,11 @@
-//! Are the bounds ever exceeded? Every claim that bounds what a schedule can do, held against
-//! simulations of thousands of random and adversarial systems.
+//! Are the bounds ever exceeded? Every claim that bounds the behaviour of schedules is checked
+//! against simulations of thousands of random and adversarial systems.
 //!
-//! A [`Claim`] draws a system, simulates it, and says how near the schedule came to what is claimed.
-//! [`explore`] does that for many: it works in rounds, half of whose systems are drawn and half of
-//! which are small changes of those that came nearest so far, and it stops at the first that goes
-//! beyond. Every number follows from the seed, whatever the number of threads.
+//! A [`Claim`] draws a system, simulates it, and measures how near the schedule came to the claimed
+//! limit. [`explore`] does that for many systems. It works in rounds: half of the systems of a
+//! round are drawn, and half are small changes of those that came nearest so far. It stops at the
+//! first system that exceeds the limit. Every number follows from the seed, whatever the number of
+//! threads.
 
 pub mod claims;
 pub mod draw;
@@ -15,56 +16,56 @@ use layland_gen::{Aspect, Random};
 use layland_model::{Rate, System};
 use rayon::prelude::*;
 
-/// A system, and the seed of the times that its simulation draws.
+/// A system, and the seed for the times that its simulation draws.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The system. Valid.
+    /// The system, which is valid.
     pub system: System,
     /// The seed of the simulation.
     pub seed: u64,
 }
 
-/// How near a schedule came to what is claimed.
+/// The distance of a schedule from a claimed limit.
 #[derive(Clone, Debug)]
 pub struct Near {
-    /// What was observed over what is claimed; at most 1.
+    /// The observed value divided by the claimed one; at most 1.
     pub ratio: Rate,
-    /// Where: a policy, and a task.
+    /// The policy and the task.
     pub place: String,
 }
 
-/// What a case says about a claim.
+/// The result of a case for a claim.
 #[derive(Clone, Debug)]
 pub enum Finding {
-    /// The claim is not about this system.
+    /// The claim does not apply to this system.
     Silent,
-    /// It holds.
+    /// The claim holds.
     Holds(Near),
-    /// It does not: how.
+    /// The claim does not hold, with a description.
     Broken(String),
 }
 
-/// What many cases say about a claim.
+/// The results of many cases for a claim.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The cases that the claim is about.
+    /// The number of cases to which the claim applies.
     pub checked: usize,
-    /// The others.
+    /// The number of other cases.
     pub silent: usize,
     /// The nearest case.
     pub nearest: Option<(Near, Case)>,
-    /// The first case that breaks the claim, and how.
+    /// The first case that breaks the claim, with a description.
     pub broken: Option<(String, Case)>,
 }
 
-/// How many rounds, and from how many of the nearest cases the changed ones come.
+/// The number of rounds, and the number of nearest cases that are changed.
 const ROUNDS: usize = 8;
 const PARENTS: usize = 24;
 
-/// Checks a claim on at least this many cases that it is about.
+/// Checks a claim on at least this many cases to which it applies.
 ///
 /// # Panics
-/// If the claim is silent about nearly all systems that it draws.
+/// If the claim applies to hardly any of the systems that it draws.
 pub fn explore(claim: &Claim, cases: usize, seed: u64) -> Report {
     let mut report = Report { checked: 0, silent: 0, nearest: None, broken: None };
     let mut parents: Vec<(Near, Case)> = Vec::new();
@@ -73,6 +74,7 @@ pub fn explore(claim: &Claim, cases: usize, seed: u64) -> Report {
         let tried = report.checked + report.silent;
         assert!(tried < 20 * cases + 1000, "{} says nothing about most systems", claim.name());
         let count = cases.div_ceil(ROUNDS) as u64;
+        // Each case has its own random numbers, so that the result does not depend on the threads.
         let found: Vec<(Case, Finding)> = (next..next + count)
             .into_par_iter()
             .map(|index| {
@@ -101,7 +103,7 @@ pub fn explore(claim: &Claim, cases: usize, seed: u64) -> Report {
                 }
             }
         }
-        // The sort is stable: of cases that are equally near, the first stays first.
+        // The sort is stable: among cases that are equally near, the first stays first.
         parents.sort_by(|(one, _), (other, _)| other.ratio.cmp(&one.ratio));
         parents.truncate(PARENTS);
         report.nearest = parents.first().cloned();

@@ -1,4 +1,4 @@
-//! Random sets about which many different tests decide.
+//! Random sets that are decided by many different tests.
 
 use layland_gen::Random;
 use layland_model::{
@@ -14,7 +14,7 @@ fn us(us: i64) -> Duration {
     Duration::from_us(us)
 }
 
-/// A set of 1 to 8 tasks on 1 to 4 CPUs, at any load up to a little too much.
+/// Draws a set of 1 to 8 tasks on 1 to 4 CPUs, with any load up to slightly too much.
 pub(super) fn set(random: &mut Random) -> System {
     let cpus = [1, 1, 2, 2, 3, 4][random.below(6) as usize];
     let count = random.between(1, 8);
@@ -111,7 +111,7 @@ pub(super) fn set(random: &mut Random) -> System {
     system
 }
 
-/// What jobs with steps do.
+/// The steps of jobs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Suspends,
@@ -120,7 +120,7 @@ enum Shape {
     Both,
 }
 
-/// A set of 2 to 6 tasks on 1 or 2 CPUs whose jobs lock what is shared on their CPU, or suspend themselves.
+/// Draws a set of 2 to 6 tasks on 1 or 2 CPUs whose jobs lock resources of their CPU, or suspend themselves.
 pub(super) fn set_with_steps(random: &mut Random) -> System {
     let cpus = random.between(1, 2);
     let shape =
@@ -141,7 +141,7 @@ fn task_with_steps(random: &mut Random, shape: Shape, at: i64, cpu: i64) -> Task
         let outer = random.between(0, 2);
         let own = |at: i64| ResourceId((3 * cpu + at) as u32);
         steps.extend([Step::Lock(own(outer)), run(random.between(1, 20))]);
-        // Towards larger numbers: locks that are nested have an order.
+        // Nested locks are acquired in ascending order.
         if shape != Shape::Locks && outer < 2 && chance(random, 50) {
             let inner = own(random.between(outer + 1, 2));
             steps.extend([Step::Lock(inner), run(random.between(1, 20)), Step::Unlock(inner)]);

@@ -1,4 +1,4 @@
-//! Proofs that are false, each made from a valid one in a way that always makes it false.
+//! False proofs, each made from a valid one in a way that always makes it false.
 
 mod forms;
 
@@ -7,79 +7,79 @@ use layland_gen::Random;
 use layland_model::{Service, Step, System};
 use serde_json::{Value, json};
 
-/// What is false.
+/// The false part of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lie {
-    /// The verdict is the other one.
+    /// The verdict is the opposite one.
     OtherVerdict,
-    /// The test is about a policy with another order of jobs.
+    /// The policy has another order of jobs than the test covers.
     OtherPolicy,
-    /// A task of the set needs a nanosecond more than what was analysed.
+    /// A task of the set needs a nanosecond more than was analysed.
     OtherSet,
     /// A task of the set may be blocked until its deadline.
     Blocked,
-    /// The test is about a policy with another protocol for locks.
+    /// The policy has another locking protocol than the test covers.
     OtherProtocol,
-    /// A WCET that is analysed is a nanosecond too small.
+    /// An analysed WCET is a nanosecond too small.
     SmallerWcet,
     /// A task of a partition is on another CPU.
     Moved,
-    /// Two tasks change places in the order of priorities, which the policy fixes.
+    /// Two tasks change places in the order of priorities, although the policy fixes it.
     Swapped,
-    /// A number that is compared is another one.
+    /// A compared number differs.
     OtherNumber,
     /// A comparison is missing.
     Missing,
-    /// A demand, a response time, a busy period or a rate is one too small.
+    /// A demand, a response time, a busy period or a rate is too small by one.
     TooSmall,
-    /// A slack is longer than a job that never waits has.
+    /// A slack is longer than that of a job that never waits.
     TooMuchSlack,
-    /// The job of a run arrives a nanosecond before it may.
+    /// A job of a run arrives a nanosecond too early.
     TooEarly,
     /// A job of a run executes for a nanosecond more than its WCET.
     TooLong,
-    /// The job that is late is said to be due a nanosecond later.
+    /// The deadline of the late job is a nanosecond too late.
     DueLater,
-    /// An option of the policy, with which the test is about another policy.
+    /// An option of the policy makes it another policy than the test covers.
     OtherOption,
     /// An option that the policy does not have.
     UnknownOption,
-    /// An option that is given twice.
+    /// An option occurs twice.
     OptionTwice,
-    /// A policy that there is not.
+    /// The policy does not exist.
     UnknownPolicy,
-    /// A whole number is written as one with a fraction, of the same value.
+    /// A whole number is written with a fraction, but has the same value.
     Fraction,
-    /// A CPU is true or false.
+    /// A CPU is `true` or `false`.
     Truth,
-    /// A number is not in the one form that it has.
+    /// A number is not in its only valid form.
     OtherForm,
     /// A number is above every limit.
     TooLarge,
-    /// A response time is said to grow for ever, where the load of the CPU is at most 1.
+    /// A response time allegedly grows for ever, although the load of the CPU is at most 1.
     ForEver,
     /// A response time is below the WCET.
     BelowWcet,
-    /// What is compared is on CPUs that there are not.
+    /// The comparison is for CPUs that do not exist.
     OtherCpus,
     /// A group of CPUs has no evidence.
     MissingPart,
-    /// A task stands in two groups.
+    /// A task is in two groups.
     TwoGroups,
     /// A level has no response time.
     MissingLevel,
-    /// A rate is on a grid of its own.
+    /// A rate is on another grid than the others.
     OtherGrid,
-    /// A length of an interval is left out.
+    /// An interval length is omitted.
     Gap,
-    /// A job of a run executes for no time.
+    /// A job of a run executes for zero time.
     NoTime,
-    /// A member of an object is there twice, with two values.
+    /// A member of an object occurs twice, with two values.
     MemberTwice,
 }
 
 impl Lie {
-    /// Each kind.
+    /// All kinds.
     pub const ALL: [Lie; 33] = [
         Lie::OtherVerdict,
         Lie::OtherPolicy,
@@ -117,7 +117,7 @@ impl Lie {
     ];
 }
 
-/// Every lie that this answer allows: with the set and the answer.
+/// Returns every possible lie about this answer, with the set and the changed answer.
 pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, System, Value)> {
     let mut found: Vec<(Lie, System, Value)> = Vec::new();
     let mut lie = |lie: Lie, change: &mut dyn FnMut(&mut Value) -> Option<()>| {
@@ -129,7 +129,7 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
     let test = answer["decided_by"].as_str();
     let kind = answer["proof"]["kind"].as_str().unwrap_or_default();
     of_form(random, &mut lie);
-    // What is said of any policy, or any scheduler, does not hang on what is analysed.
+    // Statements about any policy, or any scheduler, do not depend on the analysed policy.
     let of_policy = test.is_some_and(|test| !matches!(test, "CAPACITY" | "AFFINITY"));
     lie(Lie::OtherVerdict, &mut |answer| {
         answer["verdict"] = json!(if answer["verdict"] == "yes" { "no" } else { "yes" });
@@ -191,9 +191,9 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
             lie(Lie::OtherNumber, &mut |answer| {
                 let one = any(&mut answer["proof"]["comparisons"], random)?;
                 one["value"].as_str()?;
-                // What is compared is never negative.
+                // Compared values are never negative.
                 one["value"] = json!("-1");
-                // A *no* may show more than one number, of which one is enough.
+                // A *no* may show more than one number, although one is enough.
                 (answer["verdict"] == "yes" || count(&answer["proof"]["comparisons"]) == 1)
                     .then_some(())
             });
@@ -285,7 +285,7 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
             runs.into_iter().for_each(|length| *length += Service::from_ns(1));
             task.steps = Some(steps.into());
         }
-        // A budget may be what is analysed.
+        // The analysed execution time may be the budget.
         task.budget = task.budget.map(|budget| budget + Service::from_ns(1));
         found.push((Lie::OtherSet, other, answer.clone()));
     }
@@ -293,14 +293,14 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
         let mut blocked = system.clone();
         let ids: Vec<_> = blocked.tasks.ids().collect();
         let task = &mut blocked.tasks[ids[random.below(ids.len() as u64) as usize]];
-        // What is left of the deadline is not enough for the WCET.
+        // The rest of the deadline is not enough for the WCET.
         task.blocking_time = task.deadline;
         found.push((Lie::Blocked, blocked, answer.clone()));
     }
     found
 }
 
-/// Whether a test is about locks and self-suspension on single CPUs, and has response times as its proof.
+/// Returns true if a test is about locks and self-suspension on single CPUs, with response times as its proof.
 fn is_of_locks(test: Option<&str>) -> bool {
     let begins = |test: &str| {
         let begins = ["LOCK-RTA", "PIP-", "PCP-RTA", "SUSP-", "SRP"];
@@ -309,7 +309,8 @@ fn is_of_locks(test: Option<&str>) -> bool {
     test.is_some_and(begins)
 }
 
-/// Whether a job comes as early as it may: at the offset of its task, or a period after the job before it.
+/// Returns true if a job comes as early as possible: at the offset of its task, or a period after
+/// the job before it.
 fn comes_first_or_a_period_later(system: &System, jobs: &[Value], at: usize) -> bool {
     let name = &jobs[at]["task"];
     let Some(task) = system.tasks.values().find(|task| *task.name == *name) else { return false };
@@ -403,7 +404,7 @@ fn of_parts(answer: &Value, of_policy: bool, random: &mut Random, lie: &mut Tell
     }
 }
 
-/// How full the CPUs are together, with overheads as they were analysed.
+/// Returns the total load of the CPUs, with overheads as analysed.
 #[expect(clippy::cast_precision_loss, reason = "it says roughly how full a CPU is")]
 fn load_of(system: &System, analysed: &Value) -> Option<f64> {
     let of = |found: &Value| {
@@ -417,7 +418,7 @@ fn count(list: &Value) -> usize {
     list.as_array().map_or(0, Vec::len)
 }
 
-/// Some entry of a list.
+/// Returns a random entry of a list.
 fn any<'a>(list: &'a mut Value, random: &mut Random) -> Option<&'a mut Value> {
     let list = list.as_array_mut()?;
     let at = random.below(list.len().max(1) as u64) as usize;

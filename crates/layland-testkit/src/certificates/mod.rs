@@ -1,8 +1,10 @@
-//! Certificates of `layland check` and their verifier, for the campaign `certificates` and a test of the command line.
+//! Certificates of `layland check` and their verifier, for the campaign `certificates` and a test
+//! of the command line.
 //!
-//! Random sets are checked by the program with a certificate. The verifier, a program in another language that
-//! shares no code with this one, has to find every proof valid. Then each proof is falsified ([`lies`]), in ways
-//! that always make it false, and the verifier has to refuse each.
+//! The program checks random sets and issues certificates. The verifier is a program in another
+//! language that shares no code with this one. It has to find every proof valid. Then each proof is
+//! falsified ([`lies`]), in ways that always make it false, and the verifier has to reject each
+//! false proof.
 
 mod draw;
 mod lies;
@@ -20,17 +22,17 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// The verifier needs this.
+/// The verifier's requirement.
 pub const NEEDS: &str = "python3 (3.11 or later)";
-/// So many sets are given to the program at once.
+/// The number of sets that are given to the program at once.
 const TOGETHER: u64 = 100;
-/// For so many sets there is one more whose jobs have steps.
+/// The number of sets for each additional set whose jobs have steps.
 const STEPS_EACH: u64 = 4;
 
-/// For so many sets there is one more that is checked under policies with options.
+/// The number of sets for each additional set that is checked under policies with options.
 const OPTIONS_EACH: u64 = 4;
 
-/// Policies with options of which the verifier has to know what they change.
+/// Policies with options whose effects the verifier has to know.
 const WITH_OPTIONS: [&str; 36] = [
     "p-edf:fit=wf",
     "p-edf:fit=nf",
@@ -70,30 +72,30 @@ const WITH_OPTIONS: [&str; 36] = [
     "llf:quantum=2ms",
 ];
 
-/// What draws a set.
+/// The function that draws a set.
 type Draw = fn(&mut Random) -> System;
 
-/// What was verified.
+/// The results of the verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Sets.
+    /// The number of sets.
     pub sets: u64,
-    /// Proofs found valid, by verdict and test.
+    /// The number of proofs found valid, by verdict and test.
     pub valid: BTreeMap<String, u64>,
-    /// Answers without a proof, by verdict and test.
+    /// The number of answers without a proof, by verdict and test.
     pub without: BTreeMap<String, u64>,
-    /// False proofs that were refused, by what was false.
+    /// The number of rejected false proofs, by the kind of lie.
     pub refused: BTreeMap<Lie, u64>,
 }
 
 impl Verified {
-    /// All proofs that were found valid.
+    /// Returns the number of all proofs that were found valid.
     pub fn proofs(&self) -> u64 {
         self.valid.values().sum()
     }
 }
 
-/// Whether the verifier can run on this machine.
+/// Returns true if the verifier can run on this machine.
 pub fn has_python() -> bool {
     let mut asked = Command::new("python3");
     asked
@@ -103,7 +105,7 @@ pub fn has_python() -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The verifier as a process: one line for each certificate.
+/// The verifier as a process. It reads one line for each certificate.
 struct Verifier {
     process: Child,
     input: ChildStdin,
@@ -125,7 +127,8 @@ impl Verifier {
         Ok(Verifier { process, input, output: BufReader::new(output).lines() })
     }
 
-    /// For each answer: none if it has no proof, or else why the proof is not valid, or nothing if it is.
+    /// Returns, for each answer, `None` if it has no proof, and otherwise the reason why the proof
+    /// is invalid, which is empty for a valid proof.
     fn ask(&mut self, set: &str, certificate: &Value) -> Result<Vec<Option<String>>, String> {
         self.ask_text(set, &certificate.to_string())
     }
@@ -135,7 +138,7 @@ impl Verifier {
         self.input.write_all(line.as_bytes()).map_err(|error| error.to_string())?;
         let answer = self.output.next().ok_or("the verifier has ended")?;
         let answer = answer.map_err(|error| error.to_string())?;
-        // Who it is about, the verdict, the test, and what is found.
+        // The subject, the verdict, the test, the validity, and the reason.
         type Entry = (String, String, Option<String>, Option<bool>, String);
         let found: Vec<Entry> =
             serde_json::from_str(&answer).map_err(|error| format!("{error}: {answer}"))?;
@@ -155,11 +158,11 @@ impl Drop for Verifier {
     }
 }
 
-/// Checks random sets with this program, and what it says with this verifier, in a folder of its own.
+/// Checks random sets with this program, and its certificates with this verifier, in a separate folder.
 ///
 /// # Errors
-/// The first proof that is refused, with its set and its certificate, and the first false one that is not; or if
-/// something cannot be started.
+/// The first rejected proof, with its set and its certificate; the first accepted false proof; or a
+/// process that cannot be started.
 pub fn verify(
     program: &Path,
     verifier: &Path,
@@ -177,7 +180,7 @@ pub fn verify(
         (set, sets.div_ceil(OPTIONS_EACH), with_options),
     ];
     for (at, (draw, sets, policies)) in kinds.into_iter().enumerate() {
-        // Other sets than those without options.
+        // Use other sets than those without options.
         let seed = if at == 2 { !seed } else { seed };
         for at in (0..sets).step_by(TOGETHER as usize) {
             let numbers = at..sets.min(at + TOGETHER);
@@ -195,7 +198,7 @@ pub fn verify(
     Ok(verified)
 }
 
-/// The policies whose tests for locks and self-suspension have certificates.
+/// Returns the policies whose tests for locks and self-suspension have certificates.
 fn locking_policies() -> Vec<String> {
     let of_order = |order| {
         let spec = move |protocol| format!("{order}:locks={protocol}");
@@ -205,7 +208,7 @@ fn locking_policies() -> Vec<String> {
     ["p-fp", "p-rm", "p-dm"].into_iter().flat_map(of_order).chain(stack).collect()
 }
 
-/// What the program says of each system, under these policies or under all.
+/// Returns the program's certificates for each system, under these policies or under all.
 fn certificates(
     program: &Path,
     folder: &Path,
@@ -234,7 +237,7 @@ fn certificates(
 /// The kinds of answers of a certificate.
 const KINDS: [&str; 2] = ["answers", "any_policy"];
 
-/// The certificate with one of its answers alone.
+/// Returns the certificate with only one of its answers.
 fn alone(certificate: &Value, kind: &str, answer: Value) -> Value {
     let mut alone = certificate.clone();
     for kind in KINDS {
@@ -244,7 +247,7 @@ fn alone(certificate: &Value, kind: &str, answer: Value) -> Value {
     alone
 }
 
-/// An object with two members of one name can be read in two ways.
+/// Checks that the verifier rejects an object with two members of one name, which could be read in two ways.
 fn member_twice(
     verifier: &mut Verifier,
     set: &str,
@@ -294,7 +297,8 @@ fn one(
             None => *verified.without.entry(name).or_default() += 1,
             Some(why) if why.is_empty() => {
                 *verified.valid.entry(name).or_default() += 1;
-                // Policies that become the same system have the same proof: one lie of each kind is enough.
+                // Policies that lead to the same system have the same proof, so one lie of each
+                // kind is enough.
                 let mut random = Random::of_task(number, at as u64);
                 member_twice(verifier, &text, certificate, kind, answer, verified)?;
                 for (lie, system, answer) in lies(system, answer, &mut random) {

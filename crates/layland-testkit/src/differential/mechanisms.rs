@@ -1,4 +1,4 @@
-//! The mechanisms of mixed criticality, with any parameters, against their rules.
+//! The mechanisms of mixed criticality, with arbitrary parameters, against their rules.
 
 use super::Agreement;
 use crate::mixed::anew::Anew;
@@ -29,7 +29,7 @@ fn one_cpu<M: Mechanism>(system: &System, mechanism: M) -> PerCpu<M> {
     PerCpu::on_one_cpu("given", system, mechanism)
 }
 
-/// The policy of the rules.
+/// Returns the policy for the rules.
 fn policy(system: &System, rules: &Rules) -> Box<dyn Policy> {
     let own = |raise: bool| if raise { OwnOverrun::Raise } else { OwnOverrun::Cut };
     let levels = system.levels.count();
@@ -71,7 +71,7 @@ fn policy(system: &System, rules: &Rules) -> Box<dyn Policy> {
     }
 }
 
-/// The lists of the offline stage.
+/// Returns the lists of the offline stage.
 fn offline(system: &System, summed: bool) -> Option<Vec<Vec<i64>>> {
     let set = MixedSet::of_system(system).expect("a drawn set is of the model");
     let found = if summed { fjp::load_based(&set, 200) } else { fjp::safe(&set, 200) };
@@ -79,7 +79,7 @@ fn offline(system: &System, summed: bool) -> Option<Vec<Vec<i64>>> {
     Some(found.priorities?.values().map(wide).collect())
 }
 
-/// Any parameters, sensible or not.
+/// Draws arbitrary parameters, sensible or not.
 fn draw_rules(random: &mut Random, system: &System, kind: i64) -> Rules {
     let mut below = |n: i64| random.below(n.max(1) as u64) as i64;
     let count = system.tasks.len();
@@ -108,7 +108,7 @@ fn draw_rules(random: &mut Random, system: &System, kind: i64) -> Rules {
         6 => {
             let levels = system.levels.count() as i64;
             let cut = (below(6) > 0).then(|| below(levels - 1) as usize);
-            // The same denominators often, so that virtual deadlines are equal at times.
+            // Using few denominators makes virtual deadlines equal at times.
             let scale = 1 + below(4);
             let virtual_deadline = |task: &Task| {
                 let (deadline, z) = (task.deadline.ns(), task.criticality.level());
@@ -123,7 +123,7 @@ fn draw_rules(random: &mut Random, system: &System, kind: i64) -> Rules {
             }
         }
         _ => {
-            // Distinct priorities, dealt at random.
+            // Distinct priorities, assigned at random.
             let jobs = 3 * count as i64 + below(20);
             let mut lists = vec![Vec::new(); count];
             (0..jobs).rev().for_each(|priority| lists[below(count as i64) as usize].push(priority));
@@ -132,22 +132,22 @@ fn draw_rules(random: &mut Random, system: &System, kind: i64) -> Rules {
                 return Rules::Lists { lists, raise_own };
             }
             let anew = Anew { summed: below(4) == 0, together: below(3) == 0 };
-            // Those of the offline stage if there are any: then a scan never fails.
+            // Use the lists of the offline stage if they exist, because then a scan never fails.
             let lists = offline(system, anew.summed).unwrap_or(lists);
             Rules::Recomputed { lists, anew, raise_own }
         }
     }
 }
 
-/// A mechanism that the index chooses, with random parameters, in a random run of a random set.
+/// Compares the mechanism that the index selects, with random parameters, in a random run of a random set.
 ///
 /// # Errors
-/// The first job that ends otherwise, and the set.
+/// The first job that ends differently, and the set.
 pub fn mechanism(seed: u64, index: u64) -> Agreement {
     agree(seed, index, (index % 7) as i64).map(|_| 1)
 }
 
-/// Priorities that are recomputed, in a random run of a random set: how often they were.
+/// Compares recomputed priorities in a random run of a random set, and returns how often they were recomputed.
 ///
 /// # Errors
 /// As [`mechanism`].

@@ -1,16 +1,16 @@
-//! Each policy beside an independent reference, on random systems: whoever is right, they agree.
+//! Compares each policy with an independent reference on random systems. The two have to agree.
 //!
-//! | reference | read off | of |
+//! | reference | taken from | policies |
 //! |---|---|---|
-//! | sorted lists ([`SlowHighestFirst`]) | the definition of highest first | EDF, RM, DM, given priorities: global, clustered, partitioned; EDF-US, fpEDF, EDF^(k), RM-US; G-FL, C-FL |
-//! | one time unit at a time ([`ticks`]) | the same, without events | the same |
-//! | sets of CPUs ([`SlowAffinity`]) | the definitions of weak, strong and hierarchical affinities | these, while masks and CPUs change |
+//! | sorted lists ([`SlowHighestFirst`]) | the definition of highest-first | EDF, RM, DM, given priorities: global, clustered, partitioned; EDF-US, fpEDF, EDF^(k), RM-US; G-FL, C-FL |
+//! | one time unit at a time ([`ticks`]) | the same definition, without events | the same policies |
+//! | sets of CPUs ([`SlowAffinity`]) | the definitions of weak, strong and hierarchical affinities | policies with affinities, while masks and CPUs change |
 //! | recursive trees ([`SlowRun`], [`SlowQps`]) | the papers of RUN and QPS | RUN, QPS at full load |
 //! | one nanosecond at a time ([`slow_wrap`](crate::optimal::slow_wrap), [`slow_planes`](crate::optimal::slow_planes)) | shares from deadline to deadline | DP-WRAP, LRE-TL |
-//! | the same ([`slow_lanes`](crate::optimal::slow_lanes)) | the formulas of the paper for allotments | U-EDF |
-//! | the same ([`split::schedule`](crate::split::schedule)) | pieces with windows and budgets | C=D and EDF-WM, in each order |
+//! | one nanosecond at a time ([`slow_lanes`](crate::optimal::slow_lanes)) | the formulas of the paper for allotments | U-EDF |
+//! | one nanosecond at a time ([`split::schedule`](crate::split::schedule)) | pieces with windows and budgets | C=D and EDF-WM, in each order |
 //! | one time unit at a time ([`mixed::ticks`](crate::mixed::ticks)) | the rules of Huang, Gill and Lu 2014, and of EDF-VD | SMC, AMC, zero slack, period transformation, PLRS, EDF-VD with any parameters |
-//! | the checker | what the rule of a policy promises of every schedule | every policy of the registry |
+//! | the checker | the promises of a policy's rule for every schedule | every policy of the registry |
 
 mod mechanisms;
 mod plans;
@@ -38,7 +38,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
-/// How many schedules agreed, or how two of them differ.
+/// The number of schedules that agreed, or a description of the first difference.
 pub type Agreement = Result<u64, String>;
 
 const HORIZON: Time = Time::from_ns(120);
@@ -58,7 +58,7 @@ fn clean(trace: &Trace, system: &System, rule: &ScheduleRule, what: &str) -> Res
     if report.is_clean() { Ok(()) } else { Err(format!("{what}: {report}\n{system:#?}")) }
 }
 
-/// Policies under which some tasks come first, with the order of the others.
+/// Policies that give some tasks the highest priority, with the order of the other tasks.
 const TOP_FIRST: [(&str, Order); 6] = [
     ("edf-us", Order::Deadline),
     ("edf-us:zeta=1/2", Order::Deadline),
@@ -68,7 +68,8 @@ const TOP_FIRST: [(&str, Order); 6] = [
     ("rm-us:zeta=1/5", Order::RateMonotonic),
 ];
 
-/// Every policy that runs the first jobs of each group of CPUs, with its order, and the system as it needs it.
+/// Returns every policy that runs the first jobs of each group of CPUs, with its order, and the
+/// system adapted to it.
 fn ordered(system: &System) -> Vec<(String, Order, System)> {
     let mut cases = Vec::new();
     for order in Order::ALL {
@@ -93,7 +94,7 @@ fn ordered(system: &System) -> Vec<(String, Order, System)> {
     cases
 }
 
-/// Partitioned policies refuse what they cannot pack; the others take every system.
+/// Builds a policy. Partitioned policies reject systems that they cannot pack; the others accept every system.
 fn build(spec: &str, system: &System) -> Result<Option<Box<dyn Policy>>, String> {
     match registry().build(spec, system) {
         Ok(policy) => Ok(Some(policy)),
@@ -102,11 +103,11 @@ fn build(spec: &str, system: &System) -> Result<Option<Box<dyn Policy>>, String>
     }
 }
 
-/// Highest-first policies against their slow twin: the same schedule to the nanosecond, and one that keeps the
-/// rule.
+/// Compares highest-first policies with their slow twin: the schedules must be equal to the
+/// nanosecond, and keep the rule.
 ///
 /// # Errors
-/// How two of them differ.
+/// A description of the first difference.
 pub fn sorted_lists(system: &System) -> Agreement {
     let mut agreed = 0;
     for (spec, order, system) in ordered(system) {
@@ -121,10 +122,11 @@ pub fn sorted_lists(system: &System) -> Agreement {
     Ok(agreed)
 }
 
-/// The same against a simulator that moves one time unit at a time: the same jobs finish at the same times.
+/// Compares the same policies with a simulator that moves one time unit at a time: equal jobs must
+/// finish at equal times.
 ///
 /// # Errors
-/// How two of them differ.
+/// A description of the first difference.
 pub fn unit_by_unit(system: &System) -> Agreement {
     let mut agreed = 0;
     for (spec, order, system) in ordered(system) {
@@ -148,7 +150,7 @@ pub fn unit_by_unit(system: &System) -> Agreement {
     Ok(agreed)
 }
 
-/// Requests that CPUs come and go, drawn as (when, which CPU, whether it comes).
+/// Adds requests that switch CPUs off and on, drawn as (time, CPU, whether it goes online).
 pub fn with_cpus_that_change(mut system: System, changes: &[(i64, u32, bool)]) -> System {
     let cpus = system.platform.cpu_count() as u32;
     let request = |&(at, cpu, online): &(i64, u32, bool)| {
@@ -161,8 +163,8 @@ pub fn with_cpus_that_change(mut system: System, changes: &[(i64, u32, bool)]) -
     system
 }
 
-/// Gives every task a mask, and asks for other masks and CPUs as the run goes on. Requests are drawn as (when,
-/// about what, what).
+/// Gives every task a mask, and adds requests for other masks and CPUs during the run. Requests are
+/// drawn as (time, subject, value).
 pub fn with_affinities(
     mut system: System,
     seed: u64,
@@ -171,7 +173,7 @@ pub fn with_affinities(
 ) -> System {
     let cpus = system.platform.cpu_count();
     let tasks = system.tasks.len();
-    // More masks than tasks: those that are asked for later are of the same family.
+    // There are more masks than tasks, so that later requests draw from the same family.
     let masks = random_masks(&mut random(seed, 0), cpus, 2 * tasks, laminar);
     for (task, mask) in system.tasks.values_mut().zip(&masks) {
         task.affinity = Some(mask.clone());
@@ -200,7 +202,7 @@ const FAMILIES: [(&str, Rule); 4] = [
     ("hpa:assign=plain", Rule::HierarchicalPlain),
 ];
 
-/// The orders of the policies with affinities, as their names end.
+/// The orders of the policies with affinities, with the suffixes of their names.
 pub const ORDERS: [(&str, Order); 4] = [
     ("edf", Order::Deadline),
     ("rm", Order::RateMonotonic),
@@ -208,7 +210,7 @@ pub const ORDERS: [(&str, Order); 4] = [
     ("fp", Order::Given),
 ];
 
-/// Which jobs end when, wherever they ran.
+/// Returns the ends of jobs, wherever they ran.
 pub fn ends(trace: &Trace) -> Vec<(TaskId, u64, Option<Time>)> {
     let record = |record: &layland_trace::JobRecord| {
         (record.job.id.task, record.job.id.seq, record.end.map(|(at, _)| at))
@@ -218,11 +220,12 @@ pub fn ends(trace: &Trace) -> Vec<(TaskId, u64, Option<Time>)> {
     ends
 }
 
-/// The policies with affinities against their definitions. Hierarchical ones take `laminar` masks only. Strong
-/// scheduling runs the same jobs on whatever CPUs; the others make the same schedule.
+/// Compares the policies with affinities with their definitions. Hierarchical policies need
+/// `laminar` masks. Strong scheduling has to run the same jobs, on any CPUs; the others have to
+/// produce equal schedules.
 ///
 /// # Errors
-/// How two of them differ.
+/// A description of the first difference.
 pub fn sets_of_cpus(system: &System, laminar: bool) -> Agreement {
     let mut agreed = 0;
     let families = FAMILIES.into_iter().filter(|(name, _)| laminar || !name.starts_with("hpa"));
@@ -254,7 +257,7 @@ pub fn sets_of_cpus(system: &System, laminar: bool) -> Agreement {
     Ok(agreed)
 }
 
-/// Draws a system that uses all that its CPUs have, and a time by which a few jobs of each task have run.
+/// Draws a system that fully uses its CPUs, and a time by which a few jobs of each task have run.
 pub fn full(seed: u64, index: u64, sporadic: bool) -> Drawn {
     let mut random = Random::new(seed, index, Aspect::Utilizations);
     let drawn = if sporadic { draw::sporadic(&mut random) } else { draw::periodic(&mut random) };
@@ -263,10 +266,10 @@ pub fn full(seed: u64, index: u64, sporadic: bool) -> Drawn {
     Drawn { system: with_random_ranks(&drawn.system, index), until }
 }
 
-/// RUN against its twin, with a packing that the index chooses.
+/// Compares RUN with its twin, with a packing that the index selects.
 ///
 /// # Errors
-/// How they differ.
+/// A description of the difference.
 pub fn trees_of_run(Drawn { system, until }: &Drawn, index: u64) -> Agreement {
     let fits = ["ffd", "wfd", "efd", "ff", "nf", "bf"];
     let spec = format!("run:fit={}", fits[index as usize % fits.len()]);
@@ -277,10 +280,10 @@ pub fn trees_of_run(Drawn { system, until }: &Drawn, index: u64) -> Agreement {
     same(&fast.segments, &slow.segments, &spec, system).map(|()| 1)
 }
 
-/// QPS against its twin, with options that the index chooses.
+/// Compares QPS with its twin, with options that the index selects.
 ///
 /// # Errors
-/// How they differ.
+/// A description of the difference.
 pub fn trees_of_qps(Drawn { system, until }: &Drawn, index: u64) -> Agreement {
     let specs = ["qps", "qps:master=edf", "qps:fit=wfd", "qps:fit=efd:master=edf", "qps:fit=nfd"];
     let spec = specs[index as usize % specs.len()];
@@ -292,10 +295,10 @@ pub fn trees_of_qps(Drawn { system, until }: &Drawn, index: u64) -> Agreement {
     same(&fast.segments, &slow.segments, spec, system).map(|()| 1)
 }
 
-/// Every policy of the registry that takes the system against the checker.
+/// Checks every policy of the registry that accepts the system with the checker.
 ///
 /// # Errors
-/// What the checker found.
+/// The violations that the checker found.
 pub fn promises(system: &System, seed: u64) -> Agreement {
     let mut agreed = 0;
     for info in registry().iter() {
@@ -308,20 +311,20 @@ pub fn promises(system: &System, seed: u64) -> Agreement {
     Ok(agreed)
 }
 
-/// What came of one reference.
+/// The results for one reference.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// The reference.
     pub name: &'static str,
-    /// How many systems were drawn.
+    /// The number of systems that were drawn.
     pub systems: u64,
-    /// How many schedules agreed.
+    /// The number of schedules that agreed.
     pub agreed: u64,
-    /// What differed.
+    /// Descriptions of the differences.
     pub differing: Vec<String>,
 }
 
-/// Draws so many systems for each reference. The same seed draws the same ones.
+/// Draws this number of systems for each reference. A seed always draws the same systems.
 pub fn campaign(systems: u64, seed: u64) -> Vec<Tally> {
     let changes = prop::collection::vec((0i64..100, 0u32..4, any::<bool>()), 0..8);
     let requests = prop::collection::vec((0i64..100, any::<u32>(), 0u8..8), 0..6);
@@ -351,7 +354,7 @@ pub fn campaign(systems: u64, seed: u64) -> Vec<Tally> {
     ]
 }
 
-/// Systems of a strategy.
+/// Compares systems of a strategy.
 fn drawn<S: Strategy>(
     name: &'static str,
     systems: u64,

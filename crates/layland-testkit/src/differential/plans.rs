@@ -9,10 +9,10 @@ use layland_model::{Index, JobId, ScheduleRule, System, Time};
 use layland_sim::SimOptions;
 use layland_trace::Trace;
 
-/// Who runs when, where: each nanosecond of each segment.
+/// The job on each CPU, for each nanosecond of each segment.
 pub type Nanoseconds = Vec<(i64, usize, JobId)>;
 
-/// Of a trace, in order.
+/// Returns the nanoseconds of a trace, in order.
 pub fn nanoseconds(trace: &Trace) -> Nanoseconds {
     let each = |segment: &layland_trace::Segment| {
         let (cpu, job) = (segment.cpu.index(), segment.job);
@@ -23,7 +23,7 @@ pub fn nanoseconds(trace: &Trace) -> Nanoseconds {
     all
 }
 
-/// The same schedule as that of a twin, and one that keeps its rule.
+/// Returns an error unless the schedule equals that of the twin and keeps its rule.
 fn agrees(
     spec: &str,
     system: &System,
@@ -45,11 +45,11 @@ fn agrees(
     Err(format!("{spec} has {found:?} and its twin {expected:?}: {system:#?}"))
 }
 
-/// DP-WRAP, LRE-TL and U-EDF at full load, periodic or sporadic, as the index says. Those that do not take a system
-/// are left out.
+/// Compares DP-WRAP, LRE-TL and U-EDF at full load, periodic or sporadic, depending on the index.
+/// Policies that reject a system are skipped.
 ///
 /// # Errors
-/// How one differs from its twin.
+/// A description of the difference between one and its twin.
 pub fn shares(seed: u64, index: u64) -> Agreement {
     let mut random = Random::new(seed, index, Aspect::Utilizations);
     let Drawn { system, until } = match index % 2 {
@@ -67,11 +67,11 @@ pub fn shares(seed: u64, index: u64) -> Agreement {
     Ok(agreed)
 }
 
-/// C=D and EDF-WM, in an order that the index chooses, with jobs that come late and need less or more than their WCETs.
-/// Those that find no place for a task are left out.
+/// Compares C=D and EDF-WM, in an order that the index selects, with jobs that come late and need
+/// less or more than their WCETs. Policies that find no place for a task are skipped.
 ///
 /// # Errors
-/// How one differs from its twin.
+/// A description of the difference between one and its twin.
 pub fn pieces(seed: u64, index: u64) -> Agreement {
     let mut random = Random::new(seed, index, Aspect::Utilizations);
     let system = split::draw(&mut random, index.is_multiple_of(2));

@@ -1,17 +1,19 @@
-//! Small systems, exactly: every state that a set of sporadic tasks can reach, whenever its jobs come.
+//! Exact analysis of small systems: every state that a set of sporadic tasks can reach, for all
+//! arrivals of jobs.
 //!
-//! Releases and execution times are whole units of time, at least a period apart. A set whose states never
-//! contain a late job is schedulable, and the longest responses are known; otherwise there is a pattern of
-//! releases with a late job. That decides whether a verdict of `layland check` is right, where random
-//! simulations can only fail to refute it.
+//! Releases and execution times are whole units of time, and releases are at least a period apart.
+//! If no state contains a late job, the set is schedulable, and the longest response times are
+//! known. Otherwise there is a pattern of releases with a late job. The search decides whether a
+//! verdict of `layland check` is right, while random simulations can only fail to refute it.
 //!
-//! - [`Model`]: a system in units, and how one unit goes by (`rules.rs`);
+//! - [`Model`]: a system in units, and its transition in one unit (`rules.rs`);
 //! - [`search()`]: all of its states (`search.rs`);
-//! - [`judge`]: a policy of the registry, its verdict and its bounds against the search;
-//! - [`replay`]: the pattern of a miss in the simulator, so that the search itself is held against something.
+//! - [`judge`]: compares the verdict and the bounds of a policy of the registry with the search;
+//! - [`replay`]: repeats the pattern of a miss in the simulator, which checks the search itself.
 //!
-//! With [`Rule::AnyWeak`] an analysis is held against every scheduler that keeps the weak invariant: more
-//! than the policies do, and just what the analyses of affinities claim.
+//! With [`Rule::AnyWeak`], an analysis is compared with every scheduler that keeps the weak
+//! invariant. These are more schedules than those of the policies, and exactly those that the
+//! analyses of affinities claim to cover.
 
 mod rules;
 mod search;
@@ -31,49 +33,50 @@ use layland_trace::Counters;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// The states that a search may look at.
+/// The maximum number of states in a search.
 pub const STATES: usize = 400_000;
 
-/// What a verdict was worth.
+/// The comparison of a verdict with the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
-    /// *Yes*, and no job is ever late.
+    /// The verdict is *yes*, and no job is ever late.
     RightYes,
-    /// *No*, and a job can be late.
+    /// The verdict is *no*, and a job can be late.
     RightNo,
-    /// *Unknown*; no job is ever late.
+    /// The verdict is *unknown*, and no job is ever late.
     UnknownMeets,
-    /// *Unknown*; a job can be late.
+    /// The verdict is *unknown*, and a job can be late.
     UnknownMisses,
-    /// *Yes*, and a job can be late.
+    /// The verdict is *yes*, but a job can be late.
     FalseYes,
-    /// *No*, and no job is ever late.
+    /// The verdict is *no*, but no job is ever late.
     FalseNo,
-    /// A response is longer than its bound.
+    /// A response time exceeds its bound.
     BoundExceeded,
     /// There are too many states.
     GaveUp,
 }
 
-/// How a policy and its verdict did on a system.
+/// The judgement of a policy and its verdict on a system.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// The verdict, weighed.
+    /// The judgement of the verdict.
     pub judgement: Judgement,
-    /// What decided, and what was found.
+    /// The deciding test, and the result of the search.
     pub why: String,
-    /// The pattern with the miss, if there is one.
+    /// The pattern of releases that leads to a miss, if there is one.
     pub arrivals: Vec<Arrival>,
 }
 
-/// Weighs the verdict on a policy of the registry. None if the policy refuses the system, or there is no model.
+/// Judges the verdict on a policy of the registry. Returns `None` if the policy rejects the system
+/// or has no model.
 pub fn judge(spec: &str, system: &System, any_weak: bool, shorter: bool) -> Option<Judged> {
     let policy = registry().build(spec, system).ok()?;
     let model = Model::new(system, &*policy, any_weak)?;
     let found =
         assess(registry(), spec, system, &AssessOptions::by_tests()).expect("the policy exists");
     if shorter && model.has_laxity() {
-        // Laxity is that of the WCET, and a state knows what is left of the job.
+        // The laxity depends on the WCET, but a state only has the remaining work of the job.
         return None;
     }
     let outcome = search(&model, shorter, STATES);
@@ -116,7 +119,7 @@ pub fn judge(spec: &str, system: &System, any_weak: bool, shorter: bool) -> Opti
     })
 }
 
-/// The system with these jobs and no others.
+/// Returns the system with exactly these jobs.
 pub fn with_arrivals(system: &System, arrivals: &[Arrival]) -> System {
     let mut system = system.clone();
     for (i, task) in system.tasks.values_mut().enumerate() {
@@ -132,24 +135,24 @@ pub fn with_arrivals(system: &System, arrivals: &[Arrival]) -> System {
     system
 }
 
-/// Whether a job is late in the simulator, with these jobs.
+/// Returns true if a job is late in the simulator, with these jobs.
 pub fn replay(spec: &str, system: &System, arrivals: &[Arrival]) -> bool {
-    // A task without jobs is one that comes after the end.
+    // A task without jobs becomes one whose first job arrives after the end.
     let (given, end) = (with_arrivals(system, arrivals), Time::from_ns(10_000));
     let mut given = given;
     for task in given.tasks.values_mut().filter(|task| task.jobs == Some(0)) {
         (task.behaviour, task.jobs) = (Behaviour::Periodic, None);
         task.offset = Duration::from_ns(20_000);
     }
-    // The partition, the clusters and the priorities are those of the set as it is.
+    // The partition, the clusters and the priorities are those of the original set.
     let policy = registry().build(spec, system).expect("it was built before");
     let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
     simulate(&given, policy, &mut counters, &SimOptions::until(end)).expect("it is in range");
     counters.total().missed > 0
 }
 
-/// A small random system: up to `tasks` tasks, periods up to 8, on 2 or 3 CPUs; with affinities, every second
-/// time nested ones.
+/// Draws a small random system: up to `tasks` tasks with periods up to 8, on 2 or 3 CPUs. If it has
+/// affinities, they are nested in every second system.
 pub fn draw(seed: u64, index: u64, tasks: u64, affinities: bool) -> System {
     let mut random = Random::new(seed, index, Aspect::Utilizations);
     let cpus = if random.below(4) == 0 { 3 } else { 2 };
@@ -175,7 +178,7 @@ pub fn draw(seed: u64, index: u64, tasks: u64, affinities: bool) -> System {
             let all = (1u64 << cpus) - 1;
             let bits = match random.below(5) {
                 0 | 1 => all,
-                // Nested: single CPUs and the first two.
+                // Nested masks: single CPUs and the first two.
                 2 if laminar => 3.min(all),
                 _ if laminar => 1 << random.below(cpus as u64),
                 _ => 1 + random.below(all),
@@ -189,46 +192,46 @@ pub fn draw(seed: u64, index: u64, tasks: u64, affinities: bool) -> System {
     System::new(cpus as usize, set)
 }
 
-/// What many systems say of a policy.
+/// The results of many systems for a policy.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// How often each judgement was.
+    /// The number of systems with each judgement.
     pub counts: BTreeMap<Judgement, usize>,
-    /// The first system of each bad judgement: its number, and what happened.
+    /// The first system of each bad judgement: its number, and the judgement.
     pub bad: Vec<(u64, Judged)>,
-    /// Patterns of misses that were run in the simulator.
+    /// The number of patterns of misses that were repeated in the simulator.
     pub replayed: usize,
-    /// Systems whose pattern of a miss did not miss there.
+    /// The systems whose pattern of a miss did not miss in the simulator.
     pub not_replayed: Vec<u64>,
 }
 
 impl Tally {
-    /// How often this judgement was.
+    /// Returns the number of systems with this judgement.
     pub fn count(&self, judgement: Judgement) -> usize {
         self.counts.get(&judgement).copied().unwrap_or(0)
     }
-    /// How many systems there were.
+    /// Returns the number of systems.
     pub fn sets(&self) -> usize {
         self.counts.values().sum()
     }
 }
 
-/// What is asked of [`tally`].
+/// The parameters of [`tally`].
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    /// The first system, and how many.
+    /// The seed of the systems.
     pub seed: u64,
-    /// How many systems.
+    /// The number of systems.
     pub sets: u64,
-    /// The most tasks of one.
+    /// The maximum number of tasks in a system.
     pub tasks: u64,
-    /// Any scheduler with the weak invariant, instead of the policy.
+    /// True for any scheduler with the weak invariant, instead of the policy.
     pub any_weak: bool,
-    /// Whether jobs may execute less than their WCET.
+    /// True if jobs may execute for less than their WCETs.
     pub shorter: bool,
 }
 
-/// Weighs a policy on random systems. With affinities where it is about them.
+/// Judges a policy on random systems. They have affinities if the policy's form uses them.
 pub fn tally(spec: &str, asked: Asked) -> Tally {
     let affinities = ["weak", "strong", "hpa"].iter().any(|form| spec.starts_with(form));
     let judged: Vec<(u64, Option<(Judged, bool)>)> = (0..asked.sets)

@@ -1,26 +1,26 @@
-//! Who runs for the next unit of time, read off the definitions.
+//! The jobs that run for the next unit of time, by the definitions.
 
 use super::search::State;
 use layland_model::{Duration, JobOrder, ScheduleRule, System, TaskId};
 use layland_policy::Policy;
 
-/// The most tasks and CPUs that a model has, and the longest period.
+/// The maximum number of tasks of a model.
 pub const TASKS: usize = 6;
-/// See [`TASKS`].
+/// The maximum number of CPUs of a model.
 pub const CPUS: usize = 6;
-/// See [`TASKS`].
+/// The longest period of a model.
 pub const LONGEST: i64 = 31;
 
-/// How CPUs are given to ready tasks.
+/// The rule that assigns CPUs to ready tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The greedy optimum: each task in the order of priorities that can be matched to a CPU together with those
-    /// before it. Strong and hierarchical scheduling; with equal or disjoint masks global, clustered and
-    /// partitioned scheduling.
+    /// The greedy optimum: in the order of priorities, each task that can be matched to a CPU
+    /// together with the tasks before it. It covers strong and hierarchical scheduling and, with
+    /// equal or disjoint masks, global, clustered and partitioned scheduling.
     Best,
-    /// Push and pull, event by event, as the policies `weak-*` do.
+    /// Push and pull, event by event, like the policies `weak-*`.
     Weak,
-    /// Whatever keeps the weak invariant at each unit: more than any policy does.
+    /// All mappings that keep the weak invariant at each unit, which are more than any policy produces.
     AnyWeak,
 }
 
@@ -33,14 +33,14 @@ pub(super) struct Task {
     mask: u8,
     /// The key of its jobs, if it is fixed.
     fixed: Option<i64>,
-    /// How much earlier a job counts as due otherwise.
+    /// Otherwise, the amount by which the key of a job is less than its deadline.
     earlier: i64,
-    /// Whether a job without laxity comes before all others.
+    /// True if a job without laxity comes before all others.
     by_laxity: bool,
     rank: i64,
 }
 
-/// A system in units of time, of a nanosecond each.
+/// A system in units of time, which are nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(super) tasks: Vec<Task>,
@@ -51,8 +51,9 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of a system under a policy that takes it. None if it has more than [`TASKS`] tasks, deadlines after
-    /// periods or the like, or if the policy promises nothing of which a model could be made.
+    /// Returns the model of a system under a policy that accepts it. Returns `None` if it exceeds
+    /// the limits of [`TASKS`], [`CPUS`] or [`LONGEST`], if deadlines exceed periods or the like,
+    /// or if the policy's rule cannot be modelled.
     pub fn new(system: &System, policy: &dyn Policy, any_weak: bool) -> Option<Model> {
         let rule = policy.rule();
         let placed = layland_guarantee::placed(system, &rule);
@@ -75,7 +76,7 @@ impl Model {
         if system.tasks.len() > TASKS || cpus > CPUS {
             return None;
         }
-        // Under the weak rule the masks of the file count: clusters make no difference to it.
+        // Under the weak rule the affinities of the tasks count, because it ignores clusters.
         let masks = if is_weak { system } else { &placed };
         let task = |(id, task): (TaskId, &layland_model::Task)| {
             let [c, d, t] = [task.own_wcet().ns(), task.deadline.ns(), task.period.ns()];
@@ -107,12 +108,12 @@ impl Model {
         Some(Model { tasks, cpus, rule, by_rank })
     }
 
-    /// Whether the order of jobs depends on their laxity.
+    /// Returns true if the order of jobs depends on their laxity.
     pub(super) fn has_laxity(&self) -> bool {
         self.tasks.iter().any(|task| task.by_laxity)
     }
 
-    /// The rule.
+    /// Returns the rule.
     pub fn rule(&self) -> Rule {
         self.rule
     }
@@ -132,8 +133,9 @@ impl Model {
         ready
     }
 
-    /// What may happen after these tasks got a job each: the states at the end of the unit, each with the set of
-    /// tasks that ran. The state comes with the jobs, which no CPU has yet.
+    /// Returns the states that are possible at the end of the unit after each of these tasks
+    /// released a job, each with the set of tasks that ran. `state` includes the new jobs, which
+    /// hold no CPU yet.
     pub(super) fn units(&self, state: &State, arrived: u8) -> Vec<(State, u8)> {
         match self.rule {
             Rule::Weak => {
@@ -166,14 +168,15 @@ impl Model {
         }
     }
 
-    /// Whether each of these tasks can have a CPU of its own, of those that are not taken.
+    /// Returns true if each of these tasks can have its own CPU among those that are not taken.
     fn can_be_matched(&self, tasks: &[usize], taken: u8) -> bool {
         let Some((&first, rest)) = tasks.split_first() else { return true };
         let free = self.tasks[first].mask & !taken;
         (0..self.cpus).any(|c| free >> c & 1 == 1 && self.can_be_matched(rest, taken | 1 << c))
     }
 
-    /// The sets of tasks that run in the mappings with the weak invariant. `occupant` has positions in `order`.
+    /// Finds the sets of tasks that run in the mappings with the weak invariant. `occupant` has
+    /// positions in `order`.
     fn weak_mappings(
         &self,
         order: &[usize],
@@ -210,7 +213,8 @@ impl Model {
         (0..self.tasks.len()).find(|&i| state.on(i) == Some(c))
     }
 
-    /// A task arrives: an idle CPU, the last one first; or that of the task that comes last.
+    /// Places an arriving task: on an idle CPU, preferably its last one, or on the CPU of the task
+    /// that comes last.
     fn push(&self, state: &mut State, mut task: usize) {
         loop {
             let mask = self.tasks[task].mask;
@@ -235,7 +239,7 @@ impl Model {
         }
     }
 
-    /// The tasks that ended leave their CPUs, lowest first, and each CPU takes the first that waits for it.
+    /// Removes ended tasks from their CPUs, lowest CPU first. Each CPU takes the first task that waits for it.
     pub(super) fn depart(&self, state: &mut State) {
         if self.rule != Rule::Weak {
             return;

@@ -8,11 +8,14 @@
 use super::rules::{Model, TASKS};
 use std::collections::HashMap;
 
-/// A model between two units. Of each task: the time since its last arrival, up to its period; the work left; the
-/// CPU that it has, and the one that it ran on last (both only under [`Rule::Weak`](super::Rule::Weak)).
+/// A model between two units. For each task, it has the time since the last arrival, up to the
+/// period; the remaining work; the task's CPU, and the CPU that it ran on last (both only under
+/// [`Rule::Weak`](super::Rule::Weak)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct State([u16; TASKS]);
 
+// Each task has 16 bits: 5 for the time, 5 for the work, 3 for its CPU (0 is none), and 3 for its
+// last CPU.
 const ON: u32 = 10;
 const LAST: u32 = 13;
 
@@ -44,39 +47,39 @@ impl State {
 /// A job of a pattern of releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When, in units.
+    /// The arrival, in units.
     pub at: i64,
-    /// Which task.
+    /// The index of the task.
     pub task: usize,
-    /// How long it executes.
+    /// The execution time.
     pub work: i64,
 }
 
-/// What the search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// No job ever misses its deadline. The longest response of each task: exact.
+    /// No job ever misses its deadline. The longest response times are exact.
     Meets {
-        /// In units.
+        /// The longest response time of each task, in units.
         responses: Vec<i64>,
-        /// How many states there are.
+        /// The number of states.
         states: usize,
     },
-    /// A job misses: a shortest pattern that leads to it.
+    /// A job misses its deadline after a shortest pattern of releases.
     Misses {
-        /// By time, then by task.
+        /// The pattern, ordered by time, then by task.
         arrivals: Vec<Arrival>,
-        /// Whose job it is.
+        /// The task of the late job.
         task: usize,
         /// The instant of its deadline.
         at: i64,
     },
-    /// There are more states than the search may look at.
+    /// There are more states than the limit of the search.
     GaveUp,
 }
 
-/// Looks at every state that can be reached, breadth first, up to so many. Jobs execute their WCET; where
-/// `shorter` is set, also anything from one unit up to it.
+/// Searches all reachable states, breadth first, up to `limit` states. Jobs execute for their WCET
+/// or, if `shorter` is set, for any time from one unit up to it.
 pub fn search(model: &Model, shorter: bool, limit: usize) -> Outcome {
     let tasks = &model.tasks;
     let mut start = State([0; TASKS]);
@@ -84,7 +87,7 @@ pub fn search(model: &Model, shorter: bool, limit: usize) -> Outcome {
         start.set(i, 0, 5, task.period);
     }
     let mut states = vec![start];
-    // Of each state the one before it, and the work that arrived in between: 5 bits for each task.
+    // For each state, the previous one, and the work that arrived in between: 5 bits for each task.
     let mut from: Vec<(u32, u32)> = vec![(0, 0)];
     let mut known: HashMap<State, u32> = HashMap::from([(start, 0)]);
     let mut responses = vec![0i64; tasks.len()];
@@ -144,7 +147,7 @@ fn work_of(choice: u32, i: usize) -> u8 {
     (choice >> (5 * i) & 31) as u8
 }
 
-/// Every choice of who arrives now, and with how much work.
+/// Lists every choice of arriving tasks and their amounts of work.
 fn arrivals(model: &Model, state: &State, shorter: bool, choices: &mut Vec<u32>) {
     choices.clear();
     choices.push(0);
@@ -163,7 +166,7 @@ fn arrivals(model: &Model, state: &State, shorter: bool, choices: &mut Vec<u32>)
     }
 }
 
-/// The pattern that leads to a state and on by this choice.
+/// Returns the pattern that leads to a state and then makes this choice.
 fn misses(from: &[(u32, u32)], mut at: usize, choice: u32, task: usize) -> Outcome {
     let mut steps = vec![choice];
     while at > 0 {

@@ -1,21 +1,21 @@
-//! What runs could leave behind on a machine, all of it, and the processes of a run.
+//! The possible leftovers of runs on a machine, and the processes of a run.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the register of runs of root is.
+/// The folder with root's register of runs.
 const REGISTER: &str = "/run/layland";
 
-/// What a machine looks like: kinds of things, and what there is of each, in words.
+/// The state of a machine: for each kind, the names of the things and their values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot(BTreeMap<(Kind, String), String>);
 
-/// What can be left.
+/// A kind of leftover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// `/proc/sys/kernel/sched_*`.
+    /// A setting `/proc/sys/kernel/sched_*`.
     Setting,
     /// The flags of load balancing of the root cpuset.
     Balance,
@@ -29,12 +29,12 @@ pub enum Kind {
     Register,
     /// A process.
     Process,
-    /// A thread of a program that a run has started, with a class that its caller did not give it.
+    /// A thread of a program that a run has started, with a scheduling class that its caller did not give it.
     Class,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Kind; 8] = [
         Kind::Setting,
         Kind::Balance,
@@ -46,7 +46,7 @@ impl Kind {
         Kind::Class,
     ];
 
-    /// Its name, for a table.
+    /// Returns its name, for a table.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Setting => "sched_*",
@@ -61,7 +61,7 @@ impl Kind {
     }
 }
 
-/// The names in a folder; none if it cannot be read.
+/// Returns the names in a folder, or no names if it cannot be read.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
@@ -71,7 +71,7 @@ fn trimmed(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
-/// The folders at which file systems of this kind are mounted.
+/// Returns the folders at which file systems of this kind are mounted.
 fn mounted(kind: &str) -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let path = |line: &str| {
@@ -83,8 +83,8 @@ fn mounted(kind: &str) -> Vec<PathBuf> {
 }
 
 impl Snapshot {
-    /// The machine as it is. Of folders and processes, those of the program under test, that these processes
-    /// have started: others may run it, too.
+    /// Takes a snapshot of the machine. It includes only the folders and processes of the program
+    /// under test that these processes have started, because others may run the program, too.
     pub fn take(program: &Path, started: &[u32]) -> Snapshot {
         let mut found = Snapshot::default();
         let kernel = Path::new("/proc/sys/kernel");
@@ -109,7 +109,7 @@ impl Snapshot {
             }
         }
         for name in names(Path::new(REGISTER)) {
-            // What is shared has no process in its name.
+            // The names of shared files have no process in them.
             let is_shared = name.starts_with("setting-") || name == "reserved";
             let of_one = ["run-", "admitted-", "threads-", "leave-"];
             if is_shared || of_one.iter().any(|prefix| is_of(&name, prefix, started)) {
@@ -118,7 +118,7 @@ impl Snapshot {
         }
         for pid in processes() {
             let folder = PathBuf::from(format!("/proc/{pid}"));
-            // A guardian is a fork: its program is the same.
+            // A guardian is a fork, so it has the same executable.
             if fs::read_link(folder.join("exe")).is_ok_and(|exe| exe == program) {
                 found.put(Kind::Process, pid.to_string(), trimmed(&folder.join("comm")));
                 let files = names(&folder.join("fd")).into_iter();
@@ -142,14 +142,14 @@ impl Snapshot {
         self.0.insert((kind, name), value);
     }
 
-    /// What is different from what was before, in words.
+    /// Returns a description of each difference from an earlier snapshot.
     pub fn since(&self, before: &Snapshot) -> Vec<(Kind, String)> {
         let now = |key: &(Kind, String)| self.0.get(key);
         let mut differ: Vec<(Kind, String)> = (self.0.iter())
             .filter(|&(key, value)| before.0.get(key) != Some(value))
             .map(|((kind, name), value)| (*kind, format!("{name} {value}").trim().to_owned()))
             .collect();
-        // What is missing was somebody's setting or is no leftover; a missing process of another's is fine.
+        // A missing setting is an error. Other missing things are repaired leftovers, or processes of others.
         let gone = before.0.keys().filter(|key| now(key).is_none());
         let gone = gone.filter(|(kind, _)| matches!(kind, Kind::Setting | Kind::Balance));
         differ.extend(gone.map(|(kind, name)| (*kind, format!("{name} is gone"))));
@@ -157,14 +157,14 @@ impl Snapshot {
     }
 }
 
-/// Whether a name is that of one of these processes, or of no process.
+/// Returns true if a name belongs to one of these processes, or to no process.
 fn is_of(name: &str, prefix: &str, started: &[u32]) -> bool {
     let Some(rest) = name.strip_prefix(prefix) else { return false };
     let pid = rest.split('-').next().and_then(|pid| pid.parse::<u32>().ok());
     pid.is_none_or(|pid| started.contains(&pid))
 }
 
-/// What programs have in their environment that a run of this campaign has started.
+/// The environment variable of all programs that a run of this campaign has started.
 pub(super) const MARK: &str = "LAYLAND_KILLS";
 
 fn is_marked(process: &Path) -> bool {
@@ -173,23 +173,23 @@ fn is_marked(process: &Path) -> bool {
     environment.split(|&byte| byte == 0).any(|variable| variable == own.as_bytes())
 }
 
-/// Whether a thread has another class than an ordinary one.
+/// Returns true if a thread has another scheduling class than an ordinary one.
 fn has_class(thread: &Path) -> bool {
     let stat = fs::read_to_string(thread.join("stat")).unwrap_or_default();
     let Some((_, rest)) = stat.rsplit_once(')') else { return false };
     let mut fields = rest.split_whitespace();
     let is_there = !matches!(fields.next(), Some("Z" | "X") | None);
-    // The policy is field 41, and its state was field 3.
+    // The policy is field 41, and `fields` has already yielded the state, which is field 3.
     let policy = fields.nth(37);
     is_there && policy.is_some_and(|policy| policy != "0")
 }
 
-/// The numbers of all processes.
+/// Returns the numbers of all processes.
 fn processes() -> Vec<u32> {
     names(Path::new("/proc")).iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// The guardians of a process: its children of that name that live.
+/// Returns the guardians of a process: its living children of that name.
 pub fn guardians(pid: u32) -> Vec<u32> {
     let is_guardian = |own: &u32| {
         let stat = fs::read_to_string(format!("/proc/{own}/stat")).unwrap_or_default();
@@ -201,19 +201,19 @@ pub fn guardians(pid: u32) -> Vec<u32> {
     processes().into_iter().filter(is_guardian).collect()
 }
 
-/// What this machine lets the runs of a campaign do.
+/// The capabilities of runs on this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Able {
     /// Real-time priorities.
     pub fifo: bool,
-    /// `SCHED_DEADLINE`, its root domains and its switch of admission control.
+    /// `SCHED_DEADLINE`, its root domains, and its switch for admission control.
     pub deadline: bool,
-    /// Recording.
+    /// Recording with tracefs.
     pub tracefs: bool,
 }
 
 impl Able {
-    /// Asks the doctor.
+    /// Finds the capabilities with `layland doctor`.
     ///
     /// # Errors
     /// If the program cannot be started.

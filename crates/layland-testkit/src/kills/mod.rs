@@ -1,9 +1,10 @@
-//! Runs that are killed at random moments, and runs that overlap: whether they leave the machine as it was, for
-//! the campaign `kills` and a test of the command line.
+//! Runs that are killed at random moments, and runs that overlap, and the check that they leave the
+//! machine as it was. For the campaign `kills` and a test of the command line.
 //!
-//! Before and after each, everything that a run could change is looked at ([`Snapshot`]). Where the guardian of a
-//! killed run lives, all must be as before within some seconds. Where it was killed, too, or stopped,
-//! `layland doctor --clean` must make it so. An overlap must leave nothing, and no run may hang.
+//! Before and after each run, a [`Snapshot`] records everything that a run could change. If the
+//! guardian of a killed run lives, the state must be restored within some seconds. If the guardian
+//! was killed, too, or stopped, `layland doctor --clean` must restore it. An overlap must leave
+//! nothing behind, and no run may hang.
 //!
 //! Long because a campaign is a list of ways to die.
 #![expect(clippy::disallowed_methods, reason = "processes take real time")]
@@ -21,14 +22,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How long a machine may take to be as it was: the kernel counts bandwidth to the end of a period, and the
-/// machine may be busy.
+/// The time limit for the machine to return to its earlier state. The kernel counts bandwidth to
+/// the end of a period, and the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a run may go on after its time.
+/// The time limit for a run after its regular end.
 const LATE: Duration = Duration::from_secs(40);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How a run is ended.
+/// A way to end a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// A signal to its process.
@@ -37,19 +38,19 @@ pub enum Way {
     Group,
     /// `KILL` to its process group within the first 20 ms.
     GroupEarly,
-    /// `KILL` to its guardians; the run goes on, and is interrupted later.
+    /// `KILL` to its guardians. The run goes on, and is interrupted later.
     Guardian,
     /// `KILL` to its guardians, then to the run.
     GuardianThenMain,
     /// `KILL` to the run, then to its guardians.
     MainThenGuardian,
-    /// `STOP` to its guardians; the run is interrupted.
+    /// `STOP` to its guardians. The run is interrupted.
     StoppedGuardian,
     /// `STOP` to its guardians, and `KILL` to all of them.
     StoppedAndKilled,
 }
 
-/// All ways, the usual ones more often.
+/// All ways; the usual ones occur more often.
 const WAYS: [Way; 16] = [
     Way::Main("KILL"),
     Way::Main("KILL"),
@@ -70,7 +71,7 @@ const WAYS: [Way; 16] = [
 ];
 
 impl Way {
-    /// Whether something may be left for the doctor.
+    /// Returns true if something may be left for the doctor.
     fn needs_doctor(self) -> bool {
         match self {
             Way::GuardianThenMain | Way::MainThenGuardian | Way::StoppedAndKilled => true,
@@ -94,28 +95,28 @@ impl Way {
     }
 }
 
-/// What came of one way.
+/// The results of one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Row {
     times: u64,
-    /// Whether the run lived when it was killed.
+    /// The number of runs that were alive when they were killed.
     live: u64,
-    /// By kind: how often something was left, by itself.
+    /// For each kind, the number of times that something was left before the repair.
     left: BTreeMap<Kind, u64>,
     any: u64,
     healed: u64,
 }
 
-/// What a campaign found.
+/// The findings of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     rows: BTreeMap<String, Row>,
-    /// What must not be, in words.
+    /// Descriptions of the errors.
     pub wrong: Vec<String>,
 }
 
 impl Findings {
-    /// The table: a line for each way.
+    /// Returns the table, with a line for each way.
     pub fn table(&self) -> String {
         let mut text =
             format!("{:38} {:>5} {:>5} {:>5} {:>6}", "", "times", "live", "left", "healed");
@@ -146,7 +147,7 @@ pub struct Campaign {
     found: Findings,
 }
 
-/// Programs for `exec` that leave its process group and its session, and the process that it has started.
+/// Programs for `exec` that leave its process group and its session, and also the process that it has started.
 const PROGRAMS: [&[&str]; 9] = [
     &["sleep", "20"],
     &["timeout", "20", "sleep", "20"],
@@ -155,21 +156,21 @@ const PROGRAMS: [&[&str]; 9] = [
     &["setsid", "-w", "sh", "-c", "sleep 20 & sleep 20"],
     &["bash", "-c", "set -m; sleep 20 & sleep 20 & wait"],
     &["sh", "-c", "for i in 1 2 3; do (setsid sleep 0.1 &); done; while :; do :; done"],
-    // As sudo does: a child in a session of its own, and its code.
+    // Like sudo: a child in a separate session, and its exit code.
     &[
         "python3",
         "-c",
         "import os\nif os.fork() == 0: os.setsid(); os.execvp('sleep', ['sleep', '20'])\nos.wait()",
     ],
-    // A server that stays in front.
+    // A server that stays in the foreground.
     &["python3", "-c", "import os, time\nos.setsid()\ntime.sleep(20)"],
 ];
 
-/// One CPU, two tasks that the kernel's own scheduler takes, too.
+/// One CPU, and two tasks that the kernel's own scheduler accepts, too.
 const TASKS: [&str; 6] = ["-t", "a=20ms/100ms", "-t", "b=20ms/200ms", "--cpus", "1"];
 
 impl Campaign {
-    /// Prepares one, with a folder for its files.
+    /// Prepares a campaign with a folder for its files.
     ///
     /// # Errors
     /// If the program cannot be started.
@@ -177,7 +178,7 @@ impl Campaign {
         let program = program.canonicalize()?;
         std::fs::create_dir_all(folder)?;
         let able = Able::find(&program)?;
-        // What earlier runs have left is not ours to be judged.
+        // Remove the leftovers of earlier runs, which must not be counted here.
         Command::new(&program).args(["doctor", "--clean"]).output()?;
         let before = Snapshot::take(&program, &[]);
         let random = Random::of_task(seed, 0);
@@ -185,12 +186,12 @@ impl Campaign {
         Ok(Campaign { program, folder, able, random, before, started: Vec::new(), found })
     }
 
-    /// What this machine lets it do.
+    /// Returns the capabilities of this machine.
     pub fn able(&self) -> Able {
         self.able
     }
 
-    /// What it has found so far.
+    /// Returns the findings so far.
     pub fn found(&self) -> &Findings {
         &self.found
     }
@@ -199,7 +200,7 @@ impl Campaign {
         self.random.below(bound.max(1))
     }
 
-    /// The runs that this machine lets us kill, as arguments, for so many milliseconds.
+    /// Returns the arguments of the runs that this machine supports, each for this number of milliseconds.
     fn workloads(&self, milliseconds: u64) -> Vec<Vec<String>> {
         let time = format!("{milliseconds}ms");
         let trace = self.folder.join("run.trace").display().to_string();
@@ -229,7 +230,7 @@ impl Campaign {
         all.into_iter().map(|words| words.into_iter().map(str::to_owned).collect()).collect()
     }
 
-    /// An `exec` of one of [`PROGRAMS`], under a policy that this machine has.
+    /// Returns the arguments of an `exec` of one of [`PROGRAMS`], under a policy that this machine supports.
     fn exec(&mut self) -> Option<Vec<String>> {
         let mut policies = Vec::new();
         if self.able.fifo {
@@ -253,7 +254,7 @@ impl Campaign {
     }
 
     fn start(&mut self, words: &[String]) -> io::Result<Child> {
-        // Programs inherit what is ignored, as `nohup` has it, and these are to end by it.
+        // Programs inherit ignored signals, for example from `nohup`, but these runs have to end by them.
         let child = Command::new("env")
             .arg("--default-signal=INT,HUP,QUIT")
             .arg(&self.program)
@@ -268,7 +269,7 @@ impl Campaign {
         Ok(child)
     }
 
-    /// Waits until the machine is as it was; what is different if it is not.
+    /// Waits until the machine is in its earlier state. Returns the remaining differences.
     fn settled(&self, patience: Duration) -> Vec<(Kind, String)> {
         let mut left = PATIENCE.min(patience);
         loop {
@@ -276,14 +277,15 @@ impl Campaign {
             if differ.is_empty() || left.is_zero() {
                 return differ;
             }
-            // Looking at every process takes time, too.
+            // A snapshot of every process takes time, too.
             std::thread::sleep(5 * PAUSE);
             left = left.saturating_sub(5 * PAUSE);
         }
     }
 
-    /// Waits until the processes that were killed are gone. One that was changing cpusets dies when the kernel has
-    /// done that, and holds its locks until then: what it has left is nobody's only afterwards.
+    /// Waits until the killed processes are gone. A process that was changing cpusets dies only
+    /// after the kernel has finished that, and holds its locks until then. Its leftovers are free
+    /// only afterwards.
     fn await_deaths(&self) {
         let mut left = PATIENCE;
         let lives = || {
@@ -302,7 +304,7 @@ impl Campaign {
     /// If a process cannot be started.
     pub fn kill(&mut self) -> io::Result<()> {
         let workloads = self.workloads(20_000);
-        // One of them is `exec` with some program.
+        // One of the possible runs is an `exec` of some program.
         let drawn = self.below(workloads.len() as u64 + 1) as usize;
         match workloads.get(drawn) {
             Some(words) => self.kill_one(words),
@@ -310,7 +312,7 @@ impl Campaign {
         }
     }
 
-    /// Kills one `exec` in one way. Whatever its program does, it ends.
+    /// Kills one `exec` in one way. It ends whatever its program does.
     ///
     /// # Errors
     /// If a process cannot be started.
@@ -341,7 +343,7 @@ impl Campaign {
         if way.needs_doctor() {
             self.await_deaths();
         }
-        // Where nobody is left to take anything back, waiting changes nothing.
+        // If no process is left that could restore anything, waiting changes nothing.
         let patience = if way.needs_doctor() { Duration::from_millis(300) } else { PATIENCE };
         let left = self.settled(patience);
         let row = self.found.rows.entry(name).or_default();
@@ -350,7 +352,7 @@ impl Campaign {
         self.judge(&what, &way.name(), left, way.needs_doctor())
     }
 
-    /// Counts what was left, and lets the doctor heal it.
+    /// Counts the leftovers, and lets the doctor repair them.
     fn judge(
         &mut self,
         what: &str,
@@ -398,7 +400,7 @@ impl Campaign {
             }
             Way::Guardian => {
                 guardians(pid).into_iter().for_each(|guardian| signal(guardian, Signal::KILL));
-                // It goes on, and is to take back everything by itself.
+                // The run goes on, and has to restore everything by itself.
                 std::thread::sleep(Duration::from_millis(self.below(200)));
                 signal(pid, Signal::INT);
             }
@@ -425,7 +427,7 @@ impl Campaign {
         }
     }
 
-    /// Lets two or three runs overlap; some are killed. None may leave anything or hang.
+    /// Lets two or three runs overlap, some of which are killed. None may leave anything behind or hang.
     ///
     /// # Errors
     /// If a process cannot be started.
@@ -482,7 +484,7 @@ fn signal_of(name: &str) -> Signal {
 
 fn signal(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = kill_process(pid, signal);
     }
 }

@@ -1,14 +1,15 @@
-//! Random steps, as protocols take them.
+//! Random steps that protocols accept.
 
 use layland_gen::Random;
 use layland_model::{
     CpuId, CpuSet, Duration, OnMiss, Protocol, Resource, ResourceId, Service, Step, System,
 };
 
-/// The system with steps drawn from a seed, as a protocol takes them: tasks are tied to CPUs, in turns. What they share
-/// is shared on one CPU where the protocol is for one, and sections on what may be shared between CPUs are not nested.
-/// Something is executed in every section. Jobs may suspend themselves between sections, with plain locks also in them,
-/// and at their ends.
+/// Returns the system with steps drawn from a seed that a protocol accepts. Tasks are tied to CPUs,
+/// in turn. Resources are shared on one CPU if the protocol is for one CPU, and sections on
+/// resources that may be shared between CPUs are not nested. Every section executes something. Jobs
+/// may suspend themselves between sections and at their ends, and with plain locks also within
+/// sections.
 pub fn with_steps(mut system: System, protocol: Protocol, seed: u64) -> System {
     let cpus = system.platform.cpu_count() as i64;
     let mut random = Random::of_task(seed, 0);
@@ -24,7 +25,7 @@ pub fn with_steps(mut system: System, protocol: Protocol, seed: u64) -> System {
         let mut random = Random::of_task(seed, 1 + u64::from(id.0));
         let cpu = i64::from(id.0) % cpus;
         let mut steps = Vec::new();
-        // With whether something is executed in it so far.
+        // The open sections, with true if something has been executed in them.
         let mut open: Vec<(ResourceId, bool)> = Vec::new();
         let mut left = task.own_wcet().ns();
         while left > 0 || !open.is_empty() {

@@ -1,5 +1,5 @@
-//! Every state that a small set with steps can reach, whenever its jobs come: a period or more apart, at whole
-//! nanoseconds. Each job takes all of its steps in full.
+//! Every state that a small set with steps can reach, for all arrivals of jobs: at least a period
+//! apart, at whole nanoseconds. Each job performs all of its steps in full.
 
 use super::{Job, Ticker};
 use layland_model::{ScheduleRule, System};
@@ -8,24 +8,24 @@ use std::collections::BTreeSet;
 /// The outcome of all runs of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// No job is ever late. The longest response of each task, in nanoseconds.
+    /// No job is ever late. The longest response time of each task, in nanoseconds.
     Meets(Vec<i64>),
     /// A job of this task is late in some run.
     Misses(usize),
-    /// There are more states than may be looked at.
+    /// There are more states than the limit.
     GaveUp,
 }
 
-/// Between two instants, before the releases of the second: when suspensions that end with it have ended.
+/// The state between two instants, before the releases of the second. Suspensions that end with it have ended.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     /// The time since the last release of each task, up to its period.
     since: Vec<i64>,
-    /// With times that count from now, and the numbers of requests and grants from 1 on.
+    /// The jobs. Their times count from now, and the numbers of requests and grants count from 1.
     jobs: Vec<Option<Job>>,
 }
 
-/// Looks at every state, up to so many, of a set whose deadlines are at most its periods.
+/// Searches every state, up to `most` states, of a set whose deadlines are at most its periods.
 ///
 /// # Panics
 /// If the rule is not [`ScheduleRule::Locking`].
@@ -81,12 +81,13 @@ pub fn every(system: &System, rule: &ScheduleRule, most: usize) -> Every {
     Every::Meets(longest)
 }
 
-/// The numbers of what a job has asked for and holds.
+/// Returns the numbers of the job's request and of its grants.
 fn numbers(job: &Job) -> Vec<u64> {
     job.asked.iter().map(|asked| asked.1).chain(job.held.iter().map(|held| held.1)).collect()
 }
 
-/// The jobs, with times from one nanosecond later on, and numbers that count from 1 on in their order.
+/// Returns the jobs with times as of one nanosecond later, and with numbers that count from 1 in
+/// their old order.
 fn from_now(jobs: &[Option<Job>]) -> Vec<Option<Job>> {
     let mut all: Vec<u64> = jobs.iter().flatten().flat_map(numbers).collect();
     all.sort_unstable();

@@ -1,10 +1,10 @@
-//! What happened, as a trace tells it.
+//! The events of a run, as recorded in a trace.
 
 use super::Ran;
 use layland_model::Time;
 use layland_trace::{LockMark, MarkKind, Trace};
 
-/// The same of a trace of the simulator.
+/// Returns the events of a trace of the simulator.
 pub fn of_trace(trace: &Trace, cpus: usize) -> Ran {
     let until = trace.over.ns() as usize;
     let mut ran = Ran { ticks: vec![vec![None; cpus]; until], ..Ran::default() };

@@ -1,19 +1,19 @@
-//! How often jobs are preempted, tick by tick.
+//! The number of preemptions of jobs, tick by tick.
 
 use super::{Ran, Ticker};
 
-/// A job that has run, and does not run where it did.
+/// A job that has run and lost its CPU.
 #[derive(Clone, Copy)]
 struct Stopped {
     seq: u64,
     cpu: usize,
-    /// It neither suspends itself nor waits for a lock.
+    /// True if the job neither suspends itself nor waits for a lock.
     could_go_on: bool,
-    /// It has asked for a lock or given one back at that time.
+    /// True if the job requested or released a lock at that time.
     stepped: bool,
 }
 
-/// What is known of the job of each task.
+/// The states of the jobs of all tasks.
 pub(super) struct Stops {
     ran: Vec<Option<(u64, usize)>>,
     stopped: Vec<Option<Stopped>>,
@@ -25,7 +25,7 @@ impl Stops {
         Stops { ran: vec![None; tasks], stopped: vec![None; tasks], preemptions: vec![0; tasks] }
     }
 
-    /// Before a tick in which each CPU runs the job of one of these tasks.
+    /// Handles a tick in which each CPU runs the job of one of these tasks, before it begins.
     pub(super) fn look(&mut self, ticker: &Ticker<'_>, selected: &[Option<usize>]) {
         for task in 0..self.ran.len() {
             let Some(job) = &ticker.jobs[task] else {

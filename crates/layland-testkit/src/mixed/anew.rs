@@ -1,16 +1,16 @@
-//! The priorities of OCBP with brute force at each scan, as the rule says it: the slow twin of
+//! The priorities of OCBP by brute force at each scan, by the rule: the slow twin of
 //! [`Recomputed`](layland_policy::criticality::ocbp::Recomputed) and
 //! [`Rescan`](layland_offline::criticality::fjp::Rescan).
 
 use crate::criticality::Plain;
 use layland_model::{System, Task};
 
-/// How priorities are computed anew.
+/// The variant of the recomputation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anew {
-    /// The test by the sum of all demands, and not that of delays.
+    /// True for the test by the sum of all demands, false for the test by delays.
     pub summed: bool,
-    /// All tasks are taken to be released at once, whenever their last jobs were.
+    /// True if all tasks are assumed to be released at once, whenever their last jobs came.
     pub together: bool,
 }
 
@@ -22,12 +22,12 @@ pub struct Entries {
     offline: Vec<Vec<i64>>,
     remaining: Vec<Vec<i64>>,
     last: Vec<Option<i64>>,
-    /// How often priorities were computed, and how often no scan found any.
+    /// The number of computations of priorities, and the number of them without a result.
     pub scans: (u64, u64),
 }
 
 impl Entries {
-    /// From the offline lists, for tasks in the order of the system.
+    /// Creates the entries from the offline lists, for tasks in the order of the system.
     pub fn new(system: &System, offline: Vec<Vec<i64>>, anew: Anew) -> Entries {
         let levels = system.levels.count();
         let plain = |task: &Task| {
@@ -50,13 +50,14 @@ impl Entries {
         }
     }
 
-    /// A busy period is over.
+    /// Resets the entries at the end of a busy period.
     pub fn reset(&mut self) {
         self.remaining.clone_from(&self.offline);
         self.last.fill(None);
     }
 
-    /// Jobs of these tasks arrive, while the highest priority that is pending is `y`, if any is: their priorities.
+    /// Returns the priorities of arriving jobs of these tasks. `y` is the highest pending priority,
+    /// if there is one.
     pub fn arrive(
         &mut self,
         now: i64,
@@ -111,11 +112,12 @@ impl Entries {
     }
 }
 
-/// The scan at run time, by brute force: the jobs that are left, from the lowest priority upwards, each by its task and
-/// its number among those that are left, from 0. None if some job cannot be placed.
+/// The scan at run time, by brute force. Returns the remaining jobs from the lowest priority
+/// upwards, each by its task and its number among the task's remaining jobs, from 0. Returns `None`
+/// if some job cannot be placed.
 ///
-/// The tasks of the highest level that has a task whose last job may be the lowest place one job each; then it
-/// begins again.
+/// Of all levels with a task whose last job may be the lowest, take the highest. Each such task of
+/// it places one job; then the search starts again.
 pub fn rescan(
     tasks: &[Plain],
     left: &[usize],
@@ -144,8 +146,8 @@ pub fn rescan(
     Some(placed)
 }
 
-/// The test of a job at run time, with the releases counted one by one: `first[j]` is when the first job of task
-/// `j` can come, and tasks below `from` have none.
+/// Tests a job at run time, with the releases counted one by one. `first[j]` is the earliest
+/// arrival of the first job of task `j`. Tasks below `from` have none.
 pub fn delayed_job(tasks: &[Plain], i: usize, left: &[usize], first: &[i64], from: usize) -> bool {
     let release = |j: usize, k: usize| first[j] + k as i64 * tasks[j].period;
     let due = release(i, left[i] - 1) + tasks[i].deadline;
@@ -168,7 +170,7 @@ pub fn delayed_job(tasks: &[Plain], i: usize, left: &[usize], first: &[i64], fro
     true
 }
 
-/// The test of a job at run time by the sum of all demands.
+/// Tests a job at run time by the sum of all demands.
 pub fn summed_job(tasks: &[Plain], i: usize, left: &[usize], first: &[i64]) -> bool {
     let due = first[i] + (left[i] as i64 - 1) * tasks[i].period + tasks[i].deadline;
     let level = tasks[i].level;

@@ -1,7 +1,7 @@
-//! The remaining list of PLRS as a list, as the rule says it: the slow twin of
+//! The remaining list of PLRS as a list, by the rule: the slow twin of
 //! [`Lists`](layland_policy::criticality::plrs::Lists).
 
-/// An offline list, and what remains of it.
+/// An offline list, and its remaining entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
     offline: Vec<i64>,
@@ -9,17 +9,17 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// From an offline list of decreasing priorities, all of which remain.
+    /// Creates the list from an offline list of decreasing priorities, all of which remain.
     pub fn new(offline: Vec<i64>) -> Literal {
         Literal { remaining: offline.clone(), offline }
     }
 
-    /// A busy period is over: everything remains.
+    /// Resets the list at the end of a busy period: all entries remain.
     pub fn reset(&mut self) {
         self.remaining.clone_from(&self.offline);
     }
 
-    /// Replaces the entries above `y` by as many from the front of the offline list.
+    /// Replaces the entries above `y` by the same number of entries from the front of the offline list.
     pub fn reuse(&mut self, y: i64) {
         let above = self.remaining.iter().filter(|&&priority| priority > y).count();
         let kept: Vec<i64> = self.remaining.iter().copied().filter(|&p| p <= y).collect();
@@ -27,12 +27,12 @@ impl Literal {
         self.remaining.extend(kept);
     }
 
-    /// Takes the highest entry that remains.
+    /// Takes the highest remaining entry.
     pub fn take(&mut self) -> Option<i64> {
         (!self.remaining.is_empty()).then(|| self.remaining.remove(0))
     }
 
-    /// What remains, highest first.
+    /// Returns the remaining entries, highest first.
     pub fn remaining(&self) -> &[i64] {
         &self.remaining
     }

@@ -1,10 +1,11 @@
-//! Mixed criticality put to the test: what a safe analysis accepts survives adversarial simulations with its
-//! mechanism, and what an unsound one accepts does not always.
+//! Tests of mixed criticality. Sets that a safe analysis accepts must survive adversarial
+//! simulations with its mechanism, and some sets that an unsound analysis accepts must not.
 //!
-//! A *run* gives every task releases at least a period apart, from any offset on, and demands. It belongs to
-//! a level `l`: jobs of tasks of level `l` or above execute at most `C(l)`, the others whatever they like. No
-//! job of a task of level `l` or above may then miss its deadline; and the checker must find the guarantee
-//! of the trace kept, which says the same busy period by busy period.
+//! A *run* gives every task releases at least a period apart, from any offset on, and demands. It
+//! belongs to a level `l`: jobs of tasks of level `l` or above execute for at most `C(l)`, and the
+//! demands of the others are arbitrary. No job of a task of level `l` or above may then miss its
+//! deadline. The checker must also find the guarantee kept in the trace, which states this for each
+//! busy period.
 
 pub mod anew;
 mod literal;
@@ -24,7 +25,7 @@ use layland_policy::Policy;
 use layland_sim::{SimOptions, simulate};
 use layland_trace::Trace;
 
-/// Policies whose analysis is safe, each with the parameters that it finds.
+/// Policies whose analysis is safe, each with the parameters that the analysis finds.
 pub const SAFE: &[&str] = &[
     "rms",
     "cms",
@@ -52,7 +53,7 @@ pub const SAFE: &[&str] = &[
     "edf-vd:deadlines=tuned",
 ];
 
-/// Policies with parameters that are known not to be safe: what the search must be able to break.
+/// Policies with parameters that are known to be unsafe. The search must be able to break them.
 pub const UNSOUND: &[&str] = &[
     "zss:instants=paper",
     "plrs:lists=ija",
@@ -61,7 +62,7 @@ pub const UNSOUND: &[&str] = &[
     "ocbp:lists=ija-floor",
 ];
 
-/// A random set for one CPU: 2 to 5 tasks with periods of 4 to 30, 2 to 4 levels.
+/// Draws a random set for one CPU: 2 to 5 tasks with periods of 4 to 30, and 2 to 4 levels.
 pub fn draw_set(random: &mut Random) -> System {
     let mut below = |n: i64| random.below(n as u64) as i64;
     let levels = 2 + below(3) * below(2);
@@ -81,7 +82,7 @@ pub fn draw_set(random: &mut Random) -> System {
             wcet
         });
         let mut bounds: Vec<i64> = bounds.collect();
-        // Its own bound is positive.
+        // The task's bound at its own level is positive.
         let own = bounds[criticality as usize].max(1);
         bounds[criticality as usize..].fill(own);
         let name = format!("tau{index}");
@@ -97,12 +98,12 @@ pub fn draw_set(random: &mut Random) -> System {
     system
 }
 
-/// Gives the tasks releases and demands of a run of a random level, which is returned.
+/// Gives the tasks releases and demands of a run of a random level, and returns the level.
 pub fn draw_run(random: &mut Random, system: &System, until: i64) -> (System, usize) {
     let mut below = |n: i64| random.below(n.max(1) as u64) as i64;
     let level = below(system.levels.count() as i64) as usize;
     let mut run = system.clone();
-    // Periodic and together, periodic with offsets, or sporadic.
+    // Periodic and synchronous, periodic with offsets, or sporadic.
     let kind = below(4);
     for task in run.tasks.values_mut() {
         let period = task.period.ns();
@@ -140,7 +141,7 @@ pub fn draw_run(random: &mut Random, system: &System, until: i64) -> (System, us
     (run, level)
 }
 
-/// What is wrong with a run, if anything is.
+/// Returns the first error of a run, if there is one.
 pub fn broken(policy: &dyn Policy, run: &System, level: usize, until: i64) -> Option<String> {
     let mut trace = Trace::default();
     let options = SimOptions::until(Time::from_ns(until));
@@ -157,7 +158,7 @@ pub fn broken(policy: &dyn Policy, run: &System, level: usize, until: i64) -> Op
     (!report.is_clean()).then(|| report.to_string())
 }
 
-/// A policy for a set that its analysis accepts, whether or not that is sound.
+/// Builds a policy for a set that its analysis accepts, whether the analysis is sound or not.
 pub fn accepted(spec: &str, system: &System) -> Option<Box<dyn Policy>> {
     let policy = registry().build(spec, system).ok()?;
     let layland_model::ScheduleRule::MixedCriticality { guaranteed, .. } = policy.rule() else {
@@ -166,18 +167,18 @@ pub fn accepted(spec: &str, system: &System) -> Option<Box<dyn Policy>> {
     (!guaranteed.is_empty() || UNSOUND.contains(&spec)).then_some(policy)
 }
 
-/// What came of the runs of one set.
+/// The results of the runs of one set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// Whether the analysis accepts the set.
+    /// True if the analysis accepts the set.
     pub accepted: bool,
-    /// How many runs there were.
+    /// The number of runs.
     pub runs: u64,
-    /// The first that was broken: which, its set with releases and demands, and how.
+    /// The first broken run: its number, its set with releases and demands, and a description.
     pub broken: Option<(u64, Box<System>, String)>,
 }
 
-/// Simulates set `index` of a seed in so many runs.
+/// Simulates set `index` of a seed in this number of runs.
 pub fn try_set(spec: &str, seed: u64, index: u64, runs: u64) -> Tried {
     let mut random = Random::new(seed, index, Aspect::Criticalities);
     let system = draw_set(&mut random);
@@ -196,23 +197,23 @@ pub fn try_set(spec: &str, seed: u64, index: u64, runs: u64) -> Tried {
     tried
 }
 
-/// How two policies treat the runs of a set that both accept.
+/// A comparison of two policies in the runs of the sets that both accept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// Sets that both accept.
+    /// The number of sets that both accept.
     pub sets: u64,
-    /// Runs of those.
+    /// The number of runs of these sets.
     pub runs: u64,
-    /// Runs with another schedule.
+    /// The number of runs with different schedules.
     pub differ: u64,
-    /// Jobs that miss their deadlines under either policy: those that their guarantee leaves out.
+    /// Deadline misses under either policy, which can only be of jobs without a guarantee.
     pub missed: [u64; 2],
-    /// Segments of execution: a preemption cuts one in two.
+    /// Segments of execution under either policy. A preemption cuts one segment in two.
     pub segments: [u64; 2],
 }
 
 impl Beside {
-    /// Of more sets.
+    /// Adds the results of more sets.
     #[must_use]
     pub fn and(self, other: Beside) -> Beside {
         let both = |a: [u64; 2], b: [u64; 2]| [a[0] + b[0], a[1] + b[1]];
@@ -226,7 +227,7 @@ impl Beside {
     }
 }
 
-/// Simulates set `index` of a seed in so many runs under both policies.
+/// Simulates set `index` of a seed in this number of runs under both policies.
 ///
 /// # Panics
 /// If the simulator fails.
@@ -262,7 +263,7 @@ pub fn beside(specs: [&str; 2], seed: u64, index: u64, runs: u64) -> Beside {
     found
 }
 
-/// A set in a line, for people: `(T, D, z, C)`.
+/// Describes a set in one readable line: `(T, D, z, C)`.
 pub fn describe(system: &System) -> String {
     let task = |id: TaskId| {
         let task = &system.tasks[id];

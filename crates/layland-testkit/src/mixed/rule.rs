@@ -1,11 +1,12 @@
-//! Zero slack as a rule about all jobs at an instant, computed anew at every decision: the slow twin of the heap of
-//! [`ZeroSlack`](layland_policy::criticality::zss::ZeroSlack).
+//! Zero slack as a rule about all jobs at an instant, evaluated from scratch at every decision: the
+//! slow twin of the heap of [`ZeroSlack`](layland_policy::criticality::zss::ZeroSlack).
 //!
 //! 1. Tasks of lower criticality than the highest critical job are suspended.
-//! 2. [`Late::Suspend`]: among the late jobs of tasks that are not, take the highest criticality `c`, then the
-//!    highest priority: all other tasks with `z <= c` are suspended. [`Late::Demote`]: nothing more.
-//! 3. The highest priority among the rest that is not late runs; if there is none, the late job (with `demote`:
-//!    higher criticality first, then priority).
+//! 2. [`Late::Suspend`]: among the late jobs of the other tasks, take the highest criticality `c`,
+//!    then the highest priority. All other tasks with `z <= c` are suspended. [`Late::Demote`]: no
+//!    further suspension.
+//! 3. The remaining job of the highest priority that is not late runs. If there is none, the late
+//!    job runs (with `demote`: higher criticality first, then priority).
 
 use layland_model::{Duration, Time};
 use layland_policy::criticality::mechanism::{Choice, Jobs, Mechanism, Pending};
@@ -19,7 +20,7 @@ pub struct ZeroSlackRule {
     pub order: Vec<usize>,
     /// The zero-slack instants, in nanoseconds.
     pub zero_slack: Vec<Option<i64>>,
-    /// What a late job does.
+    /// The treatment of late jobs.
     pub late: Late,
 }
 
@@ -64,7 +65,7 @@ impl Mechanism for ZeroSlackRule {
         let (late, other): (Vec<usize>, Vec<usize>) = by_priority
             .filter(|&member| jobs.first(member).is_some())
             .partition(|&member| jobs.first(member).is_some_and(|job| is_late(member, job)));
-        // The first of the highest criticality.
+        // The first late task of the highest criticality.
         let late = late.into_iter().min_by_key(|&member| Reverse(z(member)));
         let is_suspended = |member: usize| match (self.late, late) {
             (Late::Suspend, Some(late)) => z(member) <= z(late),

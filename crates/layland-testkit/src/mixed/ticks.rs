@@ -1,14 +1,15 @@
-//! The run-time mechanisms one time unit at a time, as the rules say them: at every instant what has ended,
-//! budgets, deadlines, the idle check, timers, releases, then one decision; and one unit of execution.
+//! The run-time mechanisms one time unit at a time, by the rules. At every instant, it handles
+//! completions, budgets, deadlines, the idle check, timers and releases, makes one decision, and
+//! then executes one unit.
 //!
-//! It shares no code with the policies and knows neither events nor engines. Flags are set and cleared where the
-//! rules say so, while the policies derive them from the time.
+//! It shares no code with the policies and uses neither events nor engines. Flags are set and
+//! cleared where the rules prescribe it, while the policies derive them from the time.
 
 use super::Literal;
 use super::anew::{Anew, Entries};
 use layland_model::{Behaviour, ExecutionModel, System, TaskId};
 
-/// A mechanism with its parameters; tasks by index.
+/// A mechanism with its parameters. Tasks are given by index.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the parameters of what is in `layland_policy::criticality`")]
 pub enum Rules {
@@ -37,14 +38,14 @@ pub enum Rules {
         anew: Anew,
         raise_own: bool,
     },
-    /// Tasks up to `cut` are low, if there is one; relative deadlines in the low mode as fractions.
+    /// Tasks up to `cut` are low, if there is a cut. The relative deadlines in the low mode are fractions.
     VirtualDeadlines {
         cut: Option<usize>,
         deadlines: Vec<(i64, i64)>,
     },
 }
 
-/// How a job ended.
+/// The end of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as they say, with when")]
 pub enum Ended {
@@ -92,12 +93,12 @@ impl Machine<'_> {
                 | Rules::VirtualDeadlines { .. }
         )
     }
-    /// What a job may get in the present mode under virtual deadlines.
+    /// Returns the budget of a job in the present mode under virtual deadlines.
     fn in_mode(&self, task: usize, cut: Option<usize>) -> i64 {
         let level = cut.filter(|_| self.level == 0).unwrap_or(usize::MAX);
         self.c(task, level)
     }
-    /// Whether a deadline is before that of another job, in the present mode.
+    /// Returns true if a deadline is before that of another job, in the present mode.
     fn is_before(&self, a: &Job, b: &Job, cut: Option<usize>, deadlines: &[(i64, i64)]) -> bool {
         let fraction = |job: &Job| match cut {
             Some(_) if self.level == 0 => {
@@ -122,7 +123,7 @@ impl Machine<'_> {
         let job = self.pending.remove(at);
         self.ended[job.task][job.seq] = Ended::Aborted(now);
     }
-    /// The job has executed as much as its level, slice or bound allows, and is not complete.
+    /// Handles a job that has executed for as long as its level, slice or bound allows without completing.
     fn overrun(&mut self, now: i64, at: usize) {
         let (task, executed) = (self.pending[at].task, self.pending[at].executed);
         let (z, levels) = (self.z(task), self.system.levels.count());
@@ -166,7 +167,7 @@ impl Machine<'_> {
             Rules::VirtualDeadlines { cut, .. } => job.executed >= self.in_mode(job.task, cut),
         }
     }
-    /// Jobs that run next and whose bound at this level is nothing overrun before they run.
+    /// Lets jobs that run next overrun before they execute if their bound at this level is zero.
     fn overrun_at_once(&mut self, now: i64) {
         while let Some(at) = self.choice()
             && self.has_indicator()
@@ -183,9 +184,9 @@ impl Machine<'_> {
             self.entries.iter_mut().for_each(Entries::reset);
         }
     }
-    /// The job that runs, as an index into the pending ones.
+    /// Returns the job that runs, as an index into the pending jobs.
     fn choice(&self) -> Option<usize> {
-        // The first of each task.
+        // The first job of each task.
         let firsts: Vec<usize> = (0..self.pending.len())
             .filter(|&at| {
                 let job = &self.pending[at];
@@ -241,13 +242,14 @@ impl Machine<'_> {
     }
 }
 
-/// How every job ends, by task and number, of tasks with explicit releases and demands on one CPU. Demands
-/// are positive.
+/// Returns the end of every job, by task and number, of tasks with explicit releases and demands on
+/// one CPU. Demands are positive.
 pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
     simulate_and_count(system, rules, until).0
 }
 
-/// The same, and how often priorities were computed, and how often there were none: see [`Entries::scans`].
+/// Does the same, and also returns how often priorities were computed, and how often without a
+/// result; see [`Entries::scans`].
 pub fn simulate_and_count(
     system: &System,
     rules: &Rules,
@@ -334,7 +336,7 @@ pub fn simulate_and_count(
             }
         };
         timers(&mut machine);
-        // 6. Releases, after what gets nothing.
+        // 6. Releases, after the jobs with a bound of zero.
         machine.overrun_at_once(now);
         let arriving: Vec<(usize, usize)> = releases
             .iter()

@@ -1,30 +1,31 @@
-//! A kernel that schedules threads of SCHED_FIFO and SCHED_DEADLINE and ordinary ones, and writes what it does as a
-//! trace.
+//! A kernel that schedules threads of SCHED_FIFO, SCHED_DEADLINE and the ordinary class, and writes
+//! its actions as a trace.
 //!
-//! It shares nothing with the readers of traces and with the analyses: what it says of responses is the truth that they
-//! are held against. Each instant the most important threads that are ready get the CPUs that they may use.
+//! It shares no code with the readers of traces or the analyses, so the response times that it
+//! reports are the truth with which they are compared. At each instant the most important ready
+//! threads get the CPUs that they may use.
 
 use std::fmt::Write;
 
-/// What a thread does after a wake-up.
+/// An action of a thread after a wake-up.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Act {
-    /// It needs a CPU for so long.
+    /// The thread needs a CPU for this time.
     Run(i64),
-    /// It sleeps for so long, as it does at the end of its jobs.
+    /// The thread sleeps for this time, as it does at the end of its jobs.
     Sleep(i64),
-    /// It waits for so long in a state that cannot be interrupted.
+    /// The thread waits for this time in a state that cannot be interrupted.
     Block(i64),
 }
 
-/// A job: a wake-up, and what follows it.
+/// A job: a wake-up, and the actions after it.
 #[derive(Clone, Debug)]
 pub(super) struct Activation {
     pub(super) at: i64,
     pub(super) acts: Vec<Act>,
 }
 
-/// From one time to another a thread has another priority, and perhaps shows another one.
+/// An interval in which a thread has another priority, and may show yet another one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lent {
     pub(super) from: i64,
@@ -38,7 +39,7 @@ pub(super) struct Lent {
 pub(super) struct Thread {
     pub(super) name: String,
     pub(super) pid: u32,
-    /// As the kernel counts.
+    /// The priority in the kernel's numbering.
     pub(super) priority: i32,
     pub(super) cpus: Vec<usize>,
     pub(super) activations: Vec<Activation>,
@@ -49,7 +50,7 @@ pub(super) struct Thread {
     pub(super) dies: bool,
 }
 
-/// What a thread was seen to do between a wake-up and its next sleep.
+/// The visible activity of a thread between a wake-up and its next sleep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) thread: usize,
@@ -57,13 +58,13 @@ pub(super) struct Seen {
     pub(super) end: Option<i64>,
 }
 
-/// A run: what it looked like, and what happened.
+/// A run: its trace, and its actual events.
 pub(super) struct Ran {
     pub(super) text: String,
     pub(super) seen: Vec<Seen>,
 }
 
-/// What the clock says at time 0.
+/// The value of the clock at time 0.
 const CLOCK: i64 = 100_000_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,7 +92,7 @@ struct State {
     is_dead: bool,
 }
 
-/// Runs the threads up to a time. `latency` says how long a thread takes from a wake-up to being ready.
+/// Runs the threads up to a time. `latency` returns the time from a wake-up until the thread is ready.
 pub(super) fn run(
     cpus: usize,
     threads: &[Thread],
@@ -122,7 +123,7 @@ pub(super) fn run(
     let (mut text, mut seen, mut turn, mut now) =
         (String::from("# tracer: nop\n"), Vec::new(), 0, 0);
     loop {
-        // What ends comes before what begins: a thread that ends when its next job comes does not sleep.
+        // Ends come before starts: a thread whose job ends when its next job arrives does not sleep.
         for (number, (thread, own)) in threads.iter().zip(&mut states).enumerate() {
             while own.next < thread.activations.len() && thread.activations[own.next].at <= now {
                 own.backlog.push(own.next);
@@ -182,7 +183,7 @@ pub(super) fn run(
                     own.since = now;
                     true
                 }
-                // A sleep ends a job to whoever sees it, and a wait for a disk does not.
+                // To an observer, a sleep ends a job, but a wait for a disk does not.
                 Status::Pausing { until } if until <= now => {
                     own.since = if own.state == "S" { now } else { own.since };
                     true
@@ -214,7 +215,7 @@ pub(super) fn run(
                 }
                 let event = if is_new { "sched_wakeup_new" } else { "sched_waking" };
                 let (cpu, shown) = (own.last, priority(thread, now).1);
-                // An interrupt takes the CPU of whoever has it.
+                // The interrupt is attributed to the thread that has the CPU.
                 let has_it = running[cpu].map(|at| &threads[at]);
                 let who = has_it.map_or_else(
                     || "<idle>-0".to_owned(),
@@ -253,7 +254,7 @@ pub(super) fn run(
     Ran { text, seen }
 }
 
-/// What it has, and what it shows.
+/// Returns the thread's actual priority, and the priority that it shows.
 fn priority(thread: &Thread, now: i64) -> (i32, i32) {
     let lent = thread.lent.iter().find(|lent| lent.from <= now && now < lent.to);
     lent.map_or((thread.priority, thread.priority), |lent| (lent.priority, lent.shown))
@@ -294,7 +295,7 @@ fn switches(
     let mut left: Vec<usize> = (0..before.len()).filter(|&cpu| before[cpu] != after[cpu]).collect();
     let mut is_gone = vec![false; threads.len()];
     while !left.is_empty() {
-        // A thread leaves its CPU before it is seen on another one.
+        // A thread leaves its CPU before it appears on another one.
         let is_free = |&cpu: &usize| {
             after[cpu].is_none_or(|next| !before.contains(&Some(next)) || is_gone[next])
         };
@@ -357,7 +358,7 @@ fn next_event(threads: &[Thread], states: &[State], now: i64) -> Option<i64> {
     threads.iter().zip(states).filter_map(of).min()
 }
 
-/// The lines from a time on.
+/// Returns the lines from a time on.
 pub(super) fn cut(text: &str, from: i64) -> String {
     let is_in = |line: &&str| {
         let time = line.split_whitespace().find_map(|word| word.strip_suffix(':')?.split_once('.'));

@@ -1,8 +1,9 @@
-//! Sets that are inferred from traces of a kernel, held against what happened there.
+//! Sets that are inferred from kernel traces, compared with the actual events.
 //!
-//! A small kernel of its own (`kernel.rs`) runs threads with one feature at a time, or several together, and writes a
-//! trace. What is inferred of it must explain it: no bound may be below a response that the trace shows, and nothing
-//! that is guaranteed may have been late. A set that says itself what it does not explain promises nothing.
+//! A small separate kernel (`kernel.rs`) runs threads with one feature at a time, or several
+//! together, and writes a trace. The inferred set must explain it: no bound may be below a response
+//! time in the trace, and no guaranteed deadline may have been missed. A set that itself reports
+//! what it does not explain promises nothing.
 //!
 //! Long because every feature is drawn here.
 
@@ -18,7 +19,7 @@ use layland_interchange::kernel::observe;
 use layland_model::{Duration, TaskMap};
 use std::collections::BTreeMap;
 
-/// What a trace has that others lack.
+/// A feature that distinguishes a trace from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "their names are what a table shows")]
 pub enum Feature {
@@ -68,7 +69,7 @@ use Feature::{
 };
 
 impl Feature {
-    /// Every feature.
+    /// All features.
     pub const ALL: [Feature; 36] = [
         Offsets,
         Jitter,
@@ -108,39 +109,39 @@ impl Feature {
         Mixed,
     ];
 
-    /// Whether nothing in such a trace is beyond what a set of tasks says: it has to be explained.
+    /// Returns true if a set of tasks can describe everything in such a trace, so that it has to be explained.
     pub fn is_plain(self) -> bool {
         self <= Deadline
     }
 }
 
-/// How the traces of a feature ended.
+/// The results of the traces of a feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How many there were.
+    /// The number of traces.
     pub traces: u64,
-    /// A bound is below what the trace shows, or what is guaranteed was late.
+    /// Traces with a response time above its bound, or with a guaranteed deadline that was missed.
     pub broken: u64,
-    /// The set says what it does not explain.
+    /// Traces whose set reports what it does not explain.
     pub unexplained: u64,
-    /// All that was asked is guaranteed.
+    /// Traces for which all policies guarantee every deadline.
     pub guaranteed: u64,
-    /// No thread becomes a task, or the trace lacks something.
+    /// Traces in which no thread becomes a task, or which lack something.
     pub nothing: u64,
 }
 
-/// What a campaign found.
+/// The results of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// By feature.
+    /// The results for each feature.
     pub tallies: BTreeMap<Feature, Tally>,
-    /// What is wrong, with the seed that shows it.
+    /// Descriptions of the errors, with the seeds that reproduce them.
     pub broken: Vec<String>,
-    /// The features and seeds of such traces.
+    /// The features and seeds of the traces with errors.
     pub seeds: Vec<(Feature, u64)>,
 }
 
-/// So many traces, each feature in turn, from this seed on.
+/// Checks this number of traces, with each feature in turn, from this seed on.
 pub fn campaign(traces: u64, seed: u64) -> Found {
     let mut found = Found::default();
     for number in 0..traces {
@@ -163,33 +164,34 @@ pub fn campaign(traces: u64, seed: u64) -> Found {
     found
 }
 
-/// A trace, and what it shows.
+/// A trace, and the facts that it shows.
 pub struct Trace {
-    /// As tracefs has it.
+    /// The text in the format of tracefs.
     pub text: String,
-    /// The longest response of each thread that the trace shows, by name.
+    /// The longest response time of each thread in the trace, by name.
     pub longest: BTreeMap<String, Duration>,
-    /// The policies that are asked.
+    /// The policies that are checked.
     pub policies: Vec<&'static str>,
 }
 
-/// How a trace ended.
+/// The results of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// What is broken.
+    /// Descriptions of the errors.
     pub broken: Vec<String>,
-    /// Whether the set says what it does not explain.
+    /// True if the set reports what it does not explain.
     pub is_unexplained: bool,
-    /// Whether every policy guarantees every deadline.
+    /// True if every policy guarantees every deadline.
     pub is_guaranteed: bool,
-    /// Whether no thread became a task.
+    /// True if no thread became a task.
     pub is_nothing: bool,
-    /// Whether the trace lacks something: the command exits with 6 then, and nothing is held against it.
+    /// True if the trace lacks something. The command then exits with 6, and nothing is compared.
     pub is_untrusted: bool,
 }
 
-/// A text, and what it shows by the plainest reading: each thread from a wake-up to its next sleep. It is held against
-/// the policies by which its kernel schedules such threads.
+/// Returns a trace with the response times of its plainest reading: from each wake-up of a thread
+/// to its next sleep. They are compared with the policies by which its kernel schedules such
+/// threads.
 pub fn shown(text: &str) -> Trace {
     let field = |line: &str, key: &str| -> Option<String> {
         let (_, rest) = line.split_once(&format!(" {key}="))?;
@@ -227,7 +229,7 @@ pub fn shown(text: &str) -> Trace {
     Trace { text: text.to_owned(), longest, policies }
 }
 
-/// Makes a set of an observation as `layland trace infer` does.
+/// Infers a set from an observation as `layland trace infer` does.
 pub fn inferred(seen: &Observation) -> Inferred {
     infer_held(seen, Wanted::RealTime, &Taking::default(), &|inferred| {
         let shown = inferred.responses.iter().map(|&response| Shown { response });
@@ -236,7 +238,7 @@ pub fn inferred(seen: &Observation) -> Inferred {
     })
 }
 
-/// Holds what is inferred of a trace against what it shows.
+/// Compares the set inferred from a trace with the facts of the trace.
 pub fn held(trace: &Trace) -> Held {
     let Ok(seen) = observe(&trace.text) else {
         return Held { is_nothing: true, ..Held::default() };
@@ -272,7 +274,7 @@ pub fn held(trace: &Trace) -> Held {
     held
 }
 
-/// Draws.
+/// A source of random values.
 struct Draw(Random);
 
 impl Draw {
@@ -285,7 +287,7 @@ impl Draw {
     fn one_of(&mut self, of: &[i64]) -> i64 {
         of[self.below(of.len() as i64) as usize]
     }
-    /// Times are whole microseconds.
+    /// Draws a time in whole microseconds.
     fn us(&mut self, least: i64, most: i64) -> i64 {
         self.between(least / US, most / US) * US
     }
@@ -294,7 +296,7 @@ impl Draw {
 const US: i64 = 1_000;
 const MS: i64 = 1_000_000;
 
-/// What is run.
+/// The threads and parameters of a run.
 struct Plan {
     cpus: usize,
     threads: Vec<Thread>,
@@ -304,7 +306,7 @@ struct Plan {
     policies: Vec<&'static str>,
 }
 
-/// The trace of a feature and a seed.
+/// Returns the trace of a feature and a seed.
 pub fn trace(feature: Feature, seed: u64) -> Trace {
     let mut draw = Draw(Random::of_task(seed, 0x07ace));
     let mut plan = plan(feature, &mut draw);
@@ -312,7 +314,7 @@ pub fn trace(feature: Feature, seed: u64) -> Trace {
         Mixed => {
             for _ in 0..draw.between(2, 4) {
                 let other = Feature::ALL[draw.below(Feature::ALL.len() as i64 - 1) as usize];
-                // What changes the classes or the CPUs of all threads cannot be had beside others.
+                // Features that change the classes or the CPUs of all threads cannot be combined with others.
                 if !matches!(
                     other,
                     Global | Pinned | Deadline | CpuSet | ShortPinned | Constrained | Throttled
@@ -342,14 +344,14 @@ pub fn trace(feature: Feature, seed: u64) -> Trace {
     Trace { text, longest, policies }
 }
 
-/// When the event of a line was, from the beginning of the run on.
+/// Returns the time of the event in a line, counted from the beginning of the run.
 fn time(line: &str) -> Option<i64> {
     let word = line.split_whitespace().find_map(|word| word.strip_suffix(':')?.split_once('.'))?;
     let (seconds, rest) = (word.0.parse::<i64>().ok()?, word.1.parse::<i64>().ok()?);
     Some((seconds - 100) * 1_000_000_000 + rest)
 }
 
-/// Periodic threads of SCHED_FIFO with different priorities.
+/// Returns a plan of periodic threads of SCHED_FIFO with different priorities.
 fn plan(feature: Feature, draw: &mut Draw) -> Plan {
     let cpus = match feature {
         Global | Pinned => draw.between(2, 4) as usize,
@@ -391,7 +393,7 @@ fn plan(feature: Feature, draw: &mut Draw) -> Plan {
     Plan { cpus, threads, until, from: 0, latency: 0, policies }
 }
 
-/// How long a job needs the CPU, for a change.
+/// Changes the execution time of a job.
 fn stretch(activation: &mut Activation, change: impl FnOnce(i64) -> i64) {
     let first = activation.acts.iter_mut().find_map(|act| match act {
         Act::Run(length) => Some(length),

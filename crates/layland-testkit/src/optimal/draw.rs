@@ -1,12 +1,12 @@
-//! Random systems for optimal policies: their rates, as the policies round them, sum to exactly the
-//! number of CPUs, or nearly.
+//! Random systems for optimal policies. The sum of their rates, as rounded by the policies, is
+//! exactly or nearly the number of CPUs.
 
 use layland_gen::Random;
 use layland_model::{
     Behaviour, Duration, ExecutionModel, Rate, Separation, Service, System, Task, Time,
 };
 
-/// A system, and until when to simulate it.
+/// A system, and the end of its simulation.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// The system.
@@ -15,7 +15,7 @@ pub struct Drawn {
     pub until: Time,
 }
 
-/// The periods of a set come from one of these: their least common multiple is small.
+/// The periods of a set are from one of these lists, whose least common multiples are small.
 const PERIODS: [&[i64]; 7] = [
     &[1, 2, 3, 4, 5, 6],
     &[1, 2, 4, 8, 16, 32, 64],
@@ -28,7 +28,7 @@ const PERIODS: [&[i64]; 7] = [
 
 const DENOMINATORS: [i64; 8] = [10, 12, 20, 35, 60, 100, 997, 1000];
 
-/// Rates over a denominator that sum to the number of CPUs.
+/// Draws rates over a denominator whose sum is the number of CPUs.
 fn full_rates(random: &mut Random, cpus: i64, denominator: &mut i64) -> Vec<i64> {
     let shape = random.below(7);
     if shape == 0 {
@@ -61,8 +61,8 @@ fn lcm(periods: impl Iterator<Item = i64>) -> i64 {
     periods.fold(1, num_integer::lcm)
 }
 
-/// Tasks that use all that 2 to 16 CPUs have, the denominator of their rates, which divides every
-/// period, and the hyperperiod.
+/// Draws tasks that fully use 2 to 16 CPUs. Returns them with the denominator of their rates, which
+/// divides every period, and the hyperperiod.
 fn full(random: &mut Random) -> (System, i64, i64) {
     let denominator = DENOMINATORS[random.below(DENOMINATORS.len() as u64) as usize];
     full_of(random, denominator)
@@ -85,9 +85,9 @@ fn full_of(random: &mut Random, mut denominator: i64) -> (System, i64, i64) {
     (System::new(cpus as usize, tasks), denominator, hyperperiod)
 }
 
-/// Periodic tasks at full load. Of ten sets, seven use every nanosecond; in one the WCETs are a little
-/// shorter, as much as rounding their rates up makes good; in one tasks have offsets; and in one jobs
-/// end early.
+/// Draws periodic tasks at full load. Of ten sets, seven use every nanosecond; in one the WCETs are
+/// slightly shorter, by as much as rounding up the rates compensates; in one tasks have offsets;
+/// and in one jobs end early.
 pub fn periodic(random: &mut Random) -> Drawn {
     let (mut system, unit, hyperperiod) = full(random);
     let mut until = hyperperiod;
@@ -114,7 +114,7 @@ pub fn periodic(random: &mut Random) -> Drawn {
     Drawn { system, until: Time::from_ns(until) }
 }
 
-/// Some jobs need less than their WCET.
+/// Lets some jobs need less than their WCETs.
 fn early(random: &mut Random, system: &mut System) {
     for task in system.tasks.values_mut() {
         let max = task.wcet[0];
@@ -125,9 +125,9 @@ fn early(random: &mut Random, system: &mut System) {
     }
 }
 
-/// Sporadic tasks at full load, some of whose jobs end early. In two of three sets the releases are
-/// given, at multiples of the unit that no rate needs to be rounded for; in the others they fall
-/// anywhere.
+/// Draws sporadic tasks at full load, some of whose jobs end early. In two of three sets the
+/// releases are at multiples of the unit, for which no rate is rounded; in the others they are at
+/// arbitrary times.
 pub fn sporadic(random: &mut Random) -> Drawn {
     let (mut system, unit, hyperperiod) = full(random);
     let longest = system.tasks.values().map(|task| task.period.ns()).max().unwrap_or(1);
@@ -147,8 +147,8 @@ pub fn sporadic(random: &mut Random) -> Drawn {
         early(random, &mut system);
         return Drawn { system, until: Time::from_ns(until) };
     }
-    // On a grid of one microsecond every job has a window of all but one unit of its period, and this
-    // rate is what its WCET is rounded up to.
+    // On a grid of one microsecond, the window of every job is its period rounded down to the grid,
+    // minus one unit. The rate is the one to which the WCET is rounded up.
     const Q: i64 = 1_000;
     let mut until = 0;
     for task in system.tasks.values_mut() {
@@ -168,8 +168,9 @@ pub fn sporadic(random: &mut Random) -> Drawn {
     Drawn { system, until: Time::from_ns(until) }
 }
 
-/// Tasks at full load with times of a few units each. In one of four sets tasks have offsets, and in one jobs end
-/// early; sporadic ones may be released later than they could, and have early ends as well.
+/// Draws tasks at full load with times of a few units each. In one of four sets tasks have offsets,
+/// and in one jobs end early. Sporadic jobs may be released later than possible, and may end early
+/// as well.
 pub fn in_slots(random: &mut Random, sporadic: bool) -> Drawn {
     const SMALL: [i64; 6] = [4, 5, 6, 7, 10, 12];
     let denominator = SMALL[random.below(SMALL.len() as u64) as usize];
@@ -203,7 +204,7 @@ pub fn in_slots(random: &mut Random, sporadic: bool) -> Drawn {
     Drawn { system, until: Time::from_ns(until) }
 }
 
-/// Whether all tasks are periodic from 0 on and use their WCETs.
+/// Returns true if all tasks are periodic from 0 on and use their WCETs.
 pub fn is_synchronous(system: &System) -> bool {
     system.tasks.values().all(|task| {
         task.behaviour == Behaviour::Periodic
@@ -212,7 +213,7 @@ pub fn is_synchronous(system: &System) -> bool {
     })
 }
 
-/// Whether the CPUs never idle in a hyperperiod of a schedule that misses no deadline.
+/// Returns true if the CPUs are never idle in a hyperperiod of a schedule that misses no deadline.
 pub fn is_full(system: &System) -> bool {
     let cpus = Rate::whole(system.platform.cpu_count() as i64);
     is_synchronous(system) && system.tasks.values().map(Task::utilization).sum::<Rate>() == cpus

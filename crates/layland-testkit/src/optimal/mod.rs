@@ -1,7 +1,8 @@
-//! The optimal policies, held against what they promise: random systems that use all that their CPUs have
-//! ([`draw`]), simulated and checked ([`Claim`]); and their slow twins: [`slow_run`] and [`slow_qps`], which
-//! evaluate the whole tree with exact fractions at every decision, [`slow_pd2`], which goes by the definitions, slot
-//! by slot, and [`slow_wrap`], [`slow_planes`] and [`slow_lanes`], nanosecond by nanosecond.
+//! Checks of the promises of optimal policies: random systems that fully use their CPUs ([`draw`])
+//! are simulated and checked ([`Claim`]). The slow twins are [`slow_run`] and [`slow_qps`], which
+//! evaluate the whole tree with exact fractions at every decision, [`slow_pd2`], which applies the
+//! definitions slot by slot, and [`slow_wrap`], [`slow_planes`] and [`slow_lanes`], which work
+//! nanosecond by nanosecond.
 
 pub mod draw;
 mod slow;
@@ -22,7 +23,7 @@ use layland_sim::{SimOptions, simulate};
 use layland_trace::{Both, Counters, Trace};
 use rayon::prelude::*;
 
-/// What is claimed: a policy never misses a deadline of the systems that it accepts.
+/// A claim: a policy never misses a deadline of the systems that it accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Its name.
@@ -33,20 +34,20 @@ pub struct Claim {
     pub about: About,
 }
 
-/// Systems of one kind.
+/// A kind of systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// Periodic tasks.
     Periodic,
     /// Sporadic tasks.
     Sporadic,
-    /// Periodic tasks, all times of which are a few slots of a nanosecond.
+    /// Periodic tasks whose times are a few slots of a nanosecond each.
     PeriodicSlots,
-    /// Sporadic tasks of this kind.
+    /// Sporadic tasks whose times are a few slots of a nanosecond each.
     SporadicSlots,
 }
 
-/// Every claim.
+/// All claims.
 pub const CLAIMS: [Claim; 15] = [
     Claim { name: "run", policy: "run", about: About::Periodic },
     Claim { name: "stay", policy: "qps:master=stay", about: About::Periodic },
@@ -65,18 +66,18 @@ pub const CLAIMS: [Claim; 15] = [
     Claim { name: "sporadic-er-pd2", policy: "er-pd2:quantum=1ns", about: About::SporadicSlots },
 ];
 
-/// What was seen in one system, or in many.
+/// The results of one system, or of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Systems.
+    /// The number of systems.
     pub systems: u64,
-    /// Systems whose rates, as the policy rounds them, sum to exactly the number of CPUs.
+    /// The number of systems whose rates, as rounded by the policy, sum to exactly the number of CPUs.
     pub full: u64,
-    /// Jobs.
+    /// The number of jobs.
     pub jobs: u64,
-    /// Their preemptions.
+    /// The number of preemptions of these jobs.
     pub preemptions: u64,
-    /// Their migrations.
+    /// The number of migrations of these jobs.
     pub migrations: u64,
 }
 
@@ -95,11 +96,11 @@ impl Seen {
 /// The first system that breaks a claim.
 #[derive(Clone, Debug)]
 pub struct Broken {
-    /// How.
+    /// A description of the error.
     pub how: String,
     /// The system.
     pub system: System,
-    /// Until when it was simulated.
+    /// The end of the simulation.
     pub until: Time,
     /// The seed of the simulation.
     pub seed: u64,
@@ -109,7 +110,7 @@ impl Claim {
     /// Checks the claim on one system.
     ///
     /// # Errors
-    /// How it is broken.
+    /// A description of the error.
     pub fn check(&self, system: &System, until: Time, seed: u64) -> Result<Seen, String> {
         let policy = registry().build(self.policy, system).map_err(|error| error.to_string())?;
         let rule = policy.rule();
@@ -175,10 +176,10 @@ impl Claim {
         }
     }
 
-    /// Checks the claim on many systems; the same for any number of threads.
+    /// Checks the claim on many systems. The result does not depend on the number of threads.
     ///
     /// # Errors
-    /// The first system that breaks it.
+    /// The first system that breaks the claim.
     pub fn explore(
         &self,
         cases: u64,

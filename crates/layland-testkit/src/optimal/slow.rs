@@ -1,28 +1,29 @@
-//! What the slow twins have in common: what they are told, how they say what runs, and where those go that they chose.
+//! The common parts of the slow twins: the events that they use, their actions, and the placement
+//! of chosen tasks.
 
 use layland_model::{CpuId, Index, JobId, TaskId};
 use layland_policy::{Action, Event};
 use std::collections::BTreeMap;
 
-/// What a twin looks at of an event.
+/// The relevant part of an event for a twin.
 pub(super) enum Told {
-    /// A job is ready, and due then.
+    /// A job is ready, with this deadline.
     Released(JobId, i64),
     /// A job has ended.
     Completed(JobId),
-    /// Nothing that matters to it.
+    /// The event is irrelevant for the twins.
     Nothing,
 }
 
-/// What the engine was told to run, by CPU.
+/// The job that the engine runs on each CPU.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown(BTreeMap<usize, JobId>);
 
 impl Shown {
-    /// Takes note of an event.
+    /// Records an event.
     ///
     /// # Panics
-    /// If it is a request: the twins know none.
+    /// If the event is a request, which the twins do not support.
     pub(super) fn told(&mut self, event: &Event) -> Told {
         match *event {
             Event::Release { job, deadline, .. } => Told::Released(job, deadline.ns()),
@@ -48,7 +49,7 @@ impl Shown {
         }
     }
 
-    /// Says what changes on these CPUs.
+    /// Emits the changes on these CPUs.
     pub(super) fn show(
         &mut self,
         cpus: usize,
@@ -75,12 +76,12 @@ impl Shown {
     }
 }
 
-/// The place of a task in the order of ranks.
+/// Returns the position of a task in the order of ranks.
 pub(super) fn seat(order: &[TaskId], task: TaskId) -> usize {
     order.iter().position(|&other| other == task).expect("every task has joined")
 }
 
-/// Where a task runs, and where and when it stopped running last.
+/// The CPU of a task, and the end and the CPU of its last execution.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seat {
     pub cpu: Option<usize>,
@@ -93,8 +94,8 @@ impl Seat {
     }
 }
 
-/// These tasks run from now on, and no others: who goes on stays, a free CPU prefers who ran on it last, and the others
-/// take the lowest free CPUs in this order.
+/// Runs exactly these tasks from now on. A task that goes on keeps its CPU. A free CPU prefers the
+/// task that ran on it last. The other tasks take the lowest free CPUs in this order.
 pub(super) fn place<T: AsMut<Seat>>(tasks: &mut [T], chosen: &[usize], now: i64, cpus: usize) {
     let mut seats: Vec<&mut Seat> = tasks.iter_mut().map(AsMut::as_mut).collect();
     for (at, seat) in seats.iter_mut().enumerate() {
@@ -107,7 +108,7 @@ pub(super) fn place<T: AsMut<Seat>>(tasks: &mut [T], chosen: &[usize], now: i64,
     let starts: Vec<usize> = chosen.iter().copied().filter(|&at| seats[at].cpu.is_none()).collect();
     for &cpu in &free {
         let was_here = |at: &&usize| seats[**at].last.is_some_and(|(_, last)| last == cpu);
-        // Of the most recent ones the first in the order.
+        // Among the most recent tasks, take the first in the order.
         let preferred = starts.iter().rev().filter(was_here).max_by_key(|&&at| seats[at].last);
         if let Some(&at) = preferred {
             seats[at].cpu = Some(cpu);

@@ -1,16 +1,19 @@
-//! The slow twin of U-EDF: nanosecond by nanosecond. It takes the jobs of a trace, and says who runs where in every
-//! nanosecond. Whatever the policy keeps as a sum is evaluated here by the formulas of the paper, from all tasks.
+//! The slow twin of U-EDF, nanosecond by nanosecond. It takes the jobs of a trace, and returns the
+//! running jobs in every nanosecond. Sums that the policy maintains are evaluated here by the
+//! formulas of the paper, from all tasks.
 //!
 //! The rules, with `Q` the unit of the grid and `U_i` the rates on it:
 //!
-//! 1. A job released at `r` and due at `d` has the window from `r` rounded up to `d` rounded down to the grid. When it
-//!    begins, the job may execute `U_i` times its length. If the job is there when it ends, another one begins, as long
-//!    as the shortest window. A job that follows one that ends within a window takes what is left of that one.
-//! 2. `d_i(t)` is the end of the window that is open, or `t`. Tasks are in the order of `d_i(t)`, then of ranks: `hp_i`
-//!    are those before `i`.
-//! 3. `u_{i,j} = [sum_{hp_i + i} U - (j - 1)] - [sum_{hp_i} U - (j - 1)]`, each difference cut to between 0 and 1.
-//! 4. Whenever a window begins, at `t`, `al_{i,j}` is made anew, in the order of tasks and lanes. It is the smaller of
-//!    what `i` still needs beyond `sum_{y < j} al_{i,y}`, and of
+//! 1. A job released at `r` and due at `d` has the window from `r` rounded up to `d` rounded down
+//!    to the grid. When the window begins, the job may execute for `U_i` times its length. If the
+//!    job is still present when it ends, another window of the length of the shortest one begins. A
+//!    job that follows one that ends within a window takes the rest of that window.
+//! 2. `d_i(t)` is the end of the open window, or `t`. Tasks are in the order of `d_i(t)`, then of
+//!    ranks: `hp_i` are the tasks before `i`.
+//! 3. `u_{i,j} = [sum_{hp_i + i} U - (j - 1)] - [sum_{hp_i} U - (j - 1)]`, with each difference
+//!    clamped between 0 and 1.
+//! 4. Whenever a window begins, at `t`, `al_{i,j}` is computed again, in the order of tasks and
+//!    lanes. It is the minimum of the remaining need of `i` beyond `sum_{y < j} al_{i,y}`, and of
 //!    `d_i - t - sum_{x in hp_i} (al_{x,j} + (d_i - d_x) u_{x,j}) - sum_{y < j} al_{i,y}`.
 //! 5. Lane `j` runs the first task in this order with `al_{i,j} > 0` that runs on no lane below `j`.
 
@@ -20,7 +23,7 @@ use layland_offline::RateGrid;
 use layland_trace::Trace;
 use std::collections::VecDeque;
 
-/// A job that is still to come.
+/// A future job.
 struct Job {
     id: JobId,
     release: i64,
@@ -33,14 +36,14 @@ struct State {
     rate: i64,
     shortest: i64,
     jobs: VecDeque<Job>,
-    /// Its ready job, with what that still needs.
+    /// The ready job, with its remaining need.
     job: Option<(JobId, i64)>,
-    /// When its window begins at the earliest, and when it ends.
+    /// The earliest start of the job's window, and its end.
     from: i64,
     until: i64,
-    /// The end of the window that is open, or of the last one.
+    /// The end of the open window, or of the last one.
     ends: i64,
-    /// What it may still execute in the window, by lane.
+    /// The remaining execution in the window, on each lane.
     left: Vec<i64>,
     seat: Seat,
 }
@@ -59,7 +62,7 @@ fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
                 id: record.job.id,
                 release: record.job.release.ns(),
                 deadline: record.job.deadline.ns(),
-                // Whatever did not complete in the trace does not do so here.
+                // A job that did not complete in the trace does not complete here either.
                 needs: record.completion().map_or(i64::MAX, |_| record.executed.ns()),
             })
             .collect();
@@ -79,10 +82,10 @@ fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
     system.by_rank().into_iter().map(state).collect()
 }
 
-/// Of the jobs of a trace: who runs in each nanosecond on each CPU, up to the end of the run.
+/// Returns the running jobs of a trace for each nanosecond and CPU, up to the end of the run.
 ///
 /// # Panics
-/// If a job finds no room for what it needs.
+/// If a job's need does not fit into the allotments.
 pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
     let grid = RateGrid::of(system).expect("the policy was built");
     let cpus = system.platform.cpu_count();
@@ -108,7 +111,7 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
             }
             if task.job.is_some() && task.from.max(task.ends) <= now {
                 task.ends = if task.until > now { task.until } else { now + task.shortest };
-                // It will be given anew.
+                // The lane does not matter, because `allot` distributes the work again.
                 task.left[0] += task.rate * (task.ends - now) / grid.unit.ns();
                 begins = true;
             }
@@ -138,7 +141,7 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
     runs
 }
 
-/// Rules 3 and 4. Times `Q`, all of it is whole.
+/// Rules 3 and 4. Multiplied by `Q`, all values are whole.
 fn allot(tasks: &mut [State], order: &[usize], t: i64, q: i64) {
     let lanes = tasks.first().map_or(0, |task| task.left.len());
     let d: Vec<i64> = tasks.iter().map(|task| task.ends.max(t)).collect();

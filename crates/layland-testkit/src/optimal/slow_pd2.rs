@@ -1,22 +1,23 @@
-//! The slow twin of PD2 and ER-PD2: slot by slot, with weights, windows and group deadlines from their definitions and
-//! all subtasks compared in pairs. It takes the jobs of a trace, and says in which slots each of them is to run.
+//! The slow twin of PD2 and ER-PD2: slot by slot, with weights, windows and group deadlines from
+//! their definitions and all subtasks compared in pairs. It takes the jobs of a trace, and returns
+//! the slots of each of them.
 
 use layland_model::{JobId, System, Task, TaskId};
 use layland_trace::Trace;
 use std::cmp::Ordering;
 
-/// How time is cut into slots.
+/// The parameters of the slots.
 #[derive(Clone, Copy, Debug)]
 pub struct Slotted {
     /// The length of a slot in nanoseconds.
     pub quantum: i64,
-    /// Whether windows are a slot shorter for tasks that may be released within slots.
+    /// True if windows are a slot shorter for tasks that may be released within slots.
     pub anywhere: bool,
-    /// Whether subtasks may run before their windows.
+    /// True if subtasks may run before their windows.
     pub early: bool,
 }
 
-/// A subtask that may run now.
+/// A subtask that may run in the current slot.
 struct Subtask {
     task: TaskId,
     rank: i64,
@@ -25,11 +26,11 @@ struct Subtask {
     group: i64,
 }
 
-/// A task, and its job that is not over.
+/// A task, with its current job.
 struct State {
     e: i64,
     p: i64,
-    /// Its jobs: number, release, and what they need. The next one is the first.
+    /// The jobs: number, release and demand, beginning with the next one.
     jobs: std::vec::IntoIter<(u64, i64, i64)>,
     now: Option<(u64, i64, i64)>,
     anchor: Option<i64>,
@@ -50,7 +51,7 @@ impl State {
     fn overlaps(&self, i: i64) -> bool {
         self.release(i + 1) < self.deadline(i)
     }
-    /// By its definition, for windows that count from this anchor; 0 for a light task, whatever its anchor.
+    /// Returns the group deadline by its definition, for windows that count from this anchor; 0 for a light task.
     fn group(&self, anchor: i64, i: i64) -> i64 {
         if 2 * self.e < self.p {
             return 0;
@@ -66,7 +67,7 @@ impl State {
         anchor + ends.expect("the last subtask of a job overlaps no other")
     }
 
-    /// The next job begins, if it has been released.
+    /// Begins the next job, if it has been released.
     fn begin(&mut self, now: i64, q: i64) {
         if self.now.is_none()
             && let Some(&(_, release, _)) = self.jobs.as_slice().first()
@@ -80,7 +81,7 @@ impl State {
     }
 }
 
-/// Which of two subtasks runs, if only one can.
+/// Compares two subtasks: the smaller one runs if only one can.
 fn compare(a: &Subtask, b: &Subtask) -> Ordering {
     if a.deadline != b.deadline {
         return a.deadline.cmp(&b.deadline);
@@ -108,8 +109,8 @@ fn weight(task: &Task, slotted: Slotted) -> (i64, i64) {
     (up(task.own_wcet().ns(), q), window / q)
 }
 
-/// The slots of each job of a trace up to the last whole one before its end, as pairs. Jobs that are not complete need
-/// their WCETs.
+/// Returns the slots of each job of a trace, up to the last whole slot before its end, as pairs.
+/// Incomplete jobs need their WCETs.
 pub fn slots(system: &System, slotted: Slotted, trace: &Trace) -> Vec<(i64, JobId)> {
     let q = slotted.quantum;
     let mut states: Vec<State> = Vec::new();

@@ -1,5 +1,6 @@
-//! The slow twin of LRE-TL: nanosecond by nanosecond, from plane to plane. It takes the jobs of a trace, and says who
-//! runs where in every nanosecond. Everything is decided anew in each of them, by sorting all tasks.
+//! The slow twin of LRE-TL, nanosecond by nanosecond, from plane to plane. It takes the jobs of a
+//! trace, and returns the running jobs in every nanosecond. Each nanosecond is decided from
+//! scratch, by sorting all tasks.
 
 use super::slow::{Seat, place};
 use layland_model::{JobId, System, TaskId};
@@ -7,7 +8,7 @@ use layland_offline::RateGrid;
 use layland_trace::Trace;
 use std::collections::VecDeque;
 
-/// A job that is still to come.
+/// A future job.
 struct Job {
     id: JobId,
     release: i64,
@@ -19,7 +20,7 @@ struct Job {
 struct State {
     rate: i64,
     jobs: VecDeque<Job>,
-    /// Its ready job, with what that still needs.
+    /// The ready job, with its remaining need.
     job: Option<(JobId, i64)>,
     from: i64,
     deadline: i64,
@@ -42,7 +43,7 @@ fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
                 id: record.job.id,
                 release: record.job.release.ns(),
                 deadline: grid.down(record.job.deadline.ns()),
-                // Whatever did not complete in the trace does not do so here.
+                // A job that did not complete in the trace does not complete here either.
                 needs: record.completion().map_or(i64::MAX, |_| record.executed.ns()),
             })
             .collect();
@@ -61,7 +62,7 @@ fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
     system.by_rank().into_iter().map(state).collect()
 }
 
-/// Of the jobs of a trace: who runs in each nanosecond on each CPU, up to the end of the run.
+/// Returns the running jobs of a trace for each nanosecond and CPU, up to the end of the run.
 pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
     let grid = RateGrid::of(system).expect("the policy was built");
     let unit = grid.unit.ns();
@@ -113,7 +114,7 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
     runs
 }
 
-/// Who runs, in the order in which they look for CPUs.
+/// Returns the tasks that run, in the order in which they select CPUs.
 fn chosen(tasks: &[State], begins: bool, time: i64, cpus: usize) -> Vec<usize> {
     let mut all: Vec<usize> = (0..tasks.len()).filter(|&at| tasks[at].share > 0).collect();
     if begins {

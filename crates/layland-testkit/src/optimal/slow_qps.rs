@@ -1,5 +1,5 @@
-//! The slow twin of QPS: at each decision it goes through all sets of all CPUs, with names in place of
-//! indices and exact fractions. It keeps nothing but what the rules speak of.
+//! The slow twin of QPS: at each decision it goes through all sets of all CPUs, with names in place
+//! of indices and exact fractions. It only stores the values that the rules mention.
 
 use super::slow::{Shown, Told, seat};
 use layland_model::{JobId, Rate, ScheduleRule, System, TaskId, Time};
@@ -8,7 +8,7 @@ use layland_policy::fair::qps::{MasterRule, sets};
 use layland_policy::{Action, Count, Event, Needs, Policy, PolicyOptions, State, TimerId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A window of a client, and what it may still execute in it.
+/// A window of a client, and its remaining budget in it.
 #[derive(Clone, Debug)]
 struct Window {
     start: i64,
@@ -31,7 +31,7 @@ impl Interval {
     }
 }
 
-/// See the file header.
+/// The slow twin of QPS.
 #[derive(Clone, Debug)]
 pub struct SlowQps {
     rule: MasterRule,
@@ -39,9 +39,9 @@ pub struct SlowQps {
     grid: RateGrid,
     order: Vec<TaskId>,
     rates: Vec<Rate>,
-    /// The ready job of a task.
+    /// The ready job of each task.
     jobs: BTreeMap<usize, JobId>,
-    /// Released jobs whose windows have not begun: when they do, and the deadline.
+    /// Released jobs whose windows have not begun: the start of the window, and the deadline.
     coming: BTreeMap<usize, (i64, i64)>,
     windows: BTreeMap<Client, Window>,
     intervals: BTreeMap<usize, Interval>,
@@ -58,10 +58,10 @@ pub struct SlowQps {
 }
 
 impl SlowQps {
-    /// The twin for a system that QPS accepts with these options.
+    /// Creates the twin for a system that QPS accepts with these options.
     ///
     /// # Panics
-    /// If QPS refuses it.
+    /// If QPS rejects the system.
     pub fn new(system: &System, options: &PolicyOptions) -> SlowQps {
         let (prepared, sets) = sets(system, options).expect("QPS accepts the system");
         SlowQps {
@@ -100,7 +100,7 @@ impl SlowQps {
         has_job && self.windows.get(&client).is_some_and(|window| window.remaining > Rate::ZERO)
     }
 
-    /// The pending client of a set, or of a side of it, that comes first.
+    /// Returns the first pending client of a set, or of a side of it.
     fn first(&self, cpu: usize, side: Option<usize>, last: Option<&Client>) -> Option<Client> {
         let interval = self.intervals.get(&cpu);
         let is_in = |client: Client| {

@@ -1,5 +1,5 @@
 //! The slow twin of RUN: at each decision it goes through the whole tree, with recursion and exact
-//! fractions. It knows nothing of subsystems that are updated apart, of flat arrays or of whole budgets.
+//! fractions. It has no separately updated subsystems, flat arrays or whole budgets.
 
 use super::slow::{Shown, Told, seat};
 use layland_model::{JobId, Rate, ScheduleRule, System, Task, TaskId, Time};
@@ -19,7 +19,7 @@ struct TaskState {
     last_cpu: Option<usize>,
 }
 
-/// See the file header.
+/// The slow twin of RUN.
 #[derive(Clone, Debug)]
 pub struct SlowRun {
     tree: Reduction,
@@ -37,10 +37,10 @@ pub struct SlowRun {
 }
 
 impl SlowRun {
-    /// The twin for a system that RUN accepts with these options.
+    /// Creates the twin for a system that RUN accepts with these options.
     ///
     /// # Panics
-    /// If RUN refuses it.
+    /// If RUN rejects the system.
     pub fn new(system: &System, options: &PolicyOptions) -> SlowRun {
         let (prepared, tree) = tree(system, options).expect("RUN accepts the system");
         let task = |&task: &TaskId| TaskState {
@@ -125,7 +125,7 @@ impl SlowRun {
         &Rate::whole(self.deadlines[server] - self.now) - &self.budgets[server]
     }
 
-    /// Adds the tasks that are picked below a server.
+    /// Adds the tasks that are selected below a server.
     fn select(&mut self, server: usize, runs: bool, picked: &mut Vec<usize>) {
         if runs {
             self.runs.insert(server);
@@ -163,7 +163,7 @@ impl SlowRun {
         }
     }
 
-    /// Puts the picked tasks of a subsystem onto its CPUs.
+    /// Places the selected tasks of a subsystem on its CPUs.
     fn place(&mut self, cpus: &[usize], mut picked: Vec<usize>) {
         picked.sort_unstable();
         let mut on: BTreeMap<usize, usize> = BTreeMap::new();

@@ -1,17 +1,17 @@
-//! The slow twin of DP-WRAP: nanosecond by nanosecond, from deadline to deadline. It takes the jobs of a trace, and
-//! says who runs where in every nanosecond.
+//! The slow twin of DP-WRAP, nanosecond by nanosecond, from deadline to deadline. It takes the jobs
+//! of a trace, and returns the running jobs in every nanosecond.
 
 use layland_model::{JobId, System};
 use layland_offline::RateGrid;
 use layland_trace::Trace;
 use std::collections::BTreeMap;
 
-/// Of the jobs of a trace of periodic tasks: who runs in each nanosecond on each CPU, up to the end of the run. Jobs
-/// that are not complete need their WCETs.
+/// Returns the running jobs of a trace of periodic tasks for each nanosecond and CPU, up to the end
+/// of the run. Incomplete jobs need their WCETs.
 pub fn schedule(system: &System, mirror: bool, trace: &Trace) -> Vec<(i64, usize, JobId)> {
     let grid = RateGrid::of(system).expect("the policy was built");
     let (unit, over) = (grid.unit.ns(), trace.over.ns());
-    // By task: release and need of each job that is not over, the earliest first.
+    // For each job, the release and the remaining need. The jobs of a task are in order.
     let mut jobs: BTreeMap<JobId, (i64, i64)> = BTreeMap::new();
     for record in &trace.jobs {
         let task = &system.tasks[record.job.id.task];
@@ -34,7 +34,7 @@ pub fn schedule(system: &System, mirror: bool, trace: &Trace) -> Vec<(i64, usize
     while start < over {
         let end = (start + unit..).find(|&t| is_border(t)).expect("there are tasks");
         let length = end - start;
-        // Who is ready, and from where to where on the line.
+        // The ready tasks, and their sections of the line.
         let mut line = Vec::new();
         let mut at = 0;
         for task in system.by_rank() {

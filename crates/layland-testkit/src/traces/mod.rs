@@ -1,8 +1,9 @@
-//! Traces that lie: true traces of random sets are mutated, as traces, as JSON and as the text of a kernel, and what
-//! the checker accepts is held against an oracle that makes the schedule from the set.
+//! Traces that lie. True traces of random sets are mutated, as traces, as JSON and as kernel
+//! traces. The traces that the checker accepts are compared with an oracle, which computes the
+//! schedule from the set.
 //!
-//! An accepted trace that is not the schedule of its set is a *wrong accept*. A true one that is refused is counted
-//! only: the form of a trace (the order of its segments) is judged, too.
+//! An accepted trace that is not the schedule of its set is a *wrong accept*. A rejected true trace
+//! is only counted, because the form of a trace (the order of its segments) is checked, too.
 
 pub mod mutate;
 pub mod oracle;
@@ -15,32 +16,32 @@ use layland_sim::{SimOptions, simulate};
 use layland_trace::{Labels, Trace, json};
 use std::collections::BTreeMap;
 
-/// How many mutations ended how.
+/// The outcomes of mutations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// No reader takes it as a trace, or as one that supports a verdict.
+    /// No reader accepts the trace, or it cannot support a verdict.
     pub unreadable: u64,
-    /// It lies, and the checker says so.
+    /// The trace lies, and the checker reports it.
     pub refused: u64,
-    /// It lies, and the checker accepts it.
+    /// The trace lies, and the checker accepts it.
     pub wrong: u64,
-    /// It is true, and the checker accepts it.
+    /// The trace is true, and the checker accepts it.
     pub accepted: u64,
-    /// It is true, and the checker refuses it, for its form.
+    /// The trace is true, and the checker rejects it for its form.
     pub strict: u64,
 }
 
-/// What a campaign found.
+/// The results of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// By the kind of mutation.
+    /// The outcomes for each kind of mutation.
     pub tallies: BTreeMap<&'static str, Tally>,
-    /// The first wrong accepts, told.
+    /// Descriptions of the first wrong accepts.
     pub wrong: Vec<String>,
 }
 
 impl Found {
-    /// All kinds together.
+    /// Returns the total of all kinds.
     pub fn total(&self) -> Tally {
         self.tallies.values().fold(Tally::default(), |sum, one| Tally {
             unreadable: sum.unreadable + one.unreadable,
@@ -52,7 +53,7 @@ impl Found {
     }
 }
 
-/// A set, a schedule of it, and the policy to which it is held.
+/// A set, a schedule of it, and the policy against which it is checked.
 struct Base {
     system: System,
     trace: Trace,
@@ -60,12 +61,13 @@ struct Base {
     order: Order,
 }
 
-/// As many wrong accepts are told.
+/// The maximum number of wrong accepts that are described.
 const MOST_TOLD: usize = 5;
-/// So many mutations are made of one base.
+/// The number of mutations of one base.
 const OF_EACH_BASE: u64 = 100;
 
-/// Two to five tasks on one to three CPUs, and up to 400 ns of their schedule; of another policy one time in four.
+/// Draws two to five tasks on one to three CPUs, and up to 400 ns of their schedule; one in four is
+/// of another policy.
 fn base(random: &mut Random) -> Base {
     let cpus = random.between(1, 3) as usize;
     let count = random.between(2, 5);
@@ -104,7 +106,7 @@ fn base(random: &mut Random) -> Base {
     Base { system, trace, spec, order }
 }
 
-/// Makes so many mutations.
+/// Performs this number of mutations.
 pub fn campaign(mutations: u64, seed: u64) -> Found {
     let mut found = Found::default();
     for number in 0..mutations.div_ceil(OF_EACH_BASE) {
@@ -118,7 +120,7 @@ pub fn campaign(mutations: u64, seed: u64) -> Found {
                 let kinds = mutate::OF_TRACES;
                 let (name, how) = kinds[random.below(kinds.len() as u64) as usize];
                 how(&mut trace, &base.system, &mut random);
-                // Now and then the lie is told in order, or twice.
+                // Sometimes sort the segments, and sometimes apply the mutation twice.
                 if random.below(2) == 0 {
                     trace.segments.sort_by_key(|segment| (segment.end, segment.cpu));
                 }
@@ -173,7 +175,7 @@ pub fn campaign(mutations: u64, seed: u64) -> Found {
     found
 }
 
-/// When a kernel's clock says that the run begins.
+/// The value of a kernel's clock at the beginning of the run.
 const START_NS: i64 = 5_000_000_000;
 
 fn of_json(bytes: &[u8], labels: &Labels) -> Option<(Trace, Evidence<'static>)> {

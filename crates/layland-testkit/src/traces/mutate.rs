@@ -1,4 +1,4 @@
-//! What a trace can be made to say instead.
+//! Mutations of traces.
 
 use layland_gen::Random;
 use layland_model::{CpuId, Duration, Index, JobId, Rate, Service, Speed, System, TaskId, Time};
@@ -7,7 +7,7 @@ use layland_trace::{Answer, JobEnd, Mark, MarkKind, Trace};
 /// A kind of mutation of a trace.
 type Mutation = fn(&mut Trace, &System, &mut Random);
 
-/// Every kind, with its name.
+/// All kinds, with their names.
 pub const OF_TRACES: [(&str, Mutation); 22] = [
     ("deadline moved", |trace, _, random| {
         let by = length(random);
@@ -108,7 +108,7 @@ pub const OF_TRACES: [(&str, Mutation); 22] = [
     ("segment dropped", |trace, _, random| {
         if let Some(index) = any_segment(trace, random) {
             let segment = trace.segments.remove(index);
-            // The job says that it got less, too, every other time.
+            // In every other case, the job's recorded execution shrinks, too.
             if random.below(2) == 0
                 && let Some(job) = trace.jobs.iter_mut().find(|job| job.job.id == segment.job)
             {
@@ -150,7 +150,7 @@ pub const OF_TRACES: [(&str, Mutation); 22] = [
     }),
 ];
 
-/// What is done to a text: its name, and whether it is that line by line.
+/// The names of the mutations of texts.
 pub const OF_TEXTS: [&str; 7] = [
     "bit flipped",
     "cut off",
@@ -161,7 +161,7 @@ pub const OF_TEXTS: [&str; 7] = [
     "digit changed",
 ];
 
-/// Does one of [`OF_TEXTS`].
+/// Applies one of [`OF_TEXTS`].
 pub fn text(kind: usize, bytes: &mut Vec<u8>, random: &mut Random) {
     if bytes.is_empty() {
         return;
@@ -203,7 +203,7 @@ pub fn text(kind: usize, bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// A little, or much; not nothing.
+/// Draws a small or large length other than zero.
 fn length(random: &mut Random) -> Duration {
     let most = [3, 50, 2_000][random.below(3) as usize];
     let ns = random.between(1, most);

@@ -1,25 +1,25 @@
-//! Whether a trace is the schedule of its set, by another way than the checker's: the schedule is made from the set,
-//! and compared.
+//! The check that a trace is the schedule of its set, in another way than the checker's: the
+//! schedule is computed from the set, and compared.
 //!
-//! For periodic tasks on identical CPUs, all of which compete for all CPUs, without overheads. Which jobs execute when
-//! is then fixed, and only which CPU each has is free.
+//! It supports periodic tasks on identical CPUs, all of which compete for all CPUs, without
+//! overheads. The executing jobs at each time are then fixed, and only their CPUs are free.
 
 use layland_model::{Index, JobId, Order, System, TaskId};
 use layland_trace::{JobEnd, MarkKind, Trace};
 use std::collections::BTreeMap;
 
-/// What must be true of one job, in nanoseconds.
+/// The true values of one job, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Truth {
     arrival: i64,
     deadline: i64,
-    /// From when to when it executes, on whatever CPU.
+    /// The intervals in which it executes, on any CPU.
     runs: Vec<(i64, i64)>,
     end: Option<i64>,
     executed: i64,
 }
 
-/// The schedule up to `over`: every job that arrives until then.
+/// Returns the schedule up to `over`: every job that arrives until then.
 fn schedule(system: &System, order: Order, over: i64) -> BTreeMap<JobId, Truth> {
     let mut jobs: BTreeMap<JobId, Truth> = BTreeMap::new();
     for (task, parameters) in system.tasks.iter() {
@@ -73,13 +73,13 @@ fn schedule(system: &System, order: Order, over: i64) -> BTreeMap<JobId, Truth> 
     jobs
 }
 
-/// Whether the trace is the schedule of its set under global scheduling by this order.
+/// Returns true if the trace is the schedule of its set under global scheduling by this order.
 ///
-/// Jobs that arrive when the run ends may be left out, and `hides_waiting` says whether those may that wait for their
-/// predecessor until then.
+/// Jobs that arrive when the run ends may be missing. With `hides_waiting`, jobs that wait for
+/// their predecessors until then may be missing, too.
 pub fn is_true(trace: &Trace, system: &System, order: Order, hides_waiting: bool) -> bool {
     let over = trace.over.ns();
-    // A trace that claims to be that long is not a mutation of a short one.
+    // A trace of such a claimed length is not a mutation of a short one.
     if over > LONGEST {
         return false;
     }
@@ -139,7 +139,7 @@ pub fn is_true(trace: &Trace, system: &System, order: Order, hides_waiting: bool
             return false;
         }
     }
-    // Nothing else ran, and nothing else had to arrive.
+    // No other job ran, and no other job had to arrive.
     let full = schedule(system, order, over);
     let waits =
         |id: &JobId| id.seq > 0 && full[&JobId { task: id.task, seq: id.seq - 1 }].end.is_none();
@@ -148,5 +148,5 @@ pub fn is_true(trace: &Trace, system: &System, order: Order, hides_waiting: bool
     runs.is_empty() && truth.iter().all(may_lack)
 }
 
-/// In nanoseconds: far beyond the traces that are mutated.
+/// The maximum length in nanoseconds, far beyond the traces that are mutated.
 const LONGEST: i64 = 5_000;

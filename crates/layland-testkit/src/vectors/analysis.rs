@@ -81,7 +81,7 @@ fn compare<T: PartialEq + std::fmt::Debug>(expected: &T, found: &T) -> Verdict {
     }
 }
 
-/// The vectors know *accepted* and *not accepted*.
+/// Compares a verdict. The vectors distinguish only *accepted* and *not accepted*.
 fn decided(expect: &Value, finding: &Result<Finding, Refusal>) -> Verdict {
     match (expect["verdict"].as_bool(), finding) {
         (None, _) => Verdict::Failed("the vector has no verdict".to_owned()),
@@ -123,8 +123,8 @@ fn limit(input: &Value) -> Result<Limit, String> {
     rate(&input["limit"]).map(Limit::Share)
 }
 
-/// Tasks `[C, T]`, `[C, D, T]` or, with admission control by CPU, `[C, T, cpu or null]`; the last is
-/// meant where there is a `limit`.
+/// Reads tasks `[C, T]`, `[C, D, T]` or, with admission control by CPU, `[C, T, cpu or null]`. A
+/// `limit` selects the last form.
 fn system(input: &Value) -> Result<System, String> {
     let mut tasks = Vec::new();
     for (index, item) in

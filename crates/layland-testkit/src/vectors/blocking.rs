@@ -1,7 +1,8 @@
 //! Vectors of bounds for locks and self-suspension: kinds `one_cpu`, `partitioned` and `suspension`.
 //!
-//! Each term is compared, and what `check` says of the policy with the protocol: whether deadlines are guaranteed, by
-//! which test, and the response times. A vector is about the protocols that it names.
+//! Each term is compared, and so is the result of `check` for the policy with the protocol: the
+//! verdict on deadlines, the deciding test, and the response times. A vector covers the protocols
+//! that it names.
 
 #![expect(non_snake_case, reason = "symbols of the specification")]
 
@@ -40,7 +41,7 @@ fn compare(what: &str, found: &Value, wanted: &Value, differences: &mut Differen
     }
 }
 
-/// Values of tasks in the order of the system, of which a list has them from the highest priority down.
+/// Returns values in the order of the system. The list has them from the highest priority down.
 fn in_order(tasks: &[Locker], values: impl IntoIterator<Item = Option<i64>>) -> Value {
     let mut pairs: Vec<(TaskId, Option<i64>)> =
         tasks.iter().map(|task| task.id).zip(values).collect();
@@ -52,7 +53,7 @@ fn found(responses: &[Response]) -> impl Iterator<Item = Option<i64>> + '_ {
     responses.iter().map(|response| response.ok())
 }
 
-/// What `check` says: whether the test of this name decides with a *yes*, if the reference accepts.
+/// Checks that the test of this name decides with a *yes* if the reference accepts.
 fn checked(
     spec: &str,
     tests: &[&str],
@@ -221,7 +222,7 @@ fn suspending(vector: &Value) -> Result<Differences, String> {
         for spec in ["p-fp", "p-fp:locks=pcp", "p-fp:locks=mpcp"] {
             checked(spec, &[test], &system, &expected, &mut differences);
         }
-        // What is known exactly is never above a bound that is offered.
+        // An exact value is never above a bound.
         let last = wanted.as_array().and_then(|all| all.last()?.as_i64());
         if let (Some(exact), Some(bound)) = (vector["exact_lowest"].as_i64(), last)
             && exact > bound

@@ -63,7 +63,7 @@ fn latency(found: Latency) -> Value {
     })
 }
 
-/// What is found where a vector has what is expected.
+/// Returns the values that correspond to the expected values of a vector.
 fn found(vector: &Value) -> Result<Value, String> {
     let name = vector["communication"].as_str().unwrap_or_default();
     let way = Communication::find(name).ok_or_else(|| format!("`{name}` is unknown"))?;

@@ -1,8 +1,9 @@
-//! Vectors about classic global schedulers: the exact schedules of many policies on one set, and what sufficient tests
-//! say about it.
+//! Vectors about classic global schedulers: the exact schedules of many policies on one set, and
+//! the results of sufficient tests for it.
 //!
-//! Times in the vectors are whole units, or fractions of them where a schedule has rational instants. They are
-//! multiplied by the common denominator of all that a run expects, and then stand for nanoseconds.
+//! Times in the vectors are whole units, or fractions of them if a schedule has rational instants.
+//! They are multiplied by the common denominator of all expected values of a run, and then stand
+//! for nanoseconds.
 
 use super::verdict::Verdict;
 use crate::registry;
@@ -24,7 +25,7 @@ use std::collections::BTreeMap;
 
 type Read<T> = Result<T, String>;
 
-/// What the registry calls the policies of the vectors.
+/// The registry's names of the policies in the vectors.
 const POLICIES: &[(&str, &str)] = &[
     ("g-edf", "g-edf"),
     ("edzl", "edzl"),
@@ -78,7 +79,7 @@ fn same(what: &str, expected: &Value, found: &Value) -> Read<()> {
     Err(format!("{what}: expected {expected}, found {found}"))
 }
 
-/// The least common denominator of all fractions in a value.
+/// Returns the least common denominator of all fractions in a value.
 fn denominator(value: &Value) -> i64 {
     let of = |values: &mut dyn Iterator<Item = &Value>| {
         values.map(denominator).fold(1, |all, one| all.lcm(&one))
@@ -94,7 +95,7 @@ fn denominator(value: &Value) -> i64 {
     }
 }
 
-/// The system, with `scale` nanoseconds for each unit of the vector.
+/// Returns the system, with `scale` nanoseconds for each unit of the vector.
 fn system(vector: &Value, scale: i64) -> Read<System> {
     let (mut tasks, mut ranks) = (Vec::new(), Vec::new());
     for (index, item) in list(&vector["tasks"], "tasks")?.iter().enumerate() {
@@ -137,12 +138,12 @@ fn schedules(vector: &Value) -> Read<()> {
     Ok(())
 }
 
-/// Whether a policy rounds its rates to a grid, which it chooses by itself: the one of the vectors.
+/// Returns true if a policy rounds its rates to a grid, which it selects by itself: that of the vectors.
 fn has_rates(policy: &str) -> bool {
     matches!(policy, "dp-wrap" | "lre-tl")
 }
 
-/// A policy with the options of a run, as the registry has them.
+/// Returns a policy with the options of a run, in the registry's syntax.
 fn spec(policy: &str, case: &Value, scale: i64) -> Read<String> {
     let mut spec = policy.to_owned();
     for (option, value) in read(case["options"].as_object(), "options")? {
@@ -158,7 +159,7 @@ fn spec(policy: &str, case: &Value, scale: i64) -> Read<String> {
         };
         spec += &format!(":{option}={value}");
     }
-    // A quantum that is not given is a unit.
+    // The default quantum is one unit.
     let is_quantised = matches!(policy, "llf" | "pd2" | "er-pd2");
     if is_quantised && case["options"]["quantum"].is_null() {
         spec += &format!(":quantum={scale}ns");
@@ -170,7 +171,7 @@ fn schedule(vector: &Value, policy: &str, case: &Value) -> Read<()> {
     let expect = &case["expect"];
     let mut scale = denominator(expect);
     if has_rates(policy) && case["options"]["grid"].is_null() {
-        // Exact rates are whole where periods divide the time that stands for a unit.
+        // Exact rates are whole if the periods divide the time that stands for a unit.
         let periods =
             system(vector, 1)?.tasks.values().map(|task| task.period.ns()).collect::<Vec<_>>();
         scale = periods.into_iter().fold(scale, |all, period| all.lcm(&period));
@@ -198,7 +199,7 @@ fn schedule(vector: &Value, policy: &str, case: &Value) -> Read<()> {
     Ok(())
 }
 
-/// What became of a system under a policy.
+/// The run of a system under a policy.
 struct Run {
     trace: Trace,
     system: System,
@@ -209,7 +210,7 @@ struct Run {
 }
 
 impl Run {
-    /// A time as the vectors write it.
+    /// Returns a time in the notation of the vectors.
     fn units(&self, ns: i64) -> Value {
         if ns % self.scale == 0 {
             return json!(ns / self.scale);
@@ -221,7 +222,8 @@ impl Run {
         self.units(time.ns())
     }
 
-    /// The longest segments in which a job is on one CPU without a pause, in the order of their starts and CPUs.
+    /// Returns the maximal segments in which a job is on one CPU without a gap, in the order of
+    /// their starts and CPUs.
     fn segments(&self) -> Vec<Segment> {
         let mut sorted = self.trace.segments.clone();
         sorted.sort_by_key(|segment| (segment.start, segment.cpu));
@@ -241,12 +243,12 @@ impl Run {
         segments
     }
 
-    /// The jobs that came before the horizon.
+    /// Returns the jobs that arrived before the horizon.
     fn jobs(&self) -> impl Iterator<Item = &layland_trace::JobRecord> {
         self.trace.jobs.iter().filter(|record| record.job.release < self.horizon)
     }
 
-    /// For each segment of a job after its first, whether it is on another CPU than the one before.
+    /// Returns, for each segment of a job after its first, true if it is on another CPU than the previous one.
     fn resumptions(&self) -> Vec<bool> {
         let mut last = BTreeMap::new();
         let segments = self.segments();
@@ -256,7 +258,7 @@ impl Run {
         segments.iter().filter_map(moved).collect()
     }
 
-    /// What a key of `expect` is here.
+    /// Returns the value for a key of `expect`.
     fn value(&self, key: &str) -> Read<Value> {
         let segments = self.segments();
         Ok(match key {
@@ -303,7 +305,7 @@ impl Run {
         })
     }
 
-    /// How many slices began before the horizon.
+    /// Returns the number of slices that began before the horizon.
     fn slices(&self) -> Read<Value> {
         let built =
             registry().build(&self.spec, &self.system).map_err(|error| error.to_string())?;
@@ -314,7 +316,7 @@ impl Run {
         Ok(json!(read(slices, "slices")?.count))
     }
 
-    /// The weights of tasks in slots.
+    /// Returns the weights of tasks in slots.
     fn weights(&self) -> Read<Value> {
         let said = |error: &dyn std::fmt::Display| format!("{}: {error}", self.spec);
         let (info, options) = registry().parse(&self.spec).map_err(|error| said(&error))?;
@@ -324,7 +326,7 @@ impl Run {
         Ok(json!(slots.weights.values().map(weight).collect::<Vec<_>>()))
     }
 
-    /// What the policy itself has made of the system before the start.
+    /// Returns a value that the policy itself computed for the system before the start.
     fn offline(&self, key: &str) -> Read<Value> {
         let policy = registry().build(&self.spec, &self.system).map_err(|it| it.to_string())?;
         if let ("top", ScheduleRule::HighestFirst { order: JobOrder::TopFirst { top, .. }, .. }) =
@@ -340,7 +342,7 @@ impl Run {
 
 fn analyses(vector: &Value) -> Read<()> {
     let mut system = system(vector, 1)?;
-    // They are about any jobs of these parameters, whatever the vector runs.
+    // The analyses cover all jobs with these parameters, whatever the vector runs.
     for task in system.tasks.values_mut() {
         (task.execution, task.behaviour) = (ExecutionModel::Wcet, Behaviour::Periodic);
     }
@@ -387,7 +389,7 @@ fn analyses(vector: &Value) -> Read<()> {
             }
             "rm_us" => {
                 let zeta = top::rm_us(cpus);
-                // The vectors have the formula on one CPU, too, where the test is silent.
+                // The vectors apply the formula to one CPU, too, which the test does not cover.
                 let accepted =
                     accepts(&top_first::RM_US, &system) || cpus == 1 && utilization <= Rate::ONE;
                 let found = json!({
@@ -405,12 +407,12 @@ fn analyses(vector: &Value) -> Read<()> {
     Ok(())
 }
 
-/// Tasks as the vectors write them.
+/// Returns tasks in the notation of the vectors.
 fn ids(tasks: &[TaskId]) -> Value {
     json!(tasks.iter().map(|task| task.0).collect::<Vec<_>>())
 }
 
-/// A number as the vectors write it.
+/// Returns a number in the notation of the vectors.
 fn fraction(rate: &Rate) -> String {
     let text = rate.to_string();
     if text.contains('/') { text } else { text + "/1" }

@@ -1,5 +1,5 @@
-//! Vectors of type `decision`: after each arrival or departure, the set that strong scheduling runs, and
-//! the mappings of the policies with affinities.
+//! Vectors of type `decision`: after each arrival or departure, the set that strong scheduling
+//! runs, and the mappings of the policies with affinities.
 
 use super::verdict::Verdict;
 use crate::affinity::drive::Driver;
@@ -16,7 +16,7 @@ pub(super) fn decision(vector: &Value) -> Verdict {
     }
 }
 
-/// Which policy makes which mapping.
+/// The policy for each mapping.
 const MAPPINGS: [(&str, &str); 4] = [
     ("weak", "weak-edf"),
     ("strong", "strong-edf"),
@@ -65,7 +65,7 @@ fn first_difference(vector: &Value) -> Option<Option<String>> {
             if name != "weak" && Some(&set) != strong.as_ref() {
                 return Some(Some(format!("step {at}: {policy} runs {set:?}, not {strong:?}")));
             }
-            // The masks of a vector may be laminar without its saying so.
+            // The masks of a vector may be laminar although it does not declare it.
             let Some(map) = expected[name].as_object() else { continue };
             let mut wanted = BTreeMap::new();
             for (id, cpu) in map {

@@ -24,7 +24,7 @@ pub(super) fn schedule(vector: &Value) -> Verdict {
     }
 }
 
-/// The reading of a value, or the name of what is missing.
+/// Returns the value, or the name of the missing part.
 fn read<T>(value: Option<T>, what: &str) -> Result<T, String> {
     value.ok_or_else(|| what.to_owned())
 }
@@ -45,7 +45,8 @@ fn run(vector: &Value) -> Result<Verdict, String> {
     if let Some(spec) = thread_policy(name, policy, &vector["tasks"], &system)? {
         runs.push((spec, system));
     } else if let Some(spec) = affinity_policy(name, policy) {
-        // Where the masks are those of global, clustered or partitioned scheduling, that must do the same.
+        // If the masks are those of global, clustered or partitioned scheduling, the plain policy
+        // must produce an equal schedule.
         let mut other = system.clone();
         if let Some(spec) = plain_policy(name, policy, &mut other) {
             runs.push((spec.to_owned(), other));
@@ -77,7 +78,7 @@ fn run(vector: &Value) -> Result<Verdict, String> {
     Ok(Verdict::Passed)
 }
 
-/// The policy of this project for one of the vectors with a single decision maker.
+/// Returns the project's policy for a policy of the vectors with a single decision maker.
 fn affinity_policy(name: &str, options: &Value) -> Option<String> {
     let order = options["priority"].as_str().unwrap_or("edf");
     match name {
@@ -88,7 +89,7 @@ fn affinity_policy(name: &str, options: &Value) -> Option<String> {
     }
 }
 
-/// The policy of this project for one of the vectors with per-CPU run queues.
+/// Returns the project's policy for a policy of the vectors with per-CPU run queues.
 fn thread_policy(
     name: &str,
     options: &Value,
@@ -128,8 +129,8 @@ fn thread_policy(
     Ok(Some(spec))
 }
 
-/// Masks that are all the same, clusters or single CPUs make `hpa6` global, clustered or partitioned
-/// scheduling.
+/// Returns the plain policy that `hpa6` equals if all masks are equal, clusters, or single CPUs:
+/// global, clustered or partitioned scheduling.
 fn plain_policy(name: &str, options: &Value, system: &mut System) -> Option<&'static str> {
     if name != "hpa6" || !system.requests.is_empty() {
         return None;
@@ -163,7 +164,7 @@ fn cpu_set(value: &Value) -> Result<CpuSet, String> {
     cpus.iter().map(|cpu| read(cpu.as_u64(), "CPU").map(|cpu| CpuId(cpu as u32))).collect()
 }
 
-/// The system, and the ids that the vector gives its tasks.
+/// Returns the system, and the ids of its tasks in the vector.
 fn system(vector: &Value, scale: i64) -> Result<(System, Vec<i64>), String> {
     let cpus = read(vector["platform"]["cpus"].as_u64(), "number of CPUs")? as usize;
     let mut tasks = Vec::new();
@@ -248,7 +249,7 @@ fn system(vector: &Value, scale: i64) -> Result<(System, Vec<i64>), String> {
     Ok((system, ids))
 }
 
-/// What a run gives, in the terms of the vectors.
+/// The results of a run, in the terms of the vectors.
 struct Found {
     ids: Vec<i64>,
     segments: Vec<(i64, i64, Rate, Rate)>,
@@ -256,7 +257,7 @@ struct Found {
     max_tardiness: Vec<Option<Rate>>,
     migrations: Vec<i64>,
     moves: Vec<i64>,
-    /// What became of each request and of each refused entry: time, and the text's last word.
+    /// The outcome of each request and of each rejected entry: time, and the last word of the text.
     answers: Vec<(Rate, String)>,
 }
 
@@ -293,7 +294,7 @@ impl Found {
             let late = Rate::new(job.tardiness(finish).ns(), scale);
             let worst = max_tardiness[index].get_or_insert(Rate::ZERO);
             *worst = worst.clone().max(late);
-            // A thread that suspends itself: the start of its server's period.
+            // For a thread that suspends itself, use the start of its server's period.
             let task = &system.tasks[job.id.task];
             let release = match task.behaviour {
                 Behaviour::SelfSuspending { .. } => job.deadline - task.deadline,
@@ -304,7 +305,7 @@ impl Found {
                 | Behaviour::Hog
                 | Behaviour::Yield => job.release,
             };
-            // The budgets that a hog had to give up have no number there.
+            // Aborted budgets of a hog are not numbered in the vectors.
             let is_before = |other: &&JobRecord| {
                 other.job.id.task == job.id.task && other.job.id.seq < job.id.seq
             };
@@ -325,7 +326,7 @@ impl Found {
                 moves[task.0 as usize] += 1;
             }
         }
-        // A leave cannot be refused, and the vectors do not answer it.
+        // A leave cannot be rejected, and the vectors have no answer to it.
         let asked = trace.answers.iter().filter(|answer| !answer.request.ends_with("` leaves"));
         let answers = asked.map(|answer| {
             let text = match (answer.entering, answer.errno) {

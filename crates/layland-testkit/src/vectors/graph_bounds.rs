@@ -1,4 +1,4 @@
-//! Vectors of DAG tasks: their structure, bounds, CPUs under federated scheduling, and bounds where they share CPUs.
+//! Vectors of DAG tasks: their structure, bounds, CPUs under federated scheduling, and bounds on shared CPUs.
 
 use super::verdict::Verdict;
 use layland_analysis::graph::{global_edf, global_fp};
@@ -14,7 +14,7 @@ pub(super) fn run(vector: &Value) -> Verdict {
     }
 }
 
-/// What a value is, whatever the place needs.
+/// Reads a value as the type that the context requires.
 macro_rules! read {
     ($value:expr) => {
         serde_json::from_value($value.clone()).map_err(|error| format!("{}: {error}", $value))?

@@ -1,7 +1,8 @@
-//! Vectors of DAG tasks: their schedules, and graphs that are refused.
+//! Vectors of DAG tasks: their schedules, and invalid graphs.
 //!
-//! Times are whole units, which stand for nanoseconds. A node is a task; the nodes of a DAG are consecutive, so that
-//! ties go as the vectors have them. A node without work is a task whose jobs need nothing.
+//! Times are whole units, which stand for nanoseconds. A node is a task. The nodes of a DAG are
+//! consecutive, so that ties break as in the vectors. A node without work is a task whose jobs have
+//! no demand.
 
 use super::verdict::Verdict;
 use layland_checker::check;
@@ -20,7 +21,7 @@ pub(super) fn runtime(vector: &Value) -> Verdict {
     }
 }
 
-/// Runs a vector with a graph that is refused.
+/// Runs a vector with an invalid graph.
 pub(super) fn invalid(vector: &Value) -> Verdict {
     match system(vector) {
         Ok(system) if system.validate().is_empty() => {
@@ -43,7 +44,7 @@ fn numbers(value: &Value) -> Result<Vec<i64>, String> {
     array(value)?.iter().map(number).collect()
 }
 
-/// The system of a vector: its DAGs, without releases.
+/// Returns the system of a vector: its DAGs, without releases.
 fn system(vector: &Value) -> Result<System, String> {
     let mut tasks = Vec::new();
     for (dag, described) in array(&vector["tasks"])?.iter().enumerate() {
@@ -61,7 +62,8 @@ fn system(vector: &Value) -> Result<System, String> {
         for edge in array(&described["edges"])? {
             let node = |end: usize| Ok::<_, String>(first + number(&edge[end])? as usize);
             let (from, to) = (node(0)?, node(1)?);
-            // Of an edge to a node that does not exist the other way round: a task follows none.
+            // An edge to a node that does not exist is reversed, so that an existing task follows
+            // an unknown one.
             let (from, to) = if to < tasks.len() { (from, to) } else { (to, from) };
             let follows = tasks[to].follows.iter().copied().chain([TaskId(from as u32)]);
             tasks[to].follows = follows.collect();
@@ -160,8 +162,8 @@ fn first_difference(vector: &Value) -> Result<Option<String>, String> {
     Ok(None)
 }
 
-/// Segments of which none goes on where another one ends. A node without work can interrupt one for an instant, after
-/// which it goes on where it was.
+/// Merges segments that continue where another one ends. A node without work can interrupt a
+/// segment for an instant, after which it continues on its CPU.
 fn merged(segments: &Value) -> Result<Value, String> {
     let mut rows: Vec<Vec<i64>> = array(segments)?.iter().map(numbers).collect::<Result<_, _>>()?;
     rows.sort_by_key(|row| (row[2..].to_vec(), row[0]));

@@ -49,7 +49,7 @@ fn cpus(vector: &Value) -> Read<usize> {
     usize::try_from(cpus).map_err(|_| "there are too many CPUs".to_owned())
 }
 
-/// The tasks in the order of the vector, which is that of their ranks.
+/// Returns the tasks in the order of the vector, which is that of their ranks.
 fn system(tasks: &[Levelled], cpus: usize) -> System {
     let task = |(at, task): (usize, &Levelled)| Task {
         deadline: Duration::from_ns(task.deadline),
@@ -71,7 +71,7 @@ fn same(what: &str, expected: &Value, found: &Value) -> Read<()> {
     }
 }
 
-/// Which of these is within its deadline: all of them.
+/// Returns true if all of these bounds are within the deadlines.
 fn in_time(tasks: &[Levelled], bounds: &[i64]) -> bool {
     tasks.iter().zip(bounds).all(|(task, &bound)| bound <= task.deadline)
 }
@@ -100,13 +100,14 @@ fn one_cpu(vector: &Value, tasks: &[Levelled]) -> Read<()> {
         let all: Option<Vec<i64>> = bounds.iter().copied().collect();
         let found = all.is_some_and(|all| in_time(tasks, &all));
         same(key, &expect[key], &json!(found))?;
-        // What the program says of a policy is no more than that.
+        // The program's bounds for a policy are not above these.
         said(&system, &format!("p-fp:fit=given:tie={tie}"), found, Some(bounds))?;
     }
     Ok(())
 }
 
-/// Holds what is said of a policy against what is known: nothing but *yes* if all are in time, and no bound below.
+/// Checks the program's results for a policy: the verdict is *yes* exactly if all are in time, and
+/// no bound is too low.
 fn said(system: &System, spec: &str, in_time: bool, least: Option<&[Option<i64>]>) -> Read<()> {
     let found = assess(crate::registry(), spec, system, &AssessOptions::by_tests());
     let found = found.map_err(|error| error.to_string())?;
@@ -169,7 +170,7 @@ fn schedule(vector: &Value, tasks: &[Levelled]) -> Read<()> {
         let policy = crate::registry().build(spec, &system).map_err(|error| error.to_string())?;
         let rule = policy.rule();
         let mut trace = Trace::default();
-        // What ends at the horizon is told in the next nanosecond.
+        // Events at the horizon are reported in the next nanosecond.
         let options = SimOptions::until(Time::from_ns(horizon + 1));
         simulate(&system, policy, &mut trace, &options).map_err(|error| error.to_string())?;
         let report = check(&trace, &system, &rule, 5);

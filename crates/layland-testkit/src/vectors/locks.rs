@@ -1,7 +1,7 @@
 //! Vectors of jobs that lock resources and suspend themselves: kinds `runtime` and `invalid`.
 //!
-//! Times are whole units, which stand for nanoseconds. The events of one instant are compared as a set: between CPUs
-//! their order is not settled.
+//! Times are whole units, which stand for nanoseconds. The events of one instant are compared as a
+//! set, because their order between CPUs is not defined.
 
 use super::verdict::Verdict;
 use layland_checker::check;
@@ -22,7 +22,7 @@ pub(super) fn runtime(vector: &Value) -> Verdict {
     }
 }
 
-/// Runs a vector of kind `invalid`: the system is refused, as it is or under its protocol.
+/// Runs a vector of kind `invalid`: the system is rejected, as it is or under its protocol.
 pub(super) fn invalid(vector: &Value) -> Verdict {
     let system = match system(vector) {
         Ok(system) => system,
@@ -57,7 +57,7 @@ fn step(step: &Value) -> Result<Step, String> {
     })
 }
 
-/// The system of a vector, without releases. Each task is on its CPU by its affinity.
+/// Returns the system of a vector, without releases. Each task is tied to its CPU by its affinity.
 pub(super) fn system(vector: &Value) -> Result<System, String> {
     let described = &vector["system"];
     let mut tasks = Vec::new();
@@ -141,7 +141,7 @@ fn first_difference(vector: &Value) -> Result<Option<String>, String> {
     Ok(None)
 }
 
-/// Since when and until when each job has waited for a lock.
+/// Returns the intervals in which each job has waited for a lock.
 fn waits(trace: &Trace) -> BTreeMap<JobId, Vec<(Time, Time)>> {
     let mut waits: BTreeMap<JobId, Vec<(Time, Time)>> = BTreeMap::new();
     for mark in &trace.marks {
@@ -216,7 +216,7 @@ fn jobs(trace: &Trace) -> Value {
     records.iter().map(job).collect()
 }
 
-/// The tasks whose jobs wait for each other in a circle at the end, from the least one.
+/// Returns the tasks whose jobs wait for each other in a circle at the end, beginning with the least one.
 fn deadlock(trace: &Trace) -> Value {
     let mut holders: BTreeMap<ResourceId, u32> = BTreeMap::new();
     let mut asked: BTreeMap<u32, ResourceId> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Vectors of mixed-criticality analyses: everything that `layland-offline` says about a set, or that the
-//! set is refused.
+//! Vectors of mixed-criticality analyses: all results of `layland-offline` for a set, or the
+//! rejection of the set.
 //!
 //! Times are in an arbitrary unit, here nanoseconds.
 
@@ -13,7 +13,7 @@ use layland_offline::criticality::{
 };
 use serde_json::{Map, Value, json};
 
-/// The most jobs of `fjp_lb` and `fjp_safe` in the vectors.
+/// The maximum number of jobs of `fjp_lb` and `fjp_safe` in the vectors.
 const JOBS: u64 = 5000;
 
 /// Runs a vector with `levels` and `tasks`.
@@ -33,7 +33,7 @@ pub(super) fn run(vector: &Value) -> Verdict {
     }
 }
 
-/// The set, or why the model refuses it; an error if the vector itself makes no sense.
+/// Returns the set, or the reason why the model rejects it. An error means that the vector itself is invalid.
 fn read(vector: &Value) -> Result<Result<MixedSet, String>, String> {
     let number = |value: &Value, what: &str| {
         value.as_i64().ok_or_else(|| format!("the vector has no {what}"))
@@ -70,7 +70,7 @@ fn compare(set: &MixedSet, expected: &Map<String, Value>) -> Result<(), String> 
     Ok(())
 }
 
-/// What an analysis finds, in the words of the vectors.
+/// Returns the result of an analysis, in the words of the vectors.
 fn found(set: &MixedSet, analysis: &str) -> Result<Value, String> {
     const POINTS: u64 = amc_ia::FIXED_POINTS;
     Ok(match analysis {

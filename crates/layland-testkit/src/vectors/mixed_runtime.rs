@@ -33,10 +33,10 @@ pub(super) fn run(vector: &Value) -> Verdict {
     }
 }
 
-/// The priorities that jobs were given.
+/// The priorities that were assigned to jobs.
 type Priorities = Arc<Mutex<BTreeMap<JobId, i64>>>;
 
-/// A policy that is watched for them.
+/// A policy whose assigned priorities are recorded.
 #[derive(Clone)]
 struct Noted<M> {
     policy: PerCpu<M>,
@@ -74,7 +74,7 @@ fn indices(value: &Value) -> Option<Vec<usize>> {
     numbers(value)?.into_iter().map(|index| usize::try_from(index).ok()).collect()
 }
 
-/// The system of a vector: one CPU, explicit releases and demands.
+/// Returns the system of a vector: one CPU, explicit releases and demands.
 fn system(vector: &Value) -> Option<System> {
     let levels = vector["levels"].as_u64()?;
     let task = |(index, task): (usize, &Value)| {
@@ -200,7 +200,7 @@ fn first_difference(vector: &Value) -> Option<Option<String>> {
             "job": id.seq,
             "finish": at(JobEnd::Completed),
             "aborted": at(JobEnd::Aborted),
-            // A job that is given up before its deadline has missed it when that has come.
+            // A job that is aborted before its deadline counts as a miss once its deadline has passed.
             "missed": record.is_some_and(|record| {
                 record.missed(horizon) && record.job.deadline <= horizon
             }),

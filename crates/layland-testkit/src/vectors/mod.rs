@@ -1,5 +1,5 @@
-//! The runner of test vectors: JSON files in the documented schemas, each with what an exact
-//! reference expects.
+//! The runner of test vectors: JSON files in the documented schemas, each with the results of an
+//! exact reference.
 
 mod analysis;
 mod blocking;

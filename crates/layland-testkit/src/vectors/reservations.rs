@@ -1,8 +1,8 @@
-//! Vectors about reclaiming: `grub_ledger` (bandwidth accounts, operation by operation) and `grub_schedule` (threads
-//! with servers, instant by instant), against `dl` and its accounts.
+//! Vectors about reclaiming: `grub_ledger` (bandwidth accounts, operation by operation) and
+//! `grub_schedule` (threads with servers, instant by instant), compared with `dl` and its accounts.
 //!
-//! Times are whole units, which stand for nanoseconds. Those of `arith = ideal` are rational: they are multiplied by
-//! the common denominator of all that is expected, and then nothing is rounded.
+//! Times are whole units, which stand for nanoseconds. Times of `arith = ideal` are rational: they
+//! are multiplied by the common denominator of all expected values, so that nothing is rounded.
 
 use super::verdict::Verdict;
 use layland_model::{
@@ -44,7 +44,7 @@ fn verdict(difference: Read<Option<String>>) -> Verdict {
     }
 }
 
-/// `runtime / period` of the limit; 1 without one.
+/// Returns `runtime / period` of the limit, or 1 without a limit.
 fn umax(rt: &Value) -> Read<Rate> {
     match rt.as_array().map(Vec::as_slice) {
         None => Ok(Rate::ONE),
@@ -108,7 +108,7 @@ fn run_ledger(vector: &Value) -> Read<Option<String>> {
             Some("wake" | "inactive") => {
                 let thread = read(threads.get_mut(&id), "thread")?;
                 let wakes = op["op"] == "wake";
-                // A thread that wakes before its zero-lag time is active already.
+                // A thread that wakes before its zero-lag time is already active.
                 if wakes && !thread.is_active {
                     accounts.activate(&thread.u, thread.cpu);
                 } else if !wakes && thread.is_active {
@@ -144,7 +144,7 @@ fn run_ledger(vector: &Value) -> Read<Option<String>> {
             let account = accounts.of(c);
             let extra = match arith {
                 Arith::Exact => as_value(&account.extra),
-                // 64 bits without a sign, as in the kernel.
+                // Unsigned 64-bit arithmetic, as in the kernel.
                 Arith::Kernel => json!(account.extra.floor().unwrap_or(0) as u64),
             };
             let found = [
@@ -178,16 +178,16 @@ fn same(a: &Value, b: &Value) -> bool {
 
 // --- Schedules --------------------------------------------------------------------------------
 
-/// What the policy looks like after an instant.
+/// The state of the policy after an instant.
 #[derive(Clone, Debug, Default)]
 struct Instant {
     at: Time,
-    /// Budget and deadline of each server.
+    /// The budget and the deadline of each server.
     servers: Vec<(Rate, Time)>,
     running: Vec<Rate>,
 }
 
-/// `dl`, and what it looks like after each decision.
+/// `dl`, with its state after each decision.
 #[derive(Clone)]
 struct Observed {
     policy: Threads<Linux>,
@@ -232,7 +232,7 @@ pub(super) fn schedule(vector: &Value) -> Verdict {
     verdict(run_schedule(vector))
 }
 
-/// The least common denominator of all numbers in a value.
+/// Returns the least common denominator of all numbers in a value.
 fn denominator(value: &Value) -> i64 {
     let of = |values: &mut dyn Iterator<Item = &Value>| {
         values.map(denominator).fold(1, |a, b| a / gcd(a, b) * b)
@@ -293,9 +293,9 @@ fn system(vector: &Value, scale: i64) -> Read<(System, Vec<i64>)> {
     Ok((system, ids))
 }
 
-/// Requests that change nothing, one for each arrival. With the kernel's arithmetic a charge is rounded whenever
-/// anything happens, and the reference counts the arrival of a job that waits for its predecessor, of which `dl` does
-/// not hear.
+/// Returns requests that change nothing, one for each arrival. With the kernel's arithmetic a
+/// charge is rounded whenever anything happens. The reference counts the arrival of a job that
+/// waits for its predecessor, of which `dl` is not notified.
 fn arrivals(system: &System) -> Vec<Request> {
     let mut requests = Vec::new();
     for (id, task) in system.tasks.iter() {
@@ -317,7 +317,7 @@ fn run_schedule(vector: &Value) -> Read<Option<String>> {
     options.give("grub", "on");
     options.give("umax", umax(&given["rt"])?.to_string());
     options.give("arith", if given["arith"] == "kernel" { "kernel" } else { "exact" });
-    // The vectors call it as the reference does.
+    // The vectors use the reference's name for this option.
     let tie = given["tie"].as_str().unwrap_or("sticky");
     options.give("tie", if tie == "sticky" { "running" } else { tie });
     options.give("exhaust", given["exhaust"].as_str().unwrap_or("throttle"));
@@ -328,7 +328,7 @@ fn run_schedule(vector: &Value) -> Read<Option<String>> {
     let observed = Observed { policy, instants: Arc::clone(&instants), tasks, cpus };
     let horizon = Time::from_ns(integer(&given["horizon"], "horizon")? * scale);
     let mut trace = Trace::default();
-    // What happens at the horizon is expected, too.
+    // Events at the horizon are expected, too.
     let until = SimOptions::until(horizon + Duration::from_ns(1));
     simulate(&system, observed, &mut trace, &until).map_err(|error| error.to_string())?;
     let report = layland_checker::check(&trace, &system, &ScheduleRule::None, 3);
@@ -352,7 +352,7 @@ fn run_schedule(vector: &Value) -> Read<Option<String>> {
         }
     }
     let instants = instants.lock().unwrap_or_else(PoisonError::into_inner);
-    // The last event of a thread at an instant tells how its server is after it.
+    // The last event of a thread at an instant shows the state of its server after the instant.
     let mut last: BTreeMap<(Rate, i64), (Rate, Rate)> = BTreeMap::new();
     for event in read(expect["events"].as_array(), "events")? {
         let key = (rate(&event[0])?, integer(&event[1], "thread")?);
@@ -379,7 +379,7 @@ fn run_schedule(vector: &Value) -> Read<Option<String>> {
             let c = CpuId(cpu as u32);
             let is_first = before[c].is_none();
             if before[c].as_ref() != Some(running) {
-                // Nothing has run before the first wake-up.
+                // No thread has run before the first wake-up.
                 if !is_first || *running != Rate::ZERO {
                     changes.push(vec![units(instant.at), Rate::whole(cpu as i64), running.clone()]);
                 }
@@ -391,7 +391,7 @@ fn run_schedule(vector: &Value) -> Read<Option<String>> {
         .iter()
         .map(|row| read(row.as_array(), "running_bw")?.iter().map(rate).collect())
         .collect::<Read<_>>()?;
-    // An account that is still empty is told there once, at the start.
+    // The reference reports an account that is still empty once, at the start.
     let told = |rows: Vec<Vec<Rate>>| -> Vec<Vec<Rate>> {
         rows.into_iter().filter(|row| row[0] > Rate::ZERO || row[2] > Rate::ZERO).collect()
     };
@@ -402,7 +402,7 @@ fn run_schedule(vector: &Value) -> Read<Option<String>> {
     Ok(None)
 }
 
-/// Who runs where and when, `[id, cpu, start, end]` by start; adjacent pieces are one.
+/// Returns the segments `[id, cpu, start, end]` by start. Adjacent segments are merged.
 fn segments(trace: &Trace, ids: &[i64], horizon: Time, scale: i64) -> Vec<Vec<Rate>> {
     let mut own: Vec<_> = trace.segments.iter().filter(|segment| segment.start < horizon).collect();
     own.sort_by_key(|segment| (segment.start, segment.cpu));
@@ -428,7 +428,7 @@ fn segments(trace: &Trace, ids: &[i64], horizon: Time, scale: i64) -> Vec<Vec<Ra
     merged.into_iter().map(row).collect()
 }
 
-/// `[id, k, arrival, finish]` of the jobs that end, by finish and id.
+/// Returns `[id, k, arrival, finish]` of the jobs that end, by finish and id.
 fn jobs(trace: &Trace, system: &System, ids: &[i64], horizon: Time, scale: i64) -> Vec<Vec<Rate>> {
     let ends = trace
         .jobs

@@ -1,4 +1,4 @@
-//! Vectors for RUN and QPS: what their offline phases make of a task set, and the exact schedule.
+//! Vectors for RUN and QPS: the results of their offline phases for a task set, and the exact schedule.
 //!
 //! Times in the vectors are in an arbitrary unit, rates are rational. Times are multiplied by a common
 //! denominator of all rates and execution times, which makes every instant of the schedule a whole
@@ -62,13 +62,13 @@ fn same(what: &str, expected: &Value, found: &Value) -> Result<(), String> {
     Err(format!("{what}: expected {expected}, found {found}"))
 }
 
-/// A rational as the vectors write it.
+/// Returns a rational in the notation of the vectors.
 fn fraction(rate: &Rate) -> String {
     let text = rate.to_string();
     if text.contains('/') { text } else { text + "/1" }
 }
 
-/// The system, and by what its times were multiplied.
+/// Returns the system, and the factor by which its times were multiplied.
 fn system(vector: &Value) -> Result<(System, i64), String> {
     let items = list(&vector["tasks"], "tasks")?;
     let jobs = vector["jobs"].as_array();
@@ -167,7 +167,7 @@ fn run_case(system: &System, scale: i64, case: &Value) -> Result<(), String> {
     same("update_instants", &expect["update_instants"], &json!(updates))
 }
 
-/// The fields of a vector that describe a tree.
+/// Returns the fields of a vector that describe a tree.
 fn tree_values(tree: &Reduction) -> Vec<(&'static str, Value)> {
     let servers: Vec<Value> = tree
         .servers
@@ -249,7 +249,7 @@ fn qps_case(system: &System, scale: i64, case: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The fields of a vector that describe a hierarchy.
+/// Returns the fields of a vector that describe a hierarchy.
 fn set_values(sets: &Hierarchy, rates: &[Rate]) -> Vec<(&'static str, Value)> {
     let names = |clients: &[Client]| clients.iter().map(Client::to_string).collect::<Vec<_>>();
     let processors: Vec<Value> = sets
@@ -294,7 +294,7 @@ fn set_values(sets: &Hierarchy, rates: &[Rate]) -> Vec<(&'static str, Value)> {
 
 // --- Schedules ----------------------------------------------------------------------------------
 
-/// What a run gives, in the terms of the vectors.
+/// The results of a run, in the terms of the vectors.
 struct Found {
     trace: Trace,
     counters: Counters,
@@ -363,7 +363,7 @@ impl Found {
     }
 }
 
-/// Runs up to, and without, the instant of the horizon. Gives the policy back.
+/// Runs up to the instant of the horizon, excluding it. Returns the policy.
 fn before_the_end<P: Policy>(
     system: &System,
     policy: P,

@@ -1,7 +1,7 @@
 //! Vectors of servers of fixed priority: `fp_server`.
 //!
-//! Times are whole units, which stand for nanoseconds. The log of a sporadic server says when it became active, or its
-//! next chunk did: that is not compared, since the segments follow from it.
+//! Times are whole units, which stand for nanoseconds. The log of a sporadic server shows when the
+//! server or its next chunk became active. It is not compared, since the segments follow from it.
 
 use super::verdict::Verdict;
 use layland_checker::check;
@@ -23,7 +23,8 @@ fn number(value: &Value, name: &str) -> Result<i64, String> {
     value[name].as_i64().ok_or_else(|| format!("{name} is no number"))
 }
 
-/// The server is the first task: it comes before those of its own priority.
+/// Returns the system. The server is its first task, so that it comes before tasks of its own
+/// priority.
 fn system(vector: &Value) -> Result<System, String> {
     let server = &vector["server"];
     let period = Duration::from_ns(number(server, "T")?);
@@ -80,7 +81,7 @@ fn first_difference(vector: &Value) -> Result<Option<String>, String> {
     let mut pieces: Vec<(i64, i64, TaskId)> =
         (trace.segments.iter()).map(|of| (of.start.ns(), of.end.ns(), of.job.task)).collect();
     pieces.sort_unstable();
-    // In the vectors jobs that follow each other without a pause are one segment.
+    // In the vectors, jobs that follow each other without a gap are one segment.
     let mut joined: Vec<(i64, i64, TaskId)> = Vec::new();
     for (start, end, task) in pieces {
         match joined.last_mut() {

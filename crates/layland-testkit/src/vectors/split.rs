@@ -1,5 +1,4 @@
-//! Vectors of semi-partitioned EDF: `split` (which pieces tasks become) and `split_runtime` (schedules of given
-//! pieces).
+//! Vectors of semi-partitioned EDF: `split` (the pieces of tasks) and `split_runtime` (schedules of given pieces).
 //!
 //! Times are whole units, which stand for nanoseconds.
 
@@ -49,7 +48,7 @@ fn system(vector: &Value) -> Read<System> {
     Ok(System::new(cpus as usize, tasks))
 }
 
-/// The algorithm and the order that a key names.
+/// Returns the algorithm and the order that a key names.
 fn named(key: &str) -> Read<(Splitting, SplitOrder)> {
     let (splitting, order) = match key {
         "cd_next_du" => (Splitting::NextFirst, "du"),
@@ -141,7 +140,7 @@ fn first_difference(vector: &Value) -> Read<Option<String>> {
         .map(|of| [i64::from(of.cpu.0), of.start.ns(), i64::from(of.job.task.0), of.end.ns()])
         .collect();
     pieces.sort_unstable();
-    // In the vectors jobs of one task that follow each other on a CPU are one segment.
+    // In the vectors, jobs of one task that follow each other on a CPU are one segment.
     let mut segments: Vec<[i64; 4]> = Vec::new();
     for [cpu, start, task, end] in pieces {
         match segments.last_mut() {
@@ -152,7 +151,7 @@ fn first_difference(vector: &Value) -> Read<Option<String>> {
     segments.sort_unstable();
     let segments: Value =
         segments.iter().map(|&[start, cpu, task, end]| json!([task, cpu, start, end])).collect();
-    // By start, and in the order of the reference where several start together.
+    // By start, and in the order of the reference if several start together.
     let mut wanted: Vec<[i64; 4]> = Vec::new();
     for segment in list(&expected["segments"], "segments")? {
         let [task, cpu, start, end] = numbers(segment, "a segment")?[..] else {

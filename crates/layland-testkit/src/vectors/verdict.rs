@@ -1,31 +1,31 @@
-//! What became of vectors.
+//! The outcomes of vectors.
 
 use std::collections::BTreeMap;
 
-/// What became of one vector.
+/// The outcome of one vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As expected.
+    /// The results are as expected.
     Passed,
-    /// Not as expected: the first difference.
+    /// The results differ, with the first difference.
     Failed(String),
-    /// Needs a policy or an analysis that does not exist yet: its name.
+    /// The vector needs a policy or an analysis that does not exist yet, given by name.
     NotSupported(String),
 }
 
 /// The verdicts of many vectors.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// How many passed.
+    /// The number of vectors that passed.
     pub passed: usize,
-    /// Those that failed: name and first difference.
+    /// The vectors that failed: name and first difference.
     pub failed: Vec<(String, String)>,
-    /// How many are not supported, by what they need.
+    /// The number of unsupported vectors, by the missing policy or analysis.
     pub not_supported: BTreeMap<String, usize>,
 }
 
 impl Report {
-    /// Counts one more.
+    /// Counts one more verdict.
     pub(super) fn add(&mut self, name: String, verdict: Verdict) {
         match verdict {
             Verdict::Passed => self.passed += 1,
@@ -34,7 +34,7 @@ impl Report {
         }
     }
 
-    /// `vectors: N passed, M failed, K not supported (..)`.
+    /// Returns `vectors: N passed, M failed, K not supported (..)`.
     pub fn summary(&self) -> String {
         let unsupported: usize = self.not_supported.values().sum();
         let mut text = format!(

@@ -1,5 +1,6 @@
-//! Vectors of EDF with virtual deadlines: `mc_analysis` (the tests for one CPU, two levels), `mc_partition` (where
-//! tasks are placed), `mc_levels` (the cut of many levels), and `mc_runtime` (schedules with mode switches).
+//! Vectors of EDF with virtual deadlines: `mc_analysis` (the tests for one CPU, two levels),
+//! `mc_partition` (the placement of tasks), `mc_levels` (the cut of many levels), and `mc_runtime`
+//! (schedules with mode switches).
 //!
 //! Times are whole units, which stand for nanoseconds.
 
@@ -25,7 +26,7 @@ fn list<'a>(value: &'a Value, what: &str) -> Read<&'a Vec<Value>> {
     value.as_array().ok_or_else(|| format!("the vector has no {what}"))
 }
 
-/// `(T, D, z, C)` of a task in either form.
+/// Returns `(T, D, z, C)` of a task in either form.
 fn parameters(task: &Value) -> Read<(i64, i64, u8, Vec<i64>)> {
     let period = integer(&task["T"], "T")?;
     if let Some(level) = task.get("z") {
@@ -61,7 +62,7 @@ fn set(vector: &Value) -> Read<MixedSet> {
     MixedSet::of_system(&system(vector)?).map_err(|error| error.to_string())
 }
 
-/// As a number, or as `"p/q"`.
+/// Returns the rate as a number, or as `"p/q"`.
 fn number(rate: &Rate) -> Value {
     match rate.as_i64_pair() {
         Some((whole, 1)) => json!(whole),
@@ -105,7 +106,7 @@ pub(super) fn analysis(vector: &Value) -> Verdict {
     verdict(of())
 }
 
-/// The search in steps of one unit, as the reference has it.
+/// Searches in steps of one unit, like the reference.
 fn in_units(set: &MixedSet) -> VirtualDeadlines {
     tuned_on(set, Grid { unit: Duration::from_ns(1) }, STEPS)
 }
@@ -200,7 +201,7 @@ pub(super) fn levels(vector: &Value) -> Verdict {
     verdict(of())
 }
 
-/// Runs a vector of type `mc_runtime`, as one of those of the other mechanisms.
+/// Runs a vector of type `mc_runtime`, like those of the other mechanisms.
 pub(super) fn runtime(vector: &Value) -> Verdict {
     let task = |task: &Value| {
         let (period, deadline, criticality, wcet) = parameters(task)?;

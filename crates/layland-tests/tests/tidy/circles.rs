@@ -1,19 +1,19 @@
 //! Circles: files of a crate that need each other, so that none of them can be understood alone.
 //!
-//! File `a` needs file `b` if a path in `a` (`crate::..`, `super::..`, `self::..`) leads to `b`; a name that
-//! a `mod.rs` or `lib.rs` only passes on is followed to its file. Declaring a module and passing a name on
-//! is no need.
+//! File `a` needs file `b` if a path in `a` (`crate::..`, `super::..`, `self::..`) leads to `b`. A
+//! name that a `mod.rs` or `lib.rs` only re-exports is resolved to its file. Declaring a module and
+//! re-exporting a name do not count as a need.
 
 use super::{assert_none, files_below};
 use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A circle has no more files than this.
+/// The maximum number of files in a circle.
 const LARGEST: usize = 3;
 
 type Module = Vec<String>;
 
-/// The modules of a crate: its files, what each names, and what each passes on.
+/// The modules of a crate: its files, with the paths that each names and re-exports.
 struct Crate {
     files: BTreeMap<Module, Parsed>,
 }
@@ -23,11 +23,11 @@ struct Parsed {
     path: String,
     /// The paths that the file names, from the root of the crate.
     names: Vec<Module>,
-    /// What it passes on, by the name under which it can be had; `*` for everything of a module.
+    /// The re-exports, by their public names; `*` for everything in a module.
     passed_on: Vec<(String, Module)>,
 }
 
-/// The module of a file in `src`.
+/// Returns the module of a file in `src`.
 fn module_of(path: &str) -> Module {
     let path = path.strip_suffix(".rs").unwrap_or(path);
     let mut module: Module = path.split('/').map(str::to_owned).collect();
@@ -37,7 +37,7 @@ fn module_of(path: &str) -> Module {
     module
 }
 
-/// The paths of a use tree, each with the name that it is known by.
+/// Adds the paths of a use tree, each ending with the name by which it is known.
 fn expand(prefix: &[String], tree: &str, found: &mut Vec<Module>) {
     let tree = tree.trim();
     let (mut depth, mut start) = (0, 0);
@@ -69,7 +69,7 @@ fn expand(prefix: &[String], tree: &str, found: &mut Vec<Module>) {
     }
 }
 
-/// A path from the root of the crate; none if it leads out of the crate.
+/// Returns a path from the root of the crate, or `None` if it leads out of the crate.
 fn from_root(path: &Module, file: &Module) -> Option<Module> {
     let mut base = match path.first()?.as_str() {
         "crate" => Vec::new(),
@@ -100,7 +100,7 @@ impl Crate {
         let mut parsed = BTreeMap::new();
         for file in files {
             let module = module_of(file.path.strip_prefix(&src).expect("it is in the folder"));
-            // What the tests of a file need is not what the file needs.
+            // Ignore the tests of a file, because their needs are not those of the file.
             let code = file.text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or_default();
             let code = comment.replace_all(code, "");
             let mut this = Parsed { path: file.path.clone(), ..Parsed::default() };
@@ -108,7 +108,7 @@ impl Crate {
                 let mut paths = Vec::new();
                 expand(&[], &found[2], &mut paths);
                 for path in paths {
-                    // In a parent, the path of a child may begin with its name.
+                    // In a parent, the path of a child may begin with the child's name.
                     let absolute = from_root(&path, &module)
                         .or_else(|| found.get(1).map(|_| [module.clone(), path.clone()].concat()));
                     let Some(absolute) = absolute else { continue };
@@ -149,7 +149,7 @@ impl Crate {
         Crate { files: parsed }
     }
 
-    /// The file that a path leads to.
+    /// Returns the file to which a path leads.
     fn lead(&self, path: &[String], depth: usize) -> Option<&Module> {
         let longest =
             (0..=path.len()).rev().find(|&count| self.files.contains_key(&path[..count]))?;
@@ -162,7 +162,7 @@ impl Crate {
         }
     }
 
-    /// Which files each file needs.
+    /// Returns the files that each file needs.
     fn needs(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {
         let needs = self.files.iter().map(|(module, parsed)| {
             let needed = parsed.names.iter().filter_map(|path| self.lead(path, 0));
@@ -171,7 +171,7 @@ impl Crate {
         needs.collect()
     }
 
-    /// Files that need each other, directly or not: each circle once, the largest first.
+    /// Returns the files that need each other, directly or not: each circle once, the largest first.
     fn circles(&self) -> Vec<Vec<&str>> {
         let needs = self.needs();
         let reached: BTreeMap<&Module, BTreeSet<&Module>> = needs
@@ -208,7 +208,7 @@ fn no_circle_is_larger_than_three_files() {
     for entry in std::fs::read_dir(super::root().join("crates")).expect("the crates are there") {
         let name = entry.expect("it can be read").file_name().to_string_lossy().into_owned();
         let folder = format!("crates/{name}/src");
-        // One crate is tests alone.
+        // One crate consists only of tests.
         if !super::root().join(&folder).exists() {
             continue;
         }

@@ -1,10 +1,10 @@
-//! The entries that the sources cite, against the table of where each was checked.
+//! The entries that the sources cite, compared with the table of where each was checked.
 
 use super::{assert_none, files_below, root};
 use regex::Regex;
 use std::collections::BTreeMap;
 
-/// The entries of the sources: key, and DOI if it has one.
+/// Returns the entries of the sources: key, and DOI if it has one.
 fn entries() -> BTreeMap<String, Option<String>> {
     let entry = Regex::new(r#"(?s)bibtex: "@\w+\{(\w+),(.*?)\n\}""#).expect("a valid expression");
     let doi = Regex::new(r"doi\s*= \{([^}]+)\}").expect("a valid expression");
@@ -24,7 +24,7 @@ fn entries() -> BTreeMap<String, Option<String>> {
     found
 }
 
-/// The rows of the table: key, what was found, DOI, and where.
+/// Returns the rows of the table: key, finding, DOI, and place.
 fn rows() -> Vec<[String; 4]> {
     let document = root().join("docs/citations.md");
     let text = std::fs::read_to_string(document).expect("the table is there");

@@ -1,17 +1,18 @@
-//! Kinds say themselves what they are. Whoever treats several algorithms or rules alike asks a method of
-//! [`Algorithm`](layland_model::Algorithm) or [`ScheduleRule`](layland_model::ScheduleRule); a list of nearly all of
-//! them anywhere else is one that a new policy has to find and to extend.
+//! Kinds describe themselves. Code that treats several algorithms or rules alike calls a method of
+//! [`Algorithm`](layland_model::Algorithm) or [`ScheduleRule`](layland_model::ScheduleRule). A list
+//! of nearly all of them anywhere else would have to be found and extended for each new policy.
 
 use super::{assert_none, files_below};
 use regex::Regex;
 
-/// Where each kind is an answer of its own, and the compiler is to ask about a new one.
+/// The maximum number of lists: in these, each kind has a separate answer, and the compiler has to
+/// ask about a new one.
 const MOST: usize = 6;
 
-/// So many lines in a row that each begin with a variant are a list of nearly all.
+/// This number of consecutive lines that begin with a variant counts as a list of nearly all variants.
 const NEARLY_ALL: usize = 6;
 
-/// How many lists a text has, and the lines in which they begin.
+/// Returns the lines in which the lists of a text begin.
 fn lists(text: &str, kind: &str) -> Vec<usize> {
     let (mut begins, mut length) = (Vec::new(), 0);
     for (at, line) in text.lines().enumerate() {

@@ -1,5 +1,5 @@
-//! The tree itself: what documents say about it is true, files have a size that one can read, and no two
-//! rooms need each other.
+//! Checks of the tree itself: statements of documents about it are true, files have a readable
+//! size, and no two parts need each other.
 
 mod circles;
 mod citations;
@@ -11,12 +11,12 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-/// The root of the repository.
+/// Returns the root of the repository.
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// A file of the repository: its path from the root, and its text.
+/// A file of the repository, with its path from the root, and its text.
 struct File {
     path: String,
     text: String,
@@ -28,7 +28,7 @@ impl File {
     }
 }
 
-/// Every file below a folder that is text and that people write, by path.
+/// Returns every handwritten text file below a folder, by path.
 fn files_below(folder: &str) -> Vec<File> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
@@ -53,7 +53,7 @@ fn files_below(folder: &str) -> Vec<File> {
     found
 }
 
-/// Fails with all that was found.
+/// Fails with the list of findings.
 fn assert_none(found: &[String], what: &str) {
     assert!(found.is_empty(), "{what}:\n  {}", found.join("\n  "));
 }

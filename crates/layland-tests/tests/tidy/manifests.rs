@@ -1,5 +1,5 @@
-//! Crates: ARCHITECTURE's table says which crate uses which, and so do the manifests. A published crate has the
-//! texts of its licences.
+//! Crates: the table in ARCHITECTURE agrees with the manifests about which crate uses which. A
+//! published crate has the texts of its licences.
 
 use super::{assert_none, root};
 use serde_json::Value;
@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// What cargo knows of the workspace and of everything that it depends on here: what other systems need
-/// may not have been downloaded.
+/// Returns cargo's metadata for the workspace and its dependencies on this system. Dependencies of
+/// other systems may not have been downloaded.
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version=1", "--locked"])
@@ -28,8 +28,8 @@ fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value[key].as_array().into_iter().flatten()
 }
 
-/// The crates of ours that each crate of ours needs to run, without `layland-`. An example is a user's crate, which has
-/// no floor.
+/// Returns the crates of ours that each crate of ours needs to run, without `layland-`. An example
+/// is a user's crate, and thus has no floor.
 fn used(metadata: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let members: BTreeSet<&str> =
         list(metadata, "workspace_members").filter_map(Value::as_str).collect();
@@ -49,7 +49,8 @@ fn used(metadata: &Value) -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// The rows of the table of crates: a crate, and what it may use. The order is from ground to roof.
+/// Returns the rows of the table of crates: a crate, and what it may use. The order is from the
+/// lowest layer to the top.
 fn table() -> Vec<(String, String)> {
     let document = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("it is there");
     let rows = document.lines().skip_while(|line| !line.starts_with("| crate | what it has"));
@@ -99,8 +100,8 @@ fn the_table_of_crates_is_what_the_manifests_say() {
     assert_none(&wrong, "ARCHITECTURE.md and the manifests");
 }
 
-/// `.ci/run` may find no toolchain of that age; what can be known without one is that nothing we need
-/// asks for a newer one.
+/// `.ci/run` may find no toolchain of that age. Without one, the test can only check that no
+/// dependency requires a newer one.
 #[test]
 fn nothing_needs_a_newer_rust_than_we_promise() {
     let number = |version: &str| -> Vec<u32> {
@@ -122,14 +123,14 @@ fn nothing_needs_a_newer_rust_than_we_promise() {
     assert_none(&newer, "newer than our minimum Rust version");
 }
 
-/// A crate is published without the folder that it is in, and both licences ask for their text. Links would do
-/// where all that copies a tree keeps them.
+/// A crate is published without the folder that contains it, and both licences require their text
+/// to be included. Links would suffice only if every tool that copies a tree preserved them.
 #[test]
 fn a_published_crate_has_its_licences() {
     let metadata = metadata();
     let mut wrong = Vec::new();
     for package in list(&metadata, "packages") {
-        // Of others; or published nowhere.
+        // Skip crates of others, and crates that are not published.
         if package["source"].is_string() || package["publish"].is_array() {
             continue;
         }

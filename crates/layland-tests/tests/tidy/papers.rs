@@ -1,4 +1,4 @@
-//! The table of what the five papers say, against the experiments that repeat them.
+//! The table of the claims of the five papers, compared with the experiments that repeat them.
 
 use super::{assert_none, root};
 use regex::Regex;
@@ -12,7 +12,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A claim that is tested and has no row is one that a reader of the table does not hear of.
+/// Readers of the table would miss a claim that is tested but has no row.
 #[test]
 fn every_claim_of_a_paper_has_a_row() {
     let claim = Regex::new(r#"\[\[claim\]\]\nname = "([^"]+)""#).expect("a valid expression");
@@ -39,7 +39,7 @@ fn every_claim_of_a_paper_has_a_row() {
     assert_none(&wrong, "rows of docs/papers.md");
 }
 
-/// Names beside claims: of a flag, and of programs of the test kit.
+/// Returns true for names beside claims: a flag, and programs of the test kit.
 fn is_other(name: &str) -> bool {
     ["--real-threads", "bounds", "optimal"].contains(&name)
 }

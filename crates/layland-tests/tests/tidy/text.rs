@@ -4,14 +4,14 @@ use super::{File, assert_none, files_below, root};
 use regex::Regex;
 use std::collections::BTreeSet;
 
-/// rustfmt breaks code after 100 columns; comments and text may be a little wider.
+/// rustfmt breaks code after 100 columns. Comments and text may be a little wider.
 const WIDTH: usize = 120;
-/// Whoever opens a longer file finds the reason in its header.
+/// A longer file must give the reason in its header.
 const LINES: usize = 500;
-/// What such a header says, before the reason.
+/// The words of such a header before the reason.
 const REASON: &str = "Long because";
 
-/// The text that a line of a document or of a doc comment shows.
+/// Returns the visible text of a line of a document or of a doc comment.
 fn shown(line: &str) -> &str {
     let line = line.trim_start();
     let comment = ["//!", "///", "//", "#"].iter().find_map(|mark| line.strip_prefix(mark));
@@ -25,7 +25,7 @@ fn lines_have_a_width_that_fits_a_screen() {
         let mut is_example = false;
         for (at, line) in file.text.lines().enumerate() {
             is_example ^= shown(line).starts_with("```");
-            // Nobody breaks a row of a table, a text between quotation marks, a chart, or a trace.
+            // Rows of tables, quoted text, charts and traces cannot be broken.
             let whole = shown(line).starts_with('|') || line.contains('"') || !line.is_ascii();
             if line.chars().count() > WIDTH && !whole && !is_example && !line.contains("://") {
                 wide.push(format!("{}:{}", file.path, at + 1));
@@ -63,13 +63,13 @@ fn nothing_is_left_to_do() {
 
 #[test]
 fn no_path_of_a_machine_is_named() {
-    // Rooted paths of whoever wrote it; those of a system that anybody has are fine.
+    // Rooted paths of the author's machine. Standard paths of a system are fine.
     let homes =
         Regex::new(r#"(^|[\s"'`(=])/(home|Users|root|work|mnt)/\w"#).expect("a valid expression");
     assert_none(&lines_with(&homes), "paths of a machine");
 }
 
-/// The lines of all files that match.
+/// Returns the lines of all files that match.
 fn lines_with(expression: &Regex) -> Vec<String> {
     let mut found = Vec::new();
     for file in files_below(".") {
@@ -82,8 +82,8 @@ fn lines_with(expression: &Regex) -> Vec<String> {
     found
 }
 
-/// A path in a document or a comment leads somewhere: from the root, from the folder of the file, or from
-/// the crate that the file is in.
+/// Every path in a document or a comment must exist: from the root, from the folder of the file, or
+/// from the crate that contains the file.
 #[test]
 fn the_paths_that_documents_name_exist() {
     let path = Regex::new(r"`([A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+(\.(rs|md|toml|sh|txt|trycmd)|/)`")
@@ -121,7 +121,7 @@ fn the_paths_that_documents_name_exist() {
     assert_none(&dangling, "paths that lead nowhere");
 }
 
-/// What users call their files, and what a run writes.
+/// Returns true for example names of users' files, and for the output files of a run.
 fn is_example(named: &str) -> bool {
     const OF_USERS: &[&str] =
         &["robot.toml", "mine.toml", "set.toml", "x.toml", "run.txt", "sets/"];
@@ -137,7 +137,7 @@ fn is_example(named: &str) -> bool {
     [OF_USERS, OF_EXPERIMENTS].concat().contains(&named)
 }
 
-/// Where a path may begin: each folder above the file, and `src` of its crate.
+/// Returns the folders from which a path may start: each folder above the file, and `src` of its crate.
 fn folders_from(file: &File) -> Vec<String> {
     let mut folders = vec![String::new(), "crates/".to_owned(), "docs/".to_owned()];
     let parts: Vec<&str> = file.path.split('/').collect();
@@ -146,7 +146,7 @@ fn folders_from(file: &File) -> Vec<String> {
         folders.push(format!("{folder}src/"));
         folders.push(folder);
     }
-    // In the documents of the root, a crate is known by its own name.
+    // The documents of the root refer to a crate by its own name.
     if !file.path.contains('/') {
         let crates = std::fs::read_dir(root().join("crates")).expect("the crates are there");
         for entry in crates.flatten() {

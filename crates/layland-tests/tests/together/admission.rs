@@ -1,5 +1,6 @@
-//! Who is admitted keeps its deadlines: a short form of the campaign `admission`, the examples of Tang, Anderson and
-//! Abeni (2021) that make SCHED_DEADLINE late, and cases that the campaign found.
+//! Admitted tasks keep their deadlines: a short form of the campaign `admission`, the examples of
+//! Tang, Anderson and Abeni (2021) that make SCHED_DEADLINE late, and cases that the campaign
+//! found.
 
 use layland_config::{Format, Host, demo, read};
 use layland_guarantee::Effort;
@@ -28,19 +29,19 @@ fn nobody_who_is_admitted_is_late() {
     }
 }
 
-/// The campaign finds what a careless register breaks.
+/// The campaign finds the errors of a careless register.
 #[test]
 fn bandwidth_that_is_given_away_too_early_makes_others_late() {
     for spec in ["p-edf", "g-edf", "p-rm", "dl:ac=on", "dl-sp", "apedf", "weak-edf"] {
         let found = campaign(spec, 250, 1, Keeping::AtOnce);
         assert!(found.is_err(), "{spec}: {found:?}");
     }
-    // A deadline is not enough where densities were too high.
+    // Keeping a task until its deadline is not enough if densities were too high.
     let found = campaign("p-rm", 20, 1000, Keeping::AtDeadlines);
     assert!(found.is_err(), "{found:?}");
 }
 
-/// What no test is about is never promised.
+/// A policy without tests promises nothing.
 #[test]
 fn a_policy_without_tests_lets_nobody_in() {
     for spec in ["llf", "mllf"] {
@@ -102,7 +103,7 @@ fn example(name: &str) -> System {
     loaded.unwrap_or_else(|report| panic!("{}", report.plain())).system
 }
 
-/// How many jobs are late under a policy that is asked directly.
+/// Returns the number of late jobs under a policy without admission.
 fn late_without_admission(system: &System, spec: &str, until: Time) -> usize {
     let policy = registry().build(spec, system).expect("it takes the example");
     let mut trace = Trace::default();
@@ -110,7 +111,7 @@ fn late_without_admission(system: &System, spec: &str, until: Time) -> usize {
     trace.jobs.iter().filter(|record| record.missed(trace.over)).count()
 }
 
-/// The same behind admission: nobody is late.
+/// Runs the same system behind admission, where no job is late.
 fn behind_admission(system: &System, spec: &str, until: Time) -> Seen {
     let manner = Manner {
         keeping: Keeping::Careful,
@@ -134,12 +135,13 @@ fn example_1_parameters_change_within_a_period() {
     let system = example("parameter-defect");
     assert!(late_without_admission(&system, "dl:ac=on", UNTIL) > 3);
     let seen = behind_admission(&system, "dl:ac=on", UNTIL);
-    // What the first task gives back is in use until its budget is due: the second task does not get it.
+    // The bandwidth that the first task returns stays in use until its budget is due, so the second
+    // task does not get it.
     assert_eq!(seen.tally.joins, [2, 1]);
     assert!(seen.jobs >= 5);
 }
 
-/// The same tasks ask again and again, once a period is over as well.
+/// The same tasks retry repeatedly, also after a period is over.
 #[test]
 fn example_1_however_often_it_is_tried() {
     let mut system = example("parameter-defect");
@@ -165,9 +167,9 @@ fn example_2_frequencies_follow_reservations() {
     let system = example("frequency-defect");
     let slowed = "dl:ac=on:grub_pa=on";
     assert!(late_without_admission(&system, slowed, UNTIL) > 3);
-    // No test covers CPUs that change their speeds: nobody is let in.
+    // No test covers CPUs that change their speeds, so no task is admitted.
     assert_eq!(behind_admission(&system, slowed, UNTIL).tally.joins, [3, 0]);
-    // At full speed 1.89 of 2 CPUs is too much for deadlines.
+    // At full speed, 1.89 of 2 CPUs is too much for deadlines.
     assert!(late_without_admission(&system, "dl:ac=on", UNTIL) > 0);
     assert_eq!(behind_admission(&system, "dl:ac=on", UNTIL).tally.joins, [3, 2]);
 }
@@ -178,7 +180,7 @@ fn example_3_a_budget_moves_to_another_cluster() {
     assert!(late_without_admission(&system, "dl:ac=on", UNTIL) > 3);
     let seen = behind_admission(&system, "dl:ac=on", UNTIL);
     assert_eq!(seen.tally.moves[1], 0);
-    // The same with clusters of one CPU, in which everybody is let in before the move.
+    // The same system with clusters of one CPU, in which every task is admitted before the move.
     let mut system = System::new(2, Vec::new());
     system.platform.clusters = vec![CpuSet::single(CpuId(0)), CpuSet::single(CpuId(1))];
     let task = |name: &str, c, t, cluster, at| Task {
@@ -198,7 +200,7 @@ fn example_3_a_budget_moves_to_another_cluster() {
     assert_eq!((seen.tally.joins, seen.tally.moves), ([3, 3], [1, 0]));
 }
 
-/// A task on the only CPU whose jobs come at these times, in microseconds, and need so much each.
+/// Returns a task on the only CPU whose jobs arrive at these times, in microseconds, and need `needs` each.
 fn listed(name: &str, [c, d, t]: [i64; 3], releases: &[i64], needs: i64) -> Task {
     let mut task = Task::implicit(name, Service::from_us(c), Duration::from_us(t));
     task.deadline = Duration::from_us(d);
@@ -207,8 +209,9 @@ fn listed(name: &str, [c, d, t]: [i64; 3], releases: &[i64], needs: i64) -> Task
     task
 }
 
-/// Found by the campaign (`dl-sp`): a server that was used up goes on with a rest of its budget, which is due sooner
-/// than a deadline after its thread wakes up. The demand of jobs says that both keep their deadlines.
+/// Found by the campaign (`dl-sp`): a server that was used up continues with a remainder of its
+/// budget, which is due sooner than a relative deadline after the wake-up of its thread. The demand
+/// of jobs shows that both tasks keep their deadlines.
 #[test]
 fn a_server_that_resumes_a_budget_hurts_nobody_who_is_admitted() {
     let stray = listed("stray", [1_600, 4_716, 10_000], &[0, 11_077], 2_000);
@@ -230,8 +233,8 @@ fn a_server_that_resumes_a_budget_hurts_nobody_who_is_admitted() {
     }
 }
 
-/// Found by the campaign (`dl`): a server that waits for its next budget gets one that is due before it is
-/// replenished, if its deadline becomes the end of its period meanwhile.
+/// Found by the campaign (`dl`): a server that waits for its next budget gets one that is due
+/// before it is replenished, if its deadline becomes the end of its period meanwhile.
 #[test]
 fn a_server_that_waits_keeps_the_time_between_deadline_and_period() {
     let stray = listed("stray", [400, 2_000, 12_000], &[0], 3_000);

@@ -1,5 +1,5 @@
-//! The policies with affinities, decision by decision and on whole systems: against the definitions, against
-//! brute force, against slow twins, against the independent checker.
+//! The policies with affinities, decision by decision and on whole systems: compared with the
+//! definitions, with brute force, with slow twins, and with the independent checker.
 
 use layland_checker::check;
 use layland_model::{Change, CpuId, CpuSet, Request, RequestKind, System, TaskId, Time};
@@ -12,12 +12,13 @@ use layland_testkit::strategies::periodic_system;
 use layland_trace::Trace;
 use proptest::prelude::*;
 
-/// What `cargo run --release -p layland-testkit -- affinity-decisions` does for 100,000 decisions.
+/// The short form of `cargo run --release -p layland-testkit -- affinity-decisions`, which checks
+/// 100,000 decisions.
 #[test]
 fn every_decision_is_that_of_the_definitions() {
     let report = check_decisions(3_000, 1).unwrap_or_else(|what| panic!("{what}"));
     assert!(report.laminar >= 1_500 && report.any >= 700, "{report:?}");
-    // Otherwise weak and strong scheduling would not have been told apart.
+    // Otherwise the decisions would not distinguish weak from strong scheduling.
     assert!(report.weak_differs > 0, "{report:?}");
 }
 

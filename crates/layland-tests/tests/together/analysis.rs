@@ -1,7 +1,7 @@
-//! The analyses against the obvious versions of themselves, and against what simulations see.
+//! The analyses, compared with obvious versions of themselves, and with simulations.
 //!
-//! Numbers are small, so that ties and full loads are common; loads are aimed at where the tests
-//! decide. Each property also counts how often it had something to say.
+//! Numbers are small, so that ties and full loads are common; loads are near the limits at which
+//! the tests decide. Each property also counts how often it applied.
 //!
 //! Long because each analysis has its obvious version beside the property that compares them.
 
@@ -40,7 +40,7 @@ fn verdict(test: &SchedulabilityTest, system: &System) -> Verdict {
 // One CPU
 // ---------------------------------------------------------------------------------------------
 
-/// The processor-demand criterion, time by time up to where the demand repeats.
+/// The processor-demand criterion, time by time up to the point where the demand repeats.
 fn brute_force_demand(system: &System) -> bool {
     let tasks: Vec<&Task> = system.tasks.values().collect();
     let longest = tasks.iter().map(|task| task.deadline.ns()).max().unwrap_or(0);
@@ -75,7 +75,7 @@ fn qpa_is_brute_force_and_the_simulation() {
     });
 }
 
-/// A *no* about sporadic tasks is not told of offsets that keep the worst case away.
+/// A *no* about sporadic tasks does not account for offsets that avoid the worst case.
 #[test]
 fn offsets_turn_no_into_unknown_and_never_into_yes() {
     let inputs = systems(1..2, 5, 60..100, Deadlines::Constrained);
@@ -111,7 +111,7 @@ fn response_times_are_those_of_a_synchronous_release() {
         let bounded = system.utilization().exact() <= Rate::ONE;
         for (order, policy, test) in ORDERS {
             let bounds = response_bounds(&system, order).expect("no assumption is broken");
-            // Where all CPU time is used, what is pending at the hyperperiod is what is at 0.
+            // If all CPU time is used, the pending jobs at the hyperperiod are those at 0.
             let counters = run(&system, policy, 2 * hyperperiod(&system), 0);
             for (id, bound) in bounds.iter() {
                 match bound {
@@ -155,7 +155,7 @@ fn responses_stay_within_their_bounds() {
     });
 }
 
-/// All tasks are ready at 20 with their largest jitter: the worst case happens.
+/// With their largest jitter all tasks are ready at 20, so the worst case occurs.
 #[test]
 fn response_bounds_with_jitter_are_reached() {
     let jitters = prop::collection::vec(0i64..9, 6);
@@ -172,7 +172,7 @@ fn response_bounds_with_jitter_are_reached() {
             for ((task, late), &jitter) in
                 jittered.tasks.values_mut().zip(shifted.tasks.values_mut()).zip(&jitters)
             {
-                // The first job arrives early by the jitter, all others come when they can.
+                // The first job arrives earlier by the jitter; all others arrive as early as possible.
                 task.jitter = Duration::from_ns(jitter);
                 let first = Time::from_ns(20);
                 let others = (1..400).map(|k| Time::from_ns(20 - jitter + k * task.period.ns()));
@@ -181,8 +181,8 @@ fn response_bounds_with_jitter_are_reached() {
             }
             let bounds =
                 response_bounds(&jittered, PriorityOrder::Given).expect("no assumption is broken");
-            // The jobs that are ready at 20 arrived earlier by the jitter: their response is that much
-            // longer than what this run sees; those of later jobs are not.
+            // The jobs that are ready at 20 arrived earlier by the jitter. Their response times are
+            // longer by the jitter than in this run; those of later jobs are not.
             let mut trace = layland_trace::Trace::default();
             let policy = registry().build("g-fp", &shifted).expect("it takes every system");
             simulate(&shifted, policy, &mut trace, &SimOptions::until(Time::from_ns(500)))
@@ -190,7 +190,7 @@ fn response_bounds_with_jitter_are_reached() {
             for bound in bounds.values().flatten() {
                 let jitter = jittered.tasks[bound.task].jitter;
                 let period = jittered.tasks[bound.task].period;
-                // Several jobs may be ready at 20 where the jitter is longer than the period.
+                // Several jobs may be ready at 20 if the jitter is longer than the period.
                 if jitter >= period {
                     continue;
                 }
@@ -278,7 +278,7 @@ fn audsley_finds_priorities_if_any_work() {
 // Global EDF
 // ---------------------------------------------------------------------------------------------
 
-/// A set that a test accepts never misses, whatever the offsets and separations.
+/// Checks that a set that a test accepts never misses a deadline, whatever the offsets and separations.
 fn never_misses(test: &SchedulabilityTest, load: std::ops::Range<i64>, least: u32) {
     let inputs = (systems(2..5, 8, load, Deadlines::Constrained), any::<u8>(), any::<u64>());
     on_random(8_000, least, inputs, |(system, sporadic, seed)| {
@@ -312,7 +312,7 @@ fn late(counters: TaskCounters) -> Duration {
     counters.max_tardiness.max(counters.overdue)
 }
 
-/// Tardiness stays within the bound where there is one, and there is one if the CPUs can do it.
+/// Checks that tardiness stays within the bound, and that there is a bound if the load fits the CPUs.
 fn tardiness_within(test: &BoundTest, policy: &str, deadlines: Deadlines) {
     let inputs = (systems(2..5, 9, 75..103, deadlines), any::<u8>(), any::<u64>());
     on_random(2_500, 1_500, inputs, |(system, sporadic, seed)| {
@@ -347,8 +347,8 @@ fn tardiness_is_within_devi_anderson_with_regions() {
     tardiness_within(&devi_anderson::NONPREEMPTIVE, "g-edf:nonpreemptive", Deadlines::Implicit);
 }
 
-/// Every job of the last task may wait for both of the others. The bound of Devi's thesis, as SchedCAT has it, is 50.5
-/// ns: `(100 - 1) / 2 + 1`.
+/// Every job of the last task may wait for both of the others. The bound of Devi's thesis, as in
+/// SchedCAT, is 50.5 ns: `(100 - 1) / 2 + 1`.
 #[test]
 fn a_smaller_bound_with_regions_is_exceeded() {
     let task = |(c, t)| Task::implicit("", Service::from_ns(c), Duration::from_ns(t));
@@ -401,7 +401,7 @@ fn partitions_are_those_that_run_without_a_miss() {
                 prop_assert_eq!(verdict(&edf::TEST, &pinned), Verdict::Yes);
             }
             (Verdict::No, _) => {
-                // No assignment works. Those that differ in the names of the CPUs are tried as well.
+                // No assignment works. Assignments that differ only in the names of the CPUs are tried as well.
                 for code in 0..cpus.pow(system.tasks.len() as u32) {
                     let cpu = |task: TaskId| code / cpus.pow(task.index() as u32) % cpus;
                     let pinned = pinned(&system, |task| CpuId::from_index(cpu(task)));
@@ -427,7 +427,7 @@ fn partitions_are_those_that_run_without_a_miss() {
 // Affinities
 // ---------------------------------------------------------------------------------------------
 
-/// Hall's condition for every set of CPUs.
+/// Checks Hall's condition for every set of CPUs.
 fn brute_force_hall(system: &System) -> bool {
     let masks: Vec<CpuSet> = system.tasks.ids().map(|id| system.allowed_cpus(id)).collect();
     let cpus = system.platform.cpu_count();
@@ -441,7 +441,7 @@ fn brute_force_hall(system: &System) -> bool {
         })
 }
 
-/// The set of CPUs that a *no* names is too small indeed.
+/// Returns true if the set of CPUs that a *no* names is indeed too small.
 fn names_a_violation(system: &System, finding: &Finding) -> bool {
     let [Reason::Compared(comparison)] = &finding.reasons[..] else { return false };
     if let Some(task) = comparison.scope.task {
@@ -452,7 +452,7 @@ fn names_a_violation(system: &System, finding: &Finding) -> bool {
     inside.map(|(_, task)| task.utilization()).sum::<Rate>() > Rate::whole(cpus.len() as i64)
 }
 
-/// Splits CPUs again and again; a mask is what a number of halvings leaves.
+/// Splits a range of CPUs repeatedly; the mask is the part that remains after `depth` halvings.
 fn laminar_mask(cpus: usize, turns: u8, depth: u8) -> CpuSet {
     let (mut from, mut to) = (0, cpus);
     for turn in 0..depth {
@@ -480,7 +480,7 @@ fn hall_is_flow(laminar: bool, huge: bool) {
             task.affinity = (!mask.is_empty()).then_some(mask);
         }
         if huge {
-            // Periods without a common multiple that fits: the flow is in rationals.
+            // The periods have no common multiple that fits, so the flow is computed in rationals.
             const PRIMES: [i64; 4] =
                 [999_999_999_989, 999_999_999_961, 999_999_999_937, 999_999_999_899];
             for (index, task) in system.tasks.values_mut().enumerate() {
@@ -525,7 +525,7 @@ fn rational_maximum_flow_is_brute_force() {
 // All together
 // ---------------------------------------------------------------------------------------------
 
-/// Whether what the *yes* of one test promises contains what the other one's does.
+/// Returns true if the promise of a *yes* of one test contains the promise of the other.
 fn implies(one: &SchedulabilityTest, other: &SchedulabilityTest) -> bool {
     let partitioned = |fixed: bool| {
         one.subject.algorithms().iter().all(|algorithm| {
@@ -550,7 +550,7 @@ fn implies(one: &SchedulabilityTest, other: &SchedulabilityTest) -> bool {
     }
 }
 
-/// No two tests contradict each other, and each verdict is one that its kind can give.
+/// No two tests contradict each other, and each verdict is possible for the test's kind.
 #[test]
 fn tests_do_not_contradict_each_other() {
     let inputs = prop_oneof![
@@ -585,8 +585,9 @@ fn tests_do_not_contradict_each_other() {
     });
 }
 
-/// The kernel's rounding accepts what the exact condition accepts, except within the rounding of the
-/// limit, and refuses what is above by more than the rounding of the tasks.
+/// The kernel's rounding accepts every set that the exact condition accepts, except within the
+/// rounding of the limit. It rejects every set that is above by more than the rounding of the
+/// tasks.
 #[test]
 fn the_kernel_rounds_by_less_than_its_unit() {
     on_random(3_000, 500, systems(1..5, 9, 85..100, Deadlines::Implicit), |system| {

@@ -1,4 +1,4 @@
-//! Blocking times: the tests that know them against slow twins, and no other test that says anything of them.
+//! Blocking times: the tests that support them compared with slow twins, and the others, which reject them.
 
 use layland_analysis::uniprocessor::{edf, fixed_priority};
 use layland_analysis::{Assumption, SchedulabilityTest, Tardiness, TestKind, Verdict, catalogue};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const PERIODS: [i64; 10] = [2, 3, 4, 5, 6, 8, 10, 12, 15, 20];
 const REPEATS: i64 = 120;
 
-/// Tasks with a load of at most 1, by ascending periods.
+/// Draws tasks with a load of at most 1, by ascending periods.
 #[expect(non_snake_case, reason = "symbols of the papers")]
 fn tasks(random: &mut Random) -> Vec<Blocked> {
     let has_jitter = random.below(3) == 0;
@@ -35,7 +35,7 @@ fn tasks(random: &mut Random) -> Vec<Blocked> {
     tasks
 }
 
-/// The tasks on one CPU, which may become ready together.
+/// Returns the tasks on one CPU, which may become ready together.
 fn system(tasks: &[Blocked]) -> System {
     let latest = tasks.iter().map(|task| task.J).max().unwrap_or(0);
     let task = |(at, blocked): (usize, &Blocked)| {
@@ -52,7 +52,7 @@ fn system(tasks: &[Blocked]) -> System {
     System::new(1, tasks.iter().enumerate().map(task).collect())
 }
 
-/// The same sporadic arrivals as a curve, which takes other ways through the analyses.
+/// Returns the system with the sporadic arrivals as curves, which take other paths through the analyses.
 fn by_curves(mut system: System) -> System {
     for task in system.tasks.values_mut() {
         let distances = vec![task.period, task.period * 2, task.period * 3 - Duration::from_ns(1)];
@@ -68,7 +68,7 @@ fn unblocked(tasks: &[Blocked]) -> Vec<Blocked> {
     tasks.iter().map(|task| Blocked { B: 0, ..*task }).collect()
 }
 
-/// What a test has to say: a yes holds with blocking, a no needs a late job without it.
+/// Returns the right verdict: a *yes* holds with blocking, and a *no* needs a late job without it.
 fn expected(with: bool, without: bool) -> Verdict {
     match (with, without) {
         (true, _) => Verdict::Yes,
@@ -90,7 +90,7 @@ fn responses_are_those_of_a_busy_period_that_begins_with_the_blocking() {
     for _ in 0..4_000 {
         let tasks = tasks(&mut random);
         let system = system(&tasks);
-        // Where blocking keeps the CPU busy for ever, responses repeat and the twin does not end.
+        // If blocking keeps the CPU busy for ever, response times repeat and the twin does not end.
         let of = |tasks: &[Blocked], at: usize| response(&tasks[..=at], 20 * REPEATS);
         let found =
             fixed_priority::response_bounds(&system, fixed_priority::PriorityOrder::RateMonotonic);
@@ -135,7 +135,7 @@ fn demand_is_met_where_no_job_is_late_whoever_is_blocked() {
     assert!(seen.iter().all(|&times| times > 300), "{seen:?}");
 }
 
-/// A curve that says nothing but how far apart two jobs are is no way around the blocking.
+/// A curve that only states the distance between two jobs does not avoid the blocking.
 #[test]
 fn curves_are_blocked_as_sporadic_tasks_are() {
     let mut random = Random::new(3, 0, Aspect::Utilizations);
@@ -146,7 +146,7 @@ fn curves_are_blocked_as_sporadic_tasks_are() {
         let (plain, curves) = (system(&tasks), by_curves(system(&tasks)));
         for test in [&edf::TEST, &fixed_priority::RTA_RM] {
             let [plain, curves] = [&plain, &curves].map(|system| verdict(test, system));
-            // The curve has denser arrivals: it may say less, and never more.
+            // The curve has denser arrivals, so it may be accepted less often, but never more often.
             assert!(curves != Verdict::Yes || plain == Verdict::Yes, "{}: {tasks:?}", test.name);
             seen[curves as usize] += 1;
         }
@@ -160,7 +160,7 @@ fn curves_are_blocked_as_sporadic_tasks_are() {
     assert!(seen.iter().all(|&times| times > 100), "{seen:?}");
 }
 
-/// Every test says what it does about blocking times, and those that know none take none.
+/// Every test declares its support for blocking times, and a test without support rejects them.
 #[test]
 fn no_test_takes_a_blocking_time_that_it_does_not_count() {
     let blocked = |task: &mut Task| task.blocking_time = Duration::from_secs(1);
@@ -218,7 +218,7 @@ fn no_test_takes_a_blocking_time_that_it_does_not_count() {
 }
 
 proptest! {
-    /// More blocking never makes an answer better.
+    /// More blocking never improves an answer.
     #[test]
     fn blocking_is_no_help(case in any::<u64>(), more in 1i64..40) {
         let tasks = tasks(&mut Random::new(5, case, Aspect::Utilizations));

@@ -7,7 +7,7 @@ use layland_model::Rate;
 use layland_testkit::bounds::{Claim, claims, explore};
 use layland_testkit::specs_of;
 
-/// Few, because the run queues check their invariants here.
+/// The number is small because the run queues check their invariants here.
 const CASES: usize = 16;
 
 #[test]
@@ -20,13 +20,13 @@ fn no_schedule_goes_beyond_what_is_claimed() {
         }
         assert!(report.checked >= CASES);
         let (near, case) = report.nearest.expect("a claim that says something");
-        // What is printed can be read again, and says the same.
+        // The printed system can be read again, with an equal result.
         let bytes = to_toml(&case.system).into_bytes();
         let again =
             read("nearest", &bytes, Format::Toml, &Host::default()).expect("a valid system");
         assert_eq!(again.system, case.system, "{}", claim.name());
         assert!(near.ratio <= Rate::ONE);
-        // Something is late: a bound of zero would be noticed.
+        // Some job is late, so a bound of zero would be noticed.
         assert!(near.ratio > Rate::ZERO, "{}", claim.name());
     }
 }
@@ -48,7 +48,7 @@ fn every_analysis_is_about_a_policy() {
     let of_bounds = catalogue::BOUNDS.iter().flat_map(|bound| bound.algorithms);
     let of_responses = catalogue::RESPONSES.iter().flat_map(|test| test.algorithms);
     for algorithm in of_tests.chain(of_bounds).chain(of_responses) {
-        // A policy that does not know who comes first is analysed, and never runs.
+        // A policy with an unknown order within a level is analysed, but never runs.
         if matches!(algorithm, layland_model::Algorithm::Levels(_, layland_model::InLevel::Any)) {
             continue;
         }

@@ -1,7 +1,9 @@
-//! No chain of a simulation takes longer than its bound, and under logical execution time some take as long.
+//! No chain of a simulation takes longer than its bound, and under logical execution time some
+//! chains reach it.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test together chains:: -- --nocapture` for the long form, which tells how
-//! near they come.
+//! The long form is
+//! `CASES=20000 cargo test -p layland-tests --test together chains:: -- --nocapture`. It reports
+//! how near the chains come to their bounds.
 
 use layland_analysis::TestKind;
 use layland_gen::Random;
@@ -24,7 +26,8 @@ fn cases() -> u64 {
     asked.unwrap_or(500)
 }
 
-/// Two to five periodic tasks with offsets and early ends on one or two CPUs, and a chain of each communication.
+/// Draws two to five periodic tasks with offsets and early ends on one or two CPUs, and a chain of
+/// each communication.
 fn system(random: &mut Random) -> System {
     let cpus = random.between(1, 2);
     let tasks = (0..random.between(2, 5)).map(|index| {
@@ -61,7 +64,7 @@ fn system(random: &mut Random) -> System {
 
 #[test]
 fn no_chain_takes_longer_than_its_bound() {
-    // What share of the bound was seen, in thousandths.
+    // The largest observed share of the bound, in thousandths.
     let (mut held, mut reached) = (BTreeMap::<(&str, &str, &str), Vec<i64>>::new(), 0);
     for case in 0..cases() {
         let random = &mut Random::of_task(case, 2);

@@ -1,7 +1,7 @@
-//! `layland-guarantee` against simulation: for every policy of the registry, what is guaranteed does not
-//! miss, what is refuted does, and no bound is exceeded.
+//! `layland-guarantee` compared with simulation: for every policy of the registry, guaranteed
+//! deadlines are never missed, refuted sets miss one, and no bound is exceeded.
 //!
-//! Long because each kind of answer is held against what policies do.
+//! Long because each kind of answer is compared with the behaviour of policies.
 //!
 //! A longer run: `CASES=100000 cargo test --release -p layland-tests --test together check`.
 
@@ -23,7 +23,7 @@ use proptest::prelude::*;
 use rayon::prelude::*;
 use std::cell::Cell;
 
-/// How many cases: more if the environment asks for it.
+/// Returns the number of cases, which the environment can increase.
 fn cases(default: u32) -> u32 {
     #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
     let asked = std::env::var("CASES").ok().and_then(|text| text.parse().ok());
@@ -45,13 +45,13 @@ fn agrees(
     }
     let known = found.bounds.values().any(|bound| *bound != Bound::Unknown);
     for system in [system.clone(), some_sporadic(system.clone(), sporadic)] {
-        // RUN and DP-WRAP take no sporadic task, and QPS, LRE-TL and U-EDF need more for one.
+        // RUN and DP-WRAP reject sporadic tasks, and QPS, LRE-TL and U-EDF need more capacity for them.
         if matches!(spec, "run" | "qps" | "dp-wrap" | "lre-tl" | "u-edf")
             && registry().build(spec, &system).is_err()
         {
             continue;
         }
-        // Pfair is in time only for jobs that are released at the beginnings of slots.
+        // Pfair meets deadlines only for jobs that are released at the beginnings of slots.
         if matches!(spec, "pd2" | "er-pd2")
             && assess(registry(), spec, &system, &AssessOptions::by_tests())
                 .is_ok_and(|found| found.verdict != Verdict::Yes)
@@ -101,7 +101,7 @@ fn every_policy_keeps_what_is_said_of_it() {
     });
 }
 
-/// Tasks tied to CPUs, clusters, options, jitter and overheads.
+/// The comparison with tasks tied to CPUs, clusters, options, jitter and overheads.
 #[test]
 fn so_it_is_with_affinities_clusters_jitter_and_overheads() {
     let extras = (prop::collection::vec(0usize..6, 7), prop::collection::vec(0i64..3, 7), 0i64..4);
@@ -144,7 +144,7 @@ fn so_it_is_with_affinities_clusters_jitter_and_overheads() {
     });
 }
 
-/// Affinities of every kind: nested, disjoint, overlapping.
+/// The comparison with affinities of every kind: nested, disjoint, overlapping.
 #[test]
 fn so_it_is_with_masks() {
     let inputs = prop_oneof![
@@ -168,7 +168,7 @@ fn so_it_is_with_masks() {
     });
 }
 
-/// Who keeps affinities is who takes the system; `hpa-*` refuses what overlaps.
+/// A policy that accepts the system keeps the affinities. `hpa-*` rejects overlapping ones.
 #[test]
 fn policies_keep_affinities_or_refuse_them() {
     let inputs = (systems(2..5, 6, 20..80, Deadlines::Implicit), masks());
@@ -197,8 +197,8 @@ fn policies_keep_affinities_or_refuse_them() {
     });
 }
 
-/// The system in which each task is tied to the CPU that a policy gives it, with the policy that takes that as given;
-/// none if it gives no task a CPU of its own.
+/// Returns the system in which each task is tied to the CPU that a policy gives it. Returns `None`
+/// if the policy gives some task no single CPU.
 fn tied(system: &System, spec: &str) -> Option<System> {
     let groups = match registry().build(spec, system).ok()?.rule() {
         ScheduleRule::HighestFirst { groups, .. }
@@ -217,14 +217,15 @@ fn tied(system: &System, spec: &str) -> Option<System> {
     Some(tied)
 }
 
-/// For every policy: the test accepts the factor in what the policy decides for the set as it is, and not the next
-/// step; and if tasks are tied to the CPUs that it gives them, a set in a file says the same.
+/// For every policy, the test accepts the factor for the policy's decisions for the original set,
+/// and rejects the next step. If tasks are tied to the CPUs that the policy gives them, a set in a
+/// file has the same answer.
 #[test]
 fn the_margin_is_that_of_what_runs() {
     let inputs = systems(2..4, 6, 20..95, Deadlines::Constrained);
     let (tied_ones, stops, anew) = (Cell::new(0), Cell::new(0), Cell::new(0));
     on_random(cases(40), 20, inputs, |system| {
-        // Times of which a thousandth is something.
+        // Multiply the times, so that a thousandth of each is a positive number.
         let mut system = scaled(&system, 1_000);
         for task in system.tasks.values_mut() {
             task.wcet.iter_mut().for_each(|c| *c = *c * 1_000);
@@ -261,7 +262,7 @@ fn the_margin_is_that_of_what_runs() {
                 prop_assert_eq!(again.verdict, Verdict::Yes, "{} decides anew", spec);
                 anew.set(anew.get() + 1);
             }
-            // The orders that a search finds are not in a file, and federated scheduling gives CPUs itself.
+            // Orders that a search finds are not in a file, and federated scheduling assigns CPUs itself.
             let is_of_cpus = !matches!(spec, "smc" | "amc" | "federated");
             if let Some(tied) = tied(system, spec).filter(|_| is_of_cpus) {
                 let verdict = |thousandths| {
@@ -281,7 +282,7 @@ fn the_margin_is_that_of_what_runs() {
     assert!(tied_ones.get() > 100 && stops.get() > 100 && anew.get() > 10);
 }
 
-/// A CPU takes what the response times allow: whatever packing by load makes schedulable stays so, and more becomes so.
+/// Packing by response times keeps every set schedulable that packing by load makes schedulable, and adds more.
 #[test]
 fn fixed_priorities_are_packed_by_the_test_that_judges() {
     let inputs = systems(2..4, 7, 40..98, Deadlines::Constrained);
@@ -310,7 +311,7 @@ fn fixed_priorities_are_packed_by_the_test_that_judges() {
     assert!(gained.get() > 50 && all.get() > 100, "{} gained, {}", gained.get(), all.get());
 }
 
-/// Two short tasks go together, and the long one is alone.
+/// Two short tasks share a CPU, and the long one is alone.
 #[test]
 fn a_long_task_is_left_alone_where_a_short_one_would_make_it_late() {
     let task = |name: &str, c, t| {
@@ -325,7 +326,7 @@ fn a_long_task_is_left_alone_where_a_short_one_would_make_it_late() {
     assert_eq!(verdict("p-rm:accept=load"), Verdict::No);
 }
 
-/// Jobs that are covered respond within what `layland check` says, in runs of every level.
+/// Covered jobs respond within the bounds of `layland check`, in runs of every level.
 #[test]
 fn no_response_of_a_covered_job_is_longer_than_its_bound() {
     let specs = [
@@ -341,7 +342,8 @@ fn no_response_of_a_covered_job_is_longer_than_its_bound() {
         "amc:order=amc-ia",
     ];
     specs.par_iter().for_each(|spec| {
-        // Bounds that were held against jobs, those that were reached, and those of some level alone.
+        // The number of bounds that were compared with jobs, of those that were reached, and of
+        // those of a single level.
         let (mut held, mut reached, mut levels) = (0, 0, 0);
         for index in 0..1_500 {
             let mut random = Random::new(13, index, Aspect::Criticalities);
@@ -387,8 +389,8 @@ fn no_response_of_a_covered_job_is_longer_than_its_bound() {
     });
 }
 
-/// A system of threads: times ten times as long, so that a nanosecond is little; budgets, behaviours, affinities
-/// to one CPU and clusters as drawn.
+/// Returns a system of threads. Times are ten times as long, so that a nanosecond is short.
+/// Budgets, behaviours, affinities to one CPU and clusters are drawn.
 fn threads(mut system: System, drawn: &[(u64, i64, u64)], shape: u8) -> System {
     let cpus = system.platform.cpu_count();
     for (task, &(behaviour, slack, cpu)) in system.tasks.values_mut().zip(drawn.iter().cycle()) {
@@ -407,7 +409,7 @@ fn threads(mut system: System, drawn: &[(u64, i64, u64)], shape: u8) -> System {
             }
             _ => {}
         }
-        // All tied, or some.
+        // All tasks are tied, or some.
         if shape == 0 || shape == 1 && cpu % 2 == 0 {
             let cpu = CpuId::from_index(cpu as usize % cpus);
             task.affinity = Some(CpuSet::single(cpu));
@@ -424,7 +426,7 @@ fn threads(mut system: System, drawn: &[(u64, i64, u64)], shape: u8) -> System {
     system
 }
 
-/// A job that waits while a CPU of its cluster is idle or runs a later deadline, if there is one.
+/// Returns a job that waits while a CPU of its cluster is idle or runs a later deadline, if there is one.
 fn waits_for_a_later_deadline(system: &System, trace: &Trace) -> Option<String> {
     let deadline =
         |job| trace.jobs.iter().find(|own| own.job.id == job).map(|own| own.job.deadline);
@@ -454,7 +456,8 @@ fn waits_for_a_later_deadline(system: &System, trace: &Trace) -> Option<String> 
     })
 }
 
-/// Threads with reservations: budgets above the WCETs, threads that never block or yield, ties and clusters.
+/// Checks threads with reservations: budgets above the WCETs, threads that never block or yield,
+/// ties and clusters.
 #[test]
 fn threads_keep_what_is_said_of_them() {
     const SPECS: [(&str, u32); 12] = [
@@ -478,7 +481,7 @@ fn threads_keep_what_is_said_of_them() {
     ];
     let drawn = prop::collection::vec((0u64..6, 0i64..100, 0u64..8), 8);
     let yes: Vec<Cell<u32>> = SPECS.iter().map(|_| Cell::new(0)).collect();
-    // Sets with a budget that counts, that are tied, that are on several CPUs, and that are held to global EDF.
+    // The numbers of sets with a relevant budget, with ties, on several CPUs, and with the rule of global EDF.
     let [budgets, tied, global, ruled] = std::array::from_fn(|_| Cell::new(0));
     let cases = cases(250);
     let inputs = (inputs, drawn, 0u8..6, any::<u8>(), any::<u64>());
@@ -502,7 +505,7 @@ fn threads_keep_what_is_said_of_them() {
                 && system.platform.clusters.iter().any(|cluster| cluster.len() > 1)
                 && system.tasks.len() > system.platform.cpu_count();
             count(&global, is_global && spec.starts_with("dl"));
-            // What makes the tests for global EDF hold: no thread waits for a later deadline.
+            // The tests for global EDF hold because no thread waits for a later deadline.
             let hogs = system.tasks.values().any(|task| task.behaviour == Behaviour::Hog);
             if is_global && spec.starts_with("dl") && !hogs {
                 let mut trace = Trace::default();

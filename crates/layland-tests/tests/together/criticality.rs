@@ -1,4 +1,4 @@
-//! The mixed-criticality analyses against the obvious versions of themselves, and against each other.
+//! The mixed-criticality analyses, compared with obvious versions of themselves, and with each other.
 
 use layland_model::{Criticality, Duration, Rate, TaskId};
 use layland_offline::criticality::{
@@ -22,7 +22,7 @@ fn ns(bounds: &[Duration]) -> Vec<i64> {
     bounds.iter().map(|bound| bound.ns()).collect()
 }
 
-/// The tasks of an assignment, without bounds.
+/// Returns the tasks of an assignment, without bounds.
 fn left_or_ordered<R>(found: Assignment<R>) -> (Answer, Vec<TaskId>) {
     let answer = found.answer();
     let tasks = match found {
@@ -32,7 +32,7 @@ fn left_or_ordered<R>(found: Assignment<R>) -> (Answer, Vec<TaskId>) {
     (answer, tasks)
 }
 
-/// Orders to look at: the two fixed ones and their reverses.
+/// Returns the orders to check: the two fixed ones and their reverses.
 fn orders(set: &MixedSet) -> Vec<Vec<TaskId>> {
     let mut orders = vec![rate_monotonic(set), criticality_monotonic(set)];
     let reversed: Vec<Vec<TaskId>> =
@@ -41,7 +41,7 @@ fn orders(set: &MixedSet) -> Vec<Vec<TaskId>> {
     orders
 }
 
-/// Whether any order works, over all of them.
+/// Returns true if any order works, over all orders.
 fn some_order(n: usize, passes: &dyn Fn(usize, &[usize]) -> bool) -> bool {
     fn place(left: &[usize], passes: &dyn Fn(usize, &[usize]) -> bool) -> bool {
         left.is_empty()
@@ -125,7 +125,7 @@ fn audsley_finds_priorities_if_there_are_some() {
     });
 }
 
-/// What accepts a set implies what accepts it, too.
+/// A set that an analysis accepts is also accepted by the analyses that contain it.
 #[test]
 fn analyses_contain_each_other() {
     let inputs = prop_oneof![sets(2, 6), sets(4, 6)];
@@ -148,12 +148,12 @@ fn analyses_contain_each_other() {
             "{chain:?}"
         );
         prop_assert!(!rt.is_yes() || paper.answer().is_yes());
-        // The shortcut changes nothing but the time.
+        // The shortcut changes only the time.
         let (short, long) = (amc_ia::safe_order(&set, POINTS), safe);
         prop_assert_eq!(left_or_ordered(short), left_or_ordered(long));
         let (short, long) = (amc_ia::paper_order(&set, POINTS), paper);
         prop_assert_eq!(left_or_ordered(short), left_or_ordered(long));
-        // Of the patterns: without a full level FJP accepts what AMC-RT accepts.
+        // A relation between patterns: without a full level, FJP accepts every set that AMC-RT accepts.
         let full = (0..levels).any(|m| {
             let mine = tasks.iter().filter(|task| task.level >= m);
             mine.map(|task| Rate::new(task.wcet[m], task.period)).sum::<Rate>() >= Rate::ONE
@@ -170,7 +170,7 @@ fn analyses_contain_each_other() {
     });
 }
 
-/// With one level everything is plain fixed priorities.
+/// With one level, all analyses reduce to plain fixed priorities.
 #[test]
 fn one_level_is_plain() {
     on_random(2_000, 500, sets(1, 5), |(levels, tasks)| {
@@ -300,7 +300,7 @@ fn job_priorities_are_found_if_there_are_some() {
     });
 }
 
-/// The lists are those of a scan that tests every job from its definition.
+/// The lists are those of a scan that tests every job by its definition.
 #[test]
 fn lists_are_in_the_order_of_the_scan() {
     on_random(20_000, 1_500, sets(3, 4), |(levels, tasks)| {
@@ -321,7 +321,7 @@ fn lists_are_in_the_order_of_the_scan() {
     });
 }
 
-/// What a heuristic asks is what the analyses answer, without their bounds.
+/// The answers for a heuristic equal those of the analyses, without their bounds.
 #[test]
 fn short_answers_are_the_long_ones() {
     let yes: RefCell<BTreeMap<&str, [u32; 2]>> = RefCell::default();
@@ -335,7 +335,7 @@ fn short_answers_are_the_long_ones() {
         let tell = |name: &'static str, short: bool, long: bool| {
             yes.borrow_mut().entry(name).or_default()[usize::from(long)] += 1;
             prop_assert_eq!(short, long, "{}", name);
-            // No analysis accepts an overfull level but that of zero slack.
+            // No analysis except zero slack accepts an overfull level.
             prop_assert!(!long || !over || name == "zero slack", "{}", name);
             Ok(())
         };
@@ -367,7 +367,8 @@ fn short_answers_are_the_long_ones() {
     }
 }
 
-/// The scan at run time is the brute-force one, and finds priorities for whatever is left of an accepted pattern.
+/// The scan at run time equals the brute-force scan, and finds priorities for every remainder of an
+/// accepted pattern.
 #[test]
 fn what_is_left_of_a_pattern_gets_priorities() {
     let drawn = (sets(3, 4), prop::collection::vec((0usize..9, 0i64..20, any::<bool>()), 4), 0..3);
@@ -393,7 +394,7 @@ fn what_is_left_of_a_pattern_gets_priorities() {
                 true => anew::summed_job(&tasks, i, left, &first),
                 false => anew::delayed_job(&tasks, i, left, &first, from),
             });
-            // What a scan remembers must not reach the next one.
+            // State of one scan must not affect the next one.
             for _ in 0..2 {
                 let mut order = Vec::new();
                 let placed = rescan.scan(&left, &first, from, |i, job| order.push((i, job)));
@@ -406,7 +407,7 @@ fn what_is_left_of_a_pattern_gets_priorities() {
     });
 }
 
-/// `B(m)` of FJP-LB from the load over every interval.
+/// `B(m)` of FJP-LB equals the load over every interval.
 #[test]
 fn the_load_is_brute_force() {
     on_random(2_000, 500, sets(2, 3), |(levels, tasks)| {

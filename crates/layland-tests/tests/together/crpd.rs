@@ -1,7 +1,7 @@
-//! Cache-related preemption delays: the simulator against a twin that goes tick by tick, the analyses against lists of
-//! blocks, against simulations and against each other, and who refuses sets with them.
+//! Cache-related preemption delays: the simulator compared with a tick-by-tick twin, the analyses
+//! compared with lists of blocks, simulations and each other, and rejections by other tests.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test together crpd` for the long form.
+//! The long form is `CASES=20000 cargo test -p layland-tests --test together crpd`.
 
 use crate::schedules::{build, finished, run, violations};
 use layland_analysis::crpd::edf::{Counted, Demand, by_deadline};
@@ -37,7 +37,7 @@ fn sets(random: &mut Random) -> CacheUse {
     CacheUse { ucb, ecb }
 }
 
-/// Jobs at least a period apart: as early as they can at first, and with a gap now and then.
+/// Draws releases at least a period apart: as early as possible at first, and with occasional gaps.
 fn releases(random: &mut Random, first: i64, period: i64, until: i64) -> Vec<Time> {
     let mut at = first;
     let mut times = Vec::new();
@@ -48,7 +48,7 @@ fn releases(random: &mut Random, first: i64, period: i64, until: i64) -> Vec<Tim
     times
 }
 
-/// A set on one CPU, periodic or with gaps; each task uses some of eight sets of the cache.
+/// Draws a set on one CPU, periodic or with gaps. Each task uses some of eight sets of the cache.
 fn system(random: &mut Random, load: i64) -> System {
     let count = random.between(2, 5);
     let task = |at: i64| {
@@ -84,7 +84,7 @@ fn until(end: i64) -> SimOptions<'static> {
     SimOptions::until(Time::from_ns(end))
 }
 
-/// The tasks of a set on one CPU in the order of their priorities.
+/// Returns the tasks of a set on one CPU in the order of their priorities.
 fn cached(system: &System, order: Order) -> Vec<Cached> {
     let mut tasks: Vec<(Option<i64>, i64, TaskId)> =
         (system.tasks.iter()).map(|(id, task)| (order.fixed_key(task), task.rank, id)).collect();
@@ -122,7 +122,7 @@ fn the_simulator_reloads_as_the_twin_does() {
     assert!(costly > cases(), "{costly}");
 }
 
-/// One CPU, a long job with three useful blocks, a short one that evicts two of them.
+/// One CPU, a long job with three useful blocks, and a short job that evicts two of them.
 #[test]
 fn a_job_reloads_what_was_evicted() {
     let sets = |text: &str| text.parse().unwrap();
@@ -137,13 +137,14 @@ fn a_job_reloads_what_was_evicted() {
     );
     system.platform.overheads.block_reload_time = Duration::from_ns(3);
     let trace = run(&system, build("p-rm", &system), &until(40));
-    // From 6 it reloads the blocks 2 and 3 for 6, and has 2 until the short one comes again; so from 16 and from 26.
+    // From 6 it reloads the blocks 2 and 3 for 6, and has 2 until the short job arrives again;
+    // likewise from 16 and 26.
     let long: Vec<(i64, i64, i64)> = (trace.segments.iter())
         .filter(|segment| segment.job.task == TaskId(1))
         .map(|segment| (segment.start.ns(), segment.end.ns(), segment.overhead.ns()))
         .collect();
     assert_eq!(long, [(0, 4, 0), (6, 14, 6), (16, 24, 6), (26, 34, 6)]);
-    // An idle CPU evicts nothing, and a job that begins loads its blocks as a part of its WCET.
+    // An idle CPU evicts nothing, and the first load of a job's blocks is part of its WCET.
     let twin = caches::simulate(&system, Order::RateMonotonic, Time::from_ns(40));
     assert_eq!(finished(&trace), twin);
 }
@@ -209,8 +210,7 @@ fn the_analyses_are_their_definitions() {
     assert!(bounded > 500 && met > 250 && exceeded > 50, "{bounded}, {met}, {exceeded}");
 }
 
-/// Altmeyer et al. 2012, Sections 4 and 5: what dominates what. And what does not: each of the others is better at
-/// times.
+/// Altmeyer et al. 2012, Sections 4 and 5: which approaches dominate others, and which do not.
 #[test]
 fn approaches_dominate_as_the_papers_say() {
     use Approach::*;
@@ -242,7 +242,7 @@ fn approaches_dominate_as_the_papers_say() {
             let less = |small: Vec<i64>, large: Vec<i64>| {
                 small.iter().zip(&large).all(|(small, large)| small <= large)
             };
-            // A task above that is late leaves the multisets without a bound, and the others not.
+            // If a task above is late, the multiset approaches have no bound, but the others do.
             let all_meet = of(large).iter().all(|&bound| bound < i64::MAX);
             assert!(!all_meet || less(of(small), of(large)), "{small:?}, {large:?}, case {case}");
             assert!(less(demands(small), demands(large)), "{small:?}, {large:?}, case {case}");
@@ -291,7 +291,7 @@ fn no_job_takes_longer_than_its_bound() {
                     continue;
                 }
                 let Ok(finding) = test.run(&system) else { continue };
-                // What is accepted is never late.
+                // An accepted set is never late.
                 if finding.verdict == Verdict::Yes {
                     assert!(late(&trace).is_none(), "{}, case {case}: {system:#?}", test.name);
                     *accepted.entry(test.name.to_owned()).or_default() += 1;
@@ -315,8 +315,8 @@ fn no_job_takes_longer_than_its_bound() {
     assert!(reached > cases(), "{reached}");
 }
 
-/// Each first release of two tasks, against one of each other task: the bound is reached, where preemptions do not
-/// depend on each other.
+/// Tries each first release of two tasks against one of each other task. The bound is reached if
+/// preemptions do not depend on each other.
 #[test]
 fn the_bound_of_two_tasks_is_reached() {
     let mut reached = 0;
@@ -350,8 +350,8 @@ fn the_bound_of_two_tasks_is_reached() {
     assert!(reached > 10, "{reached}");
 }
 
-/// The example of `docs/analyses/crpd.md`: what each approach says of the last task, and the longest that any first
-/// releases of the others make it take.
+/// The example of `docs/analyses/crpd.md`: the bound of each approach for the last task, and its
+/// longest response time over all first releases of the others.
 #[test]
 fn the_example_of_the_book() {
     let sets = |text: &str| text.parse().unwrap();
@@ -382,7 +382,7 @@ fn the_example_of_the_book() {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Who takes them
+// Supported sets
 // ---------------------------------------------------------------------------------------------
 
 #[test]
@@ -415,7 +415,7 @@ fn other_tests_refuse_reloads_and_these_refuse_sets_without() {
     assert!(catalogue::BOUNDS.iter().all(|bound| bound.run(&with).is_err()));
 }
 
-/// Under every policy: a *yes* about a set with reloads comes from a test for them, and no job is late then.
+/// Under every policy, a *yes* for a set with reloads comes from a test for them: no job is late.
 #[test]
 fn a_yes_counts_reloads() {
     let mut decided: BTreeMap<String, u64> = BTreeMap::new();
@@ -459,7 +459,7 @@ fn a_yes_counts_reloads() {
     }
 }
 
-/// Kernel overheads beside reloads: what the inflated set with its longer reload time is accepted for, holds.
+/// Kernel overheads in addition to reloads: the verdict for the inflated set with its longer reload time holds.
 #[test]
 fn other_overheads_are_counted_beside_reloads() {
     let mut accepted = 0;

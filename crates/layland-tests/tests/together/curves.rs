@@ -1,5 +1,6 @@
-//! Arrival curves: what the simulator draws and the checker accepts, and the tests of one CPU against simulations,
-//! against the crate `response-time-analysis`, and against themselves on sporadic tasks.
+//! Arrival curves: the simulator's arrivals and the checker's verdicts agree, and the tests of one
+//! CPU are compared with simulations, with the crate `response-time-analysis`, and with themselves
+//! on sporadic tasks.
 
 use crate::schedules::{build, run, violations};
 use layland_analysis::uniprocessor::{deferred, edf, edf_response, fixed_priority};
@@ -20,7 +21,7 @@ use response_time_analysis::arrival::{ArrivalBound, Curve, ExtrapolatingCurve, P
 use response_time_analysis::demand::RBF;
 use response_time_analysis::wcet::Scalar;
 
-/// Long enough for every busy period of the random sets with a load below 1 that is worth a look.
+/// Long enough for every relevant busy period of the random sets with a load below 1.
 const HORIZON: Time = Time::from_ns(3_000);
 
 fn ns(lengths: &[i64]) -> Vec<Duration> {
@@ -52,7 +53,7 @@ fn drawn(system: &System, max: i64) -> System {
     drawn
 }
 
-/// The longest response of each task, of jobs that end before the horizon.
+/// Returns the longest response time of each task, over jobs that end before the horizon.
 fn longest(trace: &Trace, system: &System) -> TaskMap<Duration> {
     let mut longest = TaskMap::filled(Duration::ZERO, system.tasks.len());
     for record in &trace.jobs {
@@ -74,7 +75,7 @@ fn bursts_come_as_densely_as_permitted() {
     assert_eq!(violations("p-edf", &trace, &system), "");
 }
 
-/// The period is said, and is what the curve says.
+/// A task with a curve may state a period only if it is that of the curve.
 #[test]
 fn a_period_of_its_own_is_refused() {
     let mut system = System::new(1, vec![task("burst", 1, &[1, 2, 20])]);
@@ -90,7 +91,7 @@ fn a_period_of_its_own_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is drawn keeps to the curve, the checker agrees, and one that comes too soon is found.
+    /// Drawn arrivals keep to the curve, the checker agrees, and it finds an arrival that is too early.
     #[test]
     fn drawn_arrivals_keep_to_the_curve(system in bursty(), max in 0i64..6, seed: u64, which: prop::sample::Index) {
         for system in [system.clone(), drawn(&system, max)] {
@@ -101,7 +102,7 @@ proptest! {
                 let distances = task.curve_arrivals().unwrap().curve.delta_min().to_vec();
                 prop_assert_eq!(too_close(&distances, &arrivals(&trace, id)), None);
             }
-            // A job comes earlier than its curve permits, and the trace is consistent otherwise.
+            // A job comes earlier than its curve permits, and the trace is otherwise consistent.
             let at = which.index(trace.jobs.len());
             let job = trace.jobs[at].job;
             let others = arrivals(&trace, job.id.task);
@@ -119,8 +120,8 @@ proptest! {
         }
     }
 
-    /// A *yes* is kept by every policy that takes the tasks, for the densest arrivals and for drawn ones; and who does
-    /// not take them says so.
+    /// Every policy that accepts the tasks keeps a *yes*, for the densest arrivals and for drawn
+    /// ones. A policy that rejects them gives a reason.
     #[test]
     fn no_guarantee_is_broken(system in bursty(), max in 1i64..6, seed: u64) {
         for info in registry() {
@@ -149,8 +150,9 @@ pub(crate) fn bounds(test: &ResponseTest, system: &System) -> Vec<Option<Duratio
     found.unwrap().values().map(|bound| bound.as_ref().map(|bound| bound.response)).collect()
 }
 
-/// Released together and as densely as permitted, every task responds as slowly as it can under fixed priorities; under
-/// EDF a deadline is missed if one can be; and no bound is exceeded.
+/// If all tasks are released together and as densely as permitted, each response time under fixed
+/// priorities is the longest possible. Under EDF a deadline is missed if any can be. No bound is
+/// exceeded.
 #[test]
 fn bounds_hold_and_are_reached() {
     on_random(600, 300, bursty(), |system| {
@@ -205,7 +207,7 @@ pub(crate) fn length(length: Duration) -> other::time::Duration {
 }
 
 pub(crate) fn theirs(task: &Task) -> ExtrapolatingCurve {
-    // Theirs goes on from two distances at least.
+    // Their curves continue from at least two distances.
     let curve = &task.curve_arrivals().unwrap().curve;
     let count = curve.delta_min().len().max(2) as u64;
     ExtrapolatingCurve::new(Curve::new((1..=count).map(|k| length(curve.distance(k))).collect()))
@@ -219,10 +221,10 @@ pub(crate) fn service(length: i64) -> other::time::Service {
     other::time::Service::from(length.unsigned_abs())
 }
 
-/// So far the other implementation looks for a fixed point.
+/// The limit of the other implementation's search for a fixed point.
 pub(crate) const LIMIT: u64 = 20_000;
 
-/// Whether the other implementation has a bound for a task, which has to be ours.
+/// Returns true if the other implementation has a bound for a task. It has to equal ours.
 pub(crate) fn agree(
     what: &str,
     at: usize,
@@ -230,7 +232,7 @@ pub(crate) fn agree(
     theirs: other::fixed_point::SearchResult,
     system: &System,
 ) -> Result<bool, TestCaseError> {
-    // With a load of 1 theirs may go on to its limit.
+    // With a load of 1, their search may run to its limit.
     let [ours, theirs] =
         [ours, theirs.ok().map(u64::from)].map(|bound| bound.filter(|&bound| bound <= LIMIT / 2));
     prop_assert!(
@@ -240,8 +242,8 @@ pub(crate) fn agree(
     Ok(theirs.is_some())
 }
 
-/// The bounds are those of another implementation, which shares nothing with this one: preemptive and not, fixed
-/// priorities and EDF.
+/// The bounds are those of another implementation, which shares no code with this one: preemptive
+/// and non-preemptive, for fixed priorities and EDF.
 #[test]
 fn bounds_are_those_of_another_implementation() {
     let limit = other::time::Duration::from(LIMIT);
@@ -338,8 +340,8 @@ fn bounds_are_those_of_another_implementation() {
     });
 }
 
-/// A curve that says no more than a period is a sporadic task to every test, and one that does is refused by all but
-/// those that count with it.
+/// To every test, a curve without more information than a period is a sporadic task. A curve with
+/// more information is rejected by all tests except those that support curves.
 #[test]
 fn a_plain_curve_is_sporadic() {
     let max = Duration::from_ns(3);
@@ -393,7 +395,7 @@ fn a_plain_curve_is_sporadic() {
     assert_eq!(takes, expected);
 }
 
-/// Policies that rest on periods refuse bursts by name; the others take them.
+/// Policies that depend on periods reject bursts by name; the others accept them.
 #[test]
 fn policies_that_rest_on_periods_refuse_bursts() {
     let mut system = System::new(2, vec![task("a", 1, &[1, 20]), task("b", 1, &[0, 30])]);

@@ -1,6 +1,7 @@
-//! The policies that schedule threads by servers in per-CPU run queues, on random systems: against the
-//! independent checker, against copies of themselves, and for what their papers promise. The invariants
-//! of the run queues are assertions inside the policies, which these runs keep on.
+//! The policies that schedule threads by servers in per-CPU run queues, on random systems: compared
+//! with the independent checker, with copies of themselves, and with the promises of their papers.
+//! The invariants of the run queues are assertions inside the policies, which stay enabled in these
+//! runs.
 
 use layland_checker::check;
 use layland_model::{
@@ -42,7 +43,7 @@ const SPECS: &[&str] = &[
 
 const HORIZON: Time = Time::from_ns(150);
 
-/// A semi-partitioned system of implicit threads that admission control lets in as a whole.
+/// Draws a semi-partitioned system of implicit threads that admission control admits as a whole.
 fn semi_partitioned() -> impl Strategy<Value = System> {
     let task = (2i64..14, 1i64..9, 0i64..12, any::<bool>(), 0u32..8);
     (1usize..5, prop::collection::vec(task, 1..12), any::<u64>()).prop_map(|(cpus, tasks, seed)| {
@@ -90,7 +91,7 @@ fn assert_clean(trace: &Trace, system: &System, what: &str) {
     assert!(report.is_clean(), "{what}: {report}\n{system:#?}");
 }
 
-/// Requests at random times for random tasks.
+/// Draws requests at random times for random tasks.
 fn requests(system: &System, drawn: &[(i64, usize, u32, i64)]) -> Vec<Request> {
     let cpus = system.platform.cpu_count() as u32;
     let mut requests: Vec<Request> = drawn
@@ -129,10 +130,12 @@ fn requests(system: &System, drawn: &[(i64, usize, u32, i64)]) -> Vec<Request> {
     requests
 }
 
-/// A log in which the policy is also told what jobs got, from the log alone: just before they end or use up
-/// their budgets, and before the next decision after they lost their CPUs.
+/// Returns a log in which the policy also receives the measured execution of jobs, computed from
+/// the log alone: just before they end or use up their budgets, and before the next decision after
+/// they lost their CPUs.
 fn with_measured(log: &[Step]) -> Vec<Step> {
-    /// What CPUs run and since when; what each job got, or each hog since it entered.
+    /// The running job of each CPU since a time, and the execution of each job, or of each hog
+    /// since it entered.
     #[derive(Default)]
     struct Got {
         running: BTreeMap<CpuId, (JobId, Time)>,
@@ -164,7 +167,7 @@ fn with_measured(log: &[Step]) -> Vec<Step> {
                     lost.retain(|&other| other != job);
                 }
                 Event::BudgetExhausted { job, .. } => told.push(all.of(job)),
-                // A hog is released once.
+                // A hog is released only once.
                 Event::Release { job, .. } => {
                     all.got.insert(job.task, Duration::ZERO);
                 }
@@ -202,7 +205,7 @@ fn with_measured(log: &[Step]) -> Vec<Step> {
     log.iter().map(step).collect()
 }
 
-/// A thread of a real machine that does not get all of the time in which it holds its CPU.
+/// A thread on a real machine that does not get all of the time in which it holds its CPU.
 #[test]
 fn a_pause_of_the_machine_throttles_nobody() {
     let ms = Time::from_ms;
@@ -237,13 +240,13 @@ fn a_pause_of_the_machine_throttles_nobody() {
             vec![Event::CpuOnline { cpu }, join(a), join(b), release(a, Time::ZERO, long)],
         );
         assert!(began.contains(&run(a, 5_000)), "{spec}: {began:?}");
-        // It got 1 ms of the first four, is preempted, and has 4 ms left.
+        // `a` got 1 ms of the first four, is preempted, and has 4 ms left.
         let preempted = tell(ms(4), vec![release(b, ms(4), short)]);
         assert!(preempted.contains(&run(b, 2_000)), "{spec}: {preempted:?}");
         let ended = Event::Completion { job: b, cpu, then: AfterJob::Blocks };
         let resumed = tell(ms(6), vec![measured(b, 1_900), ended, measured(a, 1_000)]);
         assert!(resumed.contains(&run(a, 4_000)), "{spec}: {resumed:?}");
-        // The machine stands still until long after its budget; it has 1 ms left, and keeps the CPU.
+        // The machine stalls until long after the budget of `a`, which has 1 ms left, and keeps the CPU.
         assert_eq!(tell(ms(30), vec![measured(a, 4_000)]), [], "{spec}");
         let exhausted = vec![measured(a, 5_000), Event::BudgetExhausted { job: a, cpu }];
         let throttled = tell(ms(31), exhausted);
@@ -254,8 +257,9 @@ fn a_pause_of_the_machine_throttles_nobody() {
     }
 }
 
-/// A thread that may use the CPUs 0 and 1 of three, and is told so again, and then all three: its place in its queue is
-/// one, whoever else comes and goes. A second one would be found when it is long elsewhere, and pushed for ever.
+/// A thread may use CPUs 0 and 1 of three, is given this affinity again, and then gets all three.
+/// It has only one entry in its queue, whatever other threads come and go. A second entry would be
+/// found long after the thread had moved, and be pushed for ever.
 #[test]
 fn a_queued_thread_may_be_given_its_affinity_again() {
     let [few, all] = [2, 3].map(CpuSet::first);
@@ -302,7 +306,7 @@ proptest! {
             let mut other = copy.clone();
             prop_assert_eq!(first_divergence(&mut copy, rest), None);
             prop_assert_eq!(first_divergence(&mut other, rest), None);
-            // What it is charged for is what its threads get.
+            // The charged execution equals the actual execution of the threads.
             prop_assert_eq!(first_divergence(&mut policy.clone(), &with_measured(&log)), None);
             // Other orders of simultaneous events.
             let explored = SimOptions { explore: Some(seed), ..SimOptions::until(HORIZON) };
@@ -340,8 +344,8 @@ proptest! {
         }
     }
 
-    /// A ready thread that is tied to a CPU waits while that runs a migrating thread, and another CPU
-    /// is free or runs a later deadline: never longer than the longest job.
+    /// A ready thread that is tied to a CPU may wait while that CPU runs a migrating thread, and
+    /// another CPU is free or runs a later deadline, but never longer than the longest job.
     #[test]
     fn inversions_under_dl_sp_last_one_job(system in semi_partitioned()) {
         let trace = run(&system, "dl-sp:limit=1", &SimOptions::until(Time::from_ns(400)));
@@ -354,7 +358,7 @@ proptest! {
         prop_assert_eq!(found.map_or(0, |found| found.length.ns()), inverted);
     }
 
-    /// The theorem of Section 9.4 for all variants: U <= (M + 1) / 2 never misses.
+    /// The theorem of Section 9.4, for all variants: no deadline is missed if U <= (M + 1) / 2.
     #[test]
     fn adaptive_partitioning_meets_its_bound(system in semi_partitioned(), periodic in any::<bool>()) {
         let mut system = system;
@@ -382,8 +386,9 @@ proptest! {
         }
     }
 
-    /// Without fall-back nothing ever leaves a CPU from 1 on that is not overloaded: the placement ends
-    /// as first fit over those CPUs in the order of first arrivals, with CPU 0 as the last bin.
+    /// Without fall-back, no task ever leaves a CPU from 1 on that is not overloaded. The placement
+    /// ends like first fit over those CPUs in the order of first arrivals, with CPU 0 as the last
+    /// bin.
     #[test]
     fn apedf_without_fallback_is_first_fit(system in semi_partitioned()) {
         let mut system = system;
@@ -412,11 +417,11 @@ proptest! {
                 None => last = &last + &u,
             }
         }
-        // CPU 0 keeps what it can hold, so that it may hold more than what is left over at the end.
+        // CPU 0 keeps every task that fits, so it may hold more than the remainder of first fit.
         prop_assert_eq!(converged, last <= Rate::ONE);
     }
 
-    /// Once no CPU is overloaded, nothing moves any more.
+    /// Once no CPU is overloaded, no task moves any more.
     #[test]
     fn adaptive_partitioning_rests_once_it_fits(system in semi_partitioned()) {
         let mut system = system;
@@ -426,7 +431,7 @@ proptest! {
             let mut at = vec![CpuId(0); system.tasks.len()];
             for mark in &trace.marks {
                 let MarkKind::Note(Note::Moved { task, to, .. }) = mark.kind else { continue };
-                // First arrivals are placed even where nothing is overloaded.
+                // First arrivals are placed even if no CPU is overloaded.
                 let everybody_is_in = mark.at > Time::from_ns(12);
                 let loads = (0..system.platform.cpu_count() as u32).map(|cpu| {
                     let here = system.tasks.iter().filter(|(id, _)| at[id.0 as usize] == CpuId(cpu));
@@ -440,8 +445,9 @@ proptest! {
     }
 }
 
-/// The longest time for which some thread that is tied to a CPU waits for one job of a migrating one
-/// while another CPU is free or runs a later deadline, one unit of time after the other.
+/// Returns the longest time for which some thread that is tied to a CPU waits for one job of a
+/// migrating thread while another CPU is free or runs a later deadline. It checks one unit of time
+/// after the other.
 fn inversions(system: &System, trace: &Trace) -> i64 {
     let mut longest = 0;
     let mut since: Vec<Option<(JobId, i64)>> = vec![None; system.tasks.len()];

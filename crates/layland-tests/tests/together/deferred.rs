@@ -1,7 +1,8 @@
-//! Non-preemptive regions: the policies against their rule and their tick-by-tick twin, and the analyses against every
-//! schedule of few tasks, against simulations, and against each other.
+//! Non-preemptive regions: the policies are compared with their rule and their tick-by-tick twin.
+//! The analyses are compared with every schedule of few tasks, with simulations, and with each
+//! other.
 //!
-//! Long because the policies and what is guaranteed of them are here together.
+//! Long because it has both the policies and their guarantees.
 
 use crate::schedules::{build, finished, run, run_repeated, violations};
 use layland_analysis::uniprocessor::deferred::edf::{Blocked, demand_and_blocking};
@@ -57,7 +58,8 @@ fn executed(trace: &Trace) -> Vec<(i64, i64, u32, u32)> {
     all
 }
 
-/// A long job that has begun when a short one comes: how long that waits, by where the long one may be preempted.
+/// A long job has begun when a short one arrives. The waiting time depends on the preemption points
+/// of the long one.
 #[test]
 fn a_region_ends_where_the_task_says() {
     for (preemption, expected) in [
@@ -81,7 +83,7 @@ fn a_region_ends_where_the_task_says() {
     }
 }
 
-/// On two CPUs the one that waits takes the CPU that it may have first, and not that of the lowest job.
+/// On two CPUs the waiting job takes the first CPU that becomes available, not that of the lowest job.
 #[test]
 fn the_first_cpu_that_may_be_had_is_taken() {
     let mut high = task("high", 2, 20, Preemption::Anywhere);
@@ -94,7 +96,7 @@ fn the_first_cpu_that_may_be_had_is_taken() {
     assert_eq!(executed(&trace), expected);
 }
 
-/// The option makes regions of all jobs, whatever the tasks say; with a CPU for each task nothing waits.
+/// The option turns all jobs into regions, whatever the tasks state; with a CPU for each task no job waits.
 #[test]
 fn the_option_takes_every_preemption_away() {
     let system = System::new(
@@ -152,7 +154,8 @@ fn policies_that_preempt_anywhere_refuse_regions() {
     assert!(error.to_string().contains("CPUs of unit speed"), "{error}");
 }
 
-/// Davis et al. 2007: three messages of a bus. The first job of the last one is in time, and the second is not.
+/// Davis et al. 2007: three messages on a bus. The first job of the last message is in time, and
+/// the second is not.
 #[test]
 fn the_second_message_is_late() {
     let us = |length: i64| length * 1_000;
@@ -196,13 +199,14 @@ proptest! {
         }
     }
 
-    /// Another schedule keeps the rule only where it is the same.
+    /// Another schedule keeps the rule only if it is equal.
     #[test]
     fn schedules_with_other_regions_break_the_rule(
         system in periodic_system(),
         draws in prop::array::uniform2(draws()),
     ) {
-        // Who came first at an instant, a trace does not tell: a floating region may begin anew or not.
+        // A trace does not show the order of arrivals at one instant, so a floating region may
+        // begin again or not.
         let [ours, theirs] = draws.map(|draws| with_regions(system.clone(), &draws, false));
         let options = SimOptions::until(HORIZON);
         let rule = build("g-edf", &ours).rule();
@@ -220,7 +224,7 @@ proptest! {
         }
     }
 
-    /// Also with overruns, requests, clusters, simultaneous events in any order, and a clone in the middle.
+    /// Includes overruns, requests, clusters, simultaneous events in any order, and a clone in the middle.
     #[test]
     fn rich_systems_are_clean_and_repeat(
         system in rich_system(),
@@ -264,7 +268,7 @@ proptest! {
 
 // --- Analyses ---------------------------------------------------------------------------------------
 
-/// Up to three tasks with regions on one CPU.
+/// Draws up to three tasks with regions on one CPU.
 fn small() -> impl Strategy<Value = System> {
     let task = (1i64..5, 0i64..5, 0i64..4);
     (prop::collection::vec(task, 2..4), draws(), any::<bool>()).prop_map(
@@ -294,7 +298,7 @@ fn is_floating(task: &Task) -> bool {
     matches!(task.preemption, Preemption::Delayed(_))
 }
 
-/// Every schedule of few tasks: a *yes* is one, a *no* is one, and the response times are reached.
+/// Checks every schedule of few tasks: *yes* and *no* are right, and the response times are reached.
 #[test]
 fn exact_tests_are_what_all_schedules_say() {
     for is_edf in [true, false] {
@@ -340,7 +344,7 @@ fn exact_tests_are_what_all_schedules_say() {
     }
 }
 
-/// Without regions they are the tests without them.
+/// Without regions these tests equal the tests without support for regions.
 #[test]
 fn without_regions_nothing_is_another_answer() {
     let inputs = systems(1..3, 6, 20..103, Deadlines::Arbitrary);
@@ -365,7 +369,7 @@ fn without_regions_nothing_is_another_answer() {
     });
 }
 
-/// Both tests about EDF decide the same, where a task has no floating region of its own.
+/// Both tests for EDF agree if no task has a floating region.
 #[test]
 fn demand_and_response_times_agree() {
     let inputs = (systems(1..2, 6, 20..101, Deadlines::Arbitrary), draws());
@@ -385,7 +389,7 @@ fn demand_and_response_times_agree() {
     });
 }
 
-/// What is guaranteed never misses, and no bound is exceeded, whatever comes when.
+/// Guaranteed deadlines are never missed, and no bound is exceeded, for any arrivals.
 #[test]
 fn what_is_guaranteed_holds_in_adversarial_runs() {
     let inputs = (
@@ -454,7 +458,7 @@ fn what_is_guaranteed_holds_in_adversarial_runs() {
     });
 }
 
-/// Nobody forgets that a system has regions: what knows nothing of them says nothing of it.
+/// A test without support for regions gives no verdict on a system with regions.
 #[test]
 fn other_tests_refuse_regions() {
     let system = System::new(1, vec![task("a", 1, 4, Preemption::Never)]);
@@ -469,7 +473,7 @@ fn other_tests_refuse_regions() {
     }
 }
 
-/// Who joins later with regions is refused by a policy that was not built for them.
+/// A policy that was not built for regions rejects tasks with regions that join later.
 #[test]
 fn who_joins_with_regions_is_refused() {
     use layland_policy::{Action, Event, RequestId};

@@ -26,7 +26,7 @@ fn thirds() -> System {
     System::new(2, ["a", "b", "c"].map(task).to_vec())
 }
 
-/// Three tasks of 2/3: the second one is cut, and the second slice is the first one backwards.
+/// Three tasks of 2/3: the second task is cut, and the second slice is the reverse of the first one.
 #[test]
 fn a_task_is_cut_between_the_cpus() {
     let system = thirds();
@@ -45,7 +45,8 @@ fn a_task_is_cut_between_the_cpus() {
     assert!(check(&trace, &system, &rule, 3).is_clean());
 }
 
-/// Periodic tasks of a few units each, some of whose jobs end early or need more than their WCETs, also off the grid.
+/// Draws periodic tasks of a few units each, some of whose jobs end early or need more than their
+/// WCETs, also off the grid.
 fn systems() -> impl Iterator<Item = Drawn> {
     (0..160).map(|index| {
         let mut random = Random::new(9, index, Aspect::Utilizations);
@@ -55,7 +56,7 @@ fn systems() -> impl Iterator<Item = Drawn> {
                 let first = system.tasks.values_mut().next().expect("there are tasks");
                 first.execution = ExecutionModel::Fraction(Rate::new(3, 2));
             }
-            // Room for rates that are rounded up a lot.
+            // Leave slack for rates that are rounded up a lot.
             1 => {
                 for task in system.tasks.values_mut() {
                     task.period = Duration::from_ns(11 * task.period.ns() + random.between(0, 9));
@@ -89,7 +90,7 @@ fn its_schedule_is_that_of_its_twin() {
     assert!(compared > 100_000 && coarse > 40, "{compared} nanoseconds, {coarse} on a grid");
 }
 
-/// What mirroring is for.
+/// Mirroring reduces migrations.
 #[test]
 fn mirrored_slices_migrate_less() {
     let migrations = |spec: &str| -> u64 {
@@ -106,7 +107,7 @@ fn mirrored_slices_migrate_less() {
     assert!(4 * mirrored < 3 * plain, "{mirrored} {plain}");
 }
 
-/// A share that is moved into another slice breaks the rule, even if no job is late.
+/// A share that is moved into another slice violates the rule, even if no job is late.
 #[test]
 fn the_rule_finds_what_is_moved() {
     let mut system = thirds();

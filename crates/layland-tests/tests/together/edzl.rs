@@ -1,5 +1,5 @@
-//! EDZL: the worked example, its rule and its tick-by-tick twin on random systems, what it is for (it is late only
-//! where global EDF is late, too), and its test beside its formulas.
+//! EDZL: the worked example, its rule and its tick-by-tick twin on random systems, its purpose (it
+//! is late only if global EDF is late, too), and its test compared with its formulas.
 
 use layland_analysis::{Sporadic, global_edf::edzl};
 use layland_checker::check;
@@ -31,7 +31,7 @@ fn misses(trace: &Trace) -> usize {
     trace.jobs.iter().filter(|record| record.missed(trace.over)).count()
 }
 
-/// When each job ran, wherever it did.
+/// Returns the execution intervals of each job, on any CPU.
 fn executions(trace: &Trace) -> BTreeMap<JobId, Vec<(Time, Time)>> {
     let mut sorted = trace.segments.clone();
     sorted.sort_by_key(|segment| segment.start);
@@ -46,14 +46,14 @@ fn executions(trace: &Trace) -> BTreeMap<JobId, Vec<(Time, Time)>> {
     runs
 }
 
-/// What violates the rule of EDZL.
+/// Returns the violations of the rule of EDZL.
 fn violations(trace: &Trace, system: &System) -> String {
     let report = check(trace, system, &build("edzl", system).rule(), 5);
     if report.is_clean() { String::new() } else { format!("{report}\n{system:#?}") }
 }
 
-/// Dhall's effect, which EDZL avoids: at 1 ms the heavy job has no laxity, and preempts the lower of the
-/// light ones.
+/// Dhall's effect, which EDZL avoids: at 1 ms the heavy job has no laxity, and preempts the lower
+/// of the light ones.
 #[test]
 fn the_heavy_job_of_dhall_and_liu_starts_when_it_must() {
     let dhall = demo("dhall").unwrap();
@@ -84,13 +84,14 @@ fn the_heavy_job_of_dhall_and_liu_starts_when_it_must() {
     );
     assert_eq!(misses(&trace), 0);
     assert_eq!(violations(&trace, &system), "");
-    // Global EDF is late, and breaks the rule that a job without laxity comes first.
+    // Global EDF is late, and violates the rule that a job without laxity comes first.
     let trace = run(&system, build("g-edf", &system), &until);
     assert!(misses(&trace) > 0);
     assert!(violations(&trace, &system).contains("heavy#0"), "{}", violations(&trace, &system));
 }
 
-/// The test for EDZL by the formulas of `crates/layland-analysis/src/global_edf/edzl.rs`, task by task and in 128 bits.
+/// The test for EDZL by the formulas of `crates/layland-analysis/src/global_edf/edzl.rs`, task by
+/// task and in 128 bits.
 fn accepted_slowly(tasks: &[Sporadic], cpus: usize) -> bool {
     let m = cpus as i128;
     let of =
@@ -149,8 +150,8 @@ proptest! {
         prop_assert_eq!(violations(&trace, &system), "");
     }
 
-    /// Cho et al. 2002: where global EDF meets every deadline, so does EDZL. At every instant it runs the same jobs, if
-    /// perhaps on other CPUs.
+    /// Cho et al. 2002: if global EDF meets every deadline, so does EDZL. At every instant it runs
+    /// the same jobs, although possibly on other CPUs.
     #[test]
     fn it_runs_what_global_edf_runs_where_that_is_not_late(system in periodic_system()) {
         let options = SimOptions::until(HORIZON);
@@ -163,7 +164,7 @@ proptest! {
         }
     }
 
-    /// The fast form beside the formulas of its header.
+    /// The fast form, compared with the formulas of its header.
     #[test]
     fn its_test_is_its_formulas(system in systems(2..5, 8, 10..100, Deadlines::Constrained)) {
         let tasks: Vec<Sporadic> = system.tasks.values().map(Sporadic::from).collect();
@@ -171,7 +172,7 @@ proptest! {
         prop_assert_eq!(edzl::accepts(&tasks, cpus), accepted_slowly(&tasks, cpus));
     }
 
-    /// Also with overruns, requests, simultaneous events in any order, and a clone in the middle.
+    /// Includes overruns, requests, simultaneous events in any order, and a clone in the middle.
     #[test]
     fn rich_systems_are_clean_and_repeat(system in rich_system(), seed in any::<u64>()) {
         let system = with_random_ranks(&system, seed);
@@ -195,7 +196,7 @@ proptest! {
         }
     }
 
-    /// What the machine spends is execution to the policy, and to its rule.
+    /// Overheads of the machine count as execution for the policy, and for its rule.
     #[test]
     fn overheads_break_no_rule(system in periodic_system(), costs in prop::array::uniform6(0i64..3)) {
         let mut system = system;

@@ -1,10 +1,10 @@
-//! What is true of every policy of the registry, tested for each of them.
+//! Properties of every policy of the registry, tested for each of them.
 //!
-//! Nobody lists here which policy takes which systems. Systems of every kind are drawn, each policy takes
-//! those that it does not refuse, and a policy that is left with too few fails the test. What a policy is
-//! exempt from stands in [`EXEMPT`], with the reason.
+//! There is no list of the systems that each policy accepts. Systems of every kind are drawn, each
+//! policy gets those that it does not reject, and a policy that accepts too few fails the test. The
+//! exemptions of a policy are in [`EXEMPT`], with their reasons.
 //!
-//! Long because every property of every policy is here, with the systems that they are drawn from.
+//! Long because every property of every policy is here, with the systems from which they are drawn.
 //!
 //! A longer run: `CASES=5000 cargo test --release -p layland-tests --test together every_policy`.
 
@@ -31,7 +31,7 @@ use proptest::test_runner::{RngSeed, TestRunner};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// (property, policy, why it does not hold).
+/// (property, policy, reason for the exemption).
 const EXEMPT: &[(&str, &str, &str)] = &[
     ("blocked", "llf", UNTESTED),
     ("blocked", "mllf", UNTESTED),
@@ -61,31 +61,31 @@ const QUEUED: &str = "a thread stays on the CPU to which it was moved while the 
 const PENDING: &str =
     "jobs that arrive are treated by what pends then, and an idle instant ends a busy period";
 
-/// Each policy is tested at least so often.
+/// The minimum number of tests of each policy.
 const LEAST: u32 = 10;
-/// So many times as many systems are drawn at most.
+/// The maximum number of rounds of drawing systems.
 const ROUNDS: u64 = 20;
 
-/// When about so many jobs have arrived.
+/// Returns the time by which about this number of jobs have arrived.
 fn jobs(count: i64, system: &System) -> Time {
     let per_time: f64 = system.tasks.values().map(|task| 1.0 / task.period.ns() as f64).sum();
     Time::from_ns((count as f64 / per_time) as i64 + 1)
 }
 
-/// Until when a system is simulated.
+/// Returns the end of the simulation of a system.
 fn horizon(system: &System) -> Time {
     jobs(60, system)
 }
 
-/// How many systems: more if the environment asks for it.
+/// Returns the number of systems, which the environment can increase.
 fn cases() -> u32 {
     #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
     let asked = std::env::var("CASES").ok().and_then(|text| text.parse().ok());
     asked.unwrap_or(40)
 }
 
-/// Runs a property for every policy, on random systems that the policy takes. The property says whether it
-/// had something to say.
+/// Checks a property for every policy, on random systems that the policy accepts. The property
+/// returns true if it applied.
 fn for_every_policy(
     property: &str,
     systems: impl Strategy<Value = System>,
@@ -114,18 +114,18 @@ fn for_every_policy(
             .map(|(name, times)| format!("{name} {times}"))
             .collect()
     };
-    // Some policies take few of the systems: by chance too few, and then more are drawn.
+    // Some policies accept few of the systems. If by chance there were too few, more are drawn.
     for round in 0..ROUNDS {
         let mut config = ProptestConfig {
             cases: cases(),
             failure_persistence: None,
             ..ProptestConfig::default()
         };
-        // A seed that was asked for would draw the same systems again.
+        // A fixed seed would draw the same systems again.
         if let RngSeed::Fixed(seed) = &mut config.rng_seed {
             *seed = seed.wrapping_add(round);
         }
-        // A runner that has run its cases runs no more of them.
+        // A runner cannot run further cases after its own.
         if let Err(error) = TestRunner::new(config).run(&systems, test) {
             panic!("{property}: {error}");
         }
@@ -137,7 +137,7 @@ fn for_every_policy(
     panic!("{property}: tested too few times: {}", rarely.join(", "));
 }
 
-/// The policy with one of its options, if it has some that can be listed.
+/// Returns the policy with one of its options, if it has options with listed values.
 fn with_an_option(info: &PolicyInfo, seed: u64) -> String {
     let mut specs = Vec::new();
     for option in &info.options {
@@ -165,7 +165,7 @@ fn exemptions_are_of_policies_that_exist() {
 
 // --- Systems of every kind -------------------------------------------------------------------------
 
-/// With deadlines that do not exceed periods.
+/// Limits deadlines to periods.
 fn constrained(mut system: System) -> System {
     for task in system.tasks.values_mut() {
         task.deadline = task.deadline.min(task.period);
@@ -173,7 +173,7 @@ fn constrained(mut system: System) -> System {
     system
 }
 
-/// In the clusters, with the affinities and deadlines that one policy or another needs.
+/// Adds the clusters, affinities and deadlines that some policy needs.
 fn of_every_form(
     system: impl Strategy<Value = System> + Clone,
 ) -> impl Strategy<Value = System> + Clone {
@@ -186,7 +186,7 @@ fn of_every_form(
     ]
 }
 
-/// That use all that their CPUs have.
+/// Draws systems that fully use their CPUs.
 fn full() -> impl Strategy<Value = System> + Clone {
     any::<u64>().prop_map(|index| {
         let mut random = Random::new(77, index, Aspect::Utilizations);
@@ -194,7 +194,7 @@ fn full() -> impl Strategy<Value = System> + Clone {
     })
 }
 
-/// Of several criticality levels, periodic, some with jobs that exceed bounds of theirs.
+/// Draws periodic systems with several criticality levels, some with jobs that exceed their bounds.
 fn critical() -> impl Strategy<Value = System> + Clone {
     any::<u64>().prop_map(|index| {
         let mut random = Random::new(7, index, Aspect::Criticalities);
@@ -212,7 +212,7 @@ fn critical() -> impl Strategy<Value = System> + Clone {
     })
 }
 
-/// The same in adversarial runs.
+/// Draws such systems in adversarial runs.
 fn critical_runs() -> impl Strategy<Value = System> {
     any::<u64>().prop_map(|index| {
         let mut random = Random::new(7, index, Aspect::Criticalities);
@@ -221,7 +221,7 @@ fn critical_runs() -> impl Strategy<Value = System> {
     })
 }
 
-/// Whose state can recur: nothing is drawn, and no list of arrivals ends.
+/// Draws systems whose state can recur: no value is drawn at run time, and no list of arrivals ends.
 fn periodic() -> impl Strategy<Value = System> {
     let threads = threads().prop_map(|mut system| {
         for task in system.tasks.values_mut() {
@@ -239,7 +239,7 @@ fn periodic() -> impl Strategy<Value = System> {
     ]
 }
 
-/// With all that a task may do.
+/// Draws systems with all features of tasks.
 fn any_kind() -> impl Strategy<Value = System> {
     prop_oneof![
         4 => of_every_form(rich_system().boxed()),
@@ -270,7 +270,7 @@ fn schedules_keep_every_rule() {
     });
 }
 
-/// With so little to do that most policies keep every deadline.
+/// Reduces the load so far that most policies keep every deadline.
 fn light(mut system: System) -> System {
     system.requests.clear();
     for task in system.tasks.values_mut() {
@@ -282,8 +282,8 @@ fn light(mut system: System) -> System {
     system
 }
 
-/// A job that may be blocked for a second is promised nothing, and nothing is known of it but what the few analyses of
-/// blocking times say.
+/// A job that may be blocked for a second is promised nothing. The only statements about it come
+/// from the few analyses of blocking times.
 #[test]
 fn nothing_is_promised_to_jobs_that_are_blocked_for_long() {
     let systems = prop_oneof![
@@ -320,7 +320,7 @@ fn nothing_is_promised_to_jobs_that_are_blocked_for_long() {
     });
 }
 
-/// Overheads, and CPUs that come and go: jobs are late, and what a schedule must be it still is.
+/// With overheads, and CPUs that come and go, jobs are late, but a schedule still keeps its rule.
 #[test]
 fn trouble_breaks_no_rule() {
     let changes = prop::collection::vec((0i64..100, 0u32..4, 0u8..3), 0..6);
@@ -333,7 +333,7 @@ fn trouble_breaks_no_rule() {
             let kinds = match change {
                 0 => vec![online],
                 1 => vec![offline],
-                // It is back in the instant in which it goes, and its job has lost it all the same.
+                // The CPU returns at the instant at which it goes offline, but its job has still lost it.
                 _ => vec![offline, online],
             };
             kinds.into_iter().map(move |kind| Request { at: Time::from_ns(at), kind })
@@ -352,7 +352,7 @@ fn trouble_breaks_no_rule() {
             tick_period,
             block_reload_time: context_switch,
         };
-        // Jobs that resume reload what others have evicted, too.
+        // Jobs that resume also reload blocks that others have evicted.
         for (at, task) in system.tasks.values_mut().enumerate() {
             let first = at % 3;
             let ucb = (first..first + 2).collect();
@@ -363,7 +363,7 @@ fn trouble_breaks_no_rule() {
     });
     for_every_policy("trouble", systems, |spec, system, policy, seed| {
         let rule = match policy.rule() {
-            // These promise deadlines, which trouble breaks.
+            // These rules promise deadlines, which the disturbances break.
             ScheduleRule::Optimal { .. }
             | ScheduleRule::Shares { .. }
             | ScheduleRule::Allotted { .. }
@@ -386,7 +386,7 @@ fn clones_and_wrappers_do_the_same() {
         let trace = run(system, logged, &options);
         let boxed: Box<dyn Policy> = Box::new(policy.clone());
         prop_assert_eq!(&trace, &run(system, boxed, &options), "{} does not repeat", spec);
-        // A clone that is fed the same events takes the same actions, from the middle as well.
+        // A clone that receives the same events takes the same actions, also from the middle on.
         let log = log.lock().unwrap();
         let (first, rest) = log.split_at(log.len() / 2);
         let mut copy = policy.clone();
@@ -400,14 +400,14 @@ fn clones_and_wrappers_do_the_same() {
 
 // --- Jobs that end while they are being preempted ----------------------------------------------------
 
-/// A policy never runs again a job of which it was told that it has ended, which the simulator would not take,
-/// and its schedule keeps its rule without that job.
+/// A policy never runs a job again after it was notified of the job's end, which the simulator
+/// would reject. Its schedule keeps its rule without that job.
 #[test]
 fn jobs_that_end_while_preempted_are_gone() {
     for_every_policy("preempted", any_kind(), |spec, system, policy, seed| {
         let rule = match policy.rule() {
-            // These promise deadlines of what their jobs were said to need, or compare how far jobs are
-            // when they hear of such an end, which is a moment later.
+            // These rules promise deadlines for the stated demands of jobs, or compare the progress
+            // of jobs at the notification of such an end, which comes a moment later.
             ScheduleRule::Optimal { .. }
             | ScheduleRule::Shares { .. }
             | ScheduleRule::Allotted { .. }
@@ -423,7 +423,7 @@ fn jobs_that_end_while_preempted_are_gone() {
             let outcome = simulate(system, hasty, &mut trace, &options).expect("it is short");
             ended += outcome.policy.ended;
             let report = check(&trace, system, &rule, 1000);
-            // The engine records that it was made to give the job up.
+            // The engine records the abort of the job that it was made to perform.
             let made_up = |violation: &&Violation| {
                 !matches!(
                     violation,
@@ -439,8 +439,9 @@ fn jobs_that_end_while_preempted_are_gone() {
     });
 }
 
-/// A policy that is told of such an end is where it would be had the job completed before it could be preempted, if
-/// what it decides does not depend on what was decided before.
+/// After the notification of such an end, a policy is in the state in which it would be if the job
+/// had completed before the preemption. This holds if its decisions do not depend on earlier
+/// decisions.
 #[test]
 fn an_end_leaves_nothing_behind() {
     for_every_policy("removed", any_kind(), |spec, system, policy, seed| {
@@ -457,17 +458,17 @@ fn an_end_leaves_nothing_behind() {
 
 // --- Looking ahead ---------------------------------------------------------------------------------
 
-/// Policies of whose answers tables have every one: what happens to a task concerns its CPU alone.
+/// Policies whose answers are all in tables, because an event of a task affects only its CPU.
 const ONE_CPU: &[&str] = &["p-edf", "p-rm", "p-dm", "p-fp"];
 
-/// What a table says that was filled for the time of an event is what the policy decides when the event comes, and
-/// the table leaves out nothing that is about one CPU.
+/// A table that was filled for the time of an event has the policy's decision at that event, and
+/// the table omits no answer that concerns one CPU.
 ///
 /// `--nocapture` shows the share of the answers that tables have.
 #[test]
 fn a_table_says_what_the_policy_will_decide() {
     let found: RefCell<BTreeMap<String, Shares>> = RefCell::default();
-    // Where CPUs have no time to spare, few instants have a single event: more of these.
+    // At full load few instants have a single event, so draw more of these systems.
     let systems = prop_oneof![2 => any_kind(), 1 => full()];
     for_every_policy("ahead", systems, |spec, system, policy, seed| {
         let logged = Logged::new(policy.clone());
@@ -497,7 +498,7 @@ fn a_table_says_what_the_policy_will_decide() {
     }
 }
 
-// --- What a policy saves ---------------------------------------------------------------------------
+// --- The saved state of a policy -------------------------------------------------------------------
 
 #[test]
 fn a_found_cycle_repeats() {
@@ -510,7 +511,7 @@ fn a_found_cycle_repeats() {
         };
         let Some(cycle) = outcome.cycle else { return Ok(false) };
         let trace = run(system, policy, &SimOptions::until(cycle.from + 3 * cycle.length));
-        // What executes in the first cycle executes in the second and in the third.
+        // The executions of the first cycle recur in the second and in the third.
         let window = |index: i64| {
             let (from, to) =
                 (cycle.from + index * cycle.length, cycle.from + (index + 1) * cycle.length);
@@ -547,17 +548,17 @@ fn an_underloaded_system_recurs() {
         let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
         let outcome = simulate(&system, policy, &mut Trace::default(), &options).unwrap();
         let cycle = outcome.cycle.expect("it recurs after a hyperperiod or two");
-        // Which CPU is which may take more than one hyperperiod to recur.
+        // The assignment of CPUs may need more than one hyperperiod to recur.
         assert_eq!(cycle.length % Duration::from_ms(60), Duration::ZERO, "{}", info.name);
     }
 }
 
-/// A copy of a policy, as it was after a decision.
+/// A copy of a policy after a decision.
 struct Snapshot {
     policy: Box<dyn Policy>,
     now: Time,
     state: State,
-    /// How many jobs of each task it knew.
+    /// The number of jobs of each task until then.
     jobs: BTreeMap<TaskId, u64>,
 }
 
@@ -587,7 +588,7 @@ fn snapshots(mut policy: Box<dyn Policy>, log: &[Step]) -> Vec<Snapshot> {
     snapshots
 }
 
-/// What lies between two instants with the same state.
+/// The shift between two instants with equal states.
 struct Shift {
     time: Duration,
     jobs: BTreeMap<TaskId, u64>,
@@ -608,7 +609,7 @@ impl Shift {
         JobId { seq: job.seq - self.jobs.get(&job.task).copied().unwrap_or(0), ..job }
     }
 
-    /// An event, as it would have come earlier.
+    /// Returns the event as it would have occurred earlier.
     fn event(&self, event: &Event) -> Event {
         let mut event = event.clone();
         match &mut event {
@@ -634,7 +635,7 @@ impl Shift {
         event
     }
 
-    /// An action, as it would have come earlier.
+    /// Returns the action as it would have occurred earlier.
     fn action(&self, action: &Action) -> Action {
         let mut action = action.clone();
         match &mut action {
@@ -664,14 +665,15 @@ impl Shift {
     }
 }
 
-/// Two instants with the same state and the same future events have the same future decisions.
+/// Two instants with equal states and equal future events have equal future decisions.
 #[test]
 fn the_same_state_has_the_same_future() {
     for_every_policy("futures", periodic(), futures_agree);
 }
 
-/// A job of the low level may get nothing, and ends in the instant in which it is dispatched. What arrives in
-/// that instant waits for its end, and was once left out of the state.
+/// A job of the low level may have a budget of zero, and ends at the instant at which it is
+/// dispatched. Jobs that arrive at that instant wait for its end. They were once left out of the
+/// state.
 #[test]
 fn what_waits_within_an_instant_is_saved() {
     let task = |name: &str, period, deadline, wcet: [i64; 2], offset, demands: &[i64]| {

@@ -1,5 +1,5 @@
-//! Bonifaci, Brandenburg, D'Angelo and Marchetti-Spaccamela 2016: what its definitions mean on the bundled
-//! sets, and the speed of its Theorem IV.8. The paper has no schedule worked out in numbers.
+//! Bonifaci, Brandenburg, D'Angelo and Marchetti-Spaccamela 2016: its definitions on the bundled
+//! sets, and the speed of its Theorem IV.8. The paper has no schedule with worked-out numbers.
 
 use layland_analysis::affinity::{feasibility, hpa_speed};
 use layland_analysis::{TestKind, Verdict};
@@ -28,7 +28,7 @@ fn run(system: &System, policy: &str, until: Time) -> Trace {
     trace
 }
 
-/// When a task runs where, in milliseconds: CPU, from, to.
+/// Returns the executions of a task, in milliseconds: CPU, from, to.
 fn schedule(trace: &Trace, task: u32) -> Vec<(u32, i64, i64)> {
     let ms = |at: Time| at.ns() / 1_000_000;
     let own = trace.segments.iter().filter(|segment| segment.job.task == TaskId(task));
@@ -60,7 +60,7 @@ fn shifting_saves_what_weak_scheduling_loses() {
             assert_eq!(misses(&trace) > 0, is_late, "{family}-{order}");
         }
     }
-    // What the weak schedule breaks of strong scheduling, and how it could be mended.
+    // The violation of strong scheduling in the weak schedule, with its remedy.
     let strong = registry().build("strong-edf", &system).unwrap().rule();
     let report = check(&weak, &system, &strong, 1);
     assert_eq!(
@@ -85,7 +85,7 @@ fn a_socket_can_be_too_full() {
     assert_eq!(misses(&run(&system, "hpa-edf", Time::from_ms(2000))), 0);
 }
 
-/// CPU 0 falls idle; the tasks on CPUs 1 and 2 are between it and the one that waits for CPU 2.
+/// CPU 0 becomes idle. The tasks on CPUs 1 and 2 are between it and the task that waits for CPU 2.
 #[test]
 fn a_departure_shifts_along_an_alternating_path() {
     let masks = ["0", "0-1", "1-2", "2"].map(|cpus| cpus.parse::<CpuSet>().unwrap());
@@ -102,7 +102,7 @@ fn a_departure_shifts_along_an_alternating_path() {
     }
 }
 
-/// Whatever is feasible at speed 1 meets every deadline under HPA-EDF at the speed of Theorem IV.8.
+/// Every set that is feasible at speed 1 meets all deadlines under HPA-EDF at the speed of Theorem IV.8.
 #[test]
 fn feasible_collections_meet_their_deadlines_at_the_speed_of_theorem_iv_8() {
     let (mut tried, mut late_at_unit_speed) = (0, 0);
@@ -113,7 +113,7 @@ fn feasible_collections_meet_their_deadlines_at_the_speed_of_theorem_iv_8() {
         let cpus = clusters * size;
         let all: Vec<_> = CpuSet::first(cpus).iter().collect();
         let tasks = (0..cpus + 1 + random.below(5) as usize).map(|at| {
-            // In units of a microsecond, so that rounding to nanoseconds does not matter.
+            // Periods are in units of a microsecond, so that rounding to nanoseconds does not matter.
             let period = 1000 * [4, 5, 6, 8, 10, 12][random.below(6) as usize];
             let wcet = 1000 + random.below(period as u64 - 999) as i64;
             let mut task =
@@ -137,7 +137,7 @@ fn feasible_collections_meet_their_deadlines_at_the_speed_of_theorem_iv_8() {
             counters.total().missed > 0
         };
         late_at_unit_speed += usize::from(misses_at(&system));
-        // Rounded up to thousandths, and the bounds of the theorem for all such platforms.
+        // The exact speed, rounded up to thousandths, and the bounds of the theorem for all such platforms.
         let exact = hpa_speed::for_system(&system).unwrap();
         let thousandths = (&exact.high * &Rate::whole(1000)).ceil().unwrap() as i64;
         let bound = if size == 1 { 2_415 } else { 3_562 };

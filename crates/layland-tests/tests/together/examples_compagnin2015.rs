@@ -20,7 +20,7 @@ fn system() -> System {
 /// Task, job, CPU, start and end in milliseconds.
 type Row = (u32, u64, u32, i64, i64);
 
-/// The schedule of a hyperperiod; deadline misses, preemptions and migrations.
+/// Returns the schedule of a hyperperiod, with deadline misses, preemptions and migrations.
 fn schedule(spec: &str) -> (Vec<Row>, [u64; 3]) {
     let system = system();
     let policy = registry().build(spec, &system).unwrap();
@@ -47,7 +47,7 @@ fn figure_1_is_the_tree() {
     assert_eq!(tree.servers[4].clients, Clients::Tasks(vec![4, 5]));
     assert_eq!(tree.servers[5].clients, Clients::Duals(vec![0, 1]));
     assert_eq!((tree.reductions(), tree.preemption_bound()), (2, 4));
-    // What first fit makes of it is flatter: t5 fits with t1, and the two need no other CPU.
+    // With first fit the tree is flatter: t5 fits with t1, and the two need no other CPU.
     let (_, options) = registry().parse("run").unwrap();
     let (_, tree) = run::tree(&system(), &options).unwrap();
     assert_eq!((tree.level_sizes.as_slice(), tree.subsystems.len()), ([4, 1].as_slice(), 2));

@@ -1,6 +1,7 @@
-//! The counterexample to a conjecture of Stevanato, Cucinotta, Abeni and Bristot de Oliveira 2021:
-//! that apEDF converges to a schedulable partition whenever one exists. It is the bundled set
-//! `no-convergence`; that the state recurs proves that it never converges.
+//! The counterexample to a conjecture of Stevanato, Cucinotta, Abeni and Bristot de Oliveira 2021.
+//! It states that apEDF converges to a schedulable partition whenever one exists. The
+//! counterexample is the bundled set `no-convergence`; its recurring state proves that it never
+//! converges.
 
 use layland_config::{Format, Host, demo, read};
 use layland_model::{Duration, System, TaskMap, Time};
@@ -14,7 +15,7 @@ fn system() -> System {
     read(demo.name, demo.text.as_bytes(), Format::Toml, &Host::default()).unwrap().system
 }
 
-/// The cycle of a policy, and in one turn of it: jobs that end, and those of them that are late.
+/// Returns the cycle of a policy, with the numbers of jobs that end in it, and of late ones.
 fn cycle(policy: &str) -> (Cycle, usize, usize) {
     let system = system();
     let run = |horizon: Horizon| {

@@ -1,6 +1,6 @@
-//! The examples of Tang, Anderson and Abeni (RTNS 2021) as bundled task sets: what SCHED_DEADLINE does
-//! wrong in each, and what its repair does instead. One unit of the paper is one millisecond, and CPUs
-//! count from 0.
+//! The examples of Tang, Anderson and Abeni (RTNS 2021) as bundled task sets: the defect of
+//! SCHED_DEADLINE in each, and the behaviour of its repair. One unit of the paper is one
+//! millisecond, and CPUs count from 0.
 
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
@@ -25,12 +25,12 @@ fn run(system: &System, policy: &str, until_ms: i64) -> Trace {
     trace
 }
 
-/// A task by its name, which is `tau` and a number from 1.
+/// Returns the task with this name, which is `tau` and a number from 1.
 fn tau(number: u32) -> TaskId {
     TaskId(number - 1)
 }
 
-/// When a task runs where, in milliseconds: CPU, from, to; adjacent pieces are one.
+/// Returns the executions of a task, in milliseconds: CPU, from, to. Adjacent pieces are merged.
 fn schedule(trace: &Trace, task: TaskId) -> Vec<(u32, i64, i64)> {
     let mut pieces: Vec<(u32, i64, i64)> = Vec::new();
     let mut own: Vec<_> =
@@ -47,7 +47,7 @@ fn schedule(trace: &Trace, task: TaskId) -> Vec<(u32, i64, i64)> {
     pieces
 }
 
-/// The finished jobs of a task in milliseconds: release, deadline, completion.
+/// Returns the finished jobs of a task, in milliseconds: release, deadline, completion.
 fn jobs(trace: &Trace, task: TaskId) -> Vec<(i64, i64, i64)> {
     let ms = |at: Time| at.ns() / 1_000_000;
     let own = trace.jobs.iter().filter(|record| record.job.id.task == task);
@@ -57,7 +57,7 @@ fn jobs(trace: &Trace, task: TaskId) -> Vec<(i64, i64, i64)> {
     .collect()
 }
 
-/// How late the jobs of a task are at most, in milliseconds.
+/// Returns the maximum tardiness of a task, in milliseconds.
 fn tardiness(trace: &Trace, task: TaskId) -> i64 {
     jobs(trace, task).iter().map(|&(_, deadline, end)| (end - deadline).max(0)).max().unwrap_or(0)
 }
@@ -76,7 +76,7 @@ fn example_1_parameters_change_within_a_period() {
         [(0, 100, 94), (100, 200, 282), (200, 300, 470), (300, 400, 658)]
     );
     assert_eq!(jobs(&dl, tau(2)), [(10, 110, 188), (110, 210, 376), (210, 310, 564)]);
-    // Later by 88 in every round.
+    // The tardiness grows by 88 in every round.
     for k in 1..=3 {
         let late = |of: &[(i64, i64, i64)], k: usize| of[k].2 - of[k].1;
         let (first, second) = (jobs(&dl, tau(1)), jobs(&dl, tau(2)));
@@ -94,7 +94,7 @@ fn example_2_frequencies_follow_reservations() {
     let system = system("frequency-defect");
     let slow = run(&system, "dl:ac=on:grub_pa=on", 2000);
     assert_eq!(refused(&slow), 0);
-    // 1.63 per unit of time is delivered at most, and 1.89 is needed: the deficit grows.
+    // The CPUs deliver at most 1.63 per unit of time, but 1.89 is needed, so the deficit grows.
     let delivered: i64 = slow.jobs.iter().map(|record| record.executed.ns()).sum();
     assert!(delivered <= 3_260_000_000, "{delivered}");
     for task in 1..=3 {
@@ -111,7 +111,7 @@ fn defect_3_capacities_are_added_up() {
     let system = system("capacity-defect");
     let admitted = run(&system, "dl:ac=on:kernel=6.12", 2000);
     assert_eq!(refused(&admitted), 0);
-    // Two tasks get 1 + 1/4 at most, and reserve 1.8.
+    // Two tasks get at most 1 + 1/4, but reserve 1.8.
     let delivered: i64 = admitted.jobs.iter().map(|record| record.executed.ns()).sum();
     assert!(delivered <= 2_500_000_000, "{delivered}");
     let late = |until| {
@@ -120,7 +120,7 @@ fn defect_3_capacities_are_added_up() {
     };
     let (early, later) = (late(1000), late(4000));
     assert!(early > 100 && later > 3 * early, "{early} {later}");
-    // CPUs that are counted are even more: 1.8 of 4.75. A slow CPU more or less decides, if they are added up.
+    // Counted CPUs provide even more: 1.8 of 4.75. If capacities are added up, one slow CPU more or less decides.
     assert_eq!(refused(&run(&system, "dl:ac=on", 100)), 0);
     let mut less = system.clone();
     less.platform.clusters[0] = CpuSet::first(4);
@@ -129,11 +129,11 @@ fn defect_3_capacities_are_added_up() {
     assert_eq!(refused(&run(&less, "dl:ac=on:kernel=6.12:capacity=off", 100)), 0);
 }
 
-/// With `capacity=on` a thread that wakes up looks for a free CPU that is fast enough for it.
+/// With `capacity=on`, a thread that wakes up searches for a free CPU that is fast enough for it.
 #[test]
 fn threads_find_a_cpu_that_is_fast_enough() {
     let mut system = system("capacity-defect");
-    // The slow CPUs first; the second task fits a slow one.
+    // The slow CPUs come first. The second task fits on a slow one.
     system.platform.speeds = (0..5)
         .map(|c| layland_model::Speed::new(&Rate::new(if c == 4 { 4 } else { 1 }, 4)).unwrap())
         .collect();
@@ -192,7 +192,7 @@ fn example_5_late_with_affinities() {
     };
     assert_eq!(late_at(tau(4)), Some((10, 2)));
     assert_eq!(late_at(tau(2)), Some((22, 2)));
-    // For every start, the defect shows and the repair works.
+    // For every start, the defect occurs and the repair works.
     for start in ["", start] {
         let dl = run(&system, &format!("dl{start}"), 600);
         assert!(dl.jobs.iter().any(|record| record.missed(dl.over)));
@@ -224,7 +224,7 @@ fn example_7_a_task_never_runs() {
     let dl = run(&system, "dl", 19);
     assert_eq!(schedule(&dl, tau(1)), []);
     assert_eq!(schedule(&dl, tau(2))[..3], [(0, 0, 2), (1, 2, 4), (0, 4, 6)]);
-    // Each of its deadlines is missed: at 2, 4, .., 18.
+    // All of its deadlines are missed: at 2, 4, .., 18.
     let missed = dl.jobs.iter().filter(|job| job.job.id.task == tau(1) && job.missed(dl.over));
     let deadlines: Vec<i64> = missed.map(|job| job.job.deadline.ns() / 1_000_000).collect();
     assert_eq!(deadlines, [2, 4, 6, 8, 10, 12, 14, 16, 18]);

@@ -1,4 +1,4 @@
-//! Verdicts and bounds against every state of small systems.
+//! Verdicts and bounds, compared with every state of small systems.
 //!
 //! A longer run: `cargo run --release -p layland-testkit -- exhaustive --sets 20000`.
 
@@ -14,7 +14,7 @@ fn holds(spec: &str, found: &Tally) {
     assert_eq!(found.count(Judgement::GaveUp), 0, "{spec}");
 }
 
-/// Every policy whose rule is an order of jobs.
+/// Checks every policy whose rule is an order of jobs.
 #[test]
 fn no_verdict_is_wrong_on_small_sets() {
     let mut held = 0;
@@ -23,7 +23,7 @@ fn no_verdict_is_wrong_on_small_sets() {
         let found = tally(&info.name, ASKED);
         holds(&info.name, &found);
         let misses = found.count(Judgement::UnknownMisses) + found.count(Judgement::RightNo);
-        // Partitioned policies refuse what does not fit.
+        // Partitioned policies reject sets that do not fit.
         let least = if form == Form::Partitioned { 0 } else { 5 };
         assert!(
             found.count(Judgement::RightYes) >= 40 && misses >= least,
@@ -44,7 +44,7 @@ fn no_verdict_on_edzl_is_wrong_on_small_sets() {
     assert!(found.count(Judgement::RightYes) >= 200 && misses >= 5, "{found:?}");
 }
 
-/// Jobs may end before their WCET.
+/// Jobs may end before they reach their WCET.
 #[test]
 fn no_verdict_is_wrong_when_jobs_end_early() {
     for spec in ["weak-rm", "weak-edf", "strong-dm", "g-edf", "g-rm"] {
@@ -72,7 +72,7 @@ fn system(tasks: &[(i64, i64, i64, &str)]) -> System {
     System::new(2, tasks.iter().map(task).collect())
 }
 
-/// Sets that were accepted while carry-in was counted without the first unit of a job that waited.
+/// Sets that were once accepted, when carry-in was counted without the first unit of a waiting job.
 #[test]
 fn sets_that_miss_by_one_unit_are_not_accepted() {
     let shortest = system(&[(1, 2, 2, "0-1"), (1, 2, 2, "0"), (1, 8, 8, "0-1"), (1, 2, 24, "0-1")]);

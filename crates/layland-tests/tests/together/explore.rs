@@ -1,5 +1,6 @@
-//! What `layland check` says of a system holds for every exploration of it: explorations change no partition, no
-//! fixed priority and nothing that is decided before the first release, and cost no time of their own.
+//! The results of `layland check` for a system hold in every exploration of it. Explorations change
+//! no partition, no fixed priority and no decision before the first release, and take no simulated
+//! time.
 //!
 //! A longer run: `CASES=2000 cargo test --release -p layland-tests --test together explore`.
 
@@ -21,7 +22,7 @@ fn cases() -> u64 {
     asked.unwrap_or(60)
 }
 
-/// Two to six tasks on two or three CPUs, many of them alike, with overheads every third time.
+/// Draws two to six tasks on two or three CPUs, many of them alike. Every third system has overheads.
 fn system(random: &mut Random, number: u64) -> System {
     let cpus = random.between(2, 3) as usize;
     let count = random.between(2, 6);
@@ -48,7 +49,7 @@ fn system(random: &mut Random, number: u64) -> System {
     system
 }
 
-/// Who is on which CPUs.
+/// Returns the tasks of each group of CPUs.
 fn who(rule: &ScheduleRule) -> Vec<(CpuSet, Vec<TaskId>)> {
     let groups = rule.groups().unwrap_or_default();
     let sorted = |tasks: &[TaskId]| {
@@ -103,8 +104,8 @@ fn what_is_guaranteed_is_guaranteed_for_every_exploration() {
     assert!(held > 1_000, "{held} responses had a bound");
 }
 
-/// Three to six tasks that take nearly all of two CPUs or more than that, in nanoseconds. Late jobs are frequent, and
-/// so are jobs that end just when the next one of their task arrives.
+/// Draws three to six tasks that take nearly all of two CPUs or more, in nanoseconds. Late jobs are
+/// frequent, and so are jobs that end just when the next one of their task arrives.
 fn loaded(random: &mut Random, number: u64) -> System {
     let mut tasks = Vec::new();
     let mut left = random.between(80, 100);
@@ -125,8 +126,9 @@ fn loaded(random: &mut Random, number: u64) -> System {
     System::new(2, tasks)
 }
 
-/// A late thread goes on with its next job, which is there already, when a job ends: no exploration may let the policy
-/// decide in between, as if it had slept. Then its server would be renewed early, and it would fall behind for ever.
+/// Returns a system with late threads. A late thread goes on with its next job, which has already
+/// arrived, when a job ends. No exploration may let the policy decide in between, as if the thread
+/// had slept. Otherwise its server would be renewed early, and it would fall behind for ever.
 fn with_late_threads(deadline_of_short: i64) -> System {
     let tasks = [(20, 7), (40, 39), (240, 16), (20, 7), (20, 3)].into_iter().enumerate();
     let task = |(index, (period, wcet)): (usize, (i64, i64))| {
@@ -141,7 +143,8 @@ fn with_late_threads(deadline_of_short: i64) -> System {
     System::new(2, tasks.map(task).collect())
 }
 
-/// Counts the bounds on responses and tardiness that explorations keep; one that is exceeded fails the test.
+/// Counts the bounds on response times and tardiness that explorations keep. An exceeded bound
+/// fails the test.
 fn holds_what_is_said(system: &System, spec: &str, seeds: std::ops::Range<u64>) -> u64 {
     let found = assess(registry(), spec, system, &AssessOptions::by_tests()).expect("it exists");
     if found.refused.is_some() {

@@ -1,6 +1,6 @@
-//! G-FL and C-FL: the worked example, their priority points by the formula, what they are on one CPU, and their bound:
-//! beside its definition, beside that of global EDF, and beside schedules. Their slow twins are those of every
-//! highest-first policy (`differential.rs`).
+//! G-FL and C-FL: the worked example, their priority points by the formula, their equivalence to
+//! EDF on one CPU, and their bound, compared with its definition, with that of global EDF, and with
+//! schedules. Their slow twins are those of every highest-first policy (`differential.rs`).
 
 use layland_analysis::{Tardiness, Verdict, global_edf::compliant_vector};
 use layland_checker::check;
@@ -30,7 +30,8 @@ fn trace(spec: &str, system: &System, until: i64) -> Trace {
     trace
 }
 
-/// How much earlier than their deadlines the jobs of each task count as due, and on how many CPUs.
+/// Returns the length by which the points of each task's jobs are before their deadlines, and the
+/// number of its CPUs.
 fn earlier(spec: &str, system: &System) -> (TaskMap<Duration>, Vec<usize>) {
     let policy = registry().build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"));
     match policy.rule() {
@@ -54,8 +55,8 @@ fn bounds(test: &layland_analysis::BoundTest, system: &System) -> Option<Vec<Rat
     }
 }
 
-/// Two CPUs with all that they can do. Under G-EDF the long job waits for the two short ones, which are due first,
-/// and is late by all of that; under G-FL its point is first.
+/// Two fully loaded CPUs. Under G-EDF the long job waits for the two short ones, whose deadlines
+/// are earlier, and is late by all of that; under G-FL its point is first.
 #[test]
 fn the_long_job_counts_as_due_first() {
     let set = system(2, &[(4, 8), (4, 8), (9, 9)]);
@@ -79,7 +80,7 @@ fn the_long_job_counts_as_due_first() {
         5,
     );
     assert!(report.is_clean(), "{report}");
-    // The checker tells the two apart.
+    // The checker distinguishes the two policies.
     let report = check(
         &trace("g-edf", &set, 2_000),
         &set,
@@ -101,7 +102,7 @@ fn clusters_have_points_of_their_own() {
     assert_eq!(earlier.values().map(|earlier| earlier.ns()).collect::<Vec<_>>(), [2, 4, 2, 0]);
 }
 
-/// `(m - 1) / m C`, rounded down, as a fraction.
+/// The points are `(m - 1) / m C` before the deadlines, rounded down, as a fraction.
 #[test]
 fn points_are_their_formula() {
     on_random(500, 300, systems(1..6, 8, 10..110, Deadlines::Constrained), |set| {
@@ -114,7 +115,7 @@ fn points_are_their_formula() {
     });
 }
 
-/// With one CPU a job counts as due at its deadline.
+/// On one CPU the point of a job is its deadline.
 #[test]
 fn on_one_cpu_it_is_edf() {
     on_random(300, 300, systems(1..2, 6, 10..120, Deadlines::Constrained), |set| {
@@ -123,7 +124,7 @@ fn on_one_cpu_it_is_edf() {
     });
 }
 
-/// The bound by its definition: of all choices of `ceil(U) - 1` tasks the largest zero of a line.
+/// The bound by its definition: the largest zero of a line, over all choices of `ceil(U) - 1` tasks.
 fn slow_bounds(set: &System) -> Vec<Rate> {
     let m = set.platform.cpu_count() as i64;
     let floor = |c: i64| c * (m - 1) / m;
@@ -134,7 +135,7 @@ fn slow_bounds(set: &System) -> Vec<Rate> {
     let of = |(task, &point): (&Task, &i64)| {
         let [c, d, t] = ns(task);
         let y = point - least;
-        // C (1 - Y / T), where Y is at most T.
+        // C (1 - Y / T), if Y is at most T.
         let s = Rate::of_wide(i128::from(c) * i128::from(t - y), i128::from(t));
         let u = Rate::new(c, t);
         let a = &(&Rate::whole(c) - &s) - &(&(&Rate::whole(c) * &u) / &Rate::whole(m));
@@ -176,8 +177,8 @@ fn the_bound_is_its_definition() {
     });
 }
 
-/// No task is later by the bounds than the latest under G-EDF, but for the nanosecond that a point is rounded by; and
-/// they are equal but for that.
+/// By the bounds, no task is later than the latest one under G-EDF, except for the nanosecond by
+/// which a point is rounded. The largest bounds are equal, with the same exception.
 #[test]
 fn the_largest_bound_is_not_larger_than_that_of_global_edf() {
     let inputs = systems(2..5, 8, 60..101, Deadlines::Constrained);
@@ -220,7 +221,7 @@ fn no_job_is_later_than_the_bound() {
     });
 }
 
-/// On CPUs each on its own, C-FL is EDF, with its exact test.
+/// On clusters of one CPU, C-FL is EDF, with its exact test.
 #[test]
 fn clusters_of_one_cpu_are_analysed_as_edf() {
     let mut set = system(2, &[(4, 8), (4, 8), (9, 9)]);

@@ -1,6 +1,6 @@
-//! Federated scheduling: the worked examples, which CPUs graphs get beside the definition and the vectors, schedules
-//! beside the tick simulator, and what the running policy refuses. That accepted sets keep their bounds is in
-//! `graphs_in_time.rs`.
+//! Federated scheduling: the worked examples; the CPUs of graphs, compared with the definition and
+//! the vectors; schedules, compared with the tick simulator; and the rejections of the running
+//! policy. `graphs_in_time.rs` checks that accepted sets keep their bounds.
 
 use crate::schedules::{build, finished, run, run_repeated, violations};
 use layland_gen::Random;
@@ -24,7 +24,7 @@ fn spec(kind: &str) -> String {
     format!("federated:sizing={kind}")
 }
 
-/// The CPUs of each task.
+/// Returns the CPUs of each task.
 fn cpus_of(policy: &dyn Policy, tasks: usize) -> Vec<Vec<u32>> {
     let ScheduleRule::HighestFirst { groups, .. } = policy.rule() else { panic!("another rule") };
     let mut of = vec![Vec::new(); tasks];
@@ -36,7 +36,7 @@ fn cpus_of(policy: &dyn Policy, tasks: usize) -> Vec<Vec<u32>> {
     of
 }
 
-/// Nodes of these WCETs and edges, with one deadline, which is the period.
+/// Returns nodes with these WCETs and edges, and with one deadline, which is the period.
 fn dag(cpus: usize, deadline: i64, nodes: &[i64], edges: &[(u32, u32)]) -> System {
     let task = |(at, &wcet): (usize, &i64)| {
         let (wcet, period) = (Service::from_ns(wcet), Duration::from_ns(deadline));
@@ -53,7 +53,7 @@ fn dag(cpus: usize, deadline: i64, nodes: &[i64], edges: &[(u32, u32)]) -> Syste
 
 const FORK: [(u32, u32); 6] = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4)];
 
-/// C = 12, L = 6, D = 8: the formula asks for ceil(6 / 2) CPUs, and the order of the nodes needs one less.
+/// C = 12, L = 6, D = 8: the formula needs ceil(6 / 2) CPUs, and the order of the nodes needs one less.
 #[test]
 fn the_order_of_nodes_saves_a_cpu() {
     let fork = dag(4, 8, &[1, 4, 3, 3, 1], &FORK);
@@ -61,7 +61,7 @@ fn the_order_of_nodes_saves_a_cpu() {
         let policy = build(&spec(kind), &fork);
         assert_eq!(cpus_of(&*policy, 5), vec![(0..cpus).collect::<Vec<u32>>(); 5], "{kind}");
     }
-    // The schedule on two CPUs takes all of the deadline, and the bound says so.
+    // The schedule on two CPUs takes all of the deadline, which equals its bound.
     let order = spec("order");
     let trace = run(&fork, build(&order, &fork), &SimOptions::until(Time::from_ns(8)));
     let last = finished(&trace).into_iter().map(|job| job.finish).max();
@@ -74,7 +74,7 @@ fn the_order_of_nodes_saves_a_cpu() {
     }
 }
 
-/// C - L = 7, D - L = 3: whole times need two CPUs where the formula asks for three.
+/// C - L = 7, D - L = 3: with whole times two CPUs suffice, but the formula needs three.
 #[test]
 fn whole_times_save_a_cpu() {
     let wide = dag(4, 7, &[1, 3, 3, 3, 1], &[(0, 1), (0, 2), (0, 3), (0, 4)]);
@@ -82,7 +82,7 @@ fn whole_times_save_a_cpu() {
     assert_eq!((cpus("li"), cpus("graham")), (3, 2));
 }
 
-/// The definition, without a shortcut.
+/// The definition without shortcuts.
 mod slow {
     use super::*;
 
@@ -91,7 +91,7 @@ mod slow {
         system.tasks[of].own_wcet().ns() + before.unwrap_or(0)
     }
 
-    /// The tasks that are connected with each task, itself included, grown until nothing changes.
+    /// Returns the tasks that are connected with each task, itself included, grown until nothing changes.
     fn graphs(system: &System) -> Vec<Vec<TaskId>> {
         let mut graphs: Vec<Vec<TaskId>> = Vec::new();
         for id in system.tasks.ids() {
@@ -113,7 +113,7 @@ mod slow {
         graphs
     }
 
-    /// The CPUs of each task by the formula of the paper, or by Graham's bound in whole times.
+    /// Returns the CPUs of each task by the formula of the paper, or by Graham's bound in whole times.
     pub(super) fn cpus(system: &System, by_formula: bool) -> Option<Vec<Vec<u32>>> {
         let mut of = vec![Vec::new(); system.tasks.len()];
         let m = system.platform.cpu_count() as u32;
@@ -164,7 +164,7 @@ mod slow {
     }
 }
 
-/// Of any shape, most of them light, and forks whose work is more than their deadline.
+/// Draws graphs of any shape, most of them light, and forks whose work exceeds their deadline.
 fn drawn() -> impl Strategy<Value = System> {
     let sets = systems(2..7, 9, 15..80, Deadlines::Implicit);
     let any_shape = (sets, any::<(u64, u64)>()).prop_map(|(system, (edges, deadlines))| {
@@ -173,8 +173,8 @@ fn drawn() -> impl Strategy<Value = System> {
     prop_oneof![1 => any_shape, 3 => any::<u64>().prop_map(forks)]
 }
 
-/// One to three forks of up to six tasks behind a first one, each with a deadline between its longest path and all of
-/// its work, and up to two tasks alone, on two to ten CPUs.
+/// Draws one to three forks of up to six tasks behind a first one, each with a deadline between its
+/// longest path and its total work, and up to two single tasks, on two to ten CPUs.
 fn forks(seed: u64) -> System {
     let random = &mut Random::of_task(seed, 3);
     let mut tasks: Vec<Task> = Vec::new();
@@ -245,7 +245,7 @@ fn schedules_are_those_of_the_tick_simulator() {
     });
 }
 
-/// The allocations of the vectors, where every node has work, as a task must.
+/// The allocations of the vectors in which every node has work, as a task must.
 #[test]
 fn the_policy_gives_what_the_vectors_say() {
     let path = Path::new(crate::VECTORS).join("precedence/dag-analysis.json");
@@ -277,7 +277,7 @@ fn the_policy_gives_what_the_vectors_say() {
             }
         }
         let mut system = System::new(vector["cpus"].as_u64().unwrap() as usize, tasks);
-        // Nodes that follow nobody and are followed by nobody are graphs of their own here.
+        // Here nodes without predecessors and successors are separate graphs.
         is_known &= layland_offline::graph::all(&system).len() == firsts.len();
         if !is_known {
             continue;
@@ -301,7 +301,7 @@ fn the_policy_gives_what_the_vectors_say() {
             }
         }
     }
-    // Five of the ten, with each kind; in the others nodes have no work or are not connected.
+    // Five of the ten vectors, with each kind. In the others, some nodes have no work or are not connected.
     assert_eq!((given, vectors.len()), (5 * KINDS.len(), 10));
 }
 

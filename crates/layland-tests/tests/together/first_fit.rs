@@ -1,5 +1,5 @@
-//! The short answers that a first fit asks for, with what is remembered from one task to the next, against whole
-//! analyses.
+//! The short answers for first fit, with the state that is kept from one task to the next, compared
+//! with whole analyses.
 
 use layland_model::{
     CpuId, CpuSet, Criticality, Duration, Levels, ScheduleRule, Service, System, Task, TaskId,
@@ -13,7 +13,7 @@ use layland_testkit::registry;
 use proptest::prelude::*;
 use std::cell::Cell;
 
-/// Tasks come to one CPU one after the other, and stay if they are accepted.
+/// Adds tasks to one CPU one after the other, and keeps those that are accepted.
 fn come(
     levels: usize,
     tasks: &[Plain],
@@ -83,7 +83,7 @@ fn whoever_is_suspected_first_changes_no_answer() {
             let found = zero_slack::safe(set);
             let refused = zero_slack::refused(set, suspect);
             prop_assert_eq!(refused.is_none(), found.answer.is_yes());
-            // Whoever is suspected, and whether the task is there.
+            // Try every suspected task, including one that is not present.
             for other in (0..=set.len() as u32).map(TaskId) {
                 let by = zero_slack::refused(set, Some(other));
                 prop_assert_eq!(by.is_none(), refused.is_none());
@@ -97,7 +97,7 @@ fn whoever_is_suspected_first_changes_no_answer() {
     assert!(by_others.get() > 1_000, "{} sets were refused for another task", by_others.get());
 }
 
-/// What is left out of a policy that is asked for its rule changes no rule and no refusal.
+/// The parts that a policy omits when it is built only for its rule change neither the rule nor the rejections.
 #[test]
 fn a_policy_for_its_rule_has_the_rule_of_one_that_runs() {
     const SPECS: [&str; 18] = [
@@ -144,7 +144,7 @@ fn a_policy_for_its_rule_has_the_rule_of_one_that_runs() {
     });
 }
 
-/// First fit on several CPUs, with whole analyses of everything that a CPU would have.
+/// First fit on several CPUs, with whole analyses of all tasks that a CPU would have.
 #[test]
 fn tasks_are_placed_as_by_whole_analyses() {
     let accepted = |policy: &str, set: &MixedSet| match policy {
@@ -192,7 +192,7 @@ fn tasks_are_placed_as_by_whole_analyses() {
     });
 }
 
-/// A system of these tasks.
+/// Returns a system of these tasks.
 fn system_of(levels: usize, tasks: &[Plain], cpus: usize) -> System {
     let task = |(index, plain): (usize, &Plain)| {
         let mut task = Task::implicit(

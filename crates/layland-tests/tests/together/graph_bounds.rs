@@ -1,11 +1,11 @@
-//! The bounds of DAG tasks against every work-conserving schedule, and against each other. `PROPTEST_CASES=20000` runs
-//! more.
+//! The bounds of DAG tasks, compared with every work-conserving schedule, and with each other.
+//! `PROPTEST_CASES=20000` runs more cases.
 
 use layland_offline::graph::{Allocation, BoundKind, Recurrent, federated};
 use layland_testkit::graph_schedules::Nodes;
 use proptest::prelude::*;
 
-/// A DAG of up to six nodes; its edges lead to larger indices.
+/// Draws a DAG of up to six nodes. Its edges lead to larger indices.
 fn nodes() -> impl Strategy<Value = Nodes> {
     let work = prop::collection::vec(0i64..4, 1..7);
     (work, prop::collection::vec(prop::bool::weighted(0.3), 15)).prop_filter_map(

@@ -1,5 +1,5 @@
-//! Tasks that follow others: schedules against the tick simulator and the checker, what a copy of a policy does, false
-//! schedules, and cycles.
+//! Tasks that follow others: schedules compared with the tick simulator and the checker, copies of
+//! policies, wrong schedules, and cycles.
 
 use crate::schedules::{build, finished, run, run_repeated, violations};
 use layland_checker::check;
@@ -29,7 +29,7 @@ fn drawn() -> impl Strategy<Value = System> {
     (sets, any::<u64>()).prop_map(|(system, seed)| with_edges(system, seed))
 }
 
-/// The same with drawn arrivals and demands: early ends, overruns, and jobs that need nothing.
+/// Adds drawn arrivals and demands: early ends, overruns, and jobs without demand.
 fn rich() -> impl Strategy<Value = System> {
     let sets = systems(1..4, 9, 40..110, Deadlines::Arbitrary);
     (sets, any::<(u64, u8, u8)>()).prop_map(|(mut system, (seed, sporadic, late))| {
@@ -44,7 +44,7 @@ fn rich() -> impl Strategy<Value = System> {
     })
 }
 
-/// How many jobs have waited for others after they had arrived.
+/// Returns the number of jobs that waited for others after they had arrived.
 fn waited(trace: &Trace) -> usize {
     trace.jobs.iter().filter(|record| record.job.release > record.job.arrival).count()
 }
@@ -89,8 +89,9 @@ fn rich_systems_keep_the_rule_in_any_order_of_simultaneous_events() {
     });
 }
 
-/// The schedule of a set without edges is none of the set with them, wherever it matters; and a job that is released
-/// late, or ends although what it follows did not, is found.
+/// The schedule of a set without edges violates the rule of the set with them, wherever an edge
+/// matters. The checker also finds a job that is released late, or that ends although its
+/// predecessor did not.
 #[test]
 fn what_does_not_wait_is_found() {
     on_random(60, 18, drawn(), |system| {
@@ -160,7 +161,7 @@ fn cycles_repeat(spec: &str, cases: u32, sets: impl Strategy<Value = System> + '
     });
 }
 
-/// Whoever looks at ready jobs alone takes them, and all others say why not.
+/// Policies that only use ready jobs accept followers, and all others give the reason for their rejection.
 #[test]
 fn every_policy_takes_followers_or_says_that_it_does_not() {
     let task = |name| layland_model::Task {

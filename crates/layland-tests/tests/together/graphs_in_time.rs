@@ -1,6 +1,6 @@
-//! No job of a simulation takes longer than the bounds for graphs allow, in sets that are accepted.
+//! No job of a simulation takes longer than the bounds for graphs allow, in accepted sets.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test together graphs_in_time` for the long form.
+//! The long form is `CASES=20000 cargo test -p layland-tests --test together graphs_in_time`.
 
 use layland_analysis::Verdict;
 use layland_gen::Random;
@@ -33,13 +33,14 @@ fn cases() -> u64 {
     asked.unwrap_or(600)
 }
 
-/// One to three graphs of one to five tasks, sporadic, periodic or with offsets, with early ends, on two or three CPUs.
+/// Draws one to three graphs of one to five tasks, sporadic, periodic or with offsets, with early
+/// ends, on two or three CPUs.
 fn system(random: &mut Random) -> System {
     let mut tasks: Vec<Task> = Vec::new();
     let graphs = random.between(1, 3);
     for graph in 0..graphs {
         let first = tasks.len();
-        // Graphs have different periods and deadlines, so that each has a priority of its own.
+        // Graphs have different periods and deadlines, so that each has its own priority.
         let period = 3 * random.between(4, 14) + graph;
         let deadline = (period - 3 * random.between(0, 2)).max(2);
         let behaviour = match random.between(0, 2) {
@@ -78,7 +79,7 @@ fn system(random: &mut Random) -> System {
         }
     }
     let mut system = System::new(random.between(2, 3) as usize, tasks);
-    // Which node of a graph comes first is anybody's choice.
+    // The order of the nodes of a graph is arbitrary.
     for task in system.tasks.values_mut() {
         task.rank = random.between(0, 4);
     }
@@ -124,6 +125,6 @@ fn no_job_of_a_graph_takes_longer_than_its_bound() {
     let enough = cases() / 30;
     assert!(accepted.len() == POLICIES.len(), "{accepted:?}");
     assert!(accepted.values().all(|&accepted| accepted > enough), "{accepted:?}");
-    // A bound that nothing comes near would hide a fault.
+    // If no job came near a bound, an error could stay hidden.
     assert_eq!(closest, 100);
 }

@@ -1,7 +1,8 @@
-//! Graphs that are on one CPU each, under EDF and fixed priorities: no job of an accepted set takes longer than its
-//! bound, a *no* is a miss of the densest run, and where that is known the answers are those of sequential tasks.
+//! Graphs that are each on one CPU, under EDF and fixed priorities. No job of an accepted set takes
+//! longer than its bound, a *no* is a miss of the densest run, and, where both are defined, the
+//! answers are those of sequential tasks.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test together graphs_on_one_cpu` for the long form.
+//! The long form is `CASES=20000 cargo test -p layland-tests --test together graphs_on_one_cpu`.
 
 use layland_analysis::uniprocessor::{edf, edf_response, fixed_priority};
 use layland_analysis::{Assumption, Verdict, graph};
@@ -24,18 +25,19 @@ fn cases() -> u64 {
     asked.unwrap_or(800)
 }
 
-/// How the deadlines in a graph are drawn.
+/// The kind of deadlines in a graph.
 #[derive(Clone, Copy, PartialEq)]
 enum Drawn {
-    /// All the same.
+    /// All deadlines are equal.
     One,
-    /// Nobody follows one of a later deadline.
+    /// No task follows one with a later deadline.
     Along,
-    /// Any.
+    /// Arbitrary deadlines.
     Any,
 }
 
-/// Two to four graphs of one to five tasks on one or two CPUs, each on one of them; deadlines up to twice the period.
+/// Draws two to four graphs of one to five tasks on one or two CPUs, each on one of them. Deadlines
+/// are up to twice the period.
 fn system(random: &mut Random, drawn: Drawn) -> System {
     let cpus = random.between(1, 2);
     let mut tasks: Vec<Task> = Vec::new();
@@ -102,7 +104,7 @@ fn drawn(case: u64) -> (System, Drawn) {
     (system, drawn)
 }
 
-/// The same where nobody follows anybody.
+/// Returns the system in which no task follows another one.
 fn alone(system: &System) -> System {
     let mut alone = system.clone();
     alone.tasks.values_mut().for_each(|task| task.follows = [].into());
@@ -149,11 +151,11 @@ fn no_job_takes_longer_than_its_bound() {
     let enough = cases() / 20;
     assert!(accepted.len() == POLICIES.len(), "{accepted:?}");
     assert!(accepted.values().all(|&accepted| accepted > enough), "{accepted:?}");
-    // Bounds that nothing comes near would hide a fault.
+    // If no job came near its bound, an error could stay hidden.
     assert!(closest.values().all(|&closest| closest == 100), "{closest:?}");
 }
 
-/// The densest run misses wherever GRAPH-QPA says *no*, and nowhere that it says *yes*.
+/// The densest run misses a deadline exactly if GRAPH-QPA says *no*.
 #[test]
 fn the_demand_decides_about_the_densest_run() {
     let (mut yes, mut no) = (0, 0);
@@ -179,7 +181,7 @@ fn the_demand_decides_about_the_densest_run() {
         let options = SimOptions::until(Time::from_ns(20_000));
         simulate(&system, policy, &mut counters, &options).unwrap();
         let misses = counters.total().missed > 0;
-        // A load barely above 1 takes long to be late.
+        // With a load barely above 1, it takes long until a job is late.
         let load = |cpu: u32| -> Rate {
             let only = CpuSet::single(CpuId(cpu));
             let own = system.tasks.values().filter(|task| task.affinity.as_ref() == Some(&only));
@@ -198,8 +200,8 @@ fn the_demand_decides_about_the_densest_run() {
     assert!(yes > cases() / 10 && no > cases() / 10, "{yes} yes, {no} no, of {}", cases());
 }
 
-/// A graph of one deadline is one sequential task with all of its work: the same verdict, and the same response time
-/// for each of its nodes.
+/// A graph with one deadline equals one sequential task with all of its work: it has the same
+/// verdict, and the same response time for each of its nodes.
 #[test]
 fn a_graph_of_one_deadline_is_a_sequential_task() {
     let mut compared = 0;
@@ -235,7 +237,7 @@ fn a_graph_of_one_deadline_is_a_sequential_task() {
     assert!(compared > cases() / 2, "{compared}");
 }
 
-/// Where every task comes behind those that it follows, nothing is left of what follows what.
+/// If every task has a lower priority than those that it follows, the precedence has no effect.
 #[test]
 fn edges_along_the_priorities_change_no_bound() {
     let (mut compared, mut lifted) = (0, 0);

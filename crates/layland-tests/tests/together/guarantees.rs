@@ -1,7 +1,8 @@
-//! What is declared schedulable never misses, no bound is exceeded, and tests relate to each other as
-//! the literature says: global EDF, global fixed priorities, response times of EDF, overheads.
+//! Sets that are declared schedulable never miss a deadline, no bound is exceeded, and tests relate
+//! to each other as in the literature: global EDF, global fixed priorities, response times of EDF,
+//! overheads.
 //!
-//! Long because each relation between tests that the literature states is a test.
+//! Long because each relation between tests in the literature is a test.
 
 use layland_analysis::global_edf::{
     Slacks, bak, bar, bcl, bcli, combined, compliant_vector, edzl, ff_dbf, gfb, limited, load, rta,
@@ -34,7 +35,7 @@ fn verdict(test: &SchedulabilityTest, system: &System) -> Verdict {
     test.run(system).expect("the system keeps the assumptions").verdict
 }
 
-/// A system with its times multiplied, so that a nanosecond is little.
+/// Multiplies the times of a system, so that a nanosecond is short.
 fn scaled(mut system: System, factor: i64) -> System {
     for task in system.tasks.values_mut() {
         task.wcet = task.wcet.iter().map(|&c| c * factor).collect();
@@ -49,7 +50,7 @@ fn scaled(mut system: System, factor: i64) -> System {
 // Global EDF
 // ---------------------------------------------------------------------------------------------
 
-/// A set that a test accepts never misses, whatever the offsets and separations.
+/// Checks that a set that a test accepts never misses a deadline, whatever the offsets and separations.
 fn never_misses(tests: &[(SchedulabilityTest, u32)], policy: &str, load: std::ops::Range<i64>) {
     for (test, least) in tests {
         let inputs =
@@ -80,7 +81,7 @@ fn what_tests_for_global_edf_accept_never_misses() {
     never_misses(&tests, "g-edf", 10..75);
 }
 
-/// What global EDF guarantees, EDZL does, too; its own test guarantees more.
+/// EDZL keeps the guarantees of global EDF, and its own test guarantees more.
 #[test]
 fn what_tests_for_edzl_accept_never_misses() {
     never_misses(&[(combined::TEST, 300), (edzl::TEST, 300)], "edzl", 10..75);
@@ -91,7 +92,7 @@ fn what_the_test_for_fair_lateness_accepts_never_misses() {
     never_misses(&[(compliant_vector::NOT_LATE, 300)], "g-fl", 10..75);
 }
 
-/// The fast forms decide as the tests do, at equality as well.
+/// The fast forms decide like the tests, at equality as well.
 #[test]
 fn fast_forms_are_the_tests() {
     let inputs = prop_oneof![
@@ -99,7 +100,7 @@ fn fast_forms_are_the_tests() {
         systems(1..5, 8, 10..90, Deadlines::Constrained),
     ];
     on_random(6_000, 1_000, (inputs, any::<bool>()), |(system, large)| {
-        // Times in the range of hours, where fixed point has the fewest digits.
+        // Times in the range of hours, for which fixed point has the fewest digits.
         let system = if large { scaled(system, 86_400_000_000_000 / 7) } else { system };
         let (tasks, cpus) = (bare(&system), system.platform.cpu_count());
         let yes = |test| verdict(test, &system) == Verdict::Yes;
@@ -148,7 +149,7 @@ fn bar_is_its_definition() {
     });
 }
 
-/// What the condition of the paper, with `t - C_k` and equality, would accept.
+/// A set that the condition of the paper, with `t - C_k` and equality, would accept.
 #[test]
 fn bar_refuses_what_misses_at_equality() {
     let system = system_of(&[[5, 8, 12], [5, 5, 24]], 1);
@@ -164,7 +165,7 @@ fn load_by_definition(tasks: &[Sporadic], m: i64) -> bool {
         .max_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)));
     let Some((c, d)) = densest else { return true };
     let mu = m * d - (m - 1) * c;
-    // With every number up to `mu`, whole or `mu` itself.
+    // The multiples of `d` below `mu`, and `mu` itself.
     let room = |mu: i64| mu - ((mu + d - 1).div_euclid(d) - 1) * c;
     let bound = (1..).map(|k| k * d).take_while(|&k| k < mu).map(room).fold(room(mu), i64::max);
     (1..3_000).all(|t| {
@@ -197,7 +198,7 @@ fn tests_for_global_edf_contain_each_other() {
         systems(2..5, 8, 10..75, Deadlines::Constrained),
     ];
     on_random(4_000, 600, (inputs, any::<bool>()), |(system, large)| {
-        // In nanoseconds of milliseconds, where fixed points are approached in short steps.
+        // Milliseconds in units of nanoseconds, with which fixed points are approached in short steps.
         let system = if large { scaled(system, 1_000_003) } else { system };
         let (tasks, cpus) = (bare(&system), system.platform.cpu_count());
         let implies = |a: bool, b: bool| !a || b;
@@ -205,7 +206,7 @@ fn tests_for_global_edf_contain_each_other() {
         prop_assert!(implies(bcli::accepts(&tasks, cpus), rta::accepts(&tasks, cpus)));
         let implicit = tasks.iter().all(|task| task.deadline == task.period);
         if implicit {
-            // But for the rounding of sigma.
+            // Except for the rounding of sigma.
             prop_assert!(implies(ff_dbf::accepts(&tasks, cpus), gfb::accepts(&tasks, cpus)));
             prop_assert!(implies(load::accepts(&tasks, cpus), gfb::accepts(&tasks, cpus)));
         }
@@ -216,11 +217,11 @@ fn tests_for_global_edf_contain_each_other() {
             || bar::accepts(&tasks, cpus)
             || rta::accepts(&tasks, cpus)
             || ff_dbf::accepts(&tasks, cpus);
-        // It takes fewer steps than G-RTA and BAR, which tells where a nanosecond is little.
+        // The limited test takes fewer steps than G-RTA and BAR, which matters if a nanosecond is short.
         prop_assert!(large || implies(rta::accepts(&tasks, cpus), limited::accepts(&tasks, cpus)));
         prop_assert!(large || implies(bar::accepts(&tasks, cpus), limited::accepts(&tasks, cpus)));
         if cpus == 1 {
-            // By the demand of each length: exact.
+            // The demand of each length is exact.
             let met = criterion(&tasks) == Ok(Demand::Met);
             prop_assert!(implies(limited::accepts(&tasks, cpus), met));
             prop_assert!(large || implies(met, limited::accepts(&tasks, cpus)));
@@ -272,7 +273,8 @@ fn what_tests_for_global_priorities_accept_never_misses() {
     never_misses(&[(global_fp::BERTOGNA_FP, 200), (global_fp::GUAN_FP, 200)], "g-fp", 10..65);
 }
 
-/// What analyses of regions are to know: the policies that they are about have the option that makes one of every job.
+/// Returns the system with the regions that an analysis expects. Its policies have an option that
+/// turns every job into one region.
 fn with_regions_of(algorithms: &[Algorithm], system: &System) -> System {
     let mut system = system.clone();
     if algorithms.iter().any(|algorithm| matches!(algorithm, Algorithm::Deferred(..))) {
@@ -381,7 +383,7 @@ fn edf_response_times_decide_as_the_demand_does() {
         let tasks = bare(&system);
         let demand = criterion(&tasks).expect("small numbers");
         let ranks: Vec<i64> = system.tasks.values().map(|task| task.rank).collect();
-        // Ties change which job is late, and not whether one is.
+        // Ties change which job is late, but not whether one is late.
         for ties in [Ties::Lost, Ties::ByRank(&ranks)] {
             match responses(&tasks, ties).expect("small numbers") {
                 None => prop_assert_eq!(demand, Demand::Overload),
@@ -398,8 +400,9 @@ fn edf_response_times_decide_as_the_demand_does() {
     });
 }
 
-/// `R_i` as Spuri defines it: every arrival up to the longest busy period, and every step of each fixed point. Those
-/// that go behind a task among equals count where they are due before it; without ranks none does.
+/// `R_i` by Spuri's definition: every arrival up to the longest busy period, and every step of each
+/// fixed point. The jobs of a task that loses ties count only if they are due earlier; without
+/// ranks no task loses ties.
 fn spuri(tasks: &[Sporadic], ranks: Option<&[i64]>) -> Vec<Duration> {
     let fixed = |start: i64, f: &dyn Fn(i64) -> i64| {
         let mut reached = start;
@@ -448,8 +451,8 @@ fn edf_response_times_are_their_definition() {
     });
 }
 
-/// All other tasks start at 0 and the task at some time later, with the last rank or with its own: one of these
-/// schedules reaches the bound.
+/// All other tasks start at 0 and the task itself some time later, with the last rank or with its
+/// own. One of these schedules reaches the bound.
 #[test]
 fn edf_response_times_are_reached() {
     on_random(150, 80, systems(1..2, 4, 50..100, Deadlines::Implicit), |system| {
@@ -486,7 +489,7 @@ fn edf_response_times_are_reached() {
 // Overheads
 // ---------------------------------------------------------------------------------------------
 
-/// What is accepted with inflated WCETs never misses on a machine with these overheads.
+/// Sets that are accepted with inflated WCETs never miss a deadline on a machine with these overheads.
 #[test]
 fn inflation_covers_what_the_machine_charges() {
     let costs = prop::collection::vec(0i64..30, 6);
@@ -537,7 +540,7 @@ fn inflation_covers_what_the_machine_charges() {
 // A universe
 // ---------------------------------------------------------------------------------------------
 
-/// All sets of tasks `(C, D, T)` with `T` from these, `1 <= C <= D <= T`, as multisets of this size.
+/// Returns all sets of tasks `(C, D, T)` with `T` from these, `1 <= C <= D <= T`, as multisets of this size.
 fn universe(periods: &[i64], size: usize) -> Vec<Vec<[i64; 3]>> {
     let mut tasks = Vec::new();
     for &t in periods {
@@ -588,7 +591,7 @@ fn exact_tests_agree_with_simulation_on_a_whole_universe() {
         ] {
             let expected =
                 if misses(&run(&system, policy, until, 0)) { Verdict::No } else { Verdict::Yes };
-            // An overloaded set may miss later than that, and surely does.
+            // An overloaded set may miss only later, but it certainly does.
             let expected = match system.utilization().exact() > layland_model::Rate::ONE {
                 true => Verdict::No,
                 false => expected,
@@ -602,7 +605,7 @@ fn exact_tests_agree_with_simulation_on_a_whole_universe() {
 }
 
 /// Two CPUs, every multiset of three tasks with periods 2 and 3, every combination of offsets: no
-/// test accepts what misses.
+/// test accepts a set that misses a deadline.
 #[test]
 fn no_test_accepts_a_miss_in_a_whole_universe() {
     let sets = universe(&[2, 3], 3);

@@ -1,5 +1,5 @@
-//! No number in a trace makes memory grow: each number of small traces in every form is replaced by huge ones, and the
-//! readers, and whatever is made of what they read, take no more memory than before.
+//! No number in a trace makes memory grow. Each number of small traces in every form is replaced by
+//! huge ones, and the readers, and all uses of their results, must take no more memory than before.
 #![cfg(target_os = "linux")]
 
 use layland_checker::{Evidence, check_with};
@@ -11,12 +11,12 @@ use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::{Labels, Statistics, Trace, json};
 
-/// What takes the place of a number.
+/// The replacements of a number.
 const HUGE: [&str; 5] =
     ["65535", "1000000000", "4294967295", "9223372036854775807", "18446744073709551615"];
 
-/// All of these together take no more than this, in KiB. A single number that is an index takes a hundred times as
-/// much.
+/// The memory limit for all of these together, in KiB. A single number that is used as an index
+/// takes a hundred times as much.
 const MOST_KIB: u64 = 160 * 1024;
 
 fn peak_kib() -> u64 {
@@ -33,7 +33,7 @@ fn system() -> System {
     System::new(2, vec![task("a", 1, 5), task("b", 2, 10), task("c", 3, 10)])
 }
 
-/// Everything that is done with a trace once it is read.
+/// Uses a trace in all ways that are possible once it is read.
 fn use_trace(trace: &Trace, labels: &Labels, system: &System) {
     let mut statistics = Statistics::new(labels.tasks.len(), labels.cpus);
     trace.replay(&mut statistics);
@@ -58,7 +58,8 @@ fn use_kernel_text(text: &str, system: &System) {
     }
 }
 
-/// The text with each of its numbers replaced by each of the huge ones, one at a time.
+/// Replaces each number of the text by each of the huge ones, one at a time, and passes the results
+/// to `see`. Returns the number of results.
 fn with_huge_numbers(text: &str, mut see: impl FnMut(&str)) -> usize {
     let mut count = 0;
     let bytes = text.as_bytes();
@@ -76,7 +77,7 @@ fn with_huge_numbers(text: &str, mut see: impl FnMut(&str)) -> usize {
     count
 }
 
-/// A few lines of each dialect, with a migration, marks, and what is told of losses.
+/// A few lines of each dialect, with a migration, marks, and a message about lost events.
 const KERNEL: [&str; 4] = [
     "# entries-in-buffer/entries-written: 5/5   #P:2
 <idle>-0 [001] d.h3. 5.000100: sched_waking: comm=a pid=7 prio=39 target_cpu=001

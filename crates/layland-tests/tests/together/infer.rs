@@ -1,5 +1,6 @@
-//! Task sets that are inferred from traces of simulations, beside those that were simulated: with jitter, preemption,
-//! migrations, execution times that vary, traces that begin in the middle, and times in microseconds.
+//! Task sets that are inferred from traces of simulations, compared with the simulated sets: with
+//! jitter, preemption, migrations, execution times that vary, traces that begin in the middle, and
+//! times in microseconds.
 
 use layland_config::{Comments, Format, Host, TaskComments, read, to_toml_with};
 use layland_interchange::infer::{Inferred, Pattern, Taking, Wanted, infer, of_trace};
@@ -15,18 +16,18 @@ use layland_trace::{JobRecord, Labels, Mark, MarkKind, Trace};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// So long is a run; the longest period fits fifty times.
+/// The length of a run, in which the longest period fits fifty times.
 const UNTIL: Time = Time::from_ms(1_500);
 const LONGEST_US: i64 = 30_000;
 
 #[derive(Clone, Debug)]
 struct Drawn {
     period_us: i64,
-    /// Of a thousand.
+    /// The share of the load, relative to the other tasks.
     share: i64,
     offset: i64,
     jitter_percent: i64,
-    /// The least execution time, of a hundred.
+    /// The minimum execution time, in percent.
     least: i64,
 }
 
@@ -41,7 +42,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         })
 }
 
-/// The tasks have `load` percent of all CPUs together.
+/// Returns a system whose tasks have a total load of `load` percent of all CPUs.
 fn system(cpus: usize, drawn: &[Drawn], load: i64) -> System {
     let all: i64 = drawn.iter().map(|one| one.share).sum();
     let tasks = drawn.iter().enumerate().map(|(index, one)| {
@@ -65,7 +66,7 @@ fn system(cpus: usize, drawn: &[Drawn], load: i64) -> System {
     system
 }
 
-/// A run under the policy, or under its global twin where no partition is found.
+/// Runs the set under the policy, or under its global twin if no partition is found.
 fn run(system: &System, policy: &str, seed: u64) -> Trace {
     let built = registry().build(policy, system);
     let global = policy.replace("p-", "g-");
@@ -76,7 +77,7 @@ fn run(system: &System, policy: &str, seed: u64) -> Trace {
     trace
 }
 
-/// Jobs that a kernel can tell from their neighbours: their threads slept before and after.
+/// Returns the jobs that a kernel can distinguish from their neighbours: their threads slept before and after.
 fn alone(jobs: &[JobRecord]) -> impl Iterator<Item = (&JobRecord, Time)> {
     jobs.iter().enumerate().filter_map(|(number, record)| {
         let (end, _) = record.end?;
@@ -87,7 +88,7 @@ fn alone(jobs: &[JobRecord]) -> impl Iterator<Item = (&JobRecord, Time)> {
     })
 }
 
-/// The file reads back as the set, and can be simulated.
+/// Checks that the file can be read back as the set, and simulated.
 fn is_usable(inferred: &Inferred) -> Result<(), TestCaseError> {
     let words = &inferred.words;
     let of_task = |task: &layland_interchange::infer::TaskWords| TaskComments {
@@ -123,7 +124,8 @@ proptest! {
         prop_assert!(system.validate().is_empty());
         let trace = run(&system, policy, seed);
         let is_edf = policy.ends_with("edf");
-        // What nothing as important explains counts as execution: a kernel shows the priorities that it has.
+        // Delays that no thread of higher priority explains count as execution, since a kernel
+        // shows its priorities.
         let before = |task: usize| {
             let period = |task: usize| drawn[task].period_us;
             match policy.ends_with("rm") {
@@ -161,7 +163,7 @@ proptest! {
             let rounding = if is_coarse { Service::from_us(1) * parts as i64 } else { Service::ZERO };
             prop_assert!(task.own_wcet() + rounding >= longest, "{}: {longest} seen", task);
             let is_in_time = whole.len() + 2 >= jobs.iter().filter(|job| job.job.release >= from).count();
-            // Two jobs without a sleep between them are one long job to a kernel.
+            // To a kernel, two jobs without a sleep between them are one long job.
             let ended = jobs.iter().filter(|job| job.end.is_some_and(|(end, _)| end < UNTIL)).count();
             let is_each_alone = alone(&jobs).count() == ended;
             if is_in_time && is_each_alone && !is_coarse {
@@ -176,17 +178,17 @@ proptest! {
             };
             let error = (period - own.period).ns().abs();
             prop_assert!(error * 100 <= own.period.ns(), "{} and not {}", period, own.period);
-            // Relative to the first event, which is what the clock of the trace is counted from.
+            // The start is relative to the first event, from which the clock of the trace counts.
             let begin = start + seen.origin_ns - start_ns - own.offset.ns();
             let off = begin.rem_euclid(own.period.ns());
             let off = off.min(own.period.ns() - off);
             let allowed = own.jitter.ns() + own.period.ns() / 100 + 1_000;
             prop_assert!(off <= allowed, "{own} begins {off} ns off");
-            // Jitter also makes the period uncertain, and that adds to the jitter.
+            // Jitter also makes the period uncertain, which adds to the jitter.
             let spread = jitter.ns() - own.jitter.ns() * 5 / 4;
             prop_assert!(spread <= own.period.ns() / 50 + 2_000, "{own}: jitter {jitter}");
         }
-        // Nobody who had jobs enough is missing.
+        // No task with enough jobs is missing.
         for (id, task) in system.tasks.iter() {
             let whole = alone(&jobs_of(&trace, id.index()))
                 .filter(|(record, _)| record.job.release >= from)
@@ -196,7 +198,7 @@ proptest! {
         }
     }
 
-    /// A trace of ours says all of it.
+    /// A trace of a simulation contains all facts about its set.
     #[test]
     fn a_trace_of_a_simulation_gives_its_set(
         cpus in 1usize..4,
@@ -226,12 +228,12 @@ proptest! {
     }
 }
 
-/// In short; the campaign `observed` of the test kit is the long form.
+/// The short form; the campaign `observed` of the test kit is the long one.
 #[test]
 fn no_set_promises_less_than_its_trace_shows() {
     let found = campaign(300, 1);
     assert!(found.broken.is_empty(), "{:#?}", found.broken);
-    // An answer that is always unknown is none: what a set can say is explained.
+    // The answer must not always be unknown: plain traces have to be explained.
     for (feature, tally) in &found.tallies {
         let of = format!("{feature:?}: {tally:?}");
         assert!(!feature.is_plain() || tally.unexplained + tally.nothing == 0, "{of}");
@@ -241,7 +243,7 @@ fn no_set_promises_less_than_its_trace_shows() {
     assert!(guaranteed > 30, "{guaranteed} sets are guaranteed");
 }
 
-/// What the last event of a thread makes of it: `woken`, `runs` or `left`.
+/// Returns the state of a thread after its last event: `woken`, `runs` or `left`.
 fn state_at_end(text: &str, pid: u32) -> Option<&'static str> {
     let names = |line: &str, key: &str| line.contains(&format!(" {key}={pid} "));
     text.lines().rev().find_map(|line| match line {
@@ -252,7 +254,8 @@ fn state_at_end(text: &str, pid: u32) -> Option<&'static str> {
     })
 }
 
-/// Jobs are counted piece by piece as they are rebuilt from a whole trace, but for what was begun before it.
+/// Jobs that are counted piece by piece equal those that are rebuilt from the whole trace, except
+/// for jobs that began before it.
 #[test]
 fn what_is_counted_as_a_trace_grows_is_what_the_whole_shows() {
     let (mut jobs, mut budgets, mut unfinished) = (0, 0, 0);
@@ -292,7 +295,8 @@ fn what_is_counted_as_a_trace_grows_is_what_the_whole_shows() {
                 Counted::BudgetUsedUp { .. } => None,
             });
             let responses: Vec<Duration> = responses.collect();
-            // The first one may have begun before the trace, and of the last one nothing may be seen but its wake-up.
+            // The first job may have begun before the trace, and of the last one only the wake-up
+            // may be visible.
             let waits = state_at_end(&text, pid) == Some("woken");
             let ran = &responses[..responses.len() - usize::from(waits)];
             let missing = rebuilt.len().saturating_sub(ran.len());
@@ -309,7 +313,7 @@ fn what_is_counted_as_a_trace_grows_is_what_the_whole_shows() {
     assert!(jobs > 5_000 && budgets > 50 && unfinished > 20, "{jobs} {budgets} {unfinished}");
 }
 
-/// Traces that once gave sets with bounds below what they show: each is as small as it can be.
+/// Traces that once led to sets with bounds below the observed values. Each is as small as possible.
 #[test]
 fn small_traces_are_explained_or_the_set_says_that_they_are_not() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/together/seen");
@@ -322,10 +326,10 @@ fn small_traces_are_explained_or_the_set_says_that_they_are_not() {
         let Held { broken, is_unexplained, is_nothing, is_untrusted, .. } = held(&shown(&text));
         assert!(broken.is_empty(), "{name}: {broken:?}");
         assert!(!is_nothing, "{name}");
-        // Two traces one after the other.
+        // Two traces in sequence.
         assert_eq!(is_untrusted, name == "concat", "{name}");
-        // No set of tasks says these: one thread always throttled, one on two CPUs beside two that are tied, and
-        // deadlines that no event tells.
+        // No set of tasks can describe these: a thread that is always throttled, a thread on two
+        // CPUs beside two tied threads, and deadlines that no event shows.
         let is_beyond = ["dl-yield", "mixed-affinity", "dl-constrained"].contains(&name.as_str());
         assert_eq!(is_unexplained, is_beyond, "{name}");
         count += 1;

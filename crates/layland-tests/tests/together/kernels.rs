@@ -1,6 +1,6 @@
-//! Versions of Linux differ in what `sched_setattr` and `sched_setaffinity` do to a running server: each
-//! probe of 6.12, 6.18 and 7.2 as it was measured, and the examples of Tang, Anderson and Abeni
-//! (RTNS 2021) on each version.
+//! Versions of Linux differ in the effects of `sched_setattr` and `sched_setaffinity` on a running
+//! server. Tests each probe of 6.12, 6.18 and 7.2 as measured, and the examples of Tang, Anderson
+//! and Abeni (RTNS 2021) on each version.
 
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
@@ -56,26 +56,26 @@ fn affinity(mask: &str) -> Change {
 // The probes
 // ---------------------------------------------------------------------------------------------
 
-/// What a call did to the first server job of a thread with 80 ms every 100 ms, due at 102 ms.
+/// The effect of a call on the first server job of a thread with 80 ms every 100 ms, due at 102 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Did {
-    /// Its deadline and its budget stay.
+    /// The deadline and the budget stay.
     Nothing,
-    /// The deadline is so much later, and from the call on it has this budget.
+    /// The deadline is later by `shift`, and from the call on the job has this budget.
     Restarted { shift: i64, budget: i64 },
 }
 
 /// The probe: a blocker on CPU 0 from 0 to 80 ms, and the subject, released there at 2 ms, which runs
-/// from 80 to 160 ms; CPU 1 is free. `later` lets a second blocker keep the subject waiting until 140.
+/// from 80 to 160 ms; CPU 1 is free. With `waits` a second blocker keeps the subject waiting until 140.
 fn probe(version: &str, at: i64, change: &Change, waits: bool) -> Did {
     let mut tasks = vec![hog("blocker", 80, 100, 0, "0"), hog("subject", 80, 100, 2, "0")];
     tasks[0].rank = 0;
     tasks[1].rank = 1;
     if waits {
-        // It has the CPU from 80 on, with an earlier deadline than the subject.
+        // It holds the CPU from 80 on, with an earlier deadline than the subject.
         tasks.push(hog("other", 60, 100, 1, "0"));
     }
-    // The first one only matters once.
+    // Only the first job of the blocker matters.
     tasks[0].behaviour = Behaviour::Periodic;
     tasks[0].jobs = Some(1);
     if let Some(other) = tasks.get_mut(2) {
@@ -87,13 +87,13 @@ fn probe(version: &str, at: i64, change: &Change, waits: bool) -> Did {
     let trace = run(&system, &format!("dl:kernel={version}"), 700);
     assert!(trace.answers.iter().all(|answer| answer.refused.is_none()), "{:?}", trace.answers);
     let subject = TaskId(1);
-    // A budget of which nothing ran by its deadline is given up, and the next one is in its place.
+    // A budget without any execution by its deadline is aborted and replaced by the next one.
     let is_first = |record: &&JobRecord| {
         record.job.id.task == subject && !matches!(record.end, Some((_, JobEnd::Aborted)))
     };
     let first: &JobRecord = trace.jobs.iter().find(is_first).expect("a job");
     let shift = (first.job.deadline - Time::from_ms(102)).ns() / 1_000_000;
-    // All that it ran as this job, without what it had run before the call.
+    // Its whole execution as this job, without its execution before the call.
     let before: i64 = trace
         .segments
         .iter()
@@ -116,7 +116,7 @@ const RUNNING_TARDY: i64 = 120;
 #[test]
 fn each_call_does_what_was_measured() {
     let nothing = Did::Nothing;
-    // From `at` on, a whole period of 100 ms with 80 ms.
+    // A whole period of 100 ms with 80 ms, from `at` on.
     let anew = |at: i64| Did::Restarted { shift: at + 100 - 102, budget: 80 };
     let with = |at: i64, budget: i64| Did::Restarted { shift: at + 100 - 102, budget };
     let reduced = parameters(40, 100);
@@ -181,7 +181,7 @@ fn each_call_does_what_was_measured() {
     }
 }
 
-/// A throttled server is never touched by other parameters.
+/// Other parameters never affect a throttled server.
 #[test]
 fn other_parameters_leave_a_throttled_server_alone() {
     for version in VERSIONS {
@@ -195,7 +195,7 @@ fn other_parameters_leave_a_throttled_server_alone() {
     }
 }
 
-/// Each difference has a name of its own; a name that is given wins over the version.
+/// Each difference has its own option, which overrides the version.
 #[test]
 fn versions_are_the_sums_of_their_differences() {
     let same = [
@@ -220,7 +220,7 @@ fn versions_are_the_sums_of_their_differences() {
 // The examples
 // ---------------------------------------------------------------------------------------------
 
-/// A version as it is, and with what the paper leaves out of all of them.
+/// Returns a version as it is, and with the differences that the paper omits for all versions.
 fn forms(version: &str) -> [String; 2] {
     [format!("dl:kernel={version}"), format!("dl:kernel={version}:tie=fifo:lag_reset=on")]
 }
@@ -230,7 +230,7 @@ fn examples_5_and_6_are_on_every_version() {
     for spec in VERSIONS.iter().flat_map(|version| forms(version)) {
         let late = run(&example("affinity-defect"), &spec, 600);
         assert!(late.jobs.iter().any(|record| record.missed(late.over)), "{spec}");
-        // At 10 the task with the earlier deadline is preempted, by one that goes to its CPU.
+        // At 10 the task with the earlier deadline is preempted by a task that moves to its CPU.
         let trace = run(&example("push-defect"), &spec, 19);
         let moved = trace.marks.iter().find_map(|mark| match mark.kind {
             MarkKind::Note(Note::Moved { task: TaskId(2), to, .. })
@@ -246,8 +246,8 @@ fn examples_5_and_6_are_on_every_version() {
     }
 }
 
-/// Example 7, with requests for as long as it runs: 50 ms is the share of `tau1` in 100 ms. The deadlines of
-/// both tasks are often equal, and `tau2` goes first then, as in the paper.
+/// Example 7, with requests during the whole run: 50 ms is the share of `tau1` in 100 ms. The
+/// deadlines of both tasks are often equal, and `tau2` then goes first, as in the paper.
 #[test]
 fn example_7_starves_until_6_18_and_no_more_on_7_2() {
     let mut system = example("starvation-defect");
@@ -269,7 +269,7 @@ fn example_7_starves_until_6_18_and_no_more_on_7_2() {
     }
 }
 
-/// A thread whose server starts anew again and again is late at its first deadline, and at each that it had after that.
+/// A thread whose server is restarted again and again is late at its first deadline, and at each later one.
 #[test]
 fn a_thread_that_never_runs_is_late() {
     let mut starved = 0;
@@ -281,7 +281,7 @@ fn a_thread_that_never_runs_is_late() {
         let trace = run(&system, &format!("dl:kernel={version}"), 100);
         let first = trace.segments.iter().find(|segment| segment.job.task == TaskId(0));
         let begins = first.map_or(trace.over, |segment| segment.start);
-        // A request comes in each period, so that what has not run by the next one is given up there.
+        // A request comes in each period, so that a budget without execution by the next request is aborted there.
         let given_up = trace.jobs.iter().filter(|record| {
             record.job.id.task == TaskId(0) && matches!(record.end, Some((_, JobEnd::Aborted)))
         });
@@ -304,10 +304,11 @@ fn a_thread_that_never_runs_is_late() {
     assert!(starved >= 3, "{starved}");
 }
 
-/// Example 1 as it is since other parameters restart a tardy server: each time when the one that runs
-/// has nearly used up its budget, it asks for the whole bandwidth and the other one for little. All of
-/// that is granted, the sum that is declared is never above 0.95, and yet whoever has a budget is late
-/// with it and the CPU has no time left. Unlike in the paper the lateness does not grow.
+/// Example 1 as it behaves since other parameters restart a tardy server. Each time when the
+/// running task has nearly used up its budget, it requests the whole bandwidth and the other task
+/// requests little. All requests are granted, and the declared sum is never above 0.95. Yet each
+/// task that has a budget is late with it, and the CPU has no spare time. Unlike in the paper, the
+/// tardiness does not grow.
 #[test]
 fn example_1_in_its_modified_form() {
     let mut system = example("parameter-defect");
@@ -321,7 +322,7 @@ fn example_1_in_its_modified_form() {
             let (runs, waits) = if round % 2 == 0 { (1, 0) } else { (0, 1) };
             let at = 187 + 93 * round;
             system.requests.extend([ask(at, waits, reduced.clone()), ask(at, runs, whole.clone())]);
-            // Were this the last round, the one that waited would use up its budget, late.
+            // If this were the last round, the waiting task would use up its budget, late.
             let trace = run(&system, &spec, at + 94);
             assert!(trace.answers.iter().all(|answer| answer.refused.is_none()), "{version}");
             let done = Some(Time::from_ms(at + 94));
@@ -334,7 +335,7 @@ fn example_1_in_its_modified_form() {
             let busy: i64 = lengths.sum();
             assert_eq!(busy, (at + 94) * 1_000_000, "{version}: the CPU is never idle");
         }
-        // Without the requests nobody is late: the second task is not let in.
+        // Without the requests no task is late, because the second task is not admitted.
         system.requests.clear();
         let control = run(&system, &spec, 2000);
         assert!(control.jobs.iter().all(|record| !record.missed(control.over)));

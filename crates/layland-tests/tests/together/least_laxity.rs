@@ -1,5 +1,5 @@
-//! LLF and MLLF: the worked examples, their rules and their tick-by-tick twin on random systems, and that they are
-//! optimal on one CPU and not on several.
+//! LLF and MLLF: the worked examples, their rules and their tick-by-tick twin on random systems,
+//! and their optimality on one CPU but not on several.
 
 use layland_checker::check;
 use layland_model::{Duration, Overheads};
@@ -57,7 +57,7 @@ fn segments(trace: &Trace) -> Vec<(i64, i64, u32, u32)> {
     all
 }
 
-/// Three tasks of 2/3 on two CPUs: at 1 the one that waits has no laxity left.
+/// Three tasks of 2/3 on two CPUs: at 1 the waiting task has no laxity left.
 #[test]
 fn the_one_that_waits_takes_a_cpu_when_it_must() {
     let set = system(2, &[(2, 3), (2, 3), (2, 3)]);
@@ -67,14 +67,14 @@ fn the_one_that_waits_takes_a_cpu_when_it_must() {
         assert_eq!(segments(&trace), expected, "{spec}");
         assert_eq!(misses(&trace), 0);
     }
-    // With the default quantum it does not look again, and is late.
+    // With the default quantum LLF does not evaluate again, and is late.
     let trace = run(&set, build("llf", &set), &SimOptions::until(Time::from_ns(6)));
     assert!(misses(&trace) > 0);
     assert_eq!(violations("llf", &trace, &set), "");
     assert!(violations("mllf", &trace, &set).contains("2#0"));
 }
 
-/// All of two CPUs for three tasks: they are not optimal.
+/// Three tasks fully load two CPUs: the policies are not optimal.
 #[test]
 fn full_load_of_one_task_more_than_cpus_can_be_late() {
     let sets = [[(4, 6), (5, 10), (5, 6)], [(4, 5), (7, 10), (2, 4)]];
@@ -125,7 +125,7 @@ proptest! {
         }
     }
 
-    /// Another policy keeps the rule only where it makes the same decisions: the checker tells them apart.
+    /// Another policy keeps the rule only if it makes the same decisions; the checker distinguishes them.
     #[test]
     fn other_schedules_break_the_rule(system in periodic_system()) {
         let options = SimOptions::until(HORIZON);
@@ -163,7 +163,7 @@ proptest! {
         }
     }
 
-    /// Also with overruns, requests, simultaneous events in any order, and a clone in the middle.
+    /// Includes overruns, requests, simultaneous events in any order, and a clone in the middle.
     #[test]
     fn rich_systems_are_clean_and_repeat(system in rich_system(), seed in any::<u64>()) {
         let system = with_random_ranks(&system, seed);

@@ -1,6 +1,6 @@
-//! Several tasks of one priority: the exact values for first come, first served are reached by the pattern of their
-//! formula, and no bound is exceeded under any order within a level; policies against their twin by units of time;
-//! traces against the promise of each `tie`.
+//! Several tasks of one priority. The exact values for first come, first served are reached by the
+//! pattern of their formula, and no bound is exceeded under any order within a level. Policies are
+//! compared with their twin by units of time, and traces with the promise of each `tie`.
 
 use layland_analysis::levels::{by_deadlines, response_time, responses};
 use layland_analysis::{Sporadic, Verdict, catalogue};
@@ -18,7 +18,7 @@ use layland_trace::Trace;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A few tasks with periods up to `longest`.
+/// Draws a few tasks with periods up to `longest`.
 fn sets(
     counts: std::ops::RangeInclusive<usize>,
     longest: i64,
@@ -34,7 +34,7 @@ fn sets(
     prop::collection::vec(task, counts)
 }
 
-/// Arrivals at least a period apart, from these numbers.
+/// Draws arrivals at least a period apart, from these numbers.
 fn arrivals(tasks: &[Levelled], drawn: &[i64], until: i64) -> Vec<Vec<i64>> {
     let mut at = 0;
     let mut draw = || {
@@ -59,7 +59,7 @@ fn system(tasks: &[Levelled], cpus: usize, arrivals: Option<&[Vec<i64>]>) -> Sys
         Task {
             deadline: Duration::from_ns(task.deadline),
             priority: Some(task.level),
-            // For `fit=given`, which asks for no packing.
+            // For `fit=given`, which needs no packing.
             affinity: (cpus == 1).then(|| CpuSet::single(CpuId(0))),
             behaviour: times.map_or(Behaviour::Periodic, Behaviour::Explicit),
             ..Task::implicit(at.to_string(), wcet, period)
@@ -73,7 +73,8 @@ fn loaded_above_one(tasks: &[Levelled]) -> bool {
     tasks.iter().map(|task| task.wcet as f64 / task.period as f64).sum::<f64>() > 1.0 + 1e-9
 }
 
-/// For each task the response under `tie=fifo`, and the bound for every order; none without an end.
+/// Returns, for each task, the response time under `tie=fifo`, and the bound for every order;
+/// `None` if unbounded.
 fn on_one_cpu(tasks: &[Levelled]) -> Vec<(Option<i64>, Option<i64>)> {
     let system = system(tasks, 1, None);
     let all: Vec<&Task> = system.tasks.values().collect();
@@ -102,7 +103,8 @@ fn a_response_of_first_come_first_served_is_reached_by_its_pattern() {
             let level = tasks[i].level;
             let busy = 2 * tasks.iter().map(|task| task.wcet + task.period).sum::<i64>() + 80;
             let mut reached = 0;
-            // Everything comes as early as possible, but the task itself: its last job comes at `a`, behind all others.
+            // All jobs arrive as early as possible, except for the task itself: its last job
+            // arrives at `a`, behind all others.
             let starts = tasks.iter().filter(|task| task.level == level);
             let mut starts: Vec<i64> =
                 starts.flat_map(|task| (0..busy / task.period).map(|k| k * task.period)).collect();
@@ -217,7 +219,7 @@ fn traced(system: &System, spec: &str, until: i64) -> (Trace, ScheduleRule) {
     (trace, rule)
 }
 
-/// When each job ended.
+/// Returns the end of each job.
 fn ends(trace: &Trace) -> BTreeMap<(usize, usize), i64> {
     let end = |record: &layland_trace::JobRecord| {
         let id = record.job.id;
@@ -244,7 +246,7 @@ fn a_policy_makes_the_schedule_of_its_twin_and_keeps_its_promise() {
             let report = check(&trace, &system, &rule, 3);
             prop_assert!(report.is_clean(), "{}: {}\n{:?} {:?}", spec, report, tasks, arrivals);
             prop_assert!(check(&trace, &system, &any, 3).is_clean(), "{}", spec);
-            // With affinities a job that its predecessor has kept waiting may take a CPU from one of its level.
+            // With affinities a job that was delayed by its predecessor may take a CPU from one of its level.
             if spec.starts_with("g-fp") || spec.starts_with("c-fp") || cpus == 1 {
                 let found: BTreeMap<_, _> =
                     ends(&trace).into_iter().filter(|&(_, end)| end <= 199).collect();
@@ -262,7 +264,7 @@ fn a_policy_makes_the_schedule_of_its_twin_and_keeps_its_promise() {
     assert!(differs.get() > 50, "{} traces by rank are accused", differs.get());
 }
 
-/// The rule of a policy that never runs.
+/// Returns the rule of a policy that never runs.
 fn build_rule(spec: &str, system: &System) -> ScheduleRule {
     let registry = Registry::standard();
     let (info, options) = registry.parse(spec).unwrap();
@@ -308,7 +310,7 @@ fn a_job_that_suspends_itself_queues_anew() {
     });
 }
 
-/// What a policy says is what no run refutes.
+/// No run contradicts the answer for a policy.
 #[test]
 fn a_yes_is_never_followed_by_a_miss_in_any_order() {
     let inputs =
@@ -382,7 +384,7 @@ fn what_has_no_rule_for_levels_is_refused_by_name() {
     let mut apart = locks.clone();
     apart.tasks.values_mut().next().unwrap().priority = Some(4);
     assert_eq!(refused("p-fp", &apart), None);
-    // Ranks decide where the set says so.
+    // Ranks decide if the set says so.
     let mut ranked = two([5, 5]);
     ranked.in_level = None;
     assert_eq!(refused("ss:order=fp", &ranked), None);

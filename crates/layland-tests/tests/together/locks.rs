@@ -1,4 +1,4 @@
-//! Locks and self-suspension: the policy against its tick-by-tick twin and its rule.
+//! Locks and self-suspension: the policy compared with its tick-by-tick twin and its rule.
 
 use crate::schedules::{build, run, run_repeated, violations};
 use layland_analysis::Verdict;
@@ -19,7 +19,7 @@ use std::cell::Cell;
 
 const HORIZON: Time = Time::from_ns(120);
 
-/// Every order with every protocol that it goes with.
+/// Returns every order with every protocol that it supports.
 fn specs() -> impl Iterator<Item = (String, Protocol)> {
     Protocol::ALL.into_iter().flat_map(|protocol| {
         let orders: &[&str] = match protocol {
@@ -32,7 +32,7 @@ fn specs() -> impl Iterator<Item = (String, Protocol)> {
     })
 }
 
-/// Jobs that are given up hold nothing here, and the twin knows none.
+/// Returns the system without aborts, which the twin does not support. Aborted jobs would hold no locks here.
 fn without_aborts(mut system: System) -> System {
     for task in system.tasks.values_mut() {
         if task.on_miss == layland_model::OnMiss::Abort {
@@ -42,8 +42,8 @@ fn without_aborts(mut system: System) -> System {
     system
 }
 
-/// What happened up to the last instant, of which a trace does not tell who is selected; within an instant in any
-/// order.
+/// Returns the events up to the last instant, for which a trace does not show the selected jobs.
+/// The events of one instant are in any order.
 fn before_the_end(trace: &Trace, cpus: usize) -> (Ran, Vec<Mark>) {
     let mut ran = locks::of_trace(trace, cpus);
     ran.locks.retain(|lock| lock.0 < trace.over.ns());
@@ -55,8 +55,9 @@ fn before_the_end(trace: &Trace, cpus: usize) -> (Ran, Vec<Mark>) {
     (ran, trace.marks.iter().filter(rests).cloned().collect())
 }
 
-/// A schedule keeps its rule, and that of one protocol does not keep the rule of another. It may where the two differ
-/// only at instants at which jobs become ready: there the checker does not know who had come.
+/// A schedule keeps its rule, and a schedule of one protocol breaks the rule of another. It may
+/// keep it if the two differ only at instants at which jobs become ready, because the checker does
+/// not know there which jobs had arrived.
 #[test]
 fn schedules_of_other_protocols_break_the_rule() {
     let (tried, missed) = (Cell::new(0), Cell::new(0));
@@ -96,7 +97,7 @@ fn schedules_of_other_protocols_break_the_rule() {
     assert!(tried > 250 && 50 * missed < tried, "{missed} of {tried} are missed");
 }
 
-/// What is added to a trace, taken away or moved is found.
+/// Marks that are added to a trace, removed or moved are found.
 #[test]
 fn false_marks_are_found() {
     let run_of = |ns| Step::Run(Service::from_ns(ns));
@@ -133,8 +134,9 @@ fn false_marks_are_found() {
     }
 }
 
-/// A job whose suspension ends, and that neither executes nor locks after it, ends with it: also at an instant at which
-/// a job of higher priority is released. The bound says so, and a trace in which it ends later is no schedule.
+/// A job that neither executes nor locks after its suspension ends together with it, also at an
+/// instant at which a job of higher priority is released. This agrees with the bound, and a trace
+/// in which the job ends later is not a valid schedule.
 #[test]
 fn a_job_that_needs_no_processor_time_any_more_ends_at_once() {
     let ns = Duration::from_ns;
@@ -192,7 +194,7 @@ fn a_job_that_needs_no_processor_time_any_more_ends_at_once() {
     }
 }
 
-/// The state recurs, and what follows is what followed before.
+/// The state recurs, and the schedule after it repeats.
 #[test]
 fn schedules_recur() {
     let found = Cell::new(0);
@@ -246,7 +248,7 @@ proptest! {
             prop_assert_eq!(&found.locks, &expected.locks, "{}: {:#?}", &spec, &system);
             prop_assert_eq!(found, expected, "{}: {:#?}", &spec, &system);
             prop_assert_eq!(violations(&spec, &trace, &system), "");
-            // As the engine tells of them, and as the trace does.
+            // The counts of the engine and those of the trace.
             let mut told = Counters::default();
             let policy = build(&spec, &system);
             simulate(&system, policy, &mut told, &SimOptions::until(HORIZON)).unwrap();
@@ -260,7 +262,7 @@ proptest! {
         }
     }
 
-    /// Also with overruns, drawn arrivals, simultaneous events in any order, and a clone in the middle.
+    /// Includes overruns, drawn arrivals, simultaneous events in any order, and a clone in the middle.
     #[test]
     fn rich_systems_are_clean_and_repeat(system in rich_system(), seed in any::<u64>()) {
         for (spec, protocol) in specs() {

@@ -1,7 +1,7 @@
-//! No job takes longer than the bounds for locks and self-suspension allow: in simulations of sets that are accepted,
-//! and in every state of small sets.
+//! No job takes longer than the bounds for locks and self-suspension allow: in simulations of
+//! accepted sets, and in every state of small sets.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test together locks_in_time` for the long form.
+//! The long form is `CASES=20000 cargo test -p layland-tests --test together locks_in_time`.
 
 use layland_analysis::Verdict;
 use layland_gen::Random;
@@ -22,11 +22,12 @@ fn cases() -> u64 {
     asked.unwrap_or(600)
 }
 
-/// What each protocol has a bound for.
+/// The features for which a protocol has a bound.
 struct Shape {
     cpus: i64,
-    /// Whether sections may be within each other, and jobs suspend themselves.
+    /// True if sections may be nested.
     nested: bool,
+    /// True if jobs may suspend themselves.
     suspends: bool,
 }
 
@@ -48,14 +49,15 @@ fn shape(protocol: Protocol) -> Shape {
 #[derive(Clone, Copy)]
 struct Draw {
     protocol: Protocol,
-    /// Jobs have sections. With plain locks each task has a resource of its own: there is a bound for that alone.
+    /// Jobs have sections. With plain locks each task has a separate resource, because only this
+    /// case has a bound.
     locks: bool,
-    /// Few tasks of short times, so that a search can look at every state.
+    /// Few tasks with short times, so that a search can visit every state.
     small: bool,
 }
 
-/// Steps that begin and end with anything: sections of one unit and more, suspensions between them and, with plain
-/// locks, within them.
+/// Draws steps that begin and end with any step: sections of one unit and more, suspensions between
+/// them and, with plain locks, within them.
 fn steps(random: &mut Random, draw: Draw, own: i64) -> Vec<Step> {
     let Draw { protocol, locks, small } = draw;
     let Shape { nested, suspends, .. } = shape(protocol);
@@ -170,7 +172,7 @@ fn no_job_takes_longer_than_its_bound() {
             assert_eq!(system.validate(), []);
             let order = order(protocol, case);
             let spec = format!("{order}:locks={}", protocol.abbreviation());
-            // Every test that accepts is held to what it says, and not the first alone.
+            // The results of every accepting test are checked, not only those of the first one.
             let found =
                 assess(registry(), &spec, &system, &AssessOptions::of_every_test()).unwrap();
             assert!(found.refused.is_none(), "{spec}: {:?}", found.reasons);
@@ -204,8 +206,8 @@ fn no_job_takes_longer_than_its_bound() {
     assert!(accepted.values().all(|&accepted| accepted > enough), "{accepted:?}");
 }
 
-/// No state that a small set can reach contradicts a verdict or a bound, whenever its jobs come. Some bounds are met
-/// exactly, so that they could be exceeded.
+/// No reachable state of a small set contradicts a verdict or a bound, for any arrivals. Some
+/// bounds are reached exactly, so they could be exceeded.
 #[test]
 fn no_state_contradicts_a_verdict_or_a_bound() {
     let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
@@ -256,9 +258,9 @@ fn no_state_contradicts_a_verdict_or_a_bound() {
 /// The findings of the search on small sets.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Accepted, and no job is ever late.
+    /// The set is accepted, and no job is ever late.
     accepted: u64,
-    /// Neither accepted nor rejected, and no job is ever late.
+    /// The set is neither accepted nor rejected, and no job is ever late.
     unknown: u64,
     /// A job is late in some run.
     late: u64,

@@ -1,6 +1,7 @@
-//! Damaged logs of runs reach no policy: `replay` says which record is impossible, or finds another decision.
+//! Damaged logs of runs reach no policy: `replay` reports the impossible record, or finds another decision.
 //!
-//! Logs are made from simulations of every policy, told as an engine for threads tells them. A longer run:
+//! Logs are made from simulations of every policy, in the form in which an engine for threads
+//! writes them. A longer run:
 //! `CASES=100 cargo test --release -p layland-tests --test together logs`.
 
 use layland_gen::Random;
@@ -18,7 +19,7 @@ use layland_trace::NoRecord;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-/// What an event is in a log.
+/// Returns the entry of an event in a log.
 fn told(event: &Event, system: &System) -> Entry {
     let index_of = |wanted: &dyn Fn(&RequestKind) -> bool| {
         let mut all = system.requests.iter();
@@ -66,7 +67,7 @@ fn decided(action: &Action, log: &mut Log) -> Entry {
     }
 }
 
-/// The log that an engine would have written.
+/// Returns the log that an engine would have written.
 fn log_of(steps: &[Step], system: &System) -> Log {
     let mut log = Log::default();
     for step in steps {
@@ -80,8 +81,9 @@ fn log_of(steps: &[Step], system: &System) -> Log {
     log
 }
 
-/// Jobs that end while they are being preempted are told as an engine for threads tells them, and a replay takes it.
-/// An end is impossible for a job that is on a CPU, that was never on one, or that is not ready.
+/// Jobs that end while they are being preempted are recorded as by an engine for threads, and a
+/// replay accepts them. An end is impossible for a job that is on a CPU, that was never on one, or
+/// that is not ready.
 #[test]
 fn ends_of_preempted_jobs_are_replayed() {
     let mut runner = TestRunner::deterministic();
@@ -121,7 +123,7 @@ fn ends_of_preempted_jobs_are_replayed() {
     assert!(ends > 500 && refused > 100, "{ends} ends, {refused} refused");
 }
 
-/// Whether a log has a completion on a CPU that could be told as an end, which a replay must not take.
+/// Returns true if a log has a completion on a CPU that could be recorded as an end, and a replay rejects that.
 fn end_is_refused(
     log: &Log,
     system: &System,

@@ -1,7 +1,8 @@
-//! Times up to the limit, 2^60 ns: the exact tests of one CPU against slow ones in wide integers, which have no limit.
+//! Times up to the limit, 2^60 ns: the exact tests of one CPU, compared with slow ones in wide
+//! integers, which have no limit.
 //!
-//! Sums of such times pass what a search follows. Where it gives up the answer is *unknown*; a *no* is a late job, and
-//! a *yes* is none.
+//! Sums of such times can exceed the range of a search. If a search gives up, the answer is
+//! *unknown*. A *no* means a late job, and a *yes* means that there is none.
 
 use layland_analysis::uniprocessor::edf_response::{self, Ties};
 use layland_analysis::uniprocessor::fixed_priority::{self as fp, PriorityOrder, response_time};
@@ -28,14 +29,14 @@ impl From<&Task> for Wide {
     }
 }
 
-/// A slow answer stops after so many steps, too: then there is none.
+/// The number of steps after which a slow search stops, too, without an answer.
 const STEPS: u32 = 20_000;
 
 fn up(a: i128, b: i128) -> i128 {
     (a + b - 1) / b
 }
 
-/// The least fixed point from here on, or none.
+/// Returns the least fixed point from `start` on, or `None`.
 fn least(start: i128, f: impl Fn(i128) -> i128) -> Option<i128> {
     let mut at = start;
     for _ in 0..STEPS {
@@ -47,17 +48,17 @@ fn least(start: i128, f: impl Fn(i128) -> i128) -> Option<i128> {
     None
 }
 
-/// The utilizations sum to more than 1.
+/// Returns true if the utilizations sum to more than 1.
 fn is_overload(tasks: &[Wide]) -> bool {
-    // Four periods of 60 bits have no common multiple of 127 bits: in parts of 2^62, and as good as exact where the
-    // drawn loads are.
+    // Four periods of 60 bits have no common multiple of 127 bits, so the sum is computed in
+    // floating point. It is as good as exact for the drawn loads.
     let load: f64 = tasks.iter().map(|task| task.c as f64 / task.t as f64).sum();
     load > 1.0 + 1e-9
 }
 
-/// The largest response time of the last of these tasks under fixed priorities, or the first that is late; none if it
-/// is not found. `blocking` is what a task below keeps the CPU for, and a job of its own is not preempted in the last
-/// `last` of its WCET.
+/// Returns the largest response time of the last task under fixed priorities, or the first one that
+/// is too long; `None` if it is not found. `blocking` is the time for which a lower task keeps the
+/// CPU. With `is_whole` a job is not preempted once it has begun.
 fn slow_response(tasks: &[Wide], blocking: i128, is_whole: bool) -> Option<i128> {
     let (own, higher) = tasks.split_last().unwrap();
     let last = if is_whole { own.c } else { 1 };
@@ -69,7 +70,7 @@ fn slow_response(tasks: &[Wide], blocking: i128, is_whole: bool) -> Option<i128>
         if busy.is_some_and(|busy| q * own.t >= busy) {
             return Some(longest);
         }
-        // When the last region begins: what comes at that instant goes first.
+        // The start of the last region. Jobs that arrive at that instant go first.
         let before = blocking + (q + 1) * own.c - last;
         let begins = least(before, |s| {
             before + higher.iter().map(|task| (s / task.t + 1) * task.c).sum::<i128>()
@@ -82,7 +83,7 @@ fn slow_response(tasks: &[Wide], blocking: i128, is_whole: bool) -> Option<i128>
     None
 }
 
-/// Whether tasks in the order of their priorities are in time, if that is found out.
+/// Returns true if tasks in the order of their priorities are in time, if the search finds an answer.
 fn slow_fixed(tasks: &[Wide], is_whole: bool) -> Option<bool> {
     if is_overload(tasks) {
         return Some(false);
@@ -100,7 +101,7 @@ fn slow_fixed(tasks: &[Wide], is_whole: bool) -> Option<bool> {
     all
 }
 
-/// Whether some order is in time, by trying all.
+/// Returns true if some order is in time, by trying all orders.
 fn slow_some_order(tasks: &[Wide]) -> Option<bool> {
     let mut orders = vec![Vec::new()];
     for at in 0..tasks.len() {
@@ -126,7 +127,7 @@ fn slow_some_order(tasks: &[Wide]) -> Option<bool> {
     found
 }
 
-/// The demand at every deadline of a busy period, one after the other, with what blocks.
+/// Compares the demand, with blocking, at every deadline of a busy period, one after the other.
 fn slow_edf(tasks: &[Wide], is_whole: bool) -> Option<bool> {
     if is_overload(tasks) {
         return Some(false);
@@ -150,7 +151,7 @@ fn slow_edf(tasks: &[Wide], is_whole: bool) -> Option<bool> {
     }))
 }
 
-/// Up to four tasks on one CPU, with periods of a few powers of two up to the limit.
+/// Draws up to four tasks on one CPU, with periods of a few powers of two up to the limit.
 fn long() -> impl Strategy<Value = System> {
     let task = (1i64..1 << 16, 0u32..5, 1i64..100, 0i64..200, 0i64..3);
     let top = prop_oneof![Just(60u32), Just(60), 20u32..60];
@@ -158,7 +159,7 @@ fn long() -> impl Strategy<Value = System> {
         let weights: i64 = tasks.iter().map(|&(_, _, weight, ..)| weight).sum();
         let task =
             |(at, &(odd, less, weight, slack, rank)): (usize, &(i64, u32, i64, i64, i64))| {
-                // Between half of a power of two and the power, all bits drawn.
+                // Between half of a power of two and the power, with all bits drawn.
                 let power = 1i128 << (top - less);
                 let period = power / 2 + power / 2 * i128::from(odd) / (1 << 16) + 1;
                 let share = i128::from(load * weight);
@@ -180,7 +181,7 @@ fn verdict(test: &SchedulabilityTest, system: &System) -> Verdict {
     test.run(system).expect("the system keeps the assumptions").verdict
 }
 
-/// A verdict is what the slow answer says, where there is one, or *unknown*.
+/// Checks that a verdict equals the slow answer, if there is one, or is *unknown*.
 fn agrees(
     test: &SchedulabilityTest,
     system: &System,
@@ -232,7 +233,7 @@ fn verdicts_about_long_times_are_those_in_wide_integers() {
     });
 }
 
-/// A response time that is found is right; one beyond a limit is beyond it.
+/// A response time that is found is right, and one beyond a limit is indeed beyond it.
 #[test]
 fn response_times_beyond_a_limit_are_beyond_it() {
     on_random(4_000, 2_500, long(), |system| {
@@ -282,8 +283,8 @@ fn pair(fast: (i64, i64, i64), slow: (i64, i64, i64)) -> System {
     system
 }
 
-/// The load is all but full, so that a busy period has more jobs than a search looks at, and each job is in time: the
-/// `q`-th is done at 200 s, 10 s and less than `q` ns after it was released.
+/// The load is almost full, so that a busy period has more jobs than a search visits, but each job
+/// is in time: the `q`-th job completes 200 s, 10 s and less than `q` ns after its release.
 #[test]
 fn a_busy_period_without_end_in_sight_is_no_late_job() {
     const S: i64 = 1_000_000_000;
@@ -291,7 +292,7 @@ fn a_busy_period_without_end_in_sight_is_no_late_job() {
     for test in [fp::RTA_RM, fp::AUDSLEY] {
         assert_ne!(verdict(&test, &system), Verdict::No, "{}", test.name);
     }
-    // No task is above the one that is preempted nowhere.
+    // The task that is never preempted has no task above it.
     let mut regions = system.clone();
     regions.tasks.values_mut().next().unwrap().preemption = Preemption::Never;
     let np = deferred::fixed_priority::TEST_RM;
@@ -304,17 +305,19 @@ fn a_busy_period_without_end_in_sight_is_no_late_job() {
     assert!(bounds.values().nth(1).unwrap().is_err());
 }
 
-/// A task of which it is not known has the lowest priority where no other can have it: then nothing is known.
+/// A task with an unknown answer gets the lowest priority only if no other task can have it; then
+/// the result is unknown.
 #[test]
 fn priorities_are_looked_for_past_a_task_of_which_nothing_is_known() {
     const S: i64 = 1_000_000_000;
-    // The one with the later deadline has more jobs in the busy period than are looked at, and the other one has one.
+    // The task with the later deadline has more jobs in the busy period than a search visits, and
+    // the other one has one job.
     let system = pair((9, TIME_LIMIT, 10), (S / 5, 10 * S - 1, 10 * S));
     let tasks: Vec<&Task> = system.tasks.values().collect();
     let found = response_time(tasks[0], &tasks[1..], tasks[0].deadline);
     assert!(matches!(found, Err(Diverged::GaveUp(_))), "{found:?}");
     assert_eq!(verdict(&fp::AUDSLEY, &system), Verdict::Yes);
-    // Neither can be lowest as far as is known.
+    // As far as the search can find, neither task can be the lowest.
     let system = pair((5 * S, 10 * S, 10 * S), (100 * S + 3, 210 * S, 200 * S + 7));
     assert_eq!(verdict(&fp::AUDSLEY, &system), Verdict::Unknown);
 }

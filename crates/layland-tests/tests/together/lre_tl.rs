@@ -1,4 +1,5 @@
-//! LRE-TL: the worked example, its rule and its slow twin on random systems, and what it does beside the plan.
+//! LRE-TL: the worked example, its rule and its slow twin on random systems, and its behaviour
+//! beside the plan.
 
 use crate::planned::{at, build, compare_with_twin, make_good, rows, run, task};
 use layland_checker::check;
@@ -7,7 +8,8 @@ use layland_sim::{SimOptions, simulate};
 use layland_testkit::optimal::slow_planes::schedule;
 use layland_trace::NoRecord;
 
-/// Three tasks of 2/3 in the plane from 0 to 3: `a` and `b` run, until `c` has as much left as there is time.
+/// Three tasks of 2/3 in the plane from 0 to 3: `a` and `b` run until the remaining work of `c`
+/// equals the remaining time.
 #[test]
 fn who_has_no_time_to_lose_takes_the_cpu_of_who_has_least_left() {
     let system = System::new(2, ["a", "b", "c"].map(|name| task(name, 2, 3)).to_vec());
@@ -18,7 +20,7 @@ fn who_has_no_time_to_lose_takes_the_cpu_of_who_has_least_left() {
     assert!(check(&trace, &system, &rule, 3).is_clean());
 }
 
-/// A task that arrives within a plane gets its rate of what is left of it.
+/// A task that arrives within a plane gets its rate of the rest of the plane.
 #[test]
 fn who_arrives_within_a_plane_gets_a_share_of_the_rest() {
     let mut system = System::new(1, vec![task("a", 4, 8), task("b", 4, 8)]);
@@ -26,7 +28,7 @@ fn who_arrives_within_a_plane_gets_a_share_of_the_rest() {
     let policy = build("lre-tl", &system);
     let rule = policy.rule();
     let trace = run(&system, policy, &SimOptions::until(Time::from_ns(12)));
-    // The plane ends at 8: `b` gets 2 there. In the next one, to 12, each gets 2, and `b` ends at its deadline.
+    // The plane ends at 8: `b` gets 2 there. In the next plane, to 12, each gets 2, and `b` ends at its deadline.
     assert_eq!(rows(&trace), [(0, 4, 0, 0), (4, 6, 0, 1), (8, 10, 0, 0), (10, 12, 0, 1)]);
     assert!(check(&trace, &system, &rule, 3).is_clean());
     let mut lie = trace.clone();
@@ -42,7 +44,7 @@ fn its_schedule_is_that_of_its_twin() {
     compare_with_twin("lre-tl", schedule);
 }
 
-/// While no job is there it asks for nothing, and planes go on as if it had.
+/// While there is no job the policy sets no timer, and planes continue as if it had.
 #[test]
 fn it_sleeps_while_there_is_nothing_to_do() {
     let mut system = System::new(1, vec![task("a", 1_000, 2_000), task("b", 10_000, 20_000)]);
@@ -54,12 +56,13 @@ fn it_sleeps_while_there_is_nothing_to_do() {
     let outcome = simulate(&system, policy.clone(), &mut NoRecord, &until).expect("it is short");
     let counts = outcome.policy.counts();
     let planes = counts.iter().find(|count| count.name == "planes").expect("it counts them");
-    // One for the first job of `a`, two for the second, which comes within one, and ten for `b`.
+    // One for the first job of `a`, two for the second, which arrives within a plane, and ten for `b`.
     assert_eq!(planes.count, 13, "{counts:?}");
     let trace = run(&system, policy, &until);
     assert!(check(&trace, &system, &rule, 3).is_clean());
     let system_of_both = system.clone();
-    // The second job of `a` has half of what is left of the plane, whether its first one was the last before it or not.
+    // The second job of `a` has half of the rest of the plane, whether its first job was the last
+    // one before it or not.
     let half = |start| (start, start + 500, 0, 0);
     system.tasks[TaskId(1)].behaviour = at(&[3_000_000_000]);
     for system in [system_of_both, system] {

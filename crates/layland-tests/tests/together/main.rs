@@ -1,5 +1,6 @@
-//! The tests with the test kit as one program, a module each: they share most of the code that a program of each would
-//! build and link again. What measures its whole process is a program of its own.
+//! The tests that use the test kit, as one program with a module each. They share most of the code
+//! that separate programs would build and link again. Tests that measure their whole process are
+//! separate programs.
 
 mod admission;
 mod affinity;
@@ -69,5 +70,5 @@ mod virtual_deadlines;
 mod yields;
 mod zero_slack;
 
-/// The vectors that this project ships.
+/// The vectors of this project.
 const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../layland-testkit/vectors");

@@ -1,5 +1,5 @@
-//! The analyses for affinities against simulation, against the obvious form of the reduction, and against
-//! the analyses without affinities.
+//! The analyses for affinities, compared with simulation, with the obvious form of the reduction,
+//! and with the analyses without affinities.
 //!
 //! A longer run: `CASES=100000 cargo test --release -p layland-tests --test together masks`.
 
@@ -15,14 +15,14 @@ use layland_testkit::cases::{
 use layland_testkit::{registry, specs_of};
 use proptest::prelude::*;
 
-/// How many cases: more if the environment asks for it.
+/// Returns the number of cases, which the environment can increase.
 fn cases(default: u32) -> u32 {
     #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
     let asked = std::env::var("CASES").ok().and_then(|text| text.parse().ok());
     asked.unwrap_or(default)
 }
 
-/// A set that the test accepts never misses, under any policy that the test is about.
+/// Checks that a set that the test accepts never misses a deadline, under any policy that the test covers.
 fn never_misses(test: &SchedulabilityTest, load: std::ops::Range<i64>, deadlines: Deadlines) {
     let cases = cases(800);
     let inputs = (systems(2..6, 8, load, deadlines), masks(), any::<u8>(), any::<u64>());
@@ -70,7 +70,7 @@ fn what_is_accepted_under_edf_never_misses() {
     never_misses(&hpa_speed::TEST, 5..70, Deadlines::Implicit);
 }
 
-/// Also the bounds of tasks in sets of which other tasks have none.
+/// Includes bounds of tasks in sets in which other tasks have none.
 #[test]
 fn no_response_is_longer_than_its_bound() {
     let all: [ResponseTest; 4] = [
@@ -112,15 +112,16 @@ fn no_response_is_longer_than_its_bound() {
     });
 }
 
-/// The tasks in the order of rate-monotonic priorities.
+/// Returns the tasks in the order of rate-monotonic priorities.
 fn by_period(system: &System) -> Vec<TaskId> {
     let mut ids: Vec<TaskId> = system.tasks.ids().collect();
     ids.sort_by_key(|&id| (system.tasks[id].period, system.tasks[id].rank, id));
     ids
 }
 
-/// The reduction by its definition: every subset of the CPUs, every rival as a list, carry-in for all, or for so
-/// many of those that may use the whole subset as the argument allows, and the response time searched one by one.
+/// The reduction by its definition: every subset of the CPUs, every rival as a list, and the
+/// response times searched one by one. Carry-in is counted for all rivals, or, if `limited`, for as
+/// many of those that may use the whole subset as the argument allows.
 fn by_definition(system: &System, limited: bool) -> Vec<Option<i64>> {
     let ids = by_period(system);
     let of = |id: TaskId| {
@@ -155,7 +156,8 @@ fn by_definition(system: &System, limited: bool) -> Vec<Option<i64>> {
                     let tail = (y % t - (t - r)).clamp(0, c - 1);
                     let carried = (y / t * c + c + tail).min(most);
                     if !part.is_subset(&mask) {
-                        // It may have waited with all of its job: as late as it can, then as early.
+                        // All of the rival's job may have waited: the first job runs as late as
+                        // possible, the later ones as early as possible.
                         let whole = (x + r - c) / t;
                         let rest = c.min(x + r - c - whole * t);
                         sum += (whole * c + rest).min(most);
@@ -180,7 +182,7 @@ fn by_definition(system: &System, limited: bool) -> Vec<Option<i64>> {
     bounds
 }
 
-/// Classes of CPUs lose nothing, and the limit on carry-in only helps.
+/// Classes of CPUs lose nothing, and the limit on carry-in only improves the bounds.
 #[test]
 fn the_reduction_is_its_definition() {
     let cases = cases(600);
@@ -199,7 +201,7 @@ fn the_reduction_is_its_definition() {
     });
 }
 
-/// With too many classes for all unions what is found is sound and not better than all unions.
+/// If there are too many classes for all unions, the result is sound, and not better than with all unions.
 #[test]
 fn a_family_of_parts_is_not_better_than_all() {
     let cases = cases(60);
@@ -218,7 +220,7 @@ fn a_family_of_parts_is_not_better_than_all() {
         let all = by_definition(&system, true);
         for (id, all) in by_period(&system).into_iter().zip(&all) {
             let found = found[id].as_ref().map(|(response, _)| response.ns());
-            // Rivals whose bounds are worse make it worse, so that only one direction is sure.
+            // Worse bounds of rivals make it worse, so only one direction is certain.
             prop_assert!(found.is_none_or(|found| all.is_some_and(|all| all <= found)));
         }
         let long = system.tasks.values().filter(|task| {
@@ -230,7 +232,7 @@ fn a_family_of_parts_is_not_better_than_all() {
     });
 }
 
-/// Without affinities these are the tests for global scheduling.
+/// Without affinities these tests equal those for global scheduling.
 #[test]
 fn without_masks_the_reduction_is_global() {
     let cases = cases(600);
@@ -251,7 +253,7 @@ fn without_masks_the_reduction_is_global() {
     });
 }
 
-/// What is accepted is feasible.
+/// Accepted sets are feasible.
 #[test]
 fn what_is_accepted_is_feasible() {
     let cases = cases(600);
@@ -276,7 +278,7 @@ fn what_is_accepted_is_feasible() {
     });
 }
 
-/// The tests of the gap and of the CPUs reached only add to the others.
+/// The tests of the gap and of the reached CPUs accept every set that the others accept.
 #[test]
 fn the_tighter_tests_accept_what_the_others_do() {
     let cases = cases(1_500);

@@ -1,5 +1,5 @@
-//! Mixed criticality: what safe analyses accept survives, what unsound ones accept does not always; the
-//! mechanisms do what their rules say, tick by tick; the counterexamples to what is printed.
+//! Mixed criticality: sets that safe analyses accept survive, and some that unsound ones accept do
+//! not; the mechanisms follow their rules tick by tick; and the counterexamples to printed claims.
 //!
 //! Long because the counterexamples are written out, each with the run that breaks it.
 
@@ -32,7 +32,7 @@ use layland_trace::{MarkKind, Trace};
 use proptest::prelude::*;
 use rayon::prelude::*;
 
-/// A small portion of the campaign `mixed`.
+/// A short form of the campaign `mixed`.
 #[test]
 fn what_a_safe_analysis_accepts_survives() {
     SAFE.par_iter().for_each(|spec| {
@@ -49,7 +49,7 @@ fn what_a_safe_analysis_accepts_survives() {
     });
 }
 
-/// The search finds what is wrong where something is.
+/// The search finds the errors of unsound analyses.
 #[test]
 fn what_an_unsound_analysis_accepts_is_broken() {
     UNSOUND.par_iter().for_each(|spec| {
@@ -58,7 +58,8 @@ fn what_an_unsound_analysis_accepts_is_broken() {
     });
 }
 
-/// What is said of any scheduler holds for policies that drop jobs, too, and still rules out what it can.
+/// Statements about any scheduler hold for policies that drop jobs, too, and still exclude
+/// impossible sets.
 #[test]
 fn no_policy_keeps_what_no_scheduler_can() {
     let wanted =
@@ -144,7 +145,7 @@ fn every_mechanism_does_what_its_rules_say() {
     });
 }
 
-/// OCBP beside brute force at every scan; with lists of the offline stage no scan fails.
+/// OCBP compared with brute force at every scan. With the lists of the offline stage, no scan fails.
 #[test]
 fn recomputed_priorities_are_those_of_brute_force() {
     let scans: u64 = (0..6000)
@@ -186,7 +187,7 @@ fn c1_two_high_tasks_need_more_than_the_cpu() {
     }
 }
 
-/// C2: with deadlines up to `R(0)` only, the response of the high task under the low one is said to be 23.
+/// C2: with deadlines only up to `R(0)`, the response time of the high task under the low one is allegedly 23.
 #[test]
 fn c2_the_low_job_that_was_not_counted() {
     let system = two_levels(&[(19, 19, 0, &[3, 3]), (23, 23, 1, &[14, 23])], 2);
@@ -303,7 +304,7 @@ fn c8_lists_must_be_reused() {
     }
 }
 
-/// A list that runs empty: the job runs below all others, and the trace says so.
+/// If a list runs empty, the job runs below all others, and the trace records it.
 #[test]
 fn an_empty_list_is_noted() {
     let system = two_levels(&[(4, 4, 0, &[1]), (20, 20, 0, &[10])], 1);
@@ -340,9 +341,10 @@ fn c10_floor_and_ceiling() {
     assert!(registry().build("plrs:lists=ija", &system).is_err());
 }
 
-/// Computing priorities anew and reusing lists are different algorithms: their schedules differ. In the first run
-/// lists put the second job of the high task, which overruns, above the second one of the last task. A scan that
-/// knows how few jobs are left finds that it may wait, so that the low job is done before the overrun would drop it.
+/// Recomputing priorities and reusing lists are different algorithms with different schedules. In
+/// the first run, lists put the second job of the high task, which overruns, above the second one
+/// of the last task. A scan that knows how few jobs are left finds that the high job may wait, so
+/// that the low job is done before the overrun would drop it.
 #[test]
 fn recomputation_is_not_reuse() {
     let tasks: [(i64, i64, u8, &[i64]); 3] =
@@ -400,12 +402,12 @@ fn fractions_of_virtual_deadlines_decide() {
     };
     assert_eq!(order([(11, 2), (16, 3), (5, 1)]), [2, 1, 0]);
     assert_eq!(order([(21, 4), (16, 3), (11, 2)]), [0, 1, 2]);
-    // Equal ones are in the order of ranks.
+    // Equal virtual deadlines are in the order of ranks.
     assert_eq!(order([(11, 2), (22, 4), (5, 1)]), [2, 0, 1]);
 }
 
-/// A low job that exceeds its own bound is aborted alone: more than two levels are two modes, and the mode would drop
-/// what matters more.
+/// A low job that exceeds its own bound is aborted alone. More than two levels become two modes,
+/// and a mode change would drop more critical jobs.
 #[test]
 fn a_low_overrun_drops_nobody_else() {
     let system =
@@ -417,7 +419,7 @@ fn a_low_overrun_drops_nobody_else() {
     assert!(trace.marks.iter().all(|mark| !matches!(mark.kind, MarkKind::Note(_))));
 }
 
-/// Deadlines shorter than periods are for the search alone, and the refusal says so.
+/// Deadlines shorter than periods are only for the search, and the rejection states this.
 #[test]
 fn utilizations_are_for_deadlines_equal_to_periods() {
     let system = two_levels(&[(10, 6, 0, &[2, 2]), (8, 8, 1, &[2, 5]), (20, 15, 1, &[2, 4])], 2);
@@ -434,7 +436,7 @@ fn bundled(name: &str) -> System {
     read(name, demo(name).unwrap().text.as_bytes(), Format::Toml, &Host::default()).unwrap().system
 }
 
-/// What a bundled set says that it shows.
+/// Each bundled set shows what its description states.
 #[test]
 fn bundled_sets_show_what_they_say() {
     let defects = [
@@ -456,7 +458,7 @@ fn bundled_sets_show_what_they_say() {
     }
 }
 
-/// Every mechanism accepts the set, keeps what matters, and pays with the rest.
+/// Every mechanism accepts the set, keeps the critical deadlines, and drops others.
 #[test]
 fn only_low_criticality_pays_for_overruns() {
     let system = bundled("mixed-overrun");
@@ -478,7 +480,7 @@ fn only_low_criticality_pays_for_overruns() {
     assert!(missed(&trace, 0, 0), "rate-monotonic priorities let `steer` pay");
 }
 
-/// On two CPUs the tasks of highest criticality are placed first, if that is asked for.
+/// On two CPUs the tasks of highest criticality are placed first, if the order requests it.
 #[test]
 fn tasks_are_placed_where_the_analysis_accepts_them() {
     let mut system = two_levels(
@@ -505,7 +507,7 @@ fn tasks_are_placed_where_the_analysis_accepts_them() {
         assert!((2..4).all(|task| (0..5).all(|seq| !missed(&trace, task, seq))), "{spec}");
         assert!(check(&trace, &system, &rule, 5).is_clean(), "{spec}");
     }
-    // Affinities are kept, or the reason is said.
+    // Affinities are kept, or the reason is reported.
     for task in system.tasks.values_mut().take(2) {
         task.affinity = Some(layland_model::CpuSet::single(layland_model::CpuId(0)));
     }
@@ -513,7 +515,7 @@ fn tasks_are_placed_where_the_analysis_accepts_them() {
     assert!(error.contains("finds no CPU for task") && error.contains("may use 0"), "{error}");
 }
 
-/// A run that the checker is to object to: an unsound list, told to be guaranteed.
+/// A run to which the checker must object: an unsound list that is declared guaranteed.
 #[test]
 fn the_guarantee_is_checked() {
     let system = two_levels(&[(3, 3, 0, &[2, 2]), (7, 7, 1, &[2, 6])], 2);

@@ -1,7 +1,7 @@
-//! Demand, spinning and blocking of EDF with MSRP, beside the criterion at every instant, beside SRP on one CPU, and
-//! beside simulations.
+//! Demand, spinning and blocking of EDF with MSRP, compared with the criterion at every instant,
+//! with SRP on one CPU, and with simulations.
 //!
-//! `CASES=20000 cargo test -p layland-tests --test together msrp_by_demand` simulates more.
+//! `CASES=20000 cargo test -p layland-tests --test together msrp_by_demand` simulates more sets.
 
 use layland_analysis::locking::{between::demand, stack};
 use layland_analysis::{Assumption, Verdict};
@@ -15,10 +15,10 @@ use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::Counters;
 
-/// So many intervals are looked at.
+/// The longest interval that is checked.
 const LONGEST: i64 = 2_000;
 
-/// Tasks with up to two requests each, of resources that any of them may use.
+/// Draws tasks with up to two requests each, for resources that any of them may use.
 fn system(random: &mut Random, cpus: i64) -> System {
     let run = |length: i64| Step::Run(Service::from_ns(length));
     let count = random.between(2, 3 * cpus);
@@ -43,7 +43,7 @@ fn system(random: &mut Random, cpus: i64) -> System {
     system
 }
 
-/// A task as the criterion sees it: CPU, `C`, `D`, `T`, and the sections on each resource.
+/// The parameters of a task in the criterion: CPU, `C`, `D`, `T`, and the sections on each resource.
 struct Seen {
     cpu: u32,
     times: [i64; 3],
@@ -62,7 +62,7 @@ fn seen(task: &Task) -> Seen {
     }
 }
 
-/// What is left of the longest intervals of a CPU, at least; and its utilization with spinning, in percent.
+/// Returns the least slack of all intervals of a CPU, and its utilization with spinning, in percent.
 fn slack_and_load(tasks: &[Seen], cpus: u32, cpu: u32) -> (i64, i64) {
     let is_global = |q: usize| {
         let mut users = tasks.iter().filter(|task| !task.sections[q].is_empty());
@@ -71,7 +71,7 @@ fn slack_and_load(tasks: &[Seen], cpus: u32, cpu: u32) -> (i64, i64) {
     };
     let others = || (0..cpus).filter(|&other| other != cpu);
     let on = |cpu: u32| tasks.iter().filter(move |task| task.cpu == cpu);
-    // All sections that may be there within the deadline, of each other CPU the longest.
+    // All sections that may compete within the deadline, from each other CPU the longest ones.
     let spin = |task: &Seen| -> i64 {
         let of_resource = |q: usize| -> i64 {
             let of_cpu = |other: u32| -> i64 {
@@ -127,7 +127,7 @@ fn a_set_is_accepted_if_every_interval_has_room() {
             assert_eq!(verdict, Verdict::Unknown, "{each:?}: {system:#?}");
             not += 1;
         } else if each.iter().all(|&(_, load)| load < 90) {
-            // Then the CPU is not busy for as long as that.
+            // At this load no busy period of the CPU is longer than the checked intervals.
             assert_eq!(verdict, Verdict::Yes, "{each:?}: {system:#?}");
             accepted += 1;
         }
@@ -148,8 +148,8 @@ fn on_one_cpu_it_is_the_stack_resource_policy() {
     assert!(accepted > 200 && not > 50, "{accepted} {not}");
 }
 
-/// The same tasks without the locks that one CPU has for itself, which the policy refuses; some come late, and some
-/// need less.
+/// Returns the tasks without the locks that only one CPU uses, which the policy rejects. Some jobs
+/// come late, and some need less.
 fn shared_between_cpus(system: System, random: &mut Random) -> System {
     let users = |resource: ResourceId| {
         let locks = |task: &&Task| task.steps().contains(&Step::Lock(resource));

@@ -1,5 +1,5 @@
-//! RUN and QPS on random systems: no deadline is missed at full load, and the slow twins make the same
-//! schedules.
+//! RUN and QPS on random systems: no deadline is missed at full load, and the slow twins produce
+//! equal schedules.
 
 use layland_checker::check;
 use layland_gen::{Aspect, Random};
@@ -28,7 +28,7 @@ fn build(spec: &str, system: &System) -> Box<dyn Policy> {
     registry().build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"))
 }
 
-/// Draws systems, the first few hundred nanoseconds and jobs of which are enough here.
+/// Draws systems of which the first few hundred nanoseconds and jobs are enough here.
 fn systems(count: u64, sporadic: bool) -> impl Iterator<Item = Drawn> {
     (0..count).map(move |index| full(77, index, sporadic))
 }
@@ -61,8 +61,9 @@ fn qps_is_its_twin() {
     }
 }
 
-/// In large hierarchies, what is due and what is pending is in heaps: one task of each system is many. A tenth of each
-/// CPU is left, as rates are rounded anew; systems without whole budgets are refused, which are few.
+/// In large hierarchies the due and the pending tasks are in heaps, so each task of a system is
+/// replaced by many. A tenth of each CPU is left, because rates are rounded again. Systems without
+/// whole budgets are rejected, which are few.
 #[test]
 fn qps_of_many_tasks_is_its_twin() {
     const MANY: i64 = 40;
@@ -113,8 +114,8 @@ fn any_order_of_simultaneous_events_will_do() {
     }
 }
 
-/// Overheads, jobs beyond their WCET, CPUs that go and tasks that leave: jobs are late, and no rule of
-/// the boundary is broken.
+/// With overheads, overruns, CPUs that go offline and tasks that leave, jobs are late, but no rule
+/// of the boundary is violated.
 #[test]
 fn trouble_makes_late_but_breaks_nothing() {
     for (index, Drawn { mut system, until }) in systems(60, false).enumerate() {
@@ -160,7 +161,7 @@ fn trouble_makes_late_but_breaks_nothing() {
     }
 }
 
-/// What one task does beyond its WCET costs no other task a deadline.
+/// An overrun of one task never makes another task miss a deadline.
 #[test]
 fn an_overrun_is_the_problem_of_its_task_alone() {
     for Drawn { mut system, until } in systems(40, false) {
@@ -175,11 +176,11 @@ fn an_overrun_is_the_problem_of_its_task_alone() {
     }
 }
 
-/// Policies that place jobs where they find room: who runs recurs, and it may take many hyperperiods until every task
-/// was last on the CPU on which it was before.
+/// Policies that place jobs on any free CPU. The set of running tasks recurs, but it may take many
+/// hyperperiods until every task last ran on the same CPU as before.
 const PLACED: [&str; 2] = ["lre-tl", "u-edf"];
 
-/// Who runs where from one time to another, counted from the first.
+/// Returns the running tasks of each CPU in an interval, with times relative to its start.
 fn busy(trace: &Trace, from: Time, to: Time) -> Vec<(CpuId, Duration, Duration, TaskId)> {
     let in_it = trace.segments.iter().filter(|seg| seg.end > from && seg.start < to);
     let mut busy: Vec<_> = in_it
@@ -221,7 +222,8 @@ fn a_schedule_recurs_with_the_hyperperiod() {
     assert!(found >= 10, "{found} schedules of {PLACED:?} recur soon");
 }
 
-/// Who runs when, whatever the CPU, is the same in every hyperperiod: at its end all jobs have ended.
+/// The running tasks, apart from their CPUs, are equal in every hyperperiod, because all jobs have
+/// ended at its end.
 #[test]
 fn who_runs_recurs_with_the_hyperperiod() {
     for Drawn { system, .. } in systems(40, false).filter(|drawn| draw::is_full(&drawn.system)) {
@@ -297,7 +299,7 @@ fn refusals_name_the_task_and_the_reason() {
     assert!(bins("qps:packing=0/0").contains("must hold each of t0, t1 once"));
 }
 
-/// Which job each CPU runs, after each of the decisions of a log.
+/// Returns the job of each CPU after each of the decisions of a log.
 fn assignments(log: &[Step], cpus: usize) -> Vec<Vec<Option<JobId>>> {
     let mut runs = vec![None; cpus];
     log.iter()
@@ -319,7 +321,7 @@ fn assignments(log: &[Step], cpus: usize) -> Vec<Vec<Option<JobId>>> {
         .collect()
 }
 
-/// Whether a job both begins and ends in these steps.
+/// Returns true if a job both begins and ends in these steps.
 fn has_whole_job(log: &[Step]) -> bool {
     let events = || log.iter().flat_map(|step| &step.events);
     events().any(|event| match *event {
@@ -329,12 +331,12 @@ fn has_whole_job(log: &[Step]) -> bool {
     })
 }
 
-/// What is told late, several instants at once, leads to the same plan: windows, intervals and budgets do
-/// not drift.
+/// Late notifications of several instants at once lead to an equal plan: windows, intervals and
+/// budgets do not drift.
 #[test]
 fn being_told_late_changes_no_plan() {
     let mut merged = 0;
-    // Jobs that end before their budget would end later if that is told late.
+    // Jobs that end before their budget would end later if the notification is late.
     let exact = |drawn: &Drawn| {
         let grid = RateGrid::of(&drawn.system);
         draw::is_full(&drawn.system) && grid.is_some_and(|grid| grid.is_exact(&drawn.system))
@@ -348,13 +350,13 @@ fn being_told_late_changes_no_plan() {
             let log = log.lock().unwrap();
             let cpus = system.platform.cpu_count();
             let in_time = assignments(&log, cpus);
-            // The engine is up to so many instants of the log late.
+            // The engine is late by up to this number of instants of the log.
             let mut random = Random::new(5, index as u64, Aspect::Utilizations);
             let (mut late, mut told) = (policy, Vec::new());
             let mut from = 0;
             while from < log.len() {
                 let mut to = (from + 1 + random.below(3) as usize).min(log.len());
-                // No job ends before the policy knows of it.
+                // No job may end before the policy is notified of it.
                 while has_whole_job(&log[from..to]) {
                     to -= 1;
                 }

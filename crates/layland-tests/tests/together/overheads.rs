@@ -1,4 +1,4 @@
-//! Each overhead of the machine, worked out by hand.
+//! Each overhead of the machine, calculated by hand.
 
 use layland_model::{CpuSet, Duration, Overheads, Service, System, Task, Time};
 use layland_sim::{SimOptions, simulate};
@@ -44,7 +44,7 @@ fn a_context_switch_is_paid_for_each_other_job() {
     let overheads = Overheads { context_switch: us(2), ..Overheads::default() };
     let mut late = task("b", 5, 50);
     late.offset = us(10);
-    // Job b#0 preempts a#0 at 10: one switch to it, and one back.
+    // Job b#0 preempts a#0 at 10: one switch to b#0, and one back.
     assert_eq!(
         schedule(1, vec![task("a", 20, 100), late], overheads, "g-edf"),
         [[0, 0, 0, 10, 2], [1, 0, 10, 17, 2], [0, 0, 17, 31, 2], [1, 0, 60, 67, 2],]
@@ -67,12 +67,12 @@ fn a_migration_is_paid_by_a_job_that_ran_elsewhere() {
     short.offset = us(2);
     let mut other = task("other", 12, 40);
     other.offset = us(1);
-    // long runs on CPU 0, is preempted at 2 (its deadline is the latest), and resumes on CPU 0 at 6:
-    // no migration. At 32 short comes again and takes CPU 0; long is done by then.
+    // `long` runs on CPU 0, is preempted at 2 (its deadline is the latest), and resumes on CPU 0 at
+    // 6: no migration. At 32 `short` comes again and takes CPU 0; `long` is done by then.
     let tasks = vec![task("long", 10, 100), other, short];
     let here = schedule(2, tasks.clone(), overheads.clone(), "g-edf");
     assert_eq!(here[0..4], [[0, 0, 0, 2, 0], [1, 1, 1, 13, 0], [2, 0, 2, 6, 0], [0, 0, 6, 14, 0]]);
-    // With a longer short, other ends first and long resumes on CPU 1.
+    // If `short` is longer, `other` ends first and `long` resumes on CPU 1.
     let mut tasks = tasks;
     tasks[2].wcet = vec![Service::from_us(20)].into();
     let there = schedule(2, tasks, overheads, "g-edf");
@@ -85,7 +85,7 @@ fn a_migration_is_paid_by_a_job_that_ran_elsewhere() {
 #[test]
 fn an_interrupt_is_paid_by_a_cpu_that_is_told_to_switch() {
     let overheads = Overheads { interrupt: us(2), ..Overheads::default() };
-    // At 0 nobody's CPU had a reason of its own; at 5 CPU 0 ends a#0 and starts c#0 by itself.
+    // At 0 no CPU had a local reason to reschedule; at 5 CPU 0 ends a#0 and starts c#0 without an interrupt.
     let tasks = vec![task("a", 3, 90), task("b", 9, 91), task("c", 4, 92)];
     assert_eq!(
         schedule(2, tasks, overheads, "g-edf")[0..3],
@@ -102,7 +102,7 @@ fn a_release_is_served_by_the_lowest_cpu_of_the_cluster() {
     for (task, cpu) in tasks.iter_mut().zip(0..) {
         task.affinity = Some(CpuSet::single(layland_model::CpuId(cpu)));
     }
-    // CPU 0 serves the release of b although b runs on CPU 1.
+    // CPU 0 serves the release of `b` although `b` runs on CPU 1.
     assert_eq!(
         schedule(2, tasks, overheads, "p-edf"),
         [[0, 0, 0, 12, 2], [1, 1, 4, 9, 0], [1, 1, 54, 59, 0]]

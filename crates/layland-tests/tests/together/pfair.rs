@@ -1,4 +1,5 @@
-//! PD2 and ER-PD2: the worked examples, their rule and their slow twin on random systems, and the ties that are needed.
+//! PD2 and ER-PD2: the worked examples, their rule and their slow twin on random systems, and the
+//! necessary tie rules.
 
 use layland_checker::check;
 use layland_gen::{Aspect, Random};
@@ -47,7 +48,8 @@ fn late(trace: &Trace) -> usize {
     trace.jobs.iter().filter(|record| record.missed(trace.over)).count()
 }
 
-/// Three tasks of 2/3 on two CPUs: the third one's second window ends first at 1, and the first one's comes next.
+/// Three tasks of 2/3 on two CPUs: the second window of the third task ends first at 1, followed by
+/// that of the first task.
 #[test]
 fn three_tasks_of_two_thirds_share_two_cpus() {
     let system = set(2, &[(2, 3), (2, 3), (2, 3)]);
@@ -63,7 +65,7 @@ fn three_tasks_of_two_thirds_share_two_cpus() {
     }
 }
 
-/// With early releases a job alone runs at once; without, each subtask waits for its window.
+/// With early releases a single job runs at once. Without them, each subtask waits for its window.
 #[test]
 fn subtasks_wait_for_their_windows_unless_released_early() {
     let system = set(1, &[(2, 6)]);
@@ -75,7 +77,8 @@ fn subtasks_wait_for_their_windows_unless_released_early() {
     assert_eq!(ran("er-pd2"), [(0, 2, 0, 0)]);
 }
 
-/// A system of small times: rounded or whole, constrained or late deadlines, offsets, sporadic, early ends, overruns.
+/// Draws a system of small times: rounded or whole, constrained or late deadlines, offsets,
+/// sporadic, early ends, overruns.
 fn small(random: &mut Random) -> (System, Slotted) {
     let cpus = random.between(1, 4);
     let quantum = random.between(1, 5);
@@ -162,7 +165,7 @@ fn their_slots_are_those_of_their_twin() {
     assert!(compared > 40_000 && loaded > 300, "{compared} slots, {loaded} without a miss");
 }
 
-/// Where windows are shorter for those that may be released within slots, no job is late.
+/// If windows are shorter for tasks that may be released within slots, no job is late.
 #[test]
 fn releases_anywhere_cost_no_deadline() {
     let mut accepted = 0;
@@ -190,8 +193,8 @@ fn releases_anywhere_cost_no_deadline() {
     assert!(accepted > 100, "{accepted}");
 }
 
-/// Both rules for ties are needed: the sets are late without one of them (at three CPUs the b-bit, at six the group
-/// deadline).
+/// Both tie rules are needed. Without one of them these sets are late (the b-bit at three CPUs, the
+/// group deadline at six).
 #[test]
 fn ties_are_broken_as_they_must() {
     let systems = [
@@ -206,7 +209,7 @@ fn ties_are_broken_as_they_must() {
     }
 }
 
-/// What one task needs beyond its WCET costs no other task a deadline, and its windows are at its own rate.
+/// An overrun of one task never makes another task miss a deadline, and its windows are at its own rate.
 #[test]
 fn an_overrun_is_the_problem_of_its_task_alone() {
     for index in 0..60 {
@@ -227,7 +230,8 @@ fn an_overrun_is_the_problem_of_its_task_alone() {
     }
 }
 
-/// CPUs that go, tasks that leave, and simultaneous events in any order: a clone in the middle does the same.
+/// With CPUs that go offline, tasks that leave, and simultaneous events in any order, a clone in
+/// the middle acts equally.
 #[test]
 fn trouble_breaks_nothing() {
     for index in 0..60 {
@@ -290,7 +294,7 @@ fn schedules_recur() {
     }
 }
 
-/// What the rule is about: without whole slots, or with a subtask that is moved into another window, it is broken.
+/// A schedule without whole slots, or with a subtask that is moved into another window, violates the rule.
 #[test]
 fn the_rule_finds_what_is_moved() {
     let system = set(1, &[(2, 6), (1, 6)]);

@@ -1,4 +1,4 @@
-//! What the tests of LRE-TL and U-EDF share: systems on a grid of time, and what holds for both policies.
+//! The common parts of the tests of LRE-TL and U-EDF: systems on a grid of time, and properties of both policies.
 
 use layland_checker::check;
 use layland_gen::{Aspect, Random};
@@ -31,7 +31,7 @@ pub(crate) fn at(times: &[i64]) -> Behaviour {
     Behaviour::Explicit(times.iter().map(|&at| Time::from_ns(at)).collect())
 }
 
-/// Who runs, as (start, end, CPU, task), in the order of starts and CPUs.
+/// Returns the segments as (start, end, CPU, task), in the order of starts and CPUs.
 pub(crate) fn rows(trace: &Trace) -> Vec<(i64, i64, u32, u32)> {
     let row = |segment: &Segment| {
         (segment.start.ns(), segment.end.ns(), segment.cpu.0, segment.job.task.0)
@@ -41,8 +41,8 @@ pub(crate) fn rows(trace: &Trace) -> Vec<(i64, i64, u32, u32)> {
     rows
 }
 
-/// Tasks of a few units each: periodic, with releases of their own, or sporadic; some jobs end early or need more than
-/// their WCETs; releases are on the grid, or anywhere.
+/// Draws tasks of a few units each: periodic, with listed releases, or sporadic. Some jobs end
+/// early or need more than their WCETs. Releases are on the grid, or anywhere.
 fn systems() -> impl Iterator<Item = Drawn> {
     (0..60).map(|index| {
         let mut random = Random::new(11, index, Aspect::Utilizations);
@@ -56,7 +56,7 @@ fn systems() -> impl Iterator<Item = Drawn> {
                 let first = system.tasks.values_mut().next().expect("there are tasks");
                 first.execution = ExecutionModel::Fraction(Rate::new(3, 2));
             }
-            // Room for rates that are rounded up a lot.
+            // Leave slack for rates that are rounded up a lot.
             1 if !is_sporadic => {
                 for task in system.tasks.values_mut() {
                     let max = Duration::from_ns(random.between(0, 40));
@@ -77,7 +77,7 @@ fn systems() -> impl Iterator<Item = Drawn> {
     })
 }
 
-/// Holds its schedules against its promise and its twin.
+/// Compares the schedules of a policy with its promise and its twin.
 pub(crate) fn compare_with_twin(spec: &str, schedule: fn(&System, &Trace) -> Nanoseconds) {
     let (mut compared, mut coarse) = (0, 0);
     for (index, Drawn { system, until }) in (0..).zip(systems()) {
@@ -101,7 +101,7 @@ pub(crate) fn compare_with_twin(spec: &str, schedule: fn(&System, &Trace) -> Nan
     assert!(compared > 25_000 && coarse > 5, "{compared} nanoseconds, {coarse} on a grid");
 }
 
-/// What a machine gave less than was planned is part of what is left.
+/// Checks that execution that a machine failed to deliver remains part of the work.
 pub(crate) fn make_good(spec: &str) {
     let mut system = System::new(1, vec![task("a", 2, 4), task("b", 4, 12)]);
     system.tasks.values_mut().for_each(|task| {
@@ -128,7 +128,7 @@ pub(crate) fn make_good(spec: &str) {
     let release = |task, due| Event::Release { job: job(task), release: ms(0), deadline: ms(due) };
     let start = vec![Event::CpuOnline { cpu: CpuId(0) }, release(0, 4), release(1, 12)];
     assert_eq!(runs(&tell(ms(0), start)), Some(0));
-    // Its share of 2 ms is over, but it got 1 ms of them, so it goes on.
+    // The job's share of 2 ms is over, but it got only 1 ms, so it goes on.
     let got = |task, ms: i64| Event::Measured {
         job: job(task),
         executed: Service::from_ns(ms * 1_000_000),

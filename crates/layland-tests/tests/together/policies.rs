@@ -1,5 +1,6 @@
-//! The highest-first policies against their slow twin and against a simulator that moves tick by tick. What
-//! is true of every policy is in `every_policy.rs`; more of both is the campaign `differential`.
+//! The highest-first policies, compared with their slow twin and with a simulator that moves tick
+//! by tick. Properties of every policy are in `every_policy.rs`; the campaign `differential` covers
+//! more of both.
 
 use layland_config::{Format, Host, read};
 use layland_testkit::differential::{
@@ -40,8 +41,8 @@ fn references_agree() {
     }
 }
 
-/// The checker once took the deadline of a server for that of its task, and a job that needs nothing and waits for
-/// a late one for a job that runs on.
+/// The checker once mistook the deadline of a server for that of its task, and a job without demand
+/// that waits for a late one for a job that runs on.
 #[test]
 fn late_jobs_are_given_up_by_the_deadlines_of_the_set() {
     let sleeper = "[[task]]\nname = \"a\"\nperiod = \"11ns\"\ndeadline = \"7ns\"\nwcet = \"3ns\"\njitter = \"1ns\"\n\

@@ -1,4 +1,4 @@
-//! Programs come and go under every policy: an id that is given again is a new task to everybody.
+//! Programs come and go under every policy. A reused id is a new task for every part.
 
 use layland_engine::programs::{Programs, Visit};
 use layland_model::{
@@ -15,7 +15,7 @@ const UNTIL: Time = Time::from_ms(120);
 /// No program needs longer for a job than its period.
 const LONGEST_PERIOD: Duration = Duration::from_ms(4);
 
-/// Two CPUs and three light tasks, two of which leave early, so that their ids are given again.
+/// Returns two CPUs and three light tasks, two of which leave early, so that their ids are reused.
 fn system() -> System {
     let mut tasks: Vec<Task> = (0..3)
         .map(|at| {
@@ -33,7 +33,7 @@ fn system() -> System {
     system
 }
 
-/// Programs, and what each of them asked for, by the id and the time at which it entered.
+/// Programs, with the parameters that each of them requested, by the id and the time at which it entered.
 struct Watched {
     churn: Churn,
     last: Option<Arc<Task>>,
@@ -60,7 +60,7 @@ impl Programs for Watched {
     }
 }
 
-/// Runs programs under a policy, and checks that every job is one of the program that had the id then.
+/// Runs programs under a policy, and checks that every job is one of the program that had the id at that time.
 fn run(name: &str, seed: u64) -> Churn {
     let system = system();
     let policy =
@@ -100,7 +100,7 @@ fn run(name: &str, seed: u64) -> Churn {
             ),
         }
     }
-    // What a policy decided before the start, it decided for the tasks that it was built with.
+    // A policy's decisions before the start cover only the tasks with which it was built.
     let gives_cpus = name == "federated";
     let takes_nobody = gives_cpus
         || rule.plans_with_wcets()
@@ -116,7 +116,7 @@ fn every_policy_takes_an_id_that_is_given_again_for_a_new_task() {
     for info in &Registry::standard() {
         for seed in 0..8 {
             let churn = run(&info.name, seed);
-            // Ids are given again: there are never more than the set has and are there at once.
+            // Ids are reused: there are never more than those of the set plus those of the present programs.
             assert!(churn.highest <= TaskId(10), "{}: {}", info.name, churn.highest);
         }
     }

@@ -1,5 +1,6 @@
-//! The servers of SCHED_DEADLINE that the checker rebuilds from what threads did, beside those of the policy that made
-//! them do it: simulations of random sets, told as a kernel tells them.
+//! The servers of SCHED_DEADLINE that the checker rebuilds from the actions of threads, compared
+//! with those of the policy that caused the actions: simulations of random sets, in the form of a
+//! kernel's record.
 
 use layland_checker::reservations::{Client, Judgement, Kept, Recorded, Reserved, reservations};
 use layland_model::note::Note;
@@ -12,7 +13,7 @@ use layland_trace::{Lost, MarkKind, ThreadEvent, ThreadEventKind, Trace};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So long is a run.
+/// The length of a run.
 const UNTIL: Time = Time::from_ms(2_000);
 
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ struct Drawn {
     period_ms: i64,
     deadline_percent: i64,
     budget_percent: i64,
-    /// What a job needs at least and at most, of a hundred of the budget; more is throttled.
+    /// The minimum and the maximum demand of a job, in percent of the budget; more is throttled.
     needs: (i64, i64),
     offset_ms: i64,
     is_hog: bool,
@@ -62,7 +63,7 @@ fn system(cpus: usize, drawn: &[Drawn]) -> System {
     System::new(cpus, tasks.collect())
 }
 
-/// The trace as a kernel tells it: no deadline, no budget, no replenishment.
+/// Returns the trace as a kernel records it: without deadlines, budgets or replenishments.
 fn as_recorded(trace: &Trace, system: &System) -> Vec<ThreadEvent> {
     let throttled: BTreeSet<(TaskId, Time)> = trace
         .marks
@@ -141,8 +142,8 @@ fn judge(trace: &Trace, system: &System, latency: Duration) -> Judgement {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// On one CPU that is not overloaded every reservation is kept, and no deadline is believed that the policy has not
-    /// had about then.
+    /// On one CPU that is not overloaded every reservation is kept, and each rebuilt deadline is
+    /// one that the policy had at about that time.
     #[test]
     fn the_rebuilt_servers_are_those_of_the_policy(drawn in prop::collection::vec(drawn(), 1..4)) {
         let system = system(1, &drawn);
@@ -193,7 +194,7 @@ fn breaches_are_found() {
         let recorded = Recorded { events, above: &[], others: &[], unknown: &[], over, latency };
         reservations(&clients.into(), &recorded, 9)
     };
-    // The first wake-up only shows it; the second one, after a whole deadline, begins a period.
+    // The first wake-up only shows the thread; the second one, after a whole deadline, begins a period.
     let begin = |task| {
         [event(task, 0, woke), event(task, 0, got), event(task, 1, lost(Lost::Slept))].to_vec()
     };
@@ -209,7 +210,7 @@ fn breaches_are_found() {
     let reclaims = Client { reclaims: true, ..client("a", 2, 10) };
     assert_eq!(of(&judge(vec![reclaims], &more)), "no violation");
 
-    // It is ready from 20 on, gets the CPU at 29, and nobody had it before.
+    // It is ready from 20 on and gets the CPU at 29, which was idle before.
     let less = with(&[event(0, 20, woke), event(0, 29, got), event(0, 35, lost(Lost::Slept))]);
     let judgement = judge(one(), &less);
     assert_eq!(judgement.accounts[TaskId(0)].short, 1, "{judgement}");

@@ -1,7 +1,7 @@
-//! Reclaiming (GRUB): the bundled example of what it does wrong with several CPUs in a domain, what it keeps on
-//! CPUs that lend what is their own, and on CPUs that lend in parallel (M-GRUB).
+//! Reclaiming (GRUB): the bundled example of its defect with several CPUs in a domain, its
+//! guarantees on CPUs that lend their own bandwidth, and on CPUs that lend in parallel (M-GRUB).
 //!
-//! Long because it has a twin of its own, a simulator of servers that moves a unit of time at a time.
+//! Long because it has a separate twin, a simulator of servers that moves a unit of time at a time.
 
 use layland_analysis::Verdict;
 use layland_checker::check;
@@ -36,7 +36,7 @@ fn verdict(spec: &str, system: &System) -> (Verdict, String) {
     (found.verdict, found.reasons.join("\n"))
 }
 
-/// How late the first job of a task is.
+/// Returns the tardiness of the first job of a task.
 fn first_tardiness(trace: &Trace, task: u32) -> i64 {
     let first = trace.jobs.iter().find(|record| record.job.id.task == TaskId(task));
     let record = first.expect("it is released");
@@ -57,11 +57,11 @@ fn an_admitted_thread_is_late_where_cpus_lend_what_is_not_theirs() {
     // In units of 2^-20: Umax 996147, 1/Umax 269/256, extra 996147 - 209715 - 262144 - 209715 = 314573, price
     // (996147 - 314573) * 269 / 256 = 716185.
     let kernel = run(&system, "dl-sp:grub=on:arith=kernel", until);
-    // Until `tau3` ends, at 4 ms, one charge, and the rest is the next one; both are rounded down.
+    // There is one charge until `tau3` ends, at 4 ms, and the rest is the next one; both are rounded down.
     let rest = 4_000_000_u64 - ((4_000_000 * 716_185) >> 20);
     let lasts = 4_000_000 + (rest << 20).div_ceil(716_185) as i64;
     assert_eq!(first_tardiness(&kernel, 1), lasts + 5_000_000 - 10_000_000);
-    // The two take more than the CPU has, for ever.
+    // The two tasks need more than the CPU has, for ever.
     let latest = |until: Time| {
         let trace = run(&system, "dl-sp:grub=on", until);
         let late = trace
@@ -71,7 +71,7 @@ fn an_admitted_thread_is_late_where_cpus_lend_what_is_not_theirs() {
         late.max().expect("jobs end")
     };
     assert!(latest(Time::from_ms(10_000)) > 8 * latest(Time::from_ms(1000)));
-    // Linux asks nobody if admission control is off.
+    // Linux rejects nothing if admission control is off.
     assert_eq!(first_tardiness(&run(&system, "dl:grub=on", until), 1), 1_153_847);
     for spec in ["dl:grub=on", "dl-sp:grub=on", "dl-sp:grub=on:arith=kernel"] {
         let (verdict, reasons) = verdict(spec, &system);
@@ -91,7 +91,7 @@ fn each_cpu_keeps_deadlines_if_it_lends_its_own() {
         assert_eq!(verdict, Verdict::Yes, "{spec}: {reasons}");
         let trace = run(system, spec, Time::from_ms(1000));
         assert!(trace.jobs.iter().all(|record| !record.missed(trace.over)), "{spec}");
-        // `tau1` gets more than it reserved: all that `tau2` leaves of 0.95.
+        // `tau1` gets more than it reserved: the part of 0.95 that `tau2` leaves.
         let got: i64 = trace
             .jobs
             .iter()
@@ -100,12 +100,12 @@ fn each_cpu_keeps_deadlines_if_it_lends_its_own() {
             .sum();
         assert!(got > 400_000_000, "{got}");
     }
-    // Without a nanosecond of room nothing is promised, nor with the kernel's roundings.
+    // Without a nanosecond of slack nothing is promised, nor with the kernel's roundings.
     for spec in ["dl:grub=on", "dl-sp:grub=on:umax=1", "dl-sp:grub=on:arith=kernel"] {
         let (verdict, reasons) = verdict(spec, &alone);
         assert_eq!(verdict, Verdict::Unknown, "{spec}: {reasons}");
     }
-    // Nobody reclaims: the theory without reclaiming holds.
+    // No task reclaims, so the theory without reclaiming holds.
     let mut nobody = system;
     nobody.tasks.values_mut().for_each(|task| task.reclaim = false);
     assert_eq!(verdict("dl:grub=on", &nobody).0, Verdict::Yes);
@@ -123,7 +123,7 @@ fn a_soft_reservation_and_theorems_about_hard_ones() {
         let found = assess(registry(), spec, system, &AssessOptions::by_tests()).unwrap();
         found.bounds.values().filter(|bound| **bound != layland_guarantee::Bound::Unknown).count()
     };
-    // The tardiness bound of Tang et al. 2021 is about budgets at unit price and CPUs at full speed.
+    // The tardiness bound of Tang et al. 2021 assumes budgets at unit price and CPUs at full speed.
     let mut tied = reclaim_defect();
     tied.tasks[TaskId(2)].affinity = None;
     assert_eq!(bounds("dl-sp", &tied), 3);
@@ -132,12 +132,12 @@ fn a_soft_reservation_and_theorems_about_hard_ones() {
     }
 }
 
-/// Tasks on one CPU with bandwidths of at most `umax` together.
+/// Draws tasks on one CPU with a total bandwidth of at most `umax`.
 fn on_one_cpu(umax: Rate) -> impl Strategy<Value = System> {
     on_cpus(1, umax)
 }
 
-/// Tasks on `m` CPUs with bandwidths of at most `m umax` together, less `m - 1` times the largest.
+/// Draws tasks on `m` CPUs with a total bandwidth of at most `m umax`, less `m - 1` times the largest.
 fn on_cpus(m: usize, umax: Rate) -> impl Strategy<Value = System> {
     let task = (2i64..14, 1i64..9, 0i64..12, any::<bool>(), any::<bool>(), 1i64..101);
     prop::collection::vec(task, 1..4 + 2 * m).prop_map(move |tasks| {
@@ -174,14 +174,14 @@ fn on_cpus(m: usize, umax: Rate) -> impl Strategy<Value = System> {
     })
 }
 
-/// Hogs and jobs that end early on two to four CPUs, which reclaim in parallel.
+/// Draws hogs and jobs that end early on two to four CPUs, which reclaim in parallel.
 fn in_parallel() -> impl Strategy<Value = System> {
     let any = (2usize..5).prop_flat_map(|m| on_cpus(m, Rate::new(19, 20)));
     prop_oneof![any, beside_hogs()]
 }
 
-/// The worst that is known: hogs that reclaim go first, and one thread needs all that they leave. The bandwidths are
-/// what the condition allows with `umax=19/20`.
+/// Draws the worst known case: hogs that reclaim go first, and one thread needs all bandwidth that
+/// they leave. The condition with `umax=19/20` just allows the bandwidths.
 fn beside_hogs() -> impl Strategy<Value = System> {
     (2i64..5, 3_000i64..8_000, 0i64..4).prop_map(|(m, wide, more)| {
         let period = Duration::from_ns(10_000);
@@ -220,7 +220,8 @@ fn global_edf_lends_what_it_can_spare() {
         assert_eq!(answer, Verdict::Yes, "{spec}: {reasons}");
         let trace = run(&system, &spec, Time::from_ms(1000));
         assert!(trace.jobs.iter().all(|record| !record.missed(trace.over)), "{spec}");
-        // With all asleep but the hogs a nanosecond costs (8/10 + 4/10) / 2 / (19/20) = 12/19: more than 0.6 of a CPU.
+        // If all threads except the hogs sleep, a nanosecond costs (8/10 + 4/10) / 2 / (19/20) =
+        // 12/19: more than 0.6 of a CPU.
         let got = trace.jobs.iter().filter(|record| record.job.id.task == TaskId(0));
         let got: i64 = got.map(|record| record.executed.ns()).sum();
         assert!(got > 560_000_000, "{spec}: {got}");
@@ -251,7 +252,7 @@ fn global_edf_lends_what_it_can_spare() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// Under the condition no server is late, and nobody gets less than without reclaiming.
+    /// Under the condition no server is late, and no thread gets less than without reclaiming.
     #[test]
     fn in_parallel_no_server_is_late(system in in_parallel(), seed in any::<u64>(), repaired in any::<bool>()) {
         let policy = if repaired { "dl-sp:ac=off" } else { "dl" };
@@ -275,7 +276,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// With room for the rounding no job is late; without it none by more than `n` over the least bandwidth.
+    /// With slack for the rounding no job is late. Without it, no job is late by more than `n` over
+    /// the least bandwidth.
     #[test]
     fn on_one_cpu_no_server_is_late(system in on_one_cpu(Rate::new(19, 20)), seed in any::<u64>()) {
         let until = Time::from_ns(200_000);
@@ -298,7 +300,7 @@ proptest! {
         }
     }
 
-    /// With the kernel's arithmetic nobody promises deadlines; the roundings make jobs late by little.
+    /// With the kernel's arithmetic no deadlines are promised; the roundings make jobs slightly late.
     #[test]
     fn the_kernel_s_roundings_cost_little_on_one_cpu(system in on_one_cpu(Rate::new(19, 20))) {
         let trace = run(&system, "dl:grub=on:arith=kernel:umax=19/20", Time::from_ns(200_000));
@@ -313,7 +315,7 @@ proptest! {
 
 // --- A twin that moves a unit of time at a time ---------------------------------------------------
 
-/// A thread of the twin, and what its server is doing.
+/// A thread of the twin, with the state of its server.
 struct Slow {
     budget: i64,
     period: i64,
@@ -321,16 +323,16 @@ struct Slow {
     u: Rate,
     reclaims: bool,
     is_hog: bool,
-    /// Arrivals and work, and the number of the next to arrive.
+    /// The arrivals and work of the jobs, and the number of the next job.
     jobs: Vec<(i64, i64)>,
     arrived: usize,
-    /// Work of the jobs that have arrived and have not ended.
+    /// The work of the jobs that have arrived and have not ended.
     pending: Vec<i64>,
     q: Rate,
     d: i64,
     has_entered: bool,
     throttled_until: Option<i64>,
-    /// The zero-lag time, while it sleeps and that is to come.
+    /// The zero-lag time, while the thread sleeps and it is in the future.
     zero_lag: Option<Rate>,
     is_active: bool,
 }
@@ -367,7 +369,8 @@ impl Slow {
         !self.pending.is_empty() && self.throttled_until.is_none()
     }
 
-    /// A rest below one counts for those who pay less than one for a unit.
+    /// Returns true if the budget is used up. A remainder below one counts only for threads that
+    /// pay less than one per unit.
     fn is_used_up(&self) -> bool {
         if self.reclaims { self.q <= Rate::ZERO } else { self.q < Rate::ONE }
     }
@@ -394,11 +397,11 @@ impl Slow {
         work.is_some()
     }
 
-    /// The end of the unit of time in which it ran.
+    /// Handles the end of a unit of time in which the thread ran.
     fn ran_until(&mut self, t: i64) {
         if !self.is_hog && self.pending[0] == 0 {
             self.pending.remove(0);
-            // A thread whose next job arrives in this very instant does not block.
+            // A thread whose next job arrives at this very instant does not block.
             self.arrive(t);
             if self.pending.is_empty() {
                 let rest = &self.q * &Rate::new(self.period, self.budget);
@@ -442,7 +445,8 @@ impl Slow {
     }
 }
 
-/// Runs the servers for `horizon` units of time. `pick` says who runs in the unit that begins at a time.
+/// Runs the servers for `horizon` units of time. `pick` returns the threads that run in the unit
+/// that begins at a time.
 fn run_servers(
     system: &System,
     umax: &Rate,
@@ -495,7 +499,8 @@ fn run_servers(
     Ok(())
 }
 
-/// Threads with hogs, jobs of any length, early wake-ups and short deadlines, on CPUs that may be overloaded.
+/// Draws threads with hogs, jobs of any length, early wake-ups and short deadlines, on CPUs that
+/// may be overloaded.
 fn any_on(m: usize) -> impl Strategy<Value = System> {
     let jobs = prop::collection::btree_map(0i64..60, 1i64..7, 1..8);
     let task = (2i64..13, 1i64..8, 0i64..4, any::<bool>(), 0u32..4, jobs);
@@ -526,7 +531,7 @@ fn any_on(m: usize) -> impl Strategy<Value = System> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
-    /// By deadlines and ranks.
+    /// Threads run by deadlines and ranks.
     #[test]
     fn schedules_are_those_of_the_twin(system in any_on(1), umax in 0usize..3) {
         let (umax, found) = units(&system, "dl:tie=rank:grub=on", umax);
@@ -538,8 +543,9 @@ proptest! {
         })?;
     }
 
-    /// By deadlines; who goes first of those that are due at the same time is a matter of queues. `dl-sp`, because `dl`
-    /// replenishes in place a server that is used up after its deadline, and lets it run on.
+    /// Threads run by deadlines; the order of equal deadlines depends on queues. Uses `dl-sp`,
+    /// because `dl` replenishes in place a server that is used up after its deadline, and lets it
+    /// run on.
     #[test]
     fn servers_in_parallel_are_those_of_the_twin(
         system in (2usize..4).prop_flat_map(any_on),
@@ -562,7 +568,7 @@ proptest! {
     }
 }
 
-/// The share that may be reclaimed, and who runs in each unit of time.
+/// Returns the share that may be reclaimed, and the running threads in each unit of time.
 fn units(system: &System, spec: &str, umax: usize) -> (Rate, Vec<Vec<usize>>) {
     let (umax, text) =
         [(Rate::ONE, "1"), (Rate::new(19, 20), "19/20"), (Rate::new(3, 4), "3/4")][umax].clone();
@@ -593,10 +599,10 @@ fn a_cpu_keeps_its_speed_until_the_zero_lag_time() {
             _ => None,
         })
         .collect();
-    // It sleeps at 1 with 4 of 5 left, due at 10: its zero-lag time is 10 - 4 * 10 / 5 = 2.
+    // The sleeper sleeps at 1 with 4 of 5 left, due at 10: its zero-lag time is 10 - 4 * 10 / 5 = 2.
     assert_eq!(speeds.first(), Some(&(Time::from_ms(2), Rate::new(1, 2))), "{speeds:?}");
     assert!(speeds.iter().all(|(at, _)| *at != Time::from_ms(1)), "{speeds:?}");
-    // Work of 1 from 1 to 2, and the other 4 at half the speed.
+    // It does work of 1 from 1 to 2, and the other 4 at half the speed.
     let done = trace.segments.iter().filter(|segment| segment.job.task == TaskId(1));
     let done: Vec<(i64, i64)> = done
         .map(|segment| (segment.start.ns() / 1_000_000, segment.end.ns() / 1_000_000))

@@ -1,4 +1,5 @@
-//! Non-preemptive regions against the crate `response-time-analysis`, whose bounds are proved in Prosa.
+//! Non-preemptive regions, compared with the crate `response-time-analysis`, whose bounds are
+//! proved in Prosa.
 
 use crate::curves::{LIMIT, agree, bounds, cost, length, service, theirs};
 use layland_analysis::uniprocessor::deferred::{edf_response, fixed_priority};
@@ -12,7 +13,7 @@ use response_time_analysis::arrival::ExtrapolatingCurve;
 use response_time_analysis::demand::RBF;
 use response_time_analysis::wcet::Scalar;
 
-/// Our bounds under fixed priorities and EDF.
+/// Returns our bounds under fixed priorities and EDF.
 fn ours(system: &System) -> [Vec<Option<u64>>; 2] {
     [fixed_priority::RESPONSES, edf_response::RESPONSES].map(|test| {
         let all = bounds(&test, system).into_iter();
@@ -20,7 +21,7 @@ fn ours(system: &System) -> [Vec<Option<u64>>; 2] {
     })
 }
 
-/// The longest region: a task blocks with it, but for the nanosecond in which it has begun.
+/// Returns the longest region: the task's blocking, plus the nanosecond in which the region has begun.
 fn longest(task: &Task) -> other::time::Service {
     service(task.blocking().ns() + 1)
 }
@@ -33,7 +34,7 @@ fn demand(task: &Task) -> RBF<ExtrapolatingCurve, Scalar> {
     RBF::new(theirs(task), cost(task))
 }
 
-/// Between segments: what blocks is the longest one of another task, and nobody interrupts the last one of its own.
+/// With segments, the longest segment of another task blocks, and no job interrupts the task's own last segment.
 #[test]
 fn bounds_with_segments_are_those_of_another_implementation() {
     let draws = prop::collection::vec(any::<u64>(), 8);
@@ -80,7 +81,7 @@ fn bounds_with_segments_are_those_of_another_implementation() {
     });
 }
 
-/// Floating regions: they block with all of their length, and what a region of its own spares a job nobody counts.
+/// Floating regions block with their whole length. The protection of a job by its own region is not counted.
 #[test]
 fn bounds_with_floating_regions_are_those_of_another_implementation() {
     let delays = prop::collection::vec(1i64..7, 3);

@@ -1,5 +1,5 @@
-//! What is asked of a running system, and what only some policies do: leaving, other parameters,
-//! other affinities and clusters; budgets, timers, giving up, refusing.
+//! Requests to a running system, and actions of only some policies: leaving, other parameters,
+//! other affinities and clusters; budgets, timers, aborting, rejecting.
 
 use layland_checker::check;
 use layland_model::{
@@ -31,7 +31,7 @@ fn run<P: Policy>(system: &System, policy: P, until: Time) -> Trace {
     trace
 }
 
-/// Segments as (task, cpu, start, end) in milliseconds, by start.
+/// Returns the segments as (task, cpu, start, end) in milliseconds, by start.
 fn segments(trace: &Trace) -> Vec<(u32, u32, i64, i64)> {
     let ms = |time: Time| time.ns() / 1_000_000;
     let mut all: Vec<_> =
@@ -69,7 +69,7 @@ fn new_parameters_count_from_the_next_job() {
     let mut trace = Trace::default();
     let policy = registry().build("g-rm", &system).unwrap();
     simulate(&system, policy, &mut trace, &SimOptions::until(at(20))).unwrap();
-    // The arrival at 10 was agreed on; from there on the period is 5.
+    // The arrival at 10 was already fixed; from then on the period is 5.
     assert_eq!(segments(&trace), [(0, 0, 0, 2), (0, 0, 10, 13), (0, 0, 15, 18)]);
     assert_eq!(trace.jobs[1].job.deadline, at(14));
     assert_eq!(answers(&trace), [("task `a` becomes 3ms/5ms/4ms".to_owned(), true)]);
@@ -85,7 +85,7 @@ fn affinities_change_where_the_policy_can_follow() {
     assert_eq!(answers(&trace), [("task `a` gets affinity 1".to_owned(), false)]);
     assert_eq!(segments(&trace), [(0, 0, 0, 6), (1, 1, 0, 6)]);
 
-    // Under P-EDF task a moves to CPU 1, and its rank lets it go first there.
+    // Under P-EDF task `a` moves to CPU 1, and its rank lets it go first there.
     let trace = run(&system, registry().build("p-edf", &system).unwrap(), at(10));
     assert_eq!(answers(&trace), [("task `a` gets affinity 1".to_owned(), true)]);
     assert_eq!(segments(&trace), [(0, 0, 0, 2), (1, 1, 0, 2), (0, 1, 2, 6), (1, 1, 6, 10)]);
@@ -109,15 +109,15 @@ fn tasks_move_between_clusters_and_cpus_between_clusters() {
     let trace = run(&system, registry().build("c-edf", &system).unwrap(), at(10));
     let granted: Vec<bool> = answers(&trace).into_iter().map(|(_, granted)| granted).collect();
     assert_eq!(granted, [true, false, true, true]);
-    // b runs on CPU 2 while its cluster has it, waits for a, then goes first in cluster 1.
+    // `b` runs on CPU 2 while its cluster has it, waits for `a`, then goes first in cluster 1.
     assert_eq!(
         segments(&trace),
         [(0, 0, 0, 6), (2, 1, 0, 4), (1, 2, 1, 3), (1, 1, 4, 8), (2, 1, 8, 10)]
     );
 }
 
-/// First in, first out on CPU 0, a quantum at a time; a task is given up after two quanta. Task 1
-/// may not enter. A timer wakes it up at 20 ms, twice.
+/// First in, first out on CPU 0, a quantum at a time. A task is aborted after two quanta. Task 1
+/// may not enter. A timer wakes the policy up at 20 ms, twice.
 #[derive(Clone, Default)]
 struct Quanta {
     queue: Vec<(JobId, u32)>,
@@ -169,7 +169,7 @@ impl Policy for Quanta {
         }
         if now == Time::ZERO || (now == at(20) && self.timers == 1) {
             actions.push(Action::SetTimer { id: TimerId(7), at: at(20) });
-            // Taken back at once: never comes.
+            // This timer is cleared at once, so it never expires.
             actions.push(Action::SetTimer { id: TimerId(3), at: at(1) });
             actions.push(Action::ClearTimer { id: TimerId(3) });
         }
@@ -233,7 +233,7 @@ fn budgets_run_out_jobs_are_given_up_and_tasks_refused() {
     assert_eq!(exhausted, [at(2), at(4), at(7)]);
 }
 
-/// Runs the only task on CPU 0, in whatever way a test wants.
+/// A policy that runs the only task on CPU 0, with an action that a test selects.
 #[derive(Clone)]
 struct Broken(fn(JobId) -> Action);
 

@@ -1,5 +1,5 @@
-//! Machines with more CPUs than a word has bits. What policies keep there to find a CPU without looking at each is not
-//! even built for small ones, which is what other tests draw.
+//! Machines with more CPUs than a word has bits. There, policies maintain state to find a CPU
+//! without a scan. They do not build it for small machines, which other tests draw.
 
 use layland_checker::check;
 use layland_gen::{Affinities, Periods, Recipe, Utilizations};
@@ -22,8 +22,8 @@ fn system(cpus: usize, percent: i64, affinities: Affinities, seed: u64) -> Syste
     recipe.generator().and_then(|generator| generator.generate(0)).expect("the recipe is feasible")
 }
 
-/// Every policy that takes a system keeps its rule there. How many there are. Not those for mixed criticality: each of
-/// their CPUs has tasks of its own.
+/// Checks every policy that accepts a system, and returns the number of policies. Mixed-criticality
+/// policies are excluded, because each of their CPUs has its own tasks.
 fn keep_their_rules(system: &System) -> usize {
     let mut kept = 0;
     for info in registry().iter() {

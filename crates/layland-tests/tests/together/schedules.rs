@@ -1,4 +1,4 @@
-//! What tests of one family of policies share: runs, what the checker says of them, and which jobs finished.
+//! The common parts of the tests of one family of policies: runs, findings of the checker, and finished jobs.
 
 use layland_checker::check;
 use layland_model::System;
@@ -38,7 +38,8 @@ pub(crate) fn finished(trace: &Trace) -> Vec<ticks::Finished> {
     finished
 }
 
-/// Runs a policy twice, and feeds what it was told to copies of it, one of them made in the middle: all do the same.
+/// Runs a policy twice, and feeds its events to copies of it, one of them made in the middle. All
+/// must act equally.
 pub(crate) fn run_repeated(
     system: &System,
     policy: Box<dyn Policy>,

@@ -1,5 +1,6 @@
-//! Servers of fixed priority: the policies against their rule and their tick-by-tick twin, and what is guaranteed of
-//! the tasks beside them against runs in which servers take what they can.
+//! Servers of fixed priority: the policies are compared with their rule and their tick-by-tick
+//! twin, and the guarantees of the tasks beside servers with runs in which the servers use all they
+//! can.
 
 use crate::schedules::{build, finished, run, run_repeated, violations};
 use layland_checker::check;
@@ -31,7 +32,8 @@ fn draws() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(any::<u64>(), 8)
 }
 
-/// A server of 2 in each 5 and a task of 2 in each 6 below it: `(start, end, task)`.
+/// Returns the schedule of a server of 2 in each 5 and a task of 2 in each 6 below it:
+/// `(start, end, task)`.
 fn beside_a_stream(spec: &str, jobs: &[(i64, i64)]) -> Vec<(i64, i64, u32)> {
     let server = Task {
         budget: Some(Service::from_ns(2)),
@@ -51,7 +53,7 @@ fn beside_a_stream(spec: &str, jobs: &[(i64, i64)]) -> Vec<(i64, i64, u32)> {
     all
 }
 
-/// What tells the three from each other: a budget that is kept, one that is lost, and one that comes back later.
+/// The three kinds differ: one keeps its budget, one loses it, and one gets it back later.
 #[test]
 fn a_budget_is_kept_lost_or_delayed() {
     let late = [(4, 4)];
@@ -65,20 +67,20 @@ fn a_budget_is_kept_lost_or_delayed() {
     assert_eq!(beside_a_stream("ss", &late)[..4], sporadic);
 }
 
-/// What ends, then what is replenished, then what arrives.
+/// Ends come first, then replenishments, then arrivals.
 #[test]
 fn simultaneous_events_have_an_order() {
-    // At 5 the budget of a polling server is full, and lost, before the job is there.
+    // At 5 the budget of a polling server is replenished and lost before the job arrives.
     let polling = beside_a_stream("ps", &[(5, 1)]);
     assert!(polling.contains(&(10, 11, 0)), "{polling:?}");
-    // The first job ends when the second arrives: the server is activated anew, at 2, and what is left of its chunk
-    // counts again from 7 on, not from 6.
+    // The first job ends when the second arrives. The server is activated again at 2, and the rest
+    // of its chunk counts from 7 on, not from 6.
     let sporadic = beside_a_stream("ss", &[(1, 1), (2, 4)]);
     let of_server: Vec<_> = sporadic.into_iter().filter(|&(_, _, task)| task == 0).collect();
     assert_eq!(of_server[..4], [(1, 2, 0), (2, 3, 0), (6, 8, 0), (11, 12, 0)]);
 }
 
-/// A server that uses nothing keeps nobody waiting; without servers the policies are `p-rm`, packed by load.
+/// A server that uses nothing delays no task. Without servers the policies are `p-rm`, packed by load.
 #[test]
 fn without_budgets_they_are_partitioned_fixed_priorities() {
     on_random(200, 150, systems(1..3, 6, 20..103, Deadlines::Arbitrary), |system| {
@@ -119,7 +121,7 @@ proptest! {
         }
     }
 
-    /// The schedule of one kind of server keeps the rule of another only where it is the same.
+    /// The schedule of one kind of server keeps the rule of another kind only if they are equal.
     #[test]
     fn schedules_of_other_servers_break_the_rule(system in periodic_system(), draws in draws()) {
         let system = with_servers(system, &draws);
@@ -144,7 +146,7 @@ proptest! {
         }
     }
 
-    /// Also with overruns, requests, simultaneous events in any order, and a clone in the middle.
+    /// Includes overruns, requests, simultaneous events in any order, and a clone in the middle.
     #[test]
     fn rich_systems_are_clean_and_repeat(
         system in rich_system(),
@@ -167,7 +169,7 @@ proptest! {
     }
 }
 
-/// No bound of a task beside servers is exceeded, whatever comes when. Some are reached.
+/// No bound of a task beside servers is exceeded, for any arrivals. Some bounds are reached.
 #[test]
 fn what_is_guaranteed_beside_servers_holds() {
     let inputs = (

@@ -1,5 +1,5 @@
-//! Schedules of SimSo: the policies that its files are given make the same ones. `tools/compare_simso.py` writes the
-//! vectors; `crates/layland-testkit/vectors/simso/README.md` has the command.
+//! Schedules of SimSo: the corresponding policies produce equal ones. `tools/compare_simso.py`
+//! writes the vectors; `crates/layland-testkit/vectors/simso/README.md` has the command.
 
 use layland_config::{Agreement, Format, Host, SIMSO_SCHEDULERS, read};
 use layland_model::Time;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// SimSo rounds to its cycles.
 const TOLERANCE: i64 = 100;
 
-/// When each job ran, by task and number: stretches that follow each other at once are one.
+/// The execution intervals of each job, by task and number. Adjacent intervals are merged.
 type Runs = BTreeMap<(usize, u64), Vec<(i64, i64)>>;
 
 fn joined(mut runs: Vec<(usize, u64, i64, i64)>) -> Runs {

@@ -1,5 +1,5 @@
-//! Semi-partitioned EDF: the worked example, twins on random systems, what the pieces promise, and whom splitting
-//! dominates.
+//! Semi-partitioned EDF: the worked example, twins on random systems, the promises of the pieces,
+//! and the policies that splitting dominates.
 
 use layland_analysis::semi_partitioned as tests;
 use layland_analysis::{SchedulabilityTest, Verdict};
@@ -26,7 +26,7 @@ const ORDERS: [(&str, SplitOrder); 4] = [
     ("ip", SplitOrder::Period),
 ];
 
-/// Every policy with its options, and how it splits.
+/// Returns every policy with its options, and its way to split.
 fn specs() -> Vec<(String, Splitting, SplitOrder)> {
     let names = [
         ("cd:split=fail-first", Splitting::FailFirst),
@@ -58,7 +58,7 @@ fn run(system: &System, policy: impl Policy, until: i64) -> Trace {
     trace
 }
 
-/// Random systems, some with deadlines before the ends of periods.
+/// Draws random systems, some with deadlines before the ends of periods.
 fn systems(count: u64) -> impl Iterator<Item = (u64, System)> {
     (0..count).map(|index| {
         let mut random = Random::new(31, index, Aspect::Utilizations);
@@ -71,7 +71,7 @@ fn six_tenths() -> System {
     System::new(2, ["a", "b", "c"].map(task).to_vec())
 }
 
-/// Three tasks of 6/10, of which no two fit on a CPU: the second one runs 4 on CPU 0 and 2 on CPU 1.
+/// Three tasks of 6/10, of which no two fit on one CPU: the second task runs 4 on CPU 0 and 2 on CPU 1.
 #[test]
 fn a_task_that_fits_nowhere_is_split() {
     let system = six_tenths();
@@ -146,7 +146,7 @@ fn pieces_fit_their_tasks_and_their_cpus() {
     assert!(most >= 3, "{most}");
 }
 
-/// Schedules are those of the twin, whatever jobs need, and keep the rule.
+/// Schedules equal those of the twin, for any demands, and keep the rule.
 #[test]
 fn schedules_are_those_of_the_twin() {
     let (mut compared, mut moved, mut given_up) = (0, 0, 0);
@@ -173,8 +173,9 @@ fn schedules_are_those_of_the_twin() {
     assert!(compared > 400_000 && moved > 500 && given_up > 500, "{compared} {moved} {given_up}");
 }
 
-/// What is accepted never is late, under any releases at least a period apart, and pieces without laxity run without a
-/// pause from their windows on; a job migrates less often than it has pieces.
+/// Accepted sets are never late, under any releases at least a period apart. Pieces without laxity
+/// run without a gap from the beginning of their windows. A job migrates less often than it has
+/// pieces.
 #[test]
 fn accepted_sets_are_never_late() {
     let (mut runs, mut without_laxity) = (0, 0);
@@ -221,8 +222,8 @@ fn accepted_sets_are_never_late() {
     assert!(runs > 1500 && without_laxity > 1500, "{runs} {without_laxity}");
 }
 
-/// With deadlines at the ends of periods a CPU takes what its utilization allows, and so C=D begins where first fit of
-/// the same order ends: it accepts whatever that does, and more.
+/// With deadlines at the ends of periods, the capacity of a CPU is its utilization. C=D thus begins
+/// where first fit in the same order ends, so it accepts all sets that first fit accepts, and more.
 #[test]
 fn splitting_what_fails_dominates_first_fit() {
     let (mut both, mut more) = (0, 0);
@@ -244,7 +245,7 @@ fn splitting_what_fails_dominates_first_fit() {
     assert!(both > 3000 && more > 800, "{both} {more}");
 }
 
-/// With any deadlines it begins where first fit by processor demand ends.
+/// With arbitrary deadlines, C=D begins where first fit by processor demand ends.
 #[test]
 fn splitting_what_fails_dominates_first_fit_by_demand() {
     let (mut both, mut more) = (0, 0);
@@ -284,10 +285,10 @@ fn the_rule_finds_what_is_wrong() {
         let report = check(trace, &system, rule, 20).to_string();
         assert!(report.contains(what), "{what}: {report}");
     };
-    // Another policy.
+    // The schedule of another policy.
     let g_edf = run(&system, registry().build("g-edf", &system).unwrap(), 30);
     says(&g_edf, &rule, "where it has no piece left");
-    // A piece that runs before the one before it is used up, and before its window.
+    // A piece that runs before the previous one is used up, and before its window.
     let ScheduleRule::Split { pieces } = &rule else { panic!("{rule:?}") };
     let with = |change: &dyn Fn(&mut TaskMap<Vec<Piece>>)| {
         let mut pieces = pieces.clone();
@@ -305,7 +306,7 @@ fn the_rule_finds_what_is_wrong() {
             (Duration::from_ns(7), Duration::from_ns(3));
     });
     says(&trace, &later, "its piece there is ready at 7ns");
-    // Pieces that are none of the set.
+    // Pieces that do not belong to the set.
     let less = with(&|pieces| pieces[last][1].budget = ns(1));
     says(&trace, &less, "the pieces of `c` are less than its WCET together");
     let again = with(&|pieces| pieces[last][1].cpu = CpuId(0));
@@ -314,7 +315,7 @@ fn the_rule_finds_what_is_wrong() {
     says(&trace, &early, "have windows that begin before the one before ends");
     let tight = with(&|pieces| pieces[TaskId(0)][0].deadline = Duration::from_ns(6));
     says(&trace, &tight, "are without laxity on a CPU that has such a piece already");
-    // `c` takes CPU 1 from `b`, which has the smaller rank and is due at the same time.
+    // `c` takes CPU 1 from `b`, which has the smaller rank and an equal deadline.
     let trace = run(&system, registry().build("cd", &system).unwrap(), 10);
     let mut overtaken = trace.clone();
     let at = Time::from_ns;
@@ -338,7 +339,7 @@ fn the_rule_finds_what_is_wrong() {
     says(&overtaken, &rule, "b#0 waits at 4ns while c (piece 2 of 2)#0");
 }
 
-/// A job that needs more than its WCET is given up, and makes nobody late.
+/// A job that needs more than its WCET is aborted, and makes no other job late.
 #[test]
 fn overruns_harm_nobody_else() {
     let mut given_up = 0;
@@ -365,7 +366,7 @@ fn overruns_harm_nobody_else() {
     assert!(given_up > 1000, "{given_up}");
 }
 
-/// The test for a way to split speaks for each order, of the pieces that the policy makes in it.
+/// The test for a way to split covers each order, for the pieces that the policy makes in it.
 #[test]
 fn every_order_is_guaranteed_by_the_test_of_its_splitting() {
     let task = |name, c, t| Task::implicit(name, Service::from_ns(c), Duration::from_ns(t));
@@ -381,7 +382,7 @@ fn every_order_is_guaranteed_by_the_test_of_its_splitting() {
     assert_eq!(told("cd:order=id:split=fail-worst"), yes("CD-WORST", of_a));
     let found = assess(registry(), "edf-wm:order=id", &six_tenths(), &AssessOptions::by_tests());
     assert_eq!(found.unwrap().decided_by, Some("EDF-WM"));
-    // What it assumes is asked for every order.
+    // Its assumptions are checked for every order.
     let mut changing = system.clone();
     changing.requests = vec![layland_model::Request {
         at: Time::from_ns(5),

@@ -1,8 +1,8 @@
-//! Policies that follow arrivals on an engine whose CPUs stall: for a while a job has its CPU and gets nothing, and is
-//! given up at its deadline all the same. The engine is told late, too, so that several things have happened in one
-//! round that a simulation tells one after the other.
+//! Policies that follow arrivals on an engine whose CPUs stall. For a while a job holds its CPU
+//! without progress, but it is still aborted at its deadline. The engine also notifies policies
+//! late, so that one round has several events that a simulation would report one after the other.
 //!
-//! What it asserts is what every engine does: a policy runs and aborts jobs that are ready.
+//! The assertions hold for every engine: a policy runs and aborts only ready jobs.
 
 use layland_engine::programs::Visit;
 use layland_engine::{Asked, ENDLESS, Engine, Ledger, Status, jobs, rounds};
@@ -15,27 +15,27 @@ use layland_policy::{Action, Event, Policy, Refusal, Registry, Schedules, TimerI
 use layland_trace::{Job, JobEnd};
 use std::collections::BTreeMap;
 
-/// What is left of a job, and what it has got.
+/// The remaining work of a job, and its execution so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Work {
     left: i64,
     got: i64,
 }
 
-/// What has a CPU.
+/// The use of a CPU.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     task: TaskId,
-    /// Until its budget is used up, if it has one and that was not told.
+    /// The time until the budget is used up, if there is a budget and its end has not been reported.
     budget: Option<i64>,
 }
 
 struct Stalling {
     ledger: Ledger<Box<dyn Policy>, Work>,
     slots: CpuMap<Option<Slot>>,
-    /// Until when each CPU does nothing.
+    /// The end of each CPU's stall.
     stalled: CpuMap<Time>,
-    /// Jobs that have lost their CPUs, and of which the policy was not told what they have got.
+    /// Jobs that have lost their CPUs, and whose execution has not been reported to the policy.
     lost: Vec<JobId>,
     random: Random,
     ends: BTreeMap<&'static str, usize>,
@@ -54,7 +54,7 @@ impl Stalling {
         }
     }
 
-    /// Looks at what it has after each instant.
+    /// Runs until `end`, and calls `look` after each instant.
     fn run_until(&mut self, end: Time, mut look: impl FnMut(&Stalling)) {
         rounds::begin(self);
         while self.ledger.now < end {
@@ -94,7 +94,7 @@ impl Stalling {
         self.ledger.now = next;
     }
 
-    /// A job loses its CPU, whatever becomes of it.
+    /// Takes the CPU from its job, whatever happens to the job next.
     fn take(&mut self, cpu: CpuId) {
         if let Some(Slot { task, .. }) = self.slots[cpu].take() {
             self.lost.push(self.ledger.tasks[task].job.id);
@@ -180,7 +180,7 @@ impl Engine for Stalling {
         };
         *self.ends.entry(end).or_default() += 1;
     }
-    // What it does not have, or does not write down.
+    // Features that this engine does not have, or does not record.
     fn visit(&mut self) -> Option<Visit> {
         None
     }
@@ -195,7 +195,7 @@ impl Engine for Stalling {
     fn answered(&mut self, _asked: Asked, _refused: Option<Refusal>) {}
 }
 
-/// A few tasks of two levels on one or two CPUs, most of which give up late jobs, and some of which leave.
+/// Draws a few tasks of two levels on one or two CPUs, most of which abort late jobs, and some of which leave.
 fn draw(index: u64) -> System {
     let mut random = Random::of_task(index, 7);
     let cpus = 1 + random.below(2) as usize;
@@ -206,7 +206,7 @@ fn draw(index: u64) -> System {
         let mut task = Task::implicit(format!("t{number}"), wcet, period);
         if random.below(2) == 0 {
             task.criticality = Criticality(1);
-            // Some may get nothing at the lower level: what arrives waits until they have overrun.
+            // Some have a budget of zero at the lower level, so that arriving jobs wait until they have overrun.
             let low = if random.below(2) == 0 { 0 } else { wcet.ns() / 2 };
             task.wcet = vec![Service::from_ns(low), wcet].into();
         }
@@ -228,8 +228,8 @@ fn draw(index: u64) -> System {
     system
 }
 
-/// A job of a shorter period has the CPU before others, also while one of them stalls that should have used up its
-/// budget by now.
+/// A job of a shorter period gets the CPU before others, even if one of them stalls that should
+/// already have used up its budget.
 #[test]
 fn who_stalls_is_preempted() {
     let mut stalled = 0;
@@ -257,12 +257,13 @@ fn who_stalls_is_preempted() {
     assert!(stalled > 1000, "{stalled}");
 }
 
-/// No mechanism keeps a job that its engine has given up, or that has left, however late things are told.
+/// No mechanism keeps a job that its engine has aborted, or that has left, however late the
+/// notifications are.
 #[test]
 fn jobs_that_are_over_never_run() {
     let registry = Registry::standard();
     let mut ends: BTreeMap<String, BTreeMap<&'static str, usize>> = BTreeMap::new();
-    // Among these are two in which a task leaves in the instant in which its doomed job is ready.
+    // The systems include two in which a task leaves at the instant at which its doomed job becomes ready.
     for index in 0..4000 {
         let system = draw(index);
         for info in &registry {

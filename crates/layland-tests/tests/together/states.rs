@@ -1,5 +1,5 @@
-//! The search for a release pattern that misses, held against its slow twin, which knows no part of the system, no
-//! pruning and no jump over time, and against the simulator.
+//! The search for a release pattern with a miss, compared with its slow twin, which has no partial
+//! systems, no pruning and no jumps over time, and with the simulator.
 
 use layland_guarantee::search::states::{Explored, Outcome, explore};
 use layland_model::{Duration, Service, System, Task};
@@ -13,7 +13,7 @@ fn explored(spec: &str, system: &System, tick: i64) -> Option<Explored> {
     explore(system, &*policy, Some(Duration::from_ns(tick)), STATES).ok()
 }
 
-/// How many systems were compared.
+/// Compares the searches, and returns the number of systems that meet all deadlines, and of those that miss one.
 fn compare(spec: &str, sets: u64, affinities: bool) -> (usize, usize) {
     let (mut meets, mut misses) = (0, 0);
     for index in 0..sets {

@@ -1,5 +1,5 @@
-//! Who goes first of two jobs with the same deadline: `tie=rank` and `tie=running`. Random systems are held against
-//! slow twins with both (`differential`).
+//! The order of two jobs with equal deadlines: `tie=rank` and `tie=running`. `differential`
+//! compares random systems with slow twins under both.
 
 use layland_analysis::TestKind;
 use layland_checker::check;
@@ -44,7 +44,7 @@ fn a_running_job_keeps_its_cpu_or_gives_way() {
         assert_eq!(first_end(&traces[0]), Time::from_ms(2));
         assert_eq!(first_end(&traces[1]), Time::from_ms(4));
         assert!(follows(&traces[0], &system, &by_rank) && follows(&traces[1], &system, &running));
-        // The checker tells one from the other.
+        // The checker distinguishes the two.
         assert!(!follows(&traces[0], &system, &running));
         assert!(!follows(&traces[1], &system, &by_rank));
     }
@@ -57,14 +57,14 @@ fn a_job_that_starts_has_the_smaller_rank() {
         (task.offset, task.period, task.deadline) =
             (Duration::ZERO, Duration::from_ms(10), Duration::from_ms(10));
     }
-    // It goes first, and leaves both others waiting when it ends.
+    // `first` goes first, and both others wait when it ends.
     let first = Task::implicit("first", Service::from_ms(1), Duration::from_ms(5));
     system.tasks.push(first);
     let trace = run(&system, "g-edf:tie=running");
     let order: Vec<u32> = trace.segments.iter().map(|segment| segment.job.task.0).collect();
     assert_eq!(order[..2], [2, 0]);
     assert!(follows(&trace, &system, "g-edf:tie=running"));
-    // The same trace, of tasks whose ranks are the other way round.
+    // The same trace, for tasks with the ranks exchanged.
     system.tasks[TaskId(0)].rank = 2;
     assert!(!follows(&trace, &system, "g-edf:tie=running"));
 }
@@ -75,7 +75,8 @@ fn a_job_without_work_may_take_the_cpu_for_no_time() {
     system.tasks[TaskId(0)].offset = Duration::from_ms(1);
     system.tasks[TaskId(0)].deadline = Duration::from_ms(9);
     let without = system.clone();
-    // Comes while `early` runs and `late` waits, is due first, and has nothing to do: its CPU goes to the smaller rank.
+    // `empty` arrives while `early` runs and `late` waits, is due first, and has no demand. Its CPU
+    // goes to the smaller rank.
     let mut empty = Task::implicit("empty", Service::from_ms(1), Duration::from_ms(5));
     empty.offset = Duration::from_ms(2);
     empty.execution = ExecutionModel::List(vec![Service::ZERO]);
@@ -84,13 +85,13 @@ fn a_job_without_work_may_take_the_cpu_for_no_time() {
     let order: Vec<u32> = trace.segments.iter().map(|segment| segment.job.task.0).collect();
     assert_eq!(order[..3], [1, 0, 1]);
     assert!(follows(&trace, &system, "g-edf:tie=running"));
-    // Without it `early` keeps its CPU.
+    // Without `empty`, `early` keeps its CPU.
     let order: Vec<TaskId> =
         run(&without, "g-edf:tie=running").segments.iter().map(|it| it.job.task).collect();
     assert_eq!(order[..2], [1, 0].map(TaskId));
 }
 
-/// Both can lose a tie as far as the bounds know; by rank the second one alone does.
+/// The bounds assume that both can lose a tie; by rank only the second one can.
 #[test]
 fn a_bound_is_exact_where_the_own_rule_of_ties_reaches_it() {
     let task =

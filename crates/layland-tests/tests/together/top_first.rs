@@ -1,5 +1,6 @@
-//! EDF-US, fpEDF, EDF^(k) and RM-US: the worked examples, their classes and tests beside the formulas, and what their
-//! tests accept on random systems. Their slow twins are those of every highest-first policy (`differential.rs`).
+//! EDF-US, fpEDF, EDF^(k) and RM-US: the worked examples, their classes and tests compared with the
+//! formulas, and the sets that their tests accept. Their slow twins are those of every
+//! highest-first policy (`differential.rs`).
 
 use layland_analysis::{SchedulabilityTest, Verdict, top_first};
 use layland_checker::check;
@@ -23,7 +24,7 @@ fn system(cpus: usize, tasks: &[(i64, i64)]) -> System {
     System::new(cpus, tasks.iter().enumerate().map(task).collect())
 }
 
-/// Who comes first under a policy.
+/// Returns the tasks that come first under a policy.
 fn class(spec: &str, system: &System) -> Vec<u32> {
     let policy = registry().build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"));
     match policy.rule() {
@@ -42,7 +43,7 @@ fn late(spec: &str, system: &System) -> bool {
     misses(&run(system, spec, 120, 0))
 }
 
-/// Dhall and Liu's effect: EDF starts the heavy task at 1, where it cannot be in time any more.
+/// Dhall and Liu's effect: EDF starts the heavy task at 1, too late for its deadline.
 #[test]
 fn the_heavy_task_of_dhall_and_liu_never_waits() {
     let dhall = system(2, &[(1, 5), (1, 5), (6, 6)]);
@@ -51,11 +52,11 @@ fn the_heavy_task_of_dhall_and_liu_never_waits() {
         assert_eq!(class(spec, &dhall), [2], "{spec}");
         assert!(!late(spec, &dhall), "{spec}");
     }
-    // U_1 = 1 leaves nothing for others; beyond the second there is 1/5, which needs 1/4 of a CPU.
+    // U_1 = 1 leaves nothing for others. Beyond the second task there is 1/5, which needs 1/4 of a CPU.
     assert_eq!(top::smallest_k(&dhall), Some(2));
 }
 
-/// The printed bound of EDF-US[1/2] needs fewer than `m` tasks above 1/2: here two of them keep both CPUs.
+/// The printed bound of EDF-US[1/2] needs fewer than `m` tasks above 1/2. Here two of them occupy both CPUs.
 #[test]
 fn edf_us_with_a_half_misses_at_its_printed_bound() {
     let set = system(2, &[(1, 6), (8, 12), (10, 15)]);
@@ -72,7 +73,7 @@ fn edf_us_with_a_half_misses_at_its_printed_bound() {
     assert_ne!(assessed("edf-us:zeta=1/2"), Ok(Verdict::Yes));
 }
 
-/// `m^2 / (3 m - 2)` is 1 on one CPU, and RM does not have that.
+/// `m^2 / (3 m - 2)` is 1 on one CPU, but RM does not have this bound.
 #[test]
 fn rm_us_has_no_bound_on_one_cpu() {
     let set = system(1, &[(2, 4), (3, 6)]);
@@ -80,7 +81,7 @@ fn rm_us_has_no_bound_on_one_cpu() {
     assert_eq!(top_first::RM_US.run(&set).unwrap().verdict, Verdict::Unknown);
 }
 
-/// A class of all CPUs and more: its tasks compete by rank, and nobody is below them in time.
+/// A class with more tasks than CPUs: its tasks compete by rank, and no task below them is in time.
 #[test]
 fn more_tasks_than_cpus_can_come_first() {
     let set = system(2, &[(2, 3), (2, 3), (2, 3)]);
@@ -89,13 +90,13 @@ fn more_tasks_than_cpus_can_come_first() {
     assert_ne!(assessed.verdict, Verdict::Yes);
 }
 
-/// A density, from integers alone.
+/// Returns true if the density exceeds `zeta`, with integers only.
 fn is_above(task: &Task, zeta: (i64, i64)) -> bool {
     let d = task.deadline.min(task.period).ns();
     i128::from(task.own_wcet().ns()) * i128::from(zeta.1) > i128::from(d) * i128::from(zeta.0)
 }
 
-/// The classes and tests by their formulas, with fractions of one denominator.
+/// The classes and tests by their formulas, with fractions over one denominator.
 mod slow {
     use super::*;
 
@@ -104,7 +105,7 @@ mod slow {
         tasks.filter(|(_, task)| is_above(task, zeta)).map(|(id, _)| id.0).collect()
     }
 
-    /// By selection: the largest of those that are left, again and again.
+    /// Sorts by selection: it repeatedly takes the largest of the remaining tasks.
     pub(super) fn by_utilization(system: &System) -> Vec<TaskId> {
         let mut left: Vec<TaskId> = system.tasks.ids().collect();
         let mut order = Vec::new();
@@ -126,7 +127,7 @@ mod slow {
         order
     }
 
-    /// `m >= k - 1 + ceil(U_{>k} / (1 - u_k))`, as it is printed.
+    /// `m >= k - 1 + ceil(U_{>k} / (1 - u_k))`, as printed.
     pub(super) fn passes(system: &System, k: usize) -> bool {
         let order = by_utilization(system);
         let u = |id: &TaskId| system.tasks[*id].density();
@@ -173,7 +174,7 @@ proptest! {
         }
     }
 
-    /// Also with overruns, requests, and simultaneous events in any order.
+    /// Includes overruns, requests, and simultaneous events in any order.
     #[test]
     fn rich_systems_are_clean(set in rich_system(), seed in any::<u64>()) {
         let set = with_random_ranks(&set, seed);
@@ -190,7 +191,7 @@ proptest! {
         }
     }
 
-    /// Where nobody comes first, it is global EDF.
+    /// Without tasks in the class, the policy is global EDF.
     #[test]
     fn without_a_class_it_is_global_edf(set in periodic_system()) {
         let options = SimOptions::until(Time::from_ns(120));
@@ -206,7 +207,7 @@ proptest! {
     }
 }
 
-/// A set that a bound accepts never misses, whatever the offsets and separations.
+/// A set that a bound accepts never misses a deadline, whatever the offsets and separations.
 #[test]
 fn what_the_bounds_accept_never_misses() {
     let tests: [(SchedulabilityTest, &str); 4] = [
@@ -229,7 +230,8 @@ fn what_the_bounds_accept_never_misses() {
     }
 }
 
-/// What is said of the others on the CPUs that the class leaves holds: also for shorter deadlines and any class.
+/// The verdicts about the other tasks on the CPUs that the class leaves hold, also for shorter
+/// deadlines and any class.
 #[test]
 fn what_is_left_to_the_others_is_enough() {
     for policy in POLICIES {
@@ -253,8 +255,9 @@ fn what_is_left_to_the_others_is_enough() {
     }
 }
 
-/// With what remains below the class, EDF-US[1/2] has its bound while fewer than `m` tasks come first; and the views
-/// say yes to all that the published bounds of the EDF policies accept.
+/// With the capacity below the class, EDF-US[1/2] has its bound while fewer than `m` tasks come
+/// first. The test of the others also accepts all sets that the published bounds of the EDF
+/// policies accept.
 #[test]
 fn the_bounds_follow_from_what_is_left() {
     let inputs = systems(2..5, 8, 10..75, Deadlines::Implicit);
@@ -285,7 +288,7 @@ fn the_bounds_follow_from_what_is_left() {
     });
 }
 
-/// Who comes first is decided before the start: a newcomer and other parameters are refused.
+/// The class is decided before the start, so a newcomer and other parameters are rejected.
 #[test]
 fn nobody_comes_later() {
     use layland_model::{Change, Request, RequestKind};

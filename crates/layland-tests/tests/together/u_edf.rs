@@ -1,4 +1,5 @@
-//! U-EDF: the worked examples, its rule and its slow twin on random systems, and what it does beside the plan.
+//! U-EDF: the worked examples, its rule and its slow twin on random systems, and its behaviour
+//! beside the plan.
 
 use crate::planned::{at, build, compare_with_twin, make_good, rows, run, task};
 use layland_checker::check;
@@ -7,14 +8,14 @@ use layland_sim::{SimOptions, simulate};
 use layland_testkit::optimal::slow_lanes::schedule;
 use layland_trace::NoRecord;
 
-/// Utilizations of 1/2, 3/4 and 3/4 on two CPUs, with times in microseconds.
+/// Returns a set with utilizations of 1/2, 3/4 and 3/4 on two CPUs, with times in microseconds.
 fn halves() -> System {
     let tasks = [("a", 2, 4), ("b", 6, 8), ("c", 6, 8)];
     System::new(2, tasks.map(|(name, c, t)| task(name, 1_000 * c, 1_000 * t)).to_vec())
 }
 
-/// At 0 `a` has 2 on lane 1, which keeps 2 more for its next job; so `b` has 4 there and 2 on lane 2, and `c` has 6 on
-/// lane 2. At 4 `b` needs 2 more, which fit behind the second job of `a`.
+/// At 0 `a` has 2 on lane 1, which reserves 2 more for its next job. So `b` has 4 there and 2 on
+/// lane 2, and `c` has 6 on lane 2. At 4 `b` needs 2 more, which fit after the second job of `a`.
 #[test]
 fn lane_after_lane_is_filled_in_the_order_of_deadlines() {
     let system = halves();
@@ -23,7 +24,7 @@ fn lane_after_lane_is_filled_in_the_order_of_deadlines() {
     let trace = run(&system, policy, &SimOptions::until(Time::from_us(8)));
     let expected = [
         (0, 2_000, 0, 0),
-        // On lane 2 until 2, then on lane 1: it stays on its CPU.
+        // On lane 2 until 2, then on lane 1: `b` stays on its CPU.
         (0, 4_000, 1, 1),
         (2_000, 8_000, 0, 2),
         (4_000, 6_000, 1, 0),
@@ -33,9 +34,10 @@ fn lane_after_lane_is_filled_in_the_order_of_deadlines() {
     assert!(check(&trace, &system, &rule, 3).is_clean());
 }
 
-/// The job of `a` comes at 3. Until then lane 1 keeps half of its time for it, and so `b` has 4 there and 2 on lane 2,
-/// as if it had come at 0. At 3 `b` and `c` need 3 each. `a` is due at 7 and has 2 on lane 1, which keeps half of the
-/// time from 7 to 8 for its next job: so `b` has 2.5 there, and 0.5 on lane 2 before `c`.
+/// The job of `a` arrives at 3. Until then lane 1 reserves half of its time for it, so `b` has 4
+/// there and 2 on lane 2, as if the job had arrived at 0. At 3 `b` and `c` need 3 each. `a` is due
+/// at 7 and has 2 on lane 1, which reserves half of the time from 7 to 8 for its next job. So `b`
+/// has 2.5 there, and 0.5 on lane 2 before `c`.
 #[test]
 fn there_is_room_for_jobs_that_may_come() {
     let mut system = halves();
@@ -70,7 +72,7 @@ fn its_schedule_is_that_of_its_twin() {
     compare_with_twin("u-edf", schedule);
 }
 
-/// While no job is there it asks for nothing.
+/// While there is no job the policy sets no timer.
 #[test]
 fn it_sleeps_while_there_is_nothing_to_do() {
     let mut system = System::new(1, vec![task("a", 1_000, 2_000), task("b", 10_000, 20_000)]);
@@ -80,7 +82,8 @@ fn it_sleeps_while_there_is_nothing_to_do() {
     let outcome = simulate(&system, build("u-edf", &system), &mut NoRecord, &until);
     let counts = outcome.expect("it is short").policy.counts();
     let count = |name| counts.iter().find(|count| count.name == name).map(|count| count.count);
-    // One for each job; and each begins and ends, and looks at the start of the run.
+    // One allotment for each job. There are also updates at the start and the end of each job, and
+    // at the start of the run.
     assert_eq!(count("allotments"), Some(3), "{counts:?}");
     assert!(count("updates").is_some_and(|updates| updates <= 7), "{counts:?}");
 }
@@ -90,7 +93,8 @@ fn what_a_machine_did_not_give_is_made_good() {
     make_good("u-edf");
 }
 
-/// Who runs is promised at every instant: under EDF others run, and one job that runs a little later is found.
+/// The rule fixes the running jobs at every instant. Under EDF others run, and one job that runs
+/// slightly later is found.
 #[test]
 fn the_rule_finds_what_is_moved() {
     let ms = 1_000_000;

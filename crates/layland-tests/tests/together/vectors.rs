@@ -1,4 +1,4 @@
-//! The test vectors that this project ships all pass, and none is left out.
+//! All test vectors of this project pass, and none is left out.
 
 use layland_testkit::vectors::{Report, run_folder};
 use std::path::Path;
@@ -91,7 +91,7 @@ fn a_wrong_expectation_fails() {
         assert!(text.contains(right), "{right}");
         let vector: serde_json::Value =
             serde_json::from_str(&text.replacen(right, wrong, 1)).unwrap();
-        // A file has one vector, or a list of them: one of these fails.
+        // A file has one vector, or a list of vectors of which one must fail.
         let vectors = vector.as_array().map_or(std::slice::from_ref(&vector), Vec::as_slice);
         let failed = vectors.iter().map(layland_testkit::vectors::run);
         let failed =

@@ -1,4 +1,4 @@
-//! The tests of EDF with virtual deadlines against the obvious versions of themselves.
+//! The tests of EDF with virtual deadlines, compared with obvious versions of themselves.
 
 use layland_model::{Criticality, Duration, Rate, TaskMap};
 use layland_offline::criticality::virtual_deadlines::{
@@ -10,7 +10,7 @@ use layland_testkit::virtual_deadlines as twin;
 use proptest::prelude::*;
 use std::cell::RefCell;
 
-/// Sets that need more of the CPU.
+/// Draws sets with a higher load.
 fn heavier(levels: usize, most: usize) -> impl Strategy<Value = (usize, Vec<Plain>)> {
     (sets(levels, most), 1i64..=6).prop_map(|((levels, tasks), by)| {
         let heavier = |task: &Plain| {
@@ -21,24 +21,25 @@ fn heavier(levels: usize, most: usize) -> impl Strategy<Value = (usize, Vec<Plai
     })
 }
 
-/// The tasks with deadlines equal to periods.
+/// Returns the tasks with deadlines equal to periods.
 fn implicit(tasks: &[Plain]) -> Vec<Plain> {
     tasks.iter().map(|task| Plain { deadline: task.period, ..task.clone() }).collect()
 }
 
-/// What fits by the bounds of all own levels.
+/// Returns true if the set fits with the bounds of the tasks' own levels.
 fn fits_plainly(tasks: &[Plain]) -> bool {
     let own = tasks.iter().map(|task| Rate::new(task.wcet[task.level], task.period));
     own.sum::<Rate>() <= Rate::ONE
 }
 
-/// The cuts that EDF-VD tries.
+/// Returns the cuts that EDF-VD tries.
 fn cuts(levels: usize) -> std::ops::Range<usize> {
     0..(levels - 1).max(1)
 }
 
-/// EDF-VD: the first cut for which some factor satisfies both conditions, and virtual deadlines by such a factor. Where
-/// there is none, no fraction with a small denominator does either.
+/// EDF-VD finds the first cut for which some factor satisfies both conditions, and virtual
+/// deadlines by such a factor. If there is no such cut, no fraction with a small denominator
+/// satisfies them either.
 #[test]
 fn factors_are_those_that_satisfy_both_modes() {
     let counts: RefCell<[u32; 3]> = RefCell::default();
@@ -85,9 +86,10 @@ fn factors_are_those_that_satisfy_both_modes() {
     assert!(plain > 500 && modes > 300 && rejected > 500, "{plain} {modes} {rejected}");
 }
 
-/// The first form of the test (Baruah et al., ESA 2011), as other tools have it: with `a` for low tasks, `l` for high
-/// ones at their low bounds and `h` at their own, `a + min(h, l / (1 - h))` is at most 1. The later one accepts all of
-/// these sets and more, but for those whose low tasks fill the CPU.
+/// The first form of the test (Baruah et al., ESA 2011), as in other tools: with `a` for low tasks,
+/// `l` for high tasks at their low bounds and `h` at their own, `a + min(h, l / (1 - h))` is at
+/// most 1. The later form accepts all of these sets and more, except for those whose low tasks fill
+/// the CPU.
 #[test]
 fn the_later_form_accepts_what_the_first_one_does() {
     let counts: RefCell<[u32; 3]> = RefCell::default();
@@ -169,8 +171,8 @@ fn whole_virtual_deadlines_are_those_of_the_rule() {
     assert!(plain > 300 && modes > 200 && rejected > 300, "{plain} {modes} {rejected}");
 }
 
-/// Ekberg and Yi's search beside the printed one, which begins at length 0 after each step, and no virtual deadline is
-/// right that both modes do not fit.
+/// Compares Ekberg and Yi's search with the printed one, which starts from length 0 after each
+/// step. No virtual deadlines are valid if both modes do not fit.
 #[test]
 fn the_search_is_the_printed_one() {
     let shortened: RefCell<[u32; 3]> = RefCell::default();

@@ -1,5 +1,6 @@
-//! A thread that yields at the end of each job does so when it is late, too: `release = "yield"` gives up the rest of
-//! the budget at the end of *each* job, as a thread does that calls `sched_yield` in its loop.
+//! A thread that yields at the end of each job does so even if it is late: `release = "yield"`
+//! discards the rest of the budget at the end of *each* job, like a thread that calls `sched_yield`
+//! in its loop.
 
 use layland_model::{Behaviour, Duration, JobId, Service, System, Task, TaskId, Time};
 use layland_policy::{AfterJob, Event};
@@ -41,7 +42,7 @@ fn a_late_job_yields_in_the_simulator() {
         }
     }
     assert!(ended > 0, "no late job completed");
-    // A job that had to wait for the late one has the next budget, and not what that one left of its own.
+    // A job that had to wait for the late one gets the next budget, not the rest of the late job's.
     let starts = |seq: u64| {
         let own = trace.segments.iter().find(|segment| segment.job == JobId { task: yields, seq });
         own.expect("it ran").start

@@ -1,4 +1,4 @@
-//! Zero slack: the heap of criticalities decides what the rule decides, decision by decision.
+//! Zero slack: the heap of criticalities makes the decisions of the rule, one by one.
 
 use layland_gen::{Aspect, Random};
 use layland_model::{
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Both forms, told the same; their actions must be the same, timers included.
+/// Both forms with equal events. Their actions must be equal, including timers.
 #[derive(Clone)]
 struct Both {
     heap: PerCpu<ZeroSlack>,
@@ -64,9 +64,9 @@ impl Policy for Both {
     }
 }
 
-/// Random sets of 2 to 4 levels and 2 to 5 tasks, runs with overruns of every level, periodic, with offsets or
-/// sporadic; any order and instants, sensible or not; in some a task leaves. Deadlines are short enough that many
-/// jobs are late. The number of decisions.
+/// Compares random sets of 2 to 4 levels and 2 to 5 tasks, in runs with overruns of every level,
+/// periodic, with offsets or sporadic, with any order and instants, sensible or not; in some a task
+/// leaves. Deadlines are short enough that many jobs are late. Returns the number of decisions.
 fn agrees(seed: u64, index: u64) -> u64 {
     let mut random = Random::new(seed, index, Aspect::Criticalities);
     let mut system = draw_set(&mut random);
@@ -106,7 +106,8 @@ fn the_heap_decides_what_the_rule_decides() {
 
 // --- Examples ----------------------------------------------------------------------------------
 
-/// When the jobs of tasks with one job each are complete. Tasks `(D, z, release, demand)`, highest priority first.
+/// Returns the completion times of tasks `(D, z, release, demand)` with one job each, highest
+/// priority first.
 fn completions(tasks: &[(i64, u8, i64, i64)], instants: &[Option<i64>], late: Late) -> Vec<i64> {
     let task = |(index, &(deadline, level, release, demand)): (usize, &(i64, u8, i64, i64))| {
         let name = format!("tau{index}");
@@ -133,34 +134,35 @@ fn completions(tasks: &[(i64, u8, i64, i64)], instants: &[Option<i64>], late: La
 fn two_late_tasks_of_one_criticality_end() {
     let tasks = [(4, 0, 0, 3), (5, 0, 0, 3), (20, 1, 0, 6)];
     for late in [Late::Suspend, Late::Demote] {
-        // The high job is critical at once. What it suspends becomes late meanwhile, and runs by priority then.
+        // The high job is critical at once. The jobs that it suspends become late meanwhile, and
+        // run by priority then.
         assert_eq!(completions(&tasks, &[None, None, Some(0)], late), [9, 12, 6], "{late:?}");
     }
 }
 
-/// The other case that the printed heap does not survive: critical, then late, with one pop.
+/// The other case in which the printed heap fails: critical, then late, with one pop.
 #[test]
 fn a_job_that_was_critical_and_is_late_has_one_entry() {
-    // The middle one suspends the low one from 1 on, is late from 2 on, and ends at 3.
+    // The middle job suspends the low one from 1 on, is late from 2 on, and ends at 3.
     let tasks = [(50, 0, 1, 1), (2, 1, 0, 3), (50, 2, 40, 1)];
     assert_eq!(completions(&tasks, &[None, Some(1), None], Late::Suspend), [4, 3, 41]);
-    // Demoted, it suspends nothing.
+    // When demoted, it suspends no job.
     assert_eq!(completions(&tasks, &[None, Some(1), None], Late::Demote), [3, 4, 41]);
 }
 
-/// A heap onto which a suspended job pushes only when it is woken would let `b` end first.
+/// `b` would end first with a heap onto which a suspended job is pushed only when it is woken.
 #[test]
 fn a_late_job_takes_over_from_one_of_lower_priority() {
-    // `a` is released at 1, when `b` is late, and late itself at 2.
+    // `a` is released at 1, when `b` is late, and is late itself at 2.
     let (a, b, high) = ((1, 0, 1, 1), (1, 0, 0, 3), (50, 1, 40, 1));
     assert_eq!(completions(&[a, b, high], &[None; 3], Late::Suspend), [3, 4, 41]);
     assert_eq!(completions(&[a, b, high], &[None; 3], Late::Demote), [2, 4, 41]);
 }
 
-/// What a critical job suspends includes a late one whose own entry is equal.
+/// The jobs that a critical job suspends include a late one whose own entry is equal.
 #[test]
 fn a_critical_job_comes_before_a_late_one() {
-    // `low` is late at 1; `high` is critical at 2 and runs, although its priority is the lowest.
+    // `low` is late at 1. `high` is critical at 2 and runs, although its priority is the lowest.
     let (low, high) = ((1, 0, 0, 4), (50, 1, 1, 2));
     for late in [Late::Suspend, Late::Demote] {
         assert_eq!(completions(&[low, high], &[None, Some(1)], late), [6, 3], "{late:?}");

@@ -4,10 +4,10 @@
 //! admission [SEQUENCES] [SEED] [POLICY..]
 //! ```
 //!
-//! Draws so many sequences of joins, leaves and changes (100000 by default), spread over the policies that let tasks in
-//! at run time, simulates them behind the admission of `layland-guarantee`, and prints what was asked and granted under
-//! each policy. A sequence in which an admitted task is late is printed with the command that repeats it; then the exit
-//! code is 1.
+//! Draws this number of sequences of joins, leaves and changes (100000 by default), spread over the
+//! policies that admit tasks at run time. Simulates them behind the admission of
+//! `layland-guarantee`, and prints the requests and grants under each policy. If an admitted task
+//! is late in a sequence, prints the sequence with the command that repeats it, and exits with 1.
 use crate::amount_and_seed;
 use layland_config::to_toml;
 use layland_testkit::admission::{Keeping, Seen, campaign, specs};

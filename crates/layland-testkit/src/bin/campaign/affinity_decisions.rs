@@ -1,6 +1,7 @@
-//! Compares random decisions of the policies with affinities with brute force and the algorithms of their
-//! paper: `cargo run --release -p layland-testkit -- affinity-decisions [DECISIONS] [SEED]`, 100,000
-//! decisions by default. Fails with the first difference.
+//! Do the policies with affinities decide like brute force and the algorithms of their paper?
+//! `cargo run --release -p layland-testkit -- affinity-decisions [DECISIONS] [SEED]`
+//!
+//! Compares 100,000 random decisions by default, and fails with the first difference.
 
 use crate::amount_and_seed;
 use layland_testkit::affinity::drive::check_decisions;

@@ -5,9 +5,9 @@
 //! bounds CLAIM --set FILE [--simulation-seed N]
 //! ```
 //!
-//! The first form checks each claim on N systems (12000 by default) and prints how near the nearest
-//! came; `--worst` keeps those systems. It ends with the first system that breaks a claim, prints it,
-//! and exits with 1. The second form checks one claim on one system.
+//! The first form checks each claim on N systems (12000 by default) and prints how near to its
+//! limit the nearest system came; `--worst` keeps those systems. It stops at the first system that
+//! breaks a claim, prints it, and exits with 1. The second form checks one claim on one system.
 use layland_config::{Format, Host, read, to_toml};
 use layland_testkit::bounds::{Case, Claim, Finding, Report, claims, explore};
 use std::path::PathBuf;
@@ -77,7 +77,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     }
 }
 
-/// One claim on one system.
+/// Checks one claim on one system.
 fn one(claim: &Claim, file: &PathBuf, seed: u64) -> Result<bool, String> {
     let name = file.display().to_string();
     let bytes = std::fs::read(file).map_err(|error| format!("failed to read {name}: {error}"))?;
@@ -94,7 +94,7 @@ fn one(claim: &Claim, file: &PathBuf, seed: u64) -> Result<bool, String> {
     Ok(!matches!(finding, Finding::Broken(_)))
 }
 
-/// Each claim on many systems.
+/// Checks each claim on many systems.
 fn all(given: &Arguments) -> Result<bool, String> {
     println!("{:<14} {:>8} {:>8} {:>9}  nearest", "claim", "systems", "silent", "ratio");
     for claim in &given.claims {

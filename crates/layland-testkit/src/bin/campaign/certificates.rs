@@ -1,9 +1,10 @@
-//! Holds the certificates of random sets against their verifier, and false ones too.
+//! Does the verifier accept the certificates of random sets, and reject false ones?
 //! `cargo run --release -p layland-testkit -- certificates [SETS] [SEED] [PROGRAM]`
 //!
-//! 10,000 sets by default, which have some 100,000 proofs. PROGRAM is the `layland` under test, by default the one
-//! beside this program. To be started at the root of the repository; needs python3, 3.11 or later. Fails with the
-//! first proof that the verifier refuses, or the first false one that it does not.
+//! 10,000 sets by default, which have some 100,000 proofs. PROGRAM is the `layland` under test, by
+//! default the one beside this program. Run it at the root of the repository; it needs python3,
+//! 3.11 or later. Fails with the first proof that the verifier rejects, or the first false one that
+//! it accepts.
 use crate::amount_and_seed;
 use layland_testkit::certificates::{NEEDS, has_python, verify};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
-//! Do the policies do what independent references do? `cargo run --release -p layland-testkit -- differential
-//! [SYSTEMS] [SEED]`, 2,000 systems for each reference by default. Prints how many schedules agreed with each, and
-//! fails if one did not, with its system.
+//! Do the policies agree with independent references?
+//! `cargo run --release -p layland-testkit -- differential [SYSTEMS] [SEED]`, 2,000 systems for
+//! each reference by default. Prints how many schedules agreed with each, and fails with the system
+//! of the first difference.
 use crate::amount_and_seed;
 use layland_testkit::differential::campaign;
 use std::process::ExitCode;

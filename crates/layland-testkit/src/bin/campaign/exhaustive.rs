@@ -1,14 +1,16 @@
-//! Verdicts against all states of small systems: `cargo run --release -p layland-testkit -- exhaustive`
+//! Are verdicts right in all states of small systems?
+//! `cargo run --release -p layland-testkit -- exhaustive`
 //!
 //! ```text
 //! exhaustive [POLICY..] [--sets N] [--seed N] [--tasks N] [--shorter]
 //! ```
 //!
-//! For each policy (by default all whose rule is an order of jobs), N random systems (2000 by default) of up to
-//! as many tasks (4 by default) with periods up to 8 are searched for a late job, whenever jobs come. `any` rows
-//! hold the analyses against every scheduler with the weak invariant. `--shorter`: jobs may also end early.
-//! Prints what the verdicts of `layland check` were worth, and the first system of each policy whose verdict or
-//! bound is wrong; exits with 1 if there is one.
+//! For each policy (by default all whose rule is an order of jobs), searches N random systems (2000
+//! by default) of up to this number of tasks (4 by default) with periods up to 8 for a late job,
+//! over all arrivals of jobs. `any` rows check the analyses against every scheduler with the weak
+//! invariant. With `--shorter`, jobs may also end early. Prints how good the verdicts of
+//! `layland check` were, and the first system of each policy with a wrong verdict or bound; exits
+//! with 1 if there is one.
 use layland_config::to_toml;
 use layland_model::{Algorithm, Form};
 use layland_testkit::exhaustive::{Asked, Judgement, draw, tally, with_arrivals};

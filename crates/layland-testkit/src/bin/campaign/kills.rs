@@ -1,11 +1,12 @@
-//! Runs are killed at random moments and overlap at random, and leave the machine as it was.
+//! Do runs that are killed or overlap at random leave the machine as it was?
 //! `cargo run -p layland-testkit -- kills PROGRAM [KILLS] [OVERLAPS] [SEED] [exec]`
 //!
-//! PROGRAM is the `layland` under test; as root, or most of it is skipped. 1,000 kills and 100 overlaps by
-//! default, in about 20 minutes. Prints a table of what was left and what `layland doctor --clean` healed. Exits
-//! with 1 if something is left that it does not heal, or if anything is left where a guardian lived.
-//! With `exec`, all kills are of `layland exec` with programs that leave its process group and session.
-//! No other `layland` may run meanwhile: it would keep the CPUs from these.
+//! PROGRAM is the `layland` under test. Run it as root, or most of it is skipped. 1,000 kills and
+//! 100 overlaps by default, in about 20 minutes. Prints a table of the leftovers and of the repairs
+//! of `layland doctor --clean`. Exits with 1 if something is left that the command does not repair,
+//! or if anything is left although a guardian survived. With `exec`, all kills are of
+//! `layland exec` with programs that leave its process group and session. No other `layland` may
+//! run meanwhile, because it would keep these runs from the CPUs.
 #[cfg(target_os = "linux")]
 pub(crate) fn run(words: &[String]) -> std::process::ExitCode {
     use std::process::ExitCode;

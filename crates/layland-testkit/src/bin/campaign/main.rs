@@ -1,7 +1,7 @@
-//! Campaigns: what the tests do in short, at any length.
+//! Campaigns: the tests in short form, at any length.
 //! `cargo run --release -p layland-testkit -- CAMPAIGN [ARGUMENT..]`
 //!
-//! One program, since the tests would otherwise build and link as many as there are campaigns.
+//! They are one program, because otherwise the tests would build and link one program for each campaign.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 mod admission;
@@ -23,7 +23,7 @@ mod vectors;
 
 use std::process::ExitCode;
 
-/// Its name, what it asks, and what runs it with its arguments.
+/// The name of a campaign, its question, and the function that runs it.
 type Campaign = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
 const CAMPAIGNS: [Campaign; 16] = [
@@ -58,7 +58,8 @@ fn main() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// How much a campaign is to do, and its seed, as its first two arguments say: so much by default, and 1.
+/// Parses the amount and the seed of a campaign from its first two arguments. The defaults are
+/// `default` and 1.
 ///
 /// # Errors
 /// If one of them is not a number.

@@ -1,9 +1,10 @@
-//! The daemon is asked by five users at once, honestly and not, and flooded by one.
-//! `cargo run -p layland-testkit -- messages PROGRAM [MESSAGES] [SEED]`
+//! Does the daemon answer right, with five honest and dishonest users at once and a flood by one of
+//! them? `cargo run -p layland-testkit -- messages PROGRAM [MESSAGES] [SEED]`
 //!
-//! PROGRAM is the `layland` under test, with the engine ext; as root, or all users are the same. 200,000 messages by
-//! default. Prints what came of them, how long the questions of a user take while another floods by 64 connections, and
-//! how long the daemon takes to end meanwhile. Exits with 1 if an answer is wrong or missing, or the daemon grows.
+//! PROGRAM is the `layland` under test, with the engine ext. Run it as root, or all users are the
+//! same. 200,000 messages by default. Prints the results, the delay of a user's questions while
+//! another user floods the daemon over 64 connections, and the time that the daemon takes to end
+//! meanwhile. Exits with 1 if an answer is wrong or missing, or if the daemon grows.
 
 #[cfg(target_os = "linux")]
 pub(crate) fn run(words: &[String]) -> std::process::ExitCode {
@@ -34,7 +35,7 @@ fn campaign(program: &str, count: u64, seed: u64) -> std::io::Result<bool> {
     use layland_testkit::messages::{Daemon, flood, messages};
     let folder = std::env::temp_dir().join("layland-messages");
     let daemon = Daemon::start(program.as_ref(), &folder, &[])?;
-    // What it needs once, it has from here on.
+    // Warm up first, so that memory that is allocated only once is not counted as growth.
     messages(&daemon, &[2001, 2002, 2003, 2004, 2005], 2_000, seed)?;
     let before = daemon.size()?;
     let told = messages(&daemon, &[2001, 2002, 2003, 2004, 2005], count, seed + 1)?;

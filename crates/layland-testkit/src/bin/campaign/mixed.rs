@@ -1,21 +1,22 @@
-//! Does what a mixed-criticality analysis accepts survive? `cargo run --release -p layland-testkit -- mixed`
+//! Do sets that a mixed-criticality analysis accepts survive?
+//! `cargo run --release -p layland-testkit -- mixed`
 //!
 //! ```text
 //! mixed [POLICY..] [--sets N] [--runs N] [--seed N]
 //! mixed --beside POLICY POLICY [--sets N] [--runs N] [--seed N]
 //! ```
 //!
-//! For each policy (by default all whose analysis is safe) draws sets until the analysis has accepted N (2000
-//! by default), and simulates each in so many adversarial runs (1000). Prints how many sets were drawn,
-//! accepted and broken; the first broken run of each policy is printed with its releases and
-//! demands. Exits with 1 if a safe one is broken.
+//! For each policy (by default all whose analysis is safe) draws sets until the analysis has
+//! accepted N (2000 by default), and simulates each in several adversarial runs (1000 by default).
+//! Prints how many sets were drawn, accepted and broken, and the first broken run of each policy
+//! with its releases and demands. Exits with 1 if a safe policy is broken.
 //!
-//! With `--beside` it simulates two policies in the same runs, and says how often their schedules differ.
+//! With `--beside` it simulates two policies in the same runs, and prints how often their schedules differ.
 use layland_testkit::mixed::{Beside, SAFE, beside, describe, try_set};
 use rayon::prelude::*;
 use std::process::ExitCode;
 
-/// Sets that are drawn together.
+/// The number of sets that are drawn together.
 const BATCH: u64 = 256;
 
 pub(crate) fn run(words: &[String]) -> ExitCode {

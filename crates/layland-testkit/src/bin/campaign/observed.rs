@@ -1,6 +1,8 @@
-//! Does a set that was inferred explain its trace? `cargo run --release -p layland-testkit -- observed [TRACES]
-//! [SEED]`, 10,000 traces by default. Prints how the traces of each feature ended, and fails if a bound is below what
-//! a trace shows, or a guarantee above it; such traces are kept below the folder of temporary files.
+//! Does an inferred set explain its trace?
+//! `cargo run --release -p layland-testkit -- observed [TRACES] [SEED]`, 10,000 traces by default.
+//! Prints the outcomes for the traces of each feature. Fails if an inferred upper bound is below
+//! the observed value, or an inferred guarantee above it, and keeps such traces in the folder of
+//! temporary files.
 use crate::amount_and_seed;
 use layland_testkit::observed::{Tally, campaign, trace};
 use std::process::ExitCode;

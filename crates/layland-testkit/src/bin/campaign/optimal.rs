@@ -5,9 +5,9 @@
 //! optimal CLAIM --set FILE --until NS [--simulation-seed N]
 //! ```
 //!
-//! The first form checks each claim on N systems (10000 by default, for sporadic ones 3000) that use all
-//! that their CPUs have. It ends with the first system that breaks a claim, prints it, and exits with
-//! 1. The second form checks one claim on one system.
+//! The first form checks each claim on N systems (10000 by default, for sporadic ones 3000) that
+//! fully use their CPUs. It stops at the first system that breaks a claim, prints it, and exits
+//! with 1. The second form checks one claim on one system.
 use layland_config::{Format, Host, read, to_toml};
 use layland_model::Time;
 use layland_testkit::optimal::{About, CLAIMS, Claim};
@@ -84,7 +84,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     }
 }
 
-/// One claim on one system.
+/// Checks one claim on one system.
 fn one(given: &Arguments, file: &PathBuf, until: Time) -> Result<bool, String> {
     let claim = &given.claims[0];
     let name = file.display().to_string();
@@ -99,7 +99,7 @@ fn one(given: &Arguments, file: &PathBuf, until: Time) -> Result<bool, String> {
     Ok(checked.is_ok())
 }
 
-/// One claim on many systems.
+/// Checks one claim on many systems.
 fn many(claim: &Claim, given: &Arguments) -> bool {
     let is_sporadic = matches!(claim.about, About::Sporadic | About::SporadicSlots);
     let cases = given.cases.unwrap_or(if is_sporadic { 3_000 } else { 10_000 });

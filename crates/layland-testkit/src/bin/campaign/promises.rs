@@ -1,9 +1,9 @@
-//! Does `layland exec` keep what it promises on this kernel? `cargo run -p layland-testkit -- promises PROGRAM [SETS]
-//! [SEED]`
+//! Does `layland exec` keep its promises on this kernel?
+//! `cargo run -p layland-testkit -- promises PROGRAM [SETS] [SEED]`
 //!
-//! PROGRAM is the `layland` under test; as root, with python3, chrt and taskset, on a machine that does nothing else.
-//! 200 sets by default, in about 25 minutes. Prints what came of each policy, and fails if a promise was broken and
-//! not withdrawn.
+//! PROGRAM is the `layland` under test. Run it as root, with python3, chrt and taskset, on an
+//! otherwise idle machine. 200 sets by default, in about 25 minutes. Prints the results for each
+//! policy, and fails if a promise was broken and not withdrawn.
 #[cfg(target_os = "linux")]
 pub(crate) fn run(words: &[String]) -> std::process::ExitCode {
     use layland_testkit::promises::{Campaign, Row};

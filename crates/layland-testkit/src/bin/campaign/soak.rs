@@ -1,9 +1,10 @@
-//! Programs come and go for a long time, and memory stays flat.
+//! Does memory stay flat while programs come and go for a long time?
 //! `cargo run --release -p layland-testkit -- soak [PROGRAMS] [POLICY] [SEED]`
 //!
-//! Simulates until so many programs (10 million by default) have asked to enter, under a policy (`g-edf` by
-//! default), at most 24 of them at once on 4 CPUs. Prints the peak memory after each tenth, and exits with 1 if it
-//! grew by more than 1 MiB after the first one, or an id was given that was not needed.
+//! Simulates until this number of programs (10 million by default) have requested to enter under a
+//! policy (`g-edf` by default), at most 24 of them at once on 4 CPUs. Prints the peak memory after
+//! each tenth. Exits with 1 if it grew by more than 1 MiB after the first tenth, or if a new id was
+//! assigned although an old one could be reused.
 use layland_model::{Duration, Service, System, Task, Time};
 use layland_policy::Registry;
 use layland_sim::{SimOptions, simulate_with};
@@ -34,12 +35,12 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     }
 }
 
-/// Whether memory and ids stayed within their bounds.
+/// Returns true if memory and ids stayed within their bounds.
 fn soak(programs: u64, spec: &str, seed: u64) -> Result<bool, String> {
     let resident = Task::implicit("resident", Service::from_us(100), Duration::from_ms(10));
     let system = System::new(4, vec![resident]);
     let policy = Registry::standard().build(spec, &system).map_err(|error| error.to_string())?;
-    // A program enters every `GAP` on average; twice as long is always enough.
+    // A program enters every `GAP` on average, so twice that time is always enough.
     let tenth = Churn::GAP * (programs as i64 / 10).max(1);
     let tenths = std::sync::Mutex::new(Vec::new());
     let progress = |now: Time| {

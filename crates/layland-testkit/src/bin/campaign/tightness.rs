@@ -1,13 +1,14 @@
-//! How tight the tests are: `cargo run --release -p layland-testkit -- tightness`
+//! How tight are the tests? `cargo run --release -p layland-testkit -- tightness`
 //!
 //! ```text
 //! tightness [POLICY..] [--sets N] [--seed N] [--tasks N]
 //! ```
 //!
-//! For each policy, N random small sets (3000 by default) of up to as many tasks (5 by default) with periods up to
-//! 8, of which a search of all states says that no job is ever late; and as many of 10 tasks on 4 CPUs, with
-//! log-uniform periods, loads between 1.5 and 3.5 and, under policies with affinities, nested ones, of which nothing is
-//! known. Prints, of each test, how many it accepts, and how many of those no test above it accepts.
+//! For each policy, draws N random small sets (3000 by default) of up to this number of tasks (5 by
+//! default) with periods up to 8 for which a search of all states finds no late job; and N sets of
+//! 10 tasks on 4 CPUs, with log-uniform periods, loads between 1.5 and 3.5 and, under policies with
+//! affinities, nested ones, about which nothing is known. Prints, for each test, how many sets it
+//! accepts, and how many of those no earlier test accepts.
 use layland_analysis::Verdict;
 use layland_gen::{Affinities, Recipe, Utilizations};
 use layland_guarantee::{AssessOptions, assess};
@@ -51,7 +52,7 @@ fn arguments(words: &[String]) -> Result<Asked, String> {
     Ok(asked)
 }
 
-/// The tests that accept the system under the policy, in the order of the catalogue; of all that were asked.
+/// Returns the tests that were run, in the order of the catalogue, with true if the test accepts the system.
 fn accepted_by(spec: &str, system: &System) -> Vec<(&'static str, bool)> {
     let options = AssessOptions::of_every_test();
     let found = assess(registry(), spec, system, &options).expect("the policy exists");
@@ -67,7 +68,7 @@ fn accepted_by(spec: &str, system: &System) -> Vec<(&'static str, bool)> {
         .collect()
 }
 
-/// A small system that the policy takes and that never misses.
+/// Returns a small system that the policy accepts and that never misses a deadline.
 fn small(spec: &str, asked: &Asked, index: u64, affinities: bool) -> Option<System> {
     let system = draw(asked.seed, index, asked.tasks, affinities);
     let policy = registry().build(spec, &system).ok()?;
@@ -75,7 +76,7 @@ fn small(spec: &str, asked: &Asked, index: u64, affinities: bool) -> Option<Syst
     matches!(search(&model, false, STATES), Outcome::Meets { .. }).then_some(system)
 }
 
-/// A larger system that the policy takes.
+/// Returns a larger system that the policy accepts.
 fn large(spec: &str, asked: &Asked, index: u64, affinities: bool) -> Option<System> {
     let total = Rate::new(15 + (index % 21) as i64, 10);
     let (min, max) = (Rate::ZERO, Rate::ONE);

@@ -1,6 +1,7 @@
-//! Does the checker believe traces that lie? `cargo run --release -p layland-testkit -- traces [MUTATIONS]
-//! [SEED]`, 10,000 mutations by default. Prints how many of each kind ended how, and fails if one was accepted that
-//! is not the schedule of its set.
+//! Does the checker accept traces that lie?
+//! `cargo run --release -p layland-testkit -- traces [MUTATIONS] [SEED]`, 10,000 mutations by
+//! default. Prints the outcomes of each kind of mutation, and fails if one was accepted that is not
+//! the schedule of its set.
 use crate::amount_and_seed;
 use layland_testkit::traces::{Tally, campaign};
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
-//! Runs test vectors: `cargo run --release -p layland-testkit -- vectors DIR...`
+//! Do the test vectors pass? `cargo run --release -p layland-testkit -- vectors DIR...`
 //!
-//! Prints a line per failing vector, then the summary; exits non-zero if any failed.
+//! Prints a line per failing vector, then the summary; exits non-zero if any vector failed.
 use layland_testkit::vectors::{Report, run_folder};
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,10 +1,10 @@
-//! Lies about the policy and its options, and truths that are not written as they have to be.
+//! Lies about the policy and its options, and true statements in an invalid form.
 
 use super::{Lie, Tell, any};
 use layland_gen::Random;
 use serde_json::{Value, json};
 
-/// How a certificate is written: what says nothing else than the truth, but not as it may be said.
+/// Adds lies of form: changed certificates that state only the truth, but not in a permitted form.
 pub(super) fn of_form(random: &mut Random, lie: &mut Tell<'_>) {
     lie(Lie::UnknownOption, &mut |answer| {
         let spec = answer["policy"].as_str()?;
@@ -67,7 +67,7 @@ pub(super) fn of_form(random: &mut Random, lie: &mut Tell<'_>) {
     });
 }
 
-/// The places of all whole numbers below a value, as JSON pointers.
+/// Finds the places of all whole numbers below a value, as JSON pointers.
 fn whole_numbers(value: &Value, found: &mut Vec<String>) {
     fn walk(value: &Value, place: &str, found: &mut Vec<String>) {
         match value {
@@ -88,7 +88,7 @@ fn whole_numbers(value: &Value, found: &mut Vec<String>) {
     walk(value, "", found);
 }
 
-/// The options with which the policy is not what the test is about.
+/// Returns the options that make the policy another one than the test covers.
 pub(super) fn changing(
     spec: &str,
     test: Option<&str>,
@@ -130,7 +130,7 @@ pub(super) fn changing(
     found
 }
 
-/// Whether a policy has this option already.
+/// Returns true if a policy has this option already.
 pub(super) fn gives(spec: &str, option: &str) -> bool {
     let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
     let given: Vec<String> = spec.split(':').skip(1).map(name).collect();
