@@ -59,10 +59,9 @@
 //! fraction, as in `"1/2"`. A note has the details by which its kind describes itself
 //! ([`layland_model::note`]).
 //!
-//! A replay does not need the measured records. Unknown members and kinds are errors. Files of
-//! version 1 can be read, too (`text.rs`).
+//! A replay does not need the measured records. Unknown members and kinds are errors.
 
-use crate::log::{Entry, Log, Program, Record, text};
+use crate::log::{Entry, Log, Program, Record};
 use layland_policy::Refusal;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -107,7 +106,7 @@ struct Header<'a> {
     programs: Cow<'a, [Program]>,
 }
 
-/// The member that the first line has in every version from 2 on.
+/// The member that the first line has in every version.
 #[derive(Deserialize)]
 struct Version {
     layland: String,
@@ -132,32 +131,21 @@ impl LogFile {
     }
 
     /// Returns the line, from 1, of a record in the string that this log was read from.
-    pub fn line_of(&self, text: &str, record: usize) -> usize {
-        let begins = if text.starts_with("layland ") {
-            // Version 1 has its set in lines of the file.
-            6 + self.set.matches('\n').count()
-        } else {
-            2
-        };
-        begins + record
+    pub fn line_of(record: usize) -> usize {
+        2 + record
     }
 
-    /// Reads a log of any version.
+    /// Reads a log.
     ///
     /// # Errors
     /// Returns an error with a line if the string is not a log.
     pub fn read(text: &str) -> Result<LogFile, LogError> {
         let first = text.lines().next().unwrap_or_default();
-        let found = match first.strip_prefix("layland ") {
-            Some(version) => Some(version.to_owned()),
-            None => serde_json::from_str(first).ok().map(|Version { layland }| layland),
-        };
+        let found = serde_json::from_str(first).ok().map(|Version { layland }| layland);
         match found.as_deref() {
             Some(VERSION) => read_lines(text),
-            Some(text::VERSION) => text::read(text),
             Some(other) if other.starts_with("run log ") => {
-                let understood = format!("`{}` and `{VERSION}` are", text::VERSION);
-                Err(wrong(1, format!("`{other}` is not understood: {understood}")))
+                Err(wrong(1, format!("`{other}` is not understood: `{VERSION}` is")))
             }
             Some(_) | None => {
                 Err(wrong(1, format!("a log begins with `{{\"layland\":\"{VERSION}\",..`")))

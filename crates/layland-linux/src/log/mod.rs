@@ -9,7 +9,6 @@ mod members;
 mod program;
 pub mod replay;
 pub mod servers;
-mod text;
 pub mod trace;
 
 use layland_model::{CpuId, Index, JobId, Service, Speed, Task, TaskId, Time};

@@ -113,27 +113,46 @@ fn a_trace_without_end_is_refused() {
 #[test]
 fn a_log_that_no_engine_wrote_is_an_error_at_its_line() {
     let folder = folder("lies");
-    let length = SET.len();
+    let first = serde_json::json!({
+        "layland": "run log 2", "policy": "g-edf", "seed": 0, "set": SET, "refusals": []
+    });
     let log = |lines: &str| {
-        let text = format!("layland run log 1\npolicy g-edf\nseed 0\nset {length}\n{SET}\n{lines}");
+        let text = format!("{first}\n{lines}");
         let path = written(&folder, "run.log", &text);
         let (exit, out, err) = said(&layland(&["run", "--replay", &path]));
         (exit, out + &err, text)
     };
-    let good = "0 online 0\n0 online 1\n0 decide 0 9\n5 join 0 0\n5 release 0 0 0 5000000\n5 decide 1 9\n\
-                5 > run 0 0 0 -\n";
+    let good = r#"{"at":0,"what":"online","cpu":0}
+{"at":0,"what":"online","cpu":1}
+{"at":0,"what":"decide","actions":0,"cost_ns":9}
+{"at":5,"what":"join","task":0,"request":0}
+{"at":5,"what":"release","job":{"task":0,"seq":0},"release":0,"deadline":5000000}
+{"at":5,"what":"decide","actions":1,"cost_ns":9}
+{"at":5,"what":"run","cpu":0,"job":{"task":0,"seq":0}}
+"#;
     let (exit, said, _) = log(good);
     assert_eq!(exit, 0, "{said}");
     for (from, to, at, why) in [
-        ("release 0 0", "release 9 0", "5 release", "task 9 is not one of the 4 tasks"),
-        ("release 0 0", "release 1 0", "5 release", "task 1 has not entered"),
-        ("release 0 0", "release 0 3", "5 release", "job 3 is released where job 0 is due"),
-        ("0 5000000", "0 7000000", "5 release", "job 0 cannot be due at 7ms"),
-        ("online 1", "online 7", "0 online 7", "CPU 7 is not one of the 2 CPUs"),
-        ("5 join 0 0", "5 join 8 0", "5 join", "the set has no task 8"),
+        (
+            r#"lease","job":{"task":0"#,
+            r#"lease","job":{"task":9"#,
+            "release",
+            "task 9 is not one of the 4 tasks",
+        ),
+        (
+            r#"lease","job":{"task":0"#,
+            r#"lease","job":{"task":1"#,
+            "release",
+            "task 1 has not entered",
+        ),
+        (r#""seq":0},"re"#, r#""seq":3},"re"#, "release", "job 3 is released where job 0 is due"),
+        ("5000000", "7000000", "release", "job 0 cannot be due at 7ms"),
+        (r#""cpu":1}"#, r#""cpu":7}"#, r#""cpu":7}"#, "CPU 7 is not one of the 2 CPUs"),
+        (r#""task":0,"re"#, r#""task":8,"re"#, "join", "the set has no task 8"),
     ] {
         let (exit, said, text) = log(&good.replacen(from, to, 1));
-        let line = 1 + text.lines().position(|line| line.starts_with(at)).expect("it is there");
+        let line =
+            2 + text.lines().skip(1).position(|line| line.contains(at)).expect("it is there");
         assert_eq!(exit, 3, "{said}");
         assert!(said.contains(&format!("line {line}: {why}")), "{said}");
     }

@@ -32,7 +32,7 @@ pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcom
         .map_err(|error| Failure::input(format!("{name}: {error}")))?;
     let replayed =
         layland_linux::replay(&file.log, &system, &mut *policy).map_err(|impossible| {
-            let line = file.line_of(&content, impossible.record);
+            let line = LogFile::line_of(impossible.record);
             Failure::input(format!("{name}: line {line}: {}", impossible.message))
                 .help("no engine can have written this: the log is damaged")
         })?;

@@ -41,9 +41,9 @@ macro_rules! draw {
     };
 }
 
-/// Returns one entry of each kind that version 1 supports. The numbers in it are drawn one by one;
-/// `reason` is the position of a refusal.
-fn of_version_1(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
+/// Returns one entry of each kind but `enter`. The numbers in it are drawn one by one; `reason` is the
+/// position of a refusal.
+fn entries(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
     let small = 1_000_000;
     let [numerator, denominator] = [(); 2].map(|()| 1 + (draw() % small) as i64);
     let speed = Speed::new(&Rate::new(numerator, denominator)).unwrap();
@@ -123,12 +123,6 @@ fn of_version_1(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
             deadline: draw!(draw, Time),
         },
         Entry::Over { interrupted: draw!(draw, bool) },
-    ]
-}
-
-/// Returns one entry of each kind that was added later.
-fn later(draw: &mut impl FnMut() -> u64) -> Vec<Entry> {
-    vec![
         Entry::Ended { job: draw!(draw, JobId) },
         Entry::Skipped {
             job: draw!(draw, JobId),
@@ -136,36 +130,24 @@ fn later(draw: &mut impl FnMut() -> u64) -> Vec<Entry> {
             release: draw!(draw, Time),
             deadline: draw!(draw, Time),
         },
-        // Version 1 has no aborted jobs of hogs.
         Entry::EndJob { job: draw!(draw, JobId), used_up: false },
     ]
 }
 
 /// Returns a log with `times` entries of each kind.
 pub fn log(mut draw: impl FnMut() -> u64, times: usize) -> Log {
-    let mut log = log_of_version_1(&mut draw, times);
-    for time in 0..times {
-        let mut task =
-            Task::implicit(format!("p{time}"), draw!(draw, Service), Duration::from_ms(9));
-        task.affinity = (time % 2 == 0).then(|| CpuSet::first(1 + time));
-        let program = log.program(&task);
-        let (task, request) = (draw!(draw, TaskId), draw!(draw, RequestId));
-        let enter = Entry::Enter { task, request, program };
-        for entry in later(&mut draw).into_iter().chain([enter]) {
-            log.records.push(Record { at: Time::from_ns(draw() as i64), entry });
-        }
-    }
-    log
-}
-
-/// Returns a log with `times` entries of each kind that version 1 supports.
-pub fn log_of_version_1(mut draw: impl FnMut() -> u64, times: usize) -> Log {
     let mut log = Log::default();
     for time in 0..times {
         let reason = format!("too\nmuch \\ \"here\" for {time}");
         let refusal = [Refusal::busy, Refusal::not_permitted, Refusal::invalid][time % 3](reason);
         let reason = log.refusal(&refusal);
-        for entry in of_version_1(&mut draw, reason) {
+        let mut task =
+            Task::implicit(format!("p{time}"), draw!(draw, Service), Duration::from_ms(9));
+        task.affinity = (time % 2 == 0).then(|| CpuSet::first(1 + time));
+        let program = log.program(&task);
+        let entries = entries(&mut draw, reason);
+        let (task, request) = (draw!(draw, TaskId), draw!(draw, RequestId));
+        for entry in entries.into_iter().chain([Entry::Enter { task, request, program }]) {
             log.records.push(Record { at: Time::from_ns(draw() as i64), entry });
         }
     }
