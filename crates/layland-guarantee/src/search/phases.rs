@@ -3,8 +3,8 @@
 //! Each task is the *victim* in turn, the densest first. It arrives after every other task has
 //! arrived at least once. The others arrive with it, or with the same deadline, or as late as
 //! possible while leaving as much work as possible, or at random; from then on all tasks are
-//! periodic. The run with the least slack so far is changed a little, and the changed run is kept
-//! if it is no worse.
+//! periodic. The run with the least slack so far is changed a little, and the changed run replaces
+//! it unless the slack has grown.
 //!
 //! Random choices use a fixed seed: the same set gives the same run.
 
