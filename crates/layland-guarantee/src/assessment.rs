@@ -93,7 +93,7 @@ pub struct Assessment {
     /// The verdict if every task could use its whole cluster. None if every task can, or if the
     /// policy refuses the system with or without affinities.
     pub without_affinities: Option<Verdict>,
-    /// The run that misses, if the policy was found to miss by one.
+    /// The run that misses, if one was found.
     pub witness: Option<Box<Witness>>,
 }
 

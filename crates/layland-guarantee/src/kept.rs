@@ -199,6 +199,7 @@ pub(crate) fn between(segments: &mut Box<[Service]>, before: Service, after: Ser
 
 /// Returns a length times `by / of`, rounded up.
 pub(crate) fn grown(length: i64, by: i64, of: i64) -> i64 {
+    // The product of two lengths can exceed 64 bits.
     let (part, of) = (i128::from(length) * i128::from(by), i128::from(of.max(1)));
     i64::try_from((part + of - 1) / of).map_or(TIME_LIMIT, |ns| ns.min(TIME_LIMIT))
 }

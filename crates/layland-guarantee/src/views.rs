@@ -125,7 +125,7 @@ use layland_policy::deadline::price::Arith;
 use layland_policy::fair::pd2;
 use std::borrow::Cow;
 
-/// Which answers of a test about a view hold for the policy.
+/// The answers of a test about a view that hold for the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answers {
     /// *Yes* and *no*.
@@ -138,14 +138,14 @@ pub(crate) enum Answers {
     None,
 }
 
-/// Which bounds for a view hold for the policy.
+/// The bounds for a view that hold for the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bounds {
     /// Response times, reached where the analysis says so, and tardiness.
     All,
-    /// Response times and tardiness, from above.
+    /// Response times and tardiness, as upper bounds.
     Above,
-    /// Response times from above, of tasks without a server.
+    /// Response times as upper bounds, of tasks without a server.
     Unserved,
     /// Response times, if all are within the deadlines of the view.
     InTime,

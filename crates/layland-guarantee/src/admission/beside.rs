@@ -108,6 +108,7 @@ struct Curve {
 
 impl Curve {
     fn of(usage: &Usage) -> Curve {
+        // `arrives` divides by the period.
         let (runtime, period) = (usage.runtime.ns().into(), usage.period.ns().max(1).into());
         Curve { runtime, period, extra: usage.extra.ns().into() }
     }
@@ -168,6 +169,7 @@ fn response(own: Part, above: &[Part], limit: i128) -> Option<i128> {
     let mut steps = 0;
     for job in 0.. {
         loop {
+            // The bound on arrivals is for windows that are not empty.
             let others: i128 = above.iter().map(|part| part.arrives(window.max(1))).sum();
             let next = (job + 1) * own.runtime + others;
             steps += 1;

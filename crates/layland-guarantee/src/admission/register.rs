@@ -29,17 +29,18 @@ pub enum Overruns {
 pub struct Reservation {
     /// The name of the task; no two admitted tasks have the same name.
     pub name: String,
-    /// The processor time that a job needs at most.
+    /// The most processor time that a job needs.
     pub runtime: Service,
     /// The relative deadline.
     pub deadline: Duration,
-    /// The least time between two jobs.
+    /// The minimum time between two jobs.
     pub period: Duration,
     /// The CPUs that the task may use; any if none is given.
     pub cpus: Option<CpuSet>,
     /// The given priority, where the policy uses given priorities.
     pub priority: Option<i64>,
-    /// Breaks ties: the smaller rank goes first. Where priorities are fixed, no two tasks should have the same.
+    /// Breaks ties: the smaller rank goes first. Where priorities are fixed, no two tasks should have
+    /// the same priority and rank.
     pub rank: i64,
     /// The guarantee that the task asks for.
     pub guarantee: Guarantee,
@@ -83,7 +84,8 @@ impl Reservation {
 pub struct Left {
     /// The instant of the departure or change.
     pub at: Time,
-    /// Its bandwidth is in use until then: the end of the [window](Reservation::window) of its last job.
+    /// The time until which its bandwidth is in use: the end of the [window](Reservation::window) of
+    /// its last job.
     pub until: Time,
     /// The kind of the end.
     pub how: How,
@@ -122,7 +124,7 @@ pub struct Holding {
 /// All times are those of one clock that never goes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admitted {
-    /// The machine: its clusters are those of the policy, and a CPU in none of them is not used.
+    /// The machine: its clusters are those of the policy, and CPUs outside all clusters are not used.
     pub platform: Platform,
     /// The policy with its options, as `name:option=value`.
     pub spec: String,
@@ -131,9 +133,11 @@ pub struct Admitted {
     pub overruns: Overruns,
     /// The admitted and the departed tasks.
     pub holdings: Vec<Holding>,
-    /// CPUs on which densities were too high for the density rule at some instant since they were last quiet.
+    /// The CPUs on which densities were too high for the density rule at some instant since they were
+    /// last quiet.
     pub exceeded: CpuSet,
-    /// CPUs of which some departures were forgotten since they were last quiet: the quiet rule cannot be used.
+    /// The CPUs of which some departures were forgotten since they were last quiet: the quiet rule
+    /// cannot be used there.
     pub forgotten: CpuSet,
     /// The id of the next holding.
     pub next_id: u64,

@@ -225,7 +225,7 @@ fn tardiness_is_promised_where_it_is_wanted() {
     let mut admitted = on(2, "g-edf");
     enter(&mut admitted, at(0), &soft("a", 20));
     enter(&mut admitted, at(0), &soft("b", 20));
-    // 1.8 of 2 CPUs: deadlines may be missed, and the newcomer may have no tighter promise than the bound.
+    // 1.8 of 2 CPUs: deadlines may be missed, and no guarantee may be tighter than the bound.
     let grant = enter(&mut admitted, at(0), &soft("c", 20));
     assert_eq!(grant.rule, Rule::Quiet);
     let late = refused(&admitted, at(0), Ask::Enter(&soft("d", 20)));

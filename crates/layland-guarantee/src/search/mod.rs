@@ -343,7 +343,7 @@ fn with_arrivals(system: &System, arrivals: &[Arrival], origin: Duration) -> (Sy
         let own = arrivals.iter().filter(|arrival| arrival.task == id).map(comes);
         let own: Vec<Time> = own.collect();
         if own.is_empty() {
-            // Explicit releases must not be empty, so the task arrives after the end instead.
+            // A task without jobs in this run arrives first after the end.
             task.behaviour = Behaviour::Periodic;
             task.offset = end.since_start() + task.period;
         } else {

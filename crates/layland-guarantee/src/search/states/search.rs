@@ -122,6 +122,7 @@ pub(super) fn search(model: &Model, limit: usize) -> Searched {
     let mut open = BinaryHeap::from([(Reverse((0u32, 0u64)), 0u32)]);
     let mut responses = vec![0u32; n];
     let (mut running, mut after) = (Vec::new(), vec![0u32; 2 * n]);
+    // At least one choice of the most tasks must be possible, whatever the limit.
     let mut subsets = (limit as u64).saturating_mul(SUBSETS).max(1 << CHOICES);
     while let Some((_, index)) = open.pop() {
         if states.is_dominated[index as usize] {
