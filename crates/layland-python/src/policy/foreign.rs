@@ -37,7 +37,8 @@ pub(super) enum News {
 }
 
 const ALARM: TimerId = TimerId(0);
-/// Large enough: the simulator checks for interrupts after less than half as many instants.
+/// The limit on wake-ups after an error: the simulator checks for interrupts after less than half as
+/// many instants.
 pub(super) const ALARMS: u32 = 10_000;
 
 pub(super) struct Foreign {

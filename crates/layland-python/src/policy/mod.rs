@@ -33,7 +33,7 @@ pub(crate) fn registry(
     Ok(registry)
 }
 
-/// The description of its policies by a class.
+/// The description that a class gives of its policies.
 struct Description {
     class: Arc<Py<PyAny>>,
     name: String,
