@@ -1,15 +1,15 @@
-//! Which tests and analyses are about an algorithm. Each policy asks for all of them: what they say of themselves is
-//! looked up once, and not test by test.
+//! The tests and analyses that are about an algorithm. Every policy asks for all of them, so their
+//! properties are looked up once instead of test by test.
 
 use layland_analysis::{Assumption, SchedulabilityTest, Subject, catalogue};
 use layland_model::Algorithm;
 use std::sync::LazyLock;
 
-/// Places in a list of the catalogue.
+/// A set of indices into a list of the catalogue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places([u64; WORDS]);
 
-/// Enough for lists of 256; a longer one does not build.
+/// Enough for lists of 256 entries; a longer list does not compile.
 const WORDS: usize = 4;
 const _: () = assert!(
     catalogue::TESTS.len() <= 64 * WORDS
@@ -34,7 +34,7 @@ impl Places {
         Places(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    /// Ascending.
+    /// Returns the indices in ascending order.
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
         (0..WORDS).flat_map(move |word| {
             let mut left = self.0[word];
@@ -47,7 +47,7 @@ impl Places {
     }
 }
 
-/// The tests with this property, which they have whoever asks.
+/// Returns the tests with this property, which must not depend on the policy that asks.
 fn of_tests(has: impl Fn(&SchedulabilityTest) -> bool) -> Places {
     let mut places = Places::default();
     let found = catalogue::TESTS.iter().enumerate().filter(|(_, test)| has(test));
@@ -55,7 +55,7 @@ fn of_tests(has: impl Fn(&SchedulabilityTest) -> bool) -> Places {
     places
 }
 
-/// The tests that say whether tasks are let in.
+/// The tests that decide whether tasks are admitted.
 pub(crate) static ADMISSIONS: LazyLock<Places> =
     LazyLock::new(|| of_tests(|test| matches!(test.subject, Subject::Admission(_))));
 
@@ -67,24 +67,24 @@ pub(crate) static ABOUT_SOME_SCHEDULER: LazyLock<Places> =
 pub(crate) static OF_CACHES: LazyLock<Places> =
     LazyLock::new(|| of_tests(|test| is_of_caches(test.assumptions)));
 
-/// Whether a test with these assumptions is about cache-related preemption delays.
+/// Returns true if a test with these assumptions is about cache-related preemption delays.
 pub(crate) fn is_of_caches(assumed: &[Assumption]) -> bool {
     assumed.contains(&Assumption::CacheDelay)
 }
 
-/// What is about some algorithms.
+/// The entries of the catalogue that are about some algorithms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct About {
-    /// Of [`catalogue::TESTS`].
+    /// Indices into [`catalogue::TESTS`].
     pub(crate) tests: Places,
-    /// Of [`catalogue::RESPONSES`].
+    /// Indices into [`catalogue::RESPONSES`].
     pub(crate) responses: Places,
-    /// Of [`catalogue::BOUNDS`].
+    /// Indices into [`catalogue::BOUNDS`].
     pub(crate) bounds: Places,
 }
 
 impl About {
-    /// What is about one of these.
+    /// Returns the entries that are about at least one of these algorithms.
     pub(crate) fn of(algorithms: &[Algorithm]) -> About {
         let known = KNOWN.iter().filter(|(algorithm, _)| algorithms.contains(algorithm));
         known.fold(About::default(), |all, (_, about)| About {
@@ -95,7 +95,7 @@ impl About {
     }
 }
 
-/// Every algorithm that something is about.
+/// Every algorithm that an entry of the catalogue is about.
 static KNOWN: LazyLock<Vec<(Algorithm, About)>> = LazyLock::new(|| {
     let mut known: Vec<(Algorithm, About)> = Vec::new();
     let mut put = |algorithms: &[Algorithm], put: &dyn Fn(&mut About)| {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use layland_policy::Registry;
 
-    /// Against what each of them says of itself.
+    /// Compares the lookup with what each entry says about itself.
     #[test]
     fn what_is_looked_up_is_what_the_catalogue_says() {
         let registry = Registry::standard();

@@ -1,4 +1,5 @@
-//! What affinities are to policies: which keep them, which refuse them and why, and what they cost.
+//! The treatment of affinities by policies: which keep them, which refuse them and why, and what
+//! they cost.
 
 use crate::options::AssessOptions;
 use crate::verdict::{Asked, verdict};
@@ -7,31 +8,31 @@ use layland_model::System;
 use layland_policy::{Registry, Text};
 use std::borrow::Cow;
 
-/// What the policies of the registry, without options, make of the affinities of a system.
+/// The treatment of the affinities of a system by the policies of the registry, without options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Affinities {
-    /// These keep them.
+    /// The policies that keep the affinities.
     pub kept_by: Vec<Text>,
-    /// These would take the system without affinities and refuse it as it is: why, and which.
-    /// Reasons in the order in which the registry first has them.
+    /// The policies that accept the system only without affinities, by their reasons. Reasons are
+    /// in the order in which they first appear in the registry.
     pub refused_by: Vec<(String, Vec<Text>)>,
 }
 
-/// Whether some task may use a part of its cluster only.
+/// Returns true if some task may use only a part of its cluster.
 pub fn has_affinities(system: &System) -> bool {
     system.tasks.iter().any(|(id, task)| {
         task.affinity.is_some() && system.allowed_cpus(id) != system.platform.clusters[task.cluster]
     })
 }
 
-/// The system with every task free to use its cluster.
+/// Returns the system with every task free to use its cluster.
 pub fn without_affinities(system: &System) -> System {
     let mut free = system.clone();
     free.tasks.values_mut().for_each(|task| task.affinity = None);
     free
 }
 
-/// What the policies make of the affinities; none if there are none.
+/// Finds out how the policies treat the affinities; none if there are none.
 ///
 /// ```
 /// use layland_guarantee::affinities;
@@ -57,7 +58,7 @@ pub fn affinities(registry: &Registry, system: &System) -> Option<Affinities> {
     for info in registry {
         match info.build(system, &options) {
             Ok(_) => found.kept_by.push(info.name.clone()),
-            // What it refuses without affinities as well is not about them.
+            // If the policy also refuses the system without affinities, they are not the reason.
             Err(_) if info.build(&free, &options).is_err() => {}
             Err(refusal) => {
                 let reason = refusal.in_general.unwrap_or(refusal.answer.reason);
@@ -71,7 +72,7 @@ pub fn affinities(registry: &Registry, system: &System) -> Option<Affinities> {
     Some(found)
 }
 
-/// The verdict on the system without its affinities; none if it has none.
+/// Returns the verdict on the system without its affinities; none if it has none.
 pub(crate) fn verdict_without(
     policy: &Asked<'_, '_>,
     system: &System,

@@ -1,4 +1,4 @@
-//! [`assess`]: one policy, or several about the same system.
+//! [`assess`]: assesses one policy, or several on the same system.
 
 use crate::affinities;
 use crate::assessment::{Assessment, Said};
@@ -15,10 +15,11 @@ use layland_policy::{BuildError, Registry};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What is known of a policy of the registry, given as `name:option=value`, and a valid system.
+/// Assesses a policy of the registry, given as `name:option=value`, on a valid system.
 ///
 /// # Errors
-/// If there is no such policy or option. That the policy refuses the system is an assessment.
+/// If the policy or an option does not exist. If the policy refuses the system, the result is an
+/// assessment, not an error.
 pub fn assess(
     registry: &Registry,
     spec: &str,
@@ -28,8 +29,8 @@ pub fn assess(
     Assessor::new(registry, system, options).assess(spec)
 }
 
-/// One system, about which several policies are asked: what an analysis says of a system that several of them make
-/// of it is computed once.
+/// One system on which several policies are assessed: if several of them lead to the same system,
+/// each analysis of it runs once.
 pub struct Assessor<'a> {
     registry: &'a Registry,
     system: &'a System,
@@ -38,7 +39,7 @@ pub struct Assessor<'a> {
 }
 
 impl<'a> Assessor<'a> {
-    /// For policies of this registry on a valid system.
+    /// Creates an assessor for policies of this registry on a valid system.
     pub fn new(
         registry: &'a Registry,
         system: &'a System,
@@ -47,7 +48,7 @@ impl<'a> Assessor<'a> {
         Assessor { registry, system, options, memo: Memo::default() }
     }
 
-    /// What [`assess`] says of a policy.
+    /// Assesses a policy as [`assess`] does.
     ///
     /// # Errors
     /// As [`assess`].
@@ -69,8 +70,8 @@ impl<'a> Assessor<'a> {
         Ok(found)
     }
 
-    /// What is known of the system whatever the policy: what some scheduler, some partition or some priorities can
-    /// do.
+    /// Returns the findings that hold for every policy: what some scheduler, some partition or some
+    /// priorities can do.
     pub fn whatever_the_policy(&self) -> Vec<Said> {
         self.said_about(|subject| match subject {
             Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => true,
@@ -82,12 +83,14 @@ impl<'a> Assessor<'a> {
         })
     }
 
-    /// The finding on partitions of the system under fixed priorities in this order: a search that takes its time.
+    /// Returns the finding on partitions of the system under fixed priorities in this order: a slow
+    /// search.
     pub fn some_partition_under(&self, order: Order) -> Vec<Said> {
         self.said_about(|subject| *subject == Subject::SomePartitionUnder(order))
     }
 
-    /// The part of [`whatever_the_policy`](Self::whatever_the_policy) that rules out every scheduler.
+    /// Returns the part of [`whatever_the_policy`](Self::whatever_the_policy) that rules out every
+    /// scheduler.
     pub fn whatever_the_scheduler(&self) -> Vec<Said> {
         self.said_about(|subject| *subject == Subject::SomeScheduler)
     }
@@ -100,7 +103,7 @@ impl<'a> Assessor<'a> {
             .collect()
     }
 
-    /// What a test says whatever the policy, also one that drops jobs.
+    /// Returns the finding of a test that holds for every policy, even one that drops jobs.
     fn of_all(&self, known: &Known<'_>, at: usize) -> Arc<Stated> {
         let test = &catalogue::TESTS[at];
         match test.subject == Subject::SomeScheduler && self.system.levels.is_mixed() {

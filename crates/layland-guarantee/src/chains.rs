@@ -1,8 +1,9 @@
-//! What is guaranteed of cause-effect chains under a policy.
+//! Bounds on cause-effect chains under a policy.
 //!
-//! Under implicit communication the bounds come from the response bounds of the [`Assessment`]. Under logical execution
-//! time they are those of the chain alone, and hold if every job ends before it writes: which a response bound has to
-//! say. No bound is made of what is known of mixed-criticality runs, because there it covers some of the jobs alone.
+//! Under implicit communication the bounds come from the response bounds of the [`Assessment`].
+//! Under logical execution time they are those of the chain alone, and hold if every job ends
+//! before it writes, which a response bound has to show. Bounds of mixed-criticality runs are not
+//! used, because they cover only some of the jobs.
 
 use crate::assessment::{Assessment, Bound};
 use layland_analysis::TestKind;
@@ -13,12 +14,12 @@ use layland_model::{
     Chain, Communication, Duration, JobOrder, ScheduleRule, System, TaskId, TaskMap,
 };
 
-/// What is known of a chain.
+/// A bound on a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainBound {
-    /// No reaction time is longer, and no data age: both have the same bound.
+    /// The bound on every reaction time and every data age.
     pub within: Result<Duration, Unbounded>,
-    /// The analysis that says so: the name of a [`ChainAnalysis`].
+    /// The analysis that computed it: the name of a [`ChainAnalysis`].
     pub by: &'static str,
     /// [`TestKind::Exact`] if it is reached.
     pub kind: TestKind,
@@ -30,9 +31,10 @@ impl ChainBound {
     }
 }
 
-/// The bounds of the chains of a system, in its order, under a policy with this rule and this assessment.
+/// Returns the bounds of the chains of a system, in its order, under a policy with this rule and
+/// this assessment.
 ///
-/// Nothing if the policy refuses the system.
+/// The list is empty if the policy refuses the system.
 pub fn chain_bounds(
     system: &System,
     rule: &ScheduleRule,
@@ -70,7 +72,7 @@ fn bound(
                     (reaction, ChainAnalysis::LET)
                 }
             };
-            // A job that has not ended has nothing to write.
+            // A job that has not ended has no data to write.
             let late = chain.tasks.iter().find(|&&id| {
                 let task = &system.tasks[id];
                 let within = in_time(task, task.write_after());
@@ -85,7 +87,7 @@ fn bound(
     }
 }
 
-/// How long after its arrival each job ends, where that is known of every job.
+/// Returns the bound on the response time of each task, where one holds for every job.
 fn responses(system: &System, assessment: &Assessment) -> TaskMap<Option<Duration>> {
     let of = |id: TaskId| {
         if system.levels.is_mixed() {
@@ -103,8 +105,9 @@ fn responses(system: &System, assessment: &Assessment) -> TaskMap<Option<Duratio
     system.tasks.ids().map(of).collect()
 }
 
-/// Whether no job of `to` starts while one of `from` is ready: on one CPU, preemptively, by fixed priorities, `from`
-/// first. What overheads and jobs that block do to that order is not known.
+/// Returns true if no job of `to` starts while one of `from` is ready: on one CPU, preemptively, by
+/// fixed priorities, `from` first. The effects of overheads and blocking on that order are not
+/// known.
 fn hides(system: &System, rule: &ScheduleRule, from: TaskId, to: TaskId) -> bool {
     let ScheduleRule::HighestFirst { groups, order: JobOrder::Fixed(keys) } = rule else {
         return false;

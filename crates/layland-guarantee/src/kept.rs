@@ -1,19 +1,20 @@
 //! The decisions of a policy before the start, kept while all WCETs grow or shrink.
 //!
-//! A policy that assigns tasks to CPUs, gives them priorities or splits them does so once, by the WCETs of the set. If
-//! the jobs of a running system take longer, nothing of that is decided anew. So the [margin](crate::Margin) keeps it:
+//! A policy that assigns tasks to CPUs, gives them priorities or splits them does so once, by the
+//! WCETs of the set. If the jobs of a running system take longer, none of these decisions changes.
+//! So the [margin](crate::Margin) keeps them:
 //!
 //! | what | how |
 //! |---|---|
 //! | CPUs and clusters | the groups of the policy's rule |
-//! | which tasks come first (`edf-us`, `fpedf`, `edf-k`, `rm-us`) | the class of the rule; bounds of another say nothing |
-//! | priorities found by a search (`smc`, `amc`) | those of each CPU, under which the test of the search is asked |
-//! | pieces (`cd`, `edf-wm`) | on their CPUs, each with its share of the WCET; a piece without laxity stays one |
+//! | tasks that come first (`edf-us`, `fpedf`, `edf-k`, `rm-us`) | the class of the rule; bounds of another do not apply |
+//! | priorities found by a search (`smc`, `amc`) | those of each CPU, with which the test of the search runs |
+//! | pieces (`cd`, `edf-wm`) | on their CPUs, each with its share of the WCET; a piece without laxity still has none |
 //! | the reduction tree (`run`), the quasi-partition (`qps`) | the clients of each server |
 //!
-//! Lengths that follow from WCETs are budgets, and grow with them: those of servers and pieces, non-preemptive
-//! segments, rates, slices (`pt`), zero-slack instants (`zss`), virtual deadlines (`edf-vd`), job priorities (`plrs`,
-//! `ocbp`) and priority points (`g-fl`, `c-fl`).
+//! Lengths that follow from WCETs are budgets, and grow with them: those of servers and pieces,
+//! non-preemptive segments, rates, slices (`pt`), zero-slack instants (`zss`), virtual deadlines
+//! (`edf-vd`), job priorities (`plrs`, `ocbp`) and priority points (`g-fl`, `c-fl`).
 
 use crate::placed::{placed, placed_anew};
 use layland_analysis::mixed::{self, Orders};
@@ -31,7 +32,7 @@ pub(crate) struct Kept<'s> {
     system: &'s System,
     algorithm: Algorithm,
     rule: ScheduleRule,
-    /// Those of the policy, and what names the tree or the quasi-partition.
+    /// The options of the policy, and those that fix the tree or the quasi-partition.
     options: PolicyOptions,
     tree: Option<Tree>,
     /// The priorities that a search found.
@@ -46,7 +47,7 @@ enum Tree {
 }
 
 impl<'s> Kept<'s> {
-    /// The decisions of a policy for a system; none if it refuses the system.
+    /// Returns the decisions of a policy for a system; none if it refuses the system.
     pub(crate) fn of(
         info: &PolicyInfo,
         given: &PolicyOptions,
@@ -62,7 +63,7 @@ impl<'s> Kept<'s> {
         Some(Kept { system, algorithm, rule, options, tree, orders })
     }
 
-    /// True if other WCETs could lead to other decisions.
+    /// Returns true if other WCETs could lead to other decisions.
     pub(crate) fn may_differ(&self) -> bool {
         let system = self.system;
         let is_given = || {
@@ -88,10 +89,10 @@ impl<'s> Kept<'s> {
         }
     }
 
-    /// The rule with these decisions for the system with other WCETs.
+    /// Returns the rule with these decisions for the system with other WCETs.
     ///
     /// # Errors
-    /// If that is no rule of the policy: its refusal.
+    /// The refusal of the policy, if it does not accept the system with these decisions.
     pub(crate) fn rule_for(
         &self,
         info: &PolicyInfo,
@@ -129,7 +130,7 @@ impl<'s> Kept<'s> {
                     grow_pieces(own, (self.system, scaled), id, has_windows);
                 }
             }
-            // The test under these priorities decides.
+            // The test with these priorities decides.
             ScheduleRule::MixedCriticality { .. } if self.orders.is_some() => {}
             ScheduleRule::MixedCriticality { .. } => {
                 let there = placed(scaled, &self.rule);
@@ -156,8 +157,8 @@ impl<'s> Kept<'s> {
         Ok(rule)
     }
 
-    /// True if bounds about the algorithm itself are about these decisions, too: they are not about another class of
-    /// tasks that come first.
+    /// Returns true if bounds about the algorithm itself also hold for these decisions: not if
+    /// another class of tasks would come first.
     pub(crate) fn is_of_the_algorithm(
         &self,
         info: &PolicyInfo,
@@ -180,8 +181,8 @@ impl<'s> Kept<'s> {
     }
 }
 
-/// Segments that divide a WCET as others divided another: each ends at the same share of it, rounded up. What would be
-/// empty is left out.
+/// Divides a WCET as the segments divided another one: each ends at the same share of it, rounded
+/// up. Empty segments are dropped.
 pub(crate) fn between(segments: &mut Box<[Service]>, before: Service, after: Service) {
     let (mut end, mut last) = (0, 0);
     let mut scaled = Vec::with_capacity(segments.len());
@@ -196,13 +197,14 @@ pub(crate) fn between(segments: &mut Box<[Service]>, before: Service, after: Ser
     *segments = scaled.into();
 }
 
-/// A length times `by / of`, rounded up.
+/// Returns a length times `by / of`, rounded up.
 pub(crate) fn grown(length: i64, by: i64, of: i64) -> i64 {
+    // The product of two lengths can exceed 64 bits.
     let (part, of) = (i128::from(length) * i128::from(by), i128::from(of.max(1)));
     i64::try_from((part + of - 1) / of).map_or(TIME_LIMIT, |ns| ns.min(TIME_LIMIT))
 }
 
-/// The pieces of a task with other WCETs: each ends at the same share of the WCET, rounded up.
+/// Grows the pieces of a task to another WCET: each ends at the same share of the WCET, rounded up.
 fn grow_pieces(own: &mut [Piece], (before, after): (&System, &System), id: TaskId, windows: bool) {
     let (from, to) = (before.tasks[id].own_wcet(), after.tasks[id].own_wcet());
     let (mut end, mut last, mut offset) = (0i64, 0i64, Duration::ZERO);
@@ -225,7 +227,7 @@ fn grow_pieces(own: &mut [Piece], (before, after): (&System, &System), id: TaskI
     }
 }
 
-/// The tree or the quasi-partition that a policy makes, and the options that name it.
+/// Returns the tree or the quasi-partition of a policy, and the options that fix it.
 fn named(
     algorithm: Algorithm,
     system: &System,
@@ -270,11 +272,11 @@ fn join<T: ToString>(items: &[T], between: &str) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
 
-/// So many deadlines are looked at.
+/// The number of deadlines that are examined.
 const DEADLINES: usize = 200_000;
 
-/// The task whose job is late first under EDF on one CPU, if the first jobs of all that may use that CPU alone come
-/// together; none if none is among the first deadlines.
+/// Returns the task whose job is late first under EDF on one CPU, if the first jobs of all tasks
+/// that may use only that CPU arrive together; none if no job is late among the first deadlines.
 pub(crate) fn late_first(system: &System, cpus: &CpuSet) -> Option<TaskId> {
     let own: TaskMap<bool> =
         system.tasks.ids().map(|id| system.allowed_cpus(id) == *cpus).collect();
@@ -287,7 +289,7 @@ pub(crate) fn late_first(system: &System, cpus: &CpuSet) -> Option<TaskId> {
         let ((due, id), ()) = next.pop_first()?;
         let task = &system.tasks[id];
         demand = demand.saturating_add(task.own_wcet().ns());
-        // Jobs that are due together count together.
+        // Jobs with the same deadline count together.
         let is_last = next.first_key_value().is_none_or(|((later, _), ())| *later > due);
         if is_last && demand > due.ns() {
             return Some(id);

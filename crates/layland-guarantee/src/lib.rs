@@ -1,20 +1,20 @@
-//! Can it be guaranteed? A policy held against every analysis that is about it.
+//! Checks what a policy guarantees, with every analysis that is about it.
 //!
-//! Analyses say which algorithms they are about, policies which algorithm they implement; neither knows the
-//! other, and here they meet. For one
-//! policy ([`assess`]):
+//! Analyses state which algorithms they are about, and policies state which algorithm they
+//! implement. Neither depends on the other; this crate connects them. For one policy ([`assess`]):
 //!
-//! 1. the policy is built: what it refuses is not guaranteed, and its reason is the reason;
-//! 2. the system becomes what the policy makes of it ([`placed`]): tasks on the CPUs or clusters that
-//!    it assigned them to;
+//! 1. the policy is built: a refusal means no guarantee, and its reason becomes the reason;
+//! 2. the system becomes the one that the policy runs ([`placed`]): tasks on the CPUs or clusters
+//!    that it assigned them to;
 //! 3. overheads become part of the WCETs ([`layland_analysis::overheads`]);
-//! 4. the tests about the policy run, and those about any scheduler: the first that says *no* or *yes*
+//! 4. the tests about the policy run, and those about any scheduler: the first *no* or *yes*
 //!    decides;
 //! 5. each task gets its smallest response or tardiness bound;
-//! 6. if asked, the [`Margin`]: by how much all WCETs could grow in what the policy makes of the system;
-//! 7. if tasks have affinities, the verdict without them, to tell what they cost;
-//! 8. where no test decides, a run that misses, or the proof that there is none ([`search`]), with an effort that the
-//!    caller states ([`Effort`]).
+//! 6. on request, the [`Margin`] is computed: the factor by which all WCETs of that system could
+//!    grow;
+//! 7. if tasks have affinities, the verdict without them shows what they cost;
+//! 8. where no test decides, a search looks for a run that misses, or for the proof that there is
+//!    none ([`search`]), with an effort that the caller states ([`Effort`]).
 //!
 //! ```
 //! use layland_guarantee::{AssessOptions, assess};
@@ -30,7 +30,7 @@
 //! assert_eq!(found.margin.unwrap().thousandths, 1000);
 //! ```
 
-// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+// A new event, action or verdict must break every match here, until its meaning is decided.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod about;

@@ -1,4 +1,4 @@
-//! The distance to the limit: by which factor all WCETs could grow, or would have to shrink.
+//! The distance to the limit: the factor by which all WCETs could grow, or would have to shrink.
 
 use crate::assessment::{Margin, Stop, UNIT};
 use crate::kept::{Kept, between, late_first};
@@ -14,8 +14,8 @@ use layland_policy::{BuildError, Registry};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The margin of a policy that takes the system and has this verdict on it. None if what is needed
-/// is beyond the range of times.
+/// Computes the margin of a policy that accepts the system and has this verdict on it. Returns none
+/// if a number is beyond the range of times.
 pub(crate) fn margin(
     policy: &Asked<'_, '_>,
     system: &System,
@@ -27,7 +27,7 @@ pub(crate) fn margin(
     let assessed = |thousandths: i64, kept: Option<&Kept<'_>>| {
         verdict(policy, Cow::Owned(scaled(system, thousandths)), &options, kept)
     };
-    // Beyond this factor some task is longer than its deadline, or the CPUs cannot do the load.
+    // Beyond this factor some WCET exceeds its deadline, or the load exceeds the CPUs.
     let alone = system.tasks.values().map(|task| {
         i128::from(task.deadline.ns()) * i128::from(UNIT) / i128::from(task.own_wcet().ns())
     });
@@ -59,11 +59,12 @@ pub(crate) fn margin(
     Some(Margin { thousandths, stopped_by, decided_anew })
 }
 
-/// The verdict on a valid system with all WCETs multiplied by this many thousandths, in what a policy of the registry
-/// decides before the start for the system as it is: what the [`Margin`] is about.
+/// Returns the verdict on a valid system with all WCETs multiplied by this many thousandths, with
+/// the decisions that a policy of the registry makes for the system as it is. The [`Margin`] is
+/// based on this verdict.
 ///
 /// # Errors
-/// If there is no such policy or option.
+/// If the policy or an option does not exist.
 pub fn verdict_at(
     registry: &Registry,
     spec: &str,
@@ -80,7 +81,7 @@ pub fn verdict_at(
     Ok(verdict(&policy, scaled, &options, Some(&kept)).verdict)
 }
 
-/// The obstacle to the next factor, by the test that accepts the one before.
+/// Returns the obstacle to the next factor, by the test that accepts the one before.
 fn stop(
     policy: &Asked<'_, '_>,
     next: &System,
@@ -101,7 +102,7 @@ fn stop(
     let said = found.said.iter().find(|said| Some(said.test.name) == by);
     let finding = said.map(|said| &*said.finding);
     let reasons = finding.and_then(|finding| finding.as_ref().ok()).map(|finding| &finding.reasons);
-    // The reason that says most about where it is.
+    // Prefer the reason with the most precise place.
     let known = |reason: &&Reason| {
         let (task, cpus) = reason.place();
         (task.is_some(), cpus.is_some())
@@ -114,7 +115,7 @@ fn stop(
     }
     let Some(reason) = best else {
         let reason = finding.and_then(|finding| finding.as_ref().err());
-        // The test is not asked, where its policy can promise nothing any more.
+        // The test does not run if its policy can no longer guarantee anything.
         let other = || found.reasons.first().cloned().unwrap_or_default();
         let reason = reason.map_or_else(other, ToString::to_string);
         return Stop { task: None, cpus: None, test: by, reason };
@@ -133,7 +134,7 @@ fn stop(
     Stop { task, cpus, test: by, reason: reason.describe(next) }
 }
 
-/// The steps with everything that is executed scaled. Suspensions stay: no CPU has a part in them.
+/// Scales the executions of the steps. Suspensions keep their length: they use no CPU.
 fn scaled_steps(steps: &[Step], scale: impl Fn(&mut Service)) -> Arc<[Step]> {
     let of_step = |step: &Step| match *step {
         Step::Run(mut length) => {
@@ -152,8 +153,9 @@ fn executes(step: &Step) -> Option<Service> {
     }
 }
 
-/// The system with all WCETs, budgets and execution times multiplied by this many thousandths,
-/// rounded up; segments, steps and blocking times of jobs grow with them, floating regions and suspensions do not.
+/// Returns the system with all WCETs, budgets and execution times multiplied by this many
+/// thousandths, rounded up. Segments, steps and blocking times of jobs grow with them; floating
+/// regions and suspensions do not.
 pub fn scaled(system: &System, thousandths: i64) -> System {
     use layland_model::ExecutionModel;
     let scale = |c: &mut Service| {
@@ -176,7 +178,7 @@ pub fn scaled(system: &System, thousandths: i64) -> System {
             between(segments, before, after);
         }
         task.budget.iter_mut().for_each(scale);
-        // Jobs of lower priority execute for longer, too.
+        // Jobs of lower priority execute for longer, too, so blocking grows.
         let mut blocking = Service::from_ns(task.blocking_time.ns());
         scale(&mut blocking);
         task.blocking_time = blocking.at_unit_speed();

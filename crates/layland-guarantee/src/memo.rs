@@ -1,8 +1,9 @@
-//! What the analyses said of a system, so that none is asked twice.
+//! The answers of analyses about systems, so that each is computed once.
 //!
-//! Many policies become the same system: global EDF, clustered EDF with one cluster and EDF with affinities that
-//! leave every CPU to every task. A search for the margin meets the same scaled systems under each of them. Analyses
-//! are functions of the system alone, so what one said under one policy is what it says under all.
+//! Many policies lead to the same system: global EDF, clustered EDF with one cluster, and EDF with
+//! affinities that leave every CPU to every task. A search for the margin meets the same scaled
+//! systems under each of them. Analyses are functions of the system alone, so an answer under one
+//! policy holds under all.
 
 use crate::stated::Stated;
 use layland_analysis::{
@@ -13,10 +14,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// As many tasks are kept, of all systems together: beyond that analyses are asked anew.
+/// The limit on stored tasks of all systems together: beyond it, analyses are computed again.
 const TASKS: usize = 200_000;
 
-/// The systems that were asked about.
+/// The systems with known answers.
 #[derive(Default)]
 pub(crate) struct Memo<'a> {
     kept: Mutex<Kept<'a>>,
@@ -24,15 +25,17 @@ pub(crate) struct Memo<'a> {
 
 #[derive(Default)]
 struct Kept<'a> {
-    /// By the number of clusters and the sums of WCETs and of deadlines: equal systems are under one key.
+    /// Keyed by the number of clusters and the sums of WCETs and of deadlines: equal systems have
+    /// the same key.
     systems: BTreeMap<(usize, i128, i128), Vec<Arc<Known<'a>>>>,
     tasks: usize,
 }
 
-/// What is known of a system. Tests and analyses are named by their places in the catalogue.
+/// The answers about a system. Tests and analyses are identified by their indices in the catalogue.
 pub(crate) struct Known<'a> {
     system: Cow<'a, System>,
-    /// Whether deadlines are at the ends of periods, so that deadline-monotonic priorities are rate-monotonic ones.
+    /// True if deadlines are at the ends of periods, so that deadline-monotonic priorities are
+    /// rate-monotonic.
     is_implicit: bool,
     assumptions: [OnceLock<Result<(), Refusal>>; Assumption::ALL.len()],
     tests: Answers<Arc<Stated>>,
@@ -43,7 +46,7 @@ pub(crate) struct Known<'a> {
 }
 
 impl<'a> Memo<'a> {
-    /// What is known of this system.
+    /// Returns the entry of this system, and stores it unless the limit is reached.
     pub(crate) fn of(&self, system: Cow<'a, System>) -> Arc<Known<'a>> {
         let work = |task: &Task| -> i128 { task.wcet.iter().map(|c| i128::from(c.ns())).sum() };
         let key = (
@@ -53,6 +56,7 @@ impl<'a> Memo<'a> {
         );
         let mut kept = lock(&self.kept);
         let alike = kept.systems.get(&key).into_iter().flatten();
+        // The same object needs no comparison of its tasks.
         let is_it = |known: &&Arc<Known<'a>>| {
             std::ptr::eq(&*known.system, &*system) || is_same(&known.system, &system)
         };
@@ -69,9 +73,9 @@ impl<'a> Memo<'a> {
     }
 }
 
-/// Whether two systems are the same to analyses. How they were made is no matter.
+/// Returns true if two systems are the same to analyses. Their origin does not matter.
 fn is_same(a: &System, b: &System) -> bool {
-    // Which test is asked tells what decides within a level.
+    // `in_level` does not matter: each test that is run fixes the order within a level itself.
     let System {
         platform,
         levels,
@@ -106,7 +110,8 @@ impl<'a> Known<'a> {
         &self.system
     }
 
-    /// Whether the system keeps an assumption, of which many tests have most in common.
+    /// Checks the assumptions of a test. Each is checked once, because many tests share most of
+    /// them.
     fn keeps(&self, listed: &[Assumption], also: &[Assumption]) -> Result<(), Refusal> {
         listed.iter().chain(also).try_for_each(|assumption| {
             let known = &self.assumptions[*assumption as usize];
@@ -114,7 +119,7 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// What a test says.
+    /// Returns the finding of a test.
     pub(crate) fn test(&self, at: usize) -> Arc<Stated> {
         let at = if self.is_implicit { TWINS.tests[at] } else { at };
         let test = &catalogue::TESTS[at];
@@ -131,7 +136,7 @@ impl<'a> Known<'a> {
         Arc::clone(self.tests.get(at, || Arc::new(Stated::new(run()))))
     }
 
-    /// The verdict of a test, without its reasons.
+    /// Returns the verdict of a test, without its reasons.
     pub(crate) fn verdict(&self, at: usize) -> Result<Verdict, Refusal> {
         let at = if self.is_implicit { TWINS.tests[at] } else { at };
         if let Some(finding) = self.tests.known(at) {
@@ -145,7 +150,7 @@ impl<'a> Known<'a> {
         verdict.clone()
     }
 
-    /// The response times that an analysis finds.
+    /// Returns the response times that an analysis finds.
     pub(crate) fn responses(&self, at: usize) -> &Result<TaskMap<Option<ResponseBound>>, Refusal> {
         let at = if self.is_implicit { TWINS.responses[at] } else { at };
         let analysis = &catalogue::RESPONSES[at];
@@ -155,7 +160,8 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// The response times that an analysis finds where jobs that are equals go by rank; none if that changes nothing.
+    /// Returns the response times that an analysis finds if ties go by rank; none if that changes
+    /// nothing.
     pub(crate) fn responses_by_rank(
         &self,
         at: usize,
@@ -167,7 +173,7 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// The tardiness that an analysis finds.
+    /// Returns the tardiness that an analysis finds.
     pub(crate) fn tardiness(&self, at: usize) -> &Result<Tardiness, Refusal> {
         let analysis = &catalogue::BOUNDS[at];
         self.tardiness.get(at, || {
@@ -177,8 +183,9 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Who says the same where deadlines are at the ends of periods: of each test and analysis for deadline-monotonic
-/// priorities the one for rate-monotonic priorities, of all others they themselves.
+/// The entries with the same answer if deadlines are at the ends of periods: for each test and
+/// analysis of deadline-monotonic priorities its rate-monotonic twin, for all others the entry
+/// itself.
 struct Twins {
     tests: Vec<usize>,
     responses: Vec<usize>,
@@ -198,13 +205,13 @@ static TWINS: LazyLock<Twins> = LazyLock::new(|| {
     }
 });
 
-/// The place of the bounds that a test finds together with its verdict.
+/// Returns the index of the analysis whose bounds a test finds together with its verdict.
 fn responses_of(test: &SchedulabilityTest) -> Option<usize> {
     catalogue::RESPONSES.iter().position(|analysis| analysis.name == test.name)
 }
 
-/// Answers by the place of who gave them. There is room for them when the first one is asked for: of most systems some
-/// kinds never are.
+/// Answers by the index of the test or analysis. Allocated on first use: for most systems, some
+/// kinds of answers are never requested.
 struct Answers<T> {
     count: usize,
     given: OnceLock<Box<[OnceLock<T>]>>,
@@ -220,17 +227,18 @@ impl<T> Answers<T> {
         &self.given.get_or_init(room)[who]
     }
 
-    /// The answer, which is computed once: who asks meanwhile waits for it.
+    /// Returns the answer, which is computed once: concurrent callers wait for it.
     fn get(&self, who: usize, compute: impl FnOnce() -> T) -> &T {
         self.of(who).get_or_init(compute)
     }
 
-    /// The answer, if it is there.
+    /// Returns the answer, if it is known.
     fn known(&self, who: usize) -> Option<&T> {
         self.given.get()?[who].get()
     }
 
-    /// Puts an answer in that came with another one. One that is there is the same.
+    /// Stores an answer that was computed together with another one. An existing answer is the
+    /// same.
     fn put(&self, who: usize, answer: T) {
         let _ = self.of(who).set(answer);
     }
@@ -242,7 +250,8 @@ impl<T> Answers<T> {
     }
 }
 
-/// What is behind the lock. A panic elsewhere leaves no half-made answer: they are put in whole.
+/// Locks the mutex. Ignoring poison is safe: a panic leaves no partial answer, since answers are
+/// stored whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -264,7 +273,7 @@ mod tests {
     }
 
     impl Memo<'_> {
-        /// How many tests have run, on how many systems.
+        /// Returns the number of tests that have run, and of the systems.
         fn runs(&self) -> (usize, usize) {
             let kept = lock(&self.kept);
             let systems = || kept.systems.values().flatten();
@@ -300,7 +309,7 @@ mod tests {
         odd.tasks[ids[3]].deadline = odd.tasks[ids[3]].period + Duration::from_us(1);
         odd.tasks[ids[5]].jitter = Duration::from_us(1);
         odd.tasks[ids[7]].affinity = "0-1".parse().ok();
-        // From what all tests accept to what none does.
+        // From a set that all tests accept to one that none accepts.
         let systems = [50, 150, 250, 300, 350, 400, 500].map(system);
         for system in systems.into_iter().chain([odd]) {
             let known = Known::new(Cow::Borrowed(&system));
@@ -312,7 +321,8 @@ mod tests {
                 let verdict = test.run(&system).map(|finding| finding.verdict);
                 assert_eq!(apart.verdict(at), verdict, "{}", test.name);
             }
-            // After the tests, of which some have found their bounds, and before any of them.
+            // `known` after all tests, some of which have found their bounds; `apart` before any of
+            // them.
             for (at, analysis) in catalogue::RESPONSES.iter().enumerate() {
                 assert_eq!(*known.responses(at), analysis.run(&system), "{}", analysis.name);
                 assert_eq!(*apart.responses(at), analysis.run(&system), "{}", analysis.name);
@@ -329,7 +339,7 @@ mod tests {
         let of = |system| memo.of(Cow::Owned(system));
         let first = of(system(50));
         assert!(Arc::ptr_eq(&first, &of(system(50))));
-        // The same sums, and not the same system.
+        // A system with the same sums that is not the same system.
         let mut other = system(50);
         other.tasks.values_mut().for_each(|task| task.period += Duration::from_ns(1));
         other.tasks.values_mut().for_each(|task| task.deadline = task.period);

@@ -1,4 +1,5 @@
-//! What overheads do to RUN and QPS: the accounting of Compagnin et al., which guarantees nothing.
+//! The effect of overheads on RUN and QPS: the accounting of Compagnin et al., which guarantees
+//! nothing.
 
 use layland_analysis::optimal::overhead::{Costs, inflate};
 use layland_analysis::overheads::Inflation;
@@ -6,8 +7,9 @@ use layland_model::{Rate, System, TaskMap};
 use layland_policy::PolicyOptions;
 use layland_policy::fair::packing_heuristic;
 
-/// What each task of a system with overheads grows by, and a sentence about it. That the set still fits
-/// is no guarantee: how often jobs are preempted is an average for RUN, and a rule of thumb for QPS.
+/// Returns the growth of each task of a system with overheads, and a sentence about it. Even if the
+/// set still fits, nothing is guaranteed: the number of preemptions is an average for RUN, and a
+/// rule of thumb for QPS.
 pub(crate) fn inflated(
     system: &System,
     options: &PolicyOptions,
@@ -53,7 +55,7 @@ mod tests {
             let found = assess(&registry, spec, &with_overheads(6_000), &AssessOptions::by_tests())
                 .unwrap();
             assert_eq!(found.verdict, Verdict::Unknown, "{:?}", found.reasons);
-            // 10 once, and 10 + 5 for each of k_RUN = ceil(4 / 2) preemptions.
+            // 10 once, plus 10 + 5 for each of k_RUN = ceil(4 / 2) preemptions.
             let tasks = found.inflation.unwrap();
             for task in tasks.values() {
                 let us = Duration::from_us;

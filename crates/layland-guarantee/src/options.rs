@@ -1,58 +1,60 @@
-//! What is asked of an assessment, and how hard to try.
+//! The content and the effort of an assessment.
 
 use layland_analysis::catalogue;
 use layland_model::{Duration, System};
 
-/// What is asked.
+/// The options of an assessment.
 #[derive(Clone, Debug, Default)]
 pub struct AssessOptions {
-    /// Only these tests, by name; all of them if empty.
+    /// The names of the only tests to run; all of them if empty.
     pub tests: Vec<String>,
-    /// What is wanted.
+    /// The content of the assessment.
     pub wanted: Wanted,
-    /// How hard to try.
+    /// The effort of the tests and searches.
     pub effort: Effort,
-    /// All that arrivals are multiples of, if the user says so. Tests do not use it: what they refute may need jobs
-    /// between ticks, and is unknown, unless a run on ticks misses.
+    /// The length of which all arrivals are multiples, if the user states one. Tests do not use it:
+    /// a pattern that refutes the set may need jobs between ticks, so the answer is unknown unless
+    /// a run on ticks misses.
     pub tick: Option<Duration>,
 }
 
-/// What is wanted of an assessment: by default the verdict with its reasons, and bounds.
+/// The content of an assessment: by default the verdict with its reasons, and bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// What is told of the tests.
+    /// The findings of the tests.
     pub findings: Findings,
-    /// Whom to ask for bounds of the tasks.
+    /// The analyses that compute bounds of the tasks.
     pub bounds: BoundsBy,
-    /// What else.
+    /// Further content.
     pub more: More,
 }
 
-/// What is told of the tests.
+/// The findings that an assessment reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Findings {
-    /// The verdict, and the test that decides; no reasons, which some tests have later than their verdicts.
+    /// The verdict and the test that decides; no reasons, which some tests compute after their
+    /// verdicts.
     Verdict,
-    /// What tests say up to the one that decides, with reasons.
+    /// The findings up to the test that decides, with reasons.
     #[default]
     UntilDecided,
-    /// What every test says, also after one has decided.
+    /// The findings of every test, even after one has decided.
     All,
 }
 
-/// Who is asked for bounds of the tasks, which can take longer than all tests.
+/// The analyses that compute bounds of the tasks, which can take longer than all tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BoundsBy {
-    /// Nobody.
+    /// No analysis.
     Nobody,
     /// The analyses that are [named](AssessOptions::tests).
     #[default]
     Named,
-    /// Every analysis, also one that is not named.
+    /// Every analysis, even if it is not named.
     All,
 }
 
-/// What is wanted besides the verdict and the bounds.
+/// The content besides the verdict and the bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum More {
     /// Nothing.
@@ -60,14 +62,15 @@ pub enum More {
     Nothing,
     /// The [`Margin`](crate::Margin).
     Margin,
-    /// What was analysed, and what proves the answer ([`Assessment::proven`](crate::Assessment::proven)).
+    /// The analysed system and the proof of the answer
+    /// ([`Assessment::proven`](crate::Assessment::proven)).
     Proof,
     /// Both.
     MarginAndProof,
 }
 
 impl More {
-    /// These.
+    /// Combines the two choices.
     pub const fn of(margin: bool, proof: bool) -> More {
         match (margin, proof) {
             (false, false) => More::Nothing,
@@ -77,38 +80,39 @@ impl More {
         }
     }
 
-    /// The same but for the margin.
+    /// Returns this choice without the margin.
     #[must_use]
     pub const fn without_margin(self) -> More {
         More::of(false, self.has_proof())
     }
 
-    /// Whether the margin is wanted.
+    /// Returns true if the margin is wanted.
     pub const fn has_margin(self) -> bool {
         matches!(self, More::Margin | More::MarginAndProof)
     }
 
-    /// Whether a proof is wanted.
+    /// Returns true if a proof is wanted.
     pub const fn has_proof(self) -> bool {
         matches!(self, More::Proof | More::MarginAndProof)
     }
 }
 
-/// How hard to try. The default is what `layland check` does for one set.
+/// The effort of an assessment. The default is that of `layland check` for one set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Leave out what searches ([`catalogue::LONG`]), unless it is [named](AssessOptions::tests).
+    /// Leave out tests that search ([`catalogue::LONG`]), unless they are
+    /// [named](AssessOptions::tests).
     Quick,
     /// Every test.
     Tests,
-    /// Every test, and where none decides runs and states ([`search`](crate::search)): as many as are worth it for the
-    /// set, and at most `most`. A job costs more where there are many tasks: a second or two must do for all policies
-    /// of an ordinary set.
+    /// Every test, and where none decides a [`search`](crate::search) over runs and states: as many
+    /// as the set justifies, and at most `most`. A job costs more where there are many tasks: a
+    /// second or two must suffice for all policies of an ordinary set.
     Usual {
-        /// Jobs, and as many states.
+        /// The limit on jobs, and on states.
         most: u64,
     },
-    /// The same with so many jobs, and as many states.
+    /// Every test and a search with this many jobs and states.
     Jobs(u64),
 }
 
@@ -119,10 +123,10 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// How many jobs are simulated for one set, at most, if nobody says.
+    /// The default limit on the jobs that are simulated for one set.
     pub const ONE_SET: u64 = 20_000;
 
-    /// The same without runs.
+    /// Returns this effort without runs.
     #[must_use]
     pub fn without_runs(self) -> Effort {
         match self {
@@ -131,11 +135,11 @@ impl Effort {
         }
     }
 
-    /// How many jobs are simulated for this set.
+    /// Returns the number of jobs that may be simulated for this set.
     pub(crate) fn jobs(self, system: &System) -> u64 {
         match self {
             Effort::Quick | Effort::Tests => 0,
-            // `most` may be 0, so that this is no `clamp`.
+            // Not `clamp`, which would panic: `most` may be 0.
             Effort::Usual { most } => (50_000 / system.tasks.len().max(1) as u64).max(1).min(most),
             Effort::Jobs(jobs) => jobs,
         }
@@ -143,18 +147,18 @@ impl Effort {
 }
 
 impl AssessOptions {
-    /// The verdict with its reasons, bounds, and the [`Margin`](crate::Margin).
+    /// Requests the verdict with its reasons, bounds, and the [`Margin`](crate::Margin).
     pub fn with_margin() -> AssessOptions {
         let wanted = Wanted { more: More::Margin, ..Wanted::default() };
         AssessOptions { wanted, ..AssessOptions::default() }
     }
 
-    /// The verdict of the tests with their reasons, and bounds: no run is searched for.
+    /// Requests the verdict of the tests with their reasons, and bounds; no search for a run.
     pub fn by_tests() -> AssessOptions {
         AssessOptions { effort: Effort::Tests, ..AssessOptions::default() }
     }
 
-    /// What every test says, and bounds.
+    /// Requests the findings of every test, and bounds.
     pub fn of_every_test() -> AssessOptions {
         let wanted = Wanted { findings: Findings::All, ..Wanted::default() };
         AssessOptions { wanted, ..AssessOptions::by_tests() }
@@ -175,12 +179,12 @@ impl AssessOptions {
         }
     }
 
-    /// Whether anybody wants the reasons of the tests. A proof is made from them.
+    /// Returns true if the reasons of the tests are needed. A proof is made from them.
     pub(crate) fn tells(&self) -> bool {
         self.wanted.findings != Findings::Verdict || self.wanted.more.has_proof()
     }
 
-    /// The same for a verdict that is compared with that of the system as it is.
+    /// Returns the options for a verdict that is compared with that of the system as it is.
     pub(crate) fn for_another_system(&self) -> AssessOptions {
         let AssessOptions { tests, wanted: _, effort, tick } = self;
         let wanted =

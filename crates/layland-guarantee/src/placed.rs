@@ -1,16 +1,17 @@
-//! What a policy makes of a system before it starts: which CPUs serve which tasks.
+//! The system that a policy makes of a task set before it starts: the CPUs that serve each task.
 
 use layland_model::{CpuSet, Group, ScheduleRule, System, TaskId};
 use std::borrow::Cow;
 
-/// The system whose clusters are the groups of the rule (highest first, with regions or without, mixed
-/// criticality), each with the tasks that it serves; under a rule about affinities the affinities, where any two
-/// are equal or disjoint, and single CPUs that are in none. Otherwise the system as it is.
+/// Returns the system whose clusters are the groups of the rule (highest first, with regions or
+/// without, mixed criticality), each with the tasks that it serves. Under a rule about affinities
+/// the clusters are the affinities, where any two are equal or disjoint, and the single CPUs that
+/// are in none. Otherwise the system stays as it is.
 pub fn placed(system: &System, rule: &ScheduleRule) -> System {
     placed_anew(system, rule).unwrap_or_else(|| system.clone())
 }
 
-/// [`placed`], if that is another system.
+/// Returns [`placed`], if it differs from the system.
 pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System> {
     let groups = match rule.groups() {
         Some(_) if rule.is_optimal() => return None,
@@ -29,7 +30,7 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
     if groups.len() == clusters.len() && groups.iter().enumerate().all(is_there) {
         return None;
     }
-    // Where the set comes from is told of the set, and not of what a policy makes of it.
+    // The provenance belongs to the set, and not to what a policy makes of it.
     let &System {
         ref platform,
         ref levels,
@@ -62,8 +63,8 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
     Some(placed)
 }
 
-/// The affinities with their tasks, if any two are equal or disjoint, in the order of their first
-/// task; and the CPUs that are in none.
+/// Returns the affinities with their tasks, if any two are equal or disjoint, in the order of their
+/// first task, followed by the CPUs that are in none.
 fn disjoint(system: &System) -> Option<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut free = system.platform.all_cpus();

@@ -1,16 +1,17 @@
-//! What proves the answer about a policy: the system that was analysed in its place, and the proof of the test that
-//! decided.
+//! The proof of an answer about a policy: the system that was analysed in its place, and the proof
+//! of the test that decided.
 
 use crate::seen::Seen;
 use layland_analysis::{Finding, Proof, SchedulabilityTest, Verdict};
 use layland_model::{AdaptiveOrder, Algorithm, Protection, System};
 
-/// A system that was analysed, and what was made of the policy's system for it.
+/// A system that was analysed, and how it differs from the policy's system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Analysed {
     /// Tasks on the clusters that the policy gives them, with overheads as part of their WCETs.
     pub system: System,
-    /// What else was made of it, for threads with reservations: a sentence without a full stop, empty if nothing.
+    /// The other changes, for threads with reservations: a sentence without a full stop, empty if
+    /// there are none.
     pub tells: &'static str,
 }
 
@@ -20,22 +21,22 @@ impl Analysed {
     }
 }
 
-/// What was analysed, and what proves the answer.
+/// The analysed system with the proof of the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proven {
-    /// What was analysed; where nothing was decided, what the policy makes of the system.
+    /// The analysed system; if nothing was decided, the system that the policy runs.
     pub analysed: Analysed,
-    /// The proof, or why there is none.
+    /// The proof, or the reason why there is none.
     pub proof: Result<Proof, &'static str>,
 }
 
 impl Proven {
-    /// Nothing is decided yet.
+    /// Creates the state before any decision.
     pub(crate) fn open(seen: &Seen<'_>) -> Proven {
         Proven { analysed: Analysed::of(seen), proof: Err("nothing is decided") }
     }
 
-    /// By what a test finds of what was seen, or of the system as it is.
+    /// Creates the proof from the finding of a test about a view, or about the system as it is.
     pub(crate) fn by(
         test: &SchedulabilityTest,
         finding: &Finding,
@@ -45,7 +46,7 @@ impl Proven {
     ) -> Proven {
         let as_given = || Analysed { system: system.clone(), tells: "" };
         let analysed = seen.map_or_else(as_given, Analysed::of);
-        // A response time per level is one under the priorities that the analysis finds.
+        // A response time per level is one under the priorities that the analysis finds itself.
         let has_other_order = matches!(
             algorithm,
             Algorithm::MixedCriticality(Protection::Adaptive(order)) if order != AdaptiveOrder::AmcRt

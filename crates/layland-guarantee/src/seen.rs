@@ -1,17 +1,17 @@
-//! A view of a system, with what analyses say of it.
+//! A view of a system, with the answers of analyses about it.
 
 use crate::about::About;
 use crate::memo::{Known, Memo};
 use crate::views::{Answers, Bounds, View};
 use std::sync::Arc;
 
-/// A [view](View), with what is known of its system.
+/// A [view](View), with the known answers about its system.
 pub(crate) struct Seen<'a> {
     pub(crate) about: About,
     pub(crate) answers: Answers,
     pub(crate) bounds: Bounds,
     pub(crate) tells: &'static str,
-    /// Whether of two jobs that are due at once the one with the smaller rank goes first.
+    /// True if, of two jobs with the same deadline, the one with the smaller rank goes first.
     pub(crate) has_ties_by_rank: bool,
     pub(crate) known: Arc<Known<'a>>,
 }

@@ -1,8 +1,8 @@
-//! A set that was inferred from a trace, held against that trace.
+//! A comparison of a set that was inferred from a trace with that trace.
 //!
-//! What was seen is one run of the set, if the set is as demanding as the threads were: then no bound is below a
-//! response that was seen, and no deadline that is guaranteed was missed. Where that does not hold the set leaves
-//! something out, whatever it is, and what analyses say of it is not true of the threads.
+//! If the set is as demanding as the threads were, the observed run is one run of the set: then no
+//! bound is below an observed response time, and no guaranteed deadline was missed. Where this does
+//! not hold, the set leaves something out, and the answers of analyses do not apply to the threads.
 
 use crate::assess::assess;
 use crate::assessment::Bound;
@@ -11,15 +11,15 @@ use layland_analysis::Verdict;
 use layland_model::{Duration, Rate, System, TaskId, TaskMap};
 use layland_policy::Registry;
 
-/// What a trace shows of a task.
+/// An observation of a task in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// The longest response of a job; of one that is not over, what it took so far.
+    /// The longest response time of a job; for an unfinished job, its time so far.
     pub response: Duration,
 }
 
-/// What a trace shows and a set does not explain, held against it under each of these policies; in sentences without
-/// full stops.
+/// Returns the observations of a trace that contradict the analysis of the set under these
+/// policies, in sentences without full stops.
 ///
 /// ```
 /// use layland_guarantee::{Shown, unexplained};
@@ -47,10 +47,10 @@ pub fn unexplained(
     let mut named: Vec<TaskId> = Vec::new();
     let mut refused: Option<&&str> = None;
     for spec in policies {
-        // That a policy is none, or takes no such set, says nothing of the trace.
+        // An unknown policy, or one that cannot schedule such a set, says nothing about the trace.
         let Ok(found) = assess(registry, spec, system, &options) else { continue };
         if found.refused.is_some() {
-            // What may use one CPU, beside what may use several, is scheduled by no fixed-priority policy.
+            // No fixed-priority policy schedules tasks with one CPU beside tasks with several.
             let tied = system.tasks.values().filter(|task| task.affinity.is_some()).count();
             if tied > 0 && tied < system.tasks.len() && refused.replace(spec).is_some() {
                 let which = "some threads may use one CPU and others several";

@@ -1,4 +1,4 @@
-//! What a test said, shared by all who asked it about the same system.
+//! A finding of a test, shared by all policies that lead to the same system.
 
 use layland_analysis::{Finding, Refusal};
 use layland_model::System;
@@ -6,7 +6,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-/// The finding of a test, or why it does not apply; with the sentences of its reasons, which are written once.
+/// The finding of a test, or the reason why it does not apply; with the sentences of its reasons,
+/// which are formatted once.
 pub struct Stated {
     finding: Result<Finding, Refusal>,
     sentences: OnceLock<Vec<String>>,
@@ -17,8 +18,8 @@ impl Stated {
         Stated { finding, sentences: OnceLock::new() }
     }
 
-    /// The reasons of the finding in sentences without full stops; none if the test does not apply. For a system with
-    /// the tasks and CPUs of the one that was tested.
+    /// Returns the reasons of the finding in sentences without full stops; none if the test does
+    /// not apply. The system must have the tasks and CPUs of the tested one.
     pub fn sentences(&self, system: &System) -> &[String] {
         self.sentences.get_or_init(|| {
             let reasons = self.finding.iter().flat_map(|finding| &finding.reasons);
@@ -26,7 +27,7 @@ impl Stated {
         })
     }
 
-    /// To make another finding of it, which has sentences of its own.
+    /// Returns the finding for modification, and drops the sentences, which would be stale.
     pub(crate) fn finding_mut(&mut self) -> &mut Result<Finding, Refusal> {
         self.sentences = OnceLock::new();
         &mut self.finding

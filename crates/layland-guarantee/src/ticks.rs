@@ -1,14 +1,14 @@
-//! `--tick`: jobs arrive at ticks alone, which no test knows.
+//! `--tick`: jobs arrive only at ticks, which tests do not consider.
 //!
-//! A *yes* and a bound are about more runs than there are, and hold. A *no* is about a pattern of releases that may
-//! need jobs between ticks, such as one that comes a nanosecond after a job has begun that nobody preempts. It is
-//! unknown, until a run on ticks is found that misses.
+//! A *yes* and a bound cover more runs than there are, so they hold. A *no* rests on a pattern of
+//! releases that may need jobs between ticks, such as one that arrives a nanosecond after the start
+//! of a non-preemptive job. It becomes *unknown*, unless a run on ticks misses.
 
 use crate::assessment::{Assessment, Bound, Said};
 use layland_analysis::{Subject, TestKind, Verdict, catalogue};
 use layland_model::{Duration, System};
 
-/// Takes back what does not hold of jobs that arrive at ticks.
+/// Withdraws the answers that may not hold for jobs that arrive at ticks.
 pub(crate) fn only(found: &mut Assessment, system: &System, tick: Duration) {
     for bound in found.bounds.values_mut() {
         if let Bound::Response { kind, .. } = bound {
@@ -38,15 +38,16 @@ pub(crate) fn only(found: &mut Assessment, system: &System, tick: Duration) {
     }
 }
 
-/// Takes back refutations of every scheduler, every partition or all priorities that do not hold either.
+/// Withdraws refutations of every scheduler, every partition or all priorities that may not hold
+/// either.
 pub fn on_ticks(whatever: &mut Vec<Said>, system: &System, tick: Duration) {
     let is_no =
         |said: &Said| (*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::No);
     whatever.retain(|said| !is_no(said) || has_dense_run(system, tick));
 }
 
-/// True if the densest run is on ticks: all tasks come together, and each as often as it may. What refutes every
-/// scheduler refutes it by that run.
+/// Returns true if the densest run is on ticks: all tasks arrive together, and each as often as it
+/// may. A test that refutes every scheduler refutes it by that run.
 fn has_dense_run(system: &System, tick: Duration) -> bool {
     let is_whole = |length: Duration| length.ns() % tick.ns() == 0;
     let is_on_ticks = |task: &layland_model::Task| {

@@ -1,105 +1,116 @@
-//! What is analysed in place of a system under a policy: one view where the policy is its rule, and several for
-//! threads with reservations.
+//! The systems that are analysed in place of a system under a policy: one view where the policy is
+//! its rule, and several for threads with reservations.
 //!
-//! Long because what each view rests on is proved here, beside what makes it.
+//! Long because the assumptions of each view are proved here, beside the code that makes it.
 //!
-//! **Threads with reservations** (`dl`, `dl-sp`, `apedf`, `a2pedf`) run in constant-bandwidth servers `(Q, D, T)`
-//! ordered by the deadlines of the servers, and the kernel pushes and pulls them between the queues of its CPUs.
-//! What of EDF holds for them, in a cluster of one CPU or with threads that are tied to one CPU each, and in
-//! a cluster
-//! whose threads may use all of it, rests on the following. Assumed: releases at least a period apart, no jitter, no
-//! self-suspension, no overheads, unit speeds (`grub_pa=off`), and no requests: nobody changes parameters,
-//! affinities,
-//! clusters or CPUs meanwhile, so that the versions of the kernel make no difference. That leaves out Defects 1
-//! (tasks that change), 2 (DVFS) and 3 (CPUs of different capacity) of Tang, Anderson and Abeni 2021.
+//! **Threads with reservations** (`dl`, `dl-sp`, `apedf`, `a2pedf`) run in constant-bandwidth
+//! servers `(Q, D, T)` ordered by the deadlines of the servers, and the kernel pushes and pulls
+//! them between the queues of its CPUs. Results for EDF apply to them in a cluster of one CPU, with
+//! threads that are tied to one CPU each, and in a cluster whose threads may use all of it, for the
+//! following reasons. Assumed: releases at least a period apart, no jitter, no self-suspension, no
+//! overheads, unit speeds (`grub_pa=off`), and no requests: parameters, affinities, clusters and
+//! CPUs do not change meanwhile, so that the versions of the kernel make no difference. This leaves
+//! out Defects 1 (tasks that change), 2 (DVFS) and 3 (CPUs of different capacity) of Tang, Anderson
+//! and Abeni 2021.
 //!
-//! 1. **A server is as good as a job.** While no job is late, each job finds its thread blocked and the deadline of
-//!    its server past: it gets `Q` and its own deadline. A job that ends *at* its deadline when the next one is there
-//!    finds the thread running: it goes on with what is left of `Q` and with the old deadline. So cut the time of
-//!    the thread into pieces, one for each deadline of the server: pieces of at most `Q`, at least `T`
-//!    apart, with work at each instant until they end. A job ends in the piece of its own deadline or in an
-//!    earlier one.
-//!    EDF with *C = Q* of the pieces therefore bounds the jobs, for any jobs of at most `Q`: late ones, too.
-//! 2. **One CPU.** There is nothing to push or pull: the earliest deadline runs. Point 1 makes every test and
-//!    response bound for EDF on one CPU one for the threads, with *C = Q*. A *no* holds where budgets are WCETs.
-//! 3. **Several CPUs, all of them allowed.** After each event the kernel pushes from a CPU with a waiting thread as
-//!    long as a CPU is free or runs a later deadline, and pulls for a CPU whose thread has left. With one
-//!    affinity for
-//!    all its single candidate (the latest CPU) is the right one. So no thread waits while a CPU is
-//!    free or runs a later deadline: that is all that the tests for global EDF use, whatever ties do. `dl` has one
-//!    exception, the **bypass** (Tang et al. 2021, Examples 5 and 8): a server that is used up at or after
-//!    its deadline gets its next deadline in place, with no push or pull. It needs a job that ends at its deadline or
-//!    later. With all deadlines **a nanosecond earlier** the order of EDF is the same, and a test that accepts
-//!    those shows that each job ends before its deadline: by induction over time there is no bypass. Under `dl-sp`
-//!    there is none anyway: point 1 makes tests and tardiness bounds ones for its threads. Under `dl` nothing is
-//!    known once a job is late.
-//! 4. **WCETs below the budgets.** Where every job ends before its deadline, each server starts anew with each job,
-//!    and what is left of its budget is lost: *C* may be the WCET, if deadlines are a nanosecond earlier (as in
-//!    point 3, also on one CPU: otherwise the rest of a budget runs with the old deadline). Such an answer needs
-//!    threads that keep their WCETs; the answers with *C = Q* do not, where *D = T*. With *D < T* a thread that
-//!    overruns, and sleeps in the middle of a piece, may come back to a rest of its budget before its deadline, and
-//!    demand within *D* has no place for that: those answers need threads that keep their WCETs, too
-//!    (`admission/` counts densities for whoever may overrun). A thread that never blocks uses its budget.
-//! 5. **Anything else is unknown**: threads that are tied to a CPU beside others that migrate may wait for them while
-//!    other CPUs are free (Tang et al., Examples 5 to 8), and with affinities of several kinds the only
-//!    candidate may be the wrong one.
+//! 1. **A server is as good as a job.** While no job is late, each job finds its thread blocked and
+//!    the deadline of its server past: it gets `Q` and its own deadline. A job that ends *at* its
+//!    deadline when the next one has arrived finds the thread running: it continues with the
+//!    remaining part of `Q` and with the old deadline. So cut the time of the thread into pieces,
+//!    one for each deadline of the server: pieces of at most `Q`, at least `T` apart, with work at
+//!    each instant until they end. A job ends in the piece of its own deadline or in an earlier
+//!    one. EDF with *C = Q* of the pieces therefore bounds the jobs, for any jobs of at most `Q`,
+//!    even late ones.
+//! 2. **One CPU.** There is nothing to push or pull: the earliest deadline runs. By point 1 every
+//!    test and response bound for EDF on one CPU also holds for the threads, with *C = Q*. A *no*
+//!    holds where budgets are WCETs.
+//! 3. **Several CPUs, all of them allowed.** After each event the kernel pushes from a CPU with a
+//!    waiting thread as long as a CPU is free or runs a later deadline, and pulls for a CPU whose
+//!    thread has left. With one affinity for all threads its single candidate (the latest CPU) is
+//!    the right one. So no thread waits while a CPU is free or runs a later deadline. The tests for
+//!    global EDF need nothing else, however ties are broken. `dl` has one exception, the **bypass**
+//!    (Tang et al. 2021, Examples 5 and 8): a server whose budget is exhausted at or after its
+//!    deadline gets its next deadline in place, with no push or pull. It needs a job that ends at
+//!    its deadline or later. With all deadlines **a nanosecond earlier** the order of EDF is the
+//!    same, and a test that accepts those shows that each job ends before its deadline: by
+//!    induction over time there is no bypass. Under `dl-sp` there is none anyway: by point 1 tests
+//!    and tardiness bounds hold for its threads. Under `dl` nothing is known once a job is late.
+//! 4. **WCETs below the budgets.** Where every job ends before its deadline, each server starts
+//!    anew with each job, and its remaining budget is lost: *C* may be the WCET, if deadlines are a
+//!    nanosecond earlier (as in point 3, also on one CPU: otherwise the remaining budget runs with
+//!    the old deadline). Such an answer needs threads that keep their WCETs; the answers with
+//!    *C = Q* do not, where *D = T*. With *D < T* a thread that overruns, and sleeps in the middle of a
+//!    piece, may wake up with a remaining budget before its deadline, and demand within *D* does
+//!    not account for that: those answers need threads that keep their WCETs, too (`admission/`
+//!    counts densities for threads that may overrun). A thread that never blocks uses its budget.
+//! 5. **Anything else is unknown**: threads that are tied to a CPU beside others that migrate may
+//!    wait for them while other CPUs are free (Tang et al., Examples 5 to 8), and with affinities
+//!    of several kinds the only candidate may be the wrong one.
 //!
-//! **Reclaiming** (`grub=on` and a task that says `reclaim`). A thread that reclaims may run for longer than its
-//! budget, so response times of EDF do not hold, and on one of several CPUs of a cluster nothing does: what is
-//! reserved on all of them is lent on each (`demo:reclaim-defect`). There are two exceptions, with *D = T*.
+//! **Reclaiming** (`grub=on` and a task with `reclaim`). A thread that reclaims may run for longer
+//! than its budget, so response times of EDF do not hold, and on one of several CPUs of a cluster
+//! no result does: the bandwidth reserved on all of them is lent on each (`demo:reclaim-defect`).
+//! There are two exceptions, with *D = T*.
 //!
-//! *One CPU.* Alone in its cluster, or with threads that are tied to it and `lend=cpu`, a CPU keeps deadlines if the
-//! bandwidths are at most `Umax` together
-//! (Lipari and Baruah 2000). Suppose that a job is pending a nanosecond before its deadline `d`, in a stretch from
-//! `t0` on in which the CPU runs threads due by `d` alone. What runs pays at least `running / Umax` for each
-//! nanosecond, and the integral of `running` is what the servers are entitled to by `d - 1 ns`. Each of `n` servers
-//! has paid at most its entitlement, and less than a nanosecond more, because budgets end at whole nanoseconds; the
-//! server of the job at least `Q - C` less. So the job ends in time if `(Q - C) + (1 / Umax - 1) Q >= n + 1`
-//! nanoseconds: budgets of microseconds have that room with any `Umax` clearly below 1, and others with a WCET
-//! below. With the kernel's arithmetic every charge is rounded down, as often as something happens, and nothing is
-//! promised.
+//! *One CPU.* A CPU alone in its cluster, or with threads that are tied to it and `lend=cpu`, keeps
+//! deadlines if the bandwidths are at most `Umax` together (Lipari and Baruah 2000). Suppose that a
+//! job is pending a nanosecond before its deadline `d`, in a stretch from `t0` on in which the CPU
+//! runs only threads due by `d`. The running thread pays at least `running / Umax` for each
+//! nanosecond, and the integral of `running` is the entitlement of the servers by `d - 1 ns`. Each
+//! of `n` servers has paid at most its entitlement, and less than a nanosecond more, because
+//! budgets end at whole nanoseconds; the server of the job at least `Q - C` less. So the job ends
+//! in time if `(Q - C) + (1 / Umax - 1) Q >= n + 1` nanoseconds: budgets of microseconds satisfy
+//! this with any `Umax` clearly below 1, and others with a WCET below the budget. With the kernel's
+//! arithmetic every charge is rounded down, at every event, and nothing is guaranteed.
 //!
-//! *Several CPUs* with threads that may use all `m` of them and `lend=parallel`, if the bandwidths are at most
-//! `m Umax - (m - 1) umax` together, `umax` the largest (Abeni, Lipari, Parri and Sun 2016; the proof is ours). Let
-//! `U(t)` be the bandwidth in use. Whoever runs pays at least `b / Umax` and at most 1 for each nanosecond, with
-//! `m b = U + (m - 1) umax`. Fix a deadline `d`, and look at the pieces (point 1) that are due by `d`. The lag of a
-//! server is what it is entitled to, `u` for each nanosecond up to its zero-lag time, less what it has paid; it
-//! is 0 when it wakes up with a new deadline, and is dropped when it becomes inactive. `L` is the sum of the lags.
-//! Suppose that `L` rises above 0. Then some server `j` has a positive lag; let it be contending since `r`, when its
-//! lag was not positive. Since `r` it runs, for a total price of `P`, or all `m` CPUs run pieces due by `d`.
+//! *Several CPUs* with threads that may use all `m` of them and `lend=parallel`, if the bandwidths
+//! are at most `m Umax - (m - 1) umax` together, `umax` the largest (Abeni, Lipari, Parri and Sun
+//! 2016; the proof is ours). Let `U(t)` be the bandwidth in use. A running thread pays at least
+//! `b / Umax` and at most 1 for each nanosecond, with `m b = U + (m - 1) umax`. Fix a deadline `d`,
+//! and consider the pieces (point 1) that are due by `d`. The lag of a server is its entitlement,
+//! `u` for each nanosecond up to its zero-lag time, less what it has paid; it is 0 when the server
+//! wakes up with a new deadline, and is dropped when the server becomes inactive. `L` is the sum of
+//! the lags. Suppose that `L` rises above 0. Then some server `j` has a positive lag; let it be
+//! contending since `r`, when its lag was not positive. Since `r` it runs, for a total price of
+//! `P`, or all `m` CPUs run pieces due by `d`.
+//!
 //! - While all run, `L` changes by at most `U - m b = -(m - 1) umax` for each nanosecond.
-//! - While `j` runs, by at most `U` less its price, and `U = m b - (m - 1) umax` is at most `m Umax` times its
-//!   price, less `(m - 1) umax`.
-//! - So `L` has changed by at most `(m Umax - 1) P - (m - 1) umax (t - r)`, and `P < u_j (t - r)`, because the lag has
-//!   grown: `L` has fallen by `m (1 - Umax) u_j (t - r)` or more. It did not rise above 0.
+//! - While `j` runs, by at most `U` less its price, and `U = m b - (m - 1) umax` is at most
+//!   `m Umax` times its price, less `(m - 1) umax`.
+//! - So `L` has changed by at most `(m Umax - 1) P - (m - 1) umax (t - r)`, and `P < u_j (t - r)`,
+//!   because the lag has grown: `L` has fallen by `m (1 - Umax) u_j (t - r)` or more. It did not
+//!   rise above 0.
 //!
-//! Budgets that end at whole nanoseconds are overdrawn by less than one; where that debt goes into a piece that is due
-//! later, count it on. Now suppose that a job is pending at `e = d - 1 ns`. It has run since its release with a full
-//! budget, so `r = d - T`, and its server has `Q - C` left at least. By `r` the sum was not positive, so that by `e` it
-//! is at most `(m - 1) u - m (1 - Umax) Q`. On the other hand nobody has paid more than its entitlement by `d`, but for
-//! a nanosecond: the sum is above `Q - C - (n - 1)` less the sum of all `u`, which is at most `m`. That is a
-//! contradiction if `(Q - C) + m (1 - Umax) Q >= n + 2 m` nanoseconds (with `m Umax >= 1`; below, `m - 1` stands for
-//! `m (1 - Umax)`). It holds for hogs with `C = Q`, and so no server
-//! is used up at or after its deadline: there is no bypass (point 3). A job above its budget would be continued in
-//! a piece that begins with a part of the budget, where the argument about `r` fails: none may be.
+//! Budgets that end at whole nanoseconds are overdrawn by less than one; if that debt goes into a
+//! piece that is due later, keep counting it. Now suppose that a job is pending at `e = d - 1 ns`.
+//! It has run since its release with a full budget, so `r = d - T`, and its server has at least
+//! `Q - C` left. By `r` the sum was not positive, so that by `e` it is at most
+//! `(m - 1) u - m (1 - Umax) Q`. On the other hand no server has paid more than its entitlement by
+//! `d`, plus a nanosecond: the sum is above `Q - C - (n - 1)` less the sum of all `u`, which is at
+//! most `m`. This is a contradiction if `(Q - C) + m (1 - Umax) Q >= n + 2 m` nanoseconds (with
+//! `m Umax >= 1`; below, `m - 1` stands for `m (1 - Umax)`). It holds for hogs with `C = Q`, and so
+//! no server exhausts its budget at or after its deadline: there is no bypass (point 3). A job
+//! above its budget would continue in a piece that begins with a part of the budget, where the
+//! argument about `r` fails: such jobs are excluded.
 //!
-//! Options: `exhaust=postpone` lets a thread go on beyond its budget: nothing is promised. `lag_reset=on` starts
-//! late servers anew, so that bounds on late jobs are not used. Ties, `start`, `ac`, `limit` and `kernel` change
-//! nothing of the above.
-
+//! Options: `exhaust=postpone` lets a thread continue beyond its budget: nothing is guaranteed.
+//! `lag_reset=on` starts late servers anew, so that bounds on late jobs are not used. Ties,
+//! `start`, `ac`, `limit` and `kernel` do not affect the above.
 //!
-//! **Tasks that come first** (`edf-us`, `fpedf`, `edf-k`, `rm-us`). Let `h` of them be on `m` CPUs, `h < m`, or nobody
-//! below them and `h = m`. Give each of their jobs so much work that its task executes without a pause until its next
-//! job comes. These tasks then keep exactly `h` CPUs busy, and the others are under EDF or RM on `m - h`
-//! CPUs, with the same releases. No job ends later for less work of others: take the jobs in the order of priorities,
-//! where one before it in its task comes before a job. If none of those above a job ends later, then at each instant
-//! no more tasks have a ready job above it, and whoever was ready still is or has ended, so that the job runs wherever
-//! it ran. (That is Ha and Liu's argument, with jobs that wait for those before them in their tasks.) So a *yes* and a
-//! bound for one CPU for each of the `h` tasks and a cluster of `m - h` for the others hold for the policy. With
-//! self-suspension that is not so: less work may then let a job come at a worse time.
+//! **Tasks that come first** (`edf-us`, `fpedf`, `edf-k`, `rm-us`). Let `h` of them be on `m` CPUs,
+//! with `h < m`, or with `h = m` and no task below them. Give each of their jobs so much work that
+//! its task executes without a pause until its next job arrives. These tasks then keep exactly `h`
+//! CPUs busy, and the others are under EDF or RM on `m - h` CPUs, with the same releases. No job
+//! ends later for less work of others: take the jobs in the order of priorities, where an earlier
+//! job of its own task precedes a job. If none of the jobs above a job ends later, then at each
+//! instant no more tasks have a ready job above it, and every job that was ready still is or has
+//! ended, so that the job runs at every instant at which it ran. (This is Ha and Liu's argument,
+//! with jobs that wait for the earlier jobs of their tasks.) So a *yes* and a bound for one CPU for
+//! each of the `h` tasks and a cluster of `m - h` for the others hold for the policy. With
+//! self-suspension this fails: less work may then let a job arrive at a worse time.
 //!
-//! **Pieces** (`cd`, `edf-wm`). Where no task is split this is partitioned EDF, and the tests for it speak. What is
-//! true of pieces is in `layland_analysis::semi_partitioned`.
+//! **Pieces** (`cd`, `edf-wm`). Where no task is split this is partitioned EDF, and the tests for
+//! it apply. The results for pieces are in `layland_analysis::semi_partitioned`.
 
 use layland_analysis::{Assumption, longest_execution};
 use layland_model::{
@@ -114,7 +125,7 @@ use layland_policy::deadline::price::Arith;
 use layland_policy::fair::pd2;
 use std::borrow::Cow;
 
-/// Which answers of a test about a view hold for the policy.
+/// The answers of a test about a view that hold for the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answers {
     /// *Yes* and *no*.
@@ -123,18 +134,18 @@ pub(crate) enum Answers {
     Yes,
     /// *No*.
     No,
-    /// Neither: no test is asked.
+    /// Neither: no test runs.
     None,
 }
 
-/// Which bounds for a view hold for the policy.
+/// The bounds for a view that hold for the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bounds {
     /// Response times, reached where the analysis says so, and tardiness.
     All,
-    /// Response times and tardiness, from above.
+    /// Response times and tardiness, as upper bounds.
     Above,
-    /// Response times from above, of tasks without a server.
+    /// Response times as upper bounds, of tasks without a server.
     Unserved,
     /// Response times, if all are within the deadlines of the view.
     InTime,
@@ -144,28 +155,29 @@ pub(crate) enum Bounds {
 
 /// A system that is analysed in place of another.
 pub(crate) struct View<'a> {
-    /// What the policy implements, for this view.
+    /// The algorithms that the policy implements, for this view.
     pub(crate) algorithms: Vec<Algorithm>,
     pub(crate) system: Cow<'a, System>,
     pub(crate) answers: Answers,
     pub(crate) bounds: Bounds,
-    /// What was made of the system: a sentence without a full stop, empty if nothing.
+    /// The changes to the system: a sentence without a full stop, empty if there are none.
     pub(crate) tells: &'static str,
 }
 
 impl<'a> View<'a> {
-    /// The system as the policy has it.
+    /// Creates a view of the system as the policy runs it.
     pub(crate) fn plain(algorithms: Vec<Algorithm>, system: Cow<'a, System>) -> View<'a> {
         let (answers, bounds) = (Answers::All, Bounds::All);
         View { algorithms, system, answers, bounds, tells: "" }
     }
 }
 
-/// The tasks of a set under Pfair as the slots that they need, and the windows of whole slots that they have.
+/// Returns the tasks of a set under Pfair in slots: each with the number of slots that it needs,
+/// and a window of whole slots.
 ///
 /// # Errors
-/// Why that promises nothing: the first slot of a job that is released within one begins later, and so the windows end
-/// after the deadline.
+/// The reason why this guarantees nothing: the first slot of a job that is released within a slot
+/// begins later, so its windows end after the deadline.
 pub(crate) fn in_slots<'a>(
     algorithm: Algorithm,
     system: &System,
@@ -193,14 +205,15 @@ pub(crate) fn in_slots<'a>(
     Ok(View {
         algorithms: vec![algorithm],
         system: Cow::Owned(whole),
-        // The policy may need less than whole slots.
+        // The policy may need less than whole slots, so a *no* does not hold.
         answers: Answers::Yes,
         bounds: Bounds::None,
         tells: "each task counts as whole slots: those that it needs, and those until its deadline",
     })
 }
 
-/// What can be analysed where some tasks come first: clusters of one CPU for each of them, and one for the others.
+/// Returns the view where some tasks come first: a cluster of one CPU for each of them, and one for
+/// the others.
 pub(crate) fn of_top_class(system: &System, rule: &ScheduleRule) -> Option<View<'static>> {
     let ScheduleRule::HighestFirst { groups, order: JobOrder::TopFirst { top, then } } = rule
     else {
@@ -209,7 +222,7 @@ pub(crate) fn of_top_class(system: &System, rule: &ScheduleRule) -> Option<View<
     let [group] = groups.as_slice() else { return None };
     let (h, m, all) = (top.len(), group.cpus.len(), group.tasks.len());
     let suspends = |task: &Task| matches!(task.behaviour, Behaviour::SelfSuspending { .. });
-    // Nor is it known what a job of the others does that delays one of these.
+    // The proof does not cover jobs that block others of higher priority, either.
     if h > m || h == m && all > h || system.tasks.values().any(suspends) || system.has_blocking() {
         return None;
     }
@@ -230,7 +243,8 @@ pub(crate) fn of_top_class(system: &System, rule: &ScheduleRule) -> Option<View<
     })
 }
 
-/// The tasks with the regions that the policy lets them have: all of them, where no job is preempted.
+/// Returns the tasks with the regions that the policy allows them: one over the whole job, if jobs
+/// are never preempted.
 pub(crate) fn with_regions(system: &System, rule: &ScheduleRule) -> Option<View<'static>> {
     let ScheduleRule::Deferred { regions, .. } = rule else { return None };
     let mut with_regions = system.clone();
@@ -239,7 +253,7 @@ pub(crate) fn with_regions(system: &System, rule: &ScheduleRule) -> Option<View<
     }
     let is_floating = |preemption: &Preemption| matches!(preemption, Preemption::Delayed(_));
     let bounds = match regions.values().any(is_floating) {
-        // What a task gains by its own floating region is not counted.
+        // The gain of a task from its own floating region is not counted.
         true => Bounds::Above,
         false => Bounds::All,
     };
@@ -247,8 +261,8 @@ pub(crate) fn with_regions(system: &System, rule: &ScheduleRule) -> Option<View<
     Some(View { bounds, ..view })
 }
 
-/// Each task on its CPU alone, where none is split. What is said of a view is said of the tasks of the set, and
-/// pieces are others.
+/// Returns each task on its own CPU, if none is split. The answers about a view are about the tasks
+/// of the set, and pieces are not those tasks.
 pub(crate) fn of_pieces(system: &System, rule: &ScheduleRule) -> Option<View<'static>> {
     let ScheduleRule::Split { pieces } = rule else { return None };
     let keeps = |task: &Task| longest_execution(task) <= task.own_wcet();
@@ -273,9 +287,9 @@ pub(crate) fn of_pieces(system: &System, rule: &ScheduleRule) -> Option<View<'st
     })
 }
 
-/// What servers of fixed priority take of the others: each is a task of its budget. One that is deferrable can have
-/// kept all of it until the end of a period, which is what a task with that much jitter does. Without servers there are
-/// the fixed priorities alone.
+/// Returns the interference of fixed-priority servers on the other tasks: each server is a task
+/// with its budget. A deferrable server can keep its whole budget until the end of a period, which
+/// is what a task with that much jitter does. Without servers only the fixed priorities remain.
 pub(crate) fn of_servers(
     system: &System,
     algorithm: Algorithm,
@@ -305,7 +319,7 @@ pub(crate) fn of_servers(
             ServerKind::Deferrable => period - budget.at_unit_speed(),
             ServerKind::Sporadic | ServerKind::Polling => Duration::ZERO,
         };
-        // Its own jobs are not what is asked.
+        // Only the other tasks are analysed, so the deadline of the server itself must not matter.
         task.deadline = period + task.jitter;
     }
     Some(View {
@@ -330,13 +344,13 @@ const BUDGETS_EARLIER: &str = "the budgets count as execution times, and deadlin
 const WCETS_EARLIER: &str = "the WCETs count, which are below the budgets, and deadlines as a nanosecond earlier, so \
      that each job finds a new budget";
 
-/// Whether the options make threads something else than the theory of their policy is about: they reclaim, their
-/// budgets do not end, or CPUs change their speeds.
+/// Returns true if the options change the behaviour of threads so that the theory of their policy
+/// does not apply: they reclaim, their budgets do not end, or CPUs change their speeds.
 pub(crate) fn is_another_theory(system: &System, options: &KernelOptions) -> bool {
     options.scales_speeds || options.reclaims_in(system) || options.postpones
 }
 
-/// What the threads of CPUs that lend to each other have reserved.
+/// The reservations of the threads on CPUs that lend to each other.
 #[derive(Clone)]
 struct Lender {
     threads: i64,
@@ -352,8 +366,9 @@ impl Lender {
     }
 }
 
-/// Why nothing is known of threads that reclaim here, if so. A cluster of several CPUs has to lend what belongs to its
-/// threads: each CPU its own where all are tied, all of them together where all may migrate.
+/// Returns the reason why nothing is known of threads that reclaim here, if there is one. A cluster
+/// of several CPUs has to lend only the bandwidth of its threads: each CPU its own where all are
+/// tied, all of them together where all may migrate.
 fn lends_too_much(system: &System, lend: Lend) -> Option<&'static str> {
     let of_cluster = |(index, cluster): (usize, &CpuSet)| {
         let mut own = system.tasks.iter().filter(|(_, task)| task.cluster == index).peekable();
@@ -376,7 +391,8 @@ fn lends_too_much(system: &System, lend: Lend) -> Option<&'static str> {
     system.platform.clusters.iter().enumerate().find_map(of_cluster)
 }
 
-/// The system that is analysed where threads reclaim: the clusters of `placed` lend to no other cluster.
+/// Returns the system that is analysed where threads reclaim: the clusters of `placed` lend to no
+/// other cluster.
 fn of_reclaiming(
     placed: &System,
     budgets: &System,
@@ -436,7 +452,8 @@ fn of_reclaiming(
     Ok(budgets.clone())
 }
 
-/// What can be analysed of threads with reservations, besides what is said of the algorithm itself; or why nothing can.
+/// Returns the views of threads with reservations, besides that of the algorithm itself; or the
+/// reason why there is none.
 pub(crate) fn of_threads(
     algorithm: Algorithm,
     system: &System,
@@ -470,7 +487,8 @@ pub(crate) fn of_threads(
     if algorithm == Algorithm::AdaptivePartitioning
         && system.platform.clusters.iter().any(|cluster| cluster.len() > 1)
     {
-        // Where threads go is a matter of what arrives when: only its own test is about that.
+        // The placement of threads depends on the order of arrivals, which only the policy's own
+        // test considers.
         return Ok(Vec::new());
     }
     let algorithms = algorithms(Algorithm::Ordered(Form::Clustered, Order::Deadline), &placed);
@@ -530,8 +548,8 @@ pub(crate) fn of_threads(
     Ok(views)
 }
 
-/// The system with clusters of single CPUs where all threads are tied, and as it is where all may use the whole
-/// cluster.
+/// Returns the system with clusters of single CPUs where all threads are tied, and unchanged
+/// clusters where all threads may use the whole cluster.
 fn divided(system: &System) -> Result<System, &'static str> {
     let mut divided = system.clone();
     let mut clusters: Vec<CpuSet> = Vec::new();
@@ -568,7 +586,7 @@ fn divided(system: &System) -> Result<System, &'static str> {
     Ok(divided)
 }
 
-/// The system with budgets as WCETs. How long jobs execute at most stays.
+/// Returns the system with budgets as WCETs. The longest execution of jobs stays the same.
 fn with_budgets(system: &System) -> System {
     let mut budgets = system.clone();
     for task in budgets.tasks.values_mut() {
@@ -583,7 +601,8 @@ fn with_budgets(system: &System) -> System {
     budgets
 }
 
-/// The system with all deadlines a nanosecond earlier. None if one is only a nanosecond.
+/// Returns the system with all deadlines a nanosecond earlier. None if a deadline is only a
+/// nanosecond.
 fn earlier(system: &System) -> Option<System> {
     let mut earlier = system.clone();
     for task in earlier.tasks.values_mut() {
@@ -595,7 +614,8 @@ fn earlier(system: &System) -> Option<System> {
     Some(earlier)
 }
 
-/// The clustered and partitioned forms that are the same as a form here: see [`algorithms`].
+/// Returns the clustered and partitioned forms that are equivalent to a form here: see
+/// [`algorithms`].
 fn forms(form: Form, placed: &System) -> impl Iterator<Item = Form> {
     let disjoint = placed
         .tasks
@@ -611,17 +631,19 @@ fn forms(form: Form, placed: &System) -> impl Iterator<Item = Form> {
     clustered.into_iter().chain(partitioned.then_some(Form::Partitioned))
 }
 
-/// What the policy implements, and the clustered and partitioned forms that are the same here:
-/// - scheduling with affinities that are equal or disjoint is clustered scheduling: in a cluster the
-///   weak invariant lets a job wait only while all of its CPUs run jobs before it;
-/// - on CPUs each on its own every form is the partitioned form;
+/// Returns the algorithm of the policy, and the clustered and partitioned forms that are equivalent
+/// here:
+/// - scheduling with affinities that are equal or disjoint is clustered scheduling: in a cluster
+///   the weak invariant lets a job wait only while all of its CPUs run jobs before it;
+/// - with one CPU in each cluster every form is the partitioned form;
 /// - where jobs only execute every protocol for locks is partitioned scheduling.
 pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm> {
     let mut algorithms = vec![algorithm];
     if let Algorithm::Levels(form, in_level) = algorithm {
         let forms: Vec<Form> = [form].into_iter().chain(forms(form, placed)).collect();
-        // Where each graph is a level of its own, its bound as a whole holds in any order within it. What is not about
-        // graphs takes no task that follows another one. On one CPU bounds are of tasks, by their ranks.
+        // If each graph is a level of its own, its bound as a whole holds in any order within it.
+        // Tests that are not about graphs reject tasks with predecessors. On one CPU bounds are per
+        // task, by rank.
         if placed.has_followers() && Assumption::GraphPriorities.check(placed).is_ok() {
             let whole = forms.iter().filter(|form| matches!(form, Form::Global | Form::Clustered));
             algorithms.extend(whole.map(|&form| Algorithm::Ordered(form, Order::Given)));
@@ -641,7 +663,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
             order
         }
         Algorithm::Ordered(Form::Global | Form::Clustered, order) => order,
-        // What each graph was given is a cluster.
+        // The CPUs that each graph received are a cluster.
         Algorithm::Federated => {
             algorithms.push(Algorithm::Ordered(Form::Clustered, Order::Deadline));
             Order::Deadline
@@ -652,7 +674,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
             }
             return algorithms;
         }
-        // Where jobs lock nothing and do not suspend themselves nothing is left of the protocol.
+        // If jobs lock nothing and do not suspend themselves, the protocol has no effect.
         Algorithm::Locking(order, _) => {
             if Assumption::OnlyExecutes.check(placed).is_ok() {
                 algorithms.push(Algorithm::Ordered(Form::Partitioned, order));

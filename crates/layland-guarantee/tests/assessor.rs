@@ -1,11 +1,11 @@
-//! What several policies of one system share does not change what is said of each.
+//! Sharing results between several policies of one system does not change their assessments.
 
 use layland_analysis::Verdict;
 use layland_guarantee::{AssessOptions, Assessment, Assessor, Effort, assess};
 use layland_model::{Criticality, Duration, Levels, OnMiss, Service, System, Task};
 use layland_policy::Registry;
 
-/// Everything that is known of a policy, as text.
+/// Formats everything that is known of a policy.
 fn all_of(found: &Assessment) -> String {
     let said: Vec<_> = found.said.iter().map(|said| (said.test.name, &said.finding)).collect();
     format!(
@@ -58,7 +58,8 @@ fn policies_side_by_side_are_told_what_each_is_told_alone() {
     }
 }
 
-/// A job that comes while the one before it still runs is skipped, and missed, though none would be late.
+/// A job that arrives while the one before it still runs is skipped, which is a miss, though none
+/// would be late.
 #[test]
 fn what_may_be_skipped_in_time_is_not_guaranteed() {
     let ms = Duration::from_ms;
@@ -80,13 +81,14 @@ fn what_may_be_skipped_in_time_is_not_guaranteed() {
         assert_eq!(verdict(OnMiss::Continue, 10).0, Verdict::Yes, "{policy}");
         assert_eq!(verdict(OnMiss::Skip, 10), (Verdict::Unknown, Some(0)), "{policy}");
     }
-    // With deadlines within periods, only what is late makes others be skipped.
+    // With deadlines within periods, only late jobs cause others to be skipped.
     let found = assess(&registry, "p-edf", &system(OnMiss::Skip, 5), &AssessOptions::by_tests());
     assert_eq!(found.expect("it is in the registry").verdict, Verdict::Yes);
 }
 
-/// A job that arrives late and one that arrives in time are less than a period apart. The second finds its server with
-/// what the first one left, and the old deadline: under `dl-sp` it is late, while EDF alone keeps both deadlines.
+/// A job that arrives late and one that arrives in time are less than a period apart. The second
+/// one finds its server with the remaining budget of the first, and the old deadline: under `dl-sp`
+/// it is late, while EDF alone keeps both deadlines.
 #[test]
 fn servers_are_no_jobs_where_releases_have_jitter() {
     let task = |name: &str, period, jitter| {

@@ -1,4 +1,4 @@
-//! What is guaranteed where jobs lock and suspend themselves.
+//! Guarantees for jobs that lock resources and suspend themselves.
 
 use layland_analysis::Verdict;
 use layland_guarantee::{AssessOptions, Assessment, Bound, Effort, assess, scaled};
@@ -18,7 +18,7 @@ fn hold(resource: ResourceId, us: i64) -> Vec<Step> {
     vec![Step::Lock(resource), run(us), Step::Unlock(resource)]
 }
 
-/// A task with a period of so many microseconds, and a priority.
+/// Creates a task with a priority and a period in microseconds.
 fn task(name: &str, cpu: u32, priority: i64, period: i64, steps: Vec<Step>) -> Task {
     let executed = steps.iter().map(|step| match step {
         Step::Run(length) => *length,
@@ -41,7 +41,8 @@ fn system(cpus: usize, tasks: Vec<Task>) -> System {
     system
 }
 
-/// Chained blocking: the first task can meet a section of each of the others, or with ceilings of one.
+/// Chained blocking: the first task can wait for a section of each of the others, or with ceilings
+/// for one section.
 fn chained(deadline: i64) -> System {
     let mut high = task("high", 0, 0, 50, [hold(A, 1), hold(B, 1), vec![run(1)]].concat());
     high.deadline = Duration::from_us(deadline);
@@ -76,7 +77,7 @@ fn the_protocol_decides_which_tests_speak() {
         ("p-fp:locks=fmlp+", Verdict::Yes, Some("FMLP+")),
         ("p-fp:locks=msrp", Verdict::Yes, Some("MSRP")),
         ("p-edf:locks=srp", Verdict::Yes, Some("SRP")),
-        // Nobody knows a bound.
+        // No bound is known.
         ("p-edf:locks=none", Verdict::Unknown, None),
         ("p-fp", Verdict::Unknown, None),
     ] {
@@ -87,12 +88,12 @@ fn the_protocol_decides_which_tests_speak() {
             "{policy}: {:?}",
             found.reasons
         );
-        // Older tests are not even asked.
+        // Tests that assume no locks do not even run.
         let strangers = ["RTA", "RTA-DM", "QPA"];
         assert!(found.said.iter().all(|said| !strangers.contains(&said.test.name)), "{policy}");
     }
     let found = assessed("p-fp:locks=pcp", &system);
-    // 3 and one section of 4; the second is blocked by the same one.
+    // 3 and one section of 4; the second task is blocked by the same one.
     assert_eq!(response(&found, 0), Some(Duration::from_us(7)));
     assert_eq!(response(&found, 1), Some(Duration::from_us(11)));
     let roomy = assessed("p-fp:locks=pip", &chained(10));
@@ -128,11 +129,12 @@ fn between_cpus_the_whole_system_is_asked_about() {
     ] {
         let found = assessed(policy, &shared);
         assert_eq!((found.verdict, found.decided_by), (Verdict::Yes, Some(by)), "{policy}");
-        // Each waits for the section of the other once; under DPCP `y` has its section on the CPU of `x`.
+        // Each task waits for the section of the other once; under DPCP `y` has its section on the
+        // CPU of `x`.
         let waits = Duration::from_us(8);
         assert_eq!(response(&found, 0), Some(waits), "{policy}");
     }
-    // A protocol for one CPU does not take it.
+    // A protocol for one CPU refuses the set.
     assert!(assessed("p-fp:locks=pcp", &shared).refused.is_some());
 }
 
@@ -149,12 +151,12 @@ fn self_suspension_has_its_tests_under_every_protocol() {
         assert_eq!(found.verdict, Verdict::Yes, "{protocol}");
         assert_eq!(response(&found, 2), Some(Duration::from_us(32)), "{protocol}");
     }
-    // What is not sound decides nothing.
+    // An unsound test decides nothing.
     let found = assessed("p-fp:locks=pip", &suspending);
     assert_ne!(found.decided_by, Some("SUSP-JITTER-S"));
 }
 
-/// Where jobs only execute every protocol is partitioned scheduling.
+/// Where jobs only execute, every protocol is partitioned scheduling.
 #[test]
 fn older_tests_speak_where_jobs_only_execute() {
     let plain =
@@ -170,7 +172,7 @@ fn older_tests_speak_where_jobs_only_execute() {
     }
 }
 
-/// What no scheduler can do no protocol can.
+/// No protocol can do what no scheduler can do.
 #[test]
 fn overload_is_ruled_out() {
     let tasks = vec![task("a", 0, 0, 40, hold(A, 30)), task("b", 0, 1, 40, hold(A, 11))];

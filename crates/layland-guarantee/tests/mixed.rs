@@ -1,4 +1,4 @@
-//! Mixed criticality: who decides, and who never does.
+//! Mixed criticality: the tests that decide, and those that never do.
 
 use layland_analysis::Verdict;
 use layland_guarantee::{AssessOptions, Assessment, assess};
@@ -25,8 +25,8 @@ fn check(spec: &str, system: &System) -> Assessment {
     assess(&Registry::standard(), spec, system, &options).expect("the policy exists")
 }
 
-/// The example of Section 3.1 of Huang et al.: together the larger WCETs are 120 % of the CPU, which says nothing
-/// about policies that drop the low task.
+/// The example of Section 3.1 of Huang et al.: the larger WCETs need 120 % of the CPU together,
+/// which says nothing about policies that drop the low task.
 #[test]
 fn more_than_the_cpu_at_all_levels_together_is_no_refusal() {
     let system = system(&[(2, 0, 1, 1), (10, 1, 1, 5), (100, 1, 20, 20)]);
@@ -35,7 +35,8 @@ fn more_than_the_cpu_at_all_levels_together_is_no_refusal() {
     assert_eq!(check("p-rm", &system).verdict, Verdict::No);
 }
 
-/// Two low jobs and one that may overrun: the pattern of the paper accepts what nobody can guarantee.
+/// Two low jobs and one that may overrun: the pattern of the paper accepts a set that cannot be
+/// guaranteed.
 #[test]
 fn what_is_not_sound_does_not_decide() {
     let system = system(&[(3, 0, 2, 2), (7, 1, 2, 6)]);
@@ -45,7 +46,7 @@ fn what_is_not_sound_does_not_decide() {
     assert_eq!((found.verdict, found.decided_by), (Verdict::Unknown, None), "{:?}", found.reasons);
 }
 
-/// Another order than the one that the test of the policy would choose.
+/// An order that differs from the one that the test of the policy would choose.
 #[test]
 fn a_yes_is_about_the_parameters_that_the_policy_runs_with() {
     let system = system(&[(10, 0, 5, 5), (11, 1, 5, 6)]);

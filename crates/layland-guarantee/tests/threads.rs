@@ -1,4 +1,4 @@
-//! Threads with reservations: what is said of SCHED_DEADLINE and of adaptive partitioning.
+//! Threads with reservations: assessments of SCHED_DEADLINE and of adaptive partitioning.
 
 use layland_analysis::Verdict;
 use layland_guarantee::{AssessOptions, Assessment, Bound, assess};
@@ -18,7 +18,7 @@ fn verdict(spec: &str, system: &System) -> (Verdict, Option<&'static str>) {
     (found.verdict, found.decided_by)
 }
 
-/// How many tasks have a bound.
+/// Returns the number of tasks with a bound.
 fn found_bounds(spec: &str, system: &System) -> usize {
     found(spec, system).bounds.values().filter(|bound| **bound != Bound::Unknown).count()
 }
@@ -39,7 +39,7 @@ fn one_cpu_is_decided_exactly() {
             );
         }
     }
-    // Half and half, with a deadline that both cannot meet: 5 + 5 are due at 9.
+    // Two tasks of 1/2, with a deadline that they cannot both meet: 5 + 5 are due at 9.
     let mut late = System::new(1, vec![task("a", 5, 10), task("b", 5, 10)]);
     late.tasks.values_mut().for_each(|task| task.deadline = Duration::from_ms(9));
     for spec in ["dl", "dl-sp:ac=off", "apedf"] {
@@ -57,7 +57,7 @@ fn budgets_count_as_execution_times() {
         let said = |text: &str| found.reasons.iter().any(|reason| reason.contains(text));
         assert!(said("the budgets count") || spec.starts_with('a'), "{spec}: {:?}", found.reasons);
     }
-    // Budgets of 6 + 6 + 6 of 20 on two CPUs: more than Lopez et al. and global EDF allow; WCETs are less.
+    // Budgets of 7 + 7 + 7 are more than two CPUs have in 10 ms; the WCETs are less.
     system.tasks.values_mut().for_each(|task| task.budget = Some(Service::from_ms(7)));
     assert_eq!(verdict("apedf", &system).0, Verdict::Unknown);
     let wcets = found("dl", &system);
@@ -69,8 +69,8 @@ fn budgets_count_as_execution_times() {
     );
 }
 
-/// On one CPU a thread that ends its job at its deadline goes on with what is left of its budget, before a thread with
-/// an earlier deadline: budgets cannot be left out.
+/// On one CPU a thread that ends its job at its deadline continues with its remaining budget,
+/// before a thread with an earlier deadline: budgets must be counted.
 #[test]
 fn the_rest_of_a_budget_is_not_forgotten() {
     let mut early = task("early", 5, 10);
@@ -89,9 +89,9 @@ fn tied_threads_are_decided_cpu_by_cpu_and_mixtures_are_not() {
         task.affinity = Some(CpuSet::single(CpuId(cpu)));
     }
     assert_eq!(verdict("dl", &system), (Verdict::Yes, Some("QPA")));
-    // Admission control needs whole clusters: these threads would not get in.
+    // Admission control needs whole clusters: it would reject these threads.
     assert_eq!(verdict("dl:ac=on", &system).0, Verdict::Unknown);
-    // One that migrates makes the others wait for it.
+    // A thread that migrates makes the others wait for it.
     system.tasks.push(task("d", 1, 100));
     let mixed = found("dl", &system);
     assert_eq!(mixed.verdict, Verdict::Unknown);
@@ -111,8 +111,8 @@ fn tied_threads_are_decided_cpu_by_cpu_and_mixtures_are_not() {
     );
 }
 
-/// Tests for global EDF hold with deadlines a nanosecond earlier: a job that ends at its deadline may be replenished in
-/// place.
+/// Tests for global EDF hold with deadlines a nanosecond earlier: the server of a job that ends at
+/// its deadline may be replenished in place.
 #[test]
 fn global_sets_are_accepted_with_a_nanosecond_to_spare() {
     let ns = |name: &str, wcet, period| {
@@ -135,7 +135,7 @@ fn admission_control_is_told_and_decides_only_where_it_is_on() {
     assert_eq!(found.verdict, Verdict::Yes);
     let admission = found.said.iter().find(|said| said.test.name == "AC").unwrap();
     assert_eq!((*admission.finding).as_ref().unwrap().verdict, Verdict::Unknown);
-    // With admission control on the second task does not get in, though EDF could serve both.
+    // With admission control the second task is rejected, though EDF could serve both.
     assert_eq!(verdict("dl:ac=on", &full), (Verdict::No, Some("AC")));
     assert!(found_bounds("dl:ac=on", &full) == 0 && found_bounds("dl", &full) == 2);
     assert_eq!(verdict("dl-sp", &full), (Verdict::No, Some("AC-SP")));
@@ -154,7 +154,7 @@ fn a_bound_of_many_periods_is_called_useless() {
     assert!(!Bound::Unknown.is_useless(&task));
 }
 
-/// Memory and time for the square of the number of tasks are refused with the limit.
+/// Sets that need memory and time for the square of the number of tasks are refused with the limit.
 #[test]
 fn sets_with_too_many_pairs_are_told_so() {
     let tasks = (0..20_000).map(|at| task(&format!("t{at}"), 1, 1_000_000));

@@ -1,10 +1,10 @@
-//! What a page has to know once: policies, formats, the schema, bundled sets.
+//! The data that a page needs once: policies, formats, the schema, bundled sets.
 
 use layland_config::{Format, demos};
 use layland_policy::Registry;
 use serde_json::{Value, json};
 
-/// The ending of the files of a format.
+/// Returns the file extension of a format.
 pub(crate) fn extension(format: Format) -> &'static str {
     match format {
         Format::Toml => "toml",
@@ -22,7 +22,7 @@ pub(crate) fn about(registry: &Registry) -> Value {
             "name": format.name(),
             "extension": extension(format),
             "reads": true,
-            // Lines of times keep too little of a set.
+            // Plain lines lose too much of a set.
             "writes": format != Format::Plain,
         })
     });

@@ -1,4 +1,4 @@
-//! The questions, and where each is answered.
+//! The questions of a page, and the functions that answer them.
 
 use crate::about;
 use crate::problem::{Refused, problems};
@@ -14,23 +14,23 @@ use serde_json::{Value, json};
 #[derive(Deserialize)]
 #[serde(tag = "ask", rename_all = "lowercase")]
 pub(crate) enum Ask {
-    /// What a page has to know once.
+    /// The data that a page needs once.
     About,
-    /// A file of any format as a task-set file.
+    /// Converts a file of any format to a task-set file.
     Load(File),
     /// The rows of a table, with their places in the text.
     Inspect(About),
-    /// What `layland sim` answers.
+    /// The answer of `layland sim`.
     Sim(Simulation),
-    /// What `layland check` answers.
+    /// The answer of `layland check`.
     Check(Check),
     /// Charts.
     Svg(Simulation),
     /// A set in another format.
     Export(Export),
-    /// What a policy makes of a set before the first release.
+    /// The decisions of a policy about a set before the first release.
     Explain(Explain),
-    /// A set that is drawn.
+    /// A randomly generated set.
     Gen(Generate),
     /// A link.
     Link(Link),
@@ -47,7 +47,7 @@ pub(crate) struct Simulation {
     explore: Option<u64>,
     segments: Option<u64>,
     window: Option<String>,
-    /// Whether the pieces of a report are wanted.
+    /// True if the parts of a report are wanted.
     #[serde(default = "yes")]
     report: bool,
     /// Further arguments of the command.
@@ -68,7 +68,7 @@ pub(crate) struct Check {
     margins: bool,
     #[serde(default)]
     all: bool,
-    /// Whether bounds of all tasks are wanted. The command always has them.
+    /// True if bounds of all tasks are wanted. The command always has them.
     #[serde(default = "yes")]
     bounds: bool,
     #[serde(default)]
@@ -107,12 +107,12 @@ fn yes() -> bool {
     true
 }
 
-/// An option with its value, if it has one.
+/// Formats an option with its value, if it has one.
 fn option(name: &str, value: Option<impl ToString>) -> Option<String> {
     value.map(|value| format!("--{name}={}", value.to_string()))
 }
 
-/// A list as the value of an option; none if it is empty.
+/// Formats a list as the value of an option; none if it is empty.
 fn list(values: &[String]) -> Option<String> {
     (!values.is_empty()).then(|| values.join(","))
 }
@@ -168,7 +168,7 @@ impl Simulation {
     }
 }
 
-/// JSON that is a text already, as a value.
+/// Parses a text that was written as JSON.
 fn raw(text: String) -> Value {
     serde_json::from_str(&text).expect("it was written as JSON")
 }

@@ -1,8 +1,10 @@
-//! The playground's engine: a question in, an answer out, both JSON, for a page that has it as WebAssembly.
+//! The engine of the playground: it answers questions, both in JSON, for a page that runs it as
+//! WebAssembly.
 //!
-//! [`answer`] knows no page. What `sim` and `check` answer are the bytes that the commands print, which a test holds:
-//! they come from [`layland::answers`]. A question that cannot be answered gives an error with the places in the text
-//! that are wrong, never a panic. `wasm.rs` is the boundary.
+//! [`answer`] does not depend on a page. The answers to `sim` and `check` are the bytes that the
+//! commands print, which a test checks: they come from [`layland::answers`]. A question that cannot
+//! be answered gives an error with the places of the mistakes in the text, never a panic. `wasm.rs`
+//! is the boundary.
 //!
 //! ```
 //! let question = r#"{"ask": "inspect", "set": "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"a\"\nwcet = \"1ms\"\nperiod = \"5ms\"\n"}"#;

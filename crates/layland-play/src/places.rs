@@ -1,4 +1,5 @@
-//! Where the values of a task-set file stand, so that a page can replace one and keep the rest as it is.
+//! The places of the values in a task-set file, so that a page can replace one value and leave the
+//! rest unchanged.
 
 use crate::problem::Units;
 use layland_config::Problems;
@@ -6,20 +7,20 @@ use layland_config::document::{parse, value_of};
 use serde_json::{Map, Value, json};
 use toml::de::{DeTable, DeValue};
 
-/// The keys whose places a page is told.
+/// The keys whose places a page receives.
 const KEYS: [&str; 9] =
     ["name", "wcet", "period", "deadline", "offset", "affinity", "cluster", "criticality", "count"];
 
-/// Of each task in the order of the system: its places, and how many tasks are at them.
+/// The places of each task in the order of the system, and the number of tasks that share them.
 pub(crate) struct Places {
-    /// A table, and how many tasks it makes.
+    /// The places of each table, and the number of tasks that it defines.
     tables: Vec<(Value, usize)>,
-    /// The value of `cpus`.
+    /// The place of the value of `cpus`.
     pub cpus: Option<Value>,
 }
 
 impl Places {
-    /// Of a text that is valid.
+    /// Finds the places in a valid text.
     pub(crate) fn of(text: &str) -> Places {
         let units = Units::new(text);
         let document = parse(text, &mut Problems::default());
@@ -51,13 +52,14 @@ impl Places {
         Places { tables, cpus }
     }
 
-    /// The places of each task, with how many tasks share them.
+    /// Returns the places of each task, with the number of tasks that share them.
     pub(crate) fn of_tasks(&self) -> impl Iterator<Item = (&Value, usize)> {
         self.tables.iter().flat_map(|(places, count)| std::iter::repeat_n((places, *count), *count))
     }
 }
 
-/// A number, or its digits where a page would lose some of them.
+/// Returns a number, or its digits as a string: a page stores numbers as `f64` and would lose
+/// digits.
 pub(crate) fn number(value: i64) -> Value {
     const EXACT: i64 = 1 << 53;
     if (-EXACT..=EXACT).contains(&value) { json!(value) } else { json!(value.to_string()) }

@@ -1,13 +1,13 @@
-//! Why there is no answer, with the places in the text.
+//! The reasons why there is no answer, with the places in the text.
 
 use layland::answers::Unanswered;
 use layland_config::{Problem, Report, Severity, Span};
 use serde_json::{Value, json};
 
-/// Wrong usage, as an exit code.
+/// The exit code for wrong usage.
 const USAGE: u8 = 2;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 pub(crate) struct Refused {
     message: String,
     help: Option<String>,
@@ -16,17 +16,18 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    /// The question is wrong.
+    /// Creates the refusal of a wrong question.
     pub(crate) fn usage(message: impl Into<String>) -> Refused {
         Refused { message: message.into(), help: None, code: USAGE, problems: Vec::new() }
     }
 
-    /// Says what to do, too.
+    /// Adds help.
     pub(crate) fn help(self, help: impl Into<String>) -> Refused {
         Refused { help: Some(help.into()), ..self }
     }
 
-    /// The same with the places in the text that was sent; of a text whose bytes were sent there are none.
+    /// Creates the refusal of a command, with the places in the text that was sent. A file sent as
+    /// bytes has no places.
     pub(crate) fn from_text(unanswered: Unanswered, text: Option<&str>) -> Refused {
         let Unanswered { message, help, code, report } = unanswered;
         let problems = report.map(|report| problems(&report, text)).unwrap_or_default();
@@ -47,10 +48,11 @@ impl From<Refused> for Value {
     }
 }
 
-/// Bytes of a text to the units in which a page counts. Spans come in any order, and a text may be long.
+/// Converts byte offsets of a text to UTF-16 units, in which a page counts. Spans come in any
+/// order, and a text may be long.
 pub(crate) struct Units<'a> {
     text: &'a str,
-    /// Every 4096 bytes or so: a boundary of characters, and how many units are before it.
+    /// Every 4096 bytes or so: a character boundary, and the number of units before it.
     known: Vec<(usize, usize)>,
 }
 
@@ -70,12 +72,12 @@ impl<'a> Units<'a> {
         Units { text, known }
     }
 
-    /// The place of a span whose ends are boundaries of characters.
+    /// Returns the place of a span whose ends are character boundaries.
     pub(crate) fn place(&self, span: &Span) -> Value {
         json!({ "from": self.at(span.start), "to": self.at(span.end) })
     }
 
-    /// The units before a byte.
+    /// Returns the number of units before a byte.
     pub(crate) fn at(&self, byte: usize) -> usize {
         let byte = byte.min(self.text.len());
         let index = self.known.partition_point(|&(at, _)| at <= byte) - 1;
@@ -84,7 +86,7 @@ impl<'a> Units<'a> {
     }
 }
 
-/// The problems of a report about this text.
+/// Returns the problems of a report about this text.
 pub(crate) fn problems(report: &Report, text: Option<&str>) -> Vec<Value> {
     let units = text.map(Units::new);
     let of = |problem: &Problem| {
@@ -112,7 +114,7 @@ pub(crate) fn problems(report: &Report, text: Option<&str>) -> Vec<Value> {
     report.problems.iter().map(of).collect()
 }
 
-/// A doubt that is no problem of the text.
+/// Returns a warning that has no place in the text.
 pub(crate) fn doubt(message: &str, help: &str) -> Value {
     json!({
         "severity": "warning", "code": Value::Null, "message": message, "label": "", "help": help,

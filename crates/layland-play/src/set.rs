@@ -1,4 +1,4 @@
-//! The set of a question: read, looked into, brought in from another format.
+//! The set of a question: reading it, inspecting it, and importing it from another format.
 
 use crate::places::{Places, number};
 use crate::problem::{Refused, doubt, problems};
@@ -11,7 +11,7 @@ use layland_report::playground::MOST_TASKS;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Larger files are not brought in: a page is no place for them.
+/// The limit on the size of imported files: larger ones are not suited to a page.
 const MOST_BYTES: usize = 8_000_000;
 
 /// The set that a question is about.
@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 8_000_000;
 pub(crate) struct About {
     /// The task-set file.
     pub set: String,
-    /// What to call it.
+    /// The name of the set in answers.
     #[serde(default = "unnamed")]
     pub name: String,
     /// The number of CPUs, as `--cpus`.
@@ -31,7 +31,7 @@ fn unnamed() -> String {
 }
 
 impl About {
-    /// Reads it.
+    /// Parses the set.
     pub(crate) fn open(&self) -> Result<Opened, Refused> {
         let mut arguments = vec!["--from=toml".to_owned()];
         arguments.extend(self.cpus.map(|cpus| format!("--cpus={cpus}")));
@@ -42,7 +42,7 @@ impl About {
     }
 }
 
-/// A file that is brought in.
+/// An imported file.
 #[derive(Deserialize)]
 pub(crate) struct File {
     text: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct File {
     cpus: Option<u32>,
 }
 
-/// Whether a page can show so many tasks.
+/// Checks that a page can show this many tasks.
 fn few(opened: &Opened) -> Result<(), Refused> {
     match opened.system().tasks.len() {
         ..=MOST_TASKS => Ok(()),
@@ -65,14 +65,15 @@ fn few(opened: &Opened) -> Result<(), Refused> {
     }
 }
 
-/// What is doubtful about a set: what does not count as written, and what is hardly meant.
+/// Returns the warnings about a set: settings that are ignored, and values that are probably
+/// mistakes.
 pub(crate) fn warnings(opened: &Opened, text: &str) -> Vec<Value> {
     let mut all = problems(&opened.warnings, Some(text));
     all.extend(opened.doubts().iter().map(|(message, help)| doubt(message, help)));
     all
 }
 
-/// A file of any format as a task-set file.
+/// Converts a file of any format to a task-set file.
 pub(crate) fn load(file: &File) -> Result<Value, Refused> {
     let packed = |packed: &String| {
         STANDARD.decode(packed).map_err(|error| Refused::usage(format!("not base64: {error}")))
@@ -108,7 +109,7 @@ pub(crate) fn load(file: &File) -> Result<Value, Refused> {
         None => Format::detect(&file.name, &bytes),
     };
     let toml = match format {
-        // With its comments.
+        // Keep the text, which has comments.
         Format::Toml => String::from_utf8_lossy(&bytes).into_owned(),
         _ => to_toml(opened.system()),
     };
@@ -123,7 +124,7 @@ pub(crate) fn load(file: &File) -> Result<Value, Refused> {
     }))
 }
 
-/// The rows of a table, with their places in the text.
+/// Returns the rows of a table, with their places in the text.
 pub(crate) fn inspect(about: &About) -> Result<Value, Refused> {
     let opened = about.open()?;
     let system = opened.system();

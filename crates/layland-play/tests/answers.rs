@@ -1,4 +1,5 @@
-//! What a page is answered: the bytes of the command, the places in the text, and never a panic.
+//! The answers that a page receives: the bytes of the command, the places in the text, and never a
+//! panic.
 
 use layland_report::playground::{Start, fragment};
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ fn demo(name: &str) -> &'static str {
     layland_config::demo(name).expect("it is bundled").text
 }
 
-/// The text from one UTF-16 offset to another.
+/// Returns the text from one UTF-16 offset to another.
 fn between(text: &str, place: &Value) -> String {
     let at = |key: &str| place[key].as_u64().expect("it is a number") as usize;
     let units: Vec<u16> = text.encode_utf16().collect();
@@ -54,7 +55,7 @@ fn every_bundled_set_is_inspected_simulated_and_checked() {
         let inspected = ok(&json!({ "ask": "inspect", "set": demo.text }));
         let rows = inspected["tasks"].as_array().expect("a list");
         for row in rows {
-            // What stands there reads as what the row says.
+            // The text at this place must have the value of the row.
             let period = between(demo.text, &row["places"]["period"]).replace(['"', '\''], "");
             let period: layland_model::Duration = period.parse().expect("a time");
             assert_eq!(row["period_ns"], period.ns(), "{}", demo.name);
@@ -77,7 +78,7 @@ fn every_bundled_set_is_inspected_simulated_and_checked() {
     }
 }
 
-/// A page is told what a program in Rust is told, also where no test decides.
+/// A page receives the same verdict as a Rust program, even where no test decides.
 #[test]
 fn a_page_is_told_what_the_library_says() {
     let registry = layland_policy::Registry::standard();
@@ -111,7 +112,7 @@ fn a_page_is_told_what_the_library_says() {
     assert!(by_runs > 3 && by_states > 3, "{by_runs} by runs, {by_states} by states");
 }
 
-/// The page and the pieces are one report.
+/// The page and the parts are one report.
 #[test]
 fn pieces_are_those_of_the_page() {
     let set = demo("dhall");
@@ -273,7 +274,7 @@ fn a_link_is_that_of_the_report() {
     assert_eq!(found["fragment"], fragment(&start));
 }
 
-/// Who drags a number gets verdicts at once; the bounds come later.
+/// A user who drags a number gets verdicts at once; the bounds follow later.
 #[test]
 fn verdicts_do_not_wait_for_bounds() {
     let set = demo("three-tasks");

@@ -5,18 +5,18 @@ use layland_model::{Algorithm, System, TaskId};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
-/// What is known of an analysis: its name, its title, what its answer is worth, the algorithms that it is about, and
-/// whom to cite, as BibTeX.
+/// The description of an analysis: its name, its title, the meaning of its answer, the algorithms
+/// that it is about, and its sources as BibTeX.
 type Known = (&'static str, &'static str, &'static str, Vec<String>, Vec<&'static str>);
 
-/// An answer: the verdict and its reasons; bounds of response times and of tardiness in nanoseconds, by task; or
-/// the assumption that the set breaks, how, and what to do.
+/// An answer: the verdict and its reasons; bounds on response times and tardiness in nanoseconds,
+/// by task; or the assumption that the set breaks, how it breaks it, and what to do.
 #[derive(Default, IntoPyObject)]
 pub(crate) struct Answer {
     verdict: Option<&'static str>,
     reasons: Vec<String>,
     responses: Option<BTreeMap<String, Option<i64>>>,
-    /// Exact, as fractions of a nanosecond.
+    /// Exact bounds, as fractions of a nanosecond.
     tardiness: Option<BTreeMap<String, String>>,
     refused: Option<(&'static str, String, &'static str)>,
 }
@@ -39,7 +39,7 @@ pub(crate) fn analyses() -> Vec<Known> {
     tests.chain(bounds).collect()
 }
 
-/// Runs the analysis of this name; none if there is none.
+/// Runs the analysis of this name; none if it does not exist.
 pub(crate) fn run(name: &str, system: &System) -> Option<Answer> {
     if let Some(bound) = catalogue::bound(name) {
         return Some(match bound.run(system) {

@@ -1,4 +1,4 @@
-//! Errors as Python has them: the classes of `layland._errors`, with their fields.
+//! Errors as Python exceptions: the classes of `layland._errors`, with their fields.
 
 use layland::answers::Unanswered;
 use layland_config::{Problem, Report};
@@ -7,7 +7,7 @@ use layland_sim::SimError;
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 
-/// An exception of this class. What goes wrong while it is made is raised in its place.
+/// Creates an exception of this class. An error during its creation is raised in its place.
 fn exception<'py>(py: Python<'py>, class: &str, fields: impl PyCallArgs<'py>) -> PyErr {
     let made = py
         .import("layland._errors")
@@ -16,10 +16,10 @@ fn exception<'py>(py: Python<'py>, class: &str, fields: impl PyCallArgs<'py>) ->
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// What a problem is made of: severity, code, message, label, line, column and help.
+/// The fields of a problem: severity, code, message, label, line, column and help.
 type Fields = (String, &'static str, String, String, Option<usize>, Option<usize>, Option<String>);
 
-/// The fields of a problem, in the order of the Python class.
+/// Returns the fields of a problem, in the order of the Python class.
 fn fields(problem: &Problem) -> Fields {
     (
         problem.severity.to_string(),
@@ -32,13 +32,13 @@ fn fields(problem: &Problem) -> Fields {
     )
 }
 
-/// The problems of a report, as Python has them.
+/// Converts the problems of a report to Python objects.
 pub(crate) fn problems(py: Python<'_>, list: &[Problem]) -> PyResult<Vec<Py<PyAny>>> {
     let class = py.import("layland._errors")?.getattr("Problem")?;
     list.iter().map(|problem| Ok(class.call1(fields(problem))?.unbind())).collect()
 }
 
-/// A text is no task set.
+/// Creates the error for a text that is not a task set.
 pub(crate) fn input(py: Python<'_>, report: &Report) -> PyErr {
     match problems(py, &report.problems) {
         Ok(problems) => exception(py, "InputError", (report.plain(), problems, report.unlisted)),
@@ -46,17 +46,17 @@ pub(crate) fn input(py: Python<'_>, report: &Report) -> PyErr {
     }
 }
 
-/// An argument is wrong.
+/// Creates the error for a wrong argument.
 pub(crate) fn usage(py: Python<'_>, message: &str, help: Option<&str>) -> PyErr {
     exception(py, "UsageError", (message, help))
 }
 
-/// A command has no answer.
+/// Creates the error for a command without an answer.
 pub(crate) fn unanswered(py: Python<'_>, error: &Unanswered) -> PyErr {
     usage(py, &error.message, error.help.as_deref())
 }
 
-/// A policy cannot be built for a system.
+/// Creates the error for a policy that cannot be built for a system.
 pub(crate) fn build(
     py: Python<'_>,
     spec: &str,
@@ -75,7 +75,7 @@ pub(crate) fn build(
     }
 }
 
-/// A simulation cannot start.
+/// Creates the error for a simulation that cannot start.
 pub(crate) fn simulation(py: Python<'_>, error: &SimError) -> PyErr {
     let help = match error {
         SimError::NoHyperperiod | SimError::NeverRecurs { .. } | SimError::ProgramsNeverRecur => {

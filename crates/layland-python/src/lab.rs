@@ -1,4 +1,4 @@
-//! Experiments: read, changed, run, and what came of them.
+//! Experiments: reading, changing and running them, and their results.
 
 use crate::errors;
 use crate::patience::{Stop, interruptible};
@@ -24,7 +24,7 @@ pub(crate) struct Experiment {
     experiment: Arc<layland_lab::Experiment>,
 }
 
-/// What a run changes of an experiment.
+/// The changes that a run makes to an experiment.
 #[derive(FromPyObject)]
 pub(crate) struct Changes {
     #[pyo3(item)]
@@ -33,7 +33,7 @@ pub(crate) struct Changes {
     seed: Option<u64>,
     #[pyo3(item)]
     horizon: Option<String>,
-    /// The values of an axis whose points are measured.
+    /// The axes to restrict, each with the values whose points are measured.
     #[pyo3(item)]
     at: Vec<(String, Vec<String>)>,
     #[pyo3(item)]
@@ -43,8 +43,8 @@ pub(crate) struct Changes {
 /// A grid: its name, its axes with their values, and its series.
 type GridFields = (String, Vec<(String, Vec<String>)>, Vec<String>);
 
-/// A figure: its name, its title, what it shows (`lines`, `distribution` or `bars`), the labels of its axes, their
-/// bounds, whether the vertical one is logarithmic, and the labels of bars.
+/// A figure: its name, its title, its kind (`lines`, `distribution` or `bars`), the labels of its
+/// axes, their bounds, true if the vertical axis is logarithmic, and the labels of bars.
 type FigureFields = (
     String,
     String,
@@ -55,8 +55,9 @@ type FigureFields = (
     Vec<String>,
 );
 
-/// A claim: its name, what is claimed, where, what became of it, at how many points of how many it agrees, at how many
-/// more it could not have failed, and where it does not agree.
+/// A claim: its name, its statement, its source, the judgement, the number of points where it
+/// agrees, the number of points, the number of further points where it could not have failed, and
+/// the points where it does not agree.
 type ClaimFields = (String, String, String, &'static str, usize, usize, usize, Vec<String>);
 
 fn figure_fields(figure: &layland_lab::Figure) -> FigureFields {
@@ -80,7 +81,7 @@ fn computed(experiment: &layland_lab::Experiment) -> impl Iterator<Item = &layla
     experiment.figures.iter().filter(|figure| figure.origin() == Origin::Computed)
 }
 
-/// The figure of this name, with its number.
+/// Returns the figure of this name, with its number.
 fn figure<'a>(
     py: Python<'_>,
     experiment: &'a layland_lab::Experiment,
@@ -251,7 +252,7 @@ impl Experiment {
             let runner = Runner {
                 experiment: &experiment,
                 registry: &registry,
-                // Where the code of classes matters, nothing is resumed.
+                // No code version: results with Python classes must not be resumed.
                 code: None,
                 folder: &folder,
                 interrupt: Some(&stopped.stopped),

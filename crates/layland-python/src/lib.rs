@@ -1,8 +1,9 @@
-//! The extension module of the Python package `layland`: conversions, and nothing that decides.
+//! The extension module of the Python package `layland`: conversions, without decisions.
 //!
-//! Times are whole nanoseconds here; the package beside it (`python/layland`) reads what people write. What takes long
-//! releases the interpreter's lock. Answers are those of the command line, made by the same functions
-//! (`layland::answers`), so that the same input and seed give the same bytes.
+//! Times are whole nanoseconds here; the Python code of the package (`python/layland`) parses
+//! texts. Long operations release the interpreter's lock. Answers are those of the command line,
+//! made by the same functions (`layland::answers`), so that the same input and seed give the same
+//! bytes.
 
 mod analyses;
 mod errors;

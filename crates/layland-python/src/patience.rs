@@ -1,4 +1,4 @@
-//! Work that takes long: the interpreter's lock is released, and Ctrl-C is heard.
+//! Long operations: they release the interpreter's lock, and Ctrl-C interrupts them.
 
 use pyo3::exceptions::{PyRecursionError, PyRuntimeError, PySystemExit};
 use pyo3::prelude::*;
@@ -8,52 +8,54 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// How often signals are looked at.
+/// The interval between checks for signals.
 const EVERY: Duration = Duration::from_millis(20);
-/// How deep work may nest that calls Python, which asks for such work again. Each level needs some ten kilobytes of
-/// the stack, and the interpreter counts its own frames alone.
+/// The limit on the nesting of operations that call Python, which starts such operations again.
+/// Each level needs some ten kilobytes of the stack, and the interpreter counts only its own
+/// frames.
 const DEEPEST: u32 = 16;
 
 thread_local! {
-    /// How deep the Python code is nested that this thread runs.
+    /// The nesting of the Python code that this thread runs.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Work that may still call Python.
+/// An operation that may still call Python.
 struct Working {
-    /// The process that does it: a child that was forked off has this list, and not the threads of its parent.
+    /// The process that runs it: a forked child has a copy of this list, but not the threads of its
+    /// parent.
     process: u32,
-    /// The thread that waits for it, as Python counts threads.
+    /// The thread that waits for it, by Python's identifier.
     thread: u64,
     stop: Weak<Stop>,
 }
 
 struct AllWork {
-    /// The interpreter ends.
+    /// True once the interpreter exits.
     is_over: bool,
     work: Vec<Working>,
 }
 
-/// Is locked only by who holds the interpreter's lock, or waits for the end.
+/// Locked only by threads that hold the interpreter's lock, or that wait for the exit.
 static WORK: Mutex<AllWork> = Mutex::new(AllWork { is_over: false, work: Vec::new() });
 
-/// What stops work early, and why: an error of a Python function, or a signal.
+/// The reason to stop an operation early: an error of a Python function, or a signal.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     error: Mutex<Option<PyErr>>,
-    /// Whether there is an error.
+    /// True once there is an error.
     pub stopped: AtomicBool,
-    /// How deep what is called from this work is nested.
+    /// The nesting of Python code that this operation calls.
     depth: u32,
 }
 
 impl Stop {
-    /// For work that may call Python.
+    /// Registers an operation that may call Python.
     ///
     /// # Errors
-    /// `RecursionError`, if it is asked for from such work, which was asked for from such work, and so on; and
-    /// `RuntimeError`, if the interpreter ends: a thread that it ends while frames of this library are on its stack
-    /// would take the process with it.
+    /// `RecursionError`, if operations are nested too deeply; and `RuntimeError`, if the
+    /// interpreter exits: a thread that it ends while frames of this library are on its stack would
+    /// take the process with it.
     pub(crate) fn of_work(py: Python<'_>) -> PyResult<Arc<Stop>> {
         let depth = DEPTH.get() + 1;
         if depth > DEEPEST {
@@ -73,7 +75,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Calls Python: what that asks for is one level deeper.
+    /// Calls Python: operations that it starts are one level deeper.
     pub(crate) fn within<T>(&self, call: impl FnOnce() -> T) -> T {
         let before = DEPTH.replace(self.depth);
         let called = call();
@@ -81,18 +83,18 @@ impl Stop {
         called
     }
 
-    /// Stops. The first error counts.
+    /// Stops the operation. The first error counts.
     pub(crate) fn with(&self, error: PyErr) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.stopped.store(true, Ordering::SeqCst);
     }
 
-    /// Whether it has stopped.
+    /// Returns true if the operation was stopped.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Raises what stopped it.
+    /// Raises the error that stopped the operation.
     pub(crate) fn raise(&self) -> PyResult<()> {
         match self.error.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
@@ -143,7 +145,7 @@ pub(crate) fn work_has_ended(py: Python<'_>, milliseconds: u64) -> bool {
     })
 }
 
-/// Tells time and again how far some work is, and hears of signals.
+/// Reports the progress of an operation at intervals, and checks for signals.
 pub(crate) struct Watch<'a> {
     stop: &'a Stop,
     progress: Option<&'a Py<PyAny>>,
@@ -159,7 +161,7 @@ impl<'a> Watch<'a> {
         Watch { stop, progress, last: Mutex::new(None) }
     }
 
-    /// The work is at this point.
+    /// Notes that the operation has reached this point.
     #[expect(
         clippy::disallowed_types,
         clippy::disallowed_methods,
@@ -182,7 +184,8 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Does work that cannot be stopped in a thread of its own. After a signal nobody waits for it any longer.
+/// Runs an operation that cannot be stopped, in a thread of its own. After a signal the caller does
+/// not wait for it.
 pub(crate) fn in_background<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -190,8 +193,9 @@ pub(crate) fn in_background<T: Send + 'static>(
     interruptible(py, &Stop::default(), |_| Ok(()), work)
 }
 
-/// Does work in a thread of its own, and tells time and again how far it is. A signal, or what telling raises, stops
-/// it, as far as it can be stopped; nobody waits for it then. Raises what stopped it.
+/// Runs an operation in a thread of its own, and reports its progress at intervals. A signal, or an
+/// exception from the report, stops it if it can be stopped, and ends the wait in any case. Raises
+/// the error that stopped it.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     stop: &Stop,
@@ -199,11 +203,11 @@ pub(crate) fn interruptible<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (done, result) = channel();
-    // Waiting without the interpreter's lock needs what can be shared.
+    // The closure of `detach` must be `Send`, which a reference to a `Receiver` is not.
     let result = Mutex::new(result);
     #[expect(clippy::disallowed_methods, reason = "it ends with the work, which is bounded")]
     std::thread::spawn(move || {
-        // Nobody may be waiting any longer.
+        // The send fails if the caller no longer waits.
         let _ = done.send(work());
     });
     loop {

@@ -75,7 +75,8 @@ impl Simulated {
     }
 }
 
-/// How long to simulate, in nanoseconds or hyperperiods; the first that is given counts.
+/// The length of a simulation, in nanoseconds or hyperperiods; the first field that is given
+/// counts.
 #[derive(Clone, Copy, FromPyObject)]
 pub(crate) struct HowLong {
     #[pyo3(item)]
@@ -102,21 +103,21 @@ impl HowLong {
     }
 }
 
-/// What is asked of a simulation besides its length.
+/// The options of a simulation besides its length.
 #[derive(FromPyObject)]
 pub(crate) struct Wishes {
     #[pyo3(item)]
     seed: u64,
     #[pyo3(item)]
     explore: Option<u64>,
-    /// Whether the schedule is recorded.
+    /// True if the schedule is recorded.
     #[pyo3(item)]
     record: bool,
     #[pyo3(item)]
     progress: Option<Py<PyAny>>,
 }
 
-/// Simulates a system under a policy, of ours or of these Python classes.
+/// Simulates a system under a policy, built-in or of these Python classes.
 pub(crate) fn run(
     py: Python<'_>,
     system: &System,
@@ -132,7 +133,7 @@ pub(crate) fn run(
     let spec = canonical.map_err(|error| errors::build(py, spec, model, &error))?;
     let Explored { built_from, simulated } = deal(&registry, &spec, model, *explore);
     let built = py.detach(|| registry.build(&spec, &built_from));
-    // What went wrong in a Python class is what the user has to know.
+    // Raise the error of a Python class first: it is the cause of a failed build.
     stop.raise()?;
     let policy = built.map_err(|error| errors::build(py, &spec, model, &error))?;
     let rule = policy.rule();
@@ -160,8 +161,9 @@ pub(crate) fn run(
             ran.map(|(ran, NoRecord)| (ran, None))
         }
     };
-    // A policy in Python needs the lock at every decision: released and taken again as often, other threads would wait
-    // for long, because nobody passes it on. While its methods run the interpreter does.
+    // A Python policy needs the lock at every decision. Releasing and taking it that often would
+    // make other threads wait for long, because there is no fair handover. While Python methods
+    // run, the interpreter hands it over.
     let ran = if classes.is_empty() { py.detach(simulate) } else { simulate() };
     stop.raise()?;
     let (ran, trace) = ran.map_err(|error| errors::simulation(py, &error))?;
@@ -175,10 +177,10 @@ pub(crate) fn run(
     Ok(Simulated { policy: spec, outcome, summary, first_miss, refusals, recording })
 }
 
-/// The most jobs of a schedule that is recorded: it is in memory as a whole.
+/// The limit on the jobs of a recorded schedule: it is kept in memory.
 const MOST_JOBS: i128 = 5_000_000;
 
-/// Whether the schedule can be recorded, as far as that is known before.
+/// Checks that the schedule can be recorded, as far as its length is known in advance.
 fn fits(py: Python<'_>, system: &layland_model::System, horizon: Horizon) -> PyResult<()> {
     let end = match horizon {
         Horizon::At(at) => Some(at),
@@ -186,7 +188,7 @@ fn fits(py: Python<'_>, system: &layland_model::System, horizon: Horizon) -> PyR
             let length = system.hyperperiod().and_then(|length| length.checked_mul(count.into()));
             length.map(|length| Time::ZERO.saturating_add(length))
         }
-        // When the state recurs is only known afterwards.
+        // The recurrence is known only afterwards.
         Horizon::Recurrence { .. } => None,
     };
     let jobs = end.map_or(0, |end| system.arrivals(end));
@@ -198,7 +200,7 @@ fn fits(py: Python<'_>, system: &layland_model::System, horizon: Horizon) -> PyR
     Err(errors::usage(py, &message, Some(help)))
 }
 
-/// From which ranks the policy is built, and which it schedules.
+/// Chooses the system with the ranks from which the policy is built, and the one that it schedules.
 fn deal(
     registry: &Registry,
     spec: &str,
@@ -218,7 +220,7 @@ struct Ran {
     refusals: Refusals,
 }
 
-/// Simulates with the figures of the command, and another recorder.
+/// Simulates with the statistics of the command, and another recorder.
 fn figures<R: Recorder>(
     system: &layland_model::System,
     policy: Box<dyn Policy>,
@@ -230,14 +232,14 @@ fn figures<R: Recorder>(
     let told = Both(FirstMiss::default(), Refusals::default());
     let mut recorder = Both(Both(statistics, told), other);
     let outcome = simulate(system, policy, &mut recorder, options)?;
-    // A policy in Python is let go of where there is an interpreter's lock to be had.
+    // Drop the policy now: a Python policy must be dropped with the interpreter's lock held.
     let outcome = outcome.without_policy();
     let Both(Both(statistics, Both(FirstMiss(first_miss), refusals)), other) = recorder;
     let summary = statistics.summary(labels);
     Ok((Ran { outcome, summary, first_miss, refusals }, other))
 }
 
-/// What a policy promises of every schedule of a system.
+/// Returns the rule that every schedule of a policy keeps on a system.
 pub(crate) fn rule(
     py: Python<'_>,
     system: &System,
@@ -251,8 +253,8 @@ pub(crate) fn rule(
     Ok(built.map_err(|error| errors::build(py, spec, system.inner(), &error))?.rule())
 }
 
-/// What is known of a policy: its name, its title, what it does, what it refuses, its options with their meaning, and
-/// whom to cite, as BibTeX.
+/// The description of a policy: its name, its title, its behaviour, its refusals, its options with
+/// their meaning, and its sources as BibTeX.
 pub(crate) type Known =
     (String, String, String, Vec<String>, Vec<(String, String)>, Vec<&'static str>);
 

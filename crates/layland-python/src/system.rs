@@ -1,4 +1,4 @@
-//! Task sets: read, written, asked about.
+//! Task sets: reading and writing them, and questions about them.
 
 use crate::patience::{Stop, in_background, interruptible};
 use crate::run::{HowLong, Simulated, Wishes};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// The identifiers of tasks, and the identifiers and names of processors.
 type Identifiers = (Vec<i64>, Vec<(i64, String)>);
-/// What a set is sent as: its line, how long and under which policy its file asks to run, what does not count in it,
-/// and the identifiers of SimSo.
+/// The pickled form of a set: its line, the length and the policy that its file requests, its
+/// warnings, and the identifiers of SimSo.
 type State = (String, Option<i64>, Option<String>, Vec<Py<PyAny>>, Option<Identifiers>);
 
 /// A valid task set.
@@ -24,7 +24,7 @@ pub(crate) struct System {
     until: Option<Duration>,
     policy: Option<String>,
     warnings: Vec<Py<PyAny>>,
-    /// What a file of SimSo calls its tasks and processors.
+    /// The identifiers of tasks and processors in a file of SimSo.
     identifiers: Option<SimsoIdentifiers>,
 }
 
@@ -38,12 +38,12 @@ impl System {
         &self.system
     }
 
-    /// How long the file asks to run, if it does.
+    /// Returns the length of the run that the file requests, if it does.
     pub(crate) fn asked_until(&self) -> Option<Duration> {
         self.until
     }
 
-    /// What a command answers about this system with the policies of these classes.
+    /// Answers a command about this system with the policies of these classes.
     fn answer<T: Send + 'static>(
         &self,
         py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Tables that other libraries take as Arrow streams.
+//! Tables that other libraries import as Arrow streams.
 
 use crate::errors;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -160,7 +160,7 @@ impl Table {
     }
 }
 
-/// A list as a column of the type of its first value; a column of nothing is text.
+/// Converts a list to a column of the type of its first value; a column without values has texts.
 fn column(name: &str, list: &Bound<'_, PyList>) -> PyResult<Column> {
     let Some(first) = list.iter().find(|value| !value.is_none()) else {
         return Ok(Column::Text(vec![None; list.len()]));

@@ -14,18 +14,18 @@ use pyo3::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// How many broken rules are told.
+/// The limit on reported violations.
 const TOLD: usize = 20;
 
-/// A trace, and what its tasks are called.
+/// A trace with the names of its tasks.
 pub(crate) struct Recorded {
     pub trace: layland_trace::Trace,
     pub labels: Labels,
-    /// How it was recorded, if it is of a real machine.
+    /// The recording of a real machine, if it is one.
     pub how: Option<layland_trace::json::Recorded>,
-    /// The figures of the whole run, if they are known.
+    /// The statistics of the whole run, if they are known.
     pub summary: Option<Summary>,
-    /// The trace as JSON, of one that was sent from another process: with its figures, which are not read.
+    /// The JSON of a trace that came from another process: it has statistics, which are not parsed.
     pub json: Option<Vec<u8>>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Recorded {
 #[pyclass(frozen, name = "Recording", module = "layland._layland")]
 pub(crate) struct Recording {
     pub recorded: Arc<Recorded>,
-    /// What the policy promises, if it is known.
+    /// The rule that the policy promises to keep, if it is known.
     pub rule: Option<ScheduleRule>,
 }
 

@@ -1,83 +1,88 @@
-//! What else may have a CPU on which threads have been admitted: threads of others, and what the kernel keeps for
-//! ordinary threads. These rules come after those of [`admit`](super::admit), which are about those who are admitted
-//! alone.
+//! Other demand on a CPU with admitted threads: the threads of other programs, and the time that
+//! the kernel keeps for ordinary threads. These rules are applied after those of
+//! [`admit`](super::admit), which consider admitted threads only.
 //!
 //! A thread of another program is a [`Load`]: in each window of length `t > 0` it takes at most
-//! `ceil(t / P) Q + X`, and where several such bounds are known, the least of them. The kernel keeps time from
-//! real-time threads in two ways ([`Kept`]):
+//! `ceil(t / P) Q + X`. Where several such bounds are known, the least of them holds. The kernel
+//! keeps time from real-time threads in two ways ([`Kept`]):
 //!
-//! - *Throttling* stops threads of SCHED_FIFO when they have had `Q` of a period `P`. It never acts if they execute at
-//!   most `Q` in any window of length `P`.
-//! - The *fair server* runs ordinary threads that have waited for `P - Q` of its period `P` without having had `Q`.
-//!   It never acts if real-time threads execute at most `P - 2 Q` in any window of length `P - Q`: ordinary threads
-//!   have had `Q` by then. Otherwise it is a load with `Q` of every `P`, and `Q` once more, because it may act late in
-//!   one period and early in the next.
+//! - *Throttling* stops threads of SCHED_FIFO once they have had `Q` of a period `P`. It never acts
+//!   if they execute at most `Q` in any window of length `P`.
+//! - The *fair server* runs ordinary threads that have waited for `P - Q` of its period `P` without
+//!   having received `Q`. It never acts if real-time threads execute at most `P - 2 Q` in any
+//!   window of length `P - Q`: ordinary threads have received `Q` by then. Otherwise it is a load
+//!   with `Q` of every `P`, and `Q` once more, because it may act late in one period and early in
+//!   the next.
 //!
-//! # How much is executed in a window
+//! # The execution in a window
 //!
-//! Let `b(u)` be what may arrive in a window of length `u`: the sum of `ceil(u / T) C`, and `X` of the loads. In any
-//! window of length `w`, at most `w - u + b(u)` is executed, for each `u` in `(0, w]` ([`executed`]). Proof: let the
-//! CPU be busy since `s` when the window starts, `L` after `s`. Up to `s + L + w` it has executed at most what arrived
-//! up to `s + u`, which is `b(u)`, and everything in the rest, which is `L + w - u`. Before the window it executed `L`.
+//! Let `b(u)` be the work that may arrive in a window of length `u`: the sum of `ceil(u / T) C`,
+//! and `X` of the loads. In any window of length `w`, at most `w - u + b(u)` is executed, for each
+//! `u` in `(0, w]` ([`executed`]). Proof: let the window start `L` after `s`, and let the CPU be
+//! busy from `s` until then. Up to `s + L + w` it has executed at most the work that arrived up to
+//! `s + u`, which is `b(u)`, and the whole rest of the time, which is `L + w - u`. Before the
+//! window it executed `L`.
 //!
 //! # Response times
 //!
-//! A job of a task waits for every task of its level and above, and for all loads ([`response`]): the least fixed point
-//! of the usual equation, for each job of the busy window, so that deadlines may be later than periods. It is an upper
-//! bound whatever the order within a level: sufficient, and not exact.
+//! A job of a task waits for every task of its level or above, and for all loads ([`response`]).
+//! The bound is the least fixed point of the usual equation, computed for each job of the busy
+//! window, so that deadlines may be longer than periods. It is an upper bound for any order within
+//! a level: sufficient, and not exact.
 //!
-//! Long because the rules and the tests that hold them to simulated windows belong together.
+//! Long because the rules belong with the tests that compare them with simulated windows.
 
 use super::refusal::Shortfall;
 use super::register::{Guarantee, Reservation};
 use layland_model::{CpuSet, Duration, Service};
 
-/// A thread that nobody has admitted, or another thing that comes above threads of fixed priorities.
+/// A thread that was not admitted, or any other demand that is above threads of fixed priorities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// What it is, for people.
+    /// Its name in messages.
     pub name: String,
-    /// What it uses at most.
+    /// A bound on its usage.
     pub usage: Usage,
-    /// Another bound on that, over shorter periods.
+    /// Another bound on its usage, over shorter periods.
     pub in_short: Option<Usage>,
-    /// Whether it is throttled as threads of SCHED_FIFO are.
+    /// True if it is throttled like threads of SCHED_FIFO.
     pub is_throttled: bool,
 }
 
-/// A bound on what a load uses.
+/// A bound on the usage of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Processor time in each period.
     pub runtime: Service,
     /// The period.
     pub period: Duration,
-    /// Processor time that may come once beside that.
+    /// Processor time that may come once in addition.
     pub extra: Service,
 }
 
-/// What the kernel keeps from the real-time threads of each CPU.
+/// The time that the kernel keeps from the real-time threads of each CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// Threads of SCHED_FIFO and SCHED_RR are stopped when they have had so much of a period.
+    /// Threads of SCHED_FIFO and SCHED_RR are stopped once they have had `runtime` of a period.
     Throttling {
-        /// Whose limit it is, for people: a file of the kernel.
+        /// The origin of the limit in messages: a file of the kernel.
         of: String,
-        /// What they may have.
+        /// The processor time that the threads may use.
         runtime: Duration,
-        /// Of how much.
+        /// The period of the limit.
         period: Duration,
     },
-    /// Ordinary threads get so much of a period, if they wait.
+    /// Ordinary threads that wait get `runtime` of each period.
     FairServer {
-        /// What they get.
+        /// The processor time that the server guarantees.
         runtime: Duration,
-        /// Of how much.
+        /// The period of the server.
         period: Duration,
     },
 }
 
-/// An admitted task of a CPU, with its level: the smaller is the more urgent. Tasks of one level wait for each other.
+/// An admitted task of a CPU with its level: a smaller level is more urgent. Tasks of one level
+/// wait for each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Leveled<'a> {
     /// The task.
@@ -86,7 +91,7 @@ pub struct Leveled<'a> {
     pub level: usize,
 }
 
-/// As much of a task or a load as matters here, in nanoseconds.
+/// The bounds of a task or a load, in nanoseconds.
 #[derive(Clone, Copy)]
 struct Part {
     bound: Curve,
@@ -103,6 +108,7 @@ struct Curve {
 
 impl Curve {
     fn of(usage: &Usage) -> Curve {
+        // `arrives` divides by the period.
         let (runtime, period) = (usage.runtime.ns().into(), usage.period.ns().max(1).into());
         Curve { runtime, period, extra: usage.extra.ns().into() }
     }
@@ -122,7 +128,7 @@ impl Part {
         Part { bound: Curve::of(&load.usage), other: load.in_short.as_ref().map(Curve::of) }
     }
 
-    /// What may arrive in a window of this length, which is not empty.
+    /// Returns the most work that may arrive in a non-empty window of this length.
     fn arrives(&self, window: i128) -> i128 {
         let other = self.other.map_or(i128::MAX, |other| other.arrives(window));
         self.bound.arrives(window).min(other)
@@ -133,16 +139,17 @@ impl Part {
     }
 }
 
-/// The most that is executed in any window of this length: see the documentation of the module.
+/// Returns a bound on the execution in any window of this length, as the module's documentation
+/// proves.
 fn executed(parts: &[Part], window: i128) -> i128 {
-    /// As many windows are tried of each part: each gives a bound.
+    /// The number of windows tried per curve; each gives a bound.
     const TRIED: i128 = 64;
     let bound = |u: i128| window - u + parts.iter().map(|part| part.arrives(u)).sum::<i128>();
     let multiples = parts.iter().flat_map(Part::curves).flat_map(|curve| {
         let last = window / curve.period;
         ((last - TRIED).max(1)..=last).map(move |jobs| jobs * curve.period)
     });
-    // In an empty window nothing arrives, and all of the CPU may be used.
+    // The trivial bound: the whole window, or nothing if there are no parts.
     let first = if parts.is_empty() { 0 } else { window };
     multiples.chain([window]).filter(|&u| u > 0).map(bound).fold(first, i128::min)
 }
@@ -151,10 +158,10 @@ fn duration(ns: i128) -> Duration {
     Duration::from_ns(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
-/// The longest response of a task of `runtime` and `period` below others, up to `limit`; `None` if it is longer, or is
-/// not found.
+/// Returns the longest response time of a task of `runtime` and `period` below others, up to
+/// `limit`; `None` if it is longer or is not found.
 fn response(own: Part, above: &[Part], limit: i128) -> Option<i128> {
-    /// As many steps towards a fixed point, and as many jobs of one busy window.
+    /// The limit on iterations over all jobs of a busy window, which may never end.
     const STEPS: usize = 100_000;
     let own = own.bound;
     let mut worst = 0;
@@ -162,6 +169,7 @@ fn response(own: Part, above: &[Part], limit: i128) -> Option<i128> {
     let mut steps = 0;
     for job in 0.. {
         loop {
+            // The bound on arrivals is for windows that are not empty.
             let others: i128 = above.iter().map(|part| part.arrives(window.max(1))).sum();
             let next = (job + 1) * own.runtime + others;
             steps += 1;
@@ -181,7 +189,8 @@ fn response(own: Part, above: &[Part], limit: i128) -> Option<i128> {
     Some(worst)
 }
 
-/// The load that the fair server is where real-time threads leave ordinary ones too little, and how much that is.
+/// Returns the fair server as a load, and the shortfall, if real-time threads leave too little time
+/// to ordinary threads.
 fn server_beside(parts: &[Part], cpus: &CpuSet, kept: &Kept) -> Option<(Load, Shortfall)> {
     let Kept::FairServer { runtime, period } = kept else { return None };
     let (q, p) = (i128::from(runtime.ns()), i128::from(period.ns()));
@@ -207,11 +216,11 @@ fn server_beside(parts: &[Part], cpus: &CpuSet, kept: &Kept) -> Option<(Load, Sh
     })
 }
 
-/// Whether the tasks of a CPU under fixed priorities keep their guarantees beside these loads, which come above all of
-/// them, and what the kernel keeps.
+/// Checks that the tasks of a CPU under fixed priorities keep their guarantees despite these loads,
+/// which are above all of them, and despite the time that the kernel keeps.
 ///
 /// # Errors
-/// What is missing.
+/// The demand that is too large, or the task that may be late.
 pub fn keeps_priorities(
     cpus: &CpuSet,
     tasks: &[Leveled<'_>],
@@ -247,7 +256,7 @@ pub fn keeps_priorities(
             why = Some(shortfall);
         }
     }
-    // What is stopped is late by its own demand, whoever comes above it.
+    // A throttled task is late because of its own demand, so report this before any load above it.
     if let Some(stopped) = stopped {
         return Err(stopped.into());
     }
@@ -277,11 +286,12 @@ pub fn keeps_priorities(
     Ok(())
 }
 
-/// Whether tasks with servers, which all may use all of these CPUs, leave the fair server of the kernel nothing to do.
-/// On several CPUs that is known of each task by itself: then [`LeavesRoom::OnEachAlone`].
+/// Checks that tasks with servers, which may all use all of these CPUs, leave the kernel's fair
+/// server nothing to do. On several CPUs this is known only of each task by itself; the result is
+/// then [`LeavesRoom::OnEachAlone`].
 ///
 /// # Errors
-/// What is missing.
+/// The demand that makes the server act.
 pub fn leaves_room<'a>(
     cpus: &CpuSet,
     tasks: impl Iterator<Item = &'a Reservation>,
@@ -294,7 +304,7 @@ pub fn leaves_room<'a>(
         if cpus.len() < 2 {
             return Err(shortfall.into());
         }
-        // One alone may keep a CPU from ordinary threads, wherever it runs.
+        // A single task may take too much of a CPU from ordinary threads, wherever it runs.
         if let Some((_, of_one)) = parts.iter().find_map(|part| server_beside(&[*part], cpus, one))
         {
             return Err(of_one.into());
@@ -304,12 +314,13 @@ pub fn leaves_room<'a>(
     Ok(room)
 }
 
-/// Whether the fair server never acts.
+/// The conditions under which the fair server never acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeavesRoom {
-    /// It does not, whatever ordinary threads there are.
+    /// It never acts, whichever ordinary threads there are.
     Always,
-    /// It does not as long as no CPU of several is kept from ordinary threads by several tasks, one after the other.
+    /// It never acts unless several tasks, one after the other, keep ordinary threads from a CPU of
+    /// the cluster.
     OnEachAlone,
 }
 
@@ -342,7 +353,7 @@ mod tests {
 
     #[test]
     fn what_is_throttled_is_refused_with_what_is_too_much() {
-        // What a kernel stopped for 50 ms of a second: 980 ms of 1 s are asked for.
+        // The set that a kernel stopped for 50 ms of each second: it demands 980 ms of 1 s.
         let busy = [task("ctl", (4_900, 10_000)), task("vision", (9_700, 20_000))];
         let said = keeps_priorities(&one_cpu(), &leveled(&busy), &[], &[throttling()]);
         let said = said.unwrap_err().to_string();
@@ -351,7 +362,7 @@ mod tests {
             "real-time threads may use 975 ms of 1 s on CPU 0, and the kernel stops them after 950 ms \
              (sched_rt_runtime_us): 25 ms too much"
         );
-        // Just as much as they may have, and what ran without a miss on the same kernel.
+        // Exactly as much as the limit, and sets that ran without a miss on the same kernel.
         for us in [(9_500, 10_000), (9_300, 10_000), (940_000, 1_000_000)] {
             let tasks = [task("one", us)];
             assert_eq!(
@@ -370,12 +381,13 @@ mod tests {
         let keeps = |tasks: &[Reservation]| {
             keeps_priorities(&one_cpu(), &leveled(tasks), &[], &[fair_server()])
         };
-        // At most 900 ms of any 950 ms: it has nothing to do.
+        // At most 900 ms of any 950 ms: the server has nothing to do.
         assert_eq!(keeps(&[task("one", (9_000, 10_000))]), Ok(()));
         let refused = keeps(&[task("one", (9_700, 10_000))]).unwrap_err();
         assert!(matches!(*refused, Shortfall::FairServer { .. }), "{refused}");
         assert!(refused.to_string().contains("get 50 ms of every 1 s"), "{refused}");
-        // Long jobs have time for what it takes: 50 ms in each of three periods, and once more.
+        // Long jobs have time for what the server takes: 50 ms in each of three periods, and once
+        // more.
         let long = |deadline| {
             let mut long = task("long", (2_000_000, 4_000_000));
             long.deadline = MS * deadline;
@@ -410,15 +422,16 @@ mod tests {
         );
         own.guarantee = Guarantee::Tardiness(MS);
         assert_eq!(keeps(&own, load(5_000, 1)), Ok(()));
-        // One that would never let anybody run is no endless search.
+        // A load that occupies the whole CPU does not make the search endless.
         assert!(keeps(&own, load(20_000, 0)).is_err());
-        // A tenth of a second at once is too much, and the same of every 20 ms is not.
+        // 100 ms at once is too much; 100 ms spread over periods of 20 ms is not.
         own.guarantee = Guarantee::Deadlines;
         let long = Load { usage: usage(100_000, 1_000, 100_000), ..load(0, 0) };
         assert!(keeps(&own, long.clone()).is_err());
         let in_short = Some(usage(2_000, 20, 2_000));
         assert_eq!(keeps(&own, Load { in_short, ..long.clone() }), Ok(()));
-        // Together they bound more than each alone: 104 ms of 1 s are within a limit of 105 ms with neither.
+        // The two bounds together are tighter than each alone: 104 ms of 1 s is below the limit of
+        // 105 ms, which neither bound shows.
         let parts = [Part::of_load(&Load { in_short, ..long.clone() })];
         let executed = |parts: &[Part]| executed(parts, 1_000_000_000);
         assert!(executed(&parts) <= executed(&[Part::of_load(&long)]).min(200_000_000));
@@ -454,7 +467,7 @@ mod tests {
         assert_eq!(none, Ok(LeavesRoom::Always));
     }
 
-    /// Marsaglia's xorshift: good enough for a bound that must hold for all.
+    /// Marsaglia's xorshift: good enough for a bound that must hold for all inputs.
     struct Random(u64);
 
     impl Random {
@@ -466,7 +479,7 @@ mod tests {
         }
     }
 
-    /// The most that a simulated CPU executes in any window, with jobs that come as the numbers of a generator say.
+    /// The most that a simulated CPU executes in any window, with randomly generated releases.
     fn simulated(parts: &[(u64, u64)], window: usize, random: &mut Random) -> i128 {
         let length = 12 * window;
         let mut arriving = vec![0_u64; length];
@@ -512,7 +525,7 @@ mod tests {
             assert!(seen <= most, "{parts:?} in {window}: {seen} of {most}");
             reached += usize::from(seen == most);
         }
-        // A bound that is never reached would say little.
+        // A bound that is never reached would show little.
         assert!(reached > 500, "{reached}");
     }
 }

@@ -1,86 +1,101 @@
-//! May a newcomer be let in beside what is admitted? May a task change, may CPUs go?
+//! Run-time admission: decides whether a task may enter or change, and whether CPUs may be removed.
 //!
-//! [`admit`] says *yes* only if every admitted task and the newcomer keep what they are promised ([`Guarantee`]) at
-//! any time from now on: whatever has left or changed before, and whenever the jobs come. It is a pure decision. The
-//! caller keeps the register ([`Admitted`]), has the clock, and carries out what is granted.
+//! [`admit`] answers *yes* only if every admitted task and the newcomer keep their guarantees
+//! ([`Guarantee`]) at any time from now on, for all earlier departures and changes and all arrival
+//! times of jobs. It is a pure decision: the caller keeps the register ([`Admitted`]), has the
+//! clock, and carries out a grant.
 //!
 //! Assumes:
-//! 1. Releases of a task are at least a period apart, without jitter, and jobs do not suspend themselves.
-//! 2. Nobody needs more than its runtime. Under policies with servers a task may, and then only that task suffers,
-//!    unless the caller excludes it ([`Overruns`]).
-//! 3. Who leaves drops its pending job.
-//! 4. A change of parameters counts from the next job on, which comes a period of the *old* parameters after the last
-//!    one.
-//! 5. What is granted is carried out before the next question, as [`Grant::carry_out`] says.
+//! 1. Releases of a task are at least a period apart, without jitter, and jobs do not suspend
+//!    themselves.
+//! 2. No job needs more than the runtime of its task. Under policies with servers a job may, and
+//!    then only its own task suffers, unless the caller excludes overruns ([`Overruns`]).
+//! 3. A task that leaves drops its pending job.
+//! 4. A change of parameters takes effect with the next job, which comes a period of the *old*
+//!    parameters after the last one.
+//! 5. A grant is carried out before the next question, as [`Grant::carry_out`] says.
 //! 6. Where priorities are fixed, no two tasks have the same priority and rank.
 //!
-//! A *yes* is **sufficient**. A refusal says that nothing was shown.
+//! A *yes* is **sufficient**. A refusal means only that nothing was shown.
 //!
-//! # Why what has left is still in the way
+//! # Why departed tasks still count
 //!
-//! [`assess`](crate::assess) is about sets that do not change. That the set before a change and the set after it keep
-//! their deadlines does not mean that the change keeps them. Take EDF on one CPU. Let *l* be 2/10, and let *a* need
-//! 10 every 1000, due in 12. These two are schedulable, and so are *a* and *n*, which needs 2 every 100, due in 2.
-//! Now *l* and *a* come at 0, *l* leaves at 10, which is its deadline, and *n* comes: 14 units are due by 12. So
-//! bandwidth is not free when a task leaves, and not always at its deadline either. One of two rules must hold for
-//! each *group* of CPUs; CPUs are in one group if a task may use several of them.
+//! [`assess`](crate::assess) is about sets that do not change. Even if the sets before and after a
+//! change both keep their deadlines, the change itself may not. Take EDF on one CPU. Let *l* be
+//! 2/10, and let *a* need 10 every 1000, due in 12. These two are schedulable, and so are *a* and
+//! *n*, which needs 2 every 100, due in 2. Now *l* and *a* arrive at 0, *l* leaves at 10, which is
+//! its deadline, and *n* arrives: 14 units are due by 12. So bandwidth is not free when a task
+//! leaves, and not always at its deadline either. One of two rules must hold for each *group* of
+//! CPUs; CPUs are in one group if a task may use several of them.
 //!
-//! **The density rule** is for EDF on CPUs that all tasks of the group may use. At each instant, the densities `u` of
-//! what is in use sum to at most `m - (m - 1) max u`. That is the test of Goossens, Funk and Baruah (2003, GFB) at
-//! every instant. What has left is in use until the [window](Reservation::window) of its last job is over.
+//! **The density rule** is for EDF on CPUs that all tasks of the group may use. At each instant,
+//! the densities `u` of the reservations in use sum to at most `m - (m - 1) max u`. This is the
+//! test of Goossens, Funk and Baruah (2003, GFB) at every instant. A departed reservation is in use
+//! until the [window](Reservation::window) of its last job is over.
 //!
-//! Proof. A fluid schedule runs each job at the density of its task, throughout its window. Take the jobs that are
-//! due by some `d`, and suppose that EDF falls behind the fluid schedule on them, for the first time just before `t`.
-//! Then some job `j`, released at `a`, has got less by `t` from EDF than from the fluid schedule. EDF runs `j`
-//! whenever a CPU is free, so CPUs are free for less than the integral of `max u` over `[a, t)`; otherwise all `m`
-//! work. So EDF has done more than the integral of `m - (m - 1) max u` since `a`, and the fluid schedule at most that
-//! much. EDF was not behind at `a`, and is not behind at `t`. So each job ends by the end of its window. If CPUs go
-//! at some instant after `a` and `j` was not behind there, begin there; if it was, the inequality holds before and
-//! after.
+//! Proof. A fluid schedule runs each job at the density of its task, throughout its window. Take
+//! the jobs that are due by some `d`, and suppose that EDF falls behind the fluid schedule on them,
+//! for the first time just before `t`. Then some job `j`, released at `a`, has received less by `t`
+//! from EDF than from the fluid schedule. EDF runs `j` whenever a CPU is free, so CPUs are free for
+//! less than the integral of `max u` over `[a, t)`; otherwise all `m` work. So EDF has done more
+//! than the integral of `m - (m - 1) max u` since `a`, and the fluid schedule at most that much.
+//! EDF was not behind at `a`, and is not behind at `t`. So each job ends by the end of its window.
+//! If CPUs are removed at some instant after `a` and `j` was not behind there, begin the argument
+//! there; if it was, the inequality holds before and after.
 //!
-//! - A job that has got `e` of its runtime when its task leaves is over in the fluid schedule at `r + e / u`. That is
-//!   the *zero-lag time*, at which Linux frees the bandwidth of a thread (`d - q T / Q`). A caller that knows it may
-//!   say so ([`Admitted::leave_knowing`]); otherwise a window after the departure is safe. The policy `dl` of the
-//!   simulator frees bandwidth when the thread leaves or changes, as Linux did: see Example 1 of Tang et al.
-//! - A task that changes has one job at a time. Until the window of the old job is over, the larger of both densities
-//!   counts. That covers a server which starts anew in its old period: it does so only if its rest `q` is above `u'
-//!   (d - t)`, so that it has got no more than `Q - u' (d - t)` of the `Q` that is in use until `d`.
+//! - A job that has received `e` of its runtime when its task leaves is complete in the fluid
+//!   schedule at `r + e / u`. This is the *zero-lag time*, at which Linux frees the bandwidth of a
+//!   thread (`d - q T / Q`). A caller that knows it may pass it ([`Admitted::leave_knowing`]);
+//!   otherwise a window after the departure is safe. The policy `dl` of the simulator frees
+//!   bandwidth when the thread leaves or changes, as Linux did: see Example 1 of Tang et al.
+//! - A task that changes has one job at a time. Until the window of the old job is over, the larger
+//!   of both densities counts. This covers a server that starts anew in its old period: it does so
+//!   only if its remaining budget `q` is above `u' (d - t)`, so that it has received no more than
+//!   `Q - u' (d - t)` of the `Q` that is in use until `d`.
 //! - Under `dl` on several CPUs deadlines count a nanosecond earlier (`views.rs`, point 3).
-//! - `apedf` and `a2pedf` place a thread by what is admitted now. While something that has left or changed is in use,
-//!   all densities together must fit one CPU. Otherwise the first CPU with room takes the thread, and there is one:
-//!   if `U_j + u > 1` on each CPU, the sum is above `m - (m - 1) u`. The bound of Lopez et al. (2004) is higher and
-//!   does not survive departures: if half of each of two CPUs is taken, and a little more, a task of 1/2 has no
-//!   place.
+//! - `apedf` and `a2pedf` place a thread by the currently admitted tasks. While a departed or
+//!   changed reservation is in use, all densities together must fit one CPU. Otherwise the first
+//!   CPU with enough free bandwidth takes the thread, and there is one: if `U_j + u > 1` on each
+//!   CPU, the sum is above `m - (m - 1) u`. The bound of Lopez et al. (2004) is higher and does not
+//!   survive departures: if slightly more than half of each of two CPUs is taken, a task of 1/2
+//!   fits neither.
 //!
-//! **The quiet rule** is for every policy that remembers nothing of what has left. The tests accept everything that
-//! was admitted at some time since the group was *quiet*, an instant at which nobody had a job left. What is over
-//! counts as a task whose jobs come no more. From the quiet instant on, the schedule is one of that set. The caller
-//! reports quiet instants ([`Admitted::quiet`]). On a group of one CPU one comes within the longest busy period of
-//! everything that is known of the CPU, which is computed. This rule lets in what demand, response times and
-//! tardiness bounds accept, fixed priorities, and tasks with different affinities. Densities may be too high then,
-//! and so the density rule is off on these CPUs until they are quiet again. If a task changes so that each new job
-//! could be one of the old, the old parameters count for both.
+//! **The quiet rule** is for every policy that keeps no memory of departed tasks. The tests accept
+//! everything that was admitted at some time since the group was *quiet*, an instant at which no
+//! task had a job left. A departed task counts as a task without further jobs. From the quiet
+//! instant on, the schedule is one of that set. The caller reports quiet instants
+//! ([`Admitted::quiet`]). On a group of one CPU one comes within the longest busy period of all
+//! tasks in the register for that CPU, which is computed. This rule accepts what demand tests,
+//! response times and tardiness bounds accept, fixed priorities, and tasks with different
+//! affinities. Densities may be too high then, so the density rule is off on these CPUs until they
+//! are quiet again. If a task changes so that each new job could be one of the old, the old
+//! parameters count for both.
 //!
-//! **Servers of tasks that overrun.** A thread uses up its budget, gets the next one, ends its job with a part of it,
-//! and sleeps. It wakes up for its next job before the deadline of its server and goes on with the rest `q`, as long
-//! as `q / (d - t) <= Q / D`. That keeps to its density, but it is no job of `(Q, D, T)`: it is due in less than `D`.
-//! Tests that count jobs then say *yes* where others are late. So where overruns are possible the quiet rule is not
-//! used for servers with `D < T`, nor for deadlines on several CPUs. An admitted server also keeps the difference of
-//! period and deadline: otherwise its next budget could be due before it is replenished.
+//! **Servers of tasks that overrun.** A thread uses up its budget, gets the next one, ends its job
+//! with a part of it, and sleeps. It wakes up for its next job before the deadline of its server
+//! and continues with the remaining budget `q`, as long as `q / (d - t) <= Q / D`. This keeps to
+//! its density, but it is not a job of `(Q, D, T)`: it is due in less than `D`. Tests that count
+//! jobs then say *yes* although other jobs are late. So where overruns are possible the quiet rule
+//! is not used for servers with `D < T`, nor for deadlines on several CPUs. An admitted server also
+//! keeps the difference of period and deadline: otherwise its next budget could be due before it is
+//! replenished.
 //!
 //! # Places
 //!
-//! An admitted task stays where it was put. Partitioned policies make a partition from scratch when they are built.
-//! So the register has the CPU of each task ([`Holding::cpus`]), the tests get affinities of one CPU and the policy
-//! with `fit=given`, and a CPU is searched for the newcomer alone: the first that fits, with `fit=bf` the fullest,
-//! with `fit=wf` the emptiest. It is carried out in the same way: `p-edf` lets in a task with an affinity of one CPU.
-//! Clustered policies, and `dl` with admission control, get the first whole cluster that fits.
+//! An admitted task stays where it was placed. Partitioned policies compute a partition from
+//! scratch when they are built. So the register has the CPU of each task ([`Holding::cpus`]), the
+//! tests receive affinities of one CPU and the policy with `fit=given`, and a CPU is searched only
+//! for the newcomer: the first that fits, with `fit=bf` the fullest, with `fit=wf` the emptiest.
+//! The grant is carried out in the same way: `p-edf` admits a task with an affinity of one CPU.
+//! Under clustered policies, and `dl` with admission control, the newcomer gets the first whole
+//! cluster that fits.
 //!
-//! A task that changes its CPUs takes its pending job along, with what is left of it and a deadline that is near
-//! (Example 3 of Tang et al.). So that is granted for an instant at which no job of it is pending, or by leaving and
-//! entering anew ([`CarryOut::BetweenJobs`]).
+//! A task that changes its CPUs takes its pending job along, with its remaining work and a deadline
+//! that is near (Example 3 of Tang et al.). So such a change is granted for an instant at which no
+//! job of the task is pending, or by leaving and entering anew ([`CarryOut::BetweenJobs`]).
 //!
-//! `run`, `qps` and mixed-criticality policies plan before the start and let nobody in ([`can_admit`]).
+//! `run`, `qps` and mixed-criticality policies plan before the start and admit no tasks at run time
+//! ([`can_admit`]).
 //!
 //! ```
 //! use layland_guarantee::admission::{Admission, AdmitOptions, Admitted, Ask, Reservation, Suggestion, admit};
@@ -121,50 +136,50 @@ use layland_policy::{BuildError, Registry};
 use rules::{Case, Placing, Shown, Theory, system_of};
 use std::cmp::Reverse;
 
-/// What is asked for.
+/// A question to [`admit`].
 #[derive(Clone, Copy, Debug)]
 pub enum Ask<'a> {
-    /// A task wants to enter.
+    /// A task asks to enter.
     Enter(&'a Reservation),
-    /// The admitted task of this name wants these parameters, or these CPUs.
+    /// The admitted task of this name asks for these parameters or CPUs.
     Change(&'a Reservation),
-    /// These CPUs are to go.
+    /// These CPUs are to be removed.
     Lose(&'a CpuSet),
 }
 
-/// How hard to try, and what to suggest.
+/// The effort of the tests, and the suggestions of a refusal.
 #[derive(Clone, Debug, Default)]
 pub struct AdmitOptions {
-    /// Which tests are asked.
+    /// The tests that are run.
     pub effort: Effort,
-    /// Whether a refusal says what would fit, which asks the tests some dozens of times more.
+    /// The suggestions of a refusal; finding them runs the tests some dozens of times more.
     pub suggest: Suggest,
-    /// Policies under which to look whether all would fit.
+    /// Policies that are tried for a suggestion, with all tasks.
     pub policies: Vec<String>,
 }
 
-/// What a refusal says besides its reasons.
+/// The suggestions that a refusal has besides its reasons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Suggest {
-    /// What would fit.
+    /// Changes that would be granted.
     #[default]
     WhatFits,
-    /// Nothing.
+    /// No suggestions.
     Nothing,
 }
 
-/// The answer.
+/// The answer to an [`Ask`].
 #[must_use]
 #[derive(Clone, Debug)]
 pub enum Admission {
-    /// Everybody keeps its guarantee.
+    /// Every task keeps its guarantee.
     Granted(Box<Grant>),
-    /// That is not shown.
+    /// It was not shown that every task keeps its guarantee.
     Refused(Refused),
 }
 
 impl Admission {
-    /// Whether it is *yes*.
+    /// Returns true if the answer is *yes*.
     pub fn is_granted(&self) -> bool {
         match self {
             Admission::Granted(_) => true,
@@ -178,39 +193,39 @@ impl Admission {
 pub struct Grant {
     /// The register from now on.
     pub after: Admitted,
-    /// What the task has, and where it was put; none if CPUs go.
+    /// The reservation of the task and its CPUs; none if CPUs are removed.
     pub holding: Option<Holding>,
-    /// How it has to be done.
+    /// The way in which the grant has to be carried out.
     pub carry_out: CarryOut,
-    /// Which rule lets what has left out of the way; the quiet rule if it is needed anywhere.
+    /// The rule that accounts for departed tasks; the quiet rule if any group needs it.
     pub rule: Rule,
-    /// The test that decided; none if the bounds of the tasks did, or nobody is left.
+    /// The test that decided; none if the bounds of the tasks did, or no task is left.
     pub decided_by: Option<&'static str>,
 }
 
-/// How a grant has to be carried out.
+/// The way in which a grant has to be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarryOut {
     /// At once.
     AtOnce,
-    /// At an instant at which no job of the task is pending. Where the caller cannot wait for one, the task has to
-    /// leave and to enter anew; its pending job is then dropped.
+    /// At an instant at which no job of the task is pending. A caller that cannot wait for one
+    /// makes the task leave and enter anew, which drops its pending job.
     BetweenJobs,
 }
 
 /// The rules of the module's documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Densities at each instant.
+    /// Bounds the sum of densities at each instant.
     Density,
-    /// Everything since the last quiet instant.
+    /// Counts every task that was admitted since the last quiet instant.
     Quiet,
 }
 
-/// Why a question has no answer.
+/// The errors of a question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionError {
-    /// There is no such policy or option.
+    /// The policy or an option does not exist.
     #[error(transparent)]
     Policy(#[from] BuildError),
     /// The policy decides everything before the start.
@@ -219,22 +234,22 @@ pub enum AdmissionError {
         /// The policy.
         policy: String,
     },
-    /// The policy makes clusters of its own.
+    /// The policy computes its own clusters.
     #[error("{policy} with size=.. packs its tasks anew: say which clusters the platform has")]
     OwnClusters {
         /// The policy.
         policy: String,
     },
-    /// The parameters are not those of a task.
+    /// The parameters are not those of a valid task.
     #[error("the reservation is not valid: {0}")]
     Invalid(Invalid),
-    /// The name is taken.
+    /// An admitted task has this name already.
     #[error("a task `{name}` is admitted already")]
     NameTaken {
         /// The name.
         name: String,
     },
-    /// Nobody has the name.
+    /// No admitted task has this name.
     #[error("no task `{name}` is admitted")]
     Unknown {
         /// The name.
@@ -242,10 +257,10 @@ pub enum AdmissionError {
     },
 }
 
-/// Whether the policy lets tasks in at run time, on this machine.
+/// Checks that the policy admits tasks at run time on this platform.
 ///
 /// # Errors
-/// If it does not exist, or plans for the tasks that it starts with.
+/// If the policy does not exist, or plans for the tasks that it starts with.
 pub fn can_admit(
     registry: &Registry,
     spec: &str,
@@ -254,10 +269,11 @@ pub fn can_admit(
     Theory::of(registry, spec, platform).map(|_| ())
 }
 
-/// Whether what is asked at `now` may be granted: see the module's documentation.
+/// Decides whether the request may be granted at `now`: see the module's documentation.
 ///
 /// # Errors
-/// If the policy does not exist or lets nobody in, the reservation is not valid, or a name is wrong.
+/// If the policy does not exist or admits no tasks, the reservation is not valid, or a name is
+/// wrong.
 pub fn admit(
     registry: &Registry,
     admitted: &Admitted,
@@ -283,7 +299,7 @@ pub fn admit(
     Ok(Admission::Refused(Refused { shortfalls, suggestions, leaving }))
 }
 
-/// Where one question is answered.
+/// The context in which one question is answered.
 struct Desk<'a> {
     case: Case<'a>,
     before: Admitted,
@@ -313,7 +329,7 @@ impl Desk<'_> {
     }
 
     fn validate(&self, task: &Reservation) -> Result<(), AdmissionError> {
-        // Where it may run is a matter of its place.
+        // The CPUs are checked when the task is placed, so any will do here.
         let platform = &self.before.platform;
         let anywhere = platform.clusters.first().cloned();
         let holding = self.holding(task, anywhere.unwrap_or_else(|| platform.all_cpus()));
@@ -328,7 +344,8 @@ impl Desk<'_> {
         Holding { id: self.before.next_id, task: task.clone(), cpus, left: None }
     }
 
-    /// The newcomer in the first place in which everybody keeps its guarantee.
+    /// Tries the places of the newcomer in order and grants the first in which every task keeps its
+    /// guarantee.
     fn enter(&self, before: &Admitted, task: &Reservation, carry_out: CarryOut) -> Answer {
         let mut first = None;
         for cpus in self.places(before, task) {
@@ -355,7 +372,8 @@ impl Desk<'_> {
         Ok(Grant { after, holding, carry_out, rule, decided_by })
     }
 
-    /// The sets of CPUs on which the policy could put a newcomer, in the order in which they are tried.
+    /// Returns the sets of CPUs where the policy could place a newcomer, in the order of the
+    /// attempts.
     fn places(&self, before: &Admitted, task: &Reservation) -> Vec<CpuSet> {
         let clusters = &before.platform.clusters;
         let allowed = |cpus: &CpuSet| task.cpus.as_ref().is_none_or(|own| cpus.is_subset(own));
@@ -392,7 +410,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Other parameters in the same place, or another place.
+    /// Grants other parameters in the same place, or another place.
     fn change(&self, old: &Holding, task: &Reservation) -> Answer {
         let stays = task.cpus == old.task.cpus
             || task.cpus.as_ref().is_none_or(|cpus| old.cpus.is_subset(cpus))
@@ -410,9 +428,10 @@ impl Desk<'_> {
             before.holdings[place].left = Some(Left { at, until, how: How::Gone });
             return self.enter(&before, task, CarryOut::BetweenJobs);
         }
-        // A server that was used up gets its next budget at `d + T - D` of the old parameters, due at `d` plus the
-        // new `T`: too early if the new `T - D` is smaller. A server that wakes up waits until `d + T - D` of the new
-        // parameters, and its next job comes a period of the old ones after the last: too late if it is larger.
+        // A server with an exhausted budget gets its next budget at `d + T - D` of the old
+        // parameters, due at `d` plus the new `T`: too early if the new `T - D` is smaller. A
+        // server that wakes up waits until `d + T - D` of the new parameters, and its next job
+        // comes a period of the old ones after the last: too late if it is larger.
         let rest = |task: &Reservation| task.period - task.deadline;
         let is_wrong = match before.overruns {
             Overruns::Possible => rest(task) != rest(&old.task),
@@ -429,7 +448,7 @@ impl Desk<'_> {
         self.grant(before, Some(holding), CarryOut::AtOnce)
     }
 
-    /// The clusters without these CPUs. Who may use other CPUs of its own stays there.
+    /// Removes these CPUs from the clusters. A task keeps those of its CPUs that remain.
     fn lose(&self, lost: &CpuSet) -> Answer {
         let mut after = self.before.clone();
         for cluster in &mut after.platform.clusters {
@@ -440,7 +459,7 @@ impl Desk<'_> {
             let cpus = holding.cpus.difference(lost);
             match (cpus.is_empty(), holding.left) {
                 (false, _) => holding.cpus = cpus,
-                // Who has left does not come back.
+                // A departed task needs no CPUs: it does not come back.
                 (true, Some(_)) => {}
                 (true, None) => {
                     let allowed = holding.cpus.clone();
@@ -456,7 +475,7 @@ impl Desk<'_> {
     }
 }
 
-/// Whether a CPU is something else than a cluster.
+/// Returns true if some cluster has more than one CPU.
 fn clusters_are_large(clusters: &[CpuSet]) -> bool {
     clusters.iter().any(|cluster| cluster.len() > 1)
 }

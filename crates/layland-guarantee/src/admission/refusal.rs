@@ -1,107 +1,109 @@
-//! Why somebody is not admitted, and what would fit.
+//! The reasons of a refusal, and what would fit instead.
 
 use super::register::Reservation;
 use layland_model::{CpuSet, Duration, Rate, Service, Time, counted};
 use std::fmt;
 
-/// A reason why not everybody would keep its guarantee.
+/// A reason why some task might not keep its guarantee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shortfall {
-    /// The policy can put the task nowhere: no set of CPUs that it uses is among those that are allowed.
+    /// The policy cannot place the task: none of its sets of CPUs is among the allowed CPUs.
     NoCpus {
         /// The CPUs that the task may use.
         allowed: CpuSet,
     },
-    /// The densities of what is in use are too high.
+    /// The densities of the reservations in use are too high.
     Density {
-        /// On these CPUs.
+        /// The CPUs.
         cpus: CpuSet,
-        /// All of them together.
+        /// The sum of the densities.
         sum: Rate,
-        /// What they may be together.
+        /// The limit on the sum.
         limit: Rate,
     },
-    /// Densities say nothing of tasks with different CPUs, or deadlines of a nanosecond.
+    /// The density rule does not apply: tasks have different CPUs, or windows of a nanosecond.
     Mixed {
-        /// These CPUs.
+        /// The CPUs.
         cpus: CpuSet,
     },
-    /// Densities were too high at some time since the CPUs were last quiet, so that work may be left over.
+    /// Densities were too high at some time since the CPUs were last quiet, so that work may be
+    /// pending.
     Exceeded {
-        /// These CPUs.
+        /// The CPUs.
         cpus: CpuSet,
     },
-    /// A thread that needs more than its runtime may go on with a rest of its budget, which only densities cover.
+    /// A thread that overruns may continue with a remaining budget, which only the density rule
+    /// covers.
     MayResume {
-        /// These CPUs.
+        /// The CPUs.
         cpus: CpuSet,
     },
-    /// Densities say nothing of this policy, or of these CPUs.
+    /// The density rule does not apply to this policy or platform.
     NoDensityRule,
-    /// No test says that all deadlines are met.
+    /// No test shows that all deadlines are met.
     Test {
         /// The policy.
         policy: String,
-        /// The test that says that they are not, if one does.
+        /// The test that refutes it, if one does.
         test: Option<&'static str>,
-        /// What the tests say, in sentences without full stops.
+        /// The reasons of the tests, in sentences without full stops.
         reasons: Vec<String>,
     },
-    /// A task may be later than it is promised.
+    /// A task may be later than its guarantee allows.
     Bound {
         /// The task.
         task: String,
-        /// How late it may be, in nanoseconds, if that is known.
+        /// The bound on its tardiness, in nanoseconds, if one is known.
         tardiness: Option<Rate>,
-        /// How late it may be by what it is promised.
+        /// The tardiness that its guarantee allows.
         allowed: Duration,
     },
-    /// The kernel stops real-time threads that use so much.
+    /// The kernel stops real-time threads that use this much time.
     Throttled {
-        /// On these CPUs.
+        /// The CPUs.
         cpus: CpuSet,
-        /// Whose limit it is.
+        /// The origin of the limit: a file of the kernel.
         of: String,
-        /// Threads that nobody has admitted, and that use some of it.
+        /// Threads that were not admitted and that use some of the time.
         with: Vec<String>,
-        /// What they may use in a window.
+        /// The time that real-time threads may use in a window.
         demand: Duration,
-        /// What they may have in it.
+        /// The time that the kernel allows them in the window.
         limit: Duration,
         /// The length of the window.
         window: Duration,
     },
-    /// Ordinary threads get too little, so that the kernel's fair server acts.
+    /// Ordinary threads get too little time, so that the kernel's fair server acts.
     FairServer {
-        /// On these CPUs.
+        /// The CPUs.
         cpus: CpuSet,
-        /// What real-time threads may use in a window.
+        /// The time that real-time threads may use in a window.
         demand: Duration,
-        /// What they may use in it, so that it does not act.
+        /// The most that they may use in the window without making the server act.
         limit: Duration,
         /// The length of the window.
         window: Duration,
-        /// What the server takes when it acts.
+        /// The time that the server takes when it acts.
         server: Duration,
-        /// In each period of this length.
+        /// The period of the server.
         every: Duration,
     },
-    /// A task may be late beside work that nobody has admitted.
+    /// A task may be late because of work that was not admitted.
     Beside {
         /// The task.
         task: String,
-        /// How long a job may take by what it is promised.
+        /// The response time that its guarantee allows.
         allowed: Duration,
-        /// That work.
+        /// The names of that work.
         beside: Vec<String>,
     },
-    /// The policy refuses.
+    /// The policy rejects the set.
     Policy {
         /// The reason.
         reason: String,
     },
-    /// A change cannot be made while the task is admitted: it has to leave, and enter anew.
+    /// The change is impossible while the task is admitted: the task has to leave and enter anew.
     Anew {
         /// The reason.
         reason: String,
@@ -109,7 +111,7 @@ pub enum Shortfall {
 }
 
 impl Shortfall {
-    /// The bandwidth that is missing, where that is the number that decides.
+    /// Returns the missing bandwidth, where bandwidth decides.
     pub fn missing(&self) -> Option<Rate> {
         match self {
             Shortfall::Density { sum, limit, .. } => Some(sum - limit),
@@ -207,17 +209,18 @@ impl fmt::Display for Shortfall {
     }
 }
 
-/// Something that would be granted. Each is tried with the same tests before it is made.
+/// A change that would be granted. Each suggestion is checked with the same tests before it is
+/// made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Suggestion {
-    /// The same with this runtime, the largest in whole microseconds.
+    /// The request with this runtime, the largest in whole microseconds.
     Runtime(Service),
-    /// The same on these CPUs.
+    /// The request on these CPUs.
     Cpus(CpuSet),
-    /// The same at this time, when what has left is no longer in the way.
+    /// The request at this time, when departed tasks no longer count.
     Later(Time),
-    /// Everybody under this policy, started anew.
+    /// All tasks under this policy, started anew.
     Policy(String),
 }
 
@@ -237,11 +240,11 @@ impl fmt::Display for Suggestion {
 /// The answer *no*.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What is missing, the most telling first. Never empty.
+    /// The reasons, the most informative first. Never empty.
     pub shortfalls: Vec<Shortfall>,
-    /// What would fit.
+    /// Requests that would be granted.
     pub suggestions: Vec<Suggestion>,
-    /// Who has left and is still in the way.
+    /// Departed tasks that still count.
     pub leaving: Vec<Reservation>,
 }
 

@@ -1,9 +1,10 @@
-//! What is admitted, and what has left and may still be in the way: see [`super`] for the rules.
+//! The register of admitted tasks and of departed tasks that may still delay others: see [`super`]
+//! for the rules.
 
 use super::rules::{Theory, busy_period, components, densities_fit};
 use layland_model::{CpuSet, Duration, Platform, Rate, Service, Time};
 
-/// What is promised to a task that keeps to its reservation.
+/// The guarantee of a task that keeps to its reservation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Guarantee {
     /// Every job ends by its deadline.
@@ -13,39 +14,40 @@ pub enum Guarantee {
     Tardiness(Duration),
 }
 
-/// Whether tasks under policies with servers may need more than their runtimes.
+/// States whether tasks under policies with servers may need more than their runtimes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overruns {
-    /// They may, and then nobody else may suffer.
+    /// They may, and then no other task may suffer.
     #[default]
     Possible,
-    /// The caller vouches that they do not: tests that count jobs may be used.
+    /// The caller vouches that they do not, so tests that count jobs may be used.
     Excluded,
 }
 
-/// What a task asks for: `runtime` of processor time in each `period`, due within `deadline`.
+/// The request of a task: `runtime` of processor time in each `period`, due within `deadline`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
-    /// Names the task; no two admitted tasks have the same name.
+    /// The name of the task; no two admitted tasks have the same name.
     pub name: String,
-    /// The processor time that a job needs at most.
+    /// The most processor time that a job needs.
     pub runtime: Service,
     /// The relative deadline.
     pub deadline: Duration,
-    /// The least time between two jobs.
+    /// The minimum time between two jobs.
     pub period: Duration,
     /// The CPUs that the task may use; any if none is given.
     pub cpus: Option<CpuSet>,
-    /// The given priority, where the policy goes by one.
+    /// The given priority, where the policy uses given priorities.
     pub priority: Option<i64>,
-    /// Breaks ties: the smaller rank goes first. Where priorities are fixed, no two tasks should have the same.
+    /// Breaks ties: the smaller rank goes first. Where priorities are fixed, no two tasks should have
+    /// the same priority and rank.
     pub rank: i64,
-    /// What is to be promised.
+    /// The guarantee that the task asks for.
     pub guarantee: Guarantee,
 }
 
 impl Reservation {
-    /// A reservation whose deadline is the end of the period, on any CPU.
+    /// Creates a reservation whose deadline is the end of the period, on any CPU.
     pub fn implicit(name: impl Into<String>, runtime: Service, period: Duration) -> Reservation {
         Reservation {
             name: name.into(),
@@ -59,85 +61,93 @@ impl Reservation {
         }
     }
 
-    /// The same on these CPUs.
+    /// Returns this reservation on these CPUs.
     #[must_use]
     pub fn on(self, cpus: CpuSet) -> Reservation {
         Reservation { cpus: Some(cpus), ..self }
     }
 
-    /// `runtime / min(deadline, period)`.
+    /// Returns `runtime / min(deadline, period)`.
     pub fn density(&self) -> Rate {
         Rate::new(self.runtime.ns(), self.window().ns())
     }
 
-    /// How long after its release a job holds its density: the shorter of deadline and period.
+    /// Returns the time after its release for which a job holds its density: the shorter of
+    /// deadline and period.
     pub fn window(&self) -> Duration {
         self.deadline.min(self.period)
     }
 }
 
-/// When a task has left, or has got other parameters or CPUs.
+/// The instant at which a task left, or got other parameters or CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// When.
+    /// The instant of the departure or change.
     pub at: Time,
-    /// Its bandwidth is in use until then: the end of the [window](Reservation::window) of its last job.
+    /// The time until which its bandwidth is in use: the end of the [window](Reservation::window) of
+    /// its last job.
     pub until: Time,
-    /// What happened.
+    /// The kind of the end.
     pub how: How,
 }
 
-/// How a task stopped being what it was.
+/// The way in which a reservation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// It left. Whoever comes next, also under the same name, comes in addition.
+    /// The task left. A later task counts in addition, even under the same name.
     Gone,
-    /// It goes on with other parameters from its next job on, which comes a period of the old ones after the last.
+    /// The task continues with other parameters from its next job on, which comes a period of the
+    /// old ones after the last.
     Changed,
 }
 
 /// A reservation in the register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holding {
-    /// The same number for what one task had before and after its parameters changed.
+    /// The identity of a task: unchanged when its parameters change.
     pub id: u64,
-    /// What was asked for.
+    /// The reservation as requested.
     pub task: Reservation,
-    /// Where it was put. It stays there.
+    /// The CPUs where the task was placed. It stays there.
     pub cpus: CpuSet,
-    /// Whether it is over. What is over counts for as long as it may be in the way.
+    /// Set once the reservation ended. A departed task keeps counting for as long as its last job
+    /// could still delay others.
     pub left: Option<Left>,
 }
 
-/// The register of a machine: what is admitted under which policy, and what has left.
+/// The register of a machine: the admitted tasks, the policy, and the departed tasks.
 ///
-/// It is a plain value. Whoever keeps it tells it who [leaves](Self::leave), and puts [what a grant
-/// says](super::Grant::after) in its place. The parts are public so that it can be written to a file and read back.
+/// It is a plain value. Its owner records which task [leaves](Self::leave), and replaces it by
+/// [the register of a grant](super::Grant::after). The fields are public so that it can be written
+/// to a file and read back.
 ///
-/// Times are those of one clock that never goes back.
+/// All times are those of one clock that never goes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admitted {
-    /// The machine: its clusters are those of the policy, and a CPU in none of them is not used.
+    /// The machine: its clusters are those of the policy, and CPUs outside all clusters are not used.
     pub platform: Platform,
     /// The policy with its options, as `name:option=value`.
     pub spec: String,
-    /// Whether tasks may need more than their runtimes, where the policy has servers. Set it before anybody enters.
+    /// States whether tasks may need more than their runtimes, where the policy has servers. Set it
+    /// before the first task enters.
     pub overruns: Overruns,
-    /// What is admitted, and what has left.
+    /// The admitted and the departed tasks.
     pub holdings: Vec<Holding>,
-    /// CPUs on which densities were too high for the density rule at some instant since they were last quiet.
+    /// The CPUs on which densities were too high for the density rule at some instant since they were
+    /// last quiet.
     pub exceeded: CpuSet,
-    /// CPUs of which some departures were forgotten since they were last quiet: the quiet rule cannot be used.
+    /// The CPUs of which some departures were forgotten since they were last quiet: the quiet rule
+    /// cannot be used there.
     pub forgotten: CpuSet,
     /// The id of the next holding.
     pub next_id: u64,
 }
 
-/// So many departures are kept of CPUs that are never known to be quiet.
+/// The number of departures kept for CPUs that are never known to be quiet.
 const MOST_LEFT: usize = 32;
 
 impl Admitted {
-    /// Nothing is admitted yet.
+    /// Creates an empty register.
     pub fn new(platform: Platform, spec: impl Into<String>) -> Admitted {
         Admitted {
             platform,
@@ -150,18 +160,19 @@ impl Admitted {
         }
     }
 
-    /// What is admitted.
+    /// Returns the admitted tasks.
     pub fn tasks(&self) -> impl Iterator<Item = &Holding> {
         self.holdings.iter().filter(|holding| holding.left.is_none())
     }
 
-    /// What is admitted under this name.
+    /// Returns the admitted task of this name.
     pub fn find(&self, name: &str) -> Option<&Holding> {
         self.tasks().find(|holding| holding.task.name == name)
     }
 
-    /// A task leaves at `now`, and its pending job is dropped. Its last job may have come just now, so that its
-    /// bandwidth is in use for a [window](Reservation::window) more. False if it is not admitted.
+    /// Records that a task leaves at `now`, which drops its pending job. Its last job may have come
+    /// just now, so its bandwidth is in use for another [window](Reservation::window). Returns
+    /// false if the task is not admitted.
     pub fn leave(&mut self, name: &str, now: Time) -> bool {
         match self.find(name).map(|holding| holding.task.window()) {
             Some(window) => self.leave_knowing(name, now, now + window),
@@ -169,8 +180,10 @@ impl Admitted {
         }
     }
 
-    /// The same where the caller knows until when the last job holds its density: until the end of its window, or, if
-    /// it has got `e` of its runtime, until its zero-lag time, `e` divided by the density after its release.
+    /// Records that a task leaves, where the caller knows until when the last job holds its
+    /// density: until the end of its window, or, if the job has received `e` of its runtime, until
+    /// its zero-lag time, `e` divided by the density after its release. Returns false if the task
+    /// is not admitted.
     pub fn leave_knowing(&mut self, name: &str, now: Time, until: Time) -> bool {
         let found = self.holdings.iter_mut().find(|it| it.left.is_none() && it.task.name == name);
         let Some(holding) = found else { return false };
@@ -178,7 +191,8 @@ impl Admitted {
         true
     }
 
-    /// At this instant no task has a job left that may run on any of these CPUs. What has left there is forgotten.
+    /// Records that at this instant no task has a job left that may run on any of these CPUs.
+    /// Departed tasks are forgotten there.
     pub fn quiet(&mut self, cpus: &CpuSet) {
         for group in components(&self.holdings) {
             if group.cpus.is_subset(cpus) {
@@ -194,7 +208,8 @@ impl Admitted {
         self.holdings.retain(|holding| holding.left.is_none() || !holding.cpus.is_subset(cpus));
     }
 
-    /// Densities that are too high now were too high since the last quiet instant.
+    /// Records where densities are too high now: they then count as too high since the last quiet
+    /// instant.
     fn mark_exceeded(&mut self) {
         let now = Time::NEVER;
         for group in components(&self.holdings) {
@@ -205,11 +220,12 @@ impl Admitted {
         }
     }
 
-    /// Forgets what cannot be in the way any more at `now`. Asking for admission does this first.
+    /// Forgets departed tasks that can no longer delay others at `now`. Every request does this
+    /// first.
     pub(super) fn settle(&mut self, theory: &Theory, now: Time) {
         for group in components(&self.holdings) {
             if group.of(&self.holdings).iter().all(|holding| holding.left.is_some()) {
-                // Whoever leaves drops its job: nobody has anything left to do.
+                // A task that leaves drops its job, so no task of this group has work left.
                 self.start_anew(&group.cpus);
                 self.exceeded = self.exceeded.difference(&group.cpus);
                 self.forgotten = self.forgotten.difference(&group.cpus);
@@ -223,7 +239,7 @@ impl Admitted {
         }
     }
 
-    /// A CPU is quiet at some instant within the longest busy period of all that is known of it.
+    /// Uses that a CPU is quiet at some instant within the longest busy period of all its holdings.
     fn settle_one_cpu(&mut self, cpu: &CpuSet, now: Time) {
         let here = self.holdings.iter().filter(|holding| holding.cpus == *cpu);
         let Some(longest) = busy_period(here.map(|holding| &holding.task)) else { return };
@@ -239,7 +255,8 @@ impl Admitted {
         }
     }
 
-    /// When something that has left may cease to be in the way, after `now`, ascending.
+    /// Returns the instants after `now` at which departed tasks may cease to count, in ascending
+    /// order.
     pub(super) fn releases(&self, now: Time) -> Vec<Time> {
         let mut times = Vec::new();
         for holding in &self.holdings {
@@ -258,7 +275,8 @@ impl Admitted {
         times
     }
 
-    /// The density rule needs nothing whose window is over: too many of those are forgotten.
+    /// Forgets departures if there are too many of them: the density rule does not need those whose
+    /// window is over.
     fn forget_many(&mut self, cpus: &CpuSet, now: Time) {
         let is_over = |holding: &Holding| {
             holding.cpus.is_subset(cpus) && holding.left.is_some_and(|left| left.until <= now)

@@ -1,6 +1,6 @@
-//! The two rules by which what has left stops being in the way, and the tests: see [`super`].
+//! The two rules by which departed tasks cease to count, and the tests: see [`super`].
 //!
-//! Long because what holds of each algorithm is said in one place.
+//! Long because the properties of each algorithm are listed in one place.
 
 use super::refusal::Shortfall;
 use super::register::{Admitted, Guarantee, Holding, How, Overruns, Reservation};
@@ -18,28 +18,28 @@ use layland_offline::Heuristic;
 use layland_policy::deadline::KernelOptions;
 use layland_policy::{Fit, PolicyOptions, Registry, cluster_size};
 
-/// Where a policy lets tasks run.
+/// The CPUs to which a policy assigns a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placing {
-    /// On all CPUs of a cluster.
+    /// All CPUs of a cluster.
     Clusters,
-    /// On one CPU.
+    /// One CPU.
     OneCpu(Heuristic),
-    /// On the CPUs that they name, in a cluster.
+    /// The CPUs of the task's affinity, in a cluster.
     Affinities,
-    /// On all CPUs of a cluster, or on one.
+    /// All CPUs of a cluster, or one CPU.
     ClusterOrCpu,
 }
 
-/// What is known of a policy that admits tasks at run time.
+/// The properties of a policy that admits tasks at run time.
 #[derive(Clone, Debug)]
 pub(super) struct Theory {
-    /// The policy for [`assess`]: partitions are as they are given.
+    /// The policy as passed to [`assess`]: with given partitions.
     pub(super) spec: String,
     pub(super) algorithm: Algorithm,
     pub(super) placing: Placing,
     pub(super) has_density_rule: bool,
-    /// Unit speeds and no overheads.
+    /// True for unit speeds without overheads.
     pub(super) has_ideal_cpus: bool,
 }
 
@@ -97,8 +97,8 @@ impl Theory {
             }
         };
         let has_ideal_cpus = platform.is_unit_speed() && platform.overheads.is_zero();
-        // The tests of EDZL rest on global EDF, which the sum of densities is about; but they count jobs that keep to
-        // their WCETs alone.
+        // The tests of EDZL rest on global EDF, which the sum of densities is about; but they count
+        // only jobs that keep to their WCETs.
         let is_edf = algorithm.ordered().is_some_and(|(_, order)| order == Order::Deadline)
             || threads.is_some_and(|options| {
                 !views::is_another_theory(&System::new(1, Vec::new()), &options)
@@ -111,17 +111,20 @@ impl Theory {
         Ok(Theory { spec, algorithm, placing, has_density_rule, has_ideal_cpus })
     }
 
-    /// Whether threads with budgets are scheduled, so that nobody suffers from a task that needs too much.
+    /// Returns true if the policy schedules threads with budgets, so that no other task suffers
+    /// from an overrun.
     pub(super) fn isolates(&self) -> bool {
         self.algorithm.schedules_threads()
     }
 
-    /// Where departures change what the policy does with those that stay, past all quiet instants.
+    /// Returns true if departures change how the policy treats the remaining tasks, even past quiet
+    /// instants.
     fn remembers(&self, group: &CpuGroup) -> bool {
         self.algorithm == Algorithm::AdaptivePartitioning && group.cpus.len() > 1
     }
 
-    /// How much earlier deadlines count: servers of `dl` must not be used up at their deadlines (`views.rs`, point 3).
+    /// Returns by how much earlier deadlines count: servers of `dl` must not exhaust their budgets
+    /// at their deadlines (`views.rs`, point 3).
     fn earlier(&self, group: &CpuGroup) -> Duration {
         match self.algorithm == Algorithm::SchedDeadline && group.cpus.len() > 1 {
             true => Duration::from_ns(1),
@@ -129,7 +132,8 @@ impl Theory {
         }
     }
 
-    /// Whether every job of `new` could be one of `old`, so that tests about `old` are about `new`.
+    /// Returns true if every job of `new` could be one of `old`, so that tests about `old` hold for
+    /// `new`.
     fn covers(&self, old: &Reservation, new: &Reservation) -> bool {
         let order = self.algorithm.ordered().map(|(_, order)| order);
         let by_period = order == Some(Order::RateMonotonic);
@@ -142,7 +146,7 @@ impl Theory {
     }
 }
 
-/// The same policy with the partition that the affinities give.
+/// Returns the policy with the partition that the affinities give.
 fn given(spec: &str) -> String {
     let mut parts = spec.split(':');
     let name = parts.next().unwrap_or_default();
@@ -152,7 +156,8 @@ fn given(spec: &str) -> String {
     format!("{given}:fit=given")
 }
 
-/// The heuristic that chooses the CPU of a task that joins. Tasks come one by one, so that sizes order nothing.
+/// Returns the heuristic that chooses the CPU of a task that joins. Tasks join one by one, so
+/// heuristics that sort by size are the same as those that do not.
 fn fit(options: &PolicyOptions) -> Heuristic {
     match Fit::of(options).ok().flatten().and_then(Fit::heuristic) {
         Some(Heuristic::Bf | Heuristic::Bfd) => Heuristic::Bf,
@@ -161,7 +166,7 @@ fn fit(options: &PolicyOptions) -> Heuristic {
     }
 }
 
-/// CPUs that are connected by tasks which may use several of them.
+/// CPUs that are connected by tasks that may use several of them.
 pub(super) struct CpuGroup {
     pub(super) cpus: CpuSet,
 }
@@ -172,7 +177,7 @@ impl CpuGroup {
     }
 }
 
-/// The groups of what is held.
+/// Returns the groups of the holdings.
 pub(super) fn components(holdings: &[Holding]) -> Vec<CpuGroup> {
     let mut groups: Vec<CpuSet> = Vec::new();
     for holding in holdings {
@@ -189,8 +194,8 @@ pub(super) fn components(holdings: &[Holding]) -> Vec<CpuGroup> {
     groups.into_iter().map(|cpus| CpuGroup { cpus }).collect()
 }
 
-/// Whether the densities of what is in use at `now` are at most `m - (m - 1) max`. Everybody must use all CPUs of the
-/// group. Of what one task was and is the larger density counts.
+/// Checks that the densities in use at `now` sum to at most `m - (m - 1) max`. All tasks must use
+/// all CPUs of the group. For a task that changed, the larger of its densities counts.
 pub(super) fn densities_fit(
     held: &[&Holding],
     group: &CpuGroup,
@@ -223,9 +228,9 @@ pub(super) fn densities_fit(
     }
 }
 
-/// The longest time that a CPU of unit speed can be busy with these tasks, if that is known.
+/// Returns the longest time that a CPU of unit speed can be busy with these tasks, if it is known.
 pub(super) fn busy_period<'a>(tasks: impl Iterator<Item = &'a Reservation>) -> Option<Duration> {
-    /// Where demand comes close to the CPU, a fixed point is far away.
+    /// The limit on iterations: near full utilization, the fixed point is far away.
     const STEPS: usize = 10_000;
     let tasks: Vec<(i128, i128)> =
         tasks.map(|task| (i128::from(task.runtime.ns()), i128::from(task.period.ns()))).collect();
@@ -244,7 +249,7 @@ pub(super) fn busy_period<'a>(tasks: impl Iterator<Item = &'a Reservation>) -> O
     None
 }
 
-/// What a set of holdings is held against.
+/// The context in which a register is checked.
 pub(super) struct Case<'a> {
     pub(super) registry: &'a Registry,
     pub(super) theory: &'a Theory,
@@ -252,7 +257,7 @@ pub(super) struct Case<'a> {
     pub(super) effort: Effort,
 }
 
-/// What shows that everybody keeps its guarantee.
+/// The result of a check that succeeded.
 pub(super) struct Shown {
     pub(super) decided_by: Option<&'static str>,
     pub(super) rule: Rule,
@@ -261,7 +266,7 @@ pub(super) struct Shown {
 }
 
 impl Case<'_> {
-    /// Whether everybody in `after` keeps its guarantee from now on, whatever has left.
+    /// Checks that every task in `after` keeps its guarantee from now on, despite departed tasks.
     pub(super) fn check(&self, after: &Admitted) -> Result<Shown, Vec<Shortfall>> {
         let mut shortfalls = Vec::new();
         let mut members: Vec<&Holding> = Vec::new();
@@ -305,7 +310,7 @@ impl Case<'_> {
         }
     }
 
-    /// Whether servers may go on with a rest of a budget where the tests count jobs.
+    /// Returns true if servers may continue with a remaining budget although the tests count jobs.
     fn may_resume(&self, after: &Admitted, held: &[&Holding], group: &CpuGroup) -> bool {
         let hard = |holding: &&Holding| holding.task.guarantee == Guarantee::Deadlines;
         let constrained = |holding: &&Holding| holding.task.deadline != holding.task.period;
@@ -314,7 +319,7 @@ impl Case<'_> {
             && (held.iter().any(constrained) || group.cpus.len() > 1 && held.iter().any(hard))
     }
 
-    /// The density rule for a group.
+    /// Applies the density rule to a group.
     fn density_rule(
         &self,
         after: &Admitted,
@@ -330,7 +335,8 @@ impl Case<'_> {
             return Err(Box::new(Shortfall::Exceeded { cpus: group.cpus.clone() }));
         }
         if theory.remembers(group) {
-            // The policy puts a newcomer where what has left seems to make room.
+            // The policy places a newcomer where departures seem to leave room, so all must fit one
+            // CPU.
             let leaves =
                 held.iter().any(|holding| holding.left.is_some_and(|left| left.until > self.now));
             if leaves && sum > Rate::ONE {
@@ -341,11 +347,12 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Everybody since the last quiet instant; what one task was and is only once where one covers the other.
+    /// Returns every task since the last quiet instant; old and new parameters of a task count once
+    /// if one covers the other.
     fn since_quiet<'h>(&self, held: &[&'h Holding]) -> Vec<&'h Holding> {
         let is_covered = |(at, holding): (usize, &&Holding)| {
             held.iter().enumerate().any(|(other, by)| {
-                // Of two that cover each other the later one stands for both.
+                // If two cover each other, the later one stands for both.
                 by.id == holding.id
                     && other != at
                     && self.theory.covers(&by.task, &holding.task)
@@ -376,7 +383,7 @@ impl Case<'_> {
         if found.verdict == Verdict::Yes {
             return Ok(found.decided_by);
         }
-        // Whom admission control turns away has no bounds.
+        // Tasks that admission control rejects have no bounds.
         if by_bounds && found.bounds.len() == members.len() {
             let late: Vec<Shortfall> = late(members, &found);
             return if late.is_empty() { Ok(None) } else { Err(late) };
@@ -388,12 +395,13 @@ impl Case<'_> {
     }
 }
 
-/// Whether a job of it may be pending that must end in time. What has changed may have one of before.
+/// Returns true if a job with a guarantee may be pending. A changed task may have a job of its old
+/// parameters.
 fn has_promise(holding: &Holding) -> bool {
     holding.left.is_none_or(|left| left.how == How::Changed)
 }
 
-/// Those whose bounds are above what they are promised.
+/// Returns the shortfalls of tasks whose bounds exceed their guarantees.
 fn late(members: &[&Holding], found: &Assessment) -> Vec<Shortfall> {
     let admitted = members.iter().zip(found.bounds.values());
     let is_late = |(holding, bound): (&&Holding, &Bound)| {
@@ -416,13 +424,13 @@ fn late(members: &[&Holding], found: &Assessment) -> Vec<Shortfall> {
     admitted.filter_map(is_late).collect()
 }
 
-/// The system that is analysed: tasks that come at any times, at least their periods apart.
+/// Returns the system that is analysed: sporadic tasks.
 pub(super) fn system_of(platform: &Platform, members: &[&Holding]) -> System {
     let task = |(at, holding): (usize, &&Holding)| {
         let task = &holding.task;
         let cluster = holding.cpus.lowest().and_then(|cpu| platform.cluster_of(cpu)).unwrap_or(0);
         let is_whole = platform.clusters.get(cluster) == Some(&holding.cpus);
-        // Who has left may have the name of somebody who came.
+        // A departed task may have the same name as a newcomer.
         let name = match holding.left {
             None => task.name.clone(),
             Some(_) => format!("{} (left, {at})", task.name),

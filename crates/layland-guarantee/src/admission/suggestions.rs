@@ -1,4 +1,4 @@
-//! What would fit in place of what is refused. Each suggestion is a question that was answered with *yes*.
+//! Requests that would fit in place of a refused one. Each was checked and answered with *yes*.
 
 use super::rules::Case;
 use super::{
@@ -7,7 +7,7 @@ use super::{
 use layland_model::Service;
 
 impl Desk<'_> {
-    /// What would be granted instead.
+    /// Returns the requests that would be granted instead.
     pub(super) fn suggestions(&self, ask: &Ask<'_>, options: &AdmitOptions) -> Vec<Suggestion> {
         let task = match ask {
             Ask::Enter(task) | Ask::Change(task) => *task,
@@ -27,7 +27,7 @@ impl Desk<'_> {
         found
     }
 
-    /// The largest runtime in whole microseconds that is granted, by bisection.
+    /// Searches the largest runtime in whole microseconds that is granted, by bisection.
     fn largest_runtime(&self, ask: &Ask<'_>, task: &Reservation) -> Option<Service> {
         let is_granted = |us: i64| {
             let smaller = Reservation { runtime: Service::from_us(us), ..task.clone() };
@@ -41,9 +41,9 @@ impl Desk<'_> {
         (low > 0).then(|| Service::from_us(low))
     }
 
-    /// The first time at which something that has left is in the way no longer, and the same is granted.
+    /// Searches the first time at which departed tasks cease to count and the request is granted.
     fn later(&self, ask: &Ask<'_>) -> Option<Suggestion> {
-        /// As many departures are waited for at most.
+        /// The number of departures that are tried.
         const TRIES: usize = 16;
         let mut times = self.before.releases(self.case.now);
         times.truncate(TRIES);
@@ -56,7 +56,7 @@ impl Desk<'_> {
         })
     }
 
-    /// Whether everybody could enter one after the other under another policy.
+    /// Returns true if all tasks could enter one after the other under another policy.
     fn fits_under(&self, policy: &str, newcomer: &Reservation) -> bool {
         let Case { registry, theory: _, now, effort } = self.case;
         let mut admitted = Admitted::new(self.before.platform.clone(), policy);
@@ -74,7 +74,7 @@ impl Desk<'_> {
 }
 
 impl<'a> Ask<'a> {
-    /// The same for another task.
+    /// Returns the request for another task.
     fn about<'b>(&self, task: &'b Reservation) -> Ask<'b>
     where
         'a: 'b,

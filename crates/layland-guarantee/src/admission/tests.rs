@@ -104,14 +104,14 @@ fn bandwidth_is_in_use_until_the_window_is_over() {
     enter(&mut admitted, at(0), &task("a", 2, 10));
     enter(&mut admitted, at(0), &task("l", 8, 10));
     assert!(admitted.leave("l", at(3)));
-    // Also for itself, if it comes back at once.
+    // This also holds for the departed task itself, if it comes back at once.
     for (name, now) in [("l", at(3)), ("n", Time::from_ns(12_999_999))] {
         let refused = refused(&admitted, now, Ask::Enter(&task(name, 8, 10)));
         assert!(refused.suggestions.contains(&Suggestion::Later(at(13))), "{refused}");
         assert_eq!(refused.leaving.len(), 1);
     }
     enter(&mut admitted, at(13), &task("n", 8, 10));
-    // A caller that knows of the last job may say so.
+    // A caller that knows the state of the last job may report it.
     let mut admitted = on(1, "p-edf");
     enter(&mut admitted, at(0), &task("a", 2, 10));
     enter(&mut admitted, at(0), &task("l", 8, 10));
@@ -128,7 +128,7 @@ fn what_demand_let_in_stays_until_the_cpu_was_quiet() {
     assert_eq!((grant.rule, grant.decided_by), (Rule::Quiet, Some("QPA")));
     assert!(admitted.leave_knowing("l", at(0), at(10)));
     let n = due("n", 2, 2, 100);
-    // At its deadline `l` is not out of the way.
+    // At its deadline `l` still counts.
     let refused = refused(&admitted, at(10), Ask::Enter(&n));
     // `l` and `a` together are busy for 14 ms, and with `n` for 16.
     assert!(refused.suggestions.contains(&Suggestion::Later(at(14))), "{refused}");
@@ -149,7 +149,7 @@ fn the_larger_of_two_densities_counts_while_a_task_changes() {
     assert!(!ask(&admitted, at(50), Ask::Change(&task("a", 6, 10))).is_granted());
 }
 
-/// A change that is none counts once, under either rule.
+/// A change to the same parameters counts once, under either rule.
 #[test]
 fn a_task_that_asks_for_what_it_has_is_still_there() {
     for spec in ["p-edf", "p-rm", "c-rm"] {
@@ -167,7 +167,7 @@ fn other_cpus_need_an_instant_without_a_pending_job() {
     let grant = granted(&mut admitted, at(1), Ask::Change(&task("a", 6, 10).on(cpu(1))));
     assert_eq!(grant.carry_out, CarryOut::BetweenJobs);
     assert_eq!(grant.holding.unwrap().cpus, cpu(1));
-    // Nobody else was there, so that nothing is left behind.
+    // No other task was there, so the CPU is empty.
     enter(&mut admitted, at(1), &task("b", 10, 10).on(cpu(0)));
 }
 
@@ -185,7 +185,8 @@ fn a_server_keeps_the_time_between_deadline_and_period() {
     granted(&mut trusted, at(1), Ask::Change(&due("a", 1, 9, 10)));
 }
 
-/// What demand accepts: 3 due in 4 and 3 due in 10, of 10 each, with densities of 1.05 together.
+/// A set that the demand test accepts: 3 due in 4 and 3 due in 10, of 10 each, with densities of
+/// 1.05 together.
 #[test]
 fn servers_that_may_overrun_need_densities() {
     let (a, b) = (due("a", 3, 4, 10), task("b", 3, 10));
@@ -224,7 +225,7 @@ fn tardiness_is_promised_where_it_is_wanted() {
     let mut admitted = on(2, "g-edf");
     enter(&mut admitted, at(0), &soft("a", 20));
     enter(&mut admitted, at(0), &soft("b", 20));
-    // 1.8 of 2 CPUs: deadlines may be missed, and the newcomer may have no tighter promise than the bound.
+    // 1.8 of 2 CPUs: deadlines may be missed, and no guarantee may be tighter than the bound.
     let grant = enter(&mut admitted, at(0), &soft("c", 20));
     assert_eq!(grant.rule, Rule::Quiet);
     let late = refused(&admitted, at(0), Ask::Enter(&soft("d", 20)));
@@ -237,7 +238,7 @@ fn tardiness_is_promised_where_it_is_wanted() {
     assert_eq!(late.count(), 2, "{refused}");
 }
 
-/// Found by the campaign (`weak-dm`): the pending job of what a task was before it changed keeps its promise.
+/// Found by the campaign (`weak-dm`): the pending job of a task keeps its guarantee after a change.
 #[test]
 fn the_last_job_before_a_change_keeps_its_promise() {
     let soft = |task: Reservation| Reservation {
@@ -262,10 +263,10 @@ fn adaptive_policies_are_not_trusted_with_what_seems_to_be_free() {
         enter(&mut admitted, at(0), &task(name, 4, 10));
     }
     assert!(admitted.leave("l", at(1)));
-    // 8/10 and what is in use until 11: the policy would put it where `l` was.
+    // 8/10, and `l` is in use until 11: the policy would place the newcomer where `l` was.
     assert!(!ask(&admitted, at(2), Ask::Enter(&task("n", 4, 10))).is_granted());
     enter(&mut admitted, at(11), &task("n", 4, 10));
-    // Lopez et al. have 5/3 for tasks of at most 1/2.
+    // Lopez et al. allow 5/3 for tasks of at most 1/2.
     enter(&mut admitted, at(11), &task("o", 3, 10));
     assert!(!ask(&admitted, at(11), Ask::Enter(&task("p", 5, 10))).is_granted());
 }

@@ -1,9 +1,11 @@
-//! Periodic tasks with offsets: every release is known, and the schedule is followed until it repeats itself.
+//! Periodic tasks with offsets: every release is known, and the schedule is simulated until it
+//! repeats.
 //!
-//! A run in which every job executes for its WCET is legal, so that a job that is late in it is a *no*: the densest run
-//! is that one. It is the worst one where the policy is *predictable*: where no job ends later for shorter executions.
-//! That holds for preemptive scheduling by fixed priorities of jobs on identical CPUs (Ha and Liu 1994). Then a
-//! recurrence without a late job is a *yes*, for these offsets and jobs that come exactly a period apart.
+//! A run in which every job executes for its WCET is legal, so a late job in it is a *no*: it is
+//! the densest run. It is the worst run if the policy is *predictable*: if no job ends later when
+//! executions are shorter. This holds for preemptive scheduling by fixed priorities of jobs on
+//! identical CPUs (Ha and Liu 1994). Then a recurrence without a late job is a *yes*, for these
+//! offsets and jobs that arrive exactly a period apart.
 
 use super::{CYCLE, FirstLate, Found, Search, at_wcet, until};
 use layland_model::{
@@ -14,10 +16,10 @@ use layland_trace::{Both, Counters};
 use std::sync::atomic::AtomicBool;
 
 impl Search<'_> {
-    /// The answer of the schedule up to its recurrence, if every release is known.
+    /// Returns the answer of the schedule up to its recurrence, if every release is known.
     pub(super) fn cycle(&self) -> Found {
         let Search { registry, spec, system, effort, .. } = *self;
-        // The offsets of a set from a trace are what was seen, and no promise.
+        // The offsets of a set from a trace are observations, not guarantees.
         if !has_known_releases(system) || system.observed.is_some() {
             return Found::Nothing(None);
         }
@@ -65,7 +67,7 @@ impl Search<'_> {
     }
 }
 
-/// True if every release is known, and not all tasks come together.
+/// Returns true if every release is known, and not all tasks arrive together.
 fn has_known_releases(system: &System) -> bool {
     let is_known = |task: &Task| {
         task.jitter == Duration::ZERO
@@ -78,14 +80,14 @@ fn has_known_releases(system: &System) -> bool {
         && system.tasks.values().any(|task| task.offset > Duration::ZERO)
 }
 
-/// True if no job ends later for shorter executions.
+/// Returns true if no job ends later when executions are shorter.
 fn is_predictable(system: &System, rule: &ScheduleRule) -> bool {
     let has_fixed_priorities = |order: &JobOrder| match order {
         JobOrder::Deadline
         | JobOrder::Points(_)
         | JobOrder::Fixed(_)
         | JobOrder::TopFirst { .. } => true,
-        // Where a job queues depends on when the one before it has ended.
+        // The position of a job in its queue depends on the end of the job before it.
         JobOrder::ZeroLaxity | JobOrder::DeadlineThenRunning | JobOrder::Levels { .. } => false,
     };
     let ScheduleRule::HighestFirst { order, .. } = rule else { return false };

@@ -1,17 +1,18 @@
-//! A policy with a limit of decisions, which bounds the cost of a run.
+//! A policy with a limit on decisions, which bounds the cost of a run.
 //!
-//! Jobs are counted before a run, and most policies decide a few times for each. One that decides in slots, or whenever
-//! laxities change places, decides for one job as often as its times make it.
+//! The number of jobs is limited before a run, and most policies decide a few times for each. But a
+//! policy that decides in slots, or whenever laxities change places, makes a number of decisions
+//! that depends on the lengths in the set.
 
 use layland_model::{ScheduleRule, Time};
 use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// So many decisions for each job of the effort.
+/// The number of decisions for each job of the effort.
 const EACH: u64 = 256;
 
-/// How many decisions the runs of a search may still take together.
+/// The number of decisions that the runs of a search may still make together.
 #[derive(Clone, Debug)]
 pub(super) struct Decisions {
     left: Arc<AtomicU64>,
@@ -19,13 +20,13 @@ pub(super) struct Decisions {
 }
 
 impl Decisions {
-    /// For so many jobs.
+    /// Creates the limit for this many jobs.
     pub(super) fn of(effort: u64) -> Decisions {
         let all = effort.saturating_mul(EACH);
         Decisions { left: Arc::new(AtomicU64::new(all)), all }
     }
 
-    /// Whether none is left, and what is said then.
+    /// Returns the message if no decision is left.
     pub(super) fn ended(&self) -> Option<String> {
         (self.left.load(Ordering::Relaxed) == 0).then(|| {
             format!(
@@ -35,7 +36,7 @@ impl Decisions {
         })
     }
 
-    /// The policy, which ends the run by this flag when none is left.
+    /// Wraps the policy, which sets this flag to end the run when no decision is left.
     pub(super) fn limit(&self, policy: Box<dyn Policy>, over: &Arc<AtomicBool>) -> Box<dyn Policy> {
         Box::new(Limited { policy, left: Arc::clone(&self.left), over: Arc::clone(over) })
     }

@@ -1,20 +1,23 @@
-//! Where no test decides: a run in which the policy misses a deadline, or the proof that there is none.
+//! A search for a run in which the policy misses a deadline, or for the proof that there is none,
+//! where no test decides.
 //!
-//! A verdict is about every run that the parameters of the tasks allow: jobs at least a period apart that execute for
-//! up to their WCETs. A deadline that the policy misses in one of them is not guaranteed. Tried are, in this order,
+//! A verdict is about every run that the parameters of the tasks allow: jobs at least a period
+//! apart that execute for up to their WCETs. A deadline that the policy misses in one of them is
+//! not guaranteed. The search tries, in this order,
 //!
 //! 1. the densest run: every job executes for its WCET, and no task waits for longer than it must;
-//! 2. runs in which separations and jitter are drawn, every job for its WCET;
-//! 3. every state that the tasks can reach, if they are few ([`states`]): that ends with a pattern of releases that
-//!    misses, with the proof that there is none, or for want of effort;
-//! 4. runs with the first arrivals that hurt one task most, and what chance finds near to them (`phases.rs`);
-//! 5. where every release is known, because all tasks are periodic and have offsets, the schedule up to its recurrence
-//!    (`cycle.rs`).
+//! 2. runs with randomly drawn separations and jitter, in which every job executes for its WCET;
+//! 3. every state that the tasks can reach, if they are few ([`states`]): this ends with a pattern
+//!    of releases that misses, with the proof that there is none, or when the effort is used up;
+//! 4. runs with the first arrivals that delay one task most, and random changes of them
+//!    (`phases.rs`);
+//! 5. where every release is known, because all tasks are periodic and have offsets, the schedule
+//!    up to its recurrence (`cycle.rs`).
 //!
-//! The third and the fourth choose releases freely, so that they leave out sets in which offsets, given releases or
-//! jitter say more. What they find is simulated: a miss is one of the policy itself. Ties are broken as the policy
-//! breaks them. Sets with several criticality levels are left out: there the run itself decides which jobs have to
-//! meet their deadlines.
+//! The third and the fourth choose releases freely, so they leave out sets in which offsets, given
+//! releases or jitter restrict them. Their results are simulated, so that each miss is one of the
+//! policy itself. Ties are broken as the policy breaks them. Sets with several criticality levels
+//! are left out: there the run itself decides which jobs have to meet their deadlines.
 
 mod cycle;
 mod limited;
@@ -40,46 +43,46 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 pub use witness::{Origin, Witness};
 
-/// The name of a run that misses, as what decides a verdict.
+/// The name of a run that misses, as the decider of a verdict.
 pub const WITNESS: &str = "WITNESS";
-/// What that is.
+/// The title of [`WITNESS`].
 pub const WITNESS_TITLE: &str = "a run in which the policy misses a deadline";
-/// The name of the proof that there is none.
+/// The name of the proof that no run misses.
 pub const STATES: &str = "STATES";
-/// What that is.
+/// The title of [`STATES`].
 pub const STATES_TITLE: &str = "every state that sporadic tasks can reach, on ticks";
 
-/// The name of a schedule that is followed to its recurrence.
+/// The name of a schedule that is simulated up to its recurrence.
 pub const CYCLE: &str = "CYCLE";
-/// What that is.
+/// The title of [`CYCLE`].
 pub const CYCLE_TITLE: &str =
     "the schedule of periodic tasks with these offsets, up to its recurrence";
 
-/// So many runs are drawn.
+/// The number of runs that are drawn.
 const DRAWN: u64 = 4;
-/// In slots a job takes so many times as long: each is a decision.
+/// The factor by which a job costs more under a policy that decides in slots.
 const SLOTS: u64 = 64;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 enum Found {
     Misses(Box<Witness>),
-    /// No job is late: the longest responses, why that holds, and what shows it.
+    /// No job is late: the longest responses, the reason, and the name of the method.
     Meets(TaskMap<Duration>, String, &'static str),
-    /// Nothing that decides, and what else there is to say.
+    /// No decision, with a remark if there is one.
     Nothing(Option<String>),
 }
 
-/// What is searched.
+/// The subject and the limits of a search.
 struct Search<'a> {
     pub registry: &'a Registry,
     pub spec: &'a str,
     pub system: &'a System,
-    /// So many jobs may be simulated, and as many states looked at.
+    /// The limit on simulated jobs, and on states.
     pub effort: u64,
-    /// So often the policy may decide in all of these runs.
+    /// The limit on decisions of the policy in all runs.
     pub decisions: Decisions,
-    /// All that arrivals are multiples of, if the user says so.
+    /// The length of which all arrivals are multiples, if the user states one.
     pub tick: Option<Duration>,
 }
 
@@ -104,7 +107,7 @@ impl Search<'_> {
                 || matches!(task.behaviour, Behaviour::Sporadic(_))
                 || task.curve_arrivals().is_some_and(|arrivals| arrivals.extra.is_some())
         });
-        // What is drawn is at any nanosecond.
+        // Random releases can be at any nanosecond, not only at ticks.
         let runs = if is_drawn && self.tick.is_none() { 1 + DRAWN } else { 1 };
         let drawn = (1..runs).map(|seed| (at_wcet(system), Origin::Drawn(seed)));
         let early = std::iter::once((densest(system), Origin::Densest))
@@ -114,8 +117,8 @@ impl Search<'_> {
         if let Some(witness) = early {
             return Found::Misses(Box::new(witness));
         }
-        // Offsets of any nanosecond are no fair question to a policy that expects jobs at the beginnings of slots, or
-        // whose budgets are whole on a grid of the offsets that the set has.
+        // Arbitrary offsets are not a fair test for a policy that expects jobs at the beginnings of
+        // slots, or whose budgets are whole on a grid of the offsets that the set has.
         if in_slots || algorithm.is_some_and(Algorithm::is_on_a_grid) {
             return Found::Nothing(None);
         }
@@ -138,7 +141,7 @@ impl Search<'_> {
         Some(info.algorithm(&options))
     }
 
-    /// What a search of all states finds, if it ends; or else what there is to say of it.
+    /// Returns the result of a search of all states, if it ends; otherwise a remark.
     fn every_state(&self) -> (Option<Found>, Option<String>) {
         let limit = usize::try_from(self.effort).unwrap_or(usize::MAX);
         let Ok(policy) = self.registry.build(self.spec, self.system) else { return (None, None) };
@@ -153,7 +156,7 @@ impl Search<'_> {
                 (found.map(|witness| Found::Misses(Box::new(witness))), None)
             }
             Outcome::Meets { responses } => {
-                // Nothing lies between two nanoseconds.
+                // No arrival lies between two nanoseconds, so a tick of 1 ns covers all arrivals.
                 if self.tick.is_some() || tick == Duration::from_ns(1) {
                     let why = format!(
                         "no job that arrives at a whole multiple of {tick:#} is late: {}",
@@ -171,7 +174,8 @@ impl Search<'_> {
         }
     }
 
-    /// The first time from which on every task may release, at a tick if there are some.
+    /// Returns the earliest time from which every task may release, rounded up to a tick if there
+    /// is one.
     fn origin(&self) -> Duration {
         let offset = self.system.tasks.values().map(|task| task.offset).max().unwrap_or_default();
         match self.tick {
@@ -180,14 +184,14 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the jobs of a run arrive at ticks, if there are some.
+    /// Returns true if the jobs of a run arrive at ticks, or if there is no tick.
     fn is_on_ticks(&self, run: &System) -> bool {
         let Some(tick) = self.tick else { return true };
         let is_whole = |length: Duration| length.ns() % tick.ns() == 0;
         run.tasks.values().all(|task| is_whole(task.period) && is_whole(task.offset))
     }
 
-    /// The first job of a run that is late, among so many.
+    /// Returns the run with its first late job, if one of this many jobs is late.
     fn misses(&self, run: System, origin: Origin, jobs: u64) -> Option<Witness> {
         let end = until(&run, jobs);
         match self.repeats_in_time(&run, end) {
@@ -196,9 +200,11 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the run repeats itself well before this time, and no job was late until then: then none ever is.
+    /// Returns true if the run repeats well before this time without a late job: then no job ever
+    /// is late.
     fn repeats_in_time(&self, run: &System, end: Time) -> bool {
-        // A run that does not is simulated again from its beginning. That must not take much longer.
+        // A run that does not repeat is simulated again from its beginning, so limit the extra
+        // time.
         let at_most = Time::from_ns(end.ns() / 4);
         if run.hyperperiod().is_none_or(|length| Time::ZERO + length > at_most) {
             return false;
@@ -212,7 +218,7 @@ impl Search<'_> {
             interrupt: Some(&late),
             ..SimOptions::until(end)
         };
-        // What is drawn does not repeat itself, and is refused.
+        // A run with random releases does not repeat; the simulator refuses it.
         let outcome = simulate(run, policy, &mut first, &options);
         outcome.is_ok_and(|outcome| outcome.cycle.is_some()) && first.found.is_none()
     }
@@ -224,7 +230,8 @@ impl Search<'_> {
         first.found.map(|(record, over)| Witness { record, origin, run, over })
     }
 
-    /// Simulates a run of the set under the policy, which knows of the set alone.
+    /// Simulates a run of the set under the policy, which is built for the set and does not know
+    /// the run.
     fn simulate(
         &self,
         run: &System,
@@ -244,15 +251,16 @@ impl Search<'_> {
     }
 }
 
-/// Searches for a run that misses where no test decides, or for the proof that there is none, and writes down what that
-/// says of the policy.
+/// Where no test decides, searches for a run that misses or for the proof that there is none, and
+/// enters the result in the assessment.
 pub(crate) fn decide(
     registry: &Registry,
     options: &AssessOptions,
     system: &System,
     found: &mut Assessment,
 ) {
-    // Who names tests asks nobody else. What is searched are runs of a set that is not what was seen.
+    // A user who names tests wants only those. The search is about runs of the set, so it says
+    // nothing if the set does not explain its trace.
     let is_open = found.verdict == Verdict::Unknown
         && found.refused.is_none()
         && system.unexplained().is_empty()
@@ -273,7 +281,7 @@ pub(crate) fn decide(
         Found::Meets(responses, why, by) => {
             (found.verdict, found.decided_by) = (Verdict::Yes, Some(by));
             found.reasons = vec![why];
-            // By how much WCETs could grow was asked of the tests, which are silent.
+            // The margin is computed by the tests, which do not decide here.
             found.margin = None;
             for (bound, &within) in found.bounds.values_mut().zip(responses.values()) {
                 let (kind, per_level) = (TestKind::Exact, Vec::new());
@@ -284,7 +292,7 @@ pub(crate) fn decide(
     }
 }
 
-/// Whether jobs may come at any distance from those of other tasks, as far as the set says.
+/// Returns true if the set allows jobs at any distance from those of other tasks.
 fn releases_are_free(system: &System) -> bool {
     let is_free = |task: &Task| {
         task.jitter == Duration::ZERO
@@ -322,7 +330,8 @@ fn densest(system: &System) -> System {
     run
 }
 
-/// The set with these jobs, counted from `origin`, and no others, and when all of them are due.
+/// Returns the set with only these jobs, counted from `origin`, and the time by which all of them
+/// are due.
 fn with_arrivals(system: &System, arrivals: &[Arrival], origin: Duration) -> (System, Time) {
     let mut run = at_wcet(system);
     let comes = |arrival: &Arrival| arrival.at.saturating_add(origin);
@@ -334,7 +343,7 @@ fn with_arrivals(system: &System, arrivals: &[Arrival], origin: Duration) -> (Sy
         let own = arrivals.iter().filter(|arrival| arrival.task == id).map(comes);
         let own: Vec<Time> = own.collect();
         if own.is_empty() {
-            // A task without jobs is one that comes after the end.
+            // A task without jobs in this run arrives first after the end.
             task.behaviour = Behaviour::Periodic;
             task.offset = end.since_start() + task.period;
         } else {
@@ -345,7 +354,7 @@ fn with_arrivals(system: &System, arrivals: &[Arrival], origin: Duration) -> (Sy
     (run, end)
 }
 
-/// Until when at most so many jobs arrive, beside the first of each task.
+/// Returns the end of a run with at most this many jobs, beside the first of each task.
 fn until(system: &System, jobs: u64) -> Time {
     let most = i128::from(jobs) + system.tasks.len() as i128;
     let is_short = |end: i64| system.arrivals(Time::from_ns(end)) <= most;
@@ -353,7 +362,7 @@ fn until(system: &System, jobs: u64) -> Time {
     while is_short(end * 2) && end < i64::MAX / 8 {
         end *= 2;
     }
-    // The largest length, bit by bit.
+    // Find the largest length, bit by bit.
     let mut step = end / 2;
     while step > 0 {
         if is_short(end + step) {
@@ -364,7 +373,7 @@ fn until(system: &System, jobs: u64) -> Time {
     Time::from_ns(end)
 }
 
-/// Keeps the first job that is late, and ends the run.
+/// Records the first late job, and ends the run.
 struct FirstLate<'a> {
     late: &'a AtomicBool,
     found: Option<(JobRecord, Time)>,
@@ -383,7 +392,7 @@ impl FirstLate<'_> {
 
 impl Recorder for FirstLate<'_> {
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
-        // Who leaves has nothing to meet.
+        // The jobs of tasks that leave have no deadline to meet.
         if end != JobEnd::Left {
             self.consider(JobRecord { job: *job, end: Some((at, end)), executed }, at);
         }

@@ -1,11 +1,12 @@
-//! First arrivals that hurt one task most: where there are too many states to look at all of them.
+//! First arrivals that delay one task most, for sets with too many states to examine all of them.
 //!
-//! Each task is the *victim* in turn, the densest first. It arrives when every other task has arrived at least once
-//! before. The others arrive with it, or so that their deadlines are its own, or as late as they can and still leave as
-//! much work as possible, or at random; from then on all tasks are periodic. Of the runs that were tried the one with
-//! the least slack is changed a little, and kept where that is no worse.
+//! Each task is the *victim* in turn, the densest first. It arrives after every other task has
+//! arrived at least once. The others arrive with it, or with the same deadline, or as late as
+//! possible while leaving as much work as possible, or at random; from then on all tasks are
+//! periodic. The run with the least slack so far is changed a little, and the changed run replaces
+//! it unless the slack has grown.
 //!
-//! Chance is drawn from a fixed seed: the same set gives the same run.
+//! Random choices use a fixed seed: the same set gives the same run.
 
 use super::{FirstLate, Origin, Search, Witness, densest};
 use layland_gen::{Aspect, Random};
@@ -15,15 +16,15 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// So many changes are tried of the best run before a new one begins.
+/// The number of changes of the best run before a new one begins.
 const CHANGES: u64 = 24;
 
-/// The first arrivals under which a job is late, if they are found.
+/// Searches first arrivals under which a job is late.
 pub(super) fn search(search: &Search<'_>) -> Option<Witness> {
     let mut run = densest(search.system);
     let longest = run.tasks.values().map(|task| task.period.max(task.deadline)).max()?;
     let origin = search.origin();
-    // Until after the victim is due: what it delays may be late as well.
+    // Past the deadline of the victim: the jobs that it delays may be late as well.
     let end = Time::ZERO.saturating_add(origin).saturating_add(longest.checked_mul(4)?);
     let per_run = u64::try_from(run.arrivals(end)).ok()?.max(1);
     let mut victims: Vec<TaskId> = run.tasks.ids().collect();
@@ -71,7 +72,7 @@ pub(super) fn search(search: &Search<'_>) -> Option<Witness> {
     None
 }
 
-/// When a task arrives first, with a victim that arrives at some time.
+/// Chooses the first arrival of a task, with a victim that arrives at a given time.
 fn first_arrival(
     search: &Search<'_>,
     run: &System,
@@ -90,11 +91,11 @@ fn first_arrival(
     };
     let tick = search.tick.map_or(1, Duration::ns);
     let phase = at.ns().rem_euclid(task.period.ns());
-    // No task may come before its own offset.
+    // No task may arrive before its own offset.
     search.origin() + Duration::from_ns(phase / tick * tick)
 }
 
-/// The least time that a job had left, in thousandths of its deadline.
+/// The least slack of a job, in thousandths of its deadline.
 struct LeastSlack(i64);
 
 impl Recorder for LeastSlack {

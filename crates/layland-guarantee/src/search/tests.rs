@@ -1,4 +1,5 @@
-//! A run that repeats itself in time has no late job, however long it is; and a search costs what its effort is.
+//! A run that repeats in time has no late job, however long it is; and the effort bounds the cost
+//! of a search.
 
 use super::{Decisions, Found, Origin, Search, until};
 use layland_gen::Random;
@@ -46,7 +47,8 @@ fn no_job_is_late_in_a_run_that_repeats_itself_in_time() {
     assert!(in_time > 100 && late > 100, "{in_time} in time, {late} late");
 }
 
-/// Slots of a nanosecond, of which a job has millions: the search ends by its decisions, and says so.
+/// With slots of a nanosecond a job has millions of them: the search ends by its limit on
+/// decisions, and reports it.
 #[test]
 fn decisions_are_part_of_the_effort() {
     let task = |name: &str, [c, d, t]: [i64; 3]| {

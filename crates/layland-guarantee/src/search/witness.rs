@@ -1,25 +1,25 @@
-//! A run that misses, as it is told, shown and simulated again.
+//! A run that misses, with what is needed to describe, show and simulate it again.
 
 use layland_model::{Duration, System, Time};
 use layland_policy::Policy;
 use layland_sim::{SimOptions, simulate};
 use layland_trace::{Job, JobEnd, JobRecord, Recorder, Trace, Window};
 
-/// Where a run comes from.
+/// The origin of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Every job executes for its WCET, and no task waits for longer than it must.
     Densest,
-    /// From this seed.
+    /// Separations and jitter were drawn from this seed.
     Drawn(u64),
     /// The search of all states.
     States,
-    /// First arrivals that were searched for.
+    /// The search over first arrivals.
     Phases,
 }
 
 impl Origin {
-    /// In one word.
+    /// Returns the origin in one word.
     pub fn name(self) -> &'static str {
         match self {
             Origin::Densest => "densest",
@@ -29,7 +29,7 @@ impl Origin {
         }
     }
 
-    /// What it was drawn from.
+    /// Returns the seed, if the run was drawn.
     pub fn seed(self) -> Option<u64> {
         match self {
             Origin::Drawn(seed) => Some(seed),
@@ -43,16 +43,16 @@ impl Origin {
 pub struct Witness {
     /// The job.
     pub record: JobRecord,
-    /// Where the run comes from.
+    /// The origin of the run.
     pub origin: Origin,
     /// The set with the releases of the run.
     pub run: System,
-    /// When the run was over.
+    /// The time at which the simulation ended.
     pub over: Time,
 }
 
 impl Witness {
-    /// In a sentence without a full stop.
+    /// Describes the run in a sentence without a full stop.
     pub fn describe(&self, system: &System) -> String {
         let Job { id, arrival, deadline, .. } = self.record.job;
         let run = match self.origin {
@@ -77,28 +77,28 @@ impl Witness {
             None => format!("is pending at {:#}", self.over),
         };
         let name = &system.tasks[id.task].name;
-        // People count from 1, as charts do.
+        // Count jobs from 1, as charts do.
         let number = id.seq.saturating_add(1);
         format!(
             "{run} job {number} of `{name}` arrives at {arrival:#}, is due at {deadline:#}, and {end}"
         )
     }
 
-    /// From when on a report shows the run, which can be long before it misses.
+    /// Returns the time from which a report shows the run, which can be long before the miss.
     pub fn shown_from(&self) -> Time {
         let longest = self.run.tasks.values().map(|task| task.period.max(task.deadline)).max();
         let before = longest.unwrap_or_default().checked_mul(10).unwrap_or(Duration::MAX);
         Time::ZERO.max(self.record.job.deadline - before)
     }
 
-    /// The schedule from some time on.
+    /// Returns the schedule from this time on.
     pub fn trace(&self, policy: Box<dyn Policy>, from: Time) -> Option<Trace> {
         let mut window = Window::new(from, self.over);
         simulate(&self.run, policy, &mut window, &self.options()).ok()?;
         Some(window.trace)
     }
 
-    /// The jobs of the run, as far as it went.
+    /// Returns the jobs of the run, up to its end.
     pub fn jobs(&self, policy: Box<dyn Policy>) -> Option<Vec<Job>> {
         let mut released = Released::default();
         simulate(&self.run, policy, &mut released, &self.options()).ok()?;

@@ -5,8 +5,8 @@ use layland_analysis::{Finding, Refusal, Verdict};
 use layland_model::{Algorithm, System};
 use layland_policy::deadline::KernelOptions;
 
-/// Admission control with the limit of the policy, or with the default one. Where the policy has it off, the kernel
-/// does not ask, and a *no* is *unknown*.
+/// Checks admission control with the limit of the policy, or with the default one. If the policy
+/// turns it off, the kernel does not check, and a *no* becomes *unknown*.
 pub(super) fn admission(
     algorithm: Algorithm,
     system: &System,

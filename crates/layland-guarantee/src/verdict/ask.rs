@@ -1,4 +1,4 @@
-//! The tests that are about a policy are asked in turn, until one decides.
+//! Runs the tests that are about a policy in turn, until one decides.
 
 use super::admission::admission;
 use super::plan::{Plan, of_split, pieces_of};
@@ -15,7 +15,7 @@ use layland_analysis::{Finding, Reason, Subject, Verdict, catalogue, mixed, semi
 use layland_model::{Algorithm, System};
 use std::sync::{Arc, LazyLock};
 
-/// Asks, and lets the assessment listen.
+/// Runs the tests and enters their findings in the assessment.
 pub(super) fn ask(
     plan: &Plan<'_>,
     system: &System,
@@ -31,7 +31,7 @@ pub(super) fn ask(
     let tells = options.tells();
     let orders = kept.and_then(|kept| kept.orders.as_ref());
     let kept_pieces = kept.and_then(|_| pieces_of(&plan.rule));
-    // What is not admitted does not run, whatever the other tests say of it.
+    // Admission comes first: rejected tasks do not run, whatever the other tests say.
     for at in ADMISSIONS.iter().chain(others.iter()) {
         let test = &catalogue::TESTS[at];
         let mut by = None;
@@ -46,7 +46,8 @@ pub(super) fn ask(
                 Some(_) | None => continue,
             },
             Subject::Covered(_) if plan.is_uncovered => continue,
-            // What is split already is not split anew.
+            // Tasks that are split already are analysed in their pieces instead of being split
+            // anew.
             Subject::Algorithms(_) if of_split.has(at) && kept_pieces.is_some() => {
                 match kept_pieces {
                     Some(pieces) if options.has(test.name) => {
@@ -66,7 +67,7 @@ pub(super) fn ask(
                     None => continue,
                 }
             }
-            // The tests of splitting are about the default order: here they take that of the policy.
+            // The tests of splitting assume the default order; run them in the order of the policy.
             Subject::Algorithms(_) if of_split.has(at) && options.has(test.name) => {
                 let Algorithm::Split(splitting, order) = plan.algorithm else { continue };
                 Arc::new(Stated::new(semi_partitioned::in_order(system, splitting, order)))
@@ -100,7 +101,7 @@ pub(super) fn ask(
     }
 }
 
-/// What a test says of a system; without reasons, if nobody is to be told.
+/// Returns the finding of a test about a system; without reasons, if they are not needed.
 fn said(known: &Known<'_>, test: usize, tells: bool) -> Arc<Stated> {
     match tells {
         true => known.test(test),
@@ -111,14 +112,15 @@ fn said(known: &Known<'_>, test: usize, tells: bool) -> Arc<Stated> {
     }
 }
 
-/// Verdicts without reasons.
+/// Findings without reasons.
 static BARE: LazyLock<[Arc<Stated>; 3]> = LazyLock::new(|| {
     [Verdict::Yes, Verdict::No, Verdict::Unknown]
         .map(|verdict| Arc::new(Stated::new(Ok(Finding { verdict, reasons: Vec::new() }))))
 });
 
-/// What a test says of the views that it is about: the first answer that decides and holds for the policy, or else the
-/// first that does not, or else the first refusal; and the view. None if it is about none.
+/// Returns the finding of a test on the views that it is about, with the view: the first answer
+/// that decides and holds for the policy, otherwise the first that does not, otherwise the first
+/// refusal. None if it is about no view.
 fn on_views<'s, 'a>(
     test: usize,
     views: &'s [Seen<'a>],

@@ -8,8 +8,8 @@ use crate::views::Bounds;
 use layland_analysis::{ResponseBound, Tardiness, TestKind, Verdict, catalogue};
 use layland_model::{Algorithm, Behaviour, Duration, System, TaskId, TaskMap};
 
-/// The smallest bound of each task. The tardiness of a task with a larger WCET bounds that of the
-/// task as it is.
+/// Returns the smallest bound of each task. The tardiness of a task with a larger WCET bounds that
+/// of the task itself.
 pub(super) fn bounds(
     algorithm: Algorithm,
     views: &[Seen<'_>],
@@ -17,7 +17,8 @@ pub(super) fn bounds(
     found: &Assessment,
     options: &AssessOptions,
 ) -> TaskMap<Bound> {
-    // The job of a thread that never blocks is a budget: it counts from a period before its deadline.
+    // The job of a thread that never blocks is a budget: it counts from a period before its
+    // deadline.
     let sooner = |id: TaskId| {
         let task = &system.tasks[id];
         let is_hog = algorithm.schedules_threads() && task.behaviour == Behaviour::Hog;
@@ -34,7 +35,7 @@ pub(super) fn bounds(
                 continue;
             }
             let Ok(responses) = seen.known.responses(at) else { continue };
-            // Where ties change what is reached, they have to go by rank for anything to be.
+            // If a bound depends on ties, it is reached only if they go by rank.
             let has_ties = analysis.depends_on_ties();
             let reached = match has_ties && seen.has_ties_by_rank && seen.bounds == Bounds::All {
                 true => seen.known.responses_by_rank(at).as_ref().ok().and_then(Option::as_ref),
@@ -57,7 +58,7 @@ pub(super) fn bounds(
                 if !matches!(bound, Bound::Response { within: known, .. } if *known <= within) {
                     let by = analysis.name;
                     let task = &seen.known.system().tasks[response.task];
-                    // No run has to block a job for as long as it says.
+                    // No run has to block a job for as long as the bound assumes.
                     let is_blocked = task.blocking_time > Duration::ZERO;
                     let kind = match seen.bounds {
                         Bounds::All if is_blocked => TestKind::Sufficient,

@@ -1,4 +1,4 @@
-//! What an assessment makes of what a test says.
+//! The effect of a test's finding on an assessment.
 
 use crate::assessment::{Assessment, Said};
 use crate::options::Findings;
@@ -19,7 +19,8 @@ impl Assessment {
         let admission = matches!(test.subject, Subject::Admission(_));
         let about_any = test.subject == Subject::SomeScheduler;
         match &**finding {
-            // Of a set without graphs the tests for graphs have nothing to say, not even that they do not apply.
+            // On a set without graphs, a test for graphs is not worth mentioning, not even as not
+            // applicable.
             Err(refusal)
                 if matches!(
                     refusal.assumption,
@@ -28,9 +29,10 @@ impl Assessment {
             {
                 return;
             }
-            // What a paper claims and does not hold decides nothing.
+            // A claim of a paper that does not hold decides nothing.
             _ if matches!(test.subject, Subject::Unsound(..)) => {}
-            // That some scheduler can do it, or that tasks are let in, guarantees no deadline.
+            // Neither the feasibility of a set under some scheduler nor its admission guarantees a
+            // deadline.
             Ok(Finding { verdict: Verdict::Yes, .. }) if admission || about_any => {}
             Ok(Finding { verdict: Verdict::Yes, .. }) if may_skip_in_time(system) => {
                 if self.verdict == Verdict::Unknown && tells {
@@ -43,7 +45,7 @@ impl Assessment {
                     let what = if admission { "not admitted: " } else { "" };
                     format!("{what}{sentence}")
                 };
-                // A yes and a no do not come together; the first stands.
+                // A *yes* and a *no* do not contradict each other; the first one stands.
                 if *verdict != Verdict::Unknown && self.verdict == Verdict::Unknown {
                     self.verdict = *verdict;
                     self.decided_by = Some(test.name);
@@ -66,8 +68,9 @@ impl Assessment {
 pub(crate) const SKIPS_IN_TIME: &str =
     "a job may come while the one before it has time left, and be skipped";
 
-/// Whether a job may be skipped although none is late: one that comes while the one before it, which has until after
-/// its period, still runs. Analyses let it wait, and a skipped job is a miss.
+/// Returns true if a job may be skipped although no job is late: one that arrives while the job
+/// before it, whose deadline is after its period, still runs. Analyses let the new job wait, but a
+/// skipped job is a miss.
 pub(crate) fn may_skip_in_time(system: &System) -> bool {
     let skips = |task: &Task| task.on_miss == OnMiss::Skip && task.deadline > task.period;
     system.tasks.values().any(skips)

@@ -1,5 +1,5 @@
-//! What the tests say of one policy on one system: a *plan* says what is analysed, the tests are *asked*, the
-//! assessment *listens*, and each task gets its smallest *bound*.
+//! The verdict of the tests about one policy on one system: a *plan* selects what is analysed, the
+//! tests run, the assessment collects their findings, and each task gets its smallest *bound*.
 
 mod admission;
 mod ask;
@@ -24,7 +24,8 @@ use layland_model::{ScheduleRule, System, TaskMap};
 use plan::Plan;
 use std::borrow::Cow;
 
-/// [`assess`] of the system as it is, without a margin; where something is kept, with what was decided for other WCETs.
+/// Runs [`assess`] on the system as it is, without a margin; with `kept`, under decisions made for
+/// other WCETs.
 pub(crate) fn verdict<'a>(
     asked: &Asked<'_, 'a>,
     system: Cow<'a, System>,

@@ -1,5 +1,5 @@
-//! What is analysed of a policy on a system: what the policy makes of the system, in as many views as there are
-//! analyses for, and what of the answers is about its runs.
+//! The plan of an analysis: the system that a policy runs, in as many views as there are analyses
+//! for, and the answers that hold for its runs.
 
 use super::admission::admission;
 use super::levels::in_its_levels;
@@ -18,7 +18,7 @@ use layland_policy::{PolicyInfo, PolicyOptions};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The policy that is asked about.
+/// The policy that is assessed.
 pub(crate) struct Asked<'s, 'a> {
     pub(crate) spec: &'s str,
     pub(crate) info: &'s PolicyInfo,
@@ -26,18 +26,18 @@ pub(crate) struct Asked<'s, 'a> {
     pub(crate) memo: &'s Memo<'a>,
 }
 
-/// What is analysed.
+/// The subject of the analyses.
 pub(super) struct Plan<'a> {
     pub(super) rule: ScheduleRule,
     pub(super) algorithm: Algorithm,
     /// The options of a policy that schedules threads.
     pub(super) threads: Option<KernelOptions>,
-    /// The first one is what the policy makes of the system.
+    /// The first view is the system that the policy runs.
     pub(super) views: Vec<Seen<'a>>,
-    /// The system as it is.
+    /// The system as given.
     pub(super) known: Arc<Known<'a>>,
     pub(super) is_turned_away: bool,
-    /// Why there is nothing to analyse but what is said of the algorithm itself.
+    /// The reason why only statements about the algorithm itself can be used.
     pub(super) nothing_more: Option<&'static str>,
     /// The policy runs with parameters that no sound analysis accepts.
     pub(super) is_uncovered: bool,
@@ -47,7 +47,8 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// None if the policy refuses the system, or nothing can be said of it; the assessment says why.
+    /// Returns none if the policy refuses the system, or nothing can be said about it; the
+    /// assessment has the reason.
     pub(super) fn of(
         asked: &Asked<'_, 'a>,
         system: &Cow<'a, System>,
@@ -70,7 +71,7 @@ impl<'a> Plan<'a> {
                 return None;
             }
         };
-        // Whatever a test would say is of jobs that are not those of the trace.
+        // The answers of tests would be about other jobs than those of the trace.
         if !system.unexplained().is_empty() {
             found.bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
             found
@@ -97,7 +98,7 @@ impl<'a> Plan<'a> {
             true => Vec::new(),
             false => algorithms(algorithm, &placed),
         };
-        // Who comes first, and when jobs count as due, was decided by the WCETs without what is added.
+        // The policy chose classes and priority points by the WCETs without overheads.
         let has_other_classes =
             matches!(algorithm, Algorithm::TopFirst(_) | Algorithm::FairLateness)
                 && inflated.is_some();
@@ -121,7 +122,6 @@ impl<'a> Plan<'a> {
         views.extend(top_first);
         views.extend(pieces);
         views.extend(servers);
-        // Why there is nothing to analyse but what is said of the algorithm itself.
         let has_servers = views.iter().any(|view| view.answers == Answers::None);
         let mut nothing_more = has_servers.then_some(
             "when the jobs of servers end, nobody promises; bounds are of the tasks beside them",
@@ -150,7 +150,8 @@ impl<'a> Plan<'a> {
         let views = views;
         let known = asked.memo.of(system.clone());
         let is_uncovered = is_uncovered(&rule, system);
-        // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
+        // With several levels some jobs need not meet their deadlines, so it says nothing if no
+        // scheduler keeps all of them.
         let is_covered_alone = system.levels.is_mixed()
             && catalogue::TESTS.iter().any(|test| match test.subject {
                 Subject::Covered(covered) => covered.contains(&algorithm),
@@ -162,8 +163,8 @@ impl<'a> Plan<'a> {
                 | Subject::SomePriorities
                 | Subject::Admission(_) => false,
             });
-        // The tests for caches count preemptions by jobs that come first: budgets that end, and jobs that move, are
-        // more.
+        // The tests for caches count preemptions by jobs of higher priority; exhausted budgets and
+        // migrations cause more.
         let counts_reloads = system.has_reloads()
             && matches!(
                 (&rule, algorithm),
@@ -184,7 +185,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// What the policy makes of the system, with overheads in the WCETs; none where there are none, or nobody counts them.
+/// Returns the system that the policy runs with overheads in the WCETs; none if there are no
+/// overheads, or no analysis counts them.
 fn inflated(
     rule: &ScheduleRule,
     placed: &System,
@@ -195,7 +197,8 @@ fn inflated(
     if system.platform.overheads.without_reloads().is_zero() {
         return None;
     }
-    // Its jobs preempt when they run out of laxity, too, which it finds by their WCETs without what is added.
+    // Jobs also preempt when they run out of laxity, which the policy computes from WCETs without
+    // overheads.
     if *order == JobOrder::ZeroLaxity {
         found.reasons.push("no analysis of EDZL counts overheads".to_owned());
         return None;
@@ -209,14 +212,14 @@ fn inflated(
         .ok()
 }
 
-/// The algorithm by which the policy schedules such a system.
+/// Returns the algorithm by which the policy schedules such a system.
 fn algorithm_of(rule: &ScheduleRule, asked: &Asked<'_, '_>) -> Algorithm {
     match (rule, in_its_levels(rule, asked.info.algorithm(&asked.options))) {
-        // The tasks ask for regions.
+        // The tasks have regions.
         (ScheduleRule::Deferred { .. }, Algorithm::Ordered(form, order)) => {
             Algorithm::Deferred(form, order)
         }
-        // The tasks have steps; or there is nothing to lock.
+        // The tasks have steps.
         (ScheduleRule::Locking(rule), Algorithm::Ordered(Form::Partitioned, order)) => {
             Algorithm::Locking(order, rule.protocol)
         }
@@ -227,14 +230,16 @@ fn algorithm_of(rule: &ScheduleRule, asked: &Asked<'_, '_>) -> Algorithm {
     }
 }
 
-/// Whether a policy runs with parameters (an order, instants, lists) that no sound analysis accepts.
+/// Returns true if a policy runs with parameters (an order, instants, lists) that no sound analysis
+/// accepts.
 fn is_uncovered(rule: &ScheduleRule, system: &System) -> bool {
     let ScheduleRule::MixedCriticality { guaranteed, .. } = rule else { return false };
     *guaranteed != system.platform.all_cpus()
 }
 
-/// Whether the jobs that a rule has as equals, being due at once, go by rank. Threads with servers, tasks that come
-/// first and pieces have rules of their own, and so has EDF where the running job goes on.
+/// Returns true if jobs with the same deadline go by rank under the rule. Threads with servers,
+/// tasks that come first and pieces have rules of their own, and so has EDF where the running job
+/// continues.
 fn has_ties_by_rank(rule: &ScheduleRule) -> bool {
     matches!(
         rule,
@@ -245,13 +250,14 @@ fn has_ties_by_rank(rule: &ScheduleRule) -> bool {
 
 const UNEXPLAINED: &str = "the trace shows what the set does not explain";
 
-/// The tests that are about the default order, of a policy that splits tasks as they assume, in any order.
+/// Returns the tests about the default order, which also serve a policy that splits tasks in the
+/// same way in any order.
 pub(super) fn of_split(algorithm: Algorithm) -> Places {
     let Algorithm::Split(splitting, _) = algorithm else { return Places::default() };
     About::of(&[Algorithm::Split(splitting, SplitOrder::default())]).tests
 }
 
-/// The pieces of tasks, if the rule has some.
+/// Returns the pieces of tasks, if the rule has some.
 pub(super) fn pieces_of(rule: &ScheduleRule) -> Option<&TaskMap<Vec<Piece>>> {
     let ScheduleRule::Split { pieces } = rule else { return None };
     Some(pieces)

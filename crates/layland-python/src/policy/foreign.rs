@@ -1,7 +1,7 @@
-//! A policy whose decisions a Python object makes.
+//! A policy whose decisions are made by a Python object.
 //!
-//! Events are kept until the policy decides, so that one decision takes the interpreter's lock once. The order of
-//! events is that of the contract (`layland-policy/src/policy.rs`).
+//! Events are collected until the policy decides, so that one decision takes the interpreter's lock
+//! once. The order of events is that of the contract (`layland-policy/src/policy.rs`).
 
 use super::job::{Job, PolicyTask};
 use super::key::Key;
@@ -17,32 +17,35 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering as Atomic};
 
-/// How a Python class says what runs.
+/// The way in which a Python class decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// By an order of jobs: `key(job, now)`, which may be asked once for each job if it does not change.
+    /// By an order of jobs: `key(job, now)`, which is called only once for each job if the key does
+    /// not change.
     Key { is_fixed: bool },
-    /// By itself: `decide(now)`.
+    /// By a placement: `decide(now)`.
     Decide,
 }
 
-/// What Python is told of before the next decision.
+/// An event that Python receives before the next decision.
 pub(super) enum News {
     Released(TaskId),
-    /// A job is no longer there.
+    /// A job has ended or left.
     Over(Ready),
-    /// The time has come that the policy asked for.
+    /// The time that the policy requested has come.
     Timer,
 }
 
 const ALARM: TimerId = TimerId(0);
-/// The simulator looks for interrupts after less than half as many instants.
+/// The limit on wake-ups after an error: the simulator checks for interrupts after less than half as
+/// many instants.
 pub(super) const ALARMS: u32 = 10_000;
 
 pub(super) struct Foreign {
     pub name: String,
     pub style: Style,
-    /// Whether it has `on_release`, `on_completion` or `on_timer`, which hear what happens before it says what runs.
+    /// True if it has `on_release`, `on_completion` or `on_timer`, which receive events before the
+    /// decision.
     pub listens: bool,
     pub object: Py<PyAny>,
     pub stop: Arc<Stop>,
@@ -53,9 +56,9 @@ pub(super) struct Foreign {
     pub by_rank: Arc<Vec<TaskId>>,
     pub news: Vec<News>,
     pub refused: Vec<RequestId>,
-    /// When the policy wants to be asked again.
+    /// The time of the next decision that the policy requested.
     pub wake_at: Option<Time>,
-    /// How often it asks to be woken after something has failed.
+    /// The number of wake-ups that it may still request after an error.
     pub alarms: u32,
 }
 
@@ -71,7 +74,7 @@ impl Foreign {
         self.look_at_alarm(object, now, actions)
     }
 
-    /// What has happened since the last decision.
+    /// Passes the events since the last decision to Python.
     fn tell_news(&mut self, py: Python<'_>, object: &Bound<'_, PyAny>, now: Time) -> PyResult<()> {
         for news in std::mem::take(&mut self.news) {
             match news {
@@ -90,14 +93,14 @@ impl Foreign {
                 News::Over(Ready { seen: Some(job), .. }) => {
                     object.call_method1(intern!(py, "on_completion"), (job, now.ns()))?;
                 }
-                // It came and went within this instant: Python has never heard of it.
+                // The job came and went within this instant: Python never saw it.
                 News::Over(Ready { seen: None, .. }) => {}
             }
         }
         Ok(())
     }
 
-    /// What Python sees of the ready job of a task.
+    /// Returns the Python object of the ready job of a task.
     fn seen(&mut self, py: Python<'_>, task: TaskId) -> PyResult<Option<Py<Job>>> {
         let Some(ready) = self.machine.ready[task].as_mut() else { return Ok(None) };
         if ready.seen.is_none() {
@@ -117,7 +120,7 @@ impl Foreign {
     ) -> PyResult<()> {
         let method = self.object.bind(py).getattr(intern!(py, "key"))?;
         let at = now.ns().into_pyobject(py)?;
-        // In the order that breaks ties, which a stable sort keeps.
+        // Collect the keys in the order that breaks ties: the sort is stable and keeps it.
         let mut order: Vec<(Key, TaskId)> = Vec::new();
         for &task in self.by_rank.clone().iter() {
             let Some(job) = self.seen(py, task)? else { continue };
@@ -162,7 +165,7 @@ impl Foreign {
         Ok(())
     }
 
-    /// When it wants to be asked again.
+    /// Sets the timer for the next decision that the policy requested.
     fn look_at_alarm(
         &mut self,
         object: &Bound<'_, PyAny>,
@@ -188,7 +191,7 @@ impl Foreign {
             return Ok(());
         }
         match wake_at {
-            // Now is no time to wake up at either: time would stand still.
+            // A wake-up at the current time is an error, too: time would stand still.
             Some(at) if at <= now => {
                 let (at, now, name) = (at.ns(), now.ns(), &self.name);
                 let message = format!(
@@ -203,7 +206,7 @@ impl Foreign {
         Ok(())
     }
 
-    /// What `decide` has returned: for each CPU a ready job, or None.
+    /// Converts the result of `decide`: for each CPU a ready job, or None.
     fn wanted(&self, decided: &Bound<'_, PyAny>) -> PyResult<CpuMap<Option<TaskId>>> {
         let wrong = |what: String| {
             Err(PyValueError::new_err(format!("decide() of policy `{}` {what}", self.name)))
@@ -275,7 +278,8 @@ impl Policy for Foreign {
                 self.machine.online.insert(cpu);
             }
             Event::CpuOffline { cpu } => self.machine.withdraw(now, cpu),
-            // No budget is granted, no task has steps, and engines tell of arrivals only those who need them.
+            // Irrelevant: this policy grants no budgets, refuses steps, and does not ask for
+            // arrivals.
             Event::BudgetExhausted { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
@@ -298,8 +302,9 @@ impl Policy for Foreign {
             });
         }
         if stop.is_stopped() && self.alarms > 0 {
-            // Without decisions nothing would happen until the end of the run, which would come only after all of its
-            // jobs have been counted. Something happens, until an engine that looks has seen that it is interrupted.
+            // Without decisions nothing would happen until the end of the run, where all of its
+            // jobs are counted first. Set timers, so that something happens until the engine
+            // notices the interrupt.
             self.alarms -= 1;
             let at = now.saturating_add(Duration::from_ns(1));
             actions.push(Action::SetTimer { id: ALARM, at });
@@ -307,7 +312,7 @@ impl Policy for Foreign {
     }
 
     fn save(&self, _now: Time, state: &mut State) {
-        // What the object keeps cannot be told from its past: no state is ever the same as another one.
+        // The state of the object is unknown, so no two states may ever count as equal.
         static STATES: AtomicI64 = AtomicI64::new(0);
         state.number(STATES.fetch_add(1, Atomic::Relaxed));
     }

@@ -1,4 +1,4 @@
-//! Tasks and jobs as a policy in Python sees them.
+//! Tasks and jobs as a Python policy sees them.
 
 use layland_model::{CpuId, JobId, System, Task, TaskId, Time};
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ impl PolicyTask {
         PolicyTask { task: system.tasks[id].clone(), id, cpus }
     }
 
-    /// Whether its jobs may run on a CPU.
+    /// Returns true if its jobs may run on a CPU.
     pub(super) fn may_use(&self, cpu: CpuId) -> bool {
         self.cpus.contains(&cpu.0)
     }

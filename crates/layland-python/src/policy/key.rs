@@ -1,4 +1,4 @@
-//! The keys by which a policy in Python orders jobs.
+//! The keys by which a Python policy orders jobs.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -10,15 +10,15 @@ use std::cmp::Ordering;
 pub(super) enum Key {
     /// A small integer, which most keys are.
     Int(i64),
-    /// Whatever else can be compared.
+    /// Any other value that can be compared.
     Any(Py<PyAny>),
 }
 
 impl Key {
-    /// What a policy has returned.
+    /// Converts the value that a policy returned.
     ///
     /// # Errors
-    /// If it is a floating-point number: two that should be equal may differ.
+    /// If it is a floating-point number: two keys that should be equal may differ.
     pub(super) fn of(key: Bound<'_, PyAny>) -> PyResult<Key> {
         if let Ok(number) = key.extract::<i64>() {
             return Ok(Key::Int(number));
@@ -44,7 +44,7 @@ impl Key {
         }
     }
 
-    /// Which of two goes first.
+    /// Compares two keys: the smaller one goes first.
     pub(super) fn compare(&self, other: &Key, py: Python<'_>) -> PyResult<Ordering> {
         match (self, other) {
             (Key::Int(a), Key::Int(b)) => Ok(a.cmp(b)),

@@ -1,9 +1,10 @@
-//! What runs where under a policy in Python: jobs that are ready, CPUs, and what changes.
+//! The machine under a Python policy: ready jobs, CPUs, and their changes.
 //!
-//! Jobs without a CPU of their own choice are placed as those of our policies are (the locality rule of
-//! `layland-policy/src/shell/turn.rs`): a job goes back to the CPU on which its task ran last, if that is idle; of
-//! several with the same last CPU the one that ran most recently does; every other job takes the lowest idle CPU that
-//! is left. So a policy with the order of global EDF makes the schedule of `g-edf`.
+//! Jobs for which the policy chooses no CPU are placed as under the built-in policies (the locality
+//! rule of `layland-policy/src/shell/turn.rs`): a job returns to the CPU on which its task ran
+//! last, if it is idle; among several jobs with the same last CPU the one that ran most recently
+//! does; every other job takes the lowest remaining idle CPU. So a policy with the order of global
+//! EDF produces the schedule of `g-edf`.
 
 use super::job::Job;
 use layland_model::{CpuId, CpuMap, CpuSet, JobId, System, TaskId, TaskMap, Time};
@@ -15,14 +16,14 @@ pub(super) struct Ready {
     pub id: JobId,
     pub release: Time,
     pub deadline: Time,
-    /// What Python sees of it, from the first decision on.
+    /// The Python object of the job, created at the first decision.
     pub seen: Option<Py<Job>>,
-    /// Its key, if that does not change.
+    /// Its key, if the key does not change.
     pub key: Option<super::key::Key>,
 }
 
 impl Ready {
-    /// A copy, with the same object.
+    /// Returns a copy that shares the Python object.
     pub(super) fn copy(&self, py: Python<'_>) -> Ready {
         Ready {
             id: self.id,
@@ -34,14 +35,14 @@ impl Ready {
     }
 }
 
-/// The machine as the policy has left it.
+/// The state of the machine after the last decision.
 pub(super) struct Machine {
     /// The ready job of each task, if there is one.
     pub ready: TaskMap<Option<Ready>>,
-    /// What each CPU runs.
+    /// The task that each CPU runs.
     pub running: CpuMap<Option<TaskId>>,
     pub online: CpuSet,
-    /// Where each task ran last, and until when.
+    /// The CPU on which each task ran last, and the end of that execution.
     last: TaskMap<Option<(CpuId, Time)>>,
 }
 
@@ -56,7 +57,7 @@ impl Machine {
         }
     }
 
-    /// A copy, whose jobs are the same objects.
+    /// Returns a copy whose jobs share their Python objects.
     pub(super) fn copy(&self, py: Python<'_>) -> Machine {
         let job = |ready: &Option<Ready>| ready.as_ref().map(|ready| ready.copy(py));
         let ready: Vec<_> = self.ready.values().map(job).collect();
@@ -68,19 +69,19 @@ impl Machine {
         }
     }
 
-    /// The CPU that runs the job of a task.
+    /// Returns the CPU that runs the job of a task.
     pub(super) fn cpu_of(&self, task: TaskId) -> Option<CpuId> {
         self.running.iter().find(|(_, running)| **running == Some(task)).map(|(cpu, _)| cpu)
     }
 
-    /// The CPU of a task runs nothing from now on.
+    /// Makes a CPU idle.
     fn stop(&mut self, now: Time, cpu: CpuId) {
         if let Some(task) = self.running[cpu].take() {
             self.last[task] = Some((cpu, now));
         }
     }
 
-    /// The job of a task is no longer ready.
+    /// Removes the job of a task from the ready jobs.
     pub(super) fn retire(&mut self, now: Time, task: TaskId) -> Option<Ready> {
         if let Some(cpu) = self.cpu_of(task) {
             self.stop(now, cpu);
@@ -88,14 +89,14 @@ impl Machine {
         self.ready.get_mut(task).and_then(Option::take)
     }
 
-    /// A CPU can no longer be used; its job is still ready.
+    /// Takes a CPU offline; its job stays ready.
     pub(super) fn withdraw(&mut self, now: Time, cpu: CpuId) {
         self.online.remove(cpu);
         self.stop(now, cpu);
     }
 
-    /// From now on just these jobs run, which are no more than there are CPUs; those that start are in the order in
-    /// which they choose.
+    /// Runs exactly these jobs, at most as many as there are CPUs. Jobs that start choose their
+    /// CPUs in the given order.
     pub(super) fn run_highest(&mut self, now: Time, chosen: &[TaskId], actions: &mut Vec<Action>) {
         let before = self.running.clone();
         for cpu in before.ids() {
@@ -107,7 +108,7 @@ impl Machine {
             chosen.iter().copied().filter(|&task| self.cpu_of(task).is_none()).collect();
         let is_idle =
             |machine: &Machine, cpu| machine.online.contains(cpu) && machine.running[cpu].is_none();
-        // Whom each idle CPU prefers.
+        // The task that each idle CPU prefers, with the end of its last execution.
         let mut preferred: CpuMap<Option<(Time, TaskId)>> = CpuMap::filled(None, before.len());
         for &task in &starting {
             let Some((cpu, until)) = self.last[task].filter(|&(cpu, _)| is_idle(self, cpu)) else {
@@ -136,7 +137,7 @@ impl Machine {
         self.tell(&before, actions);
     }
 
-    /// From now on each CPU runs this.
+    /// Runs these tasks on these CPUs.
     pub(super) fn run_placed(
         &mut self,
         now: Time,
@@ -153,7 +154,7 @@ impl Machine {
         self.tell(&before, actions);
     }
 
-    /// Says what is no longer as it was.
+    /// Appends an action for each CPU whose task changed.
     fn tell(&self, before: &CpuMap<Option<TaskId>>, actions: &mut Vec<Action>) {
         for (cpu, &task) in self.running.iter().filter(|(cpu, task)| before[*cpu] != **task) {
             let job = task.and_then(|task| self.ready[task].as_ref());

@@ -16,7 +16,8 @@ use machine::Machine;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// The policies that we have, and those of some Python classes. Where one of these fails, it stops everything.
+/// Returns the built-in policies and those of some Python classes. If one of these fails, it stops
+/// the whole operation.
 pub(crate) fn registry(
     py: Python<'_>,
     classes: &[Py<PyAny>],
@@ -32,14 +33,14 @@ pub(crate) fn registry(
     Ok(registry)
 }
 
-/// What a class says of its policies.
+/// The description that a class gives of its policies.
 struct Description {
     class: Arc<Py<PyAny>>,
     name: String,
     title: String,
     style: Style,
     listens: bool,
-    /// The policy that it promises to schedule like.
+    /// The policy whose schedule it promises to match.
     like: Option<String>,
 }
 
@@ -99,7 +100,7 @@ impl Description {
     }
 }
 
-/// Whether a policy in Python can schedule a system.
+/// Checks that a Python policy can schedule a system.
 fn suits(name: &str, style: Style, system: &System) -> Result<(), SystemRefusal> {
     match style {
         Style::Key { .. } => {
@@ -132,7 +133,7 @@ fn suits(name: &str, style: Style, system: &System) -> Result<(), SystemRefusal>
     Ok(())
 }
 
-/// A new object of a class that knows the tasks, and what it sees of them.
+/// Creates an object of a class that knows the tasks, and the Python objects of the tasks.
 fn start(
     py: Python<'_>,
     class: &Py<PyAny>,

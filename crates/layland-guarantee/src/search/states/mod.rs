@@ -1,32 +1,36 @@
-//! Every state that sporadic tasks can reach: where tests are silent, the pattern of releases that misses a deadline,
-//! or the proof that none does.
+//! A search over every state that sporadic tasks can reach. Where tests do not decide, it finds the
+//! pattern of releases that misses a deadline, or proves that none does.
 //!
-//! Jobs arrive at whole multiples of a *tick*, at least a period apart, and execute for their WCETs. Between two ticks
-//! a state is, of each task, the time until it may release again and the work that is left; the successors are one for
-//! each set of tasks that release now. The search looks at every state that can be reached from the one in which all
-//! tasks may release, and prunes those that another one *dominates*: the same work is left, and no idle task has to
-//! wait for longer, so that whatever happens after the one can happen after the other (the idle-tasks simulation of
-//! Geeraerts, Goossens and Lindström).
+//! Jobs arrive at whole multiples of a *tick*, at least a period apart, and execute for their
+//! WCETs. Between two ticks a state consists, for each task, of the time until it may release again
+//! and the remaining work; it has one successor for each set of tasks that release now. The search
+//! starts from the state in which all tasks may release, examines every reachable state, and prunes
+//! those that another one *dominates*: the same work is left, and no idle task has to wait for
+//! longer, so that whatever happens after the one can happen after the other (the idle-tasks
+//! simulation of Geeraerts, Goossens and Lindström).
 //!
-//! - A job that is late is a *no*, whatever the tick: the pattern is legal.
-//! - Where the search ends without one, the policy keeps every deadline *of jobs that arrive at ticks*, and the
-//!   longest responses are exact.
+//! - A late job is a *no*, whatever the tick: the pattern is legal.
+//! - If the search ends without one, the policy keeps every deadline *of jobs that arrive at
+//!   ticks*, and the longest responses are exact.
 //!
-//! **Ticks matter.** No tick but the shortest time that there is stands for all releases: four tasks on two CPUs under
-//! global fixed priorities, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4, 7) by descending priority, keep every
-//! deadline as long as jobs arrive at whole times, and miss one with releases at halves. So a *yes* is given only for
-//! a tick that the user vouches for, or one of a nanosecond. (That whole times suffice for what *some* scheduler can
-//! do, as Bonifaci and Marchetti-Spaccamela showed in 2010, says nothing of a given one.)
+//! **Ticks matter.** No tick except the shortest possible time stands for all releases: four tasks
+//! on two CPUs under global fixed priorities, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4,
+//! 7) by descending priority, keep every deadline as long as jobs arrive at whole times, and miss
+//! one with releases at halves. So a *yes* is given only for a tick that the user vouches for, or
+//! one of a nanosecond. (Bonifaci and Marchetti-Spaccamela showed in 2010 that whole times suffice
+//! for what *some* scheduler can do; this implies nothing about a given scheduler.)
 //!
-//! WCETs suffice, since priorities of jobs do not depend on how long they execute: with shorter jobs no job completes
-//! later. Ha and Liu show it for identical CPUs; for strong affinities, where the highest tasks that *can be matched*
-//! to CPUs run, the same induction over priorities holds: of a smaller set of higher jobs those that keep a job from
-//! being matched are no more. Under weak affinities it does not hold, and these policies are not answered.
+//! It suffices to consider WCETs, since priorities of jobs do not depend on how long they execute:
+//! with shorter jobs no job completes later. Ha and Liu show this for identical CPUs. For strong
+//! affinities, where the highest tasks that *can be matched* to CPUs run, the same induction over
+//! priorities holds: if fewer higher jobs are ready, no more of them keep a job from being matched.
+//! Under weak affinities it does not hold, and the search refuses these policies.
 //!
-//! Assumes: (1) jobs of a task arrive at least a period apart, and at ticks; (2) a job is ready when it arrives; (3) no
-//! deadline is longer than the period; (4) no job executes for longer than the WCET; (5) no overheads; (6) every CPU
-//! has unit speed; (7) tasks and CPUs stay as they are; (8) for a *yes*, no task has a blocking time. **Exact** for the
-//! tick; a *no* holds for all.
+//! Assumes: (1) jobs of a task arrive at least a period apart, and at ticks; (2) a job is ready
+//! when it arrives; (3) no deadline is longer than the period; (4) no job executes for longer than
+//! the WCET; (5) no overheads; (6) every CPU has unit speed; (7) tasks and CPUs stay as they are;
+//! (8) for a *yes*, no task has a blocking time. **Exact** for the tick; a *no* holds for all
+//! arrivals.
 //!
 //! Ties are broken as the policies break them, by rank.
 
@@ -39,7 +43,7 @@ use layland_policy::Policy;
 use model::Model;
 use search::Found;
 
-/// The sources of the search.
+/// The source of the search.
 pub const BAKER_CIRINEI: Citation = Citation {
     key: "baker2007brute",
     text: "T. P. Baker, M. Cirinei. Brute-force determination of multiprocessor schedulability for sets of sporadic \
@@ -55,7 +59,7 @@ pub const BAKER_CIRINEI: Citation = Citation {
 }",
 };
 
-/// Of the states that are pruned.
+/// The source of the pruning.
 pub const GEERAERTS: Citation = Citation {
     key: "geeraerts2013multiprocessor",
     text: "G. Geeraerts, J. Goossens, M. Lindström. Multiprocessor schedulability of arbitrary-deadline sporadic \
@@ -72,7 +76,7 @@ pub const GEERAERTS: Citation = Citation {
 }",
 };
 
-/// Why the WCETs suffice.
+/// The source of the argument that WCETs suffice.
 pub const HA_LIU: Citation = Citation {
     key: "ha1994validating",
     text: "R. Ha, J. W. S. Liu. Validating timing constraints in multiprocessor and distributed real-time systems. \
@@ -86,49 +90,49 @@ pub const HA_LIU: Citation = Citation {
 }",
 };
 
-/// Whom to cite.
+/// All sources to cite.
 pub const CITATIONS: [&Citation; 3] = [&BAKER_CIRINEI, &GEERAERTS, &HA_LIU];
 
 /// A job of a pattern of releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When.
+    /// The arrival time.
     pub at: Time,
-    /// Whose.
+    /// The task of the job.
     pub task: TaskId,
 }
 
-/// What a search found.
+/// The outcome of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// No job that arrives at a tick is ever late.
     Meets {
-        /// The longest response of each task to jobs that arrive at ticks: exact.
+        /// The longest response time of jobs that arrive at ticks, for each task: exact.
         responses: TaskMap<Duration>,
     },
     /// With these arrivals a job of the task misses its deadline.
     Misses {
-        /// By time, then by task.
+        /// The arrivals, sorted by time, then by task.
         arrivals: Vec<Arrival>,
-        /// Whose job it is.
+        /// The task whose job misses.
         task: TaskId,
     },
-    /// There are more states than the search may look at.
+    /// There are more states than the search may examine.
     GaveUp,
 }
 
-/// How a search went.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explored {
-    /// What was found.
+    /// The outcome.
     pub outcome: Outcome,
-    /// How many states were kept.
+    /// The number of states that were kept.
     pub states: usize,
-    /// What arrivals are whole multiples of.
+    /// The length of which all arrivals are whole multiples.
     pub tick: Duration,
 }
 
-/// What [`explore`] assumes, beside that jobs arrive at ticks.
+/// The assumptions of [`explore`], besides arrivals at ticks.
 pub const ASSUMES: [Assumption; 10] = [
     Assumption::SporadicReleases,
     Assumption::NoJitter,
@@ -142,14 +146,15 @@ pub const ASSUMES: [Assumption; 10] = [
     Assumption::Explained,
 ];
 
-/// A search looks at no more states than this, which take one or two gigabytes.
+/// The limit on states of any search; this many take one or two gigabytes.
 pub const MOST_STATES: usize = 10_000_000;
 
-/// Looks at the states that the tasks can reach under a policy, at most so many and [`MOST_STATES`]. Without a tick the
-/// search takes the longest time of which all WCETs, deadlines and periods are multiples.
+/// Examines the states that the tasks can reach under a policy: at most `states`, and at most
+/// [`MOST_STATES`]. Without a tick the search takes the longest time of which all WCETs, deadlines
+/// and periods are multiples.
 ///
 /// # Errors
-/// With the reason, if the search is not about such a policy or such a system.
+/// The reason, if the search does not support such a policy or such a system.
 pub fn explore(
     system: &System,
     policy: &dyn Policy,
@@ -188,12 +193,12 @@ pub fn explore(
                     tick,
                 });
             }
-            // Another part may have a job that is late.
+            // Continue: another part may have a late job, which decides.
             Found::GaveUp => outcome = Some(Outcome::GaveUp),
         }
     }
     let outcome = outcome.unwrap_or(Outcome::Meets { responses });
-    // A job that is late without blocking is late with it, and no search is about more.
+    // A job that is late without blocking is late with it, so only a *yes* needs this assumption.
     if matches!(outcome, Outcome::Meets { .. }) {
         Assumption::NoBlocking.check(system).map_err(|refusal| refusal.to_string())?;
     }

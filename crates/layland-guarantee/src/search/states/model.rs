@@ -1,11 +1,11 @@
-//! What a search has to know of a system: its parts, in units of time.
+//! The model that a search uses: the parts of a system, in units of time.
 
 use layland_model::{CpuSet, Duration, Group, JobOrder, ScheduleRule, System, TaskId};
 
-/// CPUs that serve some tasks and no others do: a part is searched on its own.
+/// CPUs that serve some tasks, and no others do: each part is searched on its own.
 pub(super) type Part = Group;
 
-/// The parts of a system under the rule of a policy that has taken it.
+/// Returns the parts of a system under the rule of a policy that accepted it.
 ///
 /// # Errors
 /// If the rule has no fixed priorities of jobs.
@@ -44,7 +44,7 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         | JobOrder::Fixed(_)
         | JobOrder::TopFirst { .. } => {
             parts.retain(|part| !part.tasks.is_empty());
-            // Ties that ranks leave go to the smaller id: the places in a part follow the ids.
+            // Remaining ties go to the smaller id, so indices in a part must follow the ids.
             parts.iter_mut().for_each(|part| part.tasks.sort_unstable());
             Ok(parts)
         }
@@ -57,7 +57,7 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
     }
 }
 
-/// Tasks whose affinities overlap, directly or by way of others.
+/// Groups tasks whose affinities overlap, directly or through others.
 fn reachable(system: &System) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for task in system.tasks.ids() {
@@ -74,7 +74,7 @@ fn reachable(system: &System) -> Vec<Part> {
     parts
 }
 
-/// The longest time of which all WCETs, deadlines and periods are multiples.
+/// Returns the longest time of which all WCETs, deadlines and periods are multiples.
 pub(super) fn unit(system: &System) -> Duration {
     let of_all = system.tasks.values().fold(0, |unit, task| {
         [task.own_wcet().ns(), task.deadline.ns(), task.period.ns()].into_iter().fold(unit, gcd)
@@ -86,7 +86,7 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// A task, in units.
+/// A task, with times in units.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) wcet: u32,
@@ -94,14 +94,15 @@ pub(super) struct Task {
     pub(super) period: u32,
     /// The priority of its jobs, if it is fixed.
     fixed: Option<i64>,
-    /// How long before its deadline a job counts as due otherwise, in nanoseconds.
+    /// For other priorities: the time between the priority point of a job and its deadline, in
+    /// nanoseconds.
     earlier: i64,
     rank: i64,
-    /// The CPUs that it may use, by their places in the part.
+    /// The CPUs that it may use, as indices in the part.
     cpus: Vec<usize>,
 }
 
-/// The most tasks of a part: sets of them are bits.
+/// The limit on tasks of a part: sets of tasks are bit masks.
 pub(super) const TASKS: usize = 64;
 
 /// A part of a system.
@@ -109,11 +110,11 @@ pub(super) const TASKS: usize = 64;
 pub(super) struct Model {
     pub(super) tasks: Vec<Task>,
     cpus: usize,
-    /// Whether every task may use every CPU.
+    /// True if every task may use every CPU.
     is_whole: bool,
-    /// Between two arrivals, in units.
+    /// The time between two possible arrivals, in units.
     pub(super) tick: u32,
-    /// In nanoseconds.
+    /// The length of a unit in nanoseconds.
     unit: i64,
 }
 
@@ -136,7 +137,7 @@ impl Model {
         let units = |ns: i64| {
             u32::try_from(ns / unit)
                 .ok()
-                // Two of them can be added.
+                // The sum of two of them must not overflow.
                 .filter(|&units| units <= u32::MAX / 2)
                 .ok_or_else(|| format!("a time is more than {} units of {unit} ns", u32::MAX / 2))
         };
@@ -186,7 +187,7 @@ impl Model {
         Ok(Model { tasks, cpus, is_whole, tick: units(tick.ns())?, unit })
     }
 
-    /// So many units.
+    /// Converts units to a duration.
     pub(super) fn time(&self, units: u64) -> Duration {
         i64::try_from(units)
             .ok()
@@ -194,7 +195,8 @@ impl Model {
             .map_or(Duration::MAX, Duration::from_ns)
     }
 
-    /// The priority of the job of a task that may release again after `wait`: smaller is higher.
+    /// Returns the priority of the job of a task that may release again after `wait`: smaller is
+    /// higher.
     fn key(&self, i: usize, wait: u32) -> (i64, i64, usize) {
         let task = &self.tasks[i];
         let due = || {
@@ -204,7 +206,8 @@ impl Model {
         (task.fixed.unwrap_or_else(due), task.rank, i)
     }
 
-    /// The tasks that run, of those with work: the greedy choice of the highest that can be matched to CPUs.
+    /// Computes the tasks that run, among those with work: a greedy choice of the highest tasks
+    /// that can be matched to CPUs.
     pub(super) fn running(&self, state: &[u32], out: &mut Vec<usize>) {
         let n = self.tasks.len();
         out.clear();
@@ -221,7 +224,7 @@ impl Model {
         out.retain(|&i| self.match_to_cpu(i, &mut occupant, &mut vec![false; self.cpus]));
     }
 
-    /// Gives a task a CPU, moving others along if need be.
+    /// Assigns a CPU to a task, moving other tasks if necessary.
     fn match_to_cpu(&self, i: usize, occupant: &mut [Option<usize>], seen: &mut [bool]) -> bool {
         self.tasks[i].cpus.iter().any(|&cpu| {
             if std::mem::replace(&mut seen[cpu], true) {

@@ -1,4 +1,4 @@
-//! The states, one after the other.
+//! The search over the states of a part.
 
 #![expect(
     clippy::disallowed_types,
@@ -9,7 +9,7 @@ use super::model::Model;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// What became of a part.
+/// The result for a part.
 pub(super) enum Found {
     Meets {
         responses: Vec<u32>,
@@ -27,21 +27,23 @@ pub(super) struct Searched {
     pub(super) states: usize,
 }
 
-/// A choice of so many tasks has too many subsets.
+/// The limit on tasks in one choice: more have too many subsets.
 const CHOICES: usize = 16;
-/// So many subsets are looked at for each state that may be: most lead to states that are known.
+/// The number of subsets examined per state of the limit: most lead to known states.
 const SUBSETS: u64 = 64;
 
-/// A state: of each task the time until it may release again, then of each task the work that is left. A task with
-/// work that may release again is late, since no deadline is longer than a period.
+/// A state: for each task the time until it may release again, then for each task the remaining
+/// work. A task with work that may release again is late, since no deadline is longer than a
+/// period.
 struct States {
     tasks: usize,
     words: Vec<u32>,
-    /// When it was reached, from which state, and who released there.
+    /// The time when a state was reached, the state before it, and the tasks that released there.
     from: Vec<(u64, u32, u64)>,
-    /// Those that another one dominates need not be looked at.
+    /// True for states that another state dominates: they are skipped.
     is_dominated: Vec<bool>,
-    /// The states that differ in nothing but in how long idle tasks have to wait. Of these none dominates another.
+    /// The states that differ only in how long idle tasks have to wait. None of them dominates
+    /// another.
     alike: HashMap<Box<[u32]>, Vec<u32>>,
 }
 
@@ -68,7 +70,7 @@ impl States {
         &self.words[index as usize * width..][..width]
     }
 
-    /// Adds a state, unless one that dominates it is known.
+    /// Adds a state, unless a known state dominates it.
     fn add(&mut self, state: &[u32], from: (u64, u32, u64)) -> Option<u32> {
         let n = self.tasks;
         let is_idle = |i: usize| state[n + i] == 0;
@@ -77,7 +79,7 @@ impl States {
         let alike = self.alike.entry(key).or_default();
         let (words, width) = (&self.words, 2 * n);
         let waits = |index: u32| &words[index as usize * width..][..n];
-        // Of the tasks with work the time to wait is the same.
+        // The key makes tasks with work wait equally long, so comparing all waits suffices.
         let dominates = |a: &[u32], b: &[u32]| a.iter().zip(b).all(|(a, b)| a <= b);
         if alike.iter().any(|&known| dominates(waits(known), &state[..n])) {
             return None;
@@ -95,7 +97,7 @@ impl States {
         Some(index)
     }
 
-    /// The arrivals that lead to a state, and those of a last choice there.
+    /// Returns the arrivals that lead to a state, and those of a last choice there.
     fn arrivals(&self, mut index: u32, mut choice: u64) -> Vec<(u64, usize)> {
         let mut arrivals = Vec::new();
         loop {
@@ -112,14 +114,15 @@ impl States {
     }
 }
 
-/// Looks at every state of a model, up to so many, and so many times as many ways to come to one: those with the
-/// least laxity first, so that a job that can be late is found soon.
+/// Examines every state of a model, up to a limit on states, and on the ways to reach them. States
+/// with the least laxity come first, so that a late job is found soon.
 pub(super) fn search(model: &Model, limit: usize) -> Searched {
     let n = model.tasks.len();
     let mut states = States::new(model);
     let mut open = BinaryHeap::from([(Reverse((0u32, 0u64)), 0u32)]);
     let mut responses = vec![0u32; n];
     let (mut running, mut after) = (Vec::new(), vec![0u32; 2 * n]);
+    // At least one choice of the most tasks must be possible, whatever the limit.
     let mut subsets = (limit as u64).saturating_mul(SUBSETS).max(1 << CHOICES);
     while let Some((_, index)) = open.pop() {
         if states.is_dominated[index as usize] {
@@ -165,7 +168,7 @@ pub(super) fn search(model: &Model, limit: usize) -> Searched {
     Searched { outcome: Found::Meets { responses }, states: states.len() }
 }
 
-/// Which states come first: those with the least laxity of a job, then the earliest.
+/// Returns the key by which states are examined: the least laxity of a job, then the time.
 fn order(model: &Model, state: &[u32], at: u64) -> (u32, u64) {
     let n = model.tasks.len();
     let laxity = |i: usize| {
@@ -176,13 +179,13 @@ fn order(model: &Model, state: &[u32], at: u64) -> (u32, u64) {
     (least.unwrap_or(u32::MAX), at)
 }
 
-/// How long until a task may release that does not now: a whole number of ticks.
+/// Returns the time until another task may release: a whole number of ticks.
 fn until_next_choice(model: &Model, state: &[u32]) -> u32 {
     let shortest = state[..model.tasks.len()].iter().copied().min().unwrap_or(0);
     shortest.max(1).div_ceil(model.tick).saturating_mul(model.tick)
 }
 
-/// Lets so much time go by without arrivals. An error is the task whose job is late.
+/// Advances the state by this time without arrivals. The error is the task whose job is late.
 fn advance(
     model: &Model,
     state: &mut [u32],
@@ -193,7 +196,7 @@ fn advance(
     let n = model.tasks.len();
     while step > 0 {
         model.running(state, running);
-        // Until a job completes or a deadline passes.
+        // Up to the next completion or deadline.
         let completes = running.iter().map(|&i| state[n + i]).min();
         let mut part = completes.map_or(step, |completes| completes.min(step));
         for i in (0..n).filter(|&i| state[n + i] > 0) {
