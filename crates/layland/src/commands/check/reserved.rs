@@ -11,7 +11,7 @@ use layland_model::{Behaviour, Service, System, Task, TaskId};
 use layland_policy::Registry;
 use std::collections::BTreeMap;
 
-/// What runs with a margin reserve.
+/// The reservations of runs with a margin.
 pub(super) struct Reserved {
     pub margin: Margin,
     budgets: System,
@@ -156,7 +156,7 @@ impl Reserved {
     }
 }
 
-/// What runs reserve under policies that are not named.
+/// The reservations of runs, for sentences that name no policies.
 pub(super) const IN_GENERAL: &str = "larger budgets under policies of threads, larger WCETs under policies that are optimal or for \
      mixed criticality, no more than the set says under others";
 
