@@ -6,7 +6,7 @@ use super::input::Set;
 use super::threads;
 use rayon::prelude::*;
 
-/// Whether to continue.
+/// The decision to continue or to stop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Go {
     On,

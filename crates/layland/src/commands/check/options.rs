@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 enum Kind {
     /// The option selects the set. All answers are about it.
     Set,
-    /// The option selects the policies or tests, and the length of the search. What is not selected
-    /// gives no answer.
+    /// The option selects the policies or tests, and the length of the search. A policy or
+    /// test that is not selected gives no answer.
     Asked,
     /// The option changes the question about the set. The strings describe its effect on each of
     /// [`ANSWERS`].
