@@ -289,7 +289,7 @@ fn the_kernel_runs_what_was_simulated() {
         "run", &set, "--engine", "deadline", "--policy", "p-edf", "--until", "1s", "-o", &path,
         "--json",
     ]);
-    // Whether deadlines are met, or a hypervisor excuses a miss, depends on the machine; the run
+    // Depending on the machine, deadlines may be missed, and a hypervisor may excuse that. The run
     // itself must succeed.
     assert!(matches!(output.status.code(), Some(0 | 1 | 6)), "{output:?}");
     let document = json(&output);

@@ -242,7 +242,7 @@ pub(crate) struct Sets<'a> {
     /// The remaining names. The next one is last.
     names: Vec<Option<String>>,
     lines: Option<Lines>,
-    /// Whether the provenance of sets in lines is kept.
+    /// The rule that keeps or drops the provenance of sets in lines.
     made: HowMade,
 }
 
@@ -323,6 +323,7 @@ impl Lines {
     fn next(&mut self, args: &SetArgs, made: HowMade) -> Option<Result<Set, Failure>> {
         loop {
             self.line.clear();
+            // Read one byte more than allowed, so that the parser rejects a line that is too long.
             let limit = layland_config::MAX_BYTES as u64 + 1;
             let read = (&mut self.reader).take(limit).read_until(b'\n', &mut self.line);
             match read {

@@ -14,6 +14,7 @@ pub(crate) fn listen() -> &'static AtomicBool {
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
             #[expect(clippy::disallowed_methods, reason = "the user asked twice")]
+            // 128 + SIGINT, as in a shell.
             std::process::exit(130);
         }
     });

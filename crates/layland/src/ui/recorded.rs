@@ -19,7 +19,7 @@ pub(crate) struct Recorded<'a> {
     pub labels: Labels,
     pub system: Option<&'a System>,
     pub trace: &'a Trace,
-    /// How the kernel recorded the trace, if it is a kernel record.
+    /// The circumstances of the recording, if the trace is a kernel record.
     pub how: Option<json::Recorded>,
     pub summary: Summary,
     /// The lines of a report besides its figures.

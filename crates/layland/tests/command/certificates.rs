@@ -120,8 +120,8 @@ fn who_lends_what_is_part_of_the_proof() {
     }
 }
 
-/// A miss occurs only with freely chosen releases: at whole milliseconds a search of all states
-/// finds it, at half milliseconds a search of first arrivals.
+/// A miss occurs only with freely chosen releases. With a tick of half a millisecond the search of
+/// all states finds it, without a tick the search of first arrivals.
 #[test]
 fn runs_with_arrivals_that_were_searched_for_are_valid() {
     if !has_python() {

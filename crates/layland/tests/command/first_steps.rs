@@ -550,7 +550,7 @@ fn a_run_that_misses_is_a_no() {
     assert_eq!((code, &policy["verdict"]), (1, &serde_json::json!("no")), "{policy:#}");
 }
 
-// Why a job was late.
+// Causes of misses.
 
 #[test]
 fn the_terminal_tells_who_was_in_the_way() {

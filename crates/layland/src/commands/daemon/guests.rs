@@ -100,6 +100,7 @@ impl Guests {
         // A connection that is open beyond its idle limit has a thread, and may stay silent for
         // ever.
         let first = self.guests.values().map(until).filter(|&until| until > now_ns).min()?;
+        // Round up, so that the limit has passed when the wait ends.
         Some(u32::try_from((first - now_ns) / 1_000_000).unwrap_or(u32::MAX - 1) + 1)
     }
 

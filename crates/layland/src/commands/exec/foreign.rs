@@ -66,6 +66,7 @@ pub(super) fn take_part(
         }
     }
     for (task, cpus) in shares {
+        // Ids from the top never collide with those of the book, which count up.
         let id = u64::MAX - names.len() as u64;
         names.push(task.name.clone());
         admitted.holdings.push(Holding { id, task, cpus, left: None });

@@ -25,6 +25,7 @@ pub(super) fn watch(
         let file = command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
         let message = format!("failed to execute {file}: {error}");
         terminal::complain(&Message::Plain(message, None));
+        // The exit codes of a shell: 127 for a missing program, 126 for any other failure.
         let is_missing = error.kind() == ErrorKind::NotFound;
         return Ok(Exit::OfProgram(if is_missing { 127 } else { 126 }));
     }
