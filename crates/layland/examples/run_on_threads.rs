@@ -1,5 +1,5 @@
-//! Runs a policy on real threads and replays its decisions from the log: `cargo run --example
-//! run_on_threads`.
+//! Runs a policy on real threads and replays its decisions from the log:
+//! `cargo run --example run_on_threads`.
 //!
 //! The example needs Linux and permission to set real-time priorities (root, CAP_SYS_NICE or the
 //! limit `rtprio`).

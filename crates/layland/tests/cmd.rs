@@ -1,5 +1,5 @@
-//! Tests of the output of the command, case by case. `TRYCMD=overwrite cargo test -p layland --test
-//! cmd` updates the cases after an intended change.
+//! Tests of the output of the command, case by case.
+//! `TRYCMD=overwrite cargo test -p layland --test cmd` updates the cases after an intended change.
 
 #[test]
 fn cases() {

@@ -31,8 +31,8 @@ fn take_line_away() {
     super::working::end();
 }
 
-/// Writes a result to standard output. It is not an error if the reader has closed the pipe (`|
-/// head`).
+/// Writes a result to standard output. It is not an error if the reader has closed the pipe
+/// (`| head`).
 pub(crate) fn result(text: &str) -> Result<(), Failure> {
     take_line_away();
     // A file or a program gets the unchanged text: a converted task set keeps its names.

@@ -1,5 +1,5 @@
-//! Tests that one question has one answer through every interface: the library's `assess`, `check
-//! --json`, `check` for programs without a command line, `check` of many sets, and the limit
+//! Tests that one question has one answer through every interface: the library's `assess`,
+//! `check --json`, `check` for programs without a command line, `check` of many sets, and the limit
 //! `response>bound`.
 //!
 //! The Python package and the playground call [`answers`](crate::answers), and tests of their own

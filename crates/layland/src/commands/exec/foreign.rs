@@ -13,11 +13,11 @@ pub(super) type Foreign = (Thread, Given, Vec<usize>);
 /// Adds the foreign threads to the admission test of a newcomer. Returns their names in the test.
 ///
 /// Threads of SCHED_DEADLINE precede every thread of sched_ext. On one CPU, such a thread takes at
-/// most `Q (t / P + 2)` of any interval of length `t`. This is at most the demand of jobs of `2 Q
-/// (D / P + 1)` every `D`, due at the end of it, in each interval of at least `D`, the shortest
-/// deadline on that CPU: in `t >= D` there are `k = floor(t / D) >= 1` of them, and `k 2 (D / P +
-/// 1) >= (k + 1) D / P + 2 > t / P + 2`. Only intervals that contain a whole job of an admitted
-/// thread matter. No such bound is known for several CPUs.
+/// most `Q (t / P + 2)` of any interval of length `t`. This is at most the demand of jobs of
+/// `2 Q (D / P + 1)` every `D`, due at the end of it, in each interval of at least `D`, the shortest
+/// deadline on that CPU: in `t >= D` there are `k = floor(t / D) >= 1` of them, and
+/// `k 2 (D / P + 1) >= (k + 1) D / P + 2 > t / P + 2`. Only intervals that contain a whole job of an
+/// admitted thread matter. No such bound is known for several CPUs.
 pub(super) fn take_part(
     admitted: &mut Admitted,
     engine: Engine,
