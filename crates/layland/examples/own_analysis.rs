@@ -1,8 +1,9 @@
 //! A schedulability test of your own, judged by random sets: `cargo run --example own_analysis`.
 //!
-//! The test is the density test for global EDF on m CPUs (Goossens, Funk and Baruah 2003, with densities for deadlines
-//! that are shorter than periods): the densities are at most m - (m - 1) d together, where d is the largest of them.
-//! It is held against simulations, where a late job would refute it, and against all tests that are known.
+//! The test is the density test for global EDF on m CPUs (Goossens, Funk and Baruah 2003, with
+//! densities for deadlines that are shorter than periods): the sum of the densities is at most m -
+//! (m - 1) d, where d is the largest of them. The example compares the test with simulations, in
+//! which a late job would refute it, and with all known tests.
 
 #![expect(clippy::print_stdout, reason = "it is a program for a terminal")]
 
@@ -10,7 +11,7 @@ use layland::r#gen::{Deadlines, Recipe, Utilizations};
 use layland::prelude::*;
 use std::error::Error;
 
-/// Sufficient. Assumes sporadic tasks that do not suspend, and CPUs of speed 1.
+/// A sufficient test. It assumes sporadic tasks that do not suspend, and CPUs of speed 1.
 fn density_test(system: &System) -> Verdict {
     let cpus = Rate::whole(system.platform.cpu_count() as i64);
     let (mut sum, mut largest) = (Rate::ZERO, Rate::ZERO);

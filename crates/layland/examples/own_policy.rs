@@ -1,8 +1,9 @@
-//! A policy of your own, beside those that are here: `cargo run --example own_policy`.
+//! A policy of your own beside the built-in ones: `cargo run --example own_policy`.
 //!
-//! The shell (`layland::policy::shell`) has what policies share: tasks and CPUs that come and go, clusters, where a job
-//! runs. What is left is which job is next. A policy that is registered is a policy like ours: hand the registry to
-//! `layland::main_with`, and the command simulates, checks, traces and runs it by its name.
+//! The shell (`layland::policy::shell`) implements what policies share: tasks and CPUs that come
+//! and go, clusters, and the CPU of each job. The policy only chooses the next job. A registered
+//! policy is equal to the built-in ones: pass the registry to `layland::main_with`, and the command
+//! simulates, checks, traces and runs the policy by its name.
 
 #![expect(clippy::print_stdout, reason = "it is a program for a terminal")]
 
@@ -11,10 +12,10 @@ use layland::policy::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn
 use layland::prelude::*;
 use std::error::Error;
 
-/// Whenever a CPU is idle, the waiting job with the earliest deadline starts, and runs to its end.
+/// When a CPU is idle, the waiting job with the earliest deadline starts and runs to completion.
 #[derive(Clone, Debug, Default)]
 struct NonPreemptive {
-    /// The highest priority comes last.
+    /// Sorted so that the highest priority is last.
     waiting: Vec<Priority>,
 }
 
@@ -38,7 +39,8 @@ impl Scheduler for NonPreemptive {
         }
     }
     fn rule(&self, _groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
-        // What `layland trace check` holds a trace against: it has no rule for schedules without preemption.
+        // `layland trace check` checks traces against this rule. No rule exists for non-preemptive
+        // schedules.
         ScheduleRule::None
     }
 }

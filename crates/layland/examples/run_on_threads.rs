@@ -1,6 +1,8 @@
-//! The same policy on real threads, and its decisions repeated from the log: `cargo run --example run_on_threads`.
+//! Runs a policy on real threads and replays its decisions from the log:
+//! `cargo run --example run_on_threads`.
 //!
-//! Needs Linux, and the right to real-time priorities (root, CAP_SYS_NICE or a limit `rtprio`).
+//! The example needs Linux and permission to set real-time priorities (root, CAP_SYS_NICE or the
+//! limit `rtprio`).
 
 #![expect(clippy::print_stdout, reason = "it is a program for a terminal")]
 

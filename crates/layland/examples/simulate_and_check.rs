@@ -1,4 +1,4 @@
-//! A task set is checked, simulated and drawn: `cargo run --example simulate_and_check`.
+//! Checks, simulates and draws a task set: `cargo run --example simulate_and_check`.
 
 #![expect(clippy::print_stdout, reason = "it is a program for a terminal")]
 

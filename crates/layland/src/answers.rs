@@ -1,8 +1,9 @@
-//! What commands answer about task sets in memory, for programs that are no command line: the Python package, the
-//! playground in a browser.
+//! The answers of the commands about task sets in memory, for programs without a command line: the
+//! Python package and the playground in a browser.
 //!
-//! Arguments are those of the commands, so that an answer is the one that the command prints. Nothing is read, and
-//! nothing is printed; what is written is said by the arguments.
+//! The arguments are those of the commands, so that each answer equals the output of the command.
+//! These functions read no files and print nothing; they write only the files that the arguments
+//! name.
 
 use crate::commands::explain::structure;
 use crate::commands::{check, generate, policies, simulate};
@@ -16,16 +17,16 @@ use layland_model::{Duration, System, Time};
 use layland_policy::Registry;
 use std::sync::atomic::AtomicBool;
 
-/// Why there is no answer.
+/// The reason for a missing answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unanswered {
-    /// What is wrong.
+    /// The error message.
     pub message: String,
-    /// What to do about it.
+    /// Advice on how to correct the error.
     pub help: Option<String>,
     /// The exit code of the command.
     pub code: u8,
-    /// What is wrong with the text of the set, if that is why.
+    /// The problems in the task set's source, if they are the reason.
     pub report: Option<Box<Report>>,
 }
 
@@ -49,7 +50,7 @@ struct Alone<A: Args> {
 fn parse<A: Args>(arguments: &[String]) -> Result<A, Unanswered> {
     let all = std::iter::once("layland").chain(arguments.iter().map(String::as_str));
     let wrong = |error: clap::Error| {
-        // What follows is about the command line: its usage, and where there is help.
+        // The rest of the message is about the command line: its usage, and where to find help.
         let text = error.to_string();
         let first = text.split("\n\n").next().unwrap_or_default();
         let message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
@@ -58,10 +59,10 @@ fn parse<A: Args>(arguments: &[String]) -> Result<A, Unanswered> {
     Ok(Alone::<A>::try_parse_from(all).map_err(wrong)?.args)
 }
 
-/// What `layland check --json` prints about a valid system.
+/// Returns the output of `layland check --json` for a valid system.
 ///
 /// # Errors
-/// If the arguments are wrong, or name a policy or a test that is not there.
+/// Fails if the arguments are wrong or name an unknown policy or test.
 ///
 /// ```
 /// use layland_model::{Duration, Service, System, Task};
@@ -82,10 +83,10 @@ pub fn check(
     Ok(check::document(registry, args, Set::in_memory(name, system.clone()), BoundsBy::All)?.0)
 }
 
-/// The page that `layland check -o FILE.html` writes about a valid system.
+/// Returns the page that `layland check -o FILE.html` writes for a valid system.
 ///
 /// # Errors
-/// As of [`check`].
+/// Fails as [`check`] does.
 pub fn check_page(
     registry: &Registry,
     name: &str,
@@ -96,10 +97,10 @@ pub fn check_page(
     Ok(check::page(registry, args, Set::in_memory(name, system.clone()))?)
 }
 
-/// What `layland check --certificate` writes about a valid system.
+/// Returns the file that `layland check --certificate` writes for a valid system.
 ///
 /// # Errors
-/// As of [`check`]; and with `--margin`, of which there are no proofs.
+/// Fails as [`check`] does, and with `--margin`, because there are no proofs for margins.
 ///
 /// ```
 /// use layland_model::{Duration, Service, System, Task};
@@ -121,10 +122,11 @@ pub fn certificate(
     Ok(check::proven(registry, args, Set::in_memory(name, system.clone()))?)
 }
 
-/// The page that `layland sim -o FILE.html` writes about a valid system; none if it was interrupted.
+/// Returns the page that `layland sim -o FILE.html` writes for a valid system; `None` if it was
+/// interrupted.
 ///
 /// # Errors
-/// If the arguments are wrong, name a policy that is not there, or a simulation cannot start.
+/// Fails if the arguments are wrong or name an unknown policy, or if a simulation cannot start.
 pub fn simulation_page(
     registry: &Registry,
     name: &str,
@@ -136,11 +138,11 @@ pub fn simulation_page(
     Ok(simulate::page(registry, args, &Set::in_memory(name, system.clone()), interrupt)?)
 }
 
-/// Writes the files that `layland sim -o FILE` writes about a valid system. What the command warns of is told on
-/// standard error.
+/// Writes the files that `layland sim -o FILE` writes for a valid system. Warnings of the command
+/// are printed to standard error.
 ///
 /// # Errors
-/// As of [`simulation_page`]; and if a file cannot be written.
+/// Fails as [`simulation_page`] does, and if a file cannot be written.
 pub fn write_simulation(
     registry: &Registry,
     name: &str,
@@ -152,31 +154,33 @@ pub fn write_simulation(
     Ok(simulate::write(registry, args, &Set::in_memory(name, system.clone()), interrupt)?)
 }
 
-/// The sets that `layland gen` makes.
+/// Returns the task sets that `layland gen` generates.
 ///
 /// # Errors
-/// If the arguments are wrong, or there are no such sets.
+/// Fails if the arguments are wrong or no such task sets exist.
 pub fn generate(arguments: &[String]) -> Result<Vec<System>, Unanswered> {
     Ok(generate::systems(&parse(arguments)?)?)
 }
 
-/// Up to when `layland sim` simulates a system if nobody says: two hyperperiods, and at most ten seconds.
+/// Returns the default end of a simulation by `layland sim`: two hyperperiods, and at most ten
+/// seconds.
 pub fn usual_end(system: &System) -> Time {
     simulate::usual_end(system)
 }
 
-/// A task set with what its file says beside the system: names and places are those of the command.
+/// A task set with the other settings of its file. Names and positions are those of the command.
 pub struct Opened {
     set: Set,
-    /// What the text has that does not count as written.
+    /// Warnings about settings in the file that are ignored.
     pub warnings: Report,
 }
 
 impl Opened {
-    /// Reads a set as a command reads the file of this name; the arguments are those about the set, as `--cpus`.
+    /// Reads a task set as a command reads the file of this name; `arguments` are those about the
+    /// set, such as `--cpus`.
     ///
     /// # Errors
-    /// If the arguments are wrong, or the text is no valid set; then with a report.
+    /// Fails if the arguments are wrong, or with a report if the file is not a valid set.
     ///
     /// ```
     /// use layland::answers::Opened;
@@ -197,31 +201,32 @@ impl Opened {
         Ok(Opened { set, warnings })
     }
 
-    /// The system. Valid.
+    /// Returns the system, which is valid.
     pub fn system(&self) -> &System {
         &self.set.system
     }
 
-    /// How long the file asks to run.
+    /// Returns the length of a run that the file asks for.
     pub fn until(&self) -> Option<Duration> {
         self.set.until
     }
 
-    /// The policy that the file asks for.
+    /// Returns the policy that the file asks for.
     pub fn policy(&self) -> Option<&'static str> {
         self.set.policy
     }
 
-    /// What is valid and hardly meant, and what to do about each.
+    /// Returns the valid settings that are probably mistakes, each with advice.
     pub fn doubts(&self) -> Vec<(String, &'static str)> {
         sense::doubts(&self.set)
     }
 
-    /// What `layland check --json` prints, and what it exits with. Without `bounds` there are none: of many tasks they
-    /// take longer than all verdicts, and who drags a number waits for it.
+    /// Returns the output of `layland check --json` and its exit code. If `bounds` is false, no
+    /// bounds are computed: for many tasks they take longer than all verdicts, and a user who drags
+    /// a number waits for the answer.
     ///
     /// # Errors
-    /// As of [`check`].
+    /// Fails as [`check`] does.
     pub fn check(
         self,
         registry: &Registry,
@@ -233,10 +238,10 @@ impl Opened {
         Ok((text, exit.code()))
     }
 
-    /// What `layland check --certificate` writes.
+    /// Returns the file that `layland check --certificate` writes.
     ///
     /// # Errors
-    /// As of [`certificate`].
+    /// Fails as [`certificate`] does.
     pub fn certificate(
         self,
         registry: &Registry,
@@ -246,11 +251,11 @@ impl Opened {
         Ok(check::proven(registry, parse(&wanted)?, self.set)?)
     }
 
-    /// What `layland sim --json` prints, what it exits with, and the report that `-o FILE.html` writes, if it is
-    /// wanted.
+    /// Returns the output of `layland sim --json`, its exit code, and, if it is wanted, the report
+    /// that `-o FILE.html` writes.
     ///
     /// # Errors
-    /// As of [`simulation_page`].
+    /// Fails as [`simulation_page`] does.
     pub fn simulate(
         &self,
         registry: &Registry,
@@ -264,10 +269,11 @@ impl Opened {
         Ok((text, exit.code(), report))
     }
 
-    /// What `layland sim -o FILE.svg` writes, for each policy that runs the set.
+    /// Returns the chart that `layland sim -o FILE.svg` writes, for each policy that accepts the
+    /// set.
     ///
     /// # Errors
-    /// As of [`simulation_page`].
+    /// Fails as [`simulation_page`] does.
     pub fn charts(
         &self,
         registry: &Registry,
@@ -277,10 +283,11 @@ impl Opened {
         Ok(simulate::charts(registry, parse(arguments)?, &self.set, &never)?)
     }
 
-    /// What `layland explain --policy` draws: as text, as SVG, as DOT, and as JSON with the same trees.
+    /// Returns the structure that `layland explain --policy` draws: as text, SVG, DOT, and JSON
+    /// with the same trees.
     ///
     /// # Errors
-    /// If there is no such policy, it has no structure, or it refuses the set.
+    /// Fails if the policy is unknown, has no structure, or rejects the set.
     pub fn structure(&self, registry: &Registry, spec: &str) -> Result<Structure, Unanswered> {
         let forest = structure::structure(registry, &self.set.system, spec)?;
         let json = serde_json::to_string(&forest).unwrap_or_default();
@@ -288,27 +295,28 @@ impl Opened {
     }
 }
 
-/// What an optimal policy makes of a set before the first release.
+/// The structure that an optimal policy derives from a set before the first release.
 pub struct Structure {
-    /// In lines.
+    /// The structure as lines of text.
     pub text: String,
-    /// As a picture.
+    /// The structure as an SVG picture.
     pub svg: String,
-    /// For Graphviz.
+    /// The structure for Graphviz.
     pub dot: String,
-    /// `heading`, lines; `trees`, each with `title`, `lines` and `children`.
+    /// An object with `heading`, a list of lines, and `trees`, each with `title`, `lines` and
+    /// `children`.
     pub json: String,
 }
 
-/// What `layland convert --to` writes, and what is lost.
+/// Returns the output of `layland convert --to`, and what is lost in the conversion.
 ///
 /// # Errors
-/// If the format cannot have the set at all.
+/// Fails if the format cannot represent the set at all.
 pub fn convert(system: &System, format: Format) -> Result<(String, Vec<Problem>), Unanswered> {
     Ok(formats::written_as(system, format, RtAppPolicy::OfTasks)?)
 }
 
-/// What `layland policies --json` prints.
+/// Returns the output of `layland policies --json`.
 pub fn policies(registry: &Registry) -> String {
     format!("{:#}\n", policies::document(&registry.iter().collect::<Vec<_>>()))
 }

@@ -1,5 +1,5 @@
-//! The command line as a whole: its commands and the help that teaches them. The arguments of a
-//! command are beside the command.
+//! The command line as a whole: its commands and the help text that introduces them. The arguments
+//! of each command are defined next to the command.
 
 #[cfg(feature = "lab")]
 use crate::commands::lab;

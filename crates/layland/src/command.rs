@@ -1,5 +1,6 @@
-//! The `layland` command as a library: arguments in, results on standard output, talk on standard error, an exit
-//! code that says what came out. It contains no algorithm.
+//! The `layland` command as a library. It takes arguments, prints results to standard output and
+//! messages to standard error, and returns an exit code that reports the outcome. It contains no
+//! algorithm.
 
 use crate::cli::{Cli, Colour, Command};
 #[cfg(feature = "lab")]
@@ -17,8 +18,8 @@ use layland_model::acts_on_a_terminal;
 use layland_policy::Registry;
 use std::ffi::OsString;
 
-/// Answers the command line of this process with the policies of a registry: a program with policies of its own has
-/// every command.
+/// Executes the command line of this process with the policies of a registry, so that a program
+/// with policies of its own has every command.
 ///
 /// ```no_run
 /// use layland::prelude::*;
@@ -31,8 +32,8 @@ pub fn main_with(registry: &Registry) -> std::process::ExitCode {
     std::process::ExitCode::from(main_of(registry, std::env::args_os().collect()))
 }
 
-/// Answers a command line, the name of the program first: for a process whose own arguments are others. What it
-/// returns is the exit code. Wrong arguments end the process.
+/// Executes a command line, which starts with the name of the program. Processes whose own
+/// arguments are others use this function. Returns the exit code. Wrong arguments end the process.
 pub fn main_of(registry: &Registry, arguments: Vec<OsString>) -> u8 {
     std::panic::set_hook(Box::new(|panic| {
         terminal::talk(&format!(
@@ -44,7 +45,7 @@ pub fn main_of(registry: &Registry, arguments: Vec<OsString>) -> u8 {
     guarded(|| answer(registry, arguments)).code()
 }
 
-/// What the command line asks for.
+/// Executes what the command line asks for.
 fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
     let mut cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
@@ -56,7 +57,7 @@ fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
         Colour::Always => anstream::ColorChoice::Always.write_global(),
         Colour::Never => anstream::ColorChoice::Never.write_global(),
     }
-    // A set that is typed must stay readable.
+    // A progress line would garble a set that the user is typing.
     if !arguments.iter().any(|argument| argument == "-") {
         says_that_it_works(&cli.command);
     }
@@ -65,7 +66,7 @@ fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
     outcome
 }
 
-/// Begins the line of a command that may take long and has no bar of its own.
+/// Starts the progress line of a command that may take long and has no progress bar of its own.
 fn says_that_it_works(command: &Command) {
     let what = match command {
         Command::Check(_) => "checking",
@@ -131,15 +132,17 @@ fn carried_out(registry: &Registry, command: &mut Command) -> Outcome {
     }
 }
 
-/// Says why a command line was not understood, or prints the help or version that it asks for.
+/// Prints why a command line was not understood, or the help or version that it asks for.
 fn not_parsed(error: &clap::Error, arguments: &[OsString]) -> Exit {
     let foreign = arguments.iter().any(|text| text.to_string_lossy().contains(acts_on_a_terminal));
     if !error.use_stderr() {
-        // Nothing of the command line is in it, and nobody is left where it cannot be written.
+        // The output contains no part of the command line. If it cannot be written, no reader is
+        // left.
         let _ = error.print();
         return Exit::Yes;
     }
-    // The message quotes arguments, in which an escape would pass for a style of ours.
+    // The message quotes arguments, and an escape sequence in them would pass for one of our
+    // styles.
     if foreign {
         terminal::talk(&error.to_string().replace('\u{1b}', "\\u{1b}"));
     } else {
@@ -148,7 +151,7 @@ fn not_parsed(error: &clap::Error, arguments: &[OsString]) -> Exit {
     Exit::Usage
 }
 
-/// What to end with. A failure is told here; of a panic, the hook has told.
+/// Returns the exit code. A failure is printed here; a panic has been reported by the hook.
 fn guarded(run: impl FnOnce() -> Outcome) -> Exit {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
         Ok(Ok(exit)) => exit,

@@ -33,23 +33,23 @@
 //! | choose a policy, or write one | [`policy`]: [`Registry`](policy::Registry), [`Policy`](policy::Policy) |
 //! | ask what is guaranteed | [`guarantee`]: [`assess`](guarantee::assess); [`analysis`] has each test by itself |
 //! | simulate | [`sim`]: [`simulate`](sim::simulate) |
-//! | keep what happened, and draw it | [`trace`], [`chart`]; [`interchange`] for other tools; [`checker`] judges a trace |
+//! | record a run, and draw it | [`trace`], [`chart`]; [`interchange`] for other tools; [`checker`] judges a trace |
 //! | run on real threads | `linux`, on Linux |
 //! | repeat an experiment | [`lab`], with the feature `lab` |
 //! | have every command in a program with policies of its own | [`main_with`], with the feature `command` |
 //!
-//! A policy is a pure state machine. The simulator and the engines for Linux drive the same values, and a policy of
-//! another crate is treated like those that are here.
+//! A policy is a pure state machine. The simulator and the engines for Linux drive the same values,
+//! and a policy of another crate is treated like the built-in ones.
 //!
-//! The examples of this crate are programs to start from: `simulate_and_check`, `own_policy`, `own_analysis` and
-//! `run_on_threads`.
+//! The examples of this crate are starting points for your own programs: `simulate_and_check`,
+//! `own_policy`, `own_analysis` and `run_on_threads`.
 //!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `command` (default) | the program `layland`, and what it is made of: [`main_with`], and `answers` |
-//! | `answers` | what the program answers about sets in memory, without the program: [`answers`]; also for a browser |
+//! | `command` (default) | the program `layland` as a library: [`main_with`], and the feature `answers` |
+//! | `answers` | the answers of the program about sets in memory, without the program: [`answers`]; also for a browser |
 //! | `lab` (default) | experiments: [`lab`] |
 //! | `ext` | threads under sched_ext; needs Linux 7.2, libelf and zlib |
 

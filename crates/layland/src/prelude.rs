@@ -1,4 +1,4 @@
-//! What most programs need: `use layland::prelude::*;`.
+//! The items that most programs need: `use layland::prelude::*;`.
 
 pub use layland_analysis::{Tardiness, Verdict};
 pub use layland_config::{Format, parse_inline};

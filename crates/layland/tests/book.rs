@@ -1,11 +1,14 @@
-//! The book (`docs`): its commands print what it shows, its pictures are those that its commands draw, its links lead
-//! somewhere, and every policy, analysis and key of a task-set file has its place.
+//! Tests of the book (`docs`): commands print what the book shows, pictures are those that its
+//! commands draw, links have targets, and every policy, analysis and key of a task-set file has its
+//! place.
 //!
-//! `TRYCMD=overwrite cargo test -p layland --test book` writes what commands print, and
-//! `LAYLAND_WRITE=1 cargo test -p layland --test book` what is made of the program's own data: pictures, and the parts
-//! of pages between `<!-- made: .. -->` and `<!-- end -->`. One after the other: two tests would write one page.
+//! `TRYCMD=overwrite cargo test -p layland --test book` updates the output of commands.
+//! `LAYLAND_WRITE=1 cargo test -p layland --test book` updates what is generated from the program's
+//! own data: pictures, and the parts of pages between `<!-- made: .. -->` and `<!-- end -->`. Run
+//! one after the other: two tests would write the same page.
 //!
-//! Long because what the program says of itself is made into several kinds of tables, and all of it is about the book.
+//! Long because the program's description of itself is made into several kinds of tables, and all
+//! of it is about the book.
 
 use layland::config::SIMSO_SCHEDULERS;
 use layland::policy::Registry;
@@ -22,7 +25,7 @@ fn root() -> PathBuf {
     fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).expect("the tree is there")
 }
 
-/// A page: its path from the root, and its text.
+/// A page: its path relative to the root, and its text.
 struct Page {
     path: PathBuf,
     text: String,
@@ -38,7 +41,7 @@ impl Page {
         self.path.display().to_string()
     }
 
-    /// The blocks of code with their language and text.
+    /// Returns the blocks of code with their language and text.
     fn blocks(&self) -> Vec<(String, String)> {
         let (mut blocks, mut open) = (Vec::new(), None::<(String, String)>);
         for line in self.text.lines() {
@@ -55,7 +58,7 @@ impl Page {
         blocks
     }
 
-    /// The lines outside of blocks of code.
+    /// Returns the lines outside of blocks of code.
     fn prose(&self) -> impl Iterator<Item = &str> {
         let mut inside = false;
         self.text.lines().filter(move |line| {
@@ -65,7 +68,7 @@ impl Page {
         })
     }
 
-    /// What `{{#include ..}}` brings in, if the page is another file.
+    /// Returns the file that `{{#include ..}}` includes, if the page is another file.
     fn included(&self) -> Option<Self> {
         let path = self.text.lines().find_map(|line| {
             line.strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"))
@@ -73,7 +76,7 @@ impl Page {
         Some(Self::read(&joined(&self.path, path)))
     }
 
-    /// The anchors of its headings, as mdBook and forges make them.
+    /// Returns the anchors of its headings, as mdBook and forges make them.
     fn anchors(&self) -> BTreeSet<String> {
         let mut counts = BTreeMap::<String, usize>::new();
         let mut anchors = BTreeSet::new();
@@ -98,7 +101,7 @@ fn in_anchor(character: char) -> Option<char> {
     }
 }
 
-/// A path beside a page, from the root.
+/// Resolves a path relative to a page into one relative to the root.
 fn joined(page: &Path, path: &str) -> PathBuf {
     let mut joined = page.parent().expect("a page is in a folder").to_owned();
     for part in Path::new(path).components() {
@@ -113,7 +116,7 @@ fn joined(page: &Path, path: &str) -> PathBuf {
     joined
 }
 
-/// Every file below a folder, from the root, by path.
+/// Returns the files below a folder, sorted by their paths relative to the root.
 fn files_below(folder: &str) -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![root().join(folder)]);
     while let Some(folder) = folders.pop() {
@@ -130,7 +133,7 @@ fn files_below(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The pages of the book, without its table of contents.
+/// Returns the pages of the book, without its table of contents.
 fn pages() -> Vec<Page> {
     let is_page = |path: &PathBuf| {
         path.extension().is_some_and(|ending| ending == "md") && !path.ends_with("SUMMARY.md")
@@ -143,7 +146,7 @@ fn assert_none(wrong: &[String], what: &str) {
     assert!(wrong.is_empty(), "{what}:\n  {}", wrong.join("\n  "));
 }
 
-/// What the program prints, without breaks of lines.
+/// Returns the output of the program, without line breaks.
 fn printed(arguments: &[&str], input: &str, folder: &Path) -> (bool, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_layland"))
         .args(arguments)
@@ -174,7 +177,7 @@ fn text<'a>(value: &'a Value, member: &str) -> &'a str {
     value[member].as_str().unwrap_or_default()
 }
 
-/// A text of the program in a table of Markdown.
+/// Formats a string of the program for a cell of a Markdown table.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|").replace('*', "\\*")
 }
@@ -188,7 +191,7 @@ fn the_commands_print_what_the_pages_show() {
         .case("../../docs/**/*.md");
 }
 
-/// trycmd runs whatever stands behind a prompt.
+/// trycmd runs every line behind a prompt.
 #[test]
 fn blocks_that_run_have_this_program_alone() {
     let mut wrong = Vec::new();
@@ -207,10 +210,10 @@ fn blocks_that_run_have_this_program_alone() {
     );
 }
 
-/// A page shows no file of more lines than this, such as a recording of a kernel.
+/// The most lines of a file that a page has to show. Recordings of a kernel are longer.
 const MOST_SHOWN: usize = 200;
 
-/// What a page shows as `x.toml` is the file that its commands read.
+/// Each page shows the files that its commands read.
 #[test]
 fn files_that_commands_read_are_shown() {
     let mut wrong = Vec::new();
@@ -231,7 +234,7 @@ fn files_that_commands_read_are_shown() {
     assert_none(&wrong, "files that no block of their page has");
 }
 
-/// A line with a command that draws, below the picture.
+/// Each picture has below it a line with the command that draws it.
 #[test]
 fn pictures_are_those_that_their_commands_draw() {
     let line = Regex::new(r"(?m)^`layland (.+) -o ([\w.-]+\.svg)`$").expect("a valid expression");
@@ -266,7 +269,7 @@ fn pictures_are_those_that_their_commands_draw() {
     assert_none(&wrong, "pictures that differ: LAYLAND_WRITE=1 writes them again");
 }
 
-/// Whether a file has this text; it is written if that is asked for.
+/// Returns true if a file has this text. Writes the file if that is requested.
 fn is_so(path: &Path, text: &str) -> bool {
     let path = root().join(path);
     let is_so = fs::read_to_string(&path).is_ok_and(|old| old == text);
@@ -307,7 +310,8 @@ fn links_lead_somewhere() {
     let mut wrong = Vec::new();
     for page in &all {
         for line in page.prose() {
-            // A link may have code in its text; a code span that holds a link is none.
+            // A link may have code in its text; a span between two backquotes that contains a link
+            // is not code.
             let line = code.replace_all(line, |span: &Captures<'_>| {
                 if span[0].contains("](") { String::new() } else { span[0].to_owned() }
             });
@@ -331,7 +335,7 @@ fn links_lead_somewhere() {
     assert_none(&wrong, "links that lead nowhere, or out of the book");
 }
 
-/// Every example of a task-set file is one, with what it leaves out.
+/// Every example of a task-set file is valid, once its omitted parts are filled in.
 #[test]
 fn examples_of_task_set_files_are_read() {
     let mut wrong = Vec::new();
@@ -378,7 +382,7 @@ fn examples_of_experiments_are_read() {
     assert!(count > 0, "no page shows an experiment");
 }
 
-/// What somebody sees first fits a few screens, and has the two commands that matter.
+/// The first page that users see fits a few screens, and contains the two most important commands.
 #[test]
 fn the_readme_is_short() {
     let readme = Page::read(Path::new("README.md"));
@@ -389,7 +393,7 @@ fn the_readme_is_short() {
     }
 }
 
-/// A table of a task-set file: its name in the page, and the definition in the schema.
+/// The tables of a task-set file: their names in the page, and their definitions in the schema.
 const TABLES: [(&str, &str); 12] = [
     ("root", ""),
     ("platform", "PlatformTable"),
@@ -442,7 +446,7 @@ fn every_key_of_a_task_set_file_has_an_example() {
     assert_none(&wrong, "keys of the schema");
 }
 
-/// A form of a table with several: the key that tells which, and its value.
+/// Returns the key that distinguishes a form of a table, and its value.
 fn form(kind: &Value) -> (String, String) {
     let Value::Object(keys) = &kind["properties"] else { panic!("{kind}: not a table") };
     let tells = keys.iter().find(|(_, key)| key["const"].is_string());
@@ -450,7 +454,7 @@ fn form(kind: &Value) -> (String, String) {
     (key.clone(), text(value, "const").to_owned())
 }
 
-/// What is made of the program's own data is so; and nothing that it has is left out.
+/// The parts that are generated from the program's own data are up to date and complete.
 #[test]
 fn what_is_made_of_the_program_is_up_to_date() {
     let part = Regex::new(r"(?s)<!-- made: ([^>]+) -->\n.*?<!-- end -->").expect("valid");
@@ -479,13 +483,13 @@ fn what_is_made_of_the_program_is_up_to_date() {
     assert_none(&wrong, "made of the program: LAYLAND_WRITE=1 writes it again");
 }
 
-/// What the program says of itself.
+/// The program's description of itself.
 struct Facts {
     policies: Value,
     codes: Value,
     demos: Value,
     schema: Value,
-    /// The page that explains a policy or an analysis.
+    /// The page that explains each policy and analysis.
     places: BTreeMap<String, PathBuf>,
 }
 
@@ -515,7 +519,7 @@ impl Facts {
         codes.filter(|code| sorts.contains(&text(code, "sort"))).collect()
     }
 
-    /// Every part that some page has to have.
+    /// Returns every part that some page has to contain.
     fn everything(&self) -> Vec<String> {
         let mut all: Vec<String> =
             ["policies", "analyses", "assumptions", "demos", "errors", "exits", "simso"]
@@ -586,7 +590,7 @@ impl Facts {
         }
     }
 
-    /// Each scheduler of SimSo, as its files are read.
+    /// Returns a table of the schedulers of SimSo and their policies here.
     fn simso(&self, page: &Path) -> String {
         let registry = Registry::standard();
         let mut out = "| SimSo | policy | schedule | |\n|---|---|---|---|\n".to_owned();
@@ -610,7 +614,7 @@ impl Facts {
         out
     }
 
-    /// A name that leads to its page.
+    /// Returns a link from a name to its page.
     fn link(&self, name: &str, page: &Path) -> String {
         let Some(place) = self.places.get(name) else { return format!("`{name}`") };
         let up = page.components().count() - 2;
@@ -679,7 +683,7 @@ impl Facts {
         out
     }
 
-    /// One or several that differ in their policies alone.
+    /// Describes one analysis, or several that differ only in their policies.
     fn analysis(&self, names: &str) -> String {
         let mut out = String::new();
         let names: Vec<&str> = names.split(' ').collect();
@@ -689,7 +693,7 @@ impl Facts {
             let code = all.find(|code| text(code, "code") == *name);
             codes.push(code.unwrap_or_else(|| panic!("there is no analysis `{name}`")));
         }
-        // What all assume is said once.
+        // Print the assumptions that all analyses share only once.
         let common = codes.iter().min_by_key(|code| assumed(code).len()).expect("one at least");
         for (name, code) in names.iter().zip(&codes) {
             let title = cell(text(code, "title"));
@@ -720,7 +724,7 @@ impl Facts {
             let (_, said, _) = printed(&["explain", name], "", &root());
             let said = said.split("\nReferences\n").nth(1).unwrap_or_default();
             let said = said.split("\n\n").next().unwrap_or_default();
-            // A line that is indented further goes on with the reference before it.
+            // A line with a deeper indent continues the reference before it.
             let said = said.replace("\n    ", " ");
             for line in said.lines().filter(|line| references.insert((*line).to_owned())) {
                 let _ = writeln!(out, "- {}", cell(line));
@@ -766,7 +770,7 @@ impl Facts {
     }
 }
 
-/// What an analysis assumes, without numbers.
+/// Returns the assumptions of an analysis, without numbers.
 fn assumed(code: &Value) -> Vec<&str> {
     let mut lines = list(code, "text").iter().filter_map(Value::as_str);
     let all = lines.find_map(|line| line.strip_prefix("Assumes: ")).unwrap_or_default();
@@ -774,7 +778,7 @@ fn assumed(code: &Value) -> Vec<&str> {
     all.filter_map(|one| one.split_once(") ").map(|(_, what)| what)).collect()
 }
 
-/// Which answers of an analysis can be trusted.
+/// Returns which answers of an analysis can be trusted.
 fn answers(code: &Value) -> &'static str {
     let all: String = list(code, "text").iter().filter_map(Value::as_str).collect();
     match all.split([':', ' ']).next() {
@@ -787,7 +791,7 @@ fn answers(code: &Value) -> &'static str {
     }
 }
 
-/// The kind of value that a key takes, in a word or two.
+/// Describes the kind of value of a key in a word or two.
 fn kind(value: &Value) -> String {
     let of = |value: &Value| match text(value, "$ref").rsplit('/').next() {
         Some("TimeText") => Some("a time".to_owned()),

@@ -1,5 +1,5 @@
-//! What the command prints, case by case. `TRYCMD=overwrite cargo test -p layland --test cmd` writes
-//! the cases again after a change that is meant.
+//! Tests of the output of the command, case by case.
+//! `TRYCMD=overwrite cargo test -p layland --test cmd` updates the cases after an intended change.
 
 #[test]
 fn cases() {

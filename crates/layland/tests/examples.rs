@@ -1,11 +1,11 @@
-//! The examples of the crate do what they say.
+//! Tests that the examples of the crate work.
 
 mod common;
 
 use std::path::Path;
 use std::process::Command;
 
-/// What an example prints. `cargo test` builds the examples before it runs a test.
+/// Returns the output of an example. `cargo test` builds the examples before it runs a test.
 fn example(name: &str) -> String {
     let folder = Path::new(env!("CARGO_BIN_EXE_layland")).with_file_name("examples");
     let output = Command::new(folder.join(name)).output().expect("the example is built");

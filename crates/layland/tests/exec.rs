@@ -1,5 +1,5 @@
-//! `layland exec` with programs of a shell: what the kernel says of their threads, who is refused, and that nothing is
-//! left of it, however it ends.
+//! Tests of `layland exec` with shell programs: how the kernel schedules their threads, which
+//! programs are refused, and that nothing is left behind, however they end.
 //!
 //! Long because each thing that a program does to its threads has its own test.
 #![cfg(target_os = "linux")]
@@ -62,7 +62,7 @@ fn who_does_not_fit_is_refused_with_what_would() {
     if !can_part() {
         return;
     }
-    // Everybody on CPU 0, however many there are.
+    // All threads on CPU 0, regardless of the number of CPUs.
     let too_much = output(&["exec", "--dl", "99ms/100ms", "--cpus", "0", "--dry-run"]);
     assert_eq!(too_much.status.code(), Some(1), "{too_much:?}");
     let said = text(&too_much.stderr);
@@ -75,19 +75,19 @@ fn who_does_not_fit_is_refused_with_what_would() {
     let second = of("second", "85ms/100ms", "0");
     let refused = output(&second);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-    // Another policy for the same CPUs is named with who has them.
+    // If another policy has the same CPUs, the message names it with its members.
     let other = output(&["exec", "--dl", "1ms/100ms", "--", "sleep", "0"]);
     assert_eq!(other.status.code(), Some(1), "{other:?}");
     assert!(text(&other.stderr).contains("under another policy: `first`"), "{other:?}");
     let same = output(&["exec", "--dl", "1ms/100ms", "--name", "first", "--", "sleep", "0"]);
     assert_eq!(same.status.code(), Some(2), "{same:?}");
-    // The same is admitted when the first has left.
+    // The same request is admitted after the first program has left.
     let asked = output(&["exec", "--leave", "first"]);
     assert_eq!(asked.status.code(), Some(0), "{asked:?}");
     wait_until("the first gives back what it has", || members().is_empty());
     let second = output(&second);
     assert_eq!(second.status.code(), Some(0), "{second:?}");
-    // Its program goes on as an ordinary one, until it is stopped.
+    // The first program goes on as an ordinary one until it is stopped.
     signal(first.id(), "TERM");
     assert_eq!(first.wait().unwrap().code(), Some(128 + 15));
     let nobody = output(&["exec", "--leave", "first"]);
@@ -114,7 +114,7 @@ fn each_gets_a_cpu_of_its_own() {
         assert_eq!(kernel["cpus"], member["cpus"][0].to_string(), "{found:?}");
     }
     assert_eq!(found.len(), 2);
-    // Both fit on one, which is shared and goes with the last of them.
+    // Both fit on one CPU, which they share until the last of them leaves.
     assert_eq!(found[0]["cpus"], found[1]["cpus"]);
     signal(first.id(), "TERM");
     first.wait().unwrap();
@@ -180,7 +180,7 @@ fn programs_of_one_priority_share_one_of_the_kernel() {
         let of = |member: &serde_json::Value| {
             let reserved = &member["reserved"][0];
             let thread = reserved["thread"].as_i64().expect("it has a thread");
-            // What the kernel itself says, and what we say.
+            // Compare the kernel's priority with ours.
             let chrt = Command::new("chrt").args(["-p", &thread.to_string()]).output().unwrap();
             let said = text(&chrt.stdout);
             assert!(said.contains("SCHED_FIFO"), "{said}");
@@ -196,7 +196,7 @@ fn programs_of_one_priority_share_one_of_the_kernel() {
         all.iter().map(|&(name, priority)| (name.to_owned(), priority, priority)).collect()
     };
     assert_eq!(found(), wanted(&[("left", 90), ("low", 89), ("right", 90)]));
-    // The level is there as long as one has it.
+    // The level exists as long as one task has it.
     for (name, left) in [("left", &[("low", 89), ("right", 90)][..]), ("right", &[("low", 90)])] {
         let index = running.iter().position(|(of, _)| *of == name).unwrap();
         let (_, mut child) = running.remove(index);
@@ -217,7 +217,7 @@ fn new_threads_and_processes_are_followed() {
     if !can_reserve() {
         return;
     }
-    // A shell and three processes that it starts; a fourth comes when the third is over.
+    // A shell and three processes that it starts; a fourth starts when the third is over.
     let script = "sleep 20 & sleep 20 & sleep 1; sleep 20 & wait";
     let arguments =
         ["exec", "--dl", "1ms/100ms", "--thread", ".*", "--name", "s", "--", "sh", "-c", script];
@@ -233,7 +233,7 @@ fn new_threads_and_processes_are_followed() {
     wait_until("there are four", || with_time() == 4);
     pause(Duration::from_millis(1300));
     wait_until("the third was followed by a fourth", || with_time() == 4);
-    // Nobody else has one, as the process that watches over it would be.
+    // No other process has a reservation, in particular not the one that watches over the program.
     assert_eq!(reserved().len(), 4);
     signal(child.id(), "TERM");
     child.wait().unwrap();
@@ -279,7 +279,7 @@ fn a_program_that_runs_is_joined_and_left_as_it_was() {
     if !can_reserve() {
         return;
     }
-    // A class and a nice value of its own.
+    // The program has a class and a nice value of its own.
     let mut program =
         Command::new("nice").args(["-n", "5", "chrt", "-b", "0", "sleep", "60"]).spawn().unwrap();
     let of = |pid: u32| {
@@ -294,7 +294,7 @@ fn a_program_that_runs_is_joined_and_left_as_it_was() {
         signal(child.id(), end);
         let code = child.wait().unwrap().code();
         assert!(end == "KILL" || code == Some(0), "{end}: {code:?}");
-        // Of one that was killed, the guardian gives it back.
+        // If the `exec` was killed, the guardian restores the class.
         wait_until("it is as it was", || of(program.id()) == before);
         wait_until("the register is empty", || members().is_empty());
     }
@@ -307,19 +307,19 @@ fn a_program_that_runs_is_joined_and_left_as_it_was() {
     wait_until("nothing is left", || left().is_empty());
 }
 
-/// A control group of a test, gone with it.
+/// A control group for a test, which is removed with it.
 struct TestGroup(std::path::PathBuf);
 
 impl TestGroup {
     const NAME: &str = "test-of-layland";
 
-    /// In whichever hierarchy takes it.
+    /// Creates the group in the first hierarchy that accepts it.
     fn make() -> Option<TestGroup> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
         let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
         let places = fields.filter(|line| ["cgroup", "cgroup2"].contains(&line[2]));
         let folders = places.map(|line| Path::new(line[1]).join(TestGroup::NAME));
-        // A new cpuset of version 1 has no CPU, and takes nobody.
+        // A new cpuset of version 1 has no CPU, and accepts no process.
         let takes = |folder: &std::path::PathBuf| {
             let made = fs::create_dir_all(folder).is_ok();
             made && (!folder.join("cpuset.cpus").exists() || fs::remove_dir(folder).is_err())
@@ -357,7 +357,7 @@ fn the_processes_of_a_control_group_are_followed() {
     let mut child = layland(&follow).spawn().unwrap();
     wait_until("the first has it", || threads() == [u64::from(first.id())]);
     assert_eq!(members()[0]["name"], TestGroup::NAME);
-    // A service that is started again has another process.
+    // A restarted service has another process.
     first.kill().unwrap();
     first.wait().unwrap();
     let mut second = start();
@@ -365,7 +365,7 @@ fn the_processes_of_a_control_group_are_followed() {
     wait_until("the second has it", || threads() == [u64::from(second.id())]);
     signal(child.id(), "INT");
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    // As the task of a set says.
+    // Name the group in the task of a set.
     let set = Path::new(env!("CARGO_TARGET_TMPDIR")).join("group.toml");
     let task =
         "name = \"a\"\nperiod = \"50ms\"\nwcet = \"1ms\"\nthread = \"cgroup:test-of-layland\"";
@@ -381,7 +381,7 @@ fn the_processes_of_a_control_group_are_followed() {
     assert_clean();
 }
 
-/// A command in a PID namespace of its own, as in a container.
+/// Returns a command in a separate PID namespace, as in a container.
 fn contained(arguments: &[&str]) -> Command {
     let mut command = Command::new("unshare");
     command.args(["-pf", "--mount-proc", "--kill-child", env!("CARGO_BIN_EXE_layland")]);
@@ -404,7 +404,7 @@ fn containers_share_the_register() {
     let mut child = contained(&inside).spawn().unwrap();
     wait_until("it is admitted", || members().len() == 1);
     let member = &members()[0];
-    // The number that its thread has in there is another thread's here.
+    // The thread's number inside the container belongs to another thread here.
     assert_eq!((&member["is_elsewhere"], &member["name"]), (&true.into(), &"inside".into()));
     assert!(member["reserved"][0]["thread"].is_null(), "{member}");
     let beside = output(&["exec", "--dl", "5ms/50ms", "-p", "p-dm", "--", "true"]);
@@ -413,7 +413,7 @@ fn containers_share_the_register() {
     let asked = output(&["exec", "--leave", "inside"]);
     assert_eq!(asked.status.code(), Some(0), "{asked:?}");
     wait_until("it has left", || members().is_empty());
-    // A container that is killed takes the guardian with it, and nobody is left to remove the entry of the run.
+    // Killing a container also kills the guardian, so that the entry of the run remains.
     child.kill().unwrap();
     child.wait().unwrap();
     wait_until("the doctor cleans up", || {
@@ -422,14 +422,14 @@ fn containers_share_the_register() {
     });
 }
 
-/// An ordinary user, with or without the capability.
+/// Runs a command as an ordinary user, with or without the capability.
 fn as_nobody(capability: bool, arguments: &[&str]) -> Output {
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
     if capability {
         command.args(["--inh-caps=+sys_nice", "--ambient-caps=+sys_nice"]);
     }
-    // Where the program is, it may not look.
+    // The user may not have access to the folder of the program.
     let copy = std::env::temp_dir().join(format!("layland-of-nobody-{}", std::process::id()));
     fs::copy(env!("CARGO_BIN_EXE_layland"), &copy).unwrap();
     let answer = command.arg(&copy).args(arguments).current_dir("/").output().unwrap();
@@ -453,7 +453,7 @@ fn a_user_needs_the_capability_and_no_root() {
     let with = as_nobody(true, &reserve);
     assert_eq!(with.status.code(), Some(0), "{with:?}");
     assert!(text(&with.stdout).contains("SCHED_DEADLINE"), "{with:?}");
-    // The register of a user is another one, and what root has reserved still counts.
+    // A user's register is separate, but root's reservations still count.
     let mut of_root = started(&["exec", "--dl", "60ms/100ms", "--", "sleep", "60"]);
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let refused = as_nobody(true, &["exec", "--dl", "95ms/100ms", "--", "true"]);
@@ -489,7 +489,7 @@ fn nothing_is_left_whenever_it_is_killed() {
     if !can_reserve() {
         return;
     }
-    // How often, and with which seed, may be asked for: LAYLAND_EXEC_KILLS=500.
+    // The number of kills and the seed can be set: LAYLAND_EXEC_KILLS=500.
     #[expect(clippy::disallowed_methods, reason = "a longer run is asked for so")]
     let asked = std::env::var("LAYLAND_EXEC_KILLS").ok().and_then(|kills| kills.parse().ok());
     let kills: u32 = asked.unwrap_or(20);
@@ -515,8 +515,9 @@ fn nothing_is_left_whenever_it_is_killed() {
     }
 }
 
-/// Linux 6.18 subtracts the bandwidth of a thread at its zero-lag time, also if its root domain was made anew since,
-/// which has forgotten it. The sum was below zero then, and everybody was refused.
+/// Linux 6.18 subtracts the bandwidth of a thread at its zero-lag time, even if its root domain was
+/// rebuilt since and has forgotten that bandwidth. The sum was then below zero, and every request
+/// was refused.
 #[test]
 fn what_a_guardian_gives_back_can_be_had() {
     let _alone = alone();

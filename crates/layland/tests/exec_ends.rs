@@ -1,5 +1,5 @@
-//! `layland exec` sees the end of every program, in whatever process group and session it is, and gives it the signals
-//! that it would have had without.
+//! `layland exec` detects the end of every program, regardless of its process group and session,
+//! and forwards the signals that the program would otherwise get.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -11,7 +11,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The code with which an `exec` ends, or `None` if it does not within some seconds. Then it is killed.
+/// Returns the exit code of an `exec`, or `None` if it does not end within some seconds. It is then
+/// killed.
 #[expect(clippy::disallowed_methods, reason = "a test of processes waits for them")]
 fn code_of(mut child: Child) -> Option<i32> {
     for _ in 0..2_000 {
@@ -26,7 +27,8 @@ fn code_of(mut child: Child) -> Option<i32> {
 }
 
 fn asked(policy: &str, program: &[&str]) -> Command {
-    // Enough for Python, which takes some 50 ms of processor time to start, to be done long before our patience ends.
+    // Python takes some 50 ms of processor time to start. This budget lets it finish long before
+    // the timeout.
     let arguments = ["exec", "-q", "--dl", "20ms/100ms", "-p", policy, "--"];
     let mut command = layland(&[&arguments[..], program].concat());
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -37,9 +39,9 @@ fn start(policy: &str, program: &[&str]) -> Child {
     asked(policy, program).spawn().unwrap()
 }
 
-/// The code with which one ends, and what it has said.
+/// Returns the exit code and the messages of an `exec`.
 fn end_of(policy: &str, program: &[&str]) -> (Option<i32>, String) {
-    // A file: what the program leaves behind would keep a pipe open.
+    // Use a file: processes that the program leaves behind would keep a pipe open.
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-ends.txt");
     let file = fs::File::create(&path).unwrap();
     let code = code_of(asked(policy, program).stderr(file).spawn().unwrap());
@@ -54,18 +56,19 @@ fn has(program: &str) -> bool {
     found.status.success()
 }
 
-/// A wrapper as `sudo` is one: its program has a session of its own, and it ends as that does.
+/// A wrapper like `sudo`: its program has a session of its own, and the wrapper ends when the
+/// program does.
 const WRAPPER: &str = "import os, sys\n\
     child = os.fork()\n\
     if child == 0:\n  os.setsid()\n  os.execvp('sh', ['sh', '-c', 'sleep 0.1; exit 9'])\n\
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n";
-/// A server that leaves the session of the terminal, and stays in front.
+/// A server that leaves the session of the terminal, but stays in the foreground.
 const SERVER: &str = "import os, sys, time\nos.setsid()\ntime.sleep(0.1)\nsys.exit(7)\n";
-/// One that makes a process group alone.
+/// A program that creates only a process group.
 const GROUP: &str = "import os, sys\nos.setpgid(0, 0)\nsys.exit(8)\n";
-/// One that is killed in a session of its own.
+/// A program that is killed in a session of its own.
 const KILLED: &str = "import os\nos.setsid()\nos.kill(os.getpid(), 9)\n";
-/// One that goes to the background, as servers did before there was systemd.
+/// A program that moves itself to the background, as servers did before systemd.
 const DAEMON: &str = "import os, time\n\
     if os.fork() == 0:\n  os.setsid()\n  if os.fork() == 0:\n    time.sleep(0.3)\n  os._exit(1)\n\
     os.wait()\nos._exit(6)\n";
@@ -94,7 +97,7 @@ fn every_end_is_seen() {
         (&["python3", "-c", KILLED], 128 + 9),
         (&["python3", "-c", DAEMON], 6),
     ];
-    // Root domains are the same for all programs, and take longer.
+    // Root domains behave in the same way for all programs, and take longer.
     let few = if can_part() { 4 } else { 0 };
     for (policy, count) in [("dl", programs.len()), ("p-dm", programs.len()), ("p-edf", few)] {
         for (program, code) in programs.into_iter().take(count) {
@@ -111,8 +114,8 @@ fn a_caller_that_ignores_the_ends_of_children_sees_one() {
     if !can_reserve() || !has("python3") {
         return;
     }
-    // The kernel buries children of whoever ignores these signals, and says nothing. The program finds both as its
-    // caller has them: bits 13 and 17, from 1.
+    // If a process ignores SIGCHLD, the kernel reaps its children without notification. The program
+    // must inherit the state of both signals from its caller: bits 13 and 17, counted from 1.
     let ignores = "import os, signal, sys\n\
         if sys.argv[1] == 'ignored':\n  for s in (signal.SIGCHLD, signal.SIGPIPE): signal.signal(s, signal.SIG_IGN)\n\
         else:\n  signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n\
@@ -128,7 +131,7 @@ fn a_caller_that_ignores_the_ends_of_children_sees_one() {
         let said = text(&ran.stdout);
         let found = said.trim().strip_prefix("SigIgn:").map(str::trim);
         let found = found.and_then(|bits| u64::from_str_radix(bits, 16).ok());
-        // Python ignores others itself.
+        // Python itself ignores other signals.
         let found = found.map(|bits| bits & (1 << 12 | 1 << 16));
         assert_eq!(found, Some(mask), "{how}: {said}");
     }
@@ -148,7 +151,7 @@ fn orphans_are_buried() {
         let list = fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
         list.unwrap_or_default().split_whitespace().count()
     };
-    // The shell, the guardian, and five that have lost their parent.
+    // The shell, the guardian, and five orphans.
     wait_until("the orphans come", || children() == 7);
     wait_until("the orphans are buried", || children() == 2);
     signal(own, "TERM");
@@ -156,7 +159,8 @@ fn orphans_are_buried() {
     assert_clean();
 }
 
-/// Whatever `docker exec` starts is in a process group and a session of whoever called it, which have no number inside.
+/// Programs that `docker exec` starts are in a process group and a session of its caller, which
+/// have no number inside.
 #[test]
 fn signals_come_to_a_container_whose_group_is_outside() {
     let _alone = alone();
@@ -202,7 +206,8 @@ fn whoever_stops_it_stops_a_program_of_any_group() {
     for program in programs {
         for name in ["TERM", "INT", "HUP"] {
             let child = start("dl", program);
-            // Until it is the program, and not what waits to become it.
+            // Wait until the process is the program, and no longer the one that waits to execute
+            // it.
             let own = fs::canonicalize(env!("CARGO_BIN_EXE_layland")).unwrap();
             let is_there = |pid: i64| {
                 fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program != own)
@@ -220,7 +225,7 @@ fn whoever_stops_it_stops_a_program_of_any_group() {
     }
 }
 
-/// Whether a partition of ours has a thread.
+/// Returns true if one of our partitions has a thread.
 fn has_partition_a_thread() -> bool {
     let folders = fs::read_dir("/sys/fs/cgroup/cpuset").into_iter();
     let folders = folders.chain(fs::read_dir("/sys/fs/cgroup")).flatten().flatten();
@@ -237,8 +242,8 @@ fn a_signal_before_the_first_instruction_comes_to_the_program() {
     if !can_reserve() || !can_part() {
         return;
     }
-    // The thread is in its partition, and waits until the kernel sees it there: then it becomes the program, which
-    // would run for ever.
+    // The thread is in its partition, and waits until the kernel reports it there. Then it executes
+    // the program, which would run for ever.
     for round in 0..12 {
         let child = start("p-edf", &["sh", "-c", "while :; do :; done"]);
         let mut rounds = 0;
@@ -280,7 +285,7 @@ fn a_child_may_outlive_a_program_with_a_partition() {
             Some(_) => None,
         };
         assert_eq!(ran.status.code(), wanted, "{ran:?}");
-        // Where it was killed, its guardian takes it back.
+        // If the `exec` was killed, its guardian undoes the changes.
         assert!(end == Some("KILL") || left().is_empty(), "{:?}", left());
         wait_until("nothing is left", || left().is_empty());
         assert!(!text(&ran.stderr).contains("refuses"), "{end:?}: {ran:?}");
@@ -291,8 +296,8 @@ fn a_child_may_outlive_a_program_with_a_partition() {
     assert_clean();
 }
 
-/// Runs what follows on a terminal of its own, does one thing there when the program has said that it is ready, and
-/// prints how it ended.
+/// Runs a program on a new pseudoterminal, acts once when the program has reported that it is
+/// ready, and prints how it ended.
 const TERMINAL: &str = r#"
 import os, pty, select, signal, sys, time
 act, command = sys.argv[1], sys.argv[2:]
@@ -325,13 +330,13 @@ fn a_program_hears_the_terminal_as_without_us() {
     }
     let handles = "trap 'exit 9' INT; echo ready; while :; do sleep 0.05; done";
     let script = "echo ready; sleep 60; true";
-    // The code of a program that a signal has killed, or its own.
+    // The code of a program that a signal has killed, or its own code.
     let cases: [(&str, &[&str], &str); 6] = [
         ("interrupt", &["sh", "-c", "echo ready; exec sleep 60"], "130"),
         ("interrupt", &["sh", "-c", handles], "9"),
-        // It leaves the group to which the terminal sends Ctrl-C.
+        // `timeout` leaves the process group to which the terminal sends Ctrl-C.
         ("interrupt", &["timeout", "60", "sh", "-c", "echo ready; exec sleep 60"], "130"),
-        // A terminal that is closed tells the leader of the session alone, which is us.
+        // A closed terminal sends a signal only to the leader of the session, which is `exec`.
         ("hang up", &["sh", "-c", script], "129"),
         ("hang up", &["setsid", "sh", "-c", script], "129"),
         ("hang up", &["timeout", "60", "sh", "-c", script], "129"),

@@ -1,4 +1,5 @@
-//! `layland exec` with real programs: cyclictest, rt-app, loops of Python, two processes that work hand in hand.
+//! Tests of `layland exec` with real programs: cyclictest, rt-app, Python loops, and two
+//! cooperating processes.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -10,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// A program of a package, or why a test does without.
+/// Returns true if a program of a package is installed; otherwise prints that the test is skipped.
 fn has(program: &str, package: &str) -> bool {
     let found = Command::new("which").arg(program).output().expect("which is there");
     if !found.status.success() {
@@ -19,7 +20,7 @@ fn has(program: &str, package: &str) -> bool {
     found.status.success()
 }
 
-/// Ordinary threads that keep every CPU busy, until they are dropped.
+/// Ordinary threads that keep every CPU busy until they are dropped.
 struct Noise(Child);
 
 impl Noise {
@@ -47,8 +48,8 @@ fn cyclictest_keeps_its_class_beside_noise() {
         return;
     }
     let _noise = Noise::start();
-    // It wants to be ordinary when it starts, and ties its second thread to a CPU: SCHED_DEADLINE takes such a thread
-    // where that CPU is a root domain alone.
+    // cyclictest requires an ordinary class at its start, and ties its second thread to a CPU:
+    // SCHED_DEADLINE accepts such a thread only if that CPU is a root domain of its own.
     let mut program = Command::new("cyclictest");
     program.args(["-q", "-D", "2", "-i", "5000", "--policy", "other"]).stdout(Stdio::piped());
     let program = program.spawn().unwrap();
@@ -90,7 +91,8 @@ fn rt_app_gets_what_its_file_says() {
     }"#;
     fs::write(&file, threads.replace("LOGS", logs)).unwrap();
     let file = file.to_str().unwrap();
-    // The same file is the task set and the program's own: its times are both.
+    // The same file is the task set and the program's own configuration, so that both have the same
+    // times.
     let mut child =
         layland(&["exec", file, "--name", "app", "--", "rt-app", file]).spawn().unwrap();
     let mut seen = Vec::new();
@@ -114,7 +116,7 @@ fn top_shows_what_a_loop_uses() {
     if !can_reserve() || !has("python3", "python3") {
         return;
     }
-    // 5 ms of every 50 ms; 10 ms are reserved.
+    // The program needs 5 ms of every 50 ms; 10 ms are reserved.
     let script = "import time\n\
         next = time.monotonic()\n\
         while True:\n  \
@@ -145,8 +147,8 @@ fn top_shows_what_a_loop_uses() {
     assert_clean();
 }
 
-/// A source that makes a block of sound every 10 ms, and a sink that plays it, in processes of their own. What the sink
-/// has not got in time would be heard.
+/// A source that makes a block of sound every 10 ms, and a sink that plays it, in separate
+/// processes. Late blocks would be audible.
 const PIPELINE: &str = r#"
 import os, sys, time
 def called(name): open("/proc/self/comm", "w").write(name)
@@ -201,7 +203,7 @@ fn sound_goes_through_two_processes() {
     let ran = layland(&arguments).output().unwrap();
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
     let told = text(&ran.stderr);
-    // Each was given what it asked for when it had its name.
+    // Each got its reservation when it had its name.
     for name in ["source", "sink"] {
         assert!(told.contains(&format!("{name} (")), "{told}");
     }
@@ -228,7 +230,7 @@ fn a_report_counts_budgets_that_were_used_up() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-report");
     fs::create_dir_all(&folder).unwrap();
     let (page, trace) = (folder.join("x.html"), folder.join("x.json"));
-    // 20 ms of work with 8 ms of every 40 ms: it takes two more periods.
+    // 20 ms of work with 8 ms of every 40 ms takes two further periods.
     let script =
         "import time\nend = time.thread_time() + 0.02\nwhile time.thread_time() < end: pass\n";
     let (page, trace) = (page.to_str().unwrap(), trace.to_str().unwrap());
@@ -243,7 +245,7 @@ fn a_report_counts_budgets_that_were_used_up() {
     let used_up = marks.filter(|mark| mark["kind"] == "budget_exhausted").count();
     assert!(used_up >= 1, "{seen}");
     assert!(text(&fs::read(page).unwrap()).contains("its budget was used up"));
-    // At least three periods, of which all but the last are late by arrivals.
+    // At least three periods, of which all but the last are late relative to their arrivals.
     let said = text(&ran.stderr);
     let row = said.lines().find(|line| line.contains(" busy ")).unwrap_or_default();
     let figures: Vec<u32> = row.split_whitespace().filter_map(|word| word.parse().ok()).collect();
@@ -261,7 +263,7 @@ fn jobs_are_counted_without_a_file_to_be_written() {
     if !can_reserve() || !has("python3", "python3") || !can_trace() {
         return;
     }
-    // Fifty jobs; a second after the first reservation they begin to be counted.
+    // Fifty jobs; the count begins a second after the first reservation.
     let script = "import time\nnext = time.monotonic()\nfor job in range(50):\n  \
         end = time.thread_time() + 0.005\n  \
         while time.thread_time() < end: pass\n  \
@@ -275,7 +277,8 @@ fn jobs_are_counted_without_a_file_to_be_written() {
     let figures: Vec<u32> = row.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [jobs, late, _] = figures[..] else { panic!("{said}") };
     assert!((15..=35).contains(&jobs) && late < jobs, "{said}");
-    // Whoever leaves while it is recorded leaves nothing, and is told how it went when the program ends.
+    // A program that leaves during the recording leaves nothing behind, and its summary is printed
+    // when it ends.
     let mut child = started(&["exec", "--dl", "20ms/50ms", "--name", "left", "--", "sleep", "60"]);
     let is_recorded = || {
         let folder = layland_linux::tracefs::root().expect("it is there").join("instances");
@@ -293,7 +296,8 @@ fn jobs_are_counted_without_a_file_to_be_written() {
     assert_clean();
 }
 
-/// The kernel's trace numbers threads as outside: a recording from inside would be of nobody.
+/// The kernel's trace uses the thread numbers of the outermost namespace, so that a recording from
+/// inside would not match any thread.
 #[test]
 fn a_container_with_numbers_of_its_own_records_nothing() {
     let _alone = alone();
@@ -318,7 +322,7 @@ fn a_container_with_numbers_of_its_own_records_nothing() {
     assert_clean();
 }
 
-/// How latencies compare, no test says.
+/// No test judges the measured latencies.
 #[test]
 fn the_script_compares_classes() {
     let _alone = alone();
@@ -342,7 +346,7 @@ fn the_script_compares_classes() {
     assert_clean();
 }
 
-/// Whether the kernel's trace can be had.
+/// Returns true if the kernel's trace can be recorded.
 fn can_trace() -> bool {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exec-can-trace.json");
     let tried =

@@ -1,5 +1,5 @@
-//! What `layland exec` promises beside everything else that may have a CPU: limits of the kernel, threads of others,
-//! and what comes after the admission.
+//! The promises of `layland exec` beside all other users of a CPU: limits of the kernel, threads of
+//! others, and changes after the admission.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -12,7 +12,7 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A child that is killed at the end.
+/// A child process that is killed when this is dropped.
 struct Stranger(Child);
 
 impl Drop for Stranger {
@@ -22,7 +22,7 @@ impl Drop for Stranger {
     }
 }
 
-/// Works for so many milliseconds of each period, for some seconds at the most.
+/// A loop that works for some milliseconds of each period, for a few seconds at most.
 const LOOP: &str = "import sys, time\n\
     work, period = (float(word) / 1000 for word in sys.argv[1:3])\n\
     end, wake = time.monotonic() + 20, time.monotonic()\n\
@@ -32,7 +32,7 @@ const LOOP: &str = "import sys, time\n\
       wake += period\n  \
       time.sleep(max(0, wake - time.monotonic()))\n";
 
-/// Such a loop, started by these words.
+/// Starts such a loop with these command words.
 fn stranger(words: &[&str], work: &str, period: &str) -> Stranger {
     let (first, rest) = words.split_first().expect("there is a command");
     let mut command = Command::new(first);
@@ -40,7 +40,7 @@ fn stranger(words: &[&str], work: &str, period: &str) -> Stranger {
     Stranger(command.stdin(Stdio::null()).spawn().expect("it starts"))
 }
 
-/// A thread that sleeps, with a reservation of SCHED_DEADLINE in each 20 ms.
+/// Starts a sleeping thread with a reservation of SCHED_DEADLINE in each 20 ms.
 fn reserved(runtime: &str) -> Stranger {
     let mut command = Command::new("chrt");
     command.args(["-d", "--sched-runtime", runtime, "--sched-deadline", "20000000"]);
@@ -79,7 +79,7 @@ fn what_the_kernel_keeps_is_counted() {
     let asked = |policy: &str, dl: &str| {
         output(&["exec", "--dl", dl, "-p", policy, "--cpus", "0", "--dry-run"])
     };
-    // A demand of 980 ms and of 1 s in each second; the second one is a single long job.
+    // A demand of 980 ms and of 1 s in each second. The latter is a single long job.
     for dl in ["9800us/10ms", "3900ms/4s"] {
         let refused = asked("p-dm", dl);
         let said = text(&refused.stderr);
@@ -89,7 +89,7 @@ fn what_the_kernel_keeps_is_counted() {
         assert!(said.contains("would fit"), "{said}");
     }
     assert_eq!(asked("p-dm", "8900us/10ms").status.code(), Some(0));
-    // One thread that leaves ordinary ones too little of whatever CPU it has.
+    // A thread that leaves too little time for ordinary ones on any CPU.
     let dense = output(&["exec", "--dl", "98ms/100ms", "--dry-run"]);
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut numbers = release.split(['.', '-']).map_while(|word| word.parse::<u32>().ok());
@@ -123,12 +123,13 @@ fn real_time_threads_of_others_are_counted() {
         );
         drop(above);
     }
-    // One below comes after ours. On the other CPU nobody is in the way.
+    // A thread with a lower priority runs after ours. On the other CPU there is no competing
+    // thread.
     let below = stranger(&["taskset", "-c", "0", "chrt", "-f", "5"], "8", "20");
     wait_until("it has its class", || class_of(below.0.id()).contains("priority: 5"));
     assert_eq!(asked().status.code(), Some(0));
     drop(below);
-    // The kernel knows of each reservation what it may have, however little it uses.
+    // The kernel knows the budget of each reservation, even if little of it is used.
     let reserved = reserved("12000000");
     wait_until("it has its class", || class_of(reserved.0.id()).contains("SCHED_DEADLINE"));
     let refused = asked();
@@ -170,7 +171,7 @@ fn the_limit_of_a_control_group_is_counted() {
     assert_clean();
 }
 
-/// An `exec` whose program sleeps for some seconds, with what it said in the end.
+/// Runs an `exec` whose program sleeps for some seconds. Returns its exit code and messages.
 fn with_a_sleeper(
     arguments: &[&str],
     act: impl FnOnce(u32) -> Option<Stranger>,
@@ -207,7 +208,7 @@ fn what_comes_after_the_admission_withdraws_the_promise() {
     let nothing = |_| None;
     let (code, said) = with_a_sleeper(&["--dl", "10ms/100ms"], nothing);
     assert_eq!((code, said.contains("no longer holds")), (Some(0), false), "{said}");
-    // A reservation that the kernel accepts, and that our tests do not.
+    // A reservation that the kernel accepts but our tests do not.
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     if cpus > 5 {
         common::skipped("at most five CPUs, for two reservations that are too many");
@@ -217,7 +218,7 @@ fn what_comes_after_the_admission_withdraws_the_promise() {
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains("no longer holds: ") && said.contains("did not hold"), "{said}");
     }
-    // A thread above ours.
+    // A thread with a priority above ours.
     let arguments = ["--dl", "5500us/10ms", "-p", "p-dm", "--cpus", "0"];
     let above = ["taskset", "-c", "0", "chrt", "-f", "97"];
     let (code, said) = with_a_sleeper(&arguments, |_| Some(stranger(&above, "8", "20")));
@@ -265,15 +266,15 @@ fn a_reservation_without_a_thread_is_named() {
         let said = text(&ran.stderr);
         assert!(said.contains("no thread had what was reserved for true"), "{said}");
     }
-    // A program that has failed says so.
+    // A program that has failed keeps its own exit code.
     let failed = ["exec", "--strict", "--dl", "1ms/100ms", "--thread", "nobody", "--", "sh", "-c"];
     let ran = output(&[&failed[..], &["exit 7"]].concat());
     assert_eq!(ran.status.code(), Some(7), "{ran:?}");
     assert_clean();
 }
 
-/// Finds out when its budget comes, by using it up, and wakes up in the middle between its deadline and the end of its
-/// period from then on. Prints how many jobs were late.
+/// A program that determines the time of its budget by using it up, and from then on wakes up
+/// half-way between its deadline and the end of its period. It prints the number of late jobs.
 const OUT_OF_PHASE: &str = "import time\n\
     period, deadline, work, late = 0.02, 0.008, 0.003, 0\n\
     now = last = time.monotonic()\n\
@@ -297,7 +298,8 @@ fn a_reservation_out_of_phase_begins_anew() {
     let ran = output(&[&reservation[..], &["--", "python3", "-c", OUT_OF_PHASE]].concat());
     let (late, said) = (text(&ran.stdout), text(&ran.stderr));
     assert!(said.contains("its reservation begins anew"), "{late}: {said}");
-    // Of 250, all would be late for ever. It is seen within two seconds, which have a hundred jobs.
+    // Without help, all 250 jobs would be late. The problem is detected within two seconds, or a
+    // hundred jobs.
     let late: u32 = late.trim().parse().unwrap_or_else(|_| panic!("{ran:?}"));
     assert!(late < 200, "{late} late: {said}");
     assert_clean();
@@ -309,7 +311,8 @@ fn admitted_is_said_when_the_time_is_reserved() {
     if !can_reserve() || !can_part() {
         return;
     }
-    // The kernel moves a thread that sleeps to its partition when it wakes up: this one does after three seconds.
+    // The kernel moves a sleeping thread to its partition when it wakes up: this one does after
+    // three seconds.
     let script = "sleep 3; sleep 60";
     let mut program =
         Command::new("taskset").args(["-c", "0", "sh", "-c", script]).spawn().unwrap();
@@ -339,7 +342,7 @@ fn a_thread_that_yields_is_named() {
     if !can_reserve() {
         return;
     }
-    // It waits for the clock by yielding, as a spinning mutex does.
+    // The program waits for a time by yielding, as a spinning mutex does.
     let script = "import os, time\n\
         end = time.monotonic() + 4\n\
         while time.monotonic() < end: os.sched_yield()\n";
@@ -347,14 +350,14 @@ fn a_thread_that_yields_is_named() {
     let said = text(&ran.stderr);
     assert_eq!(ran.status.code(), Some(0), "{said}");
     assert_eq!(said.matches("it calls sched_yield").count(), 1, "{said}");
-    // One that uses up its budget does not.
+    // A program that uses up its budget does not cause this warning.
     let script = script.replace("os.sched_yield()", "pass");
     let ran = output(&["exec", "--dl", "5ms/50ms", "--", "python3", "-c", &script]);
     assert!(!text(&ran.stderr).contains("sched_yield"), "{ran:?}");
     assert_clean();
 }
 
-/// In short; the campaign `promises` of the test kit is the long form.
+/// This is the short form of the campaign `promises` of the test kit.
 #[test]
 fn no_promise_is_broken_in_silence() {
     let _alone = alone();

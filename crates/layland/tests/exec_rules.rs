@@ -1,5 +1,5 @@
-//! `layland exec` and the rules of who may have what: one thread has one holder, and what the kernel and the rights of
-//! the caller do not allow is refused before anybody is told that it is admitted.
+//! The rules of `layland exec`: one thread has one holder, and requests that the kernel or the
+//! rights of the caller do not allow are refused before they are reported as admitted.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -15,7 +15,8 @@ fn class_of(pid: u32) -> String {
     text(&said.stdout)
 }
 
-/// A program that wakes up so often, in seconds: the kernel moves a thread that sleeps to its partition when it does.
+/// Starts a program that wakes up after every `often` seconds. The kernel moves a sleeping thread
+/// to its partition only when it wakes up.
 fn sleeper(often: &str) -> Child {
     let own = format!("--pid={}", std::process::id());
     let mut tail = Command::new("tail");
@@ -39,17 +40,17 @@ fn a_thread_has_one_holder() {
         let with_first = class_of(program.id());
         assert_ne!(with_first, before);
         for second in policies {
-            // By the process, by the name of the thread, and only as a question.
+            // Select the thread by its process, by its name, and with a dry run.
             for more in [&["-q"][..], &["--thread", "tail"], &["--dry-run"]] {
                 let arguments = ["exec", "--dl", "2ms/100ms", "-p", second, "--pid", &pid];
                 let mut command = layland(&[&arguments[..], more].concat());
                 let by_name = more[0] == "--thread";
                 let child = command.args(["--name", "second"]).spawn().unwrap();
                 if by_name {
-                    // Another thread of that name may come, so that it waits.
+                    // Another thread with that name may appear, so the command waits.
                     wait_until("it has looked", || {
                         members().iter().any(|member| member["name"] == "second") || {
-                            // Other policies may not be beside the first at all.
+                            // Other policies may be incompatible with the first.
                             first != second
                         }
                     });
@@ -122,7 +123,7 @@ fn who_comes_after_a_killed_one_restores_what_was_before_it() {
     for _ in 0..8 {
         let mut first = started(&["exec", "--dl", "1ms/100ms", "--pid", &pid]);
         first.kill().unwrap();
-        // At once: its guardian may be about to give the thread back what it was.
+        // Ask at once: the guardian may be about to restore the thread.
         let second = ["exec", "--dl", "2ms/100ms", "-p", "p-dm", "--pid", &pid];
         let mut second = started(&second);
         first.wait().unwrap();
@@ -142,7 +143,7 @@ fn who_is_joined_for_one_thread_alone_that_is_refused_is_left() {
     if !can_reserve() {
         return;
     }
-    // SCHED_DEADLINE takes no thread that may not use all of its root domain.
+    // SCHED_DEADLINE accepts only threads that may use their whole root domain.
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     if cpus < 2 {
         return common::skipped("two CPUs");
@@ -156,7 +157,8 @@ fn who_is_joined_for_one_thread_alone_that_is_refused_is_left() {
     assert_clean();
 }
 
-/// What `exec` says to these arguments, as a question and with a program, each after `before`.
+/// Returns the output of `exec` for these arguments, as a dry run and with a program, each prefixed
+/// with `before`.
 fn asked(before: &[&str], arguments: &[&str]) -> [Output; 2] {
     [&["--dry-run"][..], &["--", "true"]].map(|rest| {
         let words = [before, &[env!("CARGO_BIN_EXE_layland"), "exec"], arguments, rest].concat();
@@ -166,7 +168,7 @@ fn asked(before: &[&str], arguments: &[&str]) -> [Output; 2] {
     })
 }
 
-/// Both are refused by the system, for this reason, and neither says that anything is admitted.
+/// Asserts that the system refuses both for this reason, and that neither is reported as admitted.
 fn assert_refused(said: &[Output; 2], reason: &str) {
     for output in said {
         assert_eq!(output.status.code(), Some(5), "{output:?}");
@@ -195,7 +197,7 @@ fn what_the_kernel_never_takes_is_refused_first() {
             assert_eq!(output.status.code(), Some(0), "{reservation}: {output:?}");
         }
     }
-    // No rule of SCHED_DEADLINE is one of SCHED_FIFO.
+    // The rules of SCHED_DEADLINE do not apply to SCHED_FIFO.
     for output in asked(&[], &["--dl", "1ms/5s", "-p", "p-dm"]) {
         assert_eq!(output.status.code(), Some(0), "{output:?}");
     }
@@ -212,7 +214,8 @@ fn whoever_lacks_a_right_is_told_which_and_how() {
     if !tried.is_ok_and(|status| status.success()) {
         return common::skipped("root and setpriv, for a root without CAP_SYS_NICE");
     }
-    // As in a container: root, without the capability. A real-time limit does for SCHED_FIFO alone.
+    // As in a container: root without the capability. A real-time limit suffices for SCHED_FIFO
+    // only.
     let contained = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-all"];
     assert_refused(&asked(&contained, &["--dl", "1ms/100ms"]), "--cap-add SYS_NICE");
     let fifo = ["--dl", "1ms/100ms", "-p", "p-dm"];
@@ -256,7 +259,7 @@ fn a_thread_that_may_not_use_its_root_domain_is_refused_first() {
     }
     let tied = ["taskset", "-c", "0"];
     assert_refused(&asked(&tied, &["--dl", "1ms/100ms"]), "without taskset");
-    // A CPU of its own may be had from there all the same.
+    // A CPU of its own is still available from there.
     if can_part() {
         for output in asked(&tied, &["--dl", "1ms/100ms", "-p", "p-edf"]) {
             assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -290,7 +293,7 @@ fn threads_that_do_the_work_without_a_reservation_are_named() {
     assert!(said.contains("every deadline of its first thread"), "{said}");
     assert!(said.contains("threads without a reservation do the work: `sh` ("), "{said}");
     assert!(said.contains("--thread 'sh'"), "{said}");
-    // One that works itself, and one of which all threads were named.
+    // A program that works itself, and one all of whose threads were named.
     let ran =
         output(&["exec", "--dl", "20ms/100ms", "--", "sh", "-c", "timeout 0.5 cat; exec true"]);
     assert!(!text(&ran.stderr).contains("do the work"), "{ran:?}");
@@ -300,7 +303,8 @@ fn threads_that_do_the_work_without_a_reservation_are_named() {
     assert_clean();
 }
 
-/// How the doctor judges what the kernel counts as reserved, in its words; others may have threads with reservations.
+/// Returns the doctor's judgement of the bandwidth that the kernel counts as reserved. Other
+/// programs may have reservations.
 fn account() -> String {
     let said = text(&output(&["doctor", "--latency-for", "0s"]).stdout);
     said.lines().find(|line| line.contains(" account ")).unwrap_or_default().to_owned()
@@ -317,8 +321,8 @@ fn the_kernel_counts_nothing_that_was_given_back() {
             "debugfs in /sys/kernel/debug, and a kernel that counts right so far",
         );
     }
-    // A thread that sleeps for longer than its period is nothing that the kernel waits for: given another class by
-    // somebody else, it stays in the sum of the kernels that there are.
+    // The kernel does not wait for a thread that sleeps for longer than its period: if another
+    // process changes its class, existing kernels keep its bandwidth in the sum.
     let mut program = sleeper("1");
     let pid = program.id().to_string();
     let policies = if can_part() { &["dl", "p-edf"][..] } else { &["dl"] };

@@ -1,5 +1,5 @@
-//! `layland trace infer` from end to end: the set that it writes goes through `check` and `sim` as it is, what is wrong
-//! with a trace is one clear error, and real threads are seen as what they are.
+//! End-to-end tests of `layland trace infer`: `check` and `sim` accept its set unchanged, each
+//! defect of a trace gives one clear error, and real threads are identified correctly.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -16,7 +16,8 @@ fn said(output: &Output) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-/// A producer of 9.9993 ms that wakes a consumer as its last act, on two CPUs, and a thread that is not real-time.
+/// Returns a trace of a producer with a period of 9.9993 ms that wakes a consumer as its last
+/// action, on two CPUs, and a thread that is not real-time.
 fn pipeline() -> String {
     let mut text = String::from("# tracer: nop\n");
     for k in 0..120i64 {
@@ -77,22 +78,22 @@ fn a_set_that_is_inferred_goes_through_check_and_sim() {
     assert_eq!(exit, 0, "{out}");
     let (exit, out, _) = said(&run(&["sim", name(&set), "-p", "p-fp,p-edf", "--check"]));
     assert_eq!(exit, 0, "{out}");
-    // From standard output, with a quantile, a margin and what was seen.
+    // Write to standard output, with a quantile, a margin and the measured values.
     let options = ["--wcet", "p50", "--margin", "2", "--round", "0%", "--affinity", "none"];
     let (exit, out, _) = said(&run(&[&["trace", "infer", name(&trace)][..], &options].concat()));
     assert_eq!(exit, 0);
     assert!(out.contains("period = \"9999.3us\" # as seen"), "{out}");
     assert!(out.contains("50 % of the jobs times 2"), "{out}");
     assert!(!out.contains("affinity ="), "{out}");
-    // A thread by its name, of whatever class.
+    // Select a thread by its name, regardless of its class.
     let (_, out, _) = said(&run(&["trace", "infer", name(&trace), "--thread", "^sh$"]));
     assert!(out.contains("name = \"sh\"") && !out.contains("sensor\""), "{out}");
     let (_, out, _) = said(&run(&["trace", "infer", name(&trace), "--pid", "71"]));
     assert!(out.contains("name = \"filter\"") && !out.contains("name = \"sensor\""), "{out}");
 }
 
-/// A thread of SCHED_FIFO that waits for 4 ms in each period while one of SCHED_DEADLINE has the CPU, of which no job
-/// is seen to end.
+/// Returns a trace of a thread of SCHED_FIFO that waits for 4 ms in each period while a thread of
+/// SCHED_DEADLINE, none of whose jobs ends visibly, occupies the CPU.
 fn beside_a_server() -> String {
     let mut text = String::from("# tracer: nop\n");
     let (idle, server, control) = ("swapper/0:0:120", "server:11:-1", "control:12:59");
@@ -135,7 +136,7 @@ fn what_a_set_does_not_explain_ends_every_promise() {
     let text = std::fs::read_to_string(&set).expect("it was written");
     assert!(text.contains("[provenance]\nseen = \"299ms\"\nunexplained = ["), "{text}");
     let check = |set: &str, options: &[&str]| said(&run(&[&["check", set][..], options].concat()));
-    // In every form of output.
+    // The contradiction appears in every form of output.
     let policies = ["-p", "p-fp,p-edf,dl"];
     let (exit, out, err) = check(name(&set), &[&policies[..], &["--bounds"]].concat());
     assert_eq!(exit, 4, "{out}");
@@ -157,14 +158,14 @@ fn what_a_set_does_not_explain_ends_every_promise() {
     }
     let (_, out, _) = check(name(&set), &["-p", "p-fp", "--certificate", "-"]);
     assert!(out.contains("the trace shows what the set does not explain"), "{out}");
-    // As lines, of which there are several.
+    // Test several lines of sets.
     let (_, lines, _) = said(&run(&["convert", name(&set), "--to", "jsonl"]));
     let several = folder.join("several.jsonl");
     std::fs::write(&several, lines.repeat(8)).expect("the folder can be written");
     let (exit, out, _) = check(name(&several), &["-p", "p-fp", "--json"]);
     assert_eq!((exit, out.matches("\"verdict\":\"unknown\"").count()), (4, 8), "{out}");
     assert_eq!(out.lines().filter(|line| line.contains(&told)).count(), 8, "{out}");
-    // Until a user removes it.
+    // The contradiction is reported until a user removes it from the file.
     let kept = text.lines().filter(|line| !line.starts_with("unexplained = "));
     std::fs::write(&set, kept.collect::<Vec<_>>().join("\n")).expect("it can be written");
     let (exit, out, _) = check(name(&set), &policies);
@@ -172,8 +173,8 @@ fn what_a_set_does_not_explain_ends_every_promise() {
     assert!(out.contains("inferred from a trace of 299 ms"), "{out}");
 }
 
-/// Two threads of SCHED_DEADLINE on one CPU, of 4 ms in every 20 ms and in every 10 ms. The first has its deadline
-/// after 6 ms, and comes first where both arrive.
+/// Returns a trace of two threads of SCHED_DEADLINE on one CPU, with 4 ms in every 20 ms and in
+/// every 10 ms. The first has a relative deadline of 6 ms, and runs first if both arrive together.
 fn constrained() -> String {
     let mut text = String::from("# tracer: nop\n");
     let (idle, a, b) = ("swapper/0:0:120", "a:11:-1", "b:12:-1");
@@ -236,9 +237,9 @@ fn what_is_reserved_is_told_by_a_set() {
         "{text}"
     );
     assert!(text.contains("budget = \"4.5ms\"") && text.contains("budget = \"4.2ms\""), "{text}");
-    // The densities are above 1, and QPA decides what EDF does on one CPU.
+    // The densities exceed 1, and QPA decides EDF on one CPU.
     assert!(exit == 0 && out.contains("│ dl       yes          QPA"), "{out}");
-    // A thread that wakes up more often than its server has its period.
+    // A thread that wakes up more often than once in its server's period.
     let (text, _) =
         of("period = \"20ms\"\nwcet = \"4.5ms\"\n", "period = \"20ms\"\nwcet = \"8ms\"\n");
     assert!(
@@ -249,7 +250,7 @@ fn what_is_reserved_is_told_by_a_set() {
     let document: Value = serde_json::from_str(&out).expect("it is JSON");
     let of_b = &document["tasks"][1]["seen"]["reserved"];
     assert_eq!(of_b["runtime_ns"], 8_000_000, "{document}");
-    // Nobody says anything of it.
+    // Without --deadline-of, the reservation is unknown.
     let (_, out, _) = said(&run(&["trace", "infer", trace]));
     assert!(
         out.contains("events do not tell its runtime, deadline and period; --deadline-of does.")
@@ -268,7 +269,7 @@ fn what_is_wrong_is_told_once_and_with_its_line() {
     let one_error = |(exit, out, err): (i32, String, String), code: i32, what: &str| {
         assert_eq!((exit, out.as_str()), (code, ""), "{err}");
         assert!(err.starts_with("error: "), "{err}");
-        // What is wrong with a regular expression has an error of its own inside.
+        // An error in a regular expression contains the error of the parser.
         let told = err.lines().filter(|line| line.starts_with("error: ")).count();
         assert!(told == 1 || err.contains("regex parse error"), "{err}");
         assert!(err.contains(what), "{what} is not in {err}");
@@ -286,7 +287,7 @@ fn what_is_wrong_is_told_once_and_with_its_line() {
     let short: String = pipeline().lines().take(9).map(|line| format!("{line}\n")).collect();
     one_error(infer(&short, &[]), 3, "three are needed");
     one_error(infer("{}", &[]), 3, "run.txt");
-    // What was lost is told, and the set is still written.
+    // Lost events are reported, and the set is still written.
     let lost = format!("{}CPU:1 [LOST 12 EVENTS]\n", pipeline());
     let (exit, out, err) = infer(&lost, &[]);
     assert_eq!(exit, 6);
@@ -298,8 +299,8 @@ fn what_is_wrong_is_told_once_and_with_its_line() {
     assert!(err.contains("1 lines are no events, the first is line"), "{err}");
 }
 
-/// Loops of the class SCHED_IDLE, one for each CPU: some virtual machines trace nothing of what happens while a CPU
-/// has nothing to do.
+/// Loops of the class SCHED_IDLE, one for each CPU: some virtual machines do not trace events while
+/// a CPU is idle.
 struct Busy(Vec<Child>);
 
 impl Busy {
@@ -308,7 +309,7 @@ impl Busy {
         let spin = "while :; do :; done";
         let start = |cpu: usize| {
             let cpu = cpu.to_string();
-            // It ends by itself, should the test be killed.
+            // The loop ends by itself if the test is killed.
             let arguments = ["60", "taskset", "-c", &cpu, "chrt", "--idle", "0", "sh", "-c", spin];
             Command::new("timeout").args(arguments).stderr(Stdio::null()).spawn().ok()
         };
@@ -319,14 +320,14 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // `timeout` hands a SIGTERM on; a SIGKILL would leave the loop behind.
+            // `timeout` forwards SIGTERM; SIGKILL would leave the loop running.
             let _ = Command::new("kill").arg(child.id().to_string()).status();
             let _ = child.wait();
         }
     }
 }
 
-/// rt-app under the eyes of perf: threads whose periods and priorities are known.
+/// Records rt-app with perf: threads with known periods and priorities.
 #[test]
 fn real_threads_are_seen_as_what_they_are() {
     let starts = |program: &str| {
@@ -365,13 +366,14 @@ fn real_threads_are_seen_as_what_they_are() {
         return;
     }
     let output = run(&["trace", "infer", name(&data), "--thread", "^(fast|slow)", "--json"]);
-    // Where the loops do not keep a CPU busy, most of what happened on it is not in the trace.
+    // If the loops do not keep a CPU busy, most of its events are missing in the trace.
     let told = String::from_utf8_lossy(&output.stderr);
     if told.contains("three are needed") || told.contains("of its jobs lack switches") {
         common::skipped("tracepoints that see what the idle thread of each CPU does");
         return;
     }
-    // The tracepoints of some virtual machines miss switches; the jobs around them are left out, and it says so.
+    // The tracepoints of some virtual machines miss switches. The jobs around them are left out
+    // with a warning.
     assert!(matches!(output.status.code(), Some(0 | 6)), "{output:?}");
     let document: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     let tasks = document["tasks"].as_array().expect("a list");
@@ -388,13 +390,14 @@ fn real_threads_are_seen_as_what_they_are() {
         .collect();
     let [(first, 60, fast), (second, 50, slow)] = seen.as_slice() else { panic!("{document:#}") };
     assert!(first.starts_with("fast") && second.starts_with("slow"), "{document:#}");
-    // Other load may make them late for good, which is then no period; what nearly all gaps are stays.
+    // Other load may delay the threads so much that their period changes for good. The usual gap
+    // between jobs stays.
     for (found, meant) in [(fast, 10_000_000i64), (slow, 40_000_000)] {
         assert!((found - meant).abs() * 20 <= meant, "{document:#}");
     }
 }
 
-/// A loop of Python that works for 5 ms in every 20 ms, while it runs.
+/// Starts a Python loop that works for 5 ms in every 20 ms, and infers it while it runs.
 #[test]
 fn what_runs_now_is_inferred() {
     let script = "import time\n\
@@ -422,7 +425,7 @@ fn what_runs_now_is_inferred() {
     let document: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     let task = &document["tasks"][0];
     assert_eq!(task["thread"].to_string(), pid, "{document:#}");
-    // It is an ordinary thread, which others delay.
+    // The thread is an ordinary one, which others delay.
     assert!(task["wcet_ns"].as_i64() >= Some(5_000_000), "{document:#}");
     let both = run(&["trace", "infer", "run.txt", "--live", "1s"]);
     assert_eq!(both.status.code(), Some(2), "{both:?}");

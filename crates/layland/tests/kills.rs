@@ -1,5 +1,5 @@
-//! Some kills and a few overlaps, drawn anew each time: the campaign `kills` of the test kit, in short. And overlaps
-//! that once left the machine changed.
+//! A few random kills and overlaps: the short form of the campaign `kills` of the test kit. Also
+//! repeats overlaps that once left the machine changed.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -15,13 +15,14 @@ use std::time::Duration;
 const KILLS: usize = 16;
 const OVERLAPS: usize = 4;
 
-/// What is left is looked for on the whole machine.
+/// Locks the machine for one test: the check for leftovers covers the whole machine.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What runs share: the limit of real-time threads, and whether the root cpuset balances.
+/// Returns the state that runs share: the limit of real-time threads, and whether the root cpuset
+/// balances.
 fn shared() -> [String; 2] {
     let files =
         ["/proc/sys/kernel/sched_rt_runtime_us", "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance"];
@@ -33,7 +34,7 @@ fn wait(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
 
-/// A run of one CPU by the kernel's own scheduler.
+/// Returns the command of a run on one CPU by the kernel's own scheduler.
 fn run(policy: &str, duration: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
     command.args([
@@ -60,7 +61,8 @@ fn said(output: &Output) -> String {
 fn overlapping_runs_restore_what_the_first_has_found() {
     let _alone = alone();
     let before = shared();
-    // Of two policies, one changes the one and one the other. The first to come is the first to go, or the last.
+    // The two policies change different settings. The first run to start is the first or the last
+    // to end.
     for policy in ["dl", "p-edf"] {
         for (first, second) in [("1200ms", "2000ms"), ("2000ms", "800ms")] {
             let one = run(policy, first).spawn().expect("it starts");
@@ -115,7 +117,7 @@ fn a_run_without_a_free_cpu_names_who_has_it() {
     );
     assert!(said(&second).contains(&expected), "{}", said(&second));
     assert!(said(&second).contains("--host-cpus"), "{}", said(&second));
-    // One that may choose takes the other.
+    // A run that may choose takes the other CPU.
     if third.status.code() == Some(2) {
         return common::skipped("two CPUs");
     }
@@ -126,7 +128,7 @@ fn a_run_without_a_free_cpu_names_who_has_it() {
 #[test]
 fn the_machine_is_as_it_was() {
     let _alone = alone();
-    // When a run is killed is left to chance, and can be asked for again.
+    // The instant of a kill is random, and can be repeated by its seed.
     #[expect(clippy::disallowed_methods, reason = "a failure can be repeated")]
     let asked = std::env::var("LAYLAND_KILL_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = asked.unwrap_or_else(|| u64::from(std::process::id()));

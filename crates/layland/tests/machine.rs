@@ -1,7 +1,7 @@
-//! What needs a machine: recording, the kernel's SCHED_DEADLINE, the doctor. Where privileges lack, a
-//! test says "skipped: needs ..".
+//! Tests that need a machine: recording, the kernel's SCHED_DEADLINE, the doctor. Without the
+//! privileges, a test prints "skipped: needs ..".
 //!
-//! Long because each test tells whoever runs it what the machine lacks.
+//! Long because each test reports what the machine lacks.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// CPUs can be exclusive to one run at a time.
+/// Locks the machine for one test: CPUs can be exclusive to one run at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -41,7 +41,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// How the doctor finds something.
+/// Returns the state of a finding of the doctor.
 fn state(name: &str) -> String {
     let document = json(&run(&["doctor", "--json", "--latency-for", "0s"]));
     let findings = document["findings"].as_array().expect("there are findings");
@@ -49,9 +49,9 @@ fn state(name: &str) -> String {
     finding["state"].as_str().expect("it has a state").to_owned()
 }
 
-/// Whether all of this works here; says what is missing if not.
+/// Returns true if all of this works here; otherwise prints what is missing.
 fn works(names: &[&str]) -> bool {
-    // What works and makes results worse works.
+    // A warning means that something works but makes results worse.
     let lacks = |name: &&str| !matches!(state(name).as_str(), "ok" | "warning");
     let missing: Vec<&str> = names.iter().copied().filter(lacks).collect();
     if !missing.is_empty() {
@@ -65,7 +65,7 @@ fn wait(milliseconds: u64) {
     std::thread::sleep(std::time::Duration::from_millis(milliseconds));
 }
 
-/// Folders of a process below cpusets and tracefs.
+/// Returns the folders of a process below cpusets and tracefs.
 fn left_by(pid: u32) -> Vec<PathBuf> {
     let roots = ["/sys/fs/cgroup/cpuset", "/sys/fs/cgroup", "/sys/kernel/tracing/instances"];
     let entries = roots.iter().filter_map(|root| std::fs::read_dir(root).ok()).flatten();
@@ -78,7 +78,7 @@ fn left_by(pid: u32) -> Vec<PathBuf> {
 
 const TWO: [&str; 6] = ["-t", "a=20ms/100ms", "-t", "b=20ms/200ms", "--cpus", "1"];
 
-/// Starts a command, kills it, and expects that nothing is left.
+/// Starts a command, kills it, and asserts that nothing is left.
 fn kill_after(args: &[&str], milliseconds: u64) {
     let mut child =
         layland(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
@@ -86,7 +86,7 @@ fn kill_after(args: &[&str], milliseconds: u64) {
     let pid = child.id();
     child.kill().expect("it can be killed");
     child.wait().expect("it ends");
-    // The guardian needs a moment, on a busy machine a long one.
+    // The guardian needs a moment, and a long one on a busy machine.
     for _ in 0..600 {
         if left_by(pid).is_empty() {
             return;
@@ -136,7 +136,7 @@ fn a_run_that_is_killed_leaves_no_cpuset() {
     }
     let mut args = vec!["run", "--engine", "deadline", "--policy", "p-edf", "--until", "60s"];
     args.extend(TWO);
-    // Where a run is when it is killed is left to chance, and can be asked for again.
+    // The instant of the kill is random, and can be repeated by its seed.
     #[expect(clippy::disallowed_methods, reason = "a failure can be repeated")]
     let asked = std::env::var("LAYLAND_KILL_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = asked.unwrap_or_else(|| u64::from(std::process::id()));
@@ -149,7 +149,7 @@ fn a_run_that_is_killed_leaves_no_cpuset() {
     }
 }
 
-/// The next number of SplitMix64.
+/// Returns the next number of SplitMix64.
 fn splitmix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -158,7 +158,7 @@ fn splitmix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Whether this command is there; says so if not.
+/// Returns true if this command exists; otherwise prints that the test is skipped.
 fn is_there(command: &str) -> bool {
     let there = Command::new(command).arg("--version").output().is_ok();
     if !there {
@@ -167,7 +167,7 @@ fn is_there(command: &str) -> bool {
     there
 }
 
-/// Two tasks on all of two CPUs, whose root domain is that of the machine.
+/// Two tasks on all of two CPUs, whose root domain is the whole machine.
 const ON_TWO: [&str; 13] = [
     "run",
     "-t",
@@ -184,7 +184,7 @@ const ON_TWO: [&str; 13] = [
     "200ms",
 ];
 
-/// Whether the CPUs of this machine are those of one group of two.
+/// Returns true if the machine has exactly two CPUs; otherwise prints that the test is skipped.
 fn has_two_cpus() -> bool {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let two = online.trim() == "0-1";
@@ -200,7 +200,7 @@ fn no_bandwidth_and_no_capability_are_told_apart() {
     if !works(&["SCHED_DEADLINE"]) || !has_two_cpus() || !is_there("chrt") {
         return;
     }
-    // Others reserve 1.6 of what the root domain has: at most 1.9.
+    // Other threads reserve 1.6 of the root domain's bandwidth of at most 1.9.
     let hogs: Vec<_> = (0..2)
         .map(|_| {
             let mut chrt = Command::new("chrt");
@@ -261,7 +261,7 @@ fn clusters_of_the_kernel_keep_their_tasks() {
         let segments = trace["segments"].as_array().expect("there are segments");
         assert!(!segments.is_empty());
         if size == 1 {
-            // The cluster of a CPU: a and c share one, b has the other.
+            // The cluster of each CPU: a and c share one, b has the other.
             let cpus = |task: usize| -> BTreeSet<u64> {
                 let of = segments.iter().filter(|segment| segment["task"] == task);
                 of.filter_map(|segment| segment["cpu"].as_u64()).collect()
@@ -289,11 +289,12 @@ fn the_kernel_runs_what_was_simulated() {
         "run", &set, "--engine", "deadline", "--policy", "p-edf", "--until", "1s", "-o", &path,
         "--json",
     ]);
-    // Whether deadlines are met, or a hypervisor excuses that, depends on the machine; whether it ran does not.
+    // Depending on the machine, deadlines may be missed, and a hypervisor may excuse that. The run
+    // itself must succeed.
     assert!(matches!(output.status.code(), Some(0 | 1 | 6)), "{output:?}");
     let document = json(&output);
     assert_eq!(document["summary"]["total"]["released"], 15, "{document}");
-    // The kernel's trace knows the same jobs, from the marks.
+    // The kernel's trace contains the same jobs, thanks to the marks.
     let stats = json(&run(&["trace", "stats", &path, "--set", &set, "--json"]));
     assert_eq!(stats["source"]["lost_events"], 0, "{stats}");
     assert_eq!(stats["source"]["inferred"], false);
@@ -305,7 +306,7 @@ fn the_kernel_runs_what_was_simulated() {
         return;
     }
     assert_eq!(check.status.code(), Some(0), "{check:?}");
-    // The threads were under SCHED_DEADLINE: their servers are known, and are judged.
+    // The threads were under SCHED_DEADLINE: their servers are known and are judged.
     let check = json(&run(&[
         "trace",
         "check",
@@ -324,7 +325,7 @@ fn the_kernel_runs_what_was_simulated() {
         assert!(thread["periods"].as_u64() >= Some(2), "{check}");
         assert_ne!(thread["kept"], "unknown", "{check}");
     }
-    // It did what the simulation does, but for its own latencies; and these are there.
+    // The run equals the simulation, apart from the machine's own latencies, which must appear.
     let simulated = file("simulated.json");
     let simulated = simulated.to_str().expect("the path is UTF-8");
     let output = run(&["sim", &set, "--policy", "p-edf", "--until", "1s", "-o", simulated, "-q"]);
@@ -350,7 +351,7 @@ fn admission() -> String {
 const AS_IT_IS: [&str; 8] =
     ["run", "demo:push-defect", "--engine", "deadline", "--policy", "dl", "--stretch", "10x"];
 
-/// Whether the kernel itself can be the policy here.
+/// Returns true if the kernel itself can be the policy here.
 fn can_switch_admission_off() -> bool {
     let is_root = std::fs::OpenOptions::new().write(true).open(ADMISSION).is_ok();
     if !is_root {
@@ -373,7 +374,7 @@ fn the_kernel_itself_is_a_policy() {
         common::skipped("two CPUs");
         return;
     }
-    // Whether it is late depends on kernel and machine; what is said of it does not.
+    // Tardiness depends on the kernel and the machine; the form of the report does not.
     assert!(matches!(output.status.code(), Some(0 | 1 | 6)), "{output:?}");
     let document = json(&output);
     let kernel = &document["kernel"];
@@ -441,7 +442,7 @@ fn without_privileges_the_doctor_says_so() {
     let _alone = alone();
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
-    // A copy that others may run, wherever the original is.
+    // Copy the program to where others may run it, regardless of the original's location.
     let copy = std::env::temp_dir().join(format!("layland-of-nobody-{}", std::process::id()));
     if std::fs::copy(env!("CARGO_BIN_EXE_layland"), &copy).is_err() {
         common::skipped("a folder for temporary files");
@@ -472,7 +473,7 @@ fn a_trace_of_litmus_is_read_like_any_other() {
     let names = ["litmus.toml", "litmus.json", "litmus.bin", "again.json", "cut.bin"].map(file);
     let [set, simulated, litmus, again, cut] =
         names.each_ref().map(|path| path.to_str().expect("the path is UTF-8"));
-    // The second name is longer than LITMUS^RT has room for.
+    // The second name is longer than LITMUS^RT allows.
     let text = "layland = 1\n[platform]\ncpus = 2\n\
                 [[task]]\nname = \"brake\"\nperiod = \"10ms\"\nwcet = \"6ms\"\n\
                 [[task]]\nname = \"a-name-that-does-not-fit\"\nperiod = \"10ms\"\nwcet = \"6ms\"\n\
@@ -507,7 +508,8 @@ fn a_trace_of_litmus_is_read_like_any_other() {
     let diff = run(&["trace", "diff", simulated, again, "--set", set]);
     assert_eq!(diff.status.code(), Some(0), "{diff:?}");
 
-    // What is wrong is told with its place, and so is a set that it is not of.
+    // An invalid trace is reported with the position of the error, and so is a set that does not
+    // match the trace.
     let bytes = std::fs::read(litmus).expect("it was written");
     std::fs::write(cut, &bytes[..bytes.len() - 7]).expect("the file can be written");
     let output = run(&["trace", "stats", cut]);

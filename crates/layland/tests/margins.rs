@@ -1,4 +1,4 @@
-//! `--margin` of `check` and `run`: what is analysed is what a run reserves.
+//! `--margin` of `check` and `run`: the analysis applies to what a run reserves.
 
 #[cfg(target_os = "linux")]
 mod common;
@@ -19,16 +19,16 @@ fn document(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
-/// What `check` says of a policy.
+/// Returns the answer of `check` about a policy.
 #[track_caller]
 fn found(set: &[&str], spec: &str, more: &[&str]) -> Value {
     let args = [&["check"][..], set, &["-p", spec, "--no-margin", "--json"], more].concat();
     document(&layland(&args))["policies"][0].take()
 }
 
-/// Nine tenths of one CPU.
+/// The set uses nine tenths of one CPU.
 const FULL: [&str; 6] = ["-t", "a=9ms/20ms", "-t", "b=18ms/40ms", "--cpus", "1"];
-/// The same set.
+/// Returns the same set as a system.
 fn full() -> System {
     let task = |name, wcet, period| {
         Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
@@ -59,7 +59,7 @@ fn a_guarantee_without_the_margin_is_none_with_it() {
 fn bounds_are_those_of_what_is_reserved() {
     let of = |margin: &[&str]| found(&FULL, "amc", margin)["bounds"][1]["ns"].take();
     assert_eq!(of(&[]), 36_000_000);
-    // Two jobs of a, and one of b, each a millisecond longer.
+    // Two jobs of a and one of b, each a millisecond longer.
     assert_eq!(of(&["--margin", "1ms"]), 39_000_000);
 }
 
@@ -92,7 +92,7 @@ fn what_is_analysed_is_what_a_run_reserves_under_every_policy() {
             };
             assert_eq!(found["reserved"]["tasks"], json!(expected), "{} {text}", info.name);
             larger += usize::from(!expected.is_empty());
-            // A policy that refuses what a run reserves is refused by `check`, too.
+            // If a policy rejects what a run reserves, `check` also reports the rejection.
             let is_refused = registry.build(&info.name, &reserved).is_err();
             assert_eq!(!found["refused"].is_null(), is_refused, "{} {text}", info.name);
         }
@@ -143,7 +143,7 @@ fn a_margin_is_read_or_explained() {
     }
 }
 
-/// The set that a run was about, as its log has it.
+/// Returns the set of a run from its log.
 #[cfg(target_os = "linux")]
 fn logged(spec: &str, margin: &str) -> Option<System> {
     let file = format!("{}/margin-{}.log", env!("CARGO_TARGET_TMPDIR"), spec.replace(':', "-"));
@@ -193,18 +193,19 @@ fn a_run_says_that_its_margin_costs_the_guarantee() {
         let run = ["run", "-p", spec, "--margin", margin, "--duration", "45ms", "--json"];
         layland(&[&run[..], &FULL].concat())
     };
-    // RUN refuses what it cannot guarantee: that it takes the set as it is, is told.
+    // RUN rejects sets that it cannot guarantee. The message states that it accepts the set without
+    // the margin.
     let refused = run("run", "5ms");
     let told = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{told}");
     assert!(told.contains("takes the set without the margin of 5ms"), "{told}");
-    // A whole CPU, under a policy that takes it all the same.
+    // The set needs a whole CPU, under a policy that accepts it nevertheless.
     let whole = ["-t", "a=9ms/20ms", "-t", "b=11ms/20ms", "--cpus", "1", "--margin", "5ms"];
     let dl = [&["run", "-p", "dl", "--duration", "45ms"][..], &whole].concat();
     let told = String::from_utf8_lossy(&layland(&dl).stderr).into_owned();
     assert!(told.contains("guaranteed without the margin of 5ms"), "{told}");
     assert!(told.contains("check --policy dl --margin 5ms says why"), "{told}");
-    // A bound of the set as it is would not be one of the run.
+    // A bound for the set as it is would not apply to the run.
     let limited = layland(&[&dl[..], &["--fail-on", "b:response>bound"]].concat());
     let told = String::from_utf8_lossy(&limited.stderr);
     assert_eq!(limited.status.code(), Some(2), "{told}");

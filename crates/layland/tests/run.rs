@@ -1,4 +1,5 @@
-//! `layland run` and `layland calibrate` as commands: exit codes, interrupts, and what is left behind.
+//! Tests of `layland run` and `layland calibrate` as commands: exit codes, interrupts, and
+//! leftovers.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -25,7 +26,8 @@ fn sleep(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// The output; none, said aloud, where the machine does not let us.
+/// Returns the output; prints that the test is skipped, and returns `None`, if the machine does not
+/// permit the run.
 fn output(arguments: &[&str]) -> Option<Output> {
     let output = layland(arguments).output().unwrap();
     if output.status.code() == Some(5) {
@@ -58,7 +60,7 @@ fn a_run_is_a_result_with_its_overheads() {
     let code = output.status.code().unwrap();
     match missed {
         0 => assert_eq!(code, 0),
-        // The machine paused, or it did not and the verdict stands.
+        // Either the machine paused, or the verdict is valid.
         _ => assert!(code == 1 || code == 6, "{code}"),
     }
     for name in ["release latency", "dispatch latency", "decision", "switch", "manager invocation"]
@@ -74,14 +76,14 @@ fn a_limit_decides_what_fails_of_a_run() {
     let _alone = alone();
     let junit = concat!(env!("CARGO_TARGET_TMPDIR"), "/run.xml");
     let short = ["-p", "p-edf", "--duration", "300ms", "--junit", junit, "--fail-on"];
-    // Nothing takes a second in 300 ms, and nothing takes a microsecond only.
+    // No response takes a second in a run of 300 ms, and none takes only a microsecond.
     for (limit, fails) in [("response>1s", false), ("a:response>1us", true), ("misses>99%", false)]
     {
         let Some(output) = output(&with(&[&short[..], &[limit]].concat())) else { return };
         let code = output.status.code().unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(told.contains(&format!("p-edf fails on {limit}")), fails, "{told}");
-        // The machine may have paused, which a limit that is exceeded is then blamed on.
+        // If the machine paused, an exceeded limit is attributed to that.
         assert!(code == i32::from(fails) || code == 6, "{limit}: {code}: {told}");
         let xml = fs::read_to_string(junit).unwrap();
         let failures = format!("tests=\"3\" failures=\"{}\"", u8::from(fails));
@@ -127,7 +129,7 @@ fn what_cannot_run_is_refused_with_the_reason() {
 
 #[test]
 fn without_the_right_it_says_what_it_needs() {
-    // A copy that others may run, wherever the original is.
+    // Copy the program to where others may run it, regardless of the original's location.
     let copy = std::env::temp_dir().join(format!("layland-run-of-nobody-{}", std::process::id()));
     fs::copy(env!("CARGO_BIN_EXE_layland"), &copy).unwrap();
     let mut command = Command::new("setpriv");
@@ -223,7 +225,7 @@ fn a_log_replays() {
     assert_eq!(replayed.status.code(), Some(0));
     let result = json(&replayed);
     assert!(result["decisions"].as_u64().unwrap() > 10, "{result}");
-    // One decision changed is one that is found.
+    // Replay detects a single changed decision.
     let text = fs::read_to_string(log).unwrap();
     let run = r#""what":"run","cpu":0,"job":{"task":1,"seq":0}"#;
     let (before, after) = text.split_once(run).unwrap();
@@ -241,7 +243,7 @@ fn start(more: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Processes whose parent this is or was, by name: the guardian is one.
+/// Returns the children of this process. The guardian is one of them.
 fn children(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -261,10 +263,10 @@ fn is_alive(pid: u32) -> bool {
     stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
 }
 
-/// How many real-time threads a process has.
+/// Returns the number of real-time threads of a process.
 fn real_time_threads(pid: u32) -> usize {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0 };
-    // A zombie that nobody has waited for yet still shows its class, and runs no more.
+    // A zombie still shows its class until its parent waits for it, but no longer runs.
     let is_real_time = |stat: String| {
         let Some((_, rest)) = stat.rsplit_once(')') else { return false };
         let fields: Vec<&str> = rest.split_whitespace().collect();
@@ -278,7 +280,7 @@ fn real_time_threads(pid: u32) -> usize {
 fn nothing_is_left_of_a_killed_run() {
     let _alone = alone();
     let mut was_real_time = 0;
-    // Moments from the start of the process to the middle of the run, in milliseconds.
+    // Instants from the start of the process to the middle of the run, in milliseconds.
     for pause in [1, 7, 23, 60, 110, 190, 320, 700] {
         let mut child = start(&["-p", "p-edf", "--duration", "20s"]);
         sleep(Duration::from_millis(pause));

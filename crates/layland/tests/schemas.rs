@@ -1,4 +1,5 @@
-//! Every JSON document that the program writes is as its schema says, by a validator of other people.
+//! Every JSON document that the program writes conforms to its schema, according to a third-party
+//! validator.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -27,7 +28,7 @@ fn holds(schema: &Validator, document: &Value, of: &[&str]) {
     assert!(told.is_empty(), "{of:?}: {told:#?}");
 }
 
-/// What the program prints with these arguments, document by document.
+/// Returns the documents that the program prints with these arguments.
 #[track_caller]
 fn printed(args: &[&str]) -> Vec<Value> {
     let output = run(args);
@@ -38,7 +39,7 @@ fn printed(args: &[&str]) -> Vec<Value> {
     documents
 }
 
-/// Holds what is printed to a schema; gives the last document.
+/// Validates the output against a schema, and returns the last document.
 #[track_caller]
 fn is(of: &str, args: &[&str]) -> Value {
     let schema = schema(of);
@@ -50,7 +51,7 @@ fn is(of: &str, args: &[&str]) -> Value {
     last
 }
 
-/// A CPU has one run at a time.
+/// Locks the machine for one test: a CPU has one run at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -117,7 +118,7 @@ fn certificates() {
         hold(&["check", &demo, "--certificate", "-"]);
     }
     hold(&["check", "-t", "a=1ms/10ms", "-p", "rms,p-edf,dl,run,p-rm", "--certificate", "-"]);
-    // Of each kind of proof, and of none.
+    // All kinds of proofs occur, including none.
     assert_eq!(kinds.len(), 4, "{kinds:?}");
 }
 
@@ -195,7 +196,7 @@ fn what_is_admitted() {
     let _alone = alone();
     is("exec", &["exec", "--dl", "1ms/100ms", "--dry-run", "--json"]);
     is("exec", &["exec", "--list", "--json"]);
-    // The list of itself.
+    // The program lists itself.
     let list = [env!("CARGO_BIN_EXE_layland"), "exec", "--list", "--json"];
     let reserved = [&["exec", "--dl", "30ms/100ms", "--name", "lists", "--"][..], &list].concat();
     let output = run(&reserved);
@@ -238,7 +239,7 @@ fn an_experiment() {
     is("lab-part", &[&["lab", "run", "--shard", "2/3"][..], &of].concat());
 }
 
-/// A run of real threads, its replay, and what is said of its trace.
+/// Validates a run of real threads, its replay, and the output about its trace.
 #[test]
 fn runs() {
     let _alone = alone();
@@ -267,7 +268,8 @@ fn runs() {
     is("calibrate", &["calibrate", "--duration", "200ms", "--json"]);
 }
 
-/// The SCHED_DEADLINE engine: the kernel as it is, whose own trace is part of the answer, and its root domains.
+/// Validates the SCHED_DEADLINE engine: the kernel as the policy, whose own trace is part of the
+/// answer, and its root domains.
 #[test]
 fn runs_of_the_kernel() {
     let _alone = alone();
@@ -284,7 +286,7 @@ fn runs_of_the_kernel() {
     }
 }
 
-/// A schema that let everything pass would pass every test above.
+/// A schema that accepted everything would pass every test above.
 #[test]
 fn a_schema_is_strict() {
     let schema = schema("sim");

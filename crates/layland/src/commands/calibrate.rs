@@ -1,4 +1,5 @@
-//! `layland calibrate`: what this machine takes for a switch, as the overheads of a platform.
+//! `layland calibrate`: measures the cost of a switch on this machine, as the overheads of a
+//! platform.
 
 use super::run::{failure, rows};
 use crate::ui::exit::{Exit, Failure, Outcome};
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Outcome {
         None => layland_linux::usable_cpus()
             .map_err(|error| Failure::refused(format!("failed to list the CPUs: {error}")))?,
     };
-    // It measures all of them: another run would be measured, too.
+    // The measurement uses all CPUs, and would also measure another run.
     let mut changes = Changes::begin("layland calibrate", Duration::MAX)?;
     changes.claim(&cpus, |free| {
         if free == cpus {
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// The section of a task-set file.
+/// Returns the overheads as a section of a task-set file.
 fn section(overheads: &Overheads, machine: &Machine, quantile: f64) -> String {
     let mut text = format!(
         "# Measured by layland {} on kernel {}: quantile {quantile}.\n",
@@ -144,7 +145,7 @@ fn comparisons(args: &CalibrateArgs, calibration: &Calibration) -> String {
     text
 }
 
-/// The median dispatch latency of the engine over that of the bare mechanism.
+/// The ratio of the engine's median dispatch latency to that of the bare mechanism.
 fn ratio(comparison: &layland_linux::Comparison) -> Option<f64> {
     let raw = comparison.raw.dispatch.figures()?;
     let engine = comparison.engine.dispatch.figures()?;

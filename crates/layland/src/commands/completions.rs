@@ -1,8 +1,8 @@
-//! `layland completions`: a script for a shell.
+//! `layland completions`: prints the completion script of a shell.
 //!
-//! clap writes the scripts, which know commands and options. What the names of policies, bundled sets and experiments
-//! complete is added here: they come in lists with commas, and have colons, which shells treat each in a way of
-//! its own.
+//! clap generates the scripts, which complete commands and options. This module adds the names of
+//! policies, bundled sets and experiments. They occur in lists separated by commas and contain
+//! colons, which each shell treats in a way of its own.
 
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::terminal;
@@ -15,7 +15,7 @@ Examples:
   layland completions zsh > ~/.zfunc/_layland
   layland completions fish > ~/.config/fish/completions/layland.fish";
 
-/// Completions of a command line.
+/// Prints the completions of a command line.
 pub(crate) fn run(registry: &Registry, mut cli: clap::Command, shell: Shell) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut cli, "layland", &mut script);
@@ -30,14 +30,14 @@ pub(crate) fn run(registry: &Registry, mut cli: clap::Command, shell: Shell) -> 
     Ok(Exit::Yes)
 }
 
-/// The names that there are, separated by blanks, and which commands take them.
+/// The names to complete, separated by blanks, and the commands that accept them.
 struct Names {
     policies: String,
-    /// With `demo:` before each.
+    /// The names of the bundled sets, each with the prefix `demo:`.
     sets: String,
     demos: String,
     experiments: String,
-    /// The commands with a task set, and those with policies.
+    /// The commands that take a task set, and those that take policies.
     with_set: Vec<String>,
     with_policy: Vec<String>,
 }
@@ -67,7 +67,8 @@ impl Names {
         }
     }
 
-    /// Bash breaks words at colons and equals signs, and replaces only what follows the last of them.
+    /// Bash splits words at colons and equals signs, and replaces only what follows the last of
+    /// them.
     fn bash(&self) -> String {
         let Names { policies, sets, demos, experiments, with_set, .. } = self;
         let with_set = with_set.join("|");

@@ -1,4 +1,4 @@
-//! `layland convert`: a task set in another format.
+//! `layland convert`: converts a task set to another format.
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, SetArgs};
@@ -36,7 +36,7 @@ pub(crate) struct ConvertArgs {
     pub output: Option<PathBuf>,
 }
 
-/// The policies of the kernel by the names of ours.
+/// Parses a policy of the kernel by the name of our corresponding policy.
 fn policies() -> impl TypedValueParser<Value = RtAppPolicy> {
     const KNOWN: [(&str, RtAppPolicy); 4] = [
         ("dl", RtAppPolicy::Deadline),
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// A file that is converted into itself loses what no format keeps.
+/// Warns of the loss if a file is converted onto itself, because no format keeps everything.
 fn tell_what_is_lost(from: &Path, to: &Path) {
     let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
@@ -84,7 +84,7 @@ fn tell_what_is_lost(from: &Path, to: &Path) {
     }
 }
 
-/// Whether a line of TOML has a comment: a `#` outside of quotation marks.
+/// Returns true if a line of TOML has a comment: a `#` outside of quotation marks.
 fn has_comment(line: &str) -> bool {
     let mut quote = None;
     let mut escaped = false;

@@ -1,4 +1,5 @@
-//! `layland doctor`: what works on this machine, why not, and the exact fix.
+//! `layland doctor`: reports what works on this machine, why other things do not, and the exact
+//! fix.
 
 use crate::ui::exit::{Exit, Message, Outcome};
 use crate::ui::terminal;
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Outcome {
     Ok(exit)
 }
 
-/// Takes back what is left, all that can be.
+/// Undoes every change that earlier runs have left behind, as far as possible.
 fn clean() -> Outcome {
     let register = Register::open().map_err(layland_linux::ChangeError::Register)?;
     let left = left_behind(&register);
@@ -92,7 +93,7 @@ fn verdict(findings: &[Finding]) -> Exit {
     }
 }
 
-/// One line for each finding, and one with its fix.
+/// Formats one line for each finding, and one for its fix.
 fn text(findings: &[Finding]) -> String {
     let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
     let mut text = String::new();

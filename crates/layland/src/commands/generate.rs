@@ -17,7 +17,7 @@ use structure::{GraphArgs, StepArgs};
 mod preemption;
 mod structure;
 
-/// Utilizations on a lattice are multiples of one over this.
+/// Utilizations on a lattice are multiples of 1 / `RESOLUTION`.
 const RESOLUTION: u32 = 1000;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -195,7 +195,7 @@ pub(crate) enum Generator {
 }
 
 impl Generator {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Generator::RandFixedSum => "randfixedsum",
@@ -247,12 +247,12 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// The sets that are asked for.
+/// Generates the requested sets.
 pub(crate) fn systems(args: &GenArgs) -> Result<Vec<System>, Failure> {
     numbered(args)?.map(|set| set.map(|(_, system)| system)).collect()
 }
 
-/// The sets with their numbers, as they are made.
+/// Generates the sets one by one, with their numbers.
 fn numbered(
     args: &GenArgs,
 ) -> Result<impl Iterator<Item = Result<(u64, System), Failure>> + use<>, Failure> {
@@ -263,7 +263,7 @@ fn numbered(
         .map(move |index| generator.generate(index).map(|system| (index, system)).map_err(failed)))
 }
 
-/// One set in each line, as they are made.
+/// Writes the sets as they are generated, one per line.
 fn lines(
     path: &Path,
     sets: impl Iterator<Item = Result<(u64, System), Failure>>,
@@ -278,7 +278,7 @@ fn lines(
     out.keep()
 }
 
-/// One file for each set.
+/// Writes one file for each set.
 fn files(
     folder: &Path,
     format: Format,
@@ -307,7 +307,7 @@ fn failed(error: GenError) -> Failure {
     Failure::usage(error.to_string())
 }
 
-/// The recipe and the number that are written in a set.
+/// Returns the recipe and the number that a generated set contains.
 fn again(name: &str) -> Result<(Recipe, u64), Failure> {
     let (bytes, _) = input::bytes(name)?;
     let loaded = layland_config::read(name, &bytes, Format::Toml, &Host::default())

@@ -1,4 +1,4 @@
-//! `layland man`: manual pages.
+//! `layland man`: generates manual pages.
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{files, terminal};
@@ -20,11 +20,11 @@ pub(crate) struct ManArgs {
     pub output: Option<PathBuf>,
 }
 
-/// The pages of a command line.
+/// Writes the pages of a command line.
 pub(crate) fn run(mut cli: clap::Command, args: &ManArgs) -> Outcome {
     let failed =
         |error: std::io::Error| Failure::refused(format!("failed to write the manual: {error}"));
-    // Nobody reads a page about the help of a command, and each page says of which version it is.
+    // A page about the `help` command has no use, and each page states its version.
     cli = cli.disable_help_subcommand(true).propagate_version(true);
     cli.build();
     if let Some(folder) = &args.output {
@@ -42,7 +42,7 @@ pub(crate) fn run(mut cli: clap::Command, args: &ManArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// The page of a command, named as its file is: `layland-lab-run`.
+/// Returns the page of a command. Its name is that of the file: `layland-lab-run`.
 fn page(command: &clap::Command) -> Result<Vec<u8>, Failure> {
     let man = clap_mangen::Man::new(command.clone())
         .source(concat!("layland ", env!("CARGO_PKG_VERSION")))
@@ -51,7 +51,7 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, Failure> {
     man.render(&mut page)
         .map_err(|error| Failure::refused(format!("failed to write the manual: {error}")))?;
     let page = String::from_utf8_lossy(&page);
-    // The library lists every option without its value; `--help` has a line that says how to call it.
+    // The library lists every option without its value. The usage line of `--help` is correct.
     let lines: Vec<&str> = page.lines().collect();
     let synopsis = lines.iter().position(|line| *line == ".SH SYNOPSIS");
     let usage = command.clone().render_usage().to_string();
@@ -63,7 +63,7 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, Failure> {
     Ok((replaced.collect::<Vec<_>>().join("\n") + "\n").into_bytes())
 }
 
-/// The pages of a command and of all below it.
+/// Writes the pages of a command and of all its subcommands.
 fn write_all(command: &clap::Command, folder: &Path) -> Outcome {
     let name = command.get_display_name().unwrap_or(command.get_name());
     files::write(&folder.join(format!("{name}.1")), &page(command)?)?;

@@ -1,4 +1,4 @@
-//! The commands: a file or a folder each, with its arguments, its examples and its answer.
+//! The commands, each in a file or a folder with its arguments, its examples and its output.
 
 #[cfg(all(feature = "command", target_os = "linux"))]
 pub(crate) mod calibrate;

@@ -1,4 +1,4 @@
-//! `layland play`: the playground in a browser, with a task set.
+//! `layland play`: opens the playground in a browser, with a task set.
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, SetArgs};
@@ -69,7 +69,7 @@ pub(crate) fn run(registry: &Registry, args: &PlayArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// How to come by the page.
+/// Advice on how to get the page.
 const HOW: &str = "it is among the files of a release, as layland-VERSION-play.html; packaging/play.sh of the \
                    sources builds it; put it beside the program as play.html, or name it with --page";
 
@@ -89,7 +89,7 @@ fn read_page(asked: Option<&Path>) -> Result<String, Failure> {
     })
 }
 
-/// What the page begins with; none if it is left to the page.
+/// Returns the initial contents of the page; `None` for the page's own defaults.
 fn start(args: &PlayArgs, policies: Vec<String>) -> Result<Option<Start>, Failure> {
     let until = args.until;
     let start = |set: String, name: &str, policies, until: Option<Duration>| Start {
@@ -124,31 +124,32 @@ fn start(args: &PlayArgs, policies: Vec<String>) -> Result<Option<Start>, Failur
     Ok(Some(start(text, &name, policies, until.or(set.until))))
 }
 
-/// The text of a task-set file with its comments, if it is what was read.
+/// Returns the text of a task-set file with its comments, if it describes this system.
 fn as_written(args: &SetArgs, system: &System) -> Option<String> {
     let name = args.set.as_deref().filter(|name| *name != "-")?;
     let (bytes, format) = input::bytes(name).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, text.as_bytes()));
     let read = layland_config::read(name, text.as_bytes(), Format::Toml, &args.host());
-    // With further tasks, another number of CPUs or `cpus = "host"` it is another set.
+    // With further tasks, another number of CPUs or `cpus = "host"` the system differs from the
+    // file.
     let same = format == Format::Toml && read.is_ok_and(|read| read.system == *system);
     (same && !text.contains("\"host\"")).then_some(text)
 }
 
-/// Where a page lies that is opened and forgotten: in memory where there is such a place.
+/// Returns a folder for a temporary page: in memory if possible.
 fn folder() -> PathBuf {
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     folder.filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir)
 }
 
-/// Opens a file in the user's browser; whether something took it.
+/// Opens a file in the user's browser. Returns true if an opener accepted it.
 #[expect(
     clippy::disallowed_methods,
     reason = "a user waits, and says in the environment which browser"
 )]
 fn open(path: &Path) -> bool {
-    // The browser first: what the desktop opens pages with may be an editor.
+    // Try the browser first: the desktop's default program for pages may be an editor.
     let browser =
         std::env::var("BROWSER").ok().filter(|browser| !browser.contains([':', '%', ' ']));
     let openers = if cfg!(target_os = "macos") { ["open", "open"] } else { ["xdg-open", "gio"] };
@@ -161,7 +162,7 @@ fn open(path: &Path) -> bool {
         let mut opener = Command::new(name);
         opener.args(arguments).arg(path);
         opener.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A browser that is started anew goes on for as long as it is used, and an opener ends at once.
+        // A new browser process runs for as long as it is used, and an opener ends at once.
         match opener.spawn() {
             Ok(mut child) => {
                 std::thread::sleep(WAIT);
@@ -172,5 +173,5 @@ fn open(path: &Path) -> bool {
     })
 }
 
-/// So long is waited for an opener to say that it cannot.
+/// The time after which an opener that has not failed counts as successful.
 const WAIT: std::time::Duration = std::time::Duration::from_millis(700);

@@ -1,4 +1,4 @@
-//! `layland policies`: the policies of the registry.
+//! `layland policies`: lists the policies of the registry.
 
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::{names, terminal};
@@ -57,7 +57,7 @@ pub(crate) fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// What `--json` prints of policies.
+/// Returns the output of `--json` for policies.
 pub(crate) fn document(chosen: &[&PolicyInfo]) -> serde_json::Value {
     let each: Vec<_> = chosen.iter().map(|info| as_json(info)).collect();
     json!({ "policies": each })

@@ -1,7 +1,8 @@
-//! `layland top`: what is admitted on this machine, and how it does, again and again.
+//! `layland top`: shows repeatedly the admitted programs of this machine and their behaviour.
 //!
-//! Response times are those of wake-ups: a thread that wakes up has a job, which ends when it sleeps again. They come
-//! from the kernel's own trace, of each interval by itself, so that a job that is longer than an interval is not seen.
+//! Response times are those of wake-ups: a thread that wakes up has a job, which ends when it
+//! sleeps again. They come from the kernel's own trace. Each interval is evaluated by itself, so
+//! that a job longer than an interval is not seen.
 
 use super::exec::{cpus_of, thread_of};
 use crate::ui::exit::{Exit, Failure, Outcome};
@@ -48,12 +49,12 @@ pub(crate) struct TopArgs {
     pub ascii: bool,
 }
 
-/// What is looked at between two looks.
+/// A snapshot. Differences of two give the behaviour in an interval.
 struct Look {
     at_ns: i64,
-    /// Processor time so far, by thread.
+    /// The processor time so far, by thread.
     used: BTreeMap<i32, Duration>,
-    /// Of each CPU of the machine.
+    /// The busy time of each CPU of the machine.
     busy: Vec<(usize, Duration)>,
 }
 
@@ -66,15 +67,16 @@ impl Look {
     }
 }
 
-/// What a thread did in an interval.
+/// The behaviour of a thread in an interval.
 struct Did<'a> {
     member: &'a Member,
     reserved: &'a Reserved,
-    /// Of what was reserved for the interval, the part that was used; `None` if the thread is new.
+    /// The used fraction of the time that was reserved for the interval; `None` if the thread is
+    /// new.
     used: Option<f64>,
-    /// Response times of its jobs, ascending, where they are known.
+    /// The response times of its jobs in ascending order, if they are known.
     responses: Option<Vec<Duration>>,
-    /// How many times its budget was used up, where that is known.
+    /// The number of times that its budget was used up, if that is known.
     throttled: Option<u64>,
 }
 
@@ -121,7 +123,7 @@ pub(crate) fn run(args: &TopArgs) -> Outcome {
     Ok(crate::commands::run::end(changes, Exit::Yes))
 }
 
-/// Waits, and says whether nobody wants it to end.
+/// Waits. Returns false if the user wants to end.
 #[expect(clippy::disallowed_methods, reason = "what happens takes real time")]
 fn wait(length: Duration, interrupt: &AtomicBool) -> bool {
     let until = layland_linux::now_ns().saturating_add(length.ns());
@@ -132,7 +134,7 @@ fn wait(length: Duration, interrupt: &AtomicBool) -> bool {
     !interrupt.load(Ordering::SeqCst)
 }
 
-/// What each thread did since the last time, if the kernel's trace can be read.
+/// Returns the behaviour of each thread since the last call, if the kernel's trace can be read.
 fn threads_of(trace: &mut Instance) -> Option<BTreeMap<u32, Thread>> {
     let mut bytes = Vec::new();
     trace.drain(&mut bytes).ok()?;
@@ -174,7 +176,7 @@ fn median(responses: &[Duration]) -> Option<Duration> {
     responses.get(responses.len() / 2).copied()
 }
 
-/// The part of an interval in which each CPU was busy.
+/// Returns the fraction of an interval in which each CPU was busy.
 fn busy(before: &Look, now: &Look) -> Vec<(usize, f64)> {
     let length = (now.at_ns - before.at_ns).max(1) as f64;
     let of = |&(cpu, time): &(usize, Duration)| {
@@ -213,7 +215,7 @@ fn line(did: &[Did<'_>], before: &Look, now: &Look) -> Value {
 }
 
 fn picture(args: &TopArgs, did: &[Did<'_>], before: &Look, now: &Look) -> String {
-    /// How wide the bar of a CPU is.
+    /// The width of the bar of a CPU.
     const WIDTH: usize = 40;
     let style = Style { ascii: args.ascii, colours: terminal::colours() };
     let mut text = String::new();
@@ -256,7 +258,7 @@ fn picture(args: &TopArgs, did: &[Did<'_>], before: &Look, now: &Look) -> String
     ];
     text += &table::plain(headings, rows, style);
     text += "\n(response times are inferred: from wake-up to sleep)";
-    // A member stands once for each of its reservations.
+    // A member occurs once for each of its reservations.
     let mut members: Vec<&Member> = did.iter().map(|did| did.member).collect();
     members.dedup_by_key(|member| member.pid);
     for member in members {

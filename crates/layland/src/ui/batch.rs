@@ -1,24 +1,25 @@
-//! Many sets, one after the other: what is found of one is told before the next are read, so that a stream may be as
-//! long as it likes.
+//! Processes many sets, one after the other. The result of one is printed before the next are read,
+//! so that a stream may have any length.
 
 use super::exit::Failure;
 use super::input::Set;
 use super::threads;
 use rayon::prelude::*;
 
-/// Whether anybody wants to know more.
+/// The decision to continue or to stop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Go {
     On,
-    /// Nobody reads, or the user has interrupted.
+    /// The output has no reader left, or the user has interrupted.
     Stop,
 }
 
-/// Does some work on each set, on so many threads ([`threads::on`]), and tells what came of it in the order of the
-/// sets. Each thread has so many sets at a time: enough to share them out, and few enough to see them soon.
+/// Processes each set on `threads` threads ([`threads::on`]), and reports the results in the order
+/// of the sets. Each thread has several sets at a time: enough to balance the load, and few enough
+/// to print results soon.
 ///
 /// # Errors
-/// If a set cannot be read, or what came of one cannot be told. What came before it is told.
+/// Fails if a set cannot be read, or a result cannot be printed. Earlier results are printed.
 pub(crate) fn each<T: Send>(
     sets: impl IntoIterator<Item = Result<Set, Failure>, IntoIter: Send>,
     threads: Option<u32>,
@@ -52,6 +53,7 @@ pub(crate) fn each<T: Send>(
             }
         }
     };
-    // Among the threads that share the work, and not beside them: handing each part over costs as much as a set.
+    // Run within the pool of workers, not beside it: handing over each part would cost as much as a
+    // set.
     threads::on(threads, || rayon::scope(|_| each()))?
 }

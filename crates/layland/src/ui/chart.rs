@@ -1,4 +1,4 @@
-//! What a chart shows: which rows, and which part of time.
+//! Selects the contents of a chart: its rows and its time window.
 
 use super::terminal;
 use clap::ValueEnum;
@@ -6,7 +6,7 @@ use layland_chart::gantt::{Charset, Colours, Rows, TextOptions};
 use layland_model::{Duration, Time};
 use layland_trace::{Segment, Trace};
 
-/// About this many jobs and preemptions fit into a chart.
+/// The approximate number of jobs and preemptions that fit into a chart.
 pub(crate) const SEGMENTS: i64 = 160;
 
 /// What the chart in the terminal shows.
@@ -19,7 +19,7 @@ pub(crate) enum Chart {
 }
 
 impl Chart {
-    /// Its rows; `None` without a chart.
+    /// Returns the rows of the chart; `None` for no chart.
     pub(crate) fn rows(self) -> Option<Rows> {
         match self {
             Chart::Tasks => Some(Rows::Tasks),
@@ -30,18 +30,18 @@ impl Chart {
     }
 }
 
-/// How a chart is drawn with characters, as wide as the terminal.
+/// Returns the options for drawing a chart with characters, as wide as the terminal.
 pub(crate) fn text_options(rows: Rows, charset: Charset, colours: Colours) -> TextOptions {
     TextOptions { width: terminal::width(), rows, charset, colours, ..TextOptions::default() }
 }
 
-/// The characters of a chart: `ascii` is the option `--ascii`.
+/// Returns the character set of a chart. `ascii` is the option `--ascii`.
 pub(crate) fn charset(ascii: bool) -> Charset {
     if ascii { Charset::Ascii } else { Charset::Unicode }
 }
 
-/// A window of about this length within a run up to `end`: two thirds of it lie before the first
-/// miss, and without a miss it begins at 0. Both its ends are round numbers.
+/// Returns a window of about this length within a run up to `end`. Two thirds of it lie before the
+/// first miss; without a miss it begins at 0. Both its ends are round numbers.
 pub(crate) fn window(span: i64, end: Time, first_miss: Option<Time>) -> (Time, Time) {
     let span = span.clamp(1, end.ns());
     let step = step(span);
@@ -52,8 +52,8 @@ pub(crate) fn window(span: i64, end: Time, first_miss: Option<Time>) -> (Time, T
     (from, from + span)
 }
 
-/// Says that a chart of the part of time that the user asked for is empty. An empty chart would else look as if
-/// all was well.
+/// Warns if a chart of the requested time window is empty. Otherwise an empty chart would look as
+/// if all deadlines were met.
 pub(crate) fn tell_if_idle(asked: Option<(Time, Time)>, trace: &Trace, of: &str) {
     let Some((from, to)) = asked else { return };
     let is_within = |segment: &Segment| segment.start < to && from < segment.end;
@@ -62,7 +62,7 @@ pub(crate) fn tell_if_idle(asked: Option<(Time, Time)>, trace: &Trace, of: &str)
     }
 }
 
-/// The unit of the third digit of a number: charts begin and end at multiples of it.
+/// Returns the unit of the third digit of a number. Charts begin and end at multiples of it.
 fn step(length: i64) -> i64 {
     let mut step = 1;
     while length / step >= 1000 {

@@ -1,18 +1,19 @@
-//! The arguments that are answered, for what is written into files. They need not be those of the process.
+//! The arguments of the executed command line, for the provenance in files. They may differ from
+//! those of the process.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
 static ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// From now on these are the arguments.
+/// Stores the arguments.
 pub(crate) fn keep(arguments: &[OsString]) {
     let text = |argument: &OsString| argument.to_string_lossy().into_owned();
-    // The first command line of a process counts; it has one.
+    // A process keeps its first command line and ignores later ones.
     let _ = ARGUMENTS.set(arguments.iter().map(text).collect());
 }
 
-/// The arguments, the name of the program first.
+/// Returns the arguments. The first is the name of the program.
 pub(crate) fn arguments() -> &'static [String] {
     ARGUMENTS.get().map_or(&[], Vec::as_slice)
 }

@@ -1,34 +1,34 @@
-//! What the command ends with.
+//! Exit codes and failures of the command.
 
 use serde::Serialize;
 
 /// An exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done; every asked verdict is yes.
+    /// Done; every requested verdict is yes.
     Yes,
-    /// Done; a verdict is no: a deadline was missed, a policy refused the set.
+    /// Done; a verdict is no: a deadline was missed, or a policy rejected the set.
     No,
     /// Wrong usage.
     Usage,
     /// The input is invalid.
     BadInput,
-    /// Done; a verdict is not known.
+    /// Done; a verdict is unknown.
     Unknown,
     /// The system refused: a file that cannot be written, a priority that is not granted.
     Refused,
-    /// What was measured is not to be believed.
+    /// A measurement cannot be trusted.
     Untrusted,
     /// Interrupted; partial results were kept and marked.
     Interrupted,
-    /// What the program that was run ended with.
+    /// The exit code of the program that was run.
     OfProgram(u8),
-    /// A bug of ours.
+    /// A bug in layland.
     Bug,
 }
 
 impl Exit {
-    /// The number.
+    /// Returns the exit code as a number.
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Yes => 0,
@@ -44,7 +44,7 @@ impl Exit {
         }
     }
 
-    /// What to end with after several answers: the worst of them.
+    /// Returns the worst of several exit codes.
     pub(crate) fn worst(answers: impl Iterator<Item = Exit>) -> Exit {
         let rank = |exit: &Exit| match exit {
             Exit::Bug => 4,
@@ -61,7 +61,7 @@ impl Exit {
         answers.max_by_key(rank).unwrap_or(Exit::Yes)
     }
 
-    /// The name, for JSON.
+    /// The name of the code in JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Exit::Yes => "yes",
@@ -88,21 +88,21 @@ impl Serialize for Exit {
     }
 }
 
-/// Why a command could not do its work.
+/// The reason why a command could not do its work.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The exit code.
     pub exit: Exit,
-    /// What to say on standard error.
+    /// The message for standard error.
     pub message: Message,
 }
 
-/// What to say on standard error.
+/// A message for standard error.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// What is wrong, and what to do about it.
+    /// The error and advice.
     Plain(String, Option<String>),
-    /// A report that is drawn already.
+    /// A report that is already formatted.
     Drawn(String),
 }
 
@@ -110,34 +110,35 @@ impl Failure {
     fn plain(exit: Exit, message: impl Into<String>) -> Failure {
         Failure { exit, message: Message::Plain(message.into(), None) }
     }
-    /// Wrong usage.
+    /// Creates a failure of wrong usage.
     pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure::plain(Exit::Usage, message)
     }
-    /// A verdict is no.
+    /// Creates a failure with the verdict no.
     pub(crate) fn no(message: impl Into<String>) -> Failure {
         Failure::plain(Exit::No, message)
     }
-    /// Invalid input.
+    /// Creates a failure of invalid input.
     pub(crate) fn input(message: impl Into<String>) -> Failure {
         Failure::plain(Exit::BadInput, message)
     }
-    /// Refused by the system.
+    /// Creates a failure of a refusal by the system.
     pub(crate) fn refused(message: impl Into<String>) -> Failure {
         Failure::plain(Exit::Refused, message)
     }
-    /// Invalid input, with a report that is drawn already.
+    /// Creates a failure of invalid input from a report that is already formatted.
     pub(crate) fn report(drawn: String) -> Failure {
         Failure { exit: Exit::BadInput, message: Message::Drawn(drawn) }
     }
-    /// Says which set of several it is about; a report that is drawn does.
+    /// Adds the name of the set, for a command with several. A formatted report already contains
+    /// it.
     pub(crate) fn about(mut self, set: &str) -> Failure {
         if let Message::Plain(message, _) = &mut self.message {
             *message = format!("{set}: {message}");
         }
         self
     }
-    /// Says what to do, too.
+    /// Adds advice.
     pub(crate) fn help(mut self, text: impl Into<String>) -> Failure {
         if let Message::Plain(_, help) = &mut self.message {
             *help = Some(text.into());
@@ -153,5 +154,5 @@ impl From<layland_linux::ChangeError> for Failure {
     }
 }
 
-/// What a command returns.
+/// The result of a command.
 pub(crate) type Outcome = Result<Exit, Failure>;

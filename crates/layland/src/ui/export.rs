@@ -1,5 +1,5 @@
-//! Traces in the formats of other tools, by the ending of a file: for every command that writes a
-//! trace. They are written while a run is reported, whether by an engine or by a trace.
+//! Traces in the formats of other tools, chosen by the extension of a file, for every command that
+//! writes a trace. The files are written while a run is reported, by an engine or from a trace.
 
 use super::command_line;
 use super::exit::Failure;
@@ -16,18 +16,19 @@ use layland_trace::{Answer, Job, JobEnd, Labels, Mark, Recorder, Scratch, Segmen
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;
 
-/// What made a trace.
+/// The origin of a trace.
 pub(crate) struct Origin<'a> {
-    /// What it is about.
+    /// The title of the run.
     pub title: &'a str,
-    /// What was run.
+    /// The command that was run.
     pub provenance: String,
     pub seed: Option<u64>,
     pub system: Option<&'a System>,
 }
 
 impl Origin<'_> {
-    /// All of it, so that a table that has left its folder still says how to make it again.
+    /// Returns the complete provenance, so that a table without its folder still contains the
+    /// command that made it.
     fn facts(&self) -> Vec<(&'static str, String)> {
         let arguments = command_line::arguments().iter();
         let command: Vec<String> = arguments.map(|argument| quoted(argument)).collect();
@@ -44,7 +45,7 @@ impl Origin<'_> {
     }
 }
 
-/// An argument as a shell reads it.
+/// Quotes an argument for a shell.
 fn quoted(argument: &str) -> String {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./:=,+@%".contains(char);
     if !argument.is_empty() && argument.chars().all(is_plain) {
@@ -54,10 +55,10 @@ fn quoted(argument: &str) -> String {
     }
 }
 
-/// A format that takes a whole trace.
+/// A format for a whole trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Export {
-    /// For Perfetto.
+    /// A trace for Perfetto.
     Perfetto,
     /// A Parquet file for each table.
     Parquet,
@@ -66,7 +67,7 @@ pub(crate) enum Export {
 }
 
 impl Export {
-    /// The endings of its files.
+    /// Returns the extensions of its files.
     pub(crate) fn endings(self) -> &'static [&'static str] {
         match self {
             Export::Perfetto => &["pftrace", "perfetto-trace"],
@@ -75,7 +76,7 @@ impl Export {
         }
     }
 
-    /// What the ending means.
+    /// Describes the format of the extension.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Export::Perfetto => ".pftrace for Perfetto",
@@ -84,8 +85,8 @@ impl Export {
         }
     }
 
-    /// Begins the files of a run: that of the path, or `dir/name.TABLE.parquet` for each table. It ends at some
-    /// time, which may be before its horizon.
+    /// Creates the files of a run: the file of the path, or `dir/name.TABLE.parquet` for each
+    /// table. `over` contains the end of the run, and whether that is before its horizon.
     pub(crate) fn begin<'a>(
         self,
         path: &Path,
@@ -129,9 +130,9 @@ impl Export {
     }
 }
 
-/// Where what has to wait for its place in a file waits.
+/// Returns temporary storage for data that cannot be written to its place in the file yet.
 pub(crate) fn scratch(path: &Path) -> Scratch {
-    // Enough for short runs to need no file.
+    // Short runs fit in memory and need no temporary file.
     const ROOM: usize = 16 << 20;
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     Scratch::in_folder(folder.unwrap_or(Path::new(".")), ROOM)
@@ -153,8 +154,8 @@ fn no_tables(path: &Path, error: &ColumnsError) -> Failure {
     Failure::refused(format!("{}: {error}", path.display()))
 }
 
-/// Files that are written while a run is reported. Unless they are [kept](Exported::keep) they leave nothing
-/// behind.
+/// Files that are written while a run is reported. They are removed unless they are
+/// [kept](Exported::keep).
 pub(crate) struct Exported<'a> {
     path: PathBuf,
     paths: Vec<PathBuf>,
@@ -169,7 +170,7 @@ enum Writer<'a> {
 }
 
 impl Exported<'_> {
-    /// The run is over: puts the files in their places, and names them.
+    /// Finishes the files after the run, moves them to their places, and returns their names.
     pub(crate) fn keep(self) -> Result<Vec<PathBuf>, Failure> {
         let path = &self.path;
         match self.writer {

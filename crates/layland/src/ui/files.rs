@@ -1,9 +1,11 @@
-//! Files that are whole or not there: what a command writes is written beside its place and then renamed.
+//! Atomic file writes: a command writes a file beside its destination and then renames it, so that
+//! the file is complete or absent.
 //!
-//! So a full disk, a crash or an interrupt leaves what was there. On Linux the new file has no name before it is whole
-//! (`O_TMPFILE`), so that not even SIGKILL leaves a part of one; a file system without such files gets a hidden one.
-//! What is no plain file (a pipe, a terminal, `/dev/full`) is written as it comes, and so is a file in a folder that
-//! takes no new ones.
+//! A full disk, a crash or an interrupt therefore leaves the old file intact. On Linux the new file
+//! has no name until it is complete (`O_TMPFILE`), so that not even SIGKILL leaves a partial file;
+//! on a file system without such files it gets a hidden name. Destinations other than plain files
+//! (a pipe, a terminal, `/dev/full`) are written directly, and so is a file in a folder that does
+//! not allow new ones.
 
 use super::exit::Failure;
 use super::terminal;
@@ -11,7 +13,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// A trace that is read is not larger: it is held in memory, several times over.
+/// The largest trace that is read. It is held in memory several times over.
 pub(crate) const LARGEST_TRACE: u64 = 1 << 30;
 
 /// Writes a file, or standard output for `-`.
@@ -24,14 +26,15 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     file.keep()
 }
 
-/// What a command writes as it goes: a file that is whole in the end, or standard output.
+/// Output that a command writes gradually: a file that appears when it is complete, or standard
+/// output.
 pub(crate) enum Stream {
     File(NewFile, PathBuf),
     Out(terminal::Results),
 }
 
 impl Stream {
-    /// Begins a file, or standard output for `-`.
+    /// Creates a file, or uses standard output for `-`.
     pub(crate) fn create(path: &Path) -> Result<Stream, Failure> {
         match path == Path::new("-") {
             true => Ok(Stream::Out(terminal::Results::default())),
@@ -46,7 +49,7 @@ impl Stream {
         }
     }
 
-    /// Whether nobody reads what is written, so that the rest need not be made.
+    /// Returns true if the output has no reader left, so that the rest need not be computed.
     pub(crate) fn is_unread(&self) -> bool {
         match self {
             Stream::File(..) => false,
@@ -54,7 +57,7 @@ impl Stream {
         }
     }
 
-    /// No more comes, and more was to come: what is printed stays printed, and a file is not made.
+    /// Abandons incomplete output: printed text stays printed, and the file is not created.
     pub(crate) fn give_up(self) -> Result<(), Failure> {
         match self {
             Stream::File(..) => Ok(()),
@@ -62,7 +65,7 @@ impl Stream {
         }
     }
 
-    /// All of it is written.
+    /// Finishes complete output.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         match self {
             Stream::File(file, _) => file.keep(),
@@ -71,31 +74,31 @@ impl Stream {
     }
 }
 
-/// A file that is being written. Unless it is [kept](NewFile::keep) it leaves nothing behind.
+/// A file that is being written. It is removed unless it is [kept](NewFile::keep).
 pub(crate) struct NewFile {
-    /// None once it is closed.
+    /// `None` once the file is closed.
     out: Option<BufWriter<File>>,
-    /// What the user calls it.
+    /// The name in messages to the user.
     name: PathBuf,
-    /// Where it belongs; none if it is written in its place.
+    /// The destination; `None` if the file is written in place.
     beside: Option<Beside>,
 }
 
-/// A file that is not yet where it belongs.
+/// A file that is not at its destination yet.
 struct Beside {
-    /// Its name until then. A file without a name gets it when it is whole.
+    /// The temporary name. A nameless file gets it when it is complete.
     part: PathBuf,
     has_name: bool,
     place: PathBuf,
 }
 
-/// Why a file is not written.
+/// Reports why a file cannot be written.
 pub(crate) fn failed(path: &Path, error: &std::io::Error) -> Failure {
     Failure::refused(format!("failed to write {}: {error}", path.display()))
 }
 
 impl NewFile {
-    /// Begins a file. What is there stays until the new one is whole.
+    /// Creates a file. An existing one stays until the new one is complete.
     pub(crate) fn create(path: &Path) -> Result<NewFile, Failure> {
         NewFile::begin(path).map_err(|error| failed(path, &error))
     }
@@ -110,7 +113,7 @@ impl NewFile {
         if old.as_ref().is_some_and(|old| !old.is_file()) {
             return OpenOptions::new().write(true).open(path).map(in_place);
         }
-        // A link stays a link: the file that it names is replaced.
+        // A symbolic link is kept: the file that it names is replaced.
         let place = target(path)?;
         if old.as_ref().is_some_and(|old| old.permissions().readonly()) && !is_writable(&place) {
             return Err(ErrorKind::PermissionDenied.into());
@@ -119,7 +122,7 @@ impl NewFile {
         part.push(place.file_name().unwrap_or_default());
         part.push(format!(".{}.part", std::process::id()));
         let part = place.with_file_name(part);
-        // What a process of the same number has left behind belongs to nobody.
+        // A leftover of an earlier process with the same number is not in use.
         let _ = std::fs::remove_file(&part);
         let new = match nameless(&place) {
             Some(file) => Ok((file, false)),
@@ -137,7 +140,7 @@ impl NewFile {
                 let beside = Some(Beside { part, has_name, place });
                 Ok(NewFile { out, name: path.to_owned(), beside })
             }
-            // The folder takes no new file; the file itself may be writable.
+            // The folder does not allow new files, but the file itself may be writable.
             Err(error) if error.kind() == ErrorKind::PermissionDenied && old.is_some() => {
                 OpenOptions::new().write(true).truncate(true).open(path).map(in_place)
             }
@@ -145,7 +148,7 @@ impl NewFile {
         }
     }
 
-    /// The file is whole: puts it in its place.
+    /// Moves the complete file to its destination.
     pub(crate) fn keep(mut self) -> Result<(), Failure> {
         self.close().map_err(|error| failed(&self.name, &error))
     }
@@ -154,7 +157,7 @@ impl NewFile {
         let Some(out) = self.out.take() else { return Ok(()) };
         let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
         let Some(beside) = &mut self.beside else { return Ok(()) };
-        // Some file systems find out only now that the disk is full.
+        // Some file systems report a full disk only now.
         file.sync_all()?;
         if !beside.has_name {
             name(&file, &beside.part)?;
@@ -182,19 +185,20 @@ impl Write for NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if let Some(Beside { part, has_name: true, .. }) = &self.beside {
-            // Nothing more can be done about a file that cannot be removed either.
+            // If the file cannot be removed either, there is no other remedy.
             let _ = std::fs::remove_file(part);
         }
     }
 }
 
-/// A file without a name in the folder of a place, if the file system has such files and they can be named later.
+/// Creates a nameless file in the folder of a destination, if the file system supports such files
+/// and they can be named later.
 #[cfg(target_os = "linux")]
 fn nameless(place: &Path) -> Option<File> {
     use rustix::fs::{CWD, Mode, OFlags, openat};
     let folder = place.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    // A name comes by way of /proc, which not every container has.
+    // The file gets its name via /proc, which some containers lack.
     let can_be_named = Path::new("/proc/self/fd").is_dir();
     can_be_named
         .then(|| openat(CWD, folder, flags, Mode::from_raw_mode(0o666)).ok().map(File::from))?
@@ -205,7 +209,7 @@ fn nameless(_: &Path) -> Option<File> {
     None
 }
 
-/// Gives a file without a name one.
+/// Gives a nameless file a name.
 #[cfg(target_os = "linux")]
 fn name(file: &File, path: &Path) -> std::io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
@@ -219,10 +223,11 @@ fn name(_: &File, _: &Path) -> std::io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// The file that a path names in the end, through links, whether or not it exists.
+/// Resolves a path through symbolic links to the file that it finally names, whether or not that
+/// exists.
 fn target(path: &Path) -> std::io::Result<PathBuf> {
     let mut place = path.to_owned();
-    // As many links as Linux follows.
+    // Linux follows the same number of links.
     for _ in 0..40 {
         match std::fs::read_link(&place) {
             Ok(next) => {
@@ -238,16 +243,16 @@ fn is_writable(path: &Path) -> bool {
     OpenOptions::new().write(true).open(path).is_ok()
 }
 
-/// The new file may be read by whom the old one could be, and belongs to the same user where that is allowed: a
-/// report that root writes over the file of a user stays the user's.
+/// Gives the new file the permissions of the old one and, if allowed, its owner: a report that root
+/// writes over the file of a user stays the user's.
 fn keep_rights(file: &File, old: &std::fs::Metadata) {
-    // That the file is written matters more than who owns it.
+    // Writing the file matters more than its owner, so errors are ignored.
     let _ = file.set_permissions(old.permissions());
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
-        // A change of owner may take rights away.
+        // A change of owner may clear permission bits.
         let _ = file.set_permissions(old.permissions());
     }
 }
@@ -257,7 +262,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    /// A folder of its own, empty.
+    /// Creates an empty folder for a test.
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("layland-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
@@ -282,7 +287,7 @@ mod tests {
         file.write_all(b"{ half").unwrap();
         file.flush().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"precious");
-        // Whatever kills the program now leaves no part of a file.
+        // If the program is killed now, no partial file remains.
         if nameless(&path).is_some() {
             assert_eq!(names(&folder), ["keep.json"]);
         }
@@ -306,7 +311,7 @@ mod tests {
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(std::fs::read(&real).unwrap(), b"new");
         assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
-        // A link to a file that does not exist yet makes it.
+        // Writing through a link to a missing file creates that file.
         write(&lost, b"made").unwrap();
         assert_eq!(std::fs::read(folder.join("made")).unwrap(), b"made");
         let (a, b) = (folder.join("a"), folder.join("b"));

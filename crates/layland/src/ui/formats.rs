@@ -7,28 +7,28 @@ use layland_config::{Format, Problem, RtAppPolicy, Severity, Unit};
 use layland_model::System;
 use std::path::Path;
 
-/// The value of an option that names a format.
+/// Parses the value of an option that names a format.
 pub(crate) fn by_name() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.map(Format::name);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }
 
-/// The formats that are written.
+/// Parses the name of a format that can be written.
 pub(crate) fn written() -> impl TypedValueParser<Value = Format> {
     let written = Format::ALL.into_iter().filter(|format| *format != Format::Plain);
     PossibleValuesParser::new(written.map(Format::name)).try_map(|name| name.parse::<Format>())
 }
 
-/// The value of an option that names a unit of time.
+/// Parses the value of an option that names a unit of time.
 pub(crate) fn unit() -> impl TypedValueParser<Value = Unit> {
     let names = Unit::ALL.map(Unit::name);
     PossibleValuesParser::new(names).try_map(|name| Unit::find(&name).ok_or("not a unit"))
 }
 
-/// The system in a format. What is lost goes to standard error.
+/// Formats the system. Losses are reported on standard error.
 ///
 /// # Errors
-/// If the format cannot have it at all.
+/// Fails if the format cannot represent the system at all.
 pub(crate) fn write(
     system: &System,
     format: Format,
@@ -41,10 +41,10 @@ pub(crate) fn write(
     Ok(text)
 }
 
-/// The system in a format, and what is lost.
+/// Formats the system, and returns what is lost.
 ///
 /// # Errors
-/// If the format cannot have it at all: there is no text then.
+/// Fails if the format cannot represent the system at all.
 pub(crate) fn written_as(
     system: &System,
     format: Format,
@@ -53,7 +53,7 @@ pub(crate) fn written_as(
     let (text, lost) = match format {
         Format::Toml => (layland_config::to_toml(system), Vec::new()),
         Format::RtApp => layland_config::to_rt_app(system, policy),
-        // Nobody can ask for lines of times: they keep too little.
+        // The plain format cannot be requested, because it preserves too little.
         Format::Csv | Format::Plain => layland_config::to_csv(system),
         Format::Simso => layland_config::to_simso(system),
         Format::Schedcat => layland_config::to_schedcat(system),
@@ -69,7 +69,7 @@ pub(crate) fn written_as(
     }
 }
 
-/// The format that was asked for, or that the ending of the file names, or TOML.
+/// Returns the requested format, or that of the file's extension, or TOML.
 pub(crate) fn chosen(asked: Option<Format>, output: Option<&Path>) -> Format {
     let ending = output.and_then(Path::extension).and_then(|ending| ending.to_str());
     asked.unwrap_or(match ending {
@@ -81,7 +81,7 @@ pub(crate) fn chosen(asked: Option<Format>, output: Option<&Path>) -> Format {
     })
 }
 
-/// Whether the name of a file says that it has one set in each line.
+/// Returns true if the name of a file indicates one set per line.
 pub(crate) fn is_lines(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "jsonl" || ending == "ndjson")
 }

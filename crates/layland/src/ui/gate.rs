@@ -1,4 +1,4 @@
-//! `--fail-on`: what a continuous integration counts as a failure; and the result as a JUnit file.
+//! `--fail-on`: the limits that continuous integration enforces, and the results as a JUnit file.
 
 use super::exit::Failure;
 use super::terminal;
@@ -9,32 +9,32 @@ use layland_policy::Registry;
 use layland_trace::{Summary, TaskSummary};
 use std::fmt::Write;
 
-/// What must not be: a figure above a limit, of a task or of all.
+/// An upper limit on a figure of one task or of all tasks. Exceeding it is a failure.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
-    /// As it was written.
+    /// The limit as the user wrote it.
     text: String,
-    /// The task; all together if there is none.
+    /// The task; `None` for all tasks together.
     task: Option<String>,
     figure: Figure,
 }
 
 #[derive(Clone, Debug)]
 enum Figure {
-    /// More misses than this.
+    /// Fails for more misses than this.
     Misses(u64),
-    /// More than this share of the released jobs.
+    /// Fails for more than this share of the released jobs.
     MissShare(Rate),
-    /// A longer one than this.
+    /// Fails for a longer time than this.
     Time(Quantity, Duration),
-    /// A longer response than `layland check` guarantees.
+    /// Fails for a longer response time than `layland check` guarantees.
     Bound,
 }
 
-/// What is guaranteed of each task, in the order of the set.
+/// The guarantee for each task, in the order of the set.
 pub(crate) type Bounds = Vec<Option<Guaranteed>>;
 
-/// No job takes longer than this, counted from its arrival.
+/// A bound on response times, counted from the arrival of a job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guaranteed {
     pub within: Duration,
@@ -68,7 +68,7 @@ impl std::str::FromStr for Limit {
 
     fn from_str(text: &str) -> Result<Limit, String> {
         let (what, limit) = text.split_once('>').ok_or(USAGE)?;
-        // The name of a task may hold anything, so that the figure is what follows the last colon.
+        // The name of a task may contain colons, so that the figure follows the last one.
         let (task, figure) = match what.rsplit_once(':') {
             Some((task, figure)) => (Some(task.trim().to_owned()), figure.trim()),
             None => (None, what.trim()),
@@ -92,7 +92,7 @@ impl std::str::FromStr for Limit {
     }
 }
 
-/// What came of a limit.
+/// The result of a limit.
 #[derive(Clone)]
 pub(crate) struct Held {
     pub limit: String,
@@ -101,17 +101,17 @@ pub(crate) struct Held {
 }
 
 impl Limit {
-    /// The task that it names, if there is none of that name.
+    /// Returns the task that the limit names, if no such task exists.
     pub(crate) fn unknown_task(&self, names: &[&str]) -> Option<&str> {
         self.task.as_deref().filter(|task| !names.contains(task))
     }
 
-    /// Whether it speaks of the task.
+    /// Returns true if the limit applies to the task.
     fn is_about(&self, name: &str) -> bool {
         self.task.as_ref().is_none_or(|task| task == name)
     }
 
-    /// Whether a run keeps it. The bounds are those of [`bounds`].
+    /// Compares the limit with a run. The bounds are those of [`bounds`].
     pub(crate) fn judge(&self, summary: &Summary, bounds: &Bounds) -> Held {
         let of_task = |name: &str| summary.tasks.iter().find(|task| task.name == name);
         let of = self.task.as_deref().map_or(Some(&summary.total), of_task);
@@ -124,12 +124,12 @@ impl Limit {
         Held { limit: self.text.clone(), found }
     }
 
-    /// The first task with a job that took longer than guaranteed.
+    /// Returns the first task with a job that exceeded its guaranteed response time.
     fn beyond(&self, summary: &Summary, bounds: &Bounds) -> Option<String> {
         let mut all = summary.tasks.iter().zip(bounds);
         all.find_map(|(task, bound)| {
             let Guaranteed { within, deadline } = bound.filter(|_| self.is_about(&task.name))?;
-            // A job that is pending and overdue has taken at least so long.
+            // A pending, overdue job has taken at least this long.
             let overdue = (task.overdue_ns > 0).then(|| deadline.ns() + task.overdue_ns);
             let took = Duration::from_ns(task.max_response_ns.max(overdue)?);
             (took > within).then(|| format!("{} took {took:#}, not {within:#}", task.name))
@@ -158,7 +158,7 @@ fn whole(count: u64) -> Rate {
 }
 
 impl Quantity {
-    /// In nanoseconds, if there is such a figure.
+    /// Returns the figure in nanoseconds, if it exists.
     fn of(self, summary: &TaskSummary) -> Option<i64> {
         let response = summary.response.as_ref();
         match self {
@@ -166,13 +166,13 @@ impl Quantity {
             Quantity::ResponseP50 => response.map(|response| response.p50_ns),
             Quantity::ResponseP99 => response.map(|response| response.p99_ns),
             Quantity::ResponseP999 => response.map(|response| response.p99_9_ns),
-            // A job that is pending is late as well.
+            // A pending job can be late as well.
             Quantity::TardinessMax => Some(summary.max_tardiness_ns.max(summary.overdue_ns)),
         }
     }
 }
 
-/// Whether every limit is about a task that there is.
+/// Checks that every limit names an existing task.
 pub(crate) fn known(limits: &[Limit], system: &System) -> Result<(), Failure> {
     let names: Vec<&str> = system.tasks.values().map(|task| task.name.as_str()).collect();
     match limits.iter().find_map(|limit| limit.unknown_task(&names)) {
@@ -182,11 +182,12 @@ pub(crate) fn known(limits: &[Limit], system: &System) -> Result<(), Failure> {
     }
 }
 
-/// What `layland check` guarantees of the tasks under a policy, as far as a limit asks for it; nothing if the policy
-/// refuses the set. `how` are the arguments with which `layland check` is about this system.
+/// Returns the guarantees of `layland check` for the tasks under a policy, as far as a limit needs
+/// them; empty if the policy rejects the set. `how` contains the arguments of `layland check` for
+/// this system.
 ///
 /// # Errors
-/// If a task that a limit speaks of has no bound: such a limit could never fail.
+/// Fails if a task that a limit names has no bound: such a limit could never fail.
 pub(crate) fn bounds(
     limits: &[Limit],
     registry: &Registry,
@@ -224,7 +225,7 @@ pub(crate) fn bounds(
     }
 }
 
-/// Says which limits are exceeded.
+/// Reports the limits that are exceeded.
 pub(crate) fn tell(policy: &str, held: &[Held]) {
     for Held { limit, found } in held {
         if let Some(found) = found {
@@ -233,18 +234,18 @@ pub(crate) fn tell(policy: &str, held: &[Held]) {
     }
 }
 
-/// A run, as a suite of tests.
+/// The result of a run, as a test suite.
 pub(crate) struct Suite<'a> {
-    /// The set and the policy.
+    /// The names of the set and the policy.
     pub name: String,
-    /// Why it did not take place, or its figures.
+    /// The figures, or the reason why the run did not take place.
     pub result: Result<&'a Summary, &'a str>,
-    /// What came of each limit.
+    /// The result of each limit.
     pub held: Vec<Held>,
 }
 
-/// Every run as a suite of a JUnit file: a test for each task that fails where it missed a deadline, and one for each
-/// limit. With limits these alone fail.
+/// Returns a JUnit file with a suite for each run: a test for each task, which fails if the task
+/// missed a deadline, and one for each limit. If there are limits, only these can fail.
 pub(crate) fn junit(suites: &[Suite<'_>]) -> String {
     let mut text =
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"layland\">\n".to_owned();
@@ -294,7 +295,7 @@ pub(crate) fn junit(suites: &[Suite<'_>]) -> String {
     text + "</testsuites>\n"
 }
 
-/// A text as the value of an attribute.
+/// Escapes a string for the value of an attribute.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for char in text.chars() {

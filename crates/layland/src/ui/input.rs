@@ -1,4 +1,4 @@
-//! The task set that the user means: a file, standard input, a bundled set, inline tasks.
+//! Loads the task set of the command line: a file, standard input, a bundled set, or inline tasks.
 
 use super::exit::Failure;
 use super::{formats, names, sense, terminal};
@@ -11,10 +11,10 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the names of bundled sets begin with.
+/// The prefix of the names of bundled sets.
 const DEMO: &str = "demo:";
 
-/// The warning about a file that does not say how many CPUs there are.
+/// The code of the warning about a file without a number of CPUs.
 const CPUS_NOT_GIVEN: &str = "layland::platform::cpus_not_given";
 
 const EMPTY: &str = "a task set is expected; `layland demos robot` prints one to start from";
@@ -48,9 +48,10 @@ pub(crate) struct SetArgs {
 }
 
 impl SetArgs {
-    /// What the user and the machine say.
+    /// Returns the defaults of the user and of the machine.
     pub(crate) fn host(&self) -> Host {
-        // Asking reads half a dozen files of the kernel: once for all sets of a stream.
+        // The query reads half a dozen kernel files, so its result is kept for all sets of a
+        // stream.
         static CPUS: OnceLock<Option<usize>> = OnceLock::new();
         let count = || std::thread::available_parallelism().ok().map(usize::from);
         Host {
@@ -60,32 +61,33 @@ impl SetArgs {
         }
     }
 
-    /// The same with another task set.
+    /// Returns the same arguments with another task set.
     pub(crate) fn with(&self, set: Option<String>) -> SetArgs {
         SetArgs { set, task: self.task.clone(), cpus: self.cpus, from: self.from, unit: self.unit }
     }
 }
 
-/// A task set and what is known about it.
+/// A task set, with the other contents of its file.
 pub(crate) struct Set {
-    /// What to call it.
+    /// The name of the set.
     pub name: String,
-    /// The system. Valid.
+    /// The system, which is valid.
     pub system: System,
-    /// How long the file asks to run.
+    /// The length of a run that the file asks for.
     pub until: Option<Duration>,
     /// The policy that the file asks for.
     pub policy: Option<&'static str>,
-    /// Where the first of its tasks are in a file of the user; none if that is not known.
+    /// The positions of the first tasks in the user's file; empty if they are not known.
     places: Vec<Position>,
-    /// The name and the places if it is the only set of its file, where that has a set in each line.
+    /// The name and the positions that apply if this is the only set of its file, which has one set
+    /// per line.
     alone: Option<(String, Vec<Position>)>,
-    /// What was assumed because the file does not say it, in sentences without full stops.
+    /// Assumptions about values that the file does not contain, in sentences without full stops.
     pub assumed: Vec<String>,
 }
 
 impl Set {
-    /// A valid system that is in no file.
+    /// Wraps a valid system that is not from a file.
     pub(crate) fn in_memory(name: &str, system: System) -> Set {
         Set {
             name: name.to_owned(),
@@ -98,7 +100,7 @@ impl Set {
         }
     }
 
-    /// The same as the only set of its file: it is named by that, and its places are known.
+    /// Names the set after its file, and applies its positions, as for the only set of the file.
     pub(crate) fn alone(mut self) -> Set {
         if let Some((name, places)) = self.alone.take() {
             (self.name, self.places) = (name, places);
@@ -106,7 +108,7 @@ impl Set {
         self
     }
 
-    /// Why the set is refused, with the place of the task that the reason is about, if it is about one.
+    /// Adds to the reason of a refusal the position of the task that it is about, if any.
     pub(crate) fn located(&self, reason: String, task: Option<TaskId>) -> String {
         match task.and_then(|task| self.places.get(task.index())) {
             Some(place) => format!("{reason} ({}:{place})", self.name),
@@ -114,7 +116,7 @@ impl Set {
         }
     }
 
-    /// The same, where an engine knows the task by its name.
+    /// Adds the position of a task that an engine names.
     #[cfg(target_os = "linux")]
     pub(crate) fn located_by_name(&self, reason: String, task: Option<&str>) -> String {
         let named = |(id, of): (TaskId, &Task)| (Some(of.name.as_str()) == task).then_some(id);
@@ -122,7 +124,7 @@ impl Set {
     }
 }
 
-/// Reads the task set. Warnings go to standard error.
+/// Reads the task set, and prints warnings to standard error.
 pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
     let host = args.host();
     let mut set = match &args.set {
@@ -135,7 +137,7 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
         Some(name) => {
             let (bytes, format) = bytes(name)?;
             let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, &bytes));
-            // Headings and messages show it.
+            // Headings and messages show the name.
             let name = &*if name == "-" { Cow::Borrowed("<stdin>") } else { visible(name) };
             let (set, warnings) =
                 open(name, &bytes, format, &host)?.map_err(|report| failure(&report))?;
@@ -150,7 +152,7 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
     Ok(set)
 }
 
-/// Reads the bytes of a task set that has some. It comes with its warnings; a report says why it is none.
+/// Parses the bytes of a task set. Returns the set with its warnings, or a report if it is invalid.
 pub(crate) fn open(
     name: &str,
     bytes: &[u8],
@@ -171,7 +173,7 @@ pub(crate) fn open(
     }))
 }
 
-/// What the arguments say beside the set: further tasks, and another number of CPUs.
+/// Applies the arguments about the set: further tasks, and another number of CPUs.
 pub(crate) fn complete(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
     for text in &args.task {
         let mut task = layland_config::parse_inline(text).map_err(|report| failure(&report))?;
@@ -192,7 +194,7 @@ pub(crate) fn complete(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
     other_cpus(set, args)
 }
 
-/// As many CPUs as the user says, if that is another number.
+/// Changes the number of CPUs to that of the user, if it differs.
 fn other_cpus(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
     match args.cpus.map(|cpus| cpus as usize) {
         Some(cpus) if cpus != set.system.platform.cpu_count() => what_if(set, cpus),
@@ -200,7 +202,7 @@ fn other_cpus(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
     }
 }
 
-/// The same tasks on another number of CPUs, where nothing in the set is about CPUs that there are not.
+/// Moves the tasks to another number of CPUs, unless the set refers to CPUs that would not exist.
 fn what_if(set: &mut Set, cpus: usize) -> Result<(), Failure> {
     let has = set.system.platform.cpu_count();
     let said = format!("{} has {}, and --cpus says {cpus}", set.name, counted(has, "CPU"));
@@ -220,12 +222,12 @@ fn what_if(set: &mut Set, cpus: usize) -> Result<(), Failure> {
     if let Some(task) = set.system.tasks.values().find(tied) {
         return refused(&format!("task `{}` names CPUs beyond these", task.name));
     }
-    // Names for CPUs stay where there are all of them.
+    // Names of CPU groups are kept if all of their CPUs remain.
     let mut topology = platform.topology.clone();
     topology.retain(|_, sets| sets.iter().all(|cpus| cpus.is_subset(&all)));
     let overheads = platform.overheads.clone();
     set.system.platform = Platform { overheads, topology, ..Platform::identical(cpus) };
-    // Requests may name CPUs, too.
+    // Requests may refer to removed CPUs, too.
     if let Some(fault) = set.system.validate().first() {
         return refused(&fault.to_string());
     }
@@ -233,29 +235,31 @@ fn what_if(set: &mut Set, cpus: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Several task sets, one after the other as they are needed: files, and the lines of files with a set in each.
+/// Several task sets, which are read one by one: files, and the lines of files with one set per
+/// line.
 pub(crate) struct Sets<'a> {
     args: &'a SetArgs,
-    /// What is still to be read, the next one last.
+    /// The remaining names. The next one is last.
     names: Vec<Option<String>>,
     lines: Option<Lines>,
-    /// What becomes of how the sets of lines were made.
+    /// The rule that keeps or drops the provenance of sets in lines.
     made: HowMade,
 }
 
-/// A file with a set in each line.
+/// A file with one set per line.
 struct Lines {
     name: String,
     reader: Box<dyn BufRead + Send>,
-    /// How many lines have been read.
+    /// The number of lines that have been read.
     read: usize,
-    /// Whether one of them had a set.
+    /// True if one of them contained a set.
     found: bool,
     line: Vec<u8>,
 }
 
 impl<'a> Sets<'a> {
-    /// Of these names, or of what the arguments mean without a name.
+    /// Iterates over the sets with these names, or over the set that the arguments describe without
+    /// a name.
     pub(crate) fn new(args: &'a SetArgs, more: &[String]) -> Sets<'a> {
         let names = args.set.iter().chain(more).map(|name| Some(name.clone()));
         let mut names: Vec<Option<String>> = match args.set {
@@ -266,7 +270,7 @@ impl<'a> Sets<'a> {
         Sets { args, names, lines: None, made: HowMade::Kept }
     }
 
-    /// Without how the sets of lines were made, for who does not tell.
+    /// Leaves out the provenance of sets in lines, for commands that do not show it.
     pub(crate) fn without_origin(self) -> Sets<'a> {
         Sets { made: HowMade::LeftOut, ..self }
     }
@@ -314,10 +318,12 @@ impl Iterator for Sets<'_> {
 }
 
 impl Lines {
-    /// The set of the next line that is not empty, which is named by the file and the line.
+    /// Returns the set of the next line that is not empty. Its name consists of the file and the
+    /// line.
     fn next(&mut self, args: &SetArgs, made: HowMade) -> Option<Result<Set, Failure>> {
         loop {
             self.line.clear();
+            // Read one byte more than allowed, so that the parser rejects a line that is too long.
             let limit = layland_config::MAX_BYTES as u64 + 1;
             let read = (&mut self.reader).take(limit).read_until(b'\n', &mut self.line);
             match read {
@@ -339,7 +345,7 @@ impl Lines {
 
     fn set(&self, args: &SetArgs, made: HowMade) -> Result<Set, Failure> {
         let name = format!("{}:{}", self.name, self.read);
-        // The name says which line it is.
+        // The name contains the number of the line.
         let Loaded { system, warnings, until, policy, places: mut in_file } =
             layland_config::read_with(&name, &self.line, Format::Lines, &args.host(), made)
                 .map_err(|report| failure(&report))?;
@@ -357,7 +363,7 @@ impl Lines {
     }
 }
 
-/// The bytes of the set, and its format where the name says so.
+/// Returns the bytes of the set, and its format if the name determines it.
 pub(crate) fn bytes(name: &str) -> Result<(Vec<u8>, Option<Format>), Failure> {
     if let Some(demo) = name.strip_prefix(DEMO) {
         let found = layland_config::demo(demo).ok_or_else(|| names::no_demo(demo))?;
@@ -390,16 +396,16 @@ fn unreadable(name: &str, error: &std::io::Error) -> Failure {
     }
 }
 
-/// Invalid input, with the places.
+/// Converts a report with its positions into a failure of invalid input.
 pub(crate) fn failure(report: &Report) -> Failure {
     Failure::report(draw(report))
 }
 
-/// Says what a report has to say, if anything.
+/// Prints the warnings of a report, if any.
 pub(crate) fn tell(report: &Report) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let mut report = report.clone();
-    // Of many sets each would say it.
+    // For many sets, the warning is printed once.
     if !assumed(&report).is_empty() && SAID.swap(true, Ordering::Relaxed) {
         report.problems.retain(|problem| problem.code != CPUS_NOT_GIVEN);
     }
@@ -408,7 +414,7 @@ pub(crate) fn tell(report: &Report) {
     }
 }
 
-/// What was assumed because a file does not say it: the number of CPUs.
+/// Returns the assumptions about values that a file does not contain: the number of CPUs.
 fn assumed(warnings: &Report) -> Vec<String> {
     let problems = warnings.problems.iter().filter(|problem| problem.code == CPUS_NOT_GIVEN);
     problems.map(ToString::to_string).collect()

@@ -1,4 +1,4 @@
-//! Ctrl-C ends a run early; what was found so far is kept.
+//! Handles Ctrl-C, which ends a run early. The results so far are kept.
 
 use std::sync::atomic::AtomicBool;
 #[cfg(feature = "command")]
@@ -6,13 +6,15 @@ use std::sync::atomic::Ordering;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on the first interrupt sets the flag, and the second ends the program at once.
+/// Installs the handler. The first interrupt sets the flag, and the second ends the program at
+/// once.
 pub(crate) fn listen() -> &'static AtomicBool {
-    // Fails only if a handler is installed already, and then there is nothing to do.
+    // This fails only if the handler is already installed, which needs no action.
     #[cfg(feature = "command")]
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
             #[expect(clippy::disallowed_methods, reason = "the user asked twice")]
+            // 128 + SIGINT, as in a shell.
             std::process::exit(130);
         }
     });

@@ -1,4 +1,4 @@
-//! What the commands share: reading a task set, writing files, tables and charts, exit codes.
+//! Code that the commands share: reading a task set, writing files, tables and charts, exit codes.
 
 pub(crate) mod batch;
 pub(crate) mod chart;

@@ -1,15 +1,16 @@
-//! Names on the command line: of policies, bundled sets and experiments, and what to say about one that is not there.
+//! Resolves names on the command line: of policies, bundled sets and experiments. Unknown names get
+//! suggestions.
 
 use super::exit::Failure;
 use layland_model::nearest;
 use layland_policy::{BuildError, Registry};
 
-/// The policy with its options as outputs show it, from what the user wrote.
+/// Returns the policy with its options in the notation of the output.
 pub(crate) fn canonical(registry: &Registry, spec: &str) -> Result<String, Failure> {
     registry.canonical(spec.trim()).map_err(|error| unknown(&error))
 }
 
-/// Several of them. Each is there once.
+/// Returns several policies, each of them once.
 pub(crate) fn all(registry: &Registry, asked: &[String]) -> Result<Vec<String>, Failure> {
     let mut specs: Vec<String> = Vec::new();
     for spec in asked {
@@ -27,7 +28,7 @@ pub(crate) fn all(registry: &Registry, asked: &[String]) -> Result<Vec<String>, 
     Ok(specs)
 }
 
-/// Only one of them, where a comma would not be one of an option.
+/// Returns the only policy of an argument. A comma is accepted only within options.
 #[cfg(target_os = "linux")]
 pub(crate) fn one(registry: &Registry, spec: &str) -> Result<String, Failure> {
     match (registry.canonical(spec.trim()), spec.split_once(',')) {
@@ -39,7 +40,7 @@ pub(crate) fn one(registry: &Registry, spec: &str) -> Result<String, Failure> {
     }
 }
 
-/// Why there is no such policy.
+/// Reports an unknown policy.
 pub(crate) fn unknown(error: &BuildError) -> Failure {
     let failure = Failure::usage(error.to_string());
     match error.is_about_the_name() {
@@ -48,13 +49,13 @@ pub(crate) fn unknown(error: &BuildError) -> Failure {
     }
 }
 
-/// There is no bundled task set of this name.
+/// Reports an unknown bundled task set.
 pub(crate) fn no_demo(name: &str) -> Failure {
     let demos = layland_config::demos().iter().map(|demo| demo.name);
     no_such("bundled task set", name, nearest(name, demos), "demo:", "`layland demos` lists them")
 }
 
-/// There is no packaged experiment of this name.
+/// Reports an unknown packaged experiment.
 #[cfg(feature = "lab")]
 pub(crate) fn no_experiment(name: &str) -> Failure {
     let all = layland_lab::packaged::ALL.iter().map(|packaged| packaged.name);
@@ -62,7 +63,7 @@ pub(crate) fn no_experiment(name: &str) -> Failure {
     no_such("packaged experiment", name, nearest(name, all), "", list)
 }
 
-/// Of something with a name there is none of this name: always the same words, and the same exit code.
+/// Reports an unknown name, always in the same words and with the same exit code.
 fn no_such(what: &str, name: &str, near: Option<&str>, prefix: &str, list: &str) -> Failure {
     let near = near.map(|near| format!(": did you mean `{prefix}{near}`?")).unwrap_or_default();
     Failure::usage(format!("there is no {what} `{name}`{near}")).help(list)

@@ -1,33 +1,33 @@
-//! What to write into a file, which its ending says.
+//! The kinds of output files, chosen by their extensions.
 
 use super::exit::Failure;
 use super::export::Export;
 use std::path::{Path, PathBuf};
 
-/// What a file is to hold.
+/// The contents of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
     /// A report for a browser.
     Html,
     /// A chart.
     Svg,
-    /// The same as PDF.
+    /// A chart as PDF.
     Pdf,
-    /// The same for LaTeX.
+    /// A chart for LaTeX.
     Tikz,
-    /// The same in characters.
+    /// A chart in characters.
     Text,
     /// The trace.
     Json,
-    /// The trace, as a table.
+    /// The trace as a table.
     Csv,
-    /// The trace, for another tool.
+    /// The trace for another tool.
     Export(Export),
     /// The kernel's own trace.
     Kernel,
 }
 
-/// The files that every trace can be written to.
+/// The kinds of files that can be made from every trace.
 const OF_EVERY_TRACE: [FileKind; 9] = [
     FileKind::Html,
     FileKind::Svg,
@@ -67,7 +67,7 @@ impl FileKind {
     }
 }
 
-/// Something to write besides the result.
+/// A file to write besides the result.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     pub kind: FileKind,
@@ -75,8 +75,8 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// What to write into each of these files: what every trace can be written to, and what else a
-    /// command offers.
+    /// Returns the kind of each of these files: those that every trace allows, and those in
+    /// `besides` that the command offers.
     pub(crate) fn all(paths: &[PathBuf], besides: &[FileKind]) -> Result<Vec<Output>, Failure> {
         let offered = [&OF_EVERY_TRACE, besides].concat();
         let twice = |(at, path): &(usize, &PathBuf)| paths[..*at].contains(path);
@@ -87,8 +87,8 @@ impl Output {
         paths.iter().map(|path| Output::of(path, &offered)).collect()
     }
 
-    /// What to write into a file of this name. That it can be written is not known before it is, but
-    /// a folder that does not exist is no reason to simulate first.
+    /// Returns the kind of a file with this name. It is not known beforehand whether the file can
+    /// be written, but a missing folder is detected before the simulation.
     pub(crate) fn of(path: &Path, offered: &[FileKind]) -> Result<Output, Failure> {
         let meanings: Vec<&str> =
             offered.iter().map(|kind| kind.meaning()).filter(|text| !text.is_empty()).collect();

@@ -1,21 +1,21 @@
-//! The page of the playground: where it is, and links to it.
+//! Finds the page of the playground, and creates links to it.
 //!
-//! It is a file beside the program, which would be a quarter larger with it.
+//! The page is a file beside the program, which would be a quarter larger if it contained the page.
 
 use super::input::Set;
 use layland_report::playground::{MOST_TASKS, Start, fragment};
 use std::path::{Path, PathBuf};
 
-/// A variable that says where the page is.
+/// The environment variable with the path of the page.
 pub(crate) const VARIABLE: &str = "LAYLAND_PLAY";
 
 /// The name of the page.
 const NAME: &str = "play.html";
 
-/// Longer links are not made: browsers have limits.
+/// The length of the longest link that is created, because browsers have limits.
 const LONGEST: usize = 500_000;
 
-/// Where the page may be, the first place first.
+/// Returns the possible locations of the page. The first takes precedence.
 pub(crate) fn places() -> Vec<PathBuf> {
     let named = std::env::var_os(VARIABLE).map(PathBuf::from);
     if let Some(named) = named {
@@ -23,17 +23,18 @@ pub(crate) fn places() -> Vec<PathBuf> {
     }
     let program = std::env::current_exe().and_then(std::fs::canonicalize).ok();
     let Some(folder) = program.as_deref().and_then(Path::parent) else { return Vec::new() };
-    // As in a tarball, and as packages install it.
+    // The locations in a tarball and in an installed package.
     let share = folder.parent().map(|root| root.join("share/layland").join(NAME));
     std::iter::once(folder.join(NAME)).chain(share).collect()
 }
 
-/// Where the page is.
+/// Returns the location of the page.
 pub(crate) fn page() -> Option<PathBuf> {
     places().into_iter().find(|place| place.is_file())
 }
 
-/// A link that opens the page with a set, if the page is there and the set is not too large for a link.
+/// Returns a link that opens the page with a set, if the page exists and the set is not too large
+/// for a link.
 pub(crate) fn link(set: &Set, start: impl FnOnce() -> Start) -> Option<String> {
     if set.system.tasks.len() > MOST_TASKS {
         return None;
@@ -43,7 +44,7 @@ pub(crate) fn link(set: &Set, start: impl FnOnce() -> Start) -> Option<String> {
     (fragment.len() <= LONGEST).then(|| address(&page) + &fragment)
 }
 
-/// The address of a file.
+/// Returns the URL of a file.
 pub(crate) fn address(path: &Path) -> String {
     let mut address = "file://".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {

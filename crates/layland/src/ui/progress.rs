@@ -1,5 +1,5 @@
-//! How far a long command is: a bar on a terminal, and where nobody sees one a line on standard error every few
-//! seconds.
+//! Shows the progress of a long command: a bar on a terminal, otherwise a line on standard error
+//! every few seconds.
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -14,15 +14,16 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// The first line comes after so many seconds, and then one each.
+/// The seconds before the first line, and between two lines.
 const EVERY: u64 = 5;
 
-/// A bar on standard error of a time that is simulated, if that is a terminal. Without the program there is none.
+/// A bar on standard error for the simulated time, if that is a terminal. Without the feature
+/// `command` there is no bar.
 pub(crate) struct Bar(#[cfg(feature = "command")] ProgressBar);
 
 #[cfg(feature = "command")]
 impl Bar {
-    /// Up to some time, if that is known.
+    /// Creates a bar up to the end of the simulation, if that is known.
     pub(crate) fn simulating(end: Option<Time>, quiet: bool, ascii: bool) -> Bar {
         if quiet {
             return Bar(ProgressBar::hidden());
@@ -34,11 +35,11 @@ impl Bar {
         bar.set_style(if ascii { style.progress_chars("#>-") } else { style });
         Bar(bar)
     }
-    /// So much is done.
+    /// Sets the simulated time so far.
     pub(crate) fn set_position(&self, ns: u64) {
         self.0.set_position(ns);
     }
-    /// Nothing is left of it.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.0.finish_and_clear();
     }
@@ -46,19 +47,19 @@ impl Bar {
 
 #[cfg(not(feature = "command"))]
 impl Bar {
-    /// None.
+    /// Does nothing.
     pub(crate) fn simulating(_: Option<Time>, _: bool, _: bool) -> Bar {
         Bar()
     }
-    /// Nobody sees it.
+    /// Does nothing.
     pub(crate) fn set_position(&self, _: u64) {}
-    /// Nobody saw it.
+    /// Does nothing.
     pub(crate) fn finish(&self) {}
 }
 
-/// Lines about how far it is; none on a terminal, which has a bar.
+/// Lines about the progress. None are printed on a terminal, which has a bar.
 pub(crate) struct Lines {
-    /// None if nothing is to be said.
+    /// The time of the start; `None` if no lines are printed.
     start: Option<Instant>,
     /// The seconds after which the next line is due.
     due: AtomicU64,
@@ -70,7 +71,7 @@ impl Lines {
         Lines { start: wanted.then(now), due: AtomicU64::new(EVERY) }
     }
 
-    /// Says that so much of all is done, if a line is due; `what` names what was done.
+    /// Prints the progress, if a line is due; `what` describes the work done.
     pub(crate) fn tell(&self, done: u64, all: Option<u64>, what: impl FnOnce() -> String) {
         let Some(start) = self.start else { return };
         let elapsed = now().duration_since(start);
@@ -85,7 +86,7 @@ impl Lines {
             return;
         }
         let left = all.filter(|&all| done > 0 && all >= done).map_or(String::new(), |all| {
-            // Only said, and so in floating point.
+            // The share is only printed, so that floating point suffices.
             let share = done as f64 / all as f64;
             let left = elapsed.as_secs_f64() * (1.0 - share) / share;
             let left = Duration::from_secs(left.min(1e9) as i64);

@@ -1,4 +1,4 @@
-//! One recorded run, as `run` and `trace` have it: the files that can be made of it.
+//! A recorded run of `run` or `trace`, and the files that can be made from it.
 
 use super::exit::Failure;
 use super::export::Origin;
@@ -12,27 +12,27 @@ use layland_trace::{Labels, Statistics, Summary, Trace};
 use std::path::Path;
 
 pub(crate) struct Recorded<'a> {
-    /// What it is about.
+    /// The title of the run.
     pub title: String,
     /// The policy, or the file.
     pub name: String,
     pub labels: Labels,
     pub system: Option<&'a System>,
     pub trace: &'a Trace,
-    /// How the kernel recorded it, if the trace is a record of its own.
+    /// The circumstances of the recording, if the trace is a kernel record.
     pub how: Option<json::Recorded>,
     pub summary: Summary,
-    /// What a report says besides its figures.
+    /// The lines of a report besides its figures.
     pub lines: Vec<Line>,
-    /// What made it.
+    /// The command that made the run.
     pub provenance: String,
     pub seed: Option<u64>,
-    /// What charts show; by default around the first miss.
+    /// The time window of charts; by default, it is around the first miss.
     pub window: Option<(Time, Time)>,
     pub ascii: bool,
 }
 
-/// The figures of a trace.
+/// Returns the figures of a trace.
 pub(crate) fn summary(trace: &Trace, labels: &Labels) -> Summary {
     let mut statistics = Statistics::new(labels.tasks.len(), labels.cpus);
     trace.replay(&mut statistics);
@@ -47,7 +47,7 @@ impl Recorded<'_> {
         }
     }
 
-    /// The chart for the terminal.
+    /// Returns the chart for the terminal.
     pub(crate) fn chart(&self, rows: Rows) -> String {
         let colours = if terminal::colours() { Colours::Ansi } else { Colours::Never };
         self.view().text(&chart::text_options(rows, chart::charset(self.ascii), colours))
@@ -73,7 +73,7 @@ impl Recorded<'_> {
         report
     }
 
-    /// Writes a file, and says so. The kernel's own trace is not made of this.
+    /// Writes a file and reports that. The kernel's own trace cannot be made from a recorded run.
     pub(crate) fn write(&self, output: &Output, quiet: bool) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::refused(error.to_string());
         let path = &output.path;

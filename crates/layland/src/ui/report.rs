@@ -1,4 +1,4 @@
-//! What the reports of simulations, runs and traces have in common.
+//! The common parts of reports on simulations, runs and traces.
 
 use super::exit::Failure;
 use super::table::{self, figures};
@@ -8,7 +8,7 @@ use layland_report::{Report, Run, Severity, Table, blame, headline};
 use layland_trace::{Labels, TaskSummary, Trace};
 use std::path::Path;
 
-/// Puts what matters most before all other lines: the headline, and who is to blame for the first miss of each run.
+/// Puts the most important lines first: the headline, and the cause of the first miss of each run.
 pub(crate) fn lead(report: &mut Report, labels: &Labels, system: Option<&System>) {
     let mut lines = headline(&report.runs, labels);
     let at = lines.len().min(1);
@@ -19,7 +19,7 @@ pub(crate) fn lead(report: &mut Report, labels: &Labels, system: Option<&System>
     report.lines.splice(0..0, lines);
 }
 
-/// Why the first job of a trace that missed its deadline did, in a sentence or two; none if none did.
+/// Explains the first miss of a trace in a sentence or two; `None` if there is none.
 pub(crate) fn why_late(
     name: &str,
     trace: &Trace,
@@ -29,7 +29,7 @@ pub(crate) fn why_late(
     blame(&Run::new(name, trace.clone()), labels, system).map(|line| line.text)
 }
 
-/// A table of figures; `None`: refused.
+/// Returns a table of figures. `None` stands for a rejected set.
 pub(crate) fn table<'a>(
     title: String,
     first: &str,
@@ -52,11 +52,11 @@ pub(crate) fn table<'a>(
     table
 }
 
-/// What a reader of the figures should know.
+/// A note for readers of the figures.
 pub(crate) const NOTE: &str =
     "Response times and tardiness are of completed jobs; p50 and p99 are at most 0.1 % too large.";
 
-/// Writes a report, and says so.
+/// Writes a report and reports that.
 pub(crate) fn write(path: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
     let html = report.html();
     files::write(path, html.as_bytes())?;

@@ -1,19 +1,20 @@
-//! A table that is drawn row by row, as its rows are found; and how often each policy came to what.
+//! A table that is printed row by row while its rows are computed, and counts of the results of
+//! each policy.
 
 use super::terminal;
 use clap::builder::styling::Style;
 
-/// A table whose columns are as wide as the first rows need.
+/// A table whose column widths are determined by the first rows.
 pub(crate) struct Rows<const N: usize> {
     headings: [&'static str; N],
     widths: [usize; N],
-    /// Which columns have their text at the right, as numbers do.
+    /// True for columns that are aligned right, such as numbers.
     right: [bool; N],
     style: &'static Borders,
     colours: bool,
 }
 
-/// Left, line and right of each border, and the sides.
+/// The left, middle and right character of each border, and the sides.
 struct Borders {
     top: [char; 3],
     header: [char; 3],
@@ -44,13 +45,13 @@ impl<const N: usize> Rows<N> {
         Rows { headings, widths, right: [false; N], style, colours }
     }
 
-    /// With the text of the columns from this one on at the right.
+    /// Aligns the columns from this one on to the right.
     pub(crate) fn right_from(mut self, column: usize) -> Rows<N> {
         self.right[column..].fill(true);
         self
     }
 
-    /// Makes each column wide enough for these.
+    /// Makes each column wide enough for these cells.
     pub(crate) fn widen(&mut self, cells: [&str; N]) {
         for (width, cell) in self.widths.iter_mut().zip(cells) {
             *width = (*width).max(cell.chars().count());
@@ -63,7 +64,7 @@ impl<const N: usize> Rows<N> {
         self.border(self.style.header, out);
     }
 
-    /// A row; perhaps with one cell in a colour, where colours are shown.
+    /// Appends a row. One cell may have a colour, if colours are shown.
     pub(crate) fn row(&self, cells: [&str; N], coloured: Option<(usize, Style)>, out: &mut String) {
         let coloured = coloured.filter(|_| self.colours);
         out.push(self.style.side);
@@ -102,7 +103,8 @@ impl<const N: usize> Rows<N> {
     }
 }
 
-/// How often each policy came to each of so many ends, in the order in which policies were first met.
+/// The number of times that each policy had each of `N` results. Policies are in the order of their
+/// first results.
 pub(crate) struct Counts<const N: usize>(Vec<(String, [usize; N])>);
 
 impl<const N: usize> Default for Counts<N> {
@@ -112,7 +114,7 @@ impl<const N: usize> Default for Counts<N> {
 }
 
 impl<const N: usize> Counts<N> {
-    /// Once more.
+    /// Counts one more result.
     pub(crate) fn count(&mut self, policy: &str, end: usize) {
         let at = self.0.iter().position(|(known, _)| known == policy).unwrap_or_else(|| {
             self.0.push((policy.to_owned(), [0; N]));

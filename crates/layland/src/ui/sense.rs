@@ -1,13 +1,14 @@
-//! What is valid and hardly meant: said once, before the answer.
+//! Warnings about valid settings that are probably mistakes. They are printed once, before the
+//! answer.
 
 use super::input::Set;
 use layland_analysis::EXPLAIN;
 use layland_model::{Duration, ExecutionModel, Service, System, Task, TaskId, counted};
 
-/// So many tasks are named.
+/// The largest number of tasks that are named.
 const NAMED: usize = 3;
 
-/// What makes the answer another than the user expects, and what to do about each.
+/// Returns the settings that make the answer differ from what the user expects, each with advice.
 pub(crate) fn doubts(set: &Set) -> Vec<(String, &'static str)> {
     let mut doubts = Vec::new();
     let system = &set.system;
@@ -55,7 +56,8 @@ pub(crate) fn doubts(set: &Set) -> Vec<(String, &'static str)> {
     doubts
 }
 
-/// That jobs run without what the set says of blocking, and what to do about it; none if it says nothing.
+/// Warns that jobs do not suffer the blocking that the set specifies, with advice; `None` if it
+/// specifies none.
 pub(crate) fn unblocked(set: &Set) -> Option<(String, &'static str)> {
     let tasks = set.system.tasks.iter();
     let blocked = tasks.filter(|(_, task)| task.blocking_time > Duration::ZERO);
@@ -69,7 +71,7 @@ pub(crate) fn unblocked(set: &Set) -> Option<(String, &'static str)> {
     Some((set.located(message, Some(first)), help))
 }
 
-/// `a`, or `3 tasks (a, b, c)`.
+/// Formats tasks as `a`, or `3 tasks (a, b, c)`.
 fn named(system: &System, tasks: &[TaskId]) -> String {
     let names: Vec<&str> =
         tasks.iter().take(NAMED).map(|&id| system.tasks[id].name.as_str()).collect();
@@ -82,7 +84,8 @@ fn named(system: &System, tasks: &[TaskId]) -> String {
     }
 }
 
-/// Whether a job with its whole WCET can be done by its deadline, and by the next one's arrival, on the fastest CPU.
+/// Returns true if a job with its whole WCET can complete by its deadline, and by the next arrival,
+/// on the fastest CPU.
 fn is_done_in_time(system: &System, task: &Task) -> bool {
     let limit = task.period.min(task.deadline);
     let mut speeds = system.platform.speeds.values();
@@ -93,7 +96,8 @@ fn most_wcet(task: &Task) -> Service {
     task.wcet.iter().copied().max().unwrap_or_default()
 }
 
-/// How long a job may execute where the set says so itself. A fraction above 1 and a higher level are meant.
+/// Returns the longest execution time that the set specifies explicitly. A fraction above 1 and a
+/// higher level are intentional.
 fn longest(task: &Task) -> Option<Service> {
     match &task.execution {
         ExecutionModel::Uniform { max, .. } => Some(*max),

@@ -1,4 +1,4 @@
-//! The tables: figures of policies or of tasks, as wide as the terminal.
+//! Tables of the figures of policies or tasks, as wide as the terminal.
 
 use super::terminal;
 use super::tint::{self, Tint, tinted};
@@ -19,7 +19,7 @@ const HEADINGS: [&str; 9] = [
     "migrate\n/job",
 ];
 
-/// The same where each stands alone.
+/// The headings if each stands alone.
 pub(crate) const IN_FULL: [&str; 9] = [
     "jobs",
     "missed",
@@ -32,22 +32,23 @@ pub(crate) const IN_FULL: [&str; 9] = [
     "migrate/job",
 ];
 
-/// Which figures a narrow terminal does without, the least important first.
+/// The figures that a narrow terminal omits, the least important first.
 const DISPENSABLE: [usize; 6] = [3, 4, 5, 8, 7, 6];
 
-/// How to draw.
+/// The style of a table.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
-    /// ASCII characters only.
+    /// True for ASCII characters only.
     pub ascii: bool,
-    /// Colours.
+    /// True for colours.
     pub colours: bool,
 }
 
-/// A name with its figures; none if there are none, because the policy refused the set.
+/// A name with its figures; `None` if the policy rejected the set.
 pub(crate) type Row = (String, Option<[String; 9]>);
 
-/// One line per policy, or, where that is too wide and this is not, one column per policy.
+/// Returns a table with one line per policy, or with one column per policy if the first is too wide
+/// and the second is not.
 pub(crate) fn policies(rows: &[Row], style: Style) -> String {
     let across = lines("policy", rows, &[0, 1, 2, 3, 4, 5, 6, 7, 8], style);
     if across.width() <= terminal::width() {
@@ -57,7 +58,8 @@ pub(crate) fn policies(rows: &[Row], style: Style) -> String {
     if down.width() < across.width() { down.text } else { across.text }
 }
 
-/// One line per distribution of times, with the number of values and the quantiles in nanoseconds.
+/// Returns a table with one line per distribution of times: the number of values and the quantiles
+/// in nanoseconds.
 pub(crate) fn distributions(rows: &[(String, u64, [f64; 5])], style: Style) -> String {
     let mut table = Table::new();
     table.set_header(["overhead", "count", "p50", "p99", "p99.9", "max", "mean"]);
@@ -68,7 +70,7 @@ pub(crate) fn distributions(rows: &[(String, u64, [f64; 5])], style: Style) -> S
     Drawn::of(table, style).text
 }
 
-/// Rows of text below their headings.
+/// Returns a table of strings below their headings.
 pub(crate) fn plain<const N: usize>(
     headings: [&str; N],
     rows: impl Iterator<Item = [String; N]>,
@@ -77,13 +79,14 @@ pub(crate) fn plain<const N: usize>(
     let mut table = Table::new();
     table.set_header(headings);
     for row in rows {
-        // Escapes are as wide as what they stand for is not.
+        // Escape them here: an escaped character is wider than the original.
         table.add_row(row.map(|cell| visible(&cell).into_owned()));
     }
     Drawn::of(table, style).text
 }
 
-/// One line per task. Figures that do not fit are left out, and the table says so.
+/// Returns a table with one line per task. Figures that do not fit are left out, and the table
+/// notes that.
 pub(crate) fn tasks(rows: &[Row], style: Style) -> String {
     for dropped in 0..=DISPENSABLE.len() {
         let shown: Vec<usize> =
@@ -100,7 +103,7 @@ pub(crate) fn tasks(rows: &[Row], style: Style) -> String {
     unreachable!("the last round returns")
 }
 
-/// A table as text.
+/// A formatted table.
 struct Drawn {
     plain: Vec<usize>,
     text: String,
@@ -143,7 +146,8 @@ fn lines(name: &str, rows: &[Row], shown: &[usize], style: Style) -> Drawn {
     Drawn::of(table, style)
 }
 
-/// The heading of a figure; in full, if the one that it continues is left out.
+/// Returns the heading of a figure. It is written in full if the heading that it continues is left
+/// out.
 fn heading(figure: usize, shown: &[usize]) -> String {
     let continued = HEADINGS[figure].starts_with('\n') && IN_FULL[figure].contains(' ');
     if continued && !shown.contains(&(figure - 1)) {
@@ -172,12 +176,12 @@ fn cell(figures: Option<&[String; 9]>, figure: usize) -> Cell {
     }
 }
 
-/// The figures of a task or of all tasks.
+/// Formats the figures of a task or of all tasks.
 pub(crate) fn figures(total: &TaskSummary) -> [String; 9] {
     let some = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| time(ns as f64));
     let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
     let response = total.response.as_ref();
-    // What is not known to be due is neither late nor in time.
+    // Without known deadlines, jobs are neither late nor in time.
     let due = |text: String| if total.has_deadlines { text } else { "-".to_owned() };
     [
         total.released.to_string(),
@@ -192,7 +196,7 @@ pub(crate) fn figures(total: &TaskSummary) -> [String; 9] {
     ]
 }
 
-/// A time for people; what is drawn from floating point is rounded to a nanosecond first.
+/// Formats a time. Floating-point values are rounded to a nanosecond first.
 pub(crate) fn time(ns: f64) -> String {
     format!("{:#}", Duration::from_ns(ns.round() as i64))
 }

@@ -1,8 +1,9 @@
-//! Talking to the user: results on standard output, talk on standard error.
+//! Output to the user: results on standard output, messages on standard error.
 //!
-//! A terminal acts on some characters, and names, paths, commands and lines of files are written by others. So all that
-//! goes to a terminal goes through [`harmless`], which lets styles alone pass; and what others wrote goes through
-//! [`visible`] before it stands beside styles, so that nothing in it can pass for one.
+//! A terminal interprets some characters, and names, paths, commands and lines of files come from
+//! others. All terminal output therefore passes through [`harmless`], which lets only styles pass.
+//! Strings from others also pass through [`visible`] before they are combined with styles, so that
+//! nothing in them can pass for a style.
 
 use super::exit::{Failure, Message};
 use clap::builder::styling::{AnsiColor, Style};
@@ -10,7 +11,7 @@ use layland_model::{acts_on_a_terminal, push_visible, visible};
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 
-/// What is written here comes after the line that says that a command works, which is taken away.
+/// A writer that removes the progress line before its output.
 struct Clear<W>(W);
 
 impl<W: Write> Write for Clear<W> {
@@ -24,16 +25,17 @@ impl<W: Write> Write for Clear<W> {
     }
 }
 
-/// Takes away the line that says that a command works.
+/// Removes the progress line.
 fn take_line_away() {
     #[cfg(feature = "command")]
     super::working::end();
 }
 
-/// Writes a result to standard output. A reader that has gone away (`| head`) is no error.
+/// Writes a result to standard output. It is not an error if the reader has closed the pipe
+/// (`| head`).
 pub(crate) fn result(text: &str) -> Result<(), Failure> {
     take_line_away();
-    // A file or a program gets the text as it is: a task set that is converted keeps its names.
+    // A file or a program gets the unchanged text: a converted task set keeps its names.
     let shown = std::io::stdout().is_terminal() || colours();
     let text = if shown { harmless(text) } else { Cow::Borrowed(text) };
     let mut out = anstream::stdout().lock();
@@ -45,9 +47,10 @@ pub(crate) fn result(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes a long result to standard output as it is made. A reader that has gone away (`| head`) is no error.
+/// Writes a long result to standard output while it is made. It is not an error if the reader has
+/// closed the pipe (`| head`).
 ///
-/// It goes out as it is: there must be no styles in it.
+/// The output must not contain styles, because it is written without processing.
 pub(crate) fn write_result(
     make: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
@@ -63,7 +66,7 @@ pub(crate) fn write_result(
     }
 }
 
-/// Clears the terminal, if standard output is one: what follows replaces what it shows.
+/// Clears the terminal, if standard output is one, so that new output replaces the old.
 #[cfg(target_os = "linux")]
 pub(crate) fn clear() -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
@@ -74,27 +77,28 @@ pub(crate) fn clear() -> Result<(), Failure> {
         .map_err(|error| Failure::refused(format!("failed to write to standard output: {error}")))
 }
 
-/// Results that are written to standard output as they come.
+/// Results that are written to standard output while they are computed.
 #[derive(Default)]
 pub(crate) struct Results {
     waiting: Vec<u8>,
-    /// The first bytes of a character whose other bytes are to come.
+    /// The first bytes of an incomplete character.
     begun: Vec<u8>,
-    /// Whether the reader has gone away.
+    /// True if the reader has closed the pipe.
     gone: bool,
 }
 
 impl Results {
-    /// What waits is written when there is so much of it.
+    /// The number of buffered bytes at which they are written.
     const ENOUGH: usize = 1 << 16;
 
-    /// Writes a result: soon, or with [`flush`](Self::flush).
+    /// Writes a result to the buffer, which is flushed when it is full or with
+    /// [`flush`](Self::flush).
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.waiting.extend_from_slice(bytes);
         if self.waiting.len() >= Self::ENOUGH { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what waits.
+    /// Writes the buffer.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         take_line_away();
         let out = std::io::stdout().lock();
@@ -114,17 +118,18 @@ impl Results {
         Ok(())
     }
 
-    /// Whether nobody reads any more (`| head`): that is no error, and the rest need not be computed.
+    /// Returns true if the reader has closed the pipe (`| head`). This is not an error, and the
+    /// rest need not be computed.
     pub(crate) fn is_unread(&self) -> bool {
         self.gone
     }
 }
 
-/// Says something on standard error.
+/// Prints a message to standard error.
 pub(crate) fn talk(text: &str) {
     take_line_away();
     let mut out = anstream::stderr().lock();
-    // There is nobody left to tell if standard error is closed.
+    // If standard error is closed, the failure cannot be reported.
     let _ = writeln!(out, "{}", harmless(text.trim_end()));
 }
 
@@ -132,7 +137,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HELP: Style = AnsiColor::Cyan.on_default();
 
-/// Says why a command could not do its work.
+/// Prints the reason why a command could not do its work.
 pub(crate) fn complain(message: &Message) {
     match message {
         Message::Plain(message, help) => say(ERROR, "error", message, help.as_deref()),
@@ -140,7 +145,7 @@ pub(crate) fn complain(message: &Message) {
     }
 }
 
-/// Says what is lost or doubtful.
+/// Prints a warning.
 pub(crate) fn warn(message: &str, help: Option<&str>) {
     say(WARNING, "warning", message, help);
 }
@@ -151,14 +156,16 @@ fn say(style: Style, kind: &str, message: &str, help: Option<&str>) {
     talk(&format!("{style}{kind}{style:#}: {}{help}", lines(message)));
 }
 
-/// A text without styles, in which lines may end.
+/// Makes a string without styles printable, and keeps its line ends.
 fn lines(text: &str) -> String {
     text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
-/// A text with styles of ours for a terminal: of all that acts there, line ends, tabs and colours pass.
+/// Prepares a string with our own styles for a terminal. Of all control characters, only line ends,
+/// tabs and colours pass.
 ///
-/// This is the last door, behind [`visible`]: a text of others that was forgotten can at most be coloured.
+/// This is the last filter, after [`visible`]: a foreign string that was not filtered before can at
+/// most be coloured.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let passes = |char| matches!(char, '\n' | '\t');
     if !text.contains(|char| acts_on_a_terminal(char) && !passes(char)) {
@@ -182,19 +189,20 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The length of the style that a text begins with: `ESC [`, numbers, `m`.
+/// Returns the length of the style at the beginning of a string: `ESC [`, numbers, `m`.
 fn style_length(text: &str) -> Option<usize> {
     let numbers = text.strip_prefix("\u{1b}[")?;
     let length = numbers.find(|char: char| !matches!(char, '0'..='9' | ';' | ':'))?;
     numbers[length..].starts_with('m').then_some(length + 3)
 }
 
-/// Standard output for long results: as they are for files and programs, [`harmless`] for a terminal.
+/// Standard output for long results. They are written unchanged to files and programs, and through
+/// [`harmless`] to a terminal.
 struct Shown<W> {
     out: W,
-    /// Whether a terminal shows it.
+    /// True for a terminal.
     shown: bool,
-    /// The first bytes of a character whose other bytes are to come.
+    /// The first bytes of an incomplete character.
     begun: Vec<u8>,
 }
 
@@ -206,7 +214,8 @@ impl<W: Write> Write for Shown<W> {
         self.begun.extend_from_slice(bytes);
         let whole = match std::str::from_utf8(&self.begun) {
             Ok(_) => self.begun.len(),
-            // No length: the end of the bytes cuts a character, which the next bytes complete.
+            // Without an error length, the last character is incomplete, and the next bytes
+            // complete it.
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             Err(_) => self.begun.len(),
         };
@@ -221,8 +230,8 @@ impl<W: Write> Write for Shown<W> {
     }
 }
 
-/// Breaks a text into lines of the terminal's width: the first starts with the indent, the others
-/// with two spaces more.
+/// Breaks a string into lines of the terminal's width. The first line starts with the indent, the
+/// others with two more spaces.
 pub(crate) fn wrap(text: &str, indent: &str) -> String {
     let width = width();
     let further = format!("{indent}  ");
@@ -243,7 +252,8 @@ pub(crate) fn wrap(text: &str, indent: &str) -> String {
     out
 }
 
-/// How wide charts, tables and messages are: as COLUMNS says, as the terminal, or else 100 columns.
+/// Returns the width of charts, tables and messages: that of COLUMNS, or that of the terminal, or
+/// 100 columns.
 pub(crate) fn width() -> usize {
     #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
     let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
@@ -251,12 +261,12 @@ pub(crate) fn width() -> usize {
     asked.or_else(terminal).filter(|&width| width > 0).unwrap_or(100).clamp(60, 200)
 }
 
-/// Whether standard output shows colours.
+/// Returns true if standard output shows colours.
 pub(crate) fn colours() -> bool {
     !matches!(anstream::stdout().current_choice(), anstream::ColorChoice::Never)
 }
 
-/// Whether standard error shows colours.
+/// Returns true if standard error shows colours.
 pub(crate) fn talk_colours() -> bool {
     !matches!(anstream::stderr().current_choice(), anstream::ColorChoice::Never)
 }

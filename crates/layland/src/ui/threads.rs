@@ -1,24 +1,26 @@
-//! `--threads`: how many threads share the work.
+//! `--threads`: the number of threads that share the work.
 
 use super::exit::Failure;
 use rayon::{ThreadPoolBuildError, ThreadPoolBuilder};
 use std::error::Error;
 use std::io;
 
-/// Does work that spreads itself over threads on this many of them; by default one for each CPU.
+/// Does parallel work on this many threads; by default on one per CPU.
 ///
 /// # Errors
-/// If they cannot be started.
+/// Fails if the threads cannot be started.
 pub(crate) fn on<T: Send>(
     threads: Option<u32>,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, Failure> {
     let Some(threads) = threads else {
-        // A page has no threads. Its pool makes do with the caller's, unless somebody tried before to start others.
+        // A page has no threads. The default pool uses the caller's thread, unless another pool was
+        // requested before.
         if cfg!(target_family = "wasm") {
             return Ok(work());
         }
-        // Whatever uses the common pool first makes it, and panics where the system starts no more threads.
+        // Create the common pool here: its first use would create it, and panic if the system
+        // cannot start more threads.
         return match ThreadPoolBuilder::new().build_global() {
             Err(error) if is_refused(&error) => Err(refused("threads", &error)),
             Ok(()) | Err(_) => Ok(work()),
@@ -29,7 +31,7 @@ pub(crate) fn on<T: Send>(
     Ok(pool.install(work))
 }
 
-/// Whether the system starts no threads. It is no fault that the common pool was made before.
+/// Returns true if the system cannot start threads. An existing common pool is not an error.
 fn is_refused(error: &ThreadPoolBuildError) -> bool {
     error.source().is_some_and(|source| source.is::<io::Error>())
 }

@@ -1,8 +1,8 @@
-//! Colours in tables. A terminal has them, and so only the program does.
+//! Colours in tables. Only the program has them, because only it has a terminal.
 
 use comfy_table::{Cell, Table};
 
-/// A colour that means something.
+/// A colour with a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tint {
     Good,
@@ -10,7 +10,7 @@ pub(crate) enum Tint {
     Bad,
 }
 
-/// The cell in a colour.
+/// Returns the cell in a colour.
 #[cfg(feature = "command")]
 pub(crate) fn tinted(cell: Cell, tint: Tint) -> Cell {
     use comfy_table::{Attribute, Color};
@@ -21,13 +21,13 @@ pub(crate) fn tinted(cell: Cell, tint: Tint) -> Cell {
     }
 }
 
-/// The cell, without a colour.
+/// Returns the cell without a colour.
 #[cfg(not(feature = "command"))]
 pub(crate) fn tinted(cell: Cell, _: Tint) -> Cell {
     cell
 }
 
-/// Whether colours are shown is not for the library to decide, which would look at standard output.
+/// Sets whether colours are shown. By default the library would inspect standard output.
 pub(crate) fn show(table: &mut Table, colours: bool) {
     #[cfg(feature = "command")]
     {

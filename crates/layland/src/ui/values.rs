@@ -1,14 +1,14 @@
-//! Values on the command line.
+//! Parsers for values on the command line.
 
 use layland_engine::reserves::Margin;
 use layland_model::{Duration, ParseTimeError, Rate, Time};
 
-/// A time with its unit; what is wrong with it comes with what to write.
+/// Parses a time with its unit. Errors contain the correct notation.
 pub(crate) fn time_of<T: std::str::FromStr<Err = ParseTimeError>>(text: &str) -> Result<T, String> {
     text.trim().parse().map_err(|error: ParseTimeError| format!("{error}: {}", error.help()))
 }
 
-/// A length of time above zero.
+/// Parses a length of time above zero.
 pub(crate) fn length_of(text: &str) -> Result<Duration, String> {
     match time_of::<Duration>(text)? {
         length if length <= Duration::ZERO => {
@@ -18,7 +18,7 @@ pub(crate) fn length_of(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// By how much a real run reserves more than the set says.
+/// Parses the amount by which a real run reserves more than the set specifies.
 pub(crate) fn margin_of(text: &str) -> Result<Margin, String> {
     let margin = match text.trim().parse::<Rate>() {
         Ok(fraction) => Margin::Fraction(fraction),
@@ -31,12 +31,12 @@ pub(crate) fn margin_of(text: &str) -> Result<Margin, String> {
     if is_negative { Err("a margin is not negative".to_owned()) } else { Ok(margin) }
 }
 
-/// A seed.
+/// Parses a seed.
 pub(crate) fn seed_of(text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
-/// A part of time, as in `10ms..50ms`.
+/// Parses a time window, such as `10ms..50ms`.
 pub(crate) fn parse_window(text: &str) -> Result<(Time, Time), String> {
     let (from, to) = text.split_once("..").ok_or("write FROM..TO, as in 10ms..50ms")?;
     let (from, to) = (time_of::<Time>(from)?, time_of::<Time>(to)?);

@@ -1,5 +1,5 @@
-//! A line on standard error that says that a command works: from the first second on until the command prints
-//! something. Where standard error is no terminal there is none.
+//! A progress line on standard error: from the first second on until the command prints something.
+//! It is shown only if standard error is a terminal.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -13,16 +13,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Commands that are done sooner show nothing.
+/// A command that ends sooner shows no line.
 const SOON: Duration = Duration::from_millis(800);
-/// So often the line changes.
+/// The interval between two updates of the line.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// The line, while there is one.
 static SHOWN: Mutex<Option<Working>> = Mutex::new(None);
 
 struct Working {
-    /// The line ends when this is dropped.
+    /// Dropping the sender ends the line.
     ends: Option<Sender<()>>,
     shows: Option<JoinHandle<()>>,
 }
@@ -56,7 +56,7 @@ impl Working {
 impl Drop for Working {
     fn drop(&mut self) {
         self.ends = None;
-        // Nothing may be printed while the line is still there.
+        // Wait until the line is removed before anything is printed.
         let _ = self.shows.take().map(JoinHandle::join);
     }
 }
@@ -65,14 +65,15 @@ fn shown() -> MutexGuard<'static, Option<Working>> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says from now on that the command works, if it takes long enough and standard error is a terminal.
+/// Starts the progress line, which appears if the command takes long enough and standard error is a
+/// terminal.
 pub(crate) fn begin(what: &'static str) {
     if std::io::stderr().is_terminal() {
         *shown() = Some(Working::new(what));
     }
 }
 
-/// Takes the line away: something is printed, or the command is done.
+/// Removes the progress line before output, or when the command is done.
 pub(crate) fn end() {
     let working = shown().take();
     drop(working);

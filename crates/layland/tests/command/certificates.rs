@@ -1,6 +1,6 @@
-//! What `layland check --certificate` writes is valid to its verifier, and what is false is not: the campaign
-//! `certificates` of the test kit, in short. And every analysis has a certificate, or stands in the list of those
-//! without.
+//! The verifier accepts the output of `layland check --certificate` and rejects false certificates:
+//! a short form of the campaign `certificates` of the test kit. Every analysis has a certificate,
+//! or is in the list of those without.
 //!
 //! Long because each lie stands beside the set that it is about.
 #![cfg(target_os = "linux")]
@@ -23,7 +23,7 @@ fn verifier() -> PathBuf {
     of_root("tools/verify_certificate.py")
 }
 
-/// The verifier's exit code and what it prints of a set and a certificate.
+/// Returns the verifier's exit code and output for a set and a certificate.
 fn verifier_says(set: &Path, certificate: &Path) -> (Option<i32>, String) {
     let mut command = Command::new("python3");
     let said = command.arg(verifier()).args([name(set), name(certificate)]).output();
@@ -31,7 +31,7 @@ fn verifier_says(set: &Path, certificate: &Path) -> (Option<i32>, String) {
     (said.status.code(), String::from_utf8_lossy(&said.stdout).into_owned())
 }
 
-/// What it prints of answers about policies, the set left out.
+/// Returns the lines of its output about policies, without the set.
 fn of_policies(text: &str) -> Vec<&str> {
     let claims = text.lines().filter_map(|line| Some(line.split_once(' ')?.1.trim_start()));
     claims.filter(|line| !line.starts_with("any policy")).collect()
@@ -53,7 +53,7 @@ fn proofs_are_valid_and_lies_are_not() {
         assert!(found.valid.keys().any(|test| test.starts_with(begins)), "{begins}: {found:#?}");
     }
     assert!(found.refused.contains_key(&Lie::OtherProtocol), "{:?}", found.refused);
-    // So few sets need not have a test with slacks that decides.
+    // With so few sets, a test with slacks may never decide.
     let must = Lie::ALL.into_iter().filter(|lie| *lie != Lie::TooMuchSlack);
     let missing: Vec<Lie> = must.filter(|lie| !found.refused.contains_key(lie)).collect();
     assert!(missing.is_empty(), "not tried: {missing:?}");
@@ -73,7 +73,7 @@ fn a_certificate_of_another_set_is_not_valid() {
     let checked =
         run(&["check", name(&set), "-p", "p-edf,p-rm,g-edf", "--certificate", name(&file)]);
     assert!(checked.status.success() && !checked.stdout.is_empty(), "{checked:?}");
-    // Of each policy: what is said of any may hold of both sets.
+    // Compare only answers about policies: an answer about all policies may hold for both sets.
     let verify = |set: &PathBuf| -> (Option<i32>, Vec<String>) {
         let (code, text) = verifier_says(set, &file);
         (code, of_policies(&text).into_iter().map(str::to_owned).collect())
@@ -86,7 +86,7 @@ fn a_certificate_of_another_set_is_not_valid() {
     assert!(lines.iter().all(|line| line.contains("NOT VALID: task a may not be")), "{lines:?}");
 }
 
-/// What threads that reclaim are promised depends on who lends.
+/// The guarantees of reclaiming threads depend on which threads lend bandwidth.
 #[test]
 fn who_lends_what_is_part_of_the_proof() {
     if !has_python() {
@@ -120,8 +120,8 @@ fn who_lends_what_is_part_of_the_proof() {
     }
 }
 
-/// The miss is where releases are chosen freely: at whole milliseconds by a search of all states, at halves by one of
-/// first arrivals.
+/// A miss occurs only with freely chosen releases. With a tick of half a millisecond the search of
+/// all states finds it, without a tick the search of first arrivals.
 #[test]
 fn runs_with_arrivals_that_were_searched_for_are_valid() {
     if !has_python() {
@@ -135,7 +135,7 @@ fn runs_with_arrivals_that_were_searched_for_are_valid() {
         ["convert", "--cpus", "2", "-o", name(&set)].into_iter().chain(tasks).collect();
     let made = run(&made);
     assert!(made.status.success(), "{made:?}");
-    // No task comes before its offset either.
+    // A task must not arrive before its offset.
     let text = std::fs::read_to_string(&set).expect("it is written");
     let late = text.replace("[[task]]\n", "[[task]]\noffset = \"100ms\"\n");
     std::fs::write(&set, late).expect("it can be written");
@@ -152,7 +152,7 @@ fn runs_with_arrivals_that_were_searched_for_are_valid() {
         arguments.extend(["--certificate", name(&file)]);
         assert_eq!(run(&arguments).status.code(), Some(1));
         assert!(verified().ends_with(" valid"), "{found_by}: {}", verified());
-        // No task comes again before its period is over.
+        // A task must not arrive again before its period is over.
         let text = std::fs::read_to_string(&file).expect("it is written");
         let mut certificate: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let jobs = certificate["answers"][0]["proof"]["jobs"].as_array_mut().expect("a run");
@@ -166,7 +166,7 @@ fn runs_with_arrivals_that_were_searched_for_are_valid() {
     }
 }
 
-/// A certificate with this answer alone.
+/// Returns a certificate with only this answer.
 fn alone(
     policy: &str,
     verdict: &str,
@@ -184,7 +184,7 @@ fn alone(
     )
 }
 
-/// A set of tasks (name, period, WCET, deadline) in nanoseconds.
+/// Returns a set of tasks (name, period, WCET, deadline) in nanoseconds.
 fn by_hand(cpus: u32, levels: &str, tasks: &[(&str, i64, &str, i64)]) -> String {
     let mut text = format!("layland = 1\n[platform]\ncpus = {cpus}\n{levels}");
     for (name, period, wcet, deadline) in tasks {
@@ -195,12 +195,12 @@ fn by_hand(cpus: u32, levels: &str, tasks: &[(&str, i64, &str, i64)]) -> String 
     text
 }
 
-/// A set, a policy, a verdict, the test that is said to prove it, what the certificate says of the tasks (name, CPUs,
-/// WCET, period), and the proof.
+/// A set, a policy, a verdict, the test that allegedly proves it, the tasks in the certificate
+/// (name, CPUs, WCET, period), and the proof.
 type FalseClaim<'a> =
     (&'a str, &'a str, &'a str, &'a str, &'a [(&'a str, &'a [u32], i64, i64)], String);
 
-/// Claims that are false, each with a proof that looks like one: `check` says something else of each.
+/// False claims, each with a plausible proof: `check` gives another answer for each.
 #[test]
 fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
     if !has_python() {
@@ -241,7 +241,7 @@ fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
     );
     let unpacked_of: &[(&str, &[u32], i64, i64)] =
         &[("a", &[0], 2, 10), ("b", &[1], 9, 10), ("c", &[0], 2, 10)];
-    // In time: the busy period is longer than a verifier can look at.
+    // These tasks meet their deadlines, but the busy period is too long for a verifier.
     let second = 1_000_000_000;
     let slow = by_hand(
         1,
@@ -267,7 +267,8 @@ fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
     let gfb = compared("[0,1]", "null", r#""11/10""#, r#""3/2""#);
     let lopez = compared("null", "null", r#""13/10""#, r#""3/2""#);
     let late = |value: &str| compared("null", r#""slow""#, value, &format!("\"{}\"", 210 * second));
-    // First come, first served: a job waits for one of its own priority, whatever the order of the file.
+    // Under first come, first served, a job waits for another of its own priority, regardless of
+    // the order in the file.
     let shared = |rank: &str| {
         let of = |ns: i64| format!("wcet = \"{ns}ns\"\npriority = 1\n{rank}");
         by_hand(1, "", &[("a", 10, &of(1), 4), ("b", 20, &of(5), 20)])
@@ -320,7 +321,7 @@ fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
             "{said}"
         );
     }
-    // Where ranks decide, that claim is true.
+    // If ranks decide, that claim is true.
     for (text, policy) in [(&ranked, "p-fp"), (&shared, "p-fp:tie=rank")] {
         std::fs::write(&set, text).expect("it can be written");
         std::fs::write(&file, alone(policy, "yes", "RTA", shared_of, &busy))
@@ -328,7 +329,7 @@ fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
         let (code, said) = verifier_says(&set, &file);
         assert_eq!(code, Some(0), "{policy}: {said}");
     }
-    // That no priorities work, for the same reason as above.
+    // The claim that no priorities work is false for the same reason.
     std::fs::write(&set, &slow).expect("it can be written");
     let none = compared("null", r#""slow""#, "null", "null");
     let opa = format!(
@@ -339,7 +340,7 @@ fn claims_that_are_false_are_refused_whatever_their_proofs_look_like() {
     assert!(code == Some(1) && said.contains("NOT VALID"), "{said}");
 }
 
-/// A script that goes on after the verifier has said that all is well is not misled by files that say nothing.
+/// A script that relies on the exit code of the verifier is not misled by files that claim nothing.
 #[test]
 fn the_exit_code_says_whether_all_that_is_claimed_is_shown() {
     if !has_python() {
@@ -426,7 +427,7 @@ fn the_exit_code_says_whether_all_that_is_claimed_is_shown() {
     assert_eq!(of(&[both[0]]).0, Some(2));
 }
 
-/// One line that cannot be read does not end the others.
+/// An unreadable line does not end the processing of the others.
 #[test]
 fn a_batch_goes_on_after_a_bad_line() {
     use std::io::Write;
@@ -458,7 +459,8 @@ fn a_batch_goes_on_after_a_bad_line() {
     assert!(said.status.success());
 }
 
-/// The verifier has a list of policies and their options, of which each is known to a proof or refused.
+/// The verifier has a list of policies and their options. A proof covers each option, or the
+/// verifier rejects it.
 #[test]
 fn every_option_of_every_policy_is_in_the_list_of_the_verifier() {
     if !has_python() {
@@ -484,7 +486,7 @@ fn every_option_of_every_policy_is_in_the_list_of_the_verifier() {
     assert_eq!(known, right);
 }
 
-/// The names in the first column of the tables of a section.
+/// Returns the names in the first column of the tables of a section.
 fn names(section: &str) -> BTreeSet<&str> {
     let rows = section.lines().filter_map(|line| line.strip_prefix("| "));
     let first = rows.filter_map(|row| row.split(" | ").next());

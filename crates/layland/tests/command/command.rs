@@ -1,4 +1,4 @@
-//! The command from outside: exit codes, signals, pipes, files, and the same bytes every time.
+//! Tests of the command from outside: exit codes, signals, pipes, files, and reproducible output.
 //!
 //! Long because each promise of the program to a shell is a test.
 #![cfg(unix)]
@@ -25,7 +25,8 @@ fn run_with_input(args: &[&str], input: &[u8]) -> Output {
     })
 }
 
-/// Standard output of a run that ends with this code and says nothing on standard error.
+/// Returns the standard output of a run that ends with this code and prints nothing to standard
+/// error.
 #[track_caller]
 fn stdout(args: &[&str], code: i32) -> String {
     let output = run(args);
@@ -45,7 +46,7 @@ fn signal(child: &Child, signal: &str) {
     assert!(status.expect("kill starts").success());
 }
 
-/// Waits at most so many seconds.
+/// Waits for at most this many seconds.
 #[expect(clippy::disallowed_methods, reason = "a test of a process waits for it")]
 fn wait(child: &mut Child, seconds: u64) -> ExitStatus {
     for _ in 0..seconds * 50 {
@@ -63,12 +64,12 @@ fn a_moment() {
     std::thread::sleep(std::time::Duration::from_millis(1000));
 }
 
-/// A simulation that would take years.
+/// Starts a simulation that would take years.
 fn endless(more: &[&str]) -> Child {
     start(&[&["sim", "demo:dhall", "--until", "1000000000s"], more].concat())
 }
 
-/// Starts a command, and gives it a moment.
+/// Starts a command and waits a moment.
 fn start(args: &[&str]) -> Child {
     let child = layland(args)
         .stdin(Stdio::null())
@@ -89,7 +90,8 @@ fn rest(child: &mut Child) -> (String, String) {
 
 #[test]
 fn an_interrupt_keeps_and_marks_partial_results() {
-    // Whether it recurs is known much later only; a trace up to a time as late would be refused at once.
+    // The recurrence would be decided only much later. A trace up to such a late time would be
+    // rejected at once.
     let periods = ["-t", "a=1ms/10.000001ms", "-t", "b=1ms/11.000003ms"];
     let mut child = start(&[&["sim", "--cycle", "1000000000s", "--check"], &periods[..]].concat());
     signal(&child, "-INT");
@@ -206,7 +208,7 @@ fn a_full_disk_is_the_systems_refusal() {
     assert!(text(&output.stderr).starts_with("error: failed to write to standard output"));
 }
 
-// The same bytes.
+// Reproducible output.
 
 #[test]
 fn output_depends_on_nothing_but_the_arguments() {
@@ -261,7 +263,7 @@ fn a_generated_set_can_be_made_again() {
     assert_eq!(first, stdout(&["gen", "--again", name(&set)], 0));
     let piped = run_with_input(&["gen", "--again", "-"], first.as_bytes());
     assert_eq!(first, text(&piped.stdout));
-    // A set depends on the seed and its number, and not on how many are made.
+    // A set depends only on the seed and its number, not on the number of generated sets.
     let sets = made.join("sets");
     let mut many = args.clone();
     many.extend(["--sets", "2", "-o", name(&sets)]);
@@ -272,7 +274,8 @@ fn a_generated_set_can_be_made_again() {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
 }
 
-/// The generator of the mixed-criticality paper: one set per seed and number, and errors that name the option.
+/// The generator of the mixed-criticality paper makes one set per seed and number, and its errors
+/// name the option.
 #[test]
 fn levels_in_turn_are_generated() {
     let args = "gen -n 8 -u 0.6 --generator uunifast --periods uniform:100us..10ms \
@@ -284,7 +287,7 @@ fn levels_in_turn_are_generated() {
     std::fs::write(&file, &made).expect("the file can be written");
     assert_eq!(made, stdout(&["gen", "--again", name(&file)], 0));
     assert!(made.contains("\"L0\"") && made.contains("\"L3\""), "{made}");
-    // A task has one execution time or two, and of two the larger is twice the smaller.
+    // A task has one execution time or two. In the latter case the larger is twice the smaller.
     let keeps = stdout(&[&args[..], &["--lowest-keeps"]].concat(), 0);
     assert_ne!(made, keeps);
     for (wrong, option) in [
@@ -360,7 +363,7 @@ fn an_rt_app_file_that_was_written_can_be_simulated() {
     let output = run(&args);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let result: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
-    // At 0, 5, .., 1000 ms and at 0, 20, .., 1000 ms.
+    // Releases are at 0, 5, .., 1000 ms and at 0, 20, .., 1000 ms.
     assert_eq!(result["results"][0]["summary"]["total"]["released"], 201 + 51);
 }
 
@@ -422,7 +425,7 @@ fn files_that_are_asked_for_are_written() {
         serde_json::from_slice(&std::fs::read(&json).expect("written")).expect("it is JSON");
     assert_eq!(trace["interrupted"], false);
     assert!(!trace["segments"].as_array().expect("a list").is_empty());
-    // With several policies each has files of its own, and -q says nothing.
+    // Each of several policies has its own files, and -q prints nothing.
     let args = ["sim", "demo:dhall", "-p", "g-edf,p-edf:fit=wfd", "-q", "-o", name(&svg)];
     assert_eq!(text(&run(&args).stderr), "");
     assert!(path("a.g-edf.svg").exists() && path("a.p-edf-fit-wfd.svg").exists());
@@ -440,7 +443,7 @@ fn traces_are_written_for_other_tools() {
     for table in ["a.jobs.parquet", "a.segments.parquet", "a.marks.parquet"] {
         assert!(bytes(table).starts_with(b"PAR1"), "{table}");
     }
-    // A table that has left its folder says how to make it again.
+    // A table without its folder still contains the command that made it.
     let toml = stdout(&["convert", "demo:dhall"], 0);
     let hash = format!("{:032x}", twox_hash::XxHash3_128::oneshot(toml.as_bytes()));
     let facts = [
@@ -469,14 +472,14 @@ fn sets_go_to_simso_and_back() {
     let there = run(&["sim", name(&xml), "--chart", "none", "--json"]);
     assert_eq!(text(&there.stderr), "");
     let there: Value = serde_json::from_slice(&there.stdout).expect("it is JSON");
-    // The policy and two hyperperiods, as the file asks.
+    // The policy and the length of two hyperperiods are those of the file.
     assert_eq!(there["results"][0]["policy"], "g-edf");
     assert_eq!(there["results"][0]["end_ns"], 40_000_000);
     assert_eq!(run(&["convert", name(&xml), "-o", name(&toml)]).status.code(), Some(0));
     assert!(std::fs::read_to_string(&toml).expect("written").contains("wcet = \"8ms\""));
 }
 
-// What can be looked up.
+// Explanations and lists.
 
 #[test]
 fn lists_are_json_where_asked() {
@@ -553,7 +556,7 @@ fn ascii_is_ascii_and_colours_can_be_chosen() {
     assert!(!escapes("auto") && !escapes("never") && escapes("always"));
 }
 
-// Somebody else's files.
+// Files of other tools.
 
 #[test]
 fn the_examples_of_rt_app_are_read_or_refused_at_a_place() {
@@ -588,7 +591,7 @@ fn the_examples_of_rt_app_are_read_or_refused_at_a_place() {
     }
 }
 
-/// Whether `FILE:LINE:COLUMN` occurs.
+/// Returns true if `FILE:LINE:COLUMN` occurs.
 fn names_a_place(text: &str, file: &str) -> bool {
     text.match_indices(&format!("{file}:")).any(|(at, prefix)| {
         let mut numbers = text[at + prefix.len()..].split(|letter: char| !letter.is_ascii_digit());
@@ -687,7 +690,7 @@ fn a_stream_of_sets_is_generated_and_checked_as_it_comes() {
     let sets = std::fs::read(&path).expect("it is written");
     assert_eq!(printed.stdout, sets);
     assert_eq!(text(&sets).lines().count(), 90);
-    // Each line is the set that a file of its own would be.
+    // Each line equals the set that a separate file would contain.
     let alone =
         run(&["gen", "-n", "6", "-u", "1.6", "--cpus", "2", "--seed", "3", "--first", "41"]);
     std::fs::write(folder.join("one.toml"), alone.stdout).expect("it can be written");
@@ -726,7 +729,8 @@ fn a_stream_of_sets_is_generated_and_checked_as_it_comes() {
         }
     }
     assert!(table.trim_end().ends_with("of 90"), "{table}");
-    // As many threads as one likes: the same bytes. A stream on standard input: the same answers.
+    // The number of threads does not change the bytes. A stream on standard input gives the same
+    // answers.
     let one = run(&["check", name(&path), "-p", "g-edf,p-edf", "--threads", "1"]);
     assert_eq!(text(&one.stdout), table);
     let piped =
@@ -750,7 +754,7 @@ fn what_comes_before_a_broken_line_is_answered() {
     assert_eq!(text(&output.stdout).lines().count(), 3);
     assert!(text(&output.stderr).contains("<stdin>:4:1:65"), "{output:?}");
     assert!(text(&output.stderr).contains("a time needs a unit"), "{output:?}");
-    // The file of certificates is whole or not there.
+    // The file of certificates is complete or absent.
     let folder = folder("broken-line");
     let (path, proof) = (folder.join("sets.jsonl"), folder.join("proof.jsonl"));
     std::fs::write(&path, &sets).expect("it can be written");
@@ -768,7 +772,7 @@ fn what_comes_before_a_broken_line_is_answered() {
     std::fs::write(&path, format!("{set}\n{set}\n")).expect("it can be written");
     assert_eq!(run(&certify).status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(&proof).expect("it is there").lines().count(), 2);
-    // What takes one set says so.
+    // Commands that take one set report an error.
     let output =
         run_with_input(&["convert", "--from", "jsonl", "-", "--to", "toml"], sets.as_bytes());
     assert_eq!(output.status.code(), Some(3), "{output:?}");
@@ -788,7 +792,7 @@ fn a_stream_of_sets_is_simulated_as_each_would_be_alone() {
     let documents: Vec<Value> =
         text(&lines.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(documents.len(), 40);
-    // Each document is that of the set alone, but for its name.
+    // Each document equals that of the set alone, except for its name.
     let mut exits = Vec::new();
     for (at, (line, document)) in text(&sets).lines().zip(&documents).enumerate() {
         assert_eq!(document["set"]["name"], format!("{}:{}", name(&path), at + 1));
@@ -806,7 +810,7 @@ fn a_stream_of_sets_is_simulated_as_each_would_be_alone() {
     }
     assert!(exits.contains(&Some(0)) && exits.contains(&Some(1)), "{exits:?}");
     assert_eq!(lines.status.code(), Some(1), "the worst of them");
-    // The table says the same, with as many threads as one likes.
+    // The table contains the same results, with any number of threads.
     let table = run(&[&all[..], &["--threads", "3"]].concat());
     assert_eq!(table.stdout, run(&[&all[..], &["--threads", "1"]].concat()).stdout);
     let table = text(&table.stdout);
@@ -837,7 +841,7 @@ fn a_stream_of_sets_is_simulated_as_each_would_be_alone() {
     let [all_met, missed, _] = met;
     let counts = format!("g-edf: {all_met} met every deadline, {missed} did not, 0 refused, of 40");
     assert!(table.contains(&counts), "{counts}\n{table}");
-    // A stream on standard input, several files, and limits.
+    // Test a stream on standard input, several files, and limits.
     let piped = [&["sim", "--from", "jsonl", "-", "--json"], &how[..]].concat();
     let piped = run_with_input(&piped, &sets);
     assert_eq!(
@@ -873,7 +877,7 @@ fn what_comes_before_a_broken_line_is_simulated() {
     let output = sim(&[], &sets);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(text(&output.stdout).contains("3 met every deadline, 0 did not, 0 refused, of 3"));
-    // A set that cannot be simulated as asked ends the stream as well, and is named.
+    // A set that cannot be simulated as requested also ends the stream, and the error names it.
     let task = |name: &str, period: &str| {
         format!(r#"{{"name":"{name}","period":"{period}","wcet":"1ns"}}"#)
     };
@@ -887,7 +891,7 @@ fn what_comes_before_a_broken_line_is_simulated() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert_eq!(text(&output.stdout).lines().count(), 1);
     assert!(text(&output.stderr).contains("error: <stdin>:2: "), "{output:?}");
-    // What shows one set is refused before anything is simulated.
+    // Options that show a single set are rejected before any simulation.
     for (more, what) in [
         (&["-o", "x.svg"][..], "-o writes files of one set"),
         (&["--chart", "cpus"], "--chart shows one set"),
@@ -925,7 +929,7 @@ fn a_report_of_guarantees_says_what_the_table_says() {
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         let said = text(&output.stderr);
         assert!(said.starts_with("wrote ") && said.lines().count() == 1, "{said}");
-        // What the table on standard output says is the same with and without a report.
+        // The table on standard output is the same with and without a report.
         assert_eq!(output.stdout, run(&args[..4]).stdout);
         std::fs::read_to_string(path).expect("the report is written")
     };
@@ -935,13 +939,13 @@ fn a_report_of_guarantees_says_what_the_table_says() {
         "Every deadline is guaranteed under p-edf.",
         "The set is refused by g-fp.",
         "Not every deadline can be kept under g-edf and dl-sp.",
-        // A run that misses decides where no test does.
+        // A run that misses decides if no test does.
         "in the densest run job 1 of `heavy` arrives at 0, is due at 11 ms, and completes at 12 ms",
         "a run in which the policy misses a deadline",
         // The bounds, with their analyses, and the distance to the limit.
         "<b>≤ 3.67 ms late</b> <span class=\"note\">CVA-REDUCED</span>",
         "× 1.100",
-        // Every test is there, also after one has decided, and whom it is from.
+        // The report contains every test, even after one has decided, with its authors.
         "FF-DBF",
         "S. Baruah",
     ] {
@@ -995,20 +999,20 @@ fn a_refusal_names_the_line_of_the_task() {
         assert_eq!(sim.status.code(), Some(1), "{sim:?}");
         let reason = format!("task `{task}` may run on CPU 0 only");
         assert!(text_of(&sim).contains(&reason), "{sim:?}");
-        // Long lines are broken where a word ends.
+        // The output breaks long lines at word ends.
         assert!(text_of(&sim).replace('\n', "").contains(&place), "{place} {sim:?}");
         let args = [&["check"][..], &set, &["-p", "g-edf", "--json"]].concat();
         let check: Value = serde_json::from_slice(&run(&args).stdout).expect("it is JSON");
         let refused = check["policies"][0]["refused"].as_str().expect("it is refused");
         assert!(refused.contains(&place), "{refused}");
     }
-    // A bundled set is no file of the user, and a task of the command line has no line.
+    // A bundled set is not a file of the user, and a task on the command line has no line number.
     let inline = run(&["sim", "-t", "a=1ms/10ms@0", "--cpus", "2", "-p", "g-edf", "-q"]);
     assert_eq!(inline.status.code(), Some(1), "{inline:?}");
     assert!(!text_of(&inline).contains("(inline"), "{inline:?}");
 }
 
-/// What a command says, in both ways.
+/// Returns the standard output and standard error of a command.
 fn text_of(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
@@ -1019,7 +1023,7 @@ fn a_chart_for_latex_is_a_document() {
     let tex = folder.join("chart.tex");
     let set = ["sim", "demo:affinity-defect", "-p", "dl", "-q", "--chart", "none"];
     assert_eq!(run(&[&set[..], &["-o", name(&tex)]].concat()).status.code(), Some(1));
-    // pdflatex, and the class that makes a picture a page of its own.
+    // The test needs pdflatex, and the class that puts a picture on a page of its own.
     let class = Command::new("kpsewhich").arg("standalone.cls").output();
     if !class.is_ok_and(|found| found.status.success()) {
         return common::skipped(

@@ -1,4 +1,5 @@
-//! The daemon without a kernel that carries sched_ext: what it keeps, what it leaves alone, and whom it answers.
+//! Tests of the daemon on a kernel without sched_ext: its capabilities, what it leaves unchanged,
+//! and which clients it answers.
 #![cfg(all(target_os = "linux", feature = "ext"))]
 #![expect(
     clippy::disallowed_methods,
@@ -26,7 +27,7 @@ fn ends(daemon: Daemon, name: &str) {
     fs::remove_dir_all(folder(name)).expect("it is ours");
 }
 
-/// A line of the status of a process.
+/// Returns a line of the status of a process.
 fn status(process: u32, key: &str) -> String {
     let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it is there");
     let line = status.lines().find_map(|line| line.strip_prefix(key));
@@ -46,11 +47,11 @@ fn the_daemon_keeps_what_it_uses_of_its_capabilities() {
     if status(std::process::id(), "CapEff:").trim_start_matches('0').is_empty() {
         common::skipped("root");
     } else {
-        // Nor can anything that it starts have more.
+        // Processes that it starts cannot have more capabilities either.
         let bound = u64::from_str_radix(&status(daemon.pid(), "CapBnd:"), 16).expect("a set");
         assert_eq!(bound & !USED, 0, "{bound:x}");
     }
-    // The unit grants no other ones.
+    // The unit grants exactly these capabilities.
     let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/laylandd.service");
     let unit = fs::read_to_string(unit).expect("it is there");
     let granted = unit.lines().find_map(|line| line.strip_prefix("CapabilityBoundingSet="));
@@ -95,9 +96,10 @@ fn root_chooses_the_policy_and_a_question_starts_no_process() {
         assert_eq!(answer["message"], "the policy of this machine is apedf", "{answer}");
     }
     let answer = ask(&mut stream, &question("apedf", None)).expect("it answers");
-    // Where another run has the CPU there is no room.
+    // If another run occupies the CPU, the request is refused.
     assert!(["admitted", "refused"].contains(&answer["answer"].as_str().unwrap_or("")), "{answer}");
-    // The eleventh field is the page faults of children that were waited for: every child has some.
+    // Field 11 of the file counts the page faults of children that were waited for: every child has
+    // some.
     let stat = fs::read_to_string(format!("/proc/{}/stat", daemon.pid())).expect("it is there");
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
     let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", daemon.pid()));
@@ -112,7 +114,7 @@ fn a_daemon_that_does_not_answer_has_not_nothing() {
     fs::create_dir_all(&folder).expect("a folder can be made");
     let socket = folder.join("daemon.socket");
     let listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket can be made");
-    // As one where too many are connected.
+    // The listener answers like a daemon with too many connections.
     let refuses = std::thread::spawn(move || {
         let (stream, _) = listener.accept().expect("somebody knocks");
         let mut line = String::new();
@@ -156,8 +158,8 @@ fn five_users_at_once_are_answered_whatever_they_say() {
 fn a_flood_keeps_neither_others_nor_the_end_waiting() {
     let daemon = start("flood", &[]);
     let delays = flood(&daemon, 64, 20).expect("everybody is answered");
-    // In its turn after one of the flood. How long that takes depends on what else this machine does: the flood alone
-    // had more than a thousand before.
+    // The request is answered in its turn, after one of the flood. The delay depends on the other
+    // load of this machine: the flood alone had more than a thousand requests before it.
     let longest = delays.of_other.last().expect("there are some");
     eprintln!("{delays:?}");
     assert!(longest.as_secs() < 10, "{delays:?}");

@@ -1,5 +1,5 @@
-//! What a newcomer types first: names as people say them, answers that fit a screen, files that are safe, and
-//! nonsense that is told.
+//! The first commands of new users: names in various notations, answers that fit a screen, safe
+//! files, and errors for nonsense.
 //!
 //! Long because each finding of a first hour is a test.
 #![cfg(target_os = "linux")]
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The exit code, standard output and standard error.
+/// Returns the exit code, standard output and standard error.
 fn said(args: &[&str]) -> (i32, String, String) {
     let Output { status, stdout, stderr } = run(args);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the output is UTF-8");
@@ -90,9 +90,10 @@ fn explain_knows_policies_sets_and_experiments() {
     }
 }
 
-/// What a shell offers for a line whose last word is being written.
+/// Returns the completions that a shell offers for a line whose last word is incomplete.
 fn bash_completes(script: &Path, line: &str) -> Vec<String> {
-    // As readline calls it: the words are split at the word breaks, the line is whole.
+    // Call the function as readline does: the words are split at the word breaks, and the line is
+    // complete.
     let program = r#"
         source "$1"; COMP_LINE="$2"; COMP_POINT=${#COMP_LINE}
         function split() { local IFS=$' \t\n'; COMP_WORDS=($COMP_LINE); }
@@ -131,7 +132,7 @@ fn bash_completes_names() {
         ("layland lab run tan", &["tang2021"]),
         ("layland lab show hua", &["huang2014"]),
         ("layland explain stevan", &["stevanato2021"]),
-        // Bash replaces what follows the colon.
+        // Bash replaces only the part after the colon.
         ("layland sim demo:rob", &["robot"]),
         ("layland --color never check demo:rob", &["robot"]),
         ("layland sim --hyperp", &["--hyperperiods"]),
@@ -151,7 +152,7 @@ fn zsh_completes_names() {
     }
     let made = folder("complete-zsh");
     std::fs::write(made.join("_layland"), said(&["completions", "zsh"]).1).expect("written");
-    // A zsh of its own behind a terminal, to which the line and a tab are typed.
+    // Start a separate zsh behind a pseudoterminal, and type the line and a tab into it.
     let program = r#"
         zmodload zsh/zpty
         zpty shell zsh -f -i
@@ -226,7 +227,7 @@ fn a_check_fits_a_screen() {
     for policy in ["weak-", "strong-", "hpa-", "smc", "amc", "zss", "plrs", "ocbp", "edf-vd"] {
         assert!(!out.contains(policy), "{policy}: {out}");
     }
-    // Best first: no factor is larger than the one above it.
+    // The best policy is first: no factor is larger than the one above it.
     let factors: Vec<f64> = (out.lines())
         .filter(|line| line.contains(" yes "))
         .filter_map(|line| line.split_whitespace().nth(4)?.parse().ok())
@@ -252,7 +253,7 @@ fn more_is_shown_on_request() {
 
 // Files.
 
-/// A folder on a disk of its own with room for so many KiB, if we may mount one.
+/// A folder on a separate disk with a capacity in KiB, if mounting is permitted.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -267,12 +268,13 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // A test that fails may still hold a file open there.
+        // A failing test may still hold an open file there.
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).output();
     }
 }
 
-/// Writes what must not be lost. The kernel may count the pages of a file that is gone for a moment longer.
+/// Writes a file that must not be lost. The kernel may count the pages of a removed file for a
+/// moment longer.
 #[expect(clippy::disallowed_methods, reason = "nobody tells when the kernel has counted them")]
 fn write_once_there_is_room(path: &Path) {
     let written = (0..100).any(|_| {
@@ -285,8 +287,8 @@ fn write_once_there_is_room(path: &Path) {
     assert!(written, "{}: there is room", path.display());
 }
 
-/// Leaves no room for anything that is longer than a page, also not when the kernel has counted the pages of files that
-/// are gone. Gives the open file that has it all.
+/// Fills the disk so that nothing longer than a page fits, even after the kernel has released the
+/// pages of removed files. Returns the open file that fills it.
 #[expect(clippy::disallowed_methods, reason = "nobody tells when the kernel has counted them")]
 fn fill(disk: &SmallDisk) -> std::fs::File {
     let mut filling = std::fs::File::create(disk.0.join("filler")).expect("there is room");
@@ -414,13 +416,13 @@ fn nonsense_is_told() {
     assert!(err.contains("has the character"), "{err}");
     let idle = ["sim", "-t", "a=1ms/5ms", "--cpus", "1", "--until", "20ms", "--window", "2ms..4ms"];
     warned(&idle, "g-edf: no job runs from 2 ms to 4 ms");
-    // Whole traces do not fill the memory.
+    // Whole traces must not fill the memory.
     let long = ["sim", "-t", "a=1ms/5ms", "--until", "100000000s", "--check"];
     let (code, _, err) = said(&long);
     assert_eq!(code, 2);
     assert!(err.contains("--check needs all 20000000001 jobs"), "{err}");
     assert!(err.contains("in memory, and at most 5000000 are kept"), "{err}");
-    // A set that makes sense is not commented on.
+    // A sensible set causes no warning.
     assert_eq!(said(&["sim", "-t", "a=1ms/5ms", "--chart", "none"]).2, "");
 }
 
@@ -438,7 +440,7 @@ fn cpus_ask_what_if() {
     assert_eq!(said(&["check", "demo:robot", "--cpus", "8"]).0, 0);
 }
 
-/// What the machine adds to a file is said once, and is part of every answer.
+/// Values of the machine that complete a file are reported once, and are part of every answer.
 #[test]
 fn assumptions_are_told_once_and_recorded() {
     let folder = folder("assumed");
@@ -458,13 +460,13 @@ fn assumptions_are_told_once_and_recorded() {
         assert!(assumed.contains(&format!("taken as {cpus}, as this machine has")), "{assumed}");
     }
     assert_eq!(out.lines().count(), 3);
-    // Who says it assumes nothing.
+    // If the number of CPUs is given, nothing is assumed.
     let (_, out, err) = said(&[&args[..], &["--cpus", "1"]].concat());
     assert!(out.contains("\"assumed\":[]"), "{out}");
     assert_eq!(err, "");
 }
 
-/// What is exact with a tick, and what is not without one.
+/// Verdicts that are exact with a tick, and inexact without one.
 #[test]
 fn states_decide_where_jobs_arrive_at_ticks() {
     let file = folder("states").join("four.toml");
@@ -486,13 +488,14 @@ fn states_decide_where_jobs_arrive_at_ticks() {
     assert_eq!((code, &at_ticks["decided_by"]), (0, &serde_json::json!("STATES")));
     let bound = &at_ticks["bounds"][3];
     assert_eq!((&bound["ns"], &bound["worth"]), (&4_000_000.into(), &serde_json::json!("exact")));
-    // At any time jobs may come half-way between, and one is late: whatever finds it, and with a finer tick the search.
+    // If arrivals are not restricted to ticks, jobs may arrive half-way between them, and one is
+    // late. Another search finds this, and so does the search of states with a finer tick.
     let (code, found) = check(&["--tick", "500us"]);
     assert_eq!((code, &found["witness"]["found_by"]), (1, &serde_json::json!("states")));
     assert_eq!(found["witness"]["deadline_ns"], 4_000_000);
     let (code, found) = check(&[]);
     assert_eq!((code, &found["witness"]["found_by"]), (1, &serde_json::json!("phases")));
-    // With little effort the states of whole milliseconds are all that is known.
+    // With little effort, only the states at whole milliseconds are known.
     let (code, found) = check(&["--effort", "60"]);
     assert_eq!(code, 4);
     let why = found["reasons"].to_string();
@@ -504,7 +507,7 @@ fn states_decide_where_jobs_arrive_at_ticks() {
     assert!(!out.contains("✗ missed"), "{out}");
 }
 
-/// Where no test says no, a run that misses does, and the simulator shows the same.
+/// If no test refutes a set, a run that misses does, and the simulator shows the same run.
 #[test]
 fn a_run_that_misses_is_a_no() {
     let json = |args: &[&str]| -> (i32, serde_json::Value) {
@@ -529,13 +532,14 @@ fn a_run_that_misses_is_a_no() {
         );
         assert!(witness["end_ns"].as_i64() > first.as_i64(), "{witness}");
     }
-    // Without a search nothing is known, and a test that was asked for stands alone.
+    // Without a search nothing is known, and a requested test is the only one.
     for more in [&["--effort", "0"][..], &["--test", "GFB"]] {
         let (code, found) = json(&[&check[..], more].concat());
         assert_eq!(code, 4);
         assert!(found["policies"][0]["witness"].is_null());
     }
-    // In time when all come at once: `b` has to come while `a` runs, which jitter lets it.
+    // All deadlines are met if all tasks arrive at once: `b` has to arrive while `a` runs, which
+    // its jitter permits.
     let file = folder("witness").join("jitter.toml");
     let text = "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"a\"\nwcet = \"2ms\"\nperiod = \"4ms\"\n\
                 [[task]]\nname = \"b\"\nwcet = \"2ms\"\nperiod = \"8ms\"\noffset = \"2ms\"\njitter = \"3ms\"\n\
@@ -546,7 +550,7 @@ fn a_run_that_misses_is_a_no() {
     assert_eq!((code, &policy["verdict"]), (1, &serde_json::json!("no")), "{policy:#}");
 }
 
-// Why a job was late.
+// Causes of misses.
 
 #[test]
 fn the_terminal_tells_who_was_in_the_way() {
@@ -563,7 +567,7 @@ fn the_terminal_tells_who_was_in_the_way() {
 
 #[test]
 fn a_chart_says_that_the_miss_is_elsewhere() {
-    // Both have their first miss at another time.
+    // Both policies have their first miss at another time.
     let set = ["sim", "demo:overload", "-p", "g-edf,g-rm", "--window", "0ms..1ms"];
     let (code, out, _) = said(&set);
     assert_eq!(code, 1, "{out}");
@@ -578,7 +582,7 @@ fn a_chart_says_that_the_miss_is_elsewhere() {
 
 // Times.
 
-/// A long time is told in hours, and no figure twice with another rounding.
+/// A long time is printed in hours, and no figure is printed twice with different rounding.
 #[test]
 fn times_are_readable() {
     let set = ["check", "-t", "a=9ms/10ms", "-t", "b=989us/10ms", "--cpus", "1", "--bounds"];
@@ -601,7 +605,7 @@ fn times_are_readable() {
 fn a_limit_decides_what_fails() {
     let sim = ["sim", "demo:dhall", "-p", "g-edf,p-edf", "--chart", "none", "-q"];
     let with = |limits: &[&str]| said(&[&sim[..], limits].concat());
-    // g-edf misses 4 of 67 deadlines by up to 1 ms; p-edf none.
+    // g-edf misses 4 of 67 deadlines by up to 1 ms; p-edf misses none.
     assert_eq!(with(&[]).0, 1);
     for (limit, code) in [
         ("misses>3", 1),
@@ -614,7 +618,7 @@ fn a_limit_decides_what_fails() {
         ("heavy:response.p50>1s", 0),
         ("light-1:misses>0", 0),
         ("heavy:misses>3", 1),
-        // Tardiness is guaranteed, and kept.
+        // Tardiness is bounded, and stays within the bound.
         ("response>bound", 0),
     ] {
         let (found, _, err) = with(&["--fail-on", limit]);
@@ -628,12 +632,13 @@ fn a_limit_decides_what_fails() {
     assert_eq!(code, 2);
     assert!(err.contains("there is no task `nobody`"), "{err}");
     assert_eq!(with(&["--fail-on", "latency>1ms"]).0, 2);
-    // A limit that could never fail is none: global EDF guarantees nothing of a set that overloads its CPUs.
+    // A limit that could never fail is an error: global EDF guarantees nothing for a set that
+    // overloads its CPUs.
     let overloaded = ["sim", "-t", "a=9ms/5ms", "--cpus", "1", "-p", "g-edf", "--until", "50ms"];
     let (code, _, err) = said(&[&overloaded[..], &["--fail-on", "a:response>bound"]].concat());
     assert_eq!(code, 2);
     assert!(err.contains("no response time of `a` is guaranteed under g-edf"), "{err}");
-    // What is not asked about needs no bound.
+    // Tasks without a limit need no bound.
     let half = ["sim", "-t", "a=2ms/5ms", "-t", "b=7ms/10ms", "--cpus", "1", "-p", "g-rm"];
     let limits = ["--until", "50ms", "--fail-on", "a:response>bound", "--fail-on", "misses>9"];
     let (code, _, err) = said(&[&half[..], &limits].concat());
@@ -641,7 +646,7 @@ fn a_limit_decides_what_fails() {
     let (code, _, err) = said(&[&half[..], &limits, &["--fail-on", "b:response>bound"]].concat());
     assert_eq!(code, 2);
     assert!(err.contains("no response time of `b` is guaranteed"), "{err}");
-    // What refuses the set fails whatever the limits are.
+    // A policy that rejects the set fails regardless of the limits.
     let refused = ["sim", "demo:robot", "-p", "g-edf", "--fail-on", "misses>9", "--chart", "none"];
     assert_eq!(said(&refused).0, 1);
 }
@@ -665,14 +670,14 @@ fn a_junit_file_has_a_test_for_each_task_and_limit() {
         xml.contains("name=\"not heavy:tardiness&gt;10us\"><failure message=\"1 ms\"/>"),
         "{xml}"
     );
-    // It is XML, whatever the names are.
+    // The file is valid XML for all names.
     let odd = ["sim", "-t", "a<&\">'=1ms/5ms", "--chart", "none", "--junit", name(&file)];
     assert_eq!(said(&odd).0, 0);
     let xml = std::fs::read_to_string(&file).expect("written");
     assert!(xml.contains("name=\"a&lt;&amp;&quot;&gt;' meets its deadlines\"/>"), "{xml}");
 }
 
-/// Nobody is told nothing for ever: a line every few seconds, with the time that is left.
+/// A long command without a terminal prints a line every few seconds, with the remaining time.
 #[test]
 fn a_pipe_hears_how_far_it_is() {
     let mut child = layland(&["sim", "demo:robot", "-p", "p-edf", "--until", "100000000s"])
@@ -702,7 +707,7 @@ fn manual_pages_are_of_commands_and_name_their_version() {
         assert!(title.contains(&format!(".TH {command} 1")), "{title}");
         assert!(title.contains(concat!("layland ", env!("CARGO_PKG_VERSION"))), "{title}");
     }
-    // How to call it is one line, as in the help, and not every option without its value.
+    // The synopsis is one line, as in the help, not a list of every option without its value.
     let page = std::fs::read_to_string(made.join("layland-sim.1")).expect("written");
     assert!(page.contains(".SH SYNOPSIS\nlayland sim [OPTIONS]"), "{page}");
     let (code, _, err) = said(&["man", "pages"]);
@@ -710,7 +715,7 @@ fn manual_pages_are_of_commands_and_name_their_version() {
     assert!(err.contains("-o FOLDER writes every page"), "{err}");
 }
 
-/// A chart for a paper: one page, and every font in it.
+/// A chart for a paper has one page, and embeds every font.
 #[test]
 fn a_schedule_can_be_a_pdf() {
     let made = folder("pdf");
@@ -781,10 +786,10 @@ fn offsets_are_used_where_every_release_is_known() {
         assert!(reason.starts_with("for these offsets"), "{reason}");
         assert_eq!(known["bounds"][1]["ns"], 2_000_000);
     }
-    // A job may end later for shorter executions of another.
+    // A job may end later if another executes for a shorter time.
     assert_eq!(verdict(&edzl), "unknown");
     let sporadic = "release = { kind = \"sporadic\", extra = \"1ms\" }\n";
     assert_ne!(verdict(&set("2ms", sporadic)[0]), "yes");
-    // A miss in the schedule itself is a no.
+    // A miss in the schedule itself proves the verdict no.
     assert_eq!(verdict(&set("1ms", "")[0]), "no");
 }

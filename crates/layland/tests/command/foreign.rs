@@ -1,15 +1,16 @@
-//! Text of others does nothing to a terminal, wherever it comes from and wherever it is shown.
+//! Foreign strings cannot control a terminal, regardless of their source and of the output.
 
 use crate::process::{folder, layland};
 use std::path::Path;
 
-/// An escape sequence that no style of ours is, one that writes the clipboard, a bidi override, what has no width, and
-/// what a terminal of eight bits takes for the beginning of a sequence.
+/// An escape sequence that is not one of our styles, one that writes the clipboard, a bidi
+/// override, a zero-width character, and the beginning of a sequence on an eight-bit terminal.
 const EVIL: &str = "x\u{1b}[95;9mred\u{1b}]52;c;aGk=\u{7}\u{202e}\u{200b}\u{9b}31m";
-/// The part of it that a name of a task may have.
+/// The characters of it that are allowed in the name of a task.
 const NAME: &str = "x\u{202e}\u{200b}\u{2066}y";
 
-/// Where the text comes from: a file of this name and content, and the command about it.
+/// Returns the sources of the string: the name and the contents of a file, and the command that
+/// reads it.
 fn inputs() -> Vec<(&'static str, String, Vec<&'static str>)> {
     let set = |rest: &str| format!("layland = 1\n[platform]\ncpus = 1\n{rest}");
     let named = |name: &str| {
@@ -62,8 +63,8 @@ fn inputs() -> Vec<(&'static str, String, Vec<&'static str>)> {
     ]
 }
 
-/// What would do something to a terminal. Styles of ours are numbers of colours and attributes that are none of
-/// [`EVIL`].
+/// Finds characters that would control a terminal. Our own styles are numbers of colours and
+/// attributes that do not occur in [`EVIL`].
 fn acts(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some(at) = rest.find('\u{1b}') {
@@ -101,7 +102,7 @@ fn nothing_of_others_acts_on_a_terminal() {
     let folder = folder("foreign");
     let mut quoted = 0;
     for (name, text, command) in inputs() {
-        // The name of a file is of others as well as what is in it.
+        // The name of a file is as foreign as its contents.
         for name in [name.to_owned(), format!("{EVIL}{name}")] {
             std::fs::write(folder.join(&name), &text).expect("the folder takes files");
             let mut arguments = command.clone();
@@ -114,7 +115,7 @@ fn nothing_of_others_acts_on_a_terminal() {
             quoted += usize::from(said.contains("\\u{"));
         }
     }
-    // Escapes are shown, so that the test has seen the text of others at all.
+    // Escaped characters show that the foreign strings were printed at all.
     assert!(quoted >= 20, "only {quoted} outputs quote what others wrote");
 }
 

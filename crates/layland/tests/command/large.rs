@@ -1,11 +1,12 @@
-//! Sets that are too large for what compares each two tasks: what is left out is told, and how to ask for it.
+//! Sets that are too large for comparisons of all pairs of tasks: the output names what is left
+//! out, and how to request it.
 
 use crate::process;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// A set of so many small tasks on one CPU, in a file of this test.
+/// Writes a set of `count` small tasks on one CPU to a file of this test.
 fn set_of(count: usize, test: &str) -> PathBuf {
     let mut text = "layland = 1\n\n[platform]\ncpus = 1\n".to_owned();
     for at in 0..count {
@@ -21,7 +22,7 @@ fn set_of(count: usize, test: &str) -> PathBuf {
     path
 }
 
-/// Standard output of `layland check` on the set in this file, and its exit code.
+/// Returns the standard output and exit code of `layland check` for the set in this file.
 fn check(set: &Path, options: &[&str]) -> (String, Option<i32>) {
     let args = [&["check", process::name(set)], options].concat();
     let output =
@@ -31,7 +32,7 @@ fn check(set: &Path, options: &[&str]) -> (String, Option<i32>) {
 
 #[test]
 fn a_line_tells_what_a_large_set_leaves_out_and_how_to_ask_for_it() {
-    // 4,097 tasks on one CPU are the first with more pairs than tests compare.
+    // 4,097 is the smallest number of tasks on one CPU with more pairs than tests compare.
     let set = set_of(4_097, "line");
     let (said, code) = check(&set, &[]);
     assert_eq!(code, Some(0), "{said}");
@@ -39,7 +40,8 @@ fn a_line_tells_what_a_large_set_leaves_out_and_how_to_ask_for_it() {
     assert!(line.contains("16785409 pairs of tasks share CPUs"), "{line}");
     assert!(line.contains("smc") && line.contains("plrs") && line.contains("factors"), "{line}");
     assert!(line.ends_with("--policy NAME asks for one"), "{line}");
-    // What is asked for is not left out; that its test compares pairs as well makes it unknown.
+    // A requested policy is not left out. Its verdict is unknown because its test compares pairs as
+    // well.
     let (asked, code) = check(&set, &["--policy", "smc", "--no-margin", "--json"]);
     assert_eq!(code, Some(4), "{asked}");
     let asked: Value = serde_json::from_str(&asked).expect("it is JSON");

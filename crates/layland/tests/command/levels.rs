@@ -1,5 +1,6 @@
-//! Equal priorities from end to end: a trace of two threads of SCHED_FIFO that wait for each other, the set that is
-//! inferred from it, what `check` guarantees of it, and what `trace check` says of the kernel.
+//! End-to-end tests of equal priorities: a trace of two threads of SCHED_FIFO that wait for each
+//! other, the set that is inferred from it, the guarantees of `check`, and the judgement of the
+//! kernel by `trace check`.
 
 use crate::process::{folder, name, run};
 use std::fmt::Write;
@@ -9,7 +10,8 @@ fn said(output: &std::process::Output) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-/// `bbb` runs for 3 ms. 1 ms after it `aaa` arrives, of the same priority, and waits for it to end.
+/// Returns a trace in which `bbb` runs for 3 ms. `aaa`, with the same priority, arrives 1 ms after
+/// it and waits until it ends.
 fn first_come_first_served() -> String {
     let mut text = String::new();
     for k in 0..50u64 {
@@ -52,7 +54,7 @@ fn what_the_kernel_does_with_equal_threads_is_guaranteed_and_not_condemned() {
 
     let check = ["check", name(&set), "-p", "p-fp", "--bounds", "--no-margin"];
     let (code, text, _) = said(&run(&check));
-    // The trace shows 3 ms for both, and they might come together.
+    // The trace shows 3 ms for both, but they might arrive together.
     assert!(code == 0 && text.matches(" 4 ms │").count() == 2, "{text}");
     assert!(text.contains("RTA-FIFO") && text.contains(words), "{text}");
 
@@ -61,7 +63,7 @@ fn what_the_kernel_does_with_equal_threads_is_guaranteed_and_not_condemned() {
     for spec in ["p-fp", "g-fp", "p-fp:tie=fifo", "p-fp:tie=any"] {
         assert_eq!(checked(spec).0, 0, "{spec}: {}", checked(spec).1);
     }
-    // Ranks are what the kernel does not know.
+    // The kernel does not know ranks.
     assert_eq!(checked("p-fp:tie=rank").0, 1);
 
     let earlier = std::fs::read_to_string(&set).unwrap().replacen(
@@ -94,7 +96,8 @@ fn who_comes_first_is_not_lost_on_the_way_to_rt_app() {
     std::fs::write(&set, [head, &task("a", ""), &task("b", "")].concat()).unwrap();
     let [a, b] = convert("g-fp");
     assert_eq!(a, b);
-    // Equal periods are told apart by ranks, and only different priorities say so.
+    // Tasks with equal periods differ only in their ranks, which the converted set expresses by
+    // different priorities.
     for policy in ["g-rm", "g-dm"] {
         let [a, b] = convert(policy);
         assert!(a > b, "{policy}: {a} and {b}");

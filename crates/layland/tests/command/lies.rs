@@ -1,6 +1,8 @@
-//! Input that lies: traces that claim other deadlines than their set, logs that no engine wrote, files without end.
+//! Contradictory input: traces with other deadlines than their set, logs that no engine wrote,
+//! infinite files.
 //!
-//! What the checker believes is tested in the test kit, thousands of times; here, that the commands ask it.
+//! The test kit tests the checker itself with thousands of cases; these tests ensure that the
+//! commands use it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -49,7 +51,7 @@ period = "30ms"
 wcet = "14ms"
 "#;
 
-/// The text with the number after each of these keys replaced.
+/// Replaces the number after each occurrence of this key.
 fn with_number(text: &str, key: &str, number: &str) -> String {
     let mut parts = text.split(key);
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -88,7 +90,7 @@ fn a_trace_cannot_excuse_itself_by_other_deadlines() {
         assert!(out.contains("\"missed\": 5"), "{out}");
         assert!(err.contains("the trace contradicts the set"), "{err}");
     }
-    // A trace without jobs is none of a set with tasks.
+    // A trace without jobs cannot belong to a set with tasks.
     let empty = r#"{"version":1,"unit":"ns","tasks":["a","b","c","d"],"cpus":2,"over":200000000,
 "interrupted":false,"summary":null,"jobs":[],"segments":[],"marks":[],"answers":[]}"#;
     let empty = written(&folder, "empty.json", empty);

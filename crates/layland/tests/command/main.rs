@@ -1,5 +1,5 @@
-//! Tests of the command that need no machine, as one program, a module each. What starts threads or holds CPUs are
-//! programs of their own, which run one after the other.
+//! Tests of the command that need no particular machine, as one program with several modules. Tests
+//! that start threads or occupy CPUs are separate programs, which run one after the other.
 
 mod certificates;
 mod command;

@@ -1,4 +1,5 @@
-//! The files that packages install: systemd reads its units, and the action of polkit is the one that is asked for.
+//! Tests of the files that packages install: systemd accepts the units, and the action of polkit is
+//! the one that the daemon uses.
 #![cfg(target_os = "linux")]
 
 use crate::common;
@@ -17,7 +18,7 @@ fn systemd_reads_the_units() {
     let mut units = Vec::new();
     for name in ["laylandd.socket", "laylandd.service"] {
         let text = fs::read_to_string(packaging().join(name)).expect("the unit is there");
-        // What it starts has to exist, and is not installed here.
+        // systemd checks that the program exists, and it is not installed here.
         let text = text.replace("/usr/bin/layland", env!("CARGO_BIN_EXE_layland"));
         fs::write(folder.join(name), text).expect("it can be written");
         units.push(folder.join(name));
@@ -30,7 +31,7 @@ fn systemd_reads_the_units() {
         other => other.expect("systemd-analyze runs"),
     };
     let said = String::from_utf8_lossy(&verified.stderr);
-    // It also tells of other units of this machine.
+    // systemd also reports on other units of this machine.
     let about_ours: Vec<&str> = said.lines().filter(|line| line.contains("laylandd")).collect();
     assert!(verified.status.success() && about_ours.is_empty(), "{said}");
 }
@@ -50,7 +51,8 @@ fn polkit_reads_the_action() {
     }
 }
 
-/// What the units do, without their manager: a program that has the socket starts the daemon when somebody knocks.
+/// Imitates the units without systemd: a program that owns the socket starts the daemon when a
+/// client connects.
 #[cfg(feature = "ext")]
 #[test]
 fn the_daemon_takes_the_socket_that_it_is_given() {
@@ -91,7 +93,7 @@ fn the_daemon_is_what_the_units_say() {
         let line = text.lines().find_map(|line| line.strip_prefix(key));
         line.unwrap_or_else(|| panic!("no {key}")).to_owned()
     };
-    // The socket is where clients look for it.
+    // The socket is at the path that clients use.
     let socket = line(&read("laylandd.socket"), "ListenStream=");
     let start = line(&read("laylandd.service"), "ExecStart=/usr/bin/layland ");
     let help = Command::new(env!("CARGO_BIN_EXE_layland")).args([&start, "--help"]).output();

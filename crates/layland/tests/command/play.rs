@@ -1,18 +1,19 @@
-//! `layland play`, links in reports, and the playground's engine: it answers the bytes of the command.
+//! Tests of `layland play`, of links in reports, and of the playground's engine, whose answers
+//! equal the command's output.
 
 use crate::process::{folder, layland, name, run};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// What stands in for the page of the playground, whose place for a set it has.
+/// A substitute for the page of the playground, with the place for a set.
 const PAGE: &str = "<!doctype html><script type=\"application/json\" id=\"start\">null</script>";
 
 fn said(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// What a page begins with.
+/// Returns the initial data of a page.
 fn start(page: &str) -> Value {
     let (_, rest) = page.split_once("id=\"start\">").expect("the page has a start");
     let text = rest.split("</script>").next().expect("it ends");
@@ -79,7 +80,8 @@ fn a_page_begins_with_the_set_and_its_comments() {
         json!({ "set": text, "name": "demo:dhall", "policies": ["g-edf", "p-edf"], "until": "2s" })
     );
 
-    // What is no task-set file, or is asked for with other CPUs, is written anew.
+    // A set that is not from a task-set file, or that gets another number of CPUs, is formatted
+    // anew.
     for set in [&["-t", "</script>=1ms/5ms", "--cpus", "2"][..], &["demo:dhall", "--cpus", "7"][..]]
     {
         let output = run(&[&["play", "--page", name(&page), "-o", name(&out)][..], set].concat());
@@ -113,7 +115,7 @@ fn the_page_is_found_or_the_command_says_how_to_get_it() {
     assert_eq!(code, Some(5));
     assert!(text.contains("missing.html") && text.contains("packaging/play.sh"), "{text}");
 
-    // A page of something else, too many tasks, and a set that is wrong.
+    // Error cases: another page, too many tasks, and an invalid set.
     let other = folder.join("other.html");
     std::fs::write(&other, "<p>").expect("it can be written");
     assert_eq!(said(&asked(&other, &["play", "demo:dhall", "--print"])).0, Some(3));
@@ -132,7 +134,7 @@ fn a_report_has_a_link_where_the_page_is() {
             let mut asked = layland(&[command, "demo:dhall", "-p", "g-edf", "-o", name(&report)]);
             asked.env("LAYLAND_PLAY", &variable).output().expect("the command starts");
             let text = std::fs::read_to_string(&report).expect("it was written");
-            // As a browser reads the attribute.
+            // Decode the attribute as a browser does.
             let text = text.replace("&#x2f;", "/");
             let link = format!("href=\"file://{}#s=", name(&variable));
             assert_eq!(text.contains(&link), wanted, "{command}");

@@ -1,11 +1,13 @@
-//! A trace that a kernel recorded stays one when it is converted: JSON is judged as the text is.
+//! A kernel trace remains one after conversion: the JSON is judged in the same way as the original
+//! text.
 
 use crate::process::{folder, name, run};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// `act` runs for 1 ms every 10 ms, and now and then later than it was woken up; `late` never sleeps, and is no task of
-/// the set. Between 200 ms and 201 ms `act` runs for a second time.
+/// Returns a trace in which `act` runs for 1 ms every 10 ms, sometimes later than its wake-up, and
+/// `late` never sleeps and is not a task of the set. Between 200 ms and 201 ms `act` runs a second
+/// time.
 fn text(lost: bool) -> String {
     let mut text = String::new();
     let mut line = |us: u64, who: &str, event: String| {
@@ -52,7 +54,7 @@ fn document(arguments: &[&str]) -> (i32, Value) {
     (code, document.unwrap_or_else(|error| panic!("{arguments:?}: {error}: {text}")))
 }
 
-/// The document without the name of the file.
+/// Removes the name of the file from the document.
 fn without_name(mut document: Value) -> Value {
     document["trace"] = Value::Null;
     document

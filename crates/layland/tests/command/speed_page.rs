@@ -1,5 +1,5 @@
-//! The script that measures the command and writes `docs/speed.md` works: with small inputs, once. How fast the command
-//! is, no test says.
+//! Runs the script that measures the command and writes `docs/speed.md` once, with small inputs. No
+//! test judges the speed of the command.
 #![cfg(target_os = "linux")]
 
 use crate::common::skipped;
@@ -35,7 +35,7 @@ fn the_script_writes_its_page() {
     assert_eq!(titles, expected);
     let version = run(&["--version"]).stdout;
     assert!(text.contains(String::from_utf8_lossy(&version).trim()), "{text}");
-    // Every policy and every command has a figure: P-EDF alone refuses a set.
+    // Every policy and every command has a figure; only P-EDF rejects a set.
     assert_eq!(text.matches("refuses").count(), 1, "{text}");
     for row in ["| generated |", "| all policies, JSON |", "| simulated for 1 s |", "| `hpa-edf` |"]
     {

@@ -1,4 +1,5 @@
-//! One experiment by several processes that share a folder: the same bytes as by one, whatever happens to them.
+//! One experiment by several processes that share a folder gives the same bytes as one process,
+//! even if processes are killed.
 
 use crate::process::{folder, layland, name, run};
 use serde_json::Value;
@@ -38,7 +39,8 @@ y = "accepted"
 statistic = "mean"
 "#;
 
-/// The experiment as a file, measured by one process, beside an empty folder for others.
+/// Returns the file of an experiment, a folder with its results by one process, and an empty folder
+/// for others.
 fn prepared(test: &str) -> (PathBuf, PathBuf, PathBuf) {
     let folder = folder(test);
     let (file, one, many) = (folder.join("sweep.toml"), folder.join("one"), folder.join("many"));
@@ -55,7 +57,7 @@ fn lab(what: &str, file: &Path, out: &Path, options: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("it is text")
 }
 
-/// Every file below a folder but those of a process that was killed while it wrote.
+/// Returns every file below a folder, except those of a process that was killed while it wrote.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut open = vec![folder.to_owned()];
@@ -123,13 +125,13 @@ fn units_are_measured_by_name() {
     let done: Vec<Value> =
         units(&file, &many).into_iter().filter(|unit| unit["is_done"] == true).collect();
     assert_eq!(names(&done), some);
-    // A shard that is damaged is no result.
+    // A damaged shard is not a result.
     let damaged = many.join("shards").join(format!("{}.json", some[0]));
     std::fs::write(&damaged, "{").expect("the file can be written");
     assert_eq!(units(&file, &many)[0]["is_done"], false);
     lab("run", &file, &many, &["--quiet"]);
     assert_same(&one, &many);
-    // Other systems are other units.
+    // Other systems form other units.
     let other = lab("units", &file, &many, &["--seed", "6", "--json"]);
     let other: Value = serde_json::from_str(&other).expect("it is JSON");
     let other = names(other["units"].as_array().expect("a list"));

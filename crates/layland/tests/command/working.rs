@@ -1,4 +1,4 @@
-//! A command that takes long says so on a terminal, and nowhere else.
+//! A slow command shows a progress line on a terminal, and nowhere else.
 #![expect(clippy::disallowed_methods, reason = "a thread reads what the command prints")]
 
 use crate::common::skipped;
@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Slow whatever the machine is: so many jobs are simulated under a policy that decides often.
+/// A command that is slow on every machine: it simulates many jobs under a policy that decides
+/// often.
 const SLOW: &str = "check demo:dhall --policy llf --no-margin --effort 3000000";
 
 #[test]
@@ -31,7 +32,7 @@ fn a_long_command_says_on_a_terminal_that_it_works() {
         }
     });
     let mut text = String::new();
-    // Twice: it goes on.
+    // Two updates show that the line continues.
     let is_told = |text: &str| text.contains("checking, 1 s") && text.contains("checking, 2 s");
     while !is_told(&text) {
         let Ok(piece) = read.recv_timeout(Duration::from_secs(60)) else { break };
@@ -52,7 +53,7 @@ fn no_line_is_left_before_a_result_or_in_a_pipe() {
     let run = Command::new("script").args(["-qec", &command, "/dev/null"]).output();
     let Ok(run) = run else { return skipped("`script` of util-linux") };
     let shown = String::from_utf8_lossy(&run.stdout).into_owned();
-    // What comes after the line was taken away is the result.
+    // The output after the last progress line is the result.
     let result = &shown[shown.rfind("checking, ").unwrap_or(0)..];
     assert!(result.contains("llf") && result.contains("policy"), "{shown:?}");
 }

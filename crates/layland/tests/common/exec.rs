@@ -1,18 +1,18 @@
-//! What the tests of `layland exec` share.
+//! Helpers of the tests of `layland exec`.
 
 use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What is admitted is admitted on the whole machine.
+/// Locks the machine for one test: admission applies to the whole machine.
 pub(crate) fn alone() -> Alone {
     static ALONE: Mutex<()> = Mutex::new(());
     Alone { _guard: ALONE.lock().unwrap_or_else(PoisonError::into_inner) }
 }
 
-/// Nobody else of this program admits anything. What a test leaves that fails ends with it, or the next ones would find
-/// a machine that is not free, and fail for that.
+/// Ensures that no other test of this program admits anything. When a test fails, its remaining
+/// members are ended, so that the following tests find a free machine.
 pub(crate) struct Alone {
     _guard: MutexGuard<'static, ()>,
 }
@@ -29,7 +29,7 @@ impl Drop for Alone {
             let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?;
             (parent == std::process::id().to_string()).then_some(pid)
         };
-        // What it waits for may come late, but nothing here may fail once more.
+        // The members may take long to leave, but a second panic must not occur here.
         for _ in 0..200 {
             let left: Vec<u32> = members().iter().filter_map(own).collect();
             if left.is_empty() {
@@ -45,7 +45,8 @@ impl Drop for Alone {
 
 pub(crate) fn layland(arguments: &[&str]) -> Command {
     let mut command = Command::new("env");
-    // Programs inherit what is ignored, as `nohup` and shells in the background have it, and these are to end by it.
+    // Programs inherit ignored signals, for example from `nohup` or from shells in the background.
+    // These programs must end by the signals.
     command.args(["--default-signal=INT,HUP,QUIT", env!("CARGO_BIN_EXE_layland")]);
     command.args(arguments).env("NO_COLOR", "1").env("COLUMNS", "200");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -71,7 +72,7 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("{what}: not within 20 s");
 }
 
-/// Whether this machine lets anybody reserve time; otherwise that is said.
+/// Returns true if this machine lets us reserve time. Otherwise prints that the test is skipped.
 pub(crate) fn can_reserve() -> bool {
     let tried = output(&["exec", "--dl", "1ms/100ms", "-q", "--", "true"]);
     match tried.status.code() {
@@ -94,12 +95,12 @@ pub(crate) fn can_part() -> bool {
     is_so
 }
 
-/// Nothing of any member is in the register, and no cpuset is left.
+/// Asserts that the register has no members, and that no cpuset is left.
 pub(crate) fn assert_clean() {
     assert_eq!(left(), Vec::<String>::new());
 }
 
-/// What is in the register, and cpusets.
+/// Returns the entries of the register, and the cpusets.
 pub(crate) fn left() -> Vec<String> {
     const OURS: [&str; 7] =
         ["admitted-", "threads-", "leave-", "reserved", "run-", "setting-", "layland-"];
@@ -113,21 +114,21 @@ pub(crate) fn left() -> Vec<String> {
         .collect()
 }
 
-/// The members, as JSON.
+/// Returns the members as JSON.
 pub(crate) fn members() -> Vec<serde_json::Value> {
     let listed = output(&["exec", "--list", "--json"]);
     let document: serde_json::Value = serde_json::from_slice(&listed.stdout).expect("it is JSON");
     document["members"].as_array().expect("there is a list").clone()
 }
 
-/// An `exec` in the background, as soon as a thread has each of its reservations.
+/// Starts an `exec` in the background, and waits until each of its reservations has a thread.
 pub(crate) fn started(arguments: &[&str]) -> Child {
     let child = layland(arguments).spawn().expect("it starts");
     let pid = child.id();
     wait_until("it is admitted", || {
         members().iter().any(|member| {
             let reserved = member["reserved"].as_array().expect("a list");
-            // A thread that was moved to a partition gets its class when it has come there.
+            // A thread that was moved to a partition gets its class only after it has run there.
             let has_class = |of: &serde_json::Value| {
                 ["SCHED_DEADLINE", "SCHED_FIFO"].iter().any(|class| of["kernel"]["class"] == *class)
             };

@@ -1,9 +1,10 @@
-//! What the tests of the command share.
+//! Helpers of the tests of the command.
 
 use std::io::Write;
 
-/// Says that a test could not run, and what it needs: past the test harness, which keeps the output of
-/// a test that passes to itself, and as one piece. `.ci/run` counts these lines.
+/// Reports that a test could not run, and what it needs. The line is written around the test
+/// harness, which hides the output of passing tests, and in one write. `.ci/run` counts these
+/// lines.
 pub(crate) fn skipped(needs: &str) {
     let line = format!("skipped: needs {needs}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());

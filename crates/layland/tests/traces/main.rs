@@ -1,5 +1,5 @@
-//! `layland trace` over what a kernel recorded: what it accuses, what it calls a wait and what a suspension, and what
-//! it does with texts that are damaged, foreign or hostile.
+//! Tests of `layland trace` on kernel recordings: the violations that it reports, the distinction
+//! of waits and suspensions, and the handling of damaged, foreign or hostile input.
 
 #[path = "../common/process.rs"]
 mod process;
@@ -10,13 +10,13 @@ use serde_json::Value;
 use std::process::Output;
 use text::Text;
 
-/// Exit, output and messages.
+/// Returns the exit code, standard output and standard error.
 fn said(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-/// A set that promises upper bounds, of which each thread of [`varied`] is one task.
+/// A set with upper bounds. Each thread of [`varied`] is one of its tasks.
 const BOUNDS: &str = "layland = 1
 [platform]
 cpus = 1
@@ -32,8 +32,8 @@ wcet = \"2ms\"
 priority = 19
 ";
 
-/// Two threads under SCHED_FIFO whose jobs need less than their WCETs, each job something else; of `control` job 7
-/// needs `longest`.
+/// Returns a trace of two threads under SCHED_FIFO whose jobs need various times below their WCETs,
+/// except that job 7 of `control` needs `longest`.
 fn varied(longest: i64) -> String {
     let mut text = Text::default();
     for k in 0..40 {
@@ -70,18 +70,18 @@ fn a_job_that_needs_less_than_its_wcet_is_no_violation() {
         assert_eq!(exit, 0, "{policy}: {out}{err}");
         assert!(out.contains("no violation"), "{out}");
     }
-    // The set that is made of a trace is kept by that trace.
+    // A trace complies with the set that is inferred from it.
     let (exit, ..) = said(&run(&["trace", "infer", name(&trace), "-o", name(&seen)]));
     assert_eq!(exit, 0);
     let (exit, out, err) = check(name(&trace), name(&seen), &["-p", "p-fp", "--latency", "50us"]);
     assert_eq!(exit, 0, "{out}{err}");
-    // More than the WCET is a violation, of this job alone.
+    // An execution time above the WCET is a violation, of this job only.
     std::fs::write(&trace, varied(2_400)).expect("the folder can be written");
     let (exit, out, _) = check(name(&trace), name(&set), &["-p", "p-fp", "--latency", "50us"]);
     assert_eq!(exit, 1);
     assert!(out.contains("1 violation beyond"), "{out}");
     assert!(out.contains("control#7 executes for 2.4ms, and the set allows 2ms"), "{out}");
-    // A simulation is held to what its model drew.
+    // A simulated trace must comply with the times that its model drew.
     let json = folder.join("sim.json");
     let (exit, ..) = said(&run(&["sim", name(&set), "-p", "p-fp", "-o", name(&json)]));
     assert_eq!(exit, 0);
@@ -94,7 +94,8 @@ fn a_job_that_needs_less_than_its_wcet_is_no_violation() {
     assert!(out.contains("but its execution time is 3ms"), "{out}");
 }
 
-/// `hi` runs for 2 ms, waits for a disk for 3 ms (state D) and runs for 2 ms, every 10 ms; `lo` runs for 3 ms below it.
+/// Returns a trace in which `hi` runs for 2 ms, waits for a disk for 3 ms (state D) and runs for 2
+/// ms, every 10 ms; `lo` runs for 3 ms at a lower priority.
 fn blocked() -> String {
     let mut text = Text::default();
     let (hi, lo) = (("hi", 71, 9), ("lo", 72, 19));
@@ -141,11 +142,11 @@ fn no_bound_of_a_set_with_suspensions_is_below_what_its_trace_shows() {
             assert_eq!(figures["preemptions_per_job"], 0.0, "a job that blocks is not preempted");
         }
     }
-    // It is no wait either: the CPU may be idle meanwhile.
+    // It does not count as a wait either: the CPU may be idle meanwhile.
     let check = ["trace", "check", trace, "--set", seen, "-p", "p-fp", "--latency", "100us"];
     let (exit, out, err) = said(&run(&check));
     assert_eq!(exit, 0, "{out}{err}");
-    // Nor in a set that does not know of it.
+    // It does not count as a wait in a set without suspensions either.
     let set = folder.join("set.toml");
     let text = "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"hi\"\nperiod = \"10ms\"\n\
                 wcet = \"4ms\"\npriority = 9\n[[task]]\nname = \"lo\"\nperiod = \"20ms\"\n\
@@ -160,7 +161,7 @@ fn no_bound_of_a_set_with_suspensions_is_below_what_its_trace_shows() {
     let (_, chart, _) =
         said(&run(&["trace", "view", trace, "--set", set, "--window", "0ms..10ms"]));
     assert!(chart.contains("suspended"), "{chart}");
-    // A wait that is none of these still is one.
+    // Any other wait still counts as one.
     let waits = blocked().replace("prev_prio=9 prev_state=D", "prev_prio=9 prev_state=R");
     std::fs::write(trace, waits).expect("the folder can be written");
     let check = ["trace", "check", trace, "--set", set, "-p", "p-fp", "--latency", "100us"];
@@ -169,7 +170,7 @@ fn no_bound_of_a_set_with_suspensions_is_below_what_its_trace_shows() {
     assert!(out.contains("hi#0 waits at"), "{out}");
 }
 
-/// The bound on the response time of a task, of the one policy that was asked.
+/// Returns the bound on the response time of a task under the only requested policy.
 fn promised(document: &Value, task: &str) -> i64 {
     let bounds = document["policies"][0]["bounds"].as_array().expect("there are bounds");
     let bound = bounds.iter().find(|bound| bound["task"] == task && bound["kind"] == "response");
@@ -193,11 +194,12 @@ fn a_line_that_is_not_understood_is_counted_and_hides_no_message() {
     let (exit, _, err) = infer(&nameless);
     assert_eq!(exit, 3, "{err}");
     assert!(err.contains("use perf script -F comm,tid,cpu,time,event,trace"), "{err}");
-    // Whatever becomes of a trace, lines that are not read are told.
+    // Unread lines are reported in all cases.
     let (exit, _, err) = infer(&(varied(1_900) + "what is this\n"));
     assert_eq!(exit, 6, "{err}");
     assert!(err.contains("1 lines are no events, the first is line"), "{err}");
-    // A line of the time 0, and a second trace behind the first one, are no part of its length.
+    // A line with the time 0, or a second trace behind the first, does not count towards its
+    // length.
     let stray = "dummy-0000 [000] 0.0: 0: trace_event_clock_sync: parent_ts=0.0\n".to_owned();
     let length = |text: &str| {
         std::fs::write(path, text).expect("the folder can be written");
@@ -242,7 +244,7 @@ fn a_trace_that_is_too_large_is_refused_before_it_is_read() {
     let folder = folder("traces-large");
     let path = folder.join("large.txt");
     let file = std::fs::File::create(&path).expect("the folder can be written");
-    // A file with a hole takes no room.
+    // A sparse file needs no disk space.
     file.set_len(1 << 40).expect("a file can have a hole");
     let (exit, _, err) = said(&run(&["trace", "stats", name(&path)]));
     assert_eq!(exit, 3, "{err}");
@@ -250,8 +252,8 @@ fn a_trace_that_is_too_large_is_refused_before_it_is_read() {
     drop(std::fs::remove_file(&path));
 }
 
-/// A thread of the set that preempts a worker from which the kernel records no switch, once in ten jobs: where its
-/// wake-up is `early` microseconds before its first event.
+/// Returns a trace in which a thread of the set preempts a worker whose switches the kernel does
+/// not record, once in ten jobs. Its wake-up is then `early` microseconds before its first event.
 fn unrecorded(early: i64) -> String {
     let mut text = Text::default();
     let (own, worker) = (("own", 51, 9), ("worker", 52, 120));
@@ -285,7 +287,7 @@ fn no_verdict_hangs_on_an_instant_that_the_kernel_did_not_record() {
         let document: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
         (output.status.code(), document["source"].clone(), said(&output).2)
     };
-    // It began within 12 us, which is less than the latency.
+    // The thread began within 12 us, which is less than the latency.
     let (exit, source, err) = check("50us");
     assert_eq!(exit, Some(0), "{err}");
     assert_eq!((&source["lost_events"], &source["unrecorded_switches"]), (&0.into(), &2.into()));
@@ -295,7 +297,8 @@ fn no_verdict_hangs_on_an_instant_that_the_kernel_did_not_record() {
     let (exit, out, _) = said(&run(&["trace", "stats", trace, "--set", set]));
     assert_eq!(exit, 0, "{out}");
     assert!(out.contains("0 events lost") && out.contains("2 switches not recorded"), "{out}");
-    // It may have waited for 500 us: whether that is longer than the latency is not known.
+    // The thread may have waited for 500 us, and it is unknown whether that is longer than the
+    // latency.
     std::fs::write(trace, unrecorded(500)).expect("the folder can be written");
     let (exit, _, err) = check("505us");
     assert_eq!(exit, Some(6), "{err}");
@@ -313,7 +316,7 @@ fn a_trace_under_sched_deadline_is_judged_by_its_servers() {
         let document: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
         (output.status.code(), document["reservations"].clone(), said(&output).2)
     };
-    // This kernel looks at budgets with its tick of 4 ms.
+    // This kernel checks budgets with its tick of 4 ms.
     let (exit, judged, err) = check(&trace, "5ms");
     assert_eq!(exit, Some(0), "{judged:#} {err}");
     for thread in judged["threads"].as_array().expect("there are threads") {

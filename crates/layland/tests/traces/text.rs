@@ -1,11 +1,11 @@
-//! The text of a kernel trace of one CPU, written thread by thread.
+//! Builds the text of a kernel trace of one CPU, thread by thread.
 
 use std::fmt::Write;
 
-/// A thread: its name, its id, and its priority as the kernel counts.
+/// A thread: its name, its id, and its priority in the kernel's numbering.
 pub(crate) type Thread = (&'static str, u32, i32);
 
-/// What was written so far. Times are microseconds.
+/// The text so far. Times are in microseconds.
 pub(crate) struct Text {
     lines: String,
     on: Thread,
@@ -24,7 +24,7 @@ impl From<Text> for String {
 }
 
 impl Text {
-    /// The thread of a CPU that has nothing to do.
+    /// The idle thread of a CPU.
     pub(crate) const IDLE: Thread = ("swapper/0", 0, 120);
 
     fn line(&mut self, at: i64, event: &str) {
@@ -35,13 +35,13 @@ impl Text {
         let _ = writeln!(self.lines, "{name}-{pid} [000] d..2. {seconds}.{rest:06}: {event}");
     }
 
-    /// A thread becomes ready.
+    /// Makes a thread ready.
     pub(crate) fn wakes(&mut self, at: i64, (name, pid, prio): Thread) {
         let event = format!("sched_waking: comm={name} pid={pid} prio={prio} target_cpu=000");
         self.line(at, &event);
     }
 
-    /// The thread that has the CPU leaves it in this state, and another one has it.
+    /// Switches from the current thread, which gets this state, to another one.
     pub(crate) fn switch(&mut self, at: i64, state: &str, next: Thread) {
         let prev = self.on;
         let event = format!(
@@ -53,7 +53,7 @@ impl Text {
         self.on = next;
     }
 
-    /// Another thread has the CPU, and no line says so.
+    /// Switches to another thread without an event.
     pub(crate) fn silently(&mut self, next: Thread) {
         self.on = next;
     }

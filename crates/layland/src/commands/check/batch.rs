@@ -1,7 +1,8 @@
-//! Many sets, one after the other ([`batch`]).
+//! Checks many sets, one after the other ([`batch`]).
 //!
-//! Where tests are silent about one set, or one of a few, `check` searches. Of many sets that would take most of the
-//! time, so that the tests that search, and the search for a run that misses, wait until `--effort` asks for them.
+//! For one set, or a few, `check` searches when the tests do not decide. For many sets this would
+//! take most of the time, so that the tests that search, and the search for a run that misses, are
+//! left out unless `--effort` asks for them.
 
 use super::args::CheckArgs;
 use super::checked::{Asked, Checked, check};
@@ -18,13 +19,13 @@ use layland_guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted}
 use layland_policy::Registry;
 use std::path::Path;
 
-/// So many sets are a few, each of which is searched.
+/// The largest number of sets that are each searched.
 pub(super) const FEW: usize = 16;
 
-/// How many jobs are simulated in the search of each of a few sets, at most.
+/// The largest number of jobs that are simulated when each of a few sets is searched.
 const EFFORT: u64 = 2_000;
 
-/// So many sets are checked at a time by each thread.
+/// The number of sets that each thread checks at a time.
 const AT_A_TIME: usize = 16;
 
 const HEADINGS: [&str; 4] = ["set", "policy", "guaranteed", "by"];
@@ -56,7 +57,7 @@ pub(super) fn run(
     let is_quiet = args.certificate.as_deref() == Some(Path::new("-"));
     let has_json = args.json && !is_quiet;
     let mut out = Answers::new(registry, args, is_quiet)?;
-    // With its line where lines are printed: many threads write those.
+    // The line is made by the many worker threads, if lines are printed at all.
     let work = |set| {
         let checked = check(registry, &asked, set);
         let json = if has_json { json::line(&checked) } else { Vec::new() };
@@ -66,7 +67,7 @@ pub(super) fn run(
     out.end(worked)
 }
 
-/// What the output shows, and no more: a table has a verdict and a test for each set.
+/// Returns what the output shows, and no more: a table shows one verdict and one test for each set.
 fn wanted(args: &CheckArgs) -> Wanted {
     let is_table = !args.json && !args.cite && args.certificate.is_none();
     Wanted {
@@ -84,19 +85,21 @@ fn wanted(args: &CheckArgs) -> Wanted {
     }
 }
 
-/// What is printed and written, and what is counted.
+/// The output, and the counts for its summary.
 struct Answers<'a> {
     registry: &'a Registry,
     args: &'a CheckArgs,
     out: terminal::Results,
     certificates: Option<Stream>,
-    /// On standard output a certificate is what a program reads: nothing else is printed.
+    /// True if the certificate goes to standard output. A program reads it there, so nothing else
+    /// is printed.
     is_quiet: bool,
     cited: Cited,
     table: Option<Rows<4>>,
-    /// What was left out of the first set of which something was: the same policies whatever the set.
+    /// The message of the first set for which something was left out. The policies are the same for
+    /// every set.
     left_out: String,
-    /// How often each policy was given a yes, a no, and neither.
+    /// For each policy, the number of sets with the verdict yes, no and unknown.
     counts: Counts<3>,
     exit: Exit,
 }
@@ -167,7 +170,8 @@ impl<'a> Answers<'a> {
         let mut text = String::new();
         let table = self.table.get_or_insert_with(|| {
             let mut table = Rows::new(HEADINGS, ascii);
-            // As wide as the first sets need, however many there are at a time.
+            // The columns are sized by the first `AT_A_TIME` sets, regardless of how many sets
+            // arrive together.
             let first = rows.clone().take_while(|(at, ..)| *at < AT_A_TIME);
             first.for_each(|(_, _, cells)| table.widen(cells));
             table.top(&mut text);
@@ -189,7 +193,7 @@ impl<'a> Answers<'a> {
         self.out.write(text.as_bytes())
     }
 
-    /// Ends the table, and says what all sets were given.
+    /// Ends the table and prints the summary of all sets.
     fn end(mut self, worked: Result<(), Failure>) -> Outcome {
         match (self.certificates.take(), &worked) {
             (Some(certificates), Ok(())) => certificates.keep()?,

@@ -1,5 +1,5 @@
-//! The answers of `check` about blocking times, searches included: more blocking makes no answer better, and where
-//! no test counts it, nothing is promised.
+//! Tests of the answers of `check` about blocking times, searches included: more blocking never
+//! improves an answer, and nothing is guaranteed where no test accounts for blocking.
 
 use super::{CheckArgs, examined};
 use crate::ui::input::Set;
@@ -16,7 +16,7 @@ struct Alone {
     args: CheckArgs,
 }
 
-/// By policy: the verdict, and what decides.
+/// Returns the verdict and the deciding test of each policy.
 fn verdicts(system: &System) -> BTreeMap<String, (Verdict, Option<&'static str>)> {
     let args = Alone::parse_from(["check", "--all", "--no-margin", "--tick", "1ms"]).args;
     let set = Set::in_memory("set", system.clone());
@@ -64,7 +64,7 @@ fn a_search_promises_nothing_to_jobs_that_are_blocked_and_refutes_nothing_by_it(
                         assert!(blocking < Duration::from_secs(1), "{spec}: {by:?}");
                         kept += 1;
                     }
-                    // Whoever is late is late without blocking.
+                    // A job that is late with blocking must also be late without it.
                     Verdict::No => assert_eq!(before, Verdict::No, "{spec}: no by {by:?}"),
                     Verdict::Unknown if before == Verdict::Yes => {
                         lost += 1;

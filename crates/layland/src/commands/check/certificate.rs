@@ -1,5 +1,6 @@
-//! `layland check --certificate FILE`: what proves each answer, for a verifier that shares no code with this program
-//! (`tools/verify_certificate.py`). `docs/certificates.md` has the format, and what each proof means.
+//! `layland check --certificate FILE`: the proof of each answer, for a verifier that shares no code
+//! with this program (`tools/verify_certificate.py`). `docs/certificates.md` describes the format
+//! and the meaning of each proof.
 
 use super::checked::Checked;
 use layland_analysis::{Comparison, Evidence, Part, Proof, Quantity, Reason, Subject, Verdict};
@@ -13,7 +14,7 @@ use layland_policy::{Fit, Registry, Ties, never_preempts};
 use layland_trace::Job;
 use serde_json::{Value, json};
 
-/// Of one set.
+/// Returns the certificate of one set.
 pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
     let system = &checked.set.system;
     let answers = checked.policies.iter().map(|policy| {
@@ -34,7 +35,7 @@ pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
     });
     let whatever = checked.whatever.iter().filter_map(|said| {
         let finding = (*said.finding).as_ref().ok()?;
-        // That some scheduler may do it claims nothing of a policy.
+        // Feasibility under some scheduler claims nothing about a policy.
         let is_of_schedulers = matches!(said.test.subject, Subject::SomeScheduler);
         let claims = match finding.verdict {
             Verdict::Yes => !is_of_schedulers,
@@ -66,7 +67,7 @@ pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
     })
 }
 
-/// Whether the verifier knows such systems.
+/// Checks that the verifier supports such systems.
 fn known(system: &System) -> Result<(), String> {
     if !system.requests.is_empty() {
         return Err("the verifier does not know systems that change while they run".to_owned());
@@ -80,7 +81,8 @@ fn known(system: &System) -> Result<(), String> {
     }
 }
 
-/// Whether the proof is about the policy with all of its options. That no scheduler can do it holds with any.
+/// Checks that the proof is about the policy with all of its options. A proof of infeasibility
+/// holds with any options.
 fn known_options(registry: &Registry, policy: &Assessment) -> Result<(), String> {
     let test = policy.decided_by.unwrap_or_default();
     if policy.verdict == Verdict::No && matches!(test, "CAPACITY" | "AFFINITY") {
@@ -93,7 +95,7 @@ fn known_options(registry: &Registry, policy: &Assessment) -> Result<(), String>
     if has_explicit_packing(&options) {
         return Err("the verifier does not know what is packed by hand".to_owned());
     }
-    // The bound is that of Lopez et al. for these.
+    // The bound for these heuristics is the one of Lopez et al.
     let is_known = match Fit::of(&options).map(|fit| fit.map(Fit::heuristic)) {
         Ok(None) => true,
         Ok(Some(Some(heuristic))) => {
@@ -141,7 +143,8 @@ fn of_policy(policy: &Assessment, system: &System) -> Result<Value, String> {
     }
 }
 
-/// A run for the simulator of the verifier, which knows jobs of the highest priorities on CPUs without overheads.
+/// Returns a run for the simulator of the verifier. It supports policies that run the jobs of the
+/// highest priorities, on CPUs without overheads.
 fn of_witness(
     registry: &Registry,
     policy: &Assessment,
@@ -154,7 +157,7 @@ fn of_witness(
     let algorithm = layland_guarantee::in_its_levels(&rule.rule(), info.algorithm(&options));
     let known = match algorithm {
         Algorithm::Ordered(form, _) if !form.has_affinities() => true,
-        // Where affinities are equal or disjoint these are clusters.
+        // If any two affinities are equal or disjoint, they are clusters.
         Algorithm::Ordered(..) => {
             let placed = policy.proven.as_ref().map(|proven| &proven.analysed.system);
             placed.is_some_and(|placed| {

@@ -1,4 +1,4 @@
-//! What is guaranteed of cause-effect chains, as a table and in JSON.
+//! The guarantees for cause-effect chains, as a table and in JSON.
 
 use super::args::CheckArgs;
 use super::checked::Checked;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 const HEADINGS: [&str; 6] = ["chain", "policy", "reaction time", "data age", "by", "why not"];
 
-/// A bound, what gives it, and why there is none.
+/// Returns the bound, its analysis, and the reason if there is no bound.
 fn told(system: &System, bound: &ChainBound) -> (String, &'static str, String) {
     match bound.within {
         Ok(within) if bound.kind == TestKind::Exact => {
@@ -23,7 +23,7 @@ fn told(system: &System, bound: &ChainBound) -> (String, &'static str, String) {
     }
 }
 
-/// The same rows in a report.
+/// Returns the same rows as a table of the report.
 pub(super) fn report(checked: &Checked) -> Option<Table> {
     let system = &checked.set.system;
     let mut rows = Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn report(checked: &Checked) -> Option<Table> {
     })
 }
 
-/// A row for each policy and chain; nothing for a set without chains.
+/// Returns a row for each policy and chain; nothing for a set without chains.
 pub(super) fn table<'a>(
     checked: &Checked,
     policies: impl Iterator<Item = &'a Assessment>,
@@ -78,7 +78,7 @@ pub(super) fn table<'a>(
     if rows.is_empty() { String::new() } else { format!("cause-effect chains\n{rows}\n\n") }
 }
 
-/// What is guaranteed of a chain under a policy.
+/// The guarantee for a chain under a policy.
 #[derive(Serialize)]
 pub(super) struct OfChain<'a> {
     chain: &'a str,
@@ -90,7 +90,7 @@ pub(super) struct OfChain<'a> {
     unbounded: Option<String>,
 }
 
-/// The same of all chains.
+/// Returns the guarantees for all chains.
 pub(super) fn of<'a>(checked: &'a Checked, spec: &str) -> Vec<OfChain<'a>> {
     let system = &checked.set.system;
     let bounds = checked.chains.get(spec).into_iter().flatten();

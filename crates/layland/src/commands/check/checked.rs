@@ -1,4 +1,4 @@
-//! What is known of one set: each policy that was asked for, held against the analyses.
+//! The result for one set: every requested policy, checked with the analyses.
 
 use super::args::CheckArgs;
 use super::reserved::{Assessors, Reserved, Way, for_verdicts};
@@ -14,41 +14,43 @@ use layland_policy::{PolicyOptions, Registry};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that is known of one set.
+/// The complete result for one set.
 pub(super) struct Checked {
     pub set: Set,
-    /// What runs reserve, if that is what was asked about.
+    /// The reservations of runs, if `--margin` was given.
     pub reserved: Option<Reserved>,
-    /// What does not depend on the policy.
+    /// The findings that do not depend on the policy.
     pub whatever: Vec<Said>,
     /// The policies that are shown.
     pub policies: Vec<Assessment>,
-    /// The policies that are not made for such a set, with the reason; only if none was asked for.
+    /// The policies that are not made for such a set, with the reason; empty if the user named
+    /// policies.
     pub out_of_place: Vec<(String, String)>,
-    /// What was left out because the set is too large for it, if no policy was asked for.
+    /// The analyses that were left out because the set is too large, if the user named no policy.
     pub left_out: Option<LeftOut>,
-    /// Which policies keep the affinities, if there are some and no policy was asked for.
+    /// Which policies respect the affinities, if the set has affinities and the user named no
+    /// policy.
     pub affinities: Option<Affinities>,
-    /// What is guaranteed of the chains of the set, by policy.
+    /// The guarantees for the chains of the set, by policy.
     pub chains: BTreeMap<String, Vec<ChainBound>>,
     pub exit: Exit,
 }
 
 impl Checked {
-    /// What was analysed under a policy.
+    /// Returns the system that was analysed under a policy.
     pub(super) fn system(&self, spec: &str) -> &System {
         let reserved = self.reserved.as_ref().and_then(|reserved| reserved.under(spec));
         reserved.unwrap_or(&self.set.system)
     }
 
-    /// The run that misses, of each policy that was found to miss by one.
+    /// Returns the witness run of each policy for which a run with a miss was found.
     pub(super) fn witnesses(&self) -> BTreeMap<&str, &Witness> {
         let found = self.policies.iter();
         let missing = found.filter_map(|found| Some((&*found.spec, found.witness.as_deref()?)));
         missing.collect()
     }
 
-    /// The policies without an assessment, with the reason.
+    /// Returns the policies without an assessment, with the reason.
     pub(super) fn not_assessed(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let left_out = self.left_out.iter();
         let left_out =
@@ -57,18 +59,20 @@ impl Checked {
     }
 }
 
-/// What takes too long for a set with many tasks on the same CPUs, unless it is asked for by name.
+/// Analyses that take too long for a set with many tasks on the same CPUs, unless the user names
+/// them.
 pub(super) struct LeftOut {
-    /// Policies that assign priorities or instants by comparing each two tasks, many times, before the first release.
+    /// Policies that compare every pair of tasks many times before the first release, to assign
+    /// priorities or instants.
     pub policies: Vec<String>,
-    /// Whether the margins would have been searched for.
+    /// True if the search for margins was left out.
     pub margins: bool,
-    /// How many pairs of tasks share CPUs.
+    /// The number of pairs of tasks that share CPUs.
     pub pairs: u64,
 }
 
 impl LeftOut {
-    /// What an analysis with as many pairs to compare says.
+    /// Returns the reason, in the words of an analysis with too many pairs to compare.
     pub(super) fn why(&self) -> String {
         format!("{} pairs of tasks share CPUs, and more than {PAIRS} take long", self.pairs)
     }
@@ -95,15 +99,15 @@ impl LeftOut {
     }
 }
 
-/// What is asked of each set.
+/// The question that is asked about each set.
 pub(super) struct Asked<'a> {
     pub args: &'a CheckArgs,
     pub options: AssessOptions,
-    /// Whether to show what does not depend on the policy.
+    /// True if the findings that do not depend on the policy are shown.
     pub whatever: bool,
 }
 
-/// What is guaranteed of the chains under each policy that takes the set.
+/// Returns the guarantees for the chains under each policy that accepts the set.
 fn chains(
     registry: &Registry,
     policies: &[Assessment],
@@ -120,7 +124,7 @@ fn chains(
     policies.iter().filter_map(of).collect()
 }
 
-/// Holds every policy that was asked for against the analyses.
+/// Checks every requested policy with the analyses.
 pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked {
     let &Asked { args, ref options, whatever } = asked;
     let left_out = LeftOut::of(registry, args, &set.system, options.wanted.more.has_margin());
@@ -177,9 +181,9 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
     let asked_for_all = whatever && !args.policy.is_empty();
     let mut whatever = match whatever {
         true => assessors.plain().whatever_the_policy(),
-        // The exit code depends on it.
+        // The exit code depends on these findings.
         false if args.policy.is_empty() => assessors.plain().whatever_the_scheduler(),
-        // What no scheduler can do the verdicts have said already: it is asked first of all.
+        // The verdicts include infeasibility already, because it is tested first.
         false => Vec::new(),
     };
     if asked_for_all {
@@ -195,13 +199,13 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
     let chains = chains(registry, &policies, &assessors);
     let exit = exit(&policies, &whatever, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
-    // Of those that are shown.
+    // Keep only the policies that are shown.
     by.retain(|spec, _| policies.iter().any(|found| found.spec == *spec));
     reserved.iter_mut().for_each(|reserved| reserved.by = std::mem::take(&mut by));
     Checked { set, reserved, whatever, policies, out_of_place, left_out, affinities, chains, exit }
 }
 
-/// Why a policy refuses the set, with the place of the task that it names.
+/// Adds to a refusal the position of the task that it names.
 fn located(mut found: Assessment, set: &Set) -> Assessment {
     if let Some(refusal) = &mut found.refused {
         let (task, reason) = (refusal.task, &mut refusal.answer.reason);
@@ -213,7 +217,8 @@ fn located(mut found: Assessment, set: &Set) -> Assessment {
     found
 }
 
-/// The fixed priorities of a partitioned policy that is not guaranteed: another partition may do.
+/// Returns the fixed priorities of a partitioned policy without a guarantee: another partition may
+/// be schedulable.
 fn open_order(registry: &Registry, found: &Assessment) -> Option<Order> {
     let (info, options) = registry.parse(&found.spec).ok()?;
     let Algorithm::Ordered(Form::Partitioned, order) = info.algorithm(&options) else {
@@ -222,8 +227,9 @@ fn open_order(registry: &Registry, found: &Assessment) -> Option<Order> {
     (order != Order::Deadline && found.verdict != Verdict::Yes).then_some(order)
 }
 
-/// Yes, if all policies that were asked for guarantee every deadline; if none was asked for, if one
-/// does. No, if one of them, or all, or any scheduler, does not.
+/// Returns yes if all requested policies guarantee every deadline, or, if none was requested, if
+/// one does. Returns no if one requested policy, or all policies, or any scheduler, cannot
+/// guarantee them.
 fn exit(policies: &[Assessment], whatever: &[Said], asked: bool) -> Exit {
     let verdicts = || policies.iter().map(|policy| policy.verdict);
     let (yes, no) = match asked {

@@ -1,8 +1,9 @@
-//! One question has one answer, at whatever door it is asked: the library's `assess`, `check --json`, `check` of
-//! programs that are no command line, `check` of many sets, and the limit `response>bound`.
+//! Tests that one question has one answer through every interface: the library's `assess`,
+//! `check --json`, `check` for programs without a command line, `check` of many sets, and the limit
+//! `response>bound`.
 //!
-//! The Python package and the playground ask [`answers`](crate::answers), and hold what they are told against the
-//! command in tests of their own.
+//! The Python package and the playground call [`answers`](crate::answers), and tests of their own
+//! compare the results with the command.
 
 use super::{CheckArgs, document};
 use crate::answers;
@@ -19,7 +20,8 @@ use serde_json::Value;
 const POLICIES: [&str; 7] =
     ["g-edf", "g-rm", "p-edf", "p-dm", "edzl", "dl", "g-edf:nonpreemptive=on"];
 
-/// Small sets of a few nanoseconds, of which tests are often silent: so runs and states decide.
+/// Draws small sets with times of a few nanoseconds. Tests often do not decide them, so that runs
+/// and states do.
 fn drawn(seed: u64) -> System {
     let mut random = Random::of_task(seed, 49);
     let cpus = 1 + random.below(3) as usize;
@@ -42,7 +44,7 @@ fn args(words: &[String]) -> CheckArgs {
     CheckArgs::from_arg_matches(&command.get_matches_from(words)).expect("they are arguments")
 }
 
-/// What a program in Rust is told, as `check --json` writes it.
+/// Returns the result of a program in Rust in the form of `check --json`.
 fn as_json(system: &System, found: &Assessment) -> (String, Value, Vec<Value>) {
     let verdict = match found.verdict {
         Verdict::Yes => "yes",
@@ -60,7 +62,7 @@ fn as_json(system: &System, found: &Assessment) -> (String, Value, Vec<Value>) {
     (verdict.to_owned(), found.decided_by.into(), found.bounds.values().map(bound).collect())
 }
 
-/// The same of a document.
+/// Returns the same values from a document.
 fn of_document(policy: &Value) -> (String, Value, Vec<Value>) {
     let bound = |bound: &Value| match bound["kind"].as_str() {
         Some("response") => {
@@ -118,7 +120,7 @@ fn texts(list: &Value) -> Vec<String> {
     texts.map(|text| text.as_str().expect("a text").to_owned()).collect()
 }
 
-/// What an effort leaves out is unknown, and never another answer.
+/// With less effort an answer may become unknown, but never another answer.
 #[test]
 fn less_effort_says_less_and_nothing_else() {
     let registry = Registry::standard();

@@ -1,5 +1,5 @@
-//! The answer as one JSON document. It is written straight from the answer: of a stream of sets that is most of the
-//! work, and a tree of values would double it.
+//! The answer as one JSON document. It is serialized directly from the answer: serialization is
+//! most of the work for a stream of sets, and a tree of values would double it.
 
 mod line;
 
@@ -18,13 +18,13 @@ use layland_trace::JobRecord;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// Of one set, for people and programs.
+/// Returns the document of one set, indented for people.
 pub(super) fn document(checked: &Checked) -> String {
-    // What has names for keys can always be written.
+    // Serialization cannot fail: all keys are names.
     serde_json::to_string_pretty(&Document::of(checked)).unwrap_or_default() + "\n"
 }
 
-/// Of one set, in one line.
+/// Returns the document of one set in one line.
 pub(super) fn line(checked: &Checked) -> Vec<u8> {
     line::Line::of(&Document::of(checked))
 }
@@ -50,7 +50,7 @@ struct Set<'a> {
     cpus: usize,
     utilization: f64,
     assumed: &'a [String],
-    /// There if it was inferred from a trace.
+    /// Present if the set was inferred from a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<Seen<'a>>,
 }
@@ -70,7 +70,7 @@ struct Policy<'a> {
     verdict_without_affinities: Option<&'static str>,
     reasons: &'a [String],
     refused: Option<&'a str>,
-    /// There with `--margin`.
+    /// Present with `--margin`.
     #[serde(skip_serializing_if = "Option::is_none")]
     reserved: Option<Option<ReservedBy<'a>>>,
     margin: Option<Margin>,
@@ -78,7 +78,7 @@ struct Policy<'a> {
     overheads: Option<Vec<Overheads<'a>>>,
     tests: Vec<Test<'a>>,
     witness: Option<Witness<'a>>,
-    /// There with chains.
+    /// Present if the set has chains.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     chains: Vec<chains::OfChain<'a>>,
 }
@@ -91,7 +91,7 @@ enum OfRun {
     Time { ns: i64 },
 }
 
-/// What a run reserves under a policy.
+/// The reservation of a run under a policy.
 #[derive(Serialize)]
 struct ReservedBy<'a> {
     larger: Option<&'static str>,
@@ -115,7 +115,7 @@ struct Margin {
     decided_anew: Option<Anew>,
 }
 
-/// The obstacle to a further growth of WCETs.
+/// The obstacle to further growth of the WCETs.
 #[derive(Serialize)]
 struct Stop {
     task: Option<String>,
@@ -124,7 +124,7 @@ struct Stop {
     reason: String,
 }
 
-/// The larger factor, if the policy decided anew.
+/// The larger factor that is possible if the policy decides anew.
 #[derive(Serialize)]
 struct Anew {
     wcet_factor: f64,
@@ -188,13 +188,13 @@ struct OfTask<'a> {
     bound: &'a Bound,
 }
 
-/// What a test said.
+/// The answer of a test.
 struct Test<'a> {
     system: &'a System,
     said: &'a Said,
 }
 
-/// What a test does not apply to.
+/// An assumption that the system violates, so that the test does not apply.
 #[derive(Serialize)]
 struct DoesNotApply<'a> {
     assumption: &'static str,

@@ -1,15 +1,17 @@
-//! What Linux does not take of a set under `dl`, which is its SCHED_DEADLINE: an answer about it is no promise there.
+//! The parts of a set that Linux rejects under `dl`, which is its SCHED_DEADLINE. An answer about
+//! such a set promises nothing on Linux.
 
 use crate::ui::terminal;
 use layland_model::{Duration, System};
 
-/// What Linux reserves at least.
+/// The shortest runtime that Linux reserves.
 const SHORTEST_RUNTIME: Duration = Duration::from_ns(1024);
-/// The periods that it takes, unless root has changed `sched_deadline_period_min_us` and `_max_us`.
+/// The periods that Linux accepts, unless root has changed `sched_deadline_period_min_us` and
+/// `_max_us`.
 const SHORTEST_PERIOD: Duration = Duration::from_us(100);
 const LONGEST_PERIOD: Duration = Duration::from_us(1 << 22);
 
-/// Warns of what Linux would refuse, if this is asked for under its policy.
+/// Warns of what Linux would reject, if its policy is among those requested.
 pub(super) fn warn(policies: &[String], system: &System) {
     if policies.iter().any(|policy| policy.split(':').next() == Some("dl")) {
         refused(system).iter().for_each(|said| terminal::warn(said, None));

@@ -1,4 +1,5 @@
-//! `layland check`: can it be guaranteed? Every analysis that applies, for each policy.
+//! `layland check`: can the deadlines be guaranteed? Applies every suitable analysis to each
+//! policy.
 
 mod args;
 mod batch;
@@ -45,7 +46,7 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     let output =
         args.output.as_deref().map(|path| Output::of(path, &[FileKind::Html])).transpose()?;
     let mut sets = Sets::new(&args.set, &args.more).without_origin();
-    // One set more than a few is a stream.
+    // One set more than a few makes it a stream.
     let mut first: Vec<Result<Set, Failure>> = sets.by_ref().take(batch::FEW + 1).collect();
     if first.len() > 1 && output.is_some() {
         return Err(Failure::usage("a report shows one set, and there are several")
@@ -57,8 +58,9 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     }
 }
 
-/// What `--json` prints about a set, and what it exits with. The command has all bounds; who drags a number has none:
-/// of many tasks they take longer than all verdicts.
+/// Returns the output of `--json` for a set, and the exit code. The command computes all bounds.
+/// The playground computes none while a user drags a number, because for many tasks bounds take
+/// longer than all verdicts.
 pub(crate) fn document(
     registry: &Registry,
     mut args: CheckArgs,
@@ -71,14 +73,14 @@ pub(crate) fn document(
     Ok((json::document(&checked), checked.exit))
 }
 
-/// What `-o FILE.html` writes about a set.
+/// Returns the page that `-o FILE.html` writes for a set.
 pub(crate) fn page(registry: &Registry, mut args: CheckArgs, set: Set) -> Result<String, Failure> {
     args.policy = names::all(registry, &args.policy)?;
     args.test.iter().try_for_each(|name| known_test(name))?;
     Ok(report::report(registry, &examined(registry, &args, set, true, BoundsBy::All)?).html())
 }
 
-/// What `--certificate` writes about a set.
+/// Returns the file that `--certificate` writes for a set.
 pub(crate) fn proven(
     registry: &Registry,
     mut args: CheckArgs,
@@ -93,7 +95,7 @@ fn certificate_text(registry: &Registry, checked: &Checked) -> String {
     format!("{:#}\n", certificate::document(registry, checked))
 }
 
-/// One set, with all that is known of it; with what every test says, or until one decides.
+/// Analyses one set: with the answers of all tests, or until one test decides.
 fn examined(
     registry: &Registry,
     args: &CheckArgs,
@@ -113,9 +115,9 @@ fn examined(
     threads::on(args.threads, || check(registry, &asked, set))
 }
 
-/// Answers about one set.
+/// Prints the answer about one set.
 fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>) -> Outcome {
-    // A report has room for what every test says.
+    // A report shows the answers of all tests.
     let checked = examined(registry, args, set, args.all || output.is_some(), BoundsBy::All)?;
     let text = if args.cite {
         let mut cited = Cited::default();
@@ -126,7 +128,7 @@ fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>)
     } else {
         text::report(registry, &checked, args)
     };
-    // On standard output a certificate is what a program reads: nothing else is printed.
+    // A certificate on standard output is read by a program, so nothing else is printed.
     if args.certificate.as_deref() != Some(Path::new("-")) {
         terminal::result(&text)?;
     }
@@ -149,7 +151,7 @@ fn known_test(name: &str) -> Result<(), Failure> {
         .help(format!("there are {}", names.join(", "))))
 }
 
-/// The references of what decided, of the bounds, and of the policies.
+/// The references of the deciding tests, of the bounds, and of the policies.
 #[derive(Default)]
 struct Cited(BTreeMap<&'static str, &'static str>);
 

@@ -1,5 +1,5 @@
-//! The options of `check` that change the question, and everything that answers it: such an option reaches all answers,
-//! or the answer is *unknown*.
+//! The options of `check` that change the question, and all parts of the answer. Such an option
+//! must affect every part, or the answer is *unknown*.
 
 use super::checked::Checked;
 use super::{CheckArgs, examined};
@@ -17,17 +17,19 @@ use std::collections::BTreeSet;
 
 /// The kinds of options.
 enum Kind {
-    /// It says which set is asked about: all answers are about that.
+    /// The option selects the set. All answers are about it.
     Set,
-    /// It says which policies or tests are asked, and how long they search: what is not asked says nothing.
+    /// The option selects the policies or tests, and the length of the search. A policy or
+    /// test that is not selected gives no answer.
     Asked,
-    /// It changes what is asked of the set: the effect on each of [`ANSWERS`].
+    /// The option changes the question about the set. The strings describe its effect on each of
+    /// [`ANSWERS`].
     Question([&'static str; ANSWERS.len()]),
-    /// It says what is printed, or where.
+    /// The option selects what is printed, or where.
     Output,
 }
 
-/// Everything that answers.
+/// The parts of the answer.
 const ANSWERS: [&str; 8] = [
     "tests and bounds",
     "the margin",
@@ -118,7 +120,8 @@ fn task((name, c, t, d): (&str, i64, i64, i64)) -> Task {
     task
 }
 
-/// Under no policy does a test refute jobs at ticks: a run does, or what no scheduler can do.
+/// No test of a policy refutes jobs that arrive at ticks; only a run or a proof of infeasibility
+/// does.
 #[test]
 fn no_test_refutes_jobs_that_arrive_at_ticks() {
     let registry = Registry::standard();
@@ -160,7 +163,7 @@ fn no_test_refutes_jobs_that_arrive_at_ticks() {
     assert!(taken_back > 0 && refuted > 10, "{taken_back} taken back, {refuted} refuted");
 }
 
-/// One of two levels: its execution times and its level.
+/// Returns a task of a two-level system, with its execution times and its level.
 fn mixed((name, low, high, t, level): (&str, i64, i64, i64, u8)) -> Task {
     let mut task = task((name, low, t, t));
     task.wcet = [low, high].map(Service::from_ms).into();
@@ -168,13 +171,14 @@ fn mixed((name, low, high, t, level): (&str, i64, i64, i64, u8)) -> Task {
     task
 }
 
-/// Sets of which runs reserve more than they say, or would if there were room.
+/// Returns sets whose runs reserve more than the set states, or would if the CPUs had enough
+/// capacity.
 fn sets_with_room_and_without() -> Vec<System> {
     let of = |cpus, tasks: &[(&str, i64, i64, i64)]| {
         System::new(cpus, tasks.iter().copied().map(task).collect())
     };
     let light = of(1, &[("a", 1, 10, 10), ("b", 2, 20, 15)]);
-    // With a tenth more of each budget it is too much.
+    // A tenth more for each budget overloads the CPUs.
     let full = of(2, &[("a", 6, 10, 10), ("b", 6, 10, 10), ("c", 7, 10, 10)]);
     let mut apart = of(2, &[("a", 9, 20, 20), ("b", 9, 20, 20), ("c", 1, 10, 10)]);
     apart.tasks[TaskId(0)].affinity = Some(CpuSet::single(CpuId(0)));
@@ -190,8 +194,8 @@ fn sets_with_room_and_without() -> Vec<System> {
     vec![light, full, apart, chained, levels]
 }
 
-/// With a margin each answer about a policy is the one about what its runs reserve; what is said of every scheduler is
-/// about the set as it is.
+/// With a margin, each answer about a policy is about what its runs reserve. Answers about every
+/// scheduler are about the set as it is.
 #[test]
 fn a_margin_is_the_larger_set_to_everything_that_answers() {
     let registry = Registry::standard();
@@ -247,7 +251,7 @@ fn a_margin_is_the_larger_set_to_everything_that_answers() {
             assert_eq!(before.test.name, said.test.name);
             assert_eq!(**before.finding, **said.finding, "{}", said.test.name);
         }
-        // What some scheduler can do decides nothing of what runs reserve.
+        // Feasibility under some scheduler decides nothing about what runs reserve.
         let is_yes = with_margin.policies.iter().any(|found| found.verdict == Verdict::Yes);
         assert!(is_yes || with_margin.exit != Exit::Yes);
     }

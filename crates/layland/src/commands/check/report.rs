@@ -15,7 +15,7 @@ use layland_report::{
 };
 use layland_trace::Labels;
 
-/// The report of one set.
+/// Returns the report of one set.
 pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
     let system = &checked.set.system;
     let tasks = system.tasks.values().map(|task| GuaranteedTask {
@@ -89,7 +89,7 @@ pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
     report
 }
 
-/// What no scheduler can do.
+/// Returns the proofs that no scheduler can meet the deadlines.
 fn impossible(whatever: &[Said], system: &System) -> Vec<Line> {
     let about_all = whatever.iter().filter(|said| said.test.subject == Subject::SomeScheduler);
     about_all
@@ -188,14 +188,14 @@ fn test(said: &Said, system: &System) -> TestResult {
     }
 }
 
-/// Bounds that depend on the level of the run.
+/// Returns the bounds that depend on the level of the run.
 fn levels(policy: &Assessment, system: &System) -> Option<Table> {
     let (headings, rows) = text::levels(policy, system)?;
     let title = format!("Bounds on response times under {} in runs of each level", policy.spec);
     Some(Table { title, headings, rows, ..Table::default() })
 }
 
-/// What overheads add to the WCETs.
+/// Returns what overheads add to the WCETs.
 fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
     let inflation = policy.inflation.as_ref()?;
     let rows = inflation.iter().map(|(id, task)| {
@@ -219,7 +219,7 @@ fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
     })
 }
 
-/// Why nothing is said about some policies.
+/// Returns the policies without an answer, with the reasons.
 fn out_of_place(checked: &Checked) -> Option<Table> {
     let rows = checked.not_assessed().map(|(spec, why)| vec![spec, why]);
     checked.not_assessed().next().is_some().then(|| Table {

@@ -1,7 +1,8 @@
-//! `layland check --margin`: what a real run reserves is analysed in place of the set.
+//! `layland check --margin`: analyses what a real run reserves in place of the set.
 //!
-//! What that is depends on what a policy counts, so that it is up to three systems: the set itself, the set with larger
-//! budgets, and the set with larger WCETs. `layland run` asks the same function ([`Reserves::larger`]).
+//! A margin enlarges what the policy accounts for, so that up to three systems are analysed: the
+//! set itself, the set with larger budgets, and the set with larger WCETs. `layland run` calls the
+//! same function ([`Reserves::larger`]).
 
 use layland_analysis::Verdict;
 use layland_engine::reserves::{Margin, Reserves};
@@ -10,25 +11,25 @@ use layland_model::{Behaviour, Service, System, Task, TaskId};
 use layland_policy::Registry;
 use std::collections::BTreeMap;
 
-/// What runs with a margin reserve.
+/// The reservations of runs with a margin.
 pub(super) struct Reserved {
     pub margin: Margin,
     budgets: System,
     wcets: System,
-    /// Of each policy that takes the set as it is.
+    /// The effect on each policy that accepts the set as it is.
     pub by: BTreeMap<String, OfPolicy>,
 }
 
-/// What a policy makes of a margin.
+/// The effect of a margin on a policy.
 #[derive(Clone, Copy)]
 pub(super) struct OfPolicy {
     pub reserves: Reserves,
-    /// What the tests say of the set as it is.
+    /// The verdict of the tests for the set without the margin.
     pub without: Verdict,
 }
 
 impl Reserved {
-    /// Of no policy yet.
+    /// Returns the enlarged systems, with no policy yet.
     pub(super) fn of(system: &System, margin: &Margin) -> Reserved {
         Reserved {
             margin: margin.clone(),
@@ -38,7 +39,7 @@ impl Reserved {
         }
     }
 
-    /// What is analysed in place of the set; none if that is the set.
+    /// Returns the system that is analysed in place of the set; `None` if that is the set itself.
     pub(super) fn system(&self, reserves: Reserves) -> Option<&System> {
         match reserves {
             Reserves::AsSaid => None,
@@ -47,18 +48,18 @@ impl Reserved {
         }
     }
 
-    /// The same of a policy.
+    /// Returns the system that is analysed for a policy.
     pub(super) fn under(&self, spec: &str) -> Option<&System> {
         self.system(self.by.get(spec)?.reserves)
     }
 
-    /// The policies of which a run reserves more of this, by name.
+    /// Returns the names of the policies whose runs reserve more of this kind.
     fn names(&self, reserves: Reserves) -> Vec<&str> {
         let of_it = self.by.iter().filter(|(_, of)| of.reserves == reserves);
         of_it.map(|(spec, _)| spec.as_str()).collect()
     }
 
-    /// What is analysed, in a sentence without a full stop.
+    /// Describes what is analysed, in a sentence without a full stop.
     pub(super) fn describe(&self) -> String {
         let of = |what: &str, reserves| {
             let names = self.names(reserves);
@@ -83,7 +84,8 @@ impl Reserved {
         }
     }
 
-    /// What each task has under the policies with larger ones of this: at most so many tasks.
+    /// Describes the values of each task under the policies that enlarge this kind, for at most
+    /// `most` tasks.
     pub(super) fn tasks(&self, set: &System, reserves: Reserves, most: usize) -> Option<String> {
         let (names, larger) = (self.names(reserves), self.system(reserves)?);
         if names.is_empty() {
@@ -109,7 +111,7 @@ impl Reserved {
         Some(format!("reserved under {}: {}{more}", names.join(", "), shown.join(", ")))
     }
 
-    /// The tasks whose deadlines leave less room than the margin takes.
+    /// Returns the tasks whose deadlines are too short for the whole margin.
     pub(super) fn without_room(&self, set: &System) -> Vec<&str> {
         let is_short = |reserves: Reserves, id: TaskId, task: &Task| {
             let own = &set.tasks[id];
@@ -133,7 +135,7 @@ impl Reserved {
         tasks.map(|(id, _)| self.budgets.tasks[id].name.as_str()).collect()
     }
 
-    /// Who loses a guarantee by the margin.
+    /// Returns the policies that lose a guarantee by the margin.
     pub(super) fn lost<'a>(
         &self,
         verdicts: impl Iterator<Item = (&'a str, Verdict)> + Clone,
@@ -154,7 +156,7 @@ impl Reserved {
     }
 }
 
-/// What runs reserve, of policies that nobody names.
+/// The reservations of runs, for sentences that name no policies.
 pub(super) const IN_GENERAL: &str = "larger budgets under policies of threads, larger WCETs under policies that are optimal or for \
      mixed criticality, no more than the set says under others";
 
@@ -168,13 +170,13 @@ pub(super) struct Assessors<'a> {
 
 struct Larger<'a> {
     reserved: &'a Reserved,
-    /// Of the set as it is, for verdicts alone.
+    /// The assessor of the set without the margin. It computes only verdicts.
     without: Assessor<'a>,
     budgets: Assessor<'a>,
     wcets: Assessor<'a>,
 }
 
-/// What is wanted of the set as it is.
+/// Returns the options for the set without the margin.
 pub(super) fn for_verdicts(options: &AssessOptions) -> AssessOptions {
     let wanted =
         Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
@@ -182,7 +184,7 @@ pub(super) fn for_verdicts(options: &AssessOptions) -> AssessOptions {
     AssessOptions { wanted, effort, tick: None, ..options.clone() }
 }
 
-/// Whom to ask about a policy.
+/// The assessor of a policy, and its system.
 pub(super) struct Way<'s, 'a> {
     pub assessor: &'s Assessor<'a>,
     pub system: &'a System,
@@ -206,12 +208,12 @@ impl<'a> Assessors<'a> {
         Assessors { registry, set, plain: Assessor::new(registry, set, options), larger }
     }
 
-    /// Of the set as it is.
+    /// Returns the assessor of the set without the margin.
     pub(super) fn plain(&self) -> &Assessor<'a> {
         &self.plain
     }
 
-    /// A policy that does not take the set as it is has no run.
+    /// Returns the assessor of a policy. A policy that rejects the set as it is has no run.
     pub(super) fn of(&self, spec: &str) -> Way<'_, 'a> {
         let plain = Way { assessor: &self.plain, system: self.set, of: None };
         let Some(larger) = &self.larger else { return plain };

@@ -1,4 +1,5 @@
-//! The short answer: the policies that differ on this set, best first; the others by name.
+//! The short answer: the policies whose answers differ on this set, best first, and the names of
+//! the others.
 
 use super::args::CheckArgs;
 use super::checked::Checked;
@@ -8,19 +9,19 @@ use layland_model::{Algorithm, System, Task};
 use layland_policy::Registry;
 use std::cmp::Reverse;
 
-/// So many policies have a line of their own.
+/// The largest number of policies with a line of their own.
 const SHOWN: usize = 6;
 
-/// Whether the answer is short: nothing was asked for by name.
+/// Returns true if the answer is short, because the user asked for nothing by name.
 pub(super) fn is_wanted(args: &CheckArgs) -> bool {
     !args.all && !args.bounds && args.policy.is_empty() && args.test.is_empty()
 }
 
-/// What a short answer shows.
+/// The contents of a short answer.
 pub(super) struct Short<'a> {
     /// The best of each kind of answer, best first.
     pub shown: Vec<&'a Assessment>,
-    /// The others: the verdict, and who has it.
+    /// The names of the other policies, by verdict.
     pub also: Vec<(Verdict, Vec<&'a str>)>,
 }
 
@@ -29,7 +30,8 @@ impl<'a> Short<'a> {
         let system = &checked.set.system;
         let is_ordinary = |policy: &&Assessment| !is_for_others(registry, &policy.spec, system);
         let best = checked.policies.iter().filter(is_ordinary).map(|p| rank(p.verdict)).min();
-        // A policy for what the set does not have is worth a line only if it can do more than the others.
+        // A policy for features that the set lacks gets a line only if it achieves more than the
+        // others.
         let fits = |policy: &&Assessment| {
             is_ordinary(policy) || best.is_none_or(|best| rank(policy.verdict) < best)
         };
@@ -68,7 +70,8 @@ fn margin(policy: &Assessment) -> i64 {
     policy.margin.as_ref().map_or(0, |margin| margin.thousandths)
 }
 
-/// Whether a policy is for sets with affinities, criticalities, budgets, steps or graphs, and this one has none.
+/// Returns true if a policy is for sets with affinities, criticalities, budgets, steps or graphs,
+/// and this set has none.
 fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
     let Ok((info, options)) = registry.parse(spec) else { return false };
     let algorithm = info.algorithm(&options);

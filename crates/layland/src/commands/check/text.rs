@@ -1,6 +1,7 @@
-//! The answer as text: a table of the policies, the bounds of the tasks, and why.
+//! The answer as text: a table of the policies, the bounds of the tasks, and the reasons.
 //!
-//! Long because every part of the answer has its lines here, in the order in which they are printed.
+//! Long because every part of the answer has its lines here, in the order in which they are
+//! printed.
 
 use super::args::CheckArgs;
 use super::chains;
@@ -50,7 +51,7 @@ pub(super) fn style(verdict: Verdict) -> Style {
     }
 }
 
-/// What is checked, in a line.
+/// Describes what is checked, in one line.
 pub(super) fn about(checked: &Checked) -> String {
     let system = &checked.set.system;
     format!(
@@ -63,7 +64,7 @@ pub(super) fn about(checked: &Checked) -> String {
     )
 }
 
-/// That the set is what a trace shows, and no more.
+/// Notes that the set contains only what a trace shows.
 pub(super) fn seen_in_words(checked: &Checked) -> Option<String> {
     let observed = checked.set.system.observed.as_ref()?;
     let length = observed.length.map_or_else(String::new, |length| format!(" of {length:#}"));
@@ -74,7 +75,8 @@ fn seen(checked: &Checked) -> String {
     seen_in_words(checked).map_or_else(String::new, |words| line(&words))
 }
 
-/// Of one set, what was asked for: if nothing was, what fits a screen.
+/// Returns the requested answer about one set, or a short one that fits a screen if the user asked
+/// for nothing.
 pub(super) fn report(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     match short::is_wanted(args) {
         true => in_short(registry, &Short::of(registry, checked), checked, args),
@@ -82,7 +84,7 @@ pub(super) fn report(registry: &Registry, checked: &Checked, args: &CheckArgs) -
     }
 }
 
-/// A line for each policy.
+/// Returns a table with a line for each policy.
 fn verdicts<'a>(
     policies: impl IntoIterator<Item = &'a Assessment>,
     why: impl Fn(&Assessment) -> String,
@@ -102,7 +104,7 @@ fn verdicts<'a>(
     if verdicts.is_empty() { String::new() } else { format!("{verdicts}\n") }
 }
 
-/// The policies that differ, best first, and the names of the others.
+/// Returns the policies whose answers differ, best first, and the names of the others.
 fn in_short(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
     let mut text = line(&about(checked)) + &seen(checked) + "\n";
     let first = |policy: &Assessment| policy.reasons.first().cloned().unwrap_or_default();
@@ -118,7 +120,7 @@ fn in_short(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &Ch
     text += &chains::table(checked, short.shown.iter().copied(), args);
     text.extend(shared_levels(registry, checked).iter().map(|text| line(text)));
     text.extend(reserved_lines(checked).iter().map(|text| line(text)));
-    // Who refuses them is among those of which there is nothing to say.
+    // The policies that refuse affinities are already among those without an answer.
     let affinities = affinity_lines(checked).into_iter();
     let told = affinities.filter(|text| !text.starts_with(REFUSED));
     text.extend(told.map(|text| line(&text)));
@@ -138,7 +140,7 @@ fn in_short(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &Ch
     )
 }
 
-/// Everything, or what the arguments name.
+/// Returns the whole answer, or the part that the arguments name.
 fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let system = &checked.set.system;
     let mut text = line(&about(checked)) + &seen(checked) + "\n";
@@ -181,7 +183,8 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     text + &stops(&checked.policies, system)
 }
 
-/// That tasks share a priority, and what that means for the first policy that reads it.
+/// Notes that tasks share a priority, and what this means for the first policy that uses
+/// priorities.
 fn shared_levels(registry: &Registry, checked: &Checked) -> Option<String> {
     let system = &checked.set.system;
     let words = |policy: &Assessment| {
@@ -191,10 +194,10 @@ fn shared_levels(registry: &Registry, checked: &Checked) -> Option<String> {
     checked.policies.iter().find_map(words)
 }
 
-/// So many rows fit a screen.
+/// The number of rows that fit a screen.
 const FEW_TASKS: usize = 20;
 
-/// The schedules that miss, around the miss.
+/// Returns charts of the schedules that miss, each around its miss.
 fn charts(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let system = &checked.set.system;
     let usual = match args.policy.is_empty() || system.tasks.len() > FEW_TASKS {
@@ -219,7 +222,7 @@ fn charts(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     text
 }
 
-/// What a set was too large for, and how to get it.
+/// Names the analyses for which the set was too large, and how to request them.
 pub(super) fn left_out(checked: &Checked) -> String {
     let Some(left_out) = &checked.left_out else { return String::new() };
     let factors = if left_out.margins { ", the factors of WCETs" } else { "" };
@@ -230,7 +233,7 @@ pub(super) fn left_out(checked: &Checked) -> String {
     ))
 }
 
-/// What the column of factors means, if it says something.
+/// Explains the column of factors, if it has any.
 fn legend(checked: &Checked) -> String {
     let margin = |policy: &Assessment| policy.margin.clone();
     let known = |policy: &Assessment| margin(policy).is_some_and(|margin| margin.thousandths > 0);
@@ -252,7 +255,8 @@ pub(super) fn line(text: &str) -> String {
     terminal::wrap(text, "") + "\n"
 }
 
-/// The obstacles to a further growth of WCETs, and the factors of policies that would decide anew.
+/// Returns the obstacles to further growth of the WCETs, and the factors of policies that would
+/// decide anew.
 fn stops<'a>(policies: impl IntoIterator<Item = &'a Assessment>, system: &System) -> String {
     let (mut ends, mut anew) = (Vec::new(), Vec::new());
     for policy in policies {
@@ -277,7 +281,7 @@ fn stops<'a>(policies: impl IntoIterator<Item = &'a Assessment>, system: &System
     text
 }
 
-/// The task and the CPUs that stop the growth, as far as they are known.
+/// Returns the task and the CPUs that stop the growth, as far as they are known.
 pub(super) fn place(stop: &Stop, system: &System) -> Option<String> {
     let on = |cpus: &CpuSet| format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" });
     let name = |task: TaskId| format!("`{}`", system.tasks[task].name);
@@ -297,7 +301,7 @@ fn factor(policy: &Assessment) -> String {
     }
 }
 
-/// At most three reasons, and how many more there are.
+/// Returns at most three reasons, and the number of the others.
 fn why(policy: &Assessment) -> String {
     let shown = if policy.verdict == Verdict::Unknown { 3 } else { 1 };
     let mut text = policy.reasons.iter().take(shown).cloned().collect::<Vec<_>>().join("; ");
@@ -307,12 +311,12 @@ fn why(policy: &Assessment) -> String {
     text
 }
 
-/// Rounded up to a nanosecond, and then for people.
+/// Formats a time, rounded up to a nanosecond.
 fn time(ns: &Rate) -> String {
     ns.ceil().map_or_else(|| "centuries".to_owned(), |ns| format!("{:#}", Duration::from_ns(ns)))
 }
 
-/// What a task is bounded by, in a few characters.
+/// Formats the bound of a task in a few characters.
 fn bound(bound: Option<&Bound>, task: &Task) -> String {
     match bound {
         Some(bound) if bound.is_useless(task) => format!("> {} T late", Bound::USEFUL_PERIODS),
@@ -329,10 +333,10 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
     if policies.is_empty() {
         return String::new();
     }
-    // As many columns as a terminal of this width has room for.
+    // As many columns as fit the width of the terminal.
     let columns = (terminal::width().saturating_sub(30) / 14).max(1);
     let mut tasks: Vec<TaskId> = checked.set.system.tasks.ids().collect();
-    // The most urgent first.
+    // Sort the tasks by deadline, the shortest first.
     tasks.sort_by_key(|&id| checked.set.system.tasks[id].deadline);
     let mut text = "\nbounds on response times (late: on tardiness)\n".to_owned();
     for chunk in policies.chunks(columns) {
@@ -374,7 +378,7 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
         + "\n"
 }
 
-/// The levels of these bounds by name.
+/// Pairs these bounds with the names of the levels.
 pub(super) fn by_level<'a>(
     per_level: &'a [Duration],
     system: &'a System,
@@ -382,7 +386,8 @@ pub(super) fn by_level<'a>(
     system.levels.names().iter().map(String::as_str).zip(per_level.iter().copied())
 }
 
-/// The bounds of a policy that depend on the level of the run: a row per task that has some, a column per level.
+/// Returns the bounds of a policy that depend on the level of the run: a row for each task that has
+/// such bounds, a column for each level.
 pub(super) fn levels(
     policy: &Assessment,
     system: &System,
@@ -416,10 +421,10 @@ fn level_table(policy: &Assessment, system: &System, args: &CheckArgs) -> String
     format!("\n{}: bounds on response times in runs of each level\n{tasks}\n", policy.spec)
 }
 
-/// How a line about affinities begins that tells who refuses them.
+/// The beginning of a line that names the policies that refuse affinities.
 const REFUSED: &str = "affinities are refused by";
 
-/// What was analysed in place of the set, and who loses a guarantee by that.
+/// Describes what was analysed in place of the set, and which policies lose a guarantee by that.
 pub(super) fn reserved_lines(checked: &Checked) -> Vec<String> {
     let Some(reserved) = &checked.reserved else { return Vec::new() };
     let mut lines = vec![analysed(&reserved.margin, &reserved.describe())];
@@ -435,7 +440,7 @@ pub(super) fn reserved_lines(checked: &Checked) -> Vec<String> {
     lines
 }
 
-/// That an answer is about what runs reserve.
+/// Notes that an answer is about what runs reserve.
 pub(super) fn analysed(margin: &Margin, what: &str) -> String {
     let least = match margin {
         Margin::Fraction(_) => format!(", at least {}", LEAST_MARGIN.at_unit_speed()),
@@ -444,14 +449,14 @@ pub(super) fn analysed(margin: &Margin, what: &str) -> String {
     format!("analysed is what a run reserves with a margin of {margin}{least}: {what}")
 }
 
-/// What tasks have in place of what the set says.
+/// Describes the values of tasks that replace those of the set.
 pub(super) fn reserved_tasks(checked: &Checked) -> Vec<String> {
     let Some(reserved) = &checked.reserved else { return Vec::new() };
     let kinds = [Reserves::Budgets, Reserves::Wcets].into_iter();
     kinds.filter_map(|kind| reserved.tasks(&checked.set.system, kind, FEW_TASKS)).collect()
 }
 
-/// Who keeps the affinities, and what they cost.
+/// Names the policies that respect the affinities, and their cost.
 pub(super) fn affinity_lines(checked: &Checked) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(found) = &checked.affinities {

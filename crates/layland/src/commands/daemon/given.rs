@@ -1,10 +1,10 @@
-//! Threads that somebody has named, and whether their numbers still mean them.
+//! Threads that a client has named, and a check that their numbers still identify them.
 
 use super::rules::may_give;
 use crate::ui::exit::Failure;
 use layland_linux::exec::{Rights, Thread, thread};
 
-/// A thread that somebody has named, as it was then.
+/// A thread that a client has named, as it was at that time.
 #[derive(Clone)]
 pub(super) struct Given {
     pub(super) thread: Thread,
@@ -12,7 +12,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// The thread with this number, if this user may give it.
+    /// Finds the thread with this number, if this user may name it.
     pub(super) fn find(number: i32, user: u32) -> Result<Given, Failure> {
         let found = thread(number);
         let rights = found.as_ref().and_then(|_| Rights::of(number));
@@ -20,12 +20,13 @@ impl Given {
         let gone = || Failure::usage(format!("there is no thread {number}"));
         let (thread, rights) = found.zip(rights).ok_or_else(gone)?;
         let given = Given { thread, rights };
-        // What was read last may be about the next thread with this number.
+        // The data that was read last may belong to a later thread with the same number.
         given.is_the_same()?;
         Ok(given)
     }
 
-    /// Whether the number still means this thread, with no more rights: what is done to it goes by its number.
+    /// Checks that the number still identifies this thread, and that the thread has no more rights:
+    /// changes address the thread by its number.
     pub(super) fn is_the_same(&self) -> Result<(), Failure> {
         let number = self.thread.tid.0;
         let rights = Rights::of(number).filter(|_| self.thread.is_alive());
@@ -39,7 +40,7 @@ impl Given {
         Ok(())
     }
 
-    /// Whether its program has become one with other rights.
+    /// Returns true if the program of the thread has been replaced by one with other rights.
     pub(super) fn has_more_rights(&self) -> bool {
         let Given { thread, rights } = self;
         Rights::of(thread.tid.0).is_some_and(|now| now.exceed(rights)) && thread.is_alive()
@@ -62,7 +63,7 @@ mod tests {
             Given::find(own, user + 1).map(drop).map_err(|failure| failure.exit),
             Err(Exit::Refused)
         );
-        // Another thread with the number, or one with more rights, is not the same.
+        // A different thread with the number, or one with more rights, counts as another thread.
         let mut other = given.clone();
         other.thread.started += 1;
         assert!(other.is_the_same().is_err());

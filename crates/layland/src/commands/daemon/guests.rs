@@ -1,6 +1,8 @@
-//! Those who have connected, and what each has asked. Needs no kernel with sched_ext: who answers is an [`Office`].
+//! The connected clients and their questions. This module needs no kernel with sched_ext: an
+//! [`Office`] answers.
 //!
-//! One question is answered at a time, of whoever's [turn](super::turns) it is; who floods waits in the kernel.
+//! One question is answered at a time, in the order of the [turns](super::turns). The kernel
+//! buffers what a flooding client sends.
 
 use super::limits::{CONNECTIONS, IDLE_NS, LONGEST, OF_POLKIT};
 use super::polkit::{Asked, Polkit};
@@ -13,47 +15,48 @@ use layland_linux::exec::{Peer, Said};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Who asks.
+/// The client that asks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Client {
-    /// Which connection.
+    /// The number of the connection.
     pub(super) connection: u64,
     pub(super) user: u32,
 }
 
-/// What connections are to be told that they have not asked.
+/// Unsolicited messages, each with the connection that receives it.
 pub(super) type Told = Vec<(u64, Answer)>;
 
-/// Who answers.
+/// Answers the questions of clients.
 pub(super) trait Office {
-    /// Time for a thread; without a thread, whether there would be room.
+    /// Admits a thread; without a thread, checks whether one would be admitted.
     fn admit(&mut self, client: &Client, wanted: &Wanted) -> Result<Answer, Failure>;
-    /// A user says that what has this name is given back. Whether anything was.
+    /// Gives back the reservations with this name at the request of a user. Returns true if there
+    /// were any.
     fn leave_called(&mut self, user: u32, name: &str, told: &mut Told) -> bool;
-    /// A connection has ended, and leaves what it has.
+    /// Gives back the reservations of a connection that has ended.
     fn part(&mut self, connection: u64);
-    /// What is admitted.
+    /// Returns the admitted programs.
     fn members(&self) -> Vec<Member>;
-    /// Whether a connection has a thread.
+    /// Returns true if a connection has a thread.
     fn has_thread(&self, connection: u64) -> bool;
 }
 
-/// Where the question of a connection is.
+/// The state of a connection's question.
 enum Asks {
-    /// In what it has said, if it has said something.
+    /// No question is pending; received bytes may contain one.
     Nothing,
-    /// It waits until polkit can be asked.
+    /// The question waits until polkit can be asked.
     Waits(Wanted),
-    /// Polkit thinks about it.
+    /// Polkit is deciding.
     Considered(Wanted, Asked),
-    /// Polkit has said what it thinks.
+    /// Polkit has decided.
     Judged(Wanted, Result<(), Failure>),
 }
 
 struct Guest {
     user: u32,
     peer: Peer,
-    /// When it asked last, or came.
+    /// The time of the last question, or of the connection.
     at_ns: i64,
     asks: Asks,
 }
@@ -64,10 +67,10 @@ impl Guest {
     }
 }
 
-/// See the file header.
+/// The connected clients. See the documentation of this module.
 pub(super) struct Guests {
     polkit: Option<Polkit>,
-    /// By the numbers of their connections, which count up.
+    /// The clients by connection number. The numbers increase.
     guests: BTreeMap<u64, Guest>,
     last: u64,
     turns: Turns,
@@ -78,28 +81,30 @@ impl Guests {
         Guests { polkit, guests: BTreeMap::new(), last: 0, turns: Turns::default() }
     }
 
-    /// Those who have said nothing that was not answered: it is waited until they do.
+    /// Returns the connections that have sent no question yet, on which to wait for input.
     pub(super) fn quiet(&self) -> Vec<(u64, BorrowedFd<'_>)> {
         let quiet = self.guests.iter().filter(|(_, guest)| !guest.peer.has_spoken(LONGEST));
         quiet.map(|(&connection, guest)| (connection, guest.peer.as_fd())).collect()
     }
 
-    /// For how long at most nothing has to be looked at here.
+    /// Returns the longest time to wait until this module has something to do.
     pub(super) fn patience_ms(&self, now_ns: i64) -> Option<u32> {
         if self.asking().next().is_some() {
             return Some(0);
         }
         let until = |guest: &Guest| match &guest.asks {
-            // Its end is a signal as well.
+            // The exit of polkit's process also wakes the loop, by a signal.
             Asks::Considered(_, asked) => asked.until_ns(),
             Asks::Nothing | Asks::Waits(_) | Asks::Judged(..) => guest.at_ns + IDLE_NS,
         };
-        // One that was idle for too long and is still there has a thread, and may be quiet for ever.
+        // A connection that is open beyond its idle limit has a thread, and may stay silent for
+        // ever.
         let first = self.guests.values().map(until).filter(|&until| until > now_ns).min()?;
+        // Round up, so that the limit has passed when the wait ends.
         Some(u32::try_from((first - now_ns) / 1_000_000).unwrap_or(u32::MAX - 1) + 1)
     }
 
-    /// Those who have a question that can be dealt with.
+    /// Returns the connections with a question that can be processed now.
     fn asking(&self) -> impl Iterator<Item = (u32, u64)> + Clone + '_ {
         let is_asking = |guest: &Guest| match &guest.asks {
             Asks::Nothing => guest.peer.has_spoken(LONGEST),
@@ -117,8 +122,8 @@ impl Guests {
         OF_POLKIT.has_room(user, considered.map(|guest| guest.user))
     }
 
-    /// Somebody comes. Where there is no room, whoever has most connections loses the one that has been idle for
-    /// longest, so that nobody is kept out by connections that nobody uses.
+    /// Accepts a connection. If there is no room, the user with the most connections loses the one
+    /// that has been idle for longest, so that unused connections do not keep others out.
     pub(super) fn welcome(&mut self, office: &mut impl Office, mut peer: Peer, now_ns: i64) {
         let user = peer.uid;
         let users = || self.guests.values().map(|guest| guest.user);
@@ -148,7 +153,7 @@ impl Guests {
         self.guests.insert(self.last, guest);
     }
 
-    /// Takes in what these have said.
+    /// Receives the input of these connections.
     pub(super) fn listen(&mut self, connections: &[u64]) {
         for connection in connections {
             if let Some(guest) = self.guests.get_mut(connection) {
@@ -157,7 +162,7 @@ impl Guests {
         }
     }
 
-    /// Looks whether polkit has answered, and who has been idle for too long.
+    /// Checks for answers of polkit, and for connections that have been idle for too long.
     pub(super) fn look(&mut self, office: &mut impl Office, now_ns: i64) {
         let mut idle = Vec::new();
         for (&connection, guest) in &mut self.guests {
@@ -209,7 +214,7 @@ impl Guests {
         }
     }
 
-    /// A line. Its answer, unless polkit is asked first.
+    /// Handles a line. Returns its answer, unless polkit is asked first.
     fn hear(
         &mut self,
         office: &mut impl Office,
@@ -257,12 +262,12 @@ impl Guests {
         }
     }
 
-    /// Says something to a connection, if it is there. Whether it was said.
+    /// Sends an answer to a connection, if it is open. Returns false if sending failed.
     fn say(&mut self, connection: u64, answer: &Answer) -> bool {
         self.guests.get_mut(&connection).is_none_or(|guest| guest.peer.say(&answer.line()))
     }
 
-    /// Tells connections something; one that does not listen has gone.
+    /// Sends messages to connections. A connection that does not accept its message is closed.
     pub(super) fn tell(&mut self, office: &mut impl Office, told: Told) {
         for (connection, answer) in told {
             if !self.say(connection, &answer) {
@@ -271,7 +276,7 @@ impl Guests {
         }
     }
 
-    /// A connection ends.
+    /// Closes a connection.
     fn part(&mut self, office: &mut impl Office, connection: u64) {
         let Some(Guest { user, .. }) = self.guests.remove(&connection) else { return };
         if self.guests.values().all(|guest| guest.user != user) {

@@ -1,4 +1,4 @@
-//! `layland daemon`: owns the scheduler of the engine `ext`, and lets threads of programs in.
+//! `layland daemon`: owns the scheduler of the engine `ext`, and admits threads of programs.
 //!
 //! ```text
 //!   talk.rs       what clients and the daemon say to each other
@@ -12,7 +12,7 @@
 //!   session.rs    the scheduler with all that is admitted, from the first thread to the last
 //! ```
 //!
-//! Its client is `layland exec --engine ext` (`exec/client.rs`).
+//! The client of the daemon is `layland exec --engine ext` (`exec/client.rs`).
 
 #[cfg(feature = "ext")]
 mod given;

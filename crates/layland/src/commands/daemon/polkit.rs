@@ -1,6 +1,8 @@
-//! Asks polkit whether a process may have threads admitted: the action `org.layland.exec`, where that is installed.
+//! Asks polkit whether a process may have threads admitted: the action `org.layland.exec`, where
+//! that is installed.
 //!
-//! Nobody is asked for a password: whoever is not allowed outright is refused. Others are served while polkit thinks.
+//! There is no password prompt: a user who is not authorized outright is refused. Other clients are
+//! served while polkit decides.
 
 use super::limits::PATIENCE_NS;
 use crate::ui::exit::Failure;
@@ -11,12 +13,12 @@ const ACTION: &str = "org.layland.exec";
 const INSTALLED: &str = "/usr/share/polkit-1/actions/org.layland.exec.policy";
 const PROGRAM: &str = "/usr/bin/pkcheck";
 
-/// Where to ask.
+/// The program that asks polkit.
 pub(super) struct Polkit {
     program: PathBuf,
 }
 
-/// It was asked, and thinks.
+/// A question that polkit is considering.
 pub(super) struct Asked {
     child: Child,
     user: u32,
@@ -29,19 +31,19 @@ fn refused(user: u32, why: &str) -> Failure {
 }
 
 impl Polkit {
-    /// If it is there and knows the action.
+    /// Finds polkit, if it is installed and knows the action.
     pub(super) fn find() -> Option<Polkit> {
         let is_there = Path::new(PROGRAM).exists() && Path::new(INSTALLED).exists();
         is_there.then(|| Polkit { program: PROGRAM.into() })
     }
 
-    /// Another program, which is asked in the same way.
+    /// Uses another program, which is called in the same way.
     #[cfg(test)]
     pub(super) fn at(program: &Path) -> Polkit {
         Polkit { program: program.to_owned() }
     }
 
-    /// Asks whether a process, which started then and is this user's, may.
+    /// Asks about a process, given its start time and its user.
     pub(super) fn ask(
         &self,
         (process, started): (i32, u64),
@@ -64,12 +66,12 @@ impl Polkit {
 }
 
 impl Asked {
-    /// When it has taken too long.
+    /// The time at which the question times out.
     pub(super) fn until_ns(&self) -> i64 {
         self.until_ns
     }
 
-    /// What it says, once it does, or takes too long.
+    /// Returns the answer once polkit has decided or the question has timed out.
     pub(super) fn answer(&mut self, now_ns: i64) -> Option<Result<(), Failure>> {
         match self.child.try_wait() {
             Ok(Some(status)) if status.success() => Some(Ok(())),
@@ -83,7 +85,7 @@ impl Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        // Nothing happens to one that has ended.
+        // Killing a process that has ended has no effect.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,10 +1,12 @@
-//! Who may have what: the rules of the daemon, which need no kernel.
+//! The rules of the daemon about permissions and shares, which need no kernel.
 //!
-//! 1. A thread is given by its owner alone, or by root: by its real, its effective and its saved user, so that nobody
-//!    gives a program that has the rights of another. One whose program gets such rights later leaves.
-//! 2. All that a user has admitted may take a share of the CPUs, that of root excepted; and all users but root leave a
-//!    fifth of the CPUs to root, unless the share of one is more than the rest.
-//! 3. What a user has admitted leaves when that user says so, or root.
+//! 1. Only its owner or root may name a thread. The real, the effective and the saved user must all
+//!    match, so that a user cannot name a program that has the rights of another. A thread whose
+//!    program gains such rights later leaves.
+//! 2. The admitted threads of a user, except those of root, may use at most a share of the CPUs.
+//!    All users but root leave a fifth of the CPUs to root, unless the share of one user is more
+//!    than the rest.
+//! 3. The admitted threads of a user leave at the request of that user or of root.
 
 use super::talk::Wanted;
 use crate::ui::exit::Failure;
@@ -12,17 +14,17 @@ use layland_guarantee::admission::{Guarantee, Reservation};
 use layland_linux::exec::Owner;
 use layland_model::{CpuSet, Duration, Rate, Service};
 
-/// The user who may everything.
+/// The user who is exempt from the restrictions.
 pub(super) const ROOT: u32 = 0;
-/// The longest period. A thread that has used up its budget waits for the end of its period, and the kernel takes a
-/// scheduler out under which a thread waits for half a minute.
+/// The longest period. A thread that has used up its budget waits for the end of its period, and
+/// the kernel removes a scheduler under which a thread waits for half a minute.
 const LONGEST_NS: i64 = 10_000_000_000;
-/// The longest name: more is somebody's mistake.
+/// The length of the longest name. A longer name is probably a mistake.
 const LONGEST_NAME: usize = 128;
-/// The shortest runtime: a budget is not ended more precisely than this.
+/// The shortest runtime: the mechanism does not enforce budgets more precisely.
 const SHORTEST_NS: i64 = 10_000;
 
-/// Whether a user may give a thread of this owner, if it is there.
+/// Checks that a user may name a thread of this owner, if the thread exists.
 pub(super) fn may_give(user: u32, thread: i32, owner: Option<Owner>) -> Result<(), Failure> {
     let Some(owner) = owner else {
         return Err(Failure::usage(format!("there is no thread {thread}")));
@@ -35,15 +37,15 @@ pub(super) fn may_give(user: u32, thread: i32, owner: Option<Owner>) -> Result<(
     Err(Failure::refused(message).help("only its owner or root may ask"))
 }
 
-/// What is admitted, in CPUs.
+/// The admitted utilization, in CPUs.
 pub(super) struct Has {
-    /// Of the user who asks.
+    /// The utilization of the user who asks.
     pub(super) own: Rate,
-    /// Of all users but root.
+    /// The utilization of all users but root.
     pub(super) users: Rate,
 }
 
-/// Whether a user may have what it has and this besides.
+/// Checks that a user may have this utilization in addition to what it has.
 pub(super) fn is_within_share(
     user: u32,
     share: &Rate,
@@ -76,12 +78,12 @@ pub(super) fn is_within_share(
     Ok(())
 }
 
-/// Whether a user may end what another one has admitted.
+/// Returns true if a user may end the reservations of another.
 pub(super) fn may_end(user: u32, owner: u32) -> bool {
     user == ROOT || user == owner
 }
 
-/// What is asked for, if it makes sense.
+/// Returns the requested reservation, if it is valid.
 pub(super) fn reservation_of(wanted: &Wanted) -> Result<Reservation, Failure> {
     let Wanted { runtime_ns, deadline_ns, period_ns, .. } = *wanted;
     let is_in_order = runtime_ns >= SHORTEST_NS
@@ -125,7 +127,7 @@ pub(super) fn reservation_of(wanted: &Wanted) -> Result<Reservation, Failure> {
     Ok(reservation)
 }
 
-/// What part of a CPU a reservation takes.
+/// Returns the fraction of a CPU that a reservation takes.
 pub(super) fn rate_of(reservation: &Reservation) -> Rate {
     Rate::new(reservation.runtime.ns(), reservation.period.ns().max(1))
 }
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!(answer(1000, owner(1000, 1000)), Ok(()));
         assert_eq!(answer(0, owner(1000, 1000)), Ok(()));
         assert_eq!(answer(1001, owner(1000, 1000)), Err(Exit::Refused));
-        // A program with the rights of another, on either side.
+        // A program with the rights of another user, on either side.
         assert_eq!(answer(1000, owner(1000, 0)), Err(Exit::Refused));
         assert_eq!(answer(1000, owner(0, 1000)), Err(Exit::Refused));
         assert_eq!(
@@ -176,7 +178,7 @@ mod tests {
             let has = Has { users: own.clone(), own };
             is_within_share(user, &share, 2, &has, &Rate::new(n, d)).map_err(|failure| failure.exit)
         };
-        // A fifth of two CPUs, to the last bit.
+        // A fifth of two CPUs, exactly.
         assert_eq!(answer(1000, &[], (2, 5)), Ok(()));
         assert_eq!(answer(1000, &[(1, 5)], (1, 5)), Ok(()));
         assert_eq!(answer(1000, &[(1, 5)], (200_001, 1_000_000)), Err(Exit::No));
@@ -194,7 +196,7 @@ mod tests {
         assert_eq!(answer(1000, share(), Rate::new(3, 2)), Ok(()));
         assert_eq!(answer(1000, share(), Rate::new(151, 100)), Err(Exit::No));
         assert_eq!(answer(0, share(), Rate::new(151, 100)), Ok(()));
-        // Unless root has given a user everything.
+        // The fifth is not kept if root has given a user everything.
         assert_eq!(answer(1000, Rate::new(1, 1), Rate::new(19, 10)), Ok(()));
         assert_eq!(answer(1000, Rate::new(1, 1), Rate::new(191, 100)), Err(Exit::No));
     }

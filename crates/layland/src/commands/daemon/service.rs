@@ -1,4 +1,4 @@
-//! Listens, and has everything looked at in its turn.
+//! The main loop of the daemon: waits for events, and handles each kind in turn.
 
 use super::DaemonArgs;
 use super::guests::{Guests, Told};
@@ -12,12 +12,14 @@ use layland_policy::Registry;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 
-/// How often it is looked whether a program has other rights than its thread was admitted with, in milliseconds.
+/// The interval, in milliseconds, of the checks that no program has other rights than when its
+/// thread was admitted.
 const RIGHTS_MS: u32 = 500;
-/// How many may come in before the next question is answered.
+/// The largest number of connections that are accepted before the next question is answered.
 const AT_ONCE: usize = 64;
 
-/// Listens until it is asked to end. Between two questions everything else is looked at.
+/// Serves clients until a signal asks the daemon to end. All other work is done between two
+/// questions.
 pub(super) fn serve(registry: &Registry, args: &DaemonArgs) -> Outcome {
     let signals = Signals::block()
         .and_then(|signals| Ok((signals.bell()?, signals)))
@@ -68,7 +70,7 @@ pub(super) fn serve(registry: &Registry, args: &DaemonArgs) -> Outcome {
     }
 }
 
-/// The socket that the service manager has given, or one of our own.
+/// Returns the socket that the service manager has passed, or opens a new one.
 fn door(args: &DaemonArgs) -> Result<Door, Failure> {
     let read =
         |name: &str| std::env::var_os(name).unwrap_or_default().into_string().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The scheduler with all that is admitted: loaded with the first thread, taken out with the last.
+//! The scheduler and all admitted threads. It is loaded with the first thread and removed with the
+//! last.
 
 use super::DaemonArgs;
 use super::given::Given;
@@ -20,12 +21,12 @@ use layland_model::{CpuId, CpuSet, Index, Platform, Rate, System};
 use layland_policy::Registry;
 use std::fmt;
 
-/// Room for a log, in records.
+/// The capacity of a log, in records.
 const LOG_RECORDS: usize = 1 << 20;
 
-/// A thread that is admitted. The reservations of the register are in the same order.
+/// An admitted thread. The reservations of the register are in the same order.
 pub(super) struct Held {
-    /// What it is called, and what the client called it.
+    /// The name of the reservation, and the name that the client asked for.
     name: String,
     asked_as: String,
     user: u32,
@@ -36,13 +37,13 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Whether this is its name, or that of its client.
+    /// Returns true if this is its name, or the one that its client asked for.
     fn is_called(&self, name: &str) -> bool {
         self.name == name || self.asked_as == name
     }
 }
 
-/// What there is while something is admitted.
+/// The state that exists while a thread is admitted.
 struct Session {
     policy: Policy,
     reserving: Reserving,
@@ -50,17 +51,17 @@ struct Session {
     held: Vec<Held>,
 }
 
-/// Where clients are answered.
+/// Answers the questions of clients.
 pub(super) struct Desk<'a> {
     registry: &'a Registry,
     args: &'a DaemonArgs,
     cpus: CpuSet,
-    /// The CPU of the machine that the manager has.
+    /// The CPU of the machine on which the manager runs.
     manager: usize,
     session: Option<Session>,
 }
 
-/// Tells a connection something.
+/// Sends a message to a connection.
 type Tell<'a> = dyn FnMut(u64, &Answer) + 'a;
 
 impl fmt::Display for Desk<'_> {
@@ -73,11 +74,12 @@ impl fmt::Display for Desk<'_> {
 }
 
 impl<'a> Desk<'a> {
-    /// Nothing is admitted yet.
+    /// Creates a desk without admitted threads.
     pub(super) fn new(registry: &'a Registry, args: &'a DaemonArgs) -> Result<Desk<'a>, Failure> {
         let online = Machine::read().online;
         let polls = ext_support().manager_polls();
-        // The first CPU is everybody's, and that of a manager that is woken; one that polls has the second.
+        // The first CPU is left to everything else and to a manager that is woken. A manager that
+        // polls gets the second.
         let kept = if polls { 2 } else { usize::from(online.len() > 1) };
         let rest: CpuSet = online.iter().skip(kept).collect();
         let cpus = args.cpus.clone().unwrap_or(rest);
@@ -99,12 +101,13 @@ impl<'a> Desk<'a> {
         Ok(Desk { registry, args, cpus, manager, session: None })
     }
 
-    /// Becomes readable when there is something to [look](Self::look) at.
+    /// Returns a descriptor that becomes readable when there is something to [look](Self::look) at.
     pub(super) fn bell(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         self.session.as_ref().map(|session| session.carrying.bell())
     }
 
-    /// Time for a thread, if everybody keeps what it was promised; without a thread, whether there would be room.
+    /// Admits a thread if all guarantees hold; without a thread, checks whether it would be
+    /// admitted.
     fn answer(&mut self, client: &Client, wanted: &Wanted) -> Result<Answer, Failure> {
         let mut reservation = reservation_of(wanted)?;
         let policy = Policy::find(&wanted.policy).filter(|policy| policy.is_of(Engine::Ext));
@@ -158,13 +161,13 @@ impl<'a> Desk<'a> {
         let owner = match (&self.session, given) {
             (Some(session), _) => session.reserving.id().to_owned(),
             (None, Some(_)) => begun.insert(Reserving::begin("layland daemon")?).id().to_owned(),
-            // Nothing is entered for a question, so that it needs no guardian.
+            // A mere question enters nothing in the register, so that it needs no guardian.
             (None, None) => String::new(),
         };
         let admitting = admitting()?;
         let (mut book, members) = Book::read(&admitting)?;
         if let Some(given) = given {
-            // `give` asks again: this one is before a scheduler is loaded for nothing.
+            // `give` checks this again. The check here avoids loading a scheduler for nothing.
             has_no_holder(&given.thread).map_err(not_given)?;
         }
         let machine = Machine::read();
@@ -198,7 +201,8 @@ impl<'a> Desk<'a> {
         let hosts: Vec<usize> = self.cpus.iter().map(Index::index).collect();
         let Some(session) = &mut self.session else { return Ok(answer) };
         let program = program_of(reservation, &cpus, &self.cpus);
-        // Others may have held the register for long, and a scheduler was loaded.
+        // Another process may have held the lock of the register for long, and loading a scheduler
+        // takes time.
         given.is_the_same()?;
         let ticket = session.carrying.enter(&program, given.thread.tid.0).map_err(not_entered)?;
         let reserved = Reserved {
@@ -281,13 +285,13 @@ impl<'a> Desk<'a> {
         Ok(carrying)
     }
 
-    /// Threads whose program has become one with other rights leave: who has given them had a right to give those of
-    /// its own.
+    /// Removes threads whose programs have been replaced by ones with other rights: the user had
+    /// the right to name only programs with rights of its own.
     pub(super) fn look_at_rights(&mut self, tell: &mut Tell<'_>) {
         self.leave(|held| held.given.has_more_rights(), Why::Rights, tell);
     }
 
-    /// Gives back what these have. Whether there were any.
+    /// Gives back the reservations of these threads. Returns true if there were any.
     fn leave(&mut self, is_it: impl Fn(&Held) -> bool, why: Why, tell: &mut Tell<'_>) -> bool {
         let Some(session) = &mut self.session else { return false };
         let mut names = Vec::new();
@@ -313,7 +317,8 @@ impl<'a> Desk<'a> {
         true
     }
 
-    /// Threads that have left by themselves leave what they had; everybody does if the scheduler has gone.
+    /// Gives back the reservations of threads that have left by themselves, or of all threads if
+    /// the scheduler has ended.
     pub(super) fn look(&mut self, tell: &mut Tell<'_>) {
         let Some(session) = &mut self.session else { return };
         if session.carrying.over().is_some() {
@@ -326,7 +331,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Gives everything back.
+    /// Gives back all reservations.
     pub(super) fn end(&mut self, why: Why, tell: &mut Tell<'_>) {
         self.leave(|_| true, why, tell);
         self.end_if_empty();
@@ -361,7 +366,7 @@ impl<'a> Desk<'a> {
         let Some(path) = &self.args.log else { return };
         let policy = spec_of(policy).to_owned();
         let file = LogFile { policy, seed: 0, set: String::new(), log };
-        // Whoever waits for the file finds the whole of it.
+        // The file appears only when it is complete, for programs that wait for it.
         let written = NewFile::create(path).and_then(|mut out| {
             file.write(&mut out).map_err(|error| failed(path, &error))?;
             out.keep()
@@ -399,7 +404,7 @@ impl Office for Desk<'_> {
 }
 
 impl Session {
-    /// A thread is given back what it was, if it is there, and its reservation is gone.
+    /// Restores the scheduling class of a thread, if it exists, and removes its reservation.
     fn give_back(&mut self, index: usize) -> Held {
         self.reserving.remove(index);
         self.held.remove(index)
@@ -415,7 +420,7 @@ fn has_one(thread: &Thread, name: &str) -> Failure {
         .help(format!("give that back first: layland exec --leave {name}"))
 }
 
-/// What the manager is told of a reservation: its CPUs are those of the platform.
+/// Returns a reservation in the manager's form, with CPUs numbered as on the platform.
 fn program_of(reservation: &Reservation, cpus: &CpuSet, all: &CpuSet) -> Program {
     let place = |cpu: CpuId| all.iter().position(|own| own == cpu);
     let own: CpuSet = cpus.iter().filter_map(place).map(CpuId::from_index).collect();
@@ -428,7 +433,7 @@ fn program_of(reservation: &Reservation, cpus: &CpuSet, all: &CpuSet) -> Program
     }
 }
 
-/// A name that nobody has.
+/// Returns an unused name.
 fn free_name(held: &[Held], wanted: &str) -> String {
     let mut names = (1..).map(|count| match count {
         1 => wanted.to_owned(),

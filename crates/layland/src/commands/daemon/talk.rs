@@ -1,6 +1,6 @@
-//! What clients and the daemon say to each other: a line of JSON each.
+//! The messages between clients and the daemon. Each is one line of JSON.
 //!
-//! What a client has admitted is given back when its connection ends, however it ends.
+//! The reservations of a client are given back when its connection ends, for whatever reason.
 
 #[cfg(feature = "ext")]
 use crate::ui::exit::Message;
@@ -9,60 +9,60 @@ use layland_linux::Member;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The longest line.
+/// The length of the longest line.
 #[cfg(feature = "ext")]
 pub(crate) const LONGEST: usize = 4096;
 
-/// What a client asks.
+/// A request of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Ask {
-    /// Time for a thread; without one, whether there would be room.
+    /// Admit a thread; without a thread, check whether it would be admitted.
     Admit(Wanted),
-    /// That what has this name is given back.
+    /// Give back the reservations with this name.
     Leave {
         /// The name.
         name: String,
     },
-    /// What is admitted.
+    /// List the admitted programs.
     List,
 }
 
-/// A reservation that is wanted.
+/// A requested reservation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
-    /// What it is to be called; another one is made of it if that is taken.
+    /// The requested name. If it is taken, the daemon derives another name.
     pub name: String,
     /// The thread, in the daemon's PID namespace.
     pub thread: Option<i32>,
-    /// Processor time in each period, in nanoseconds.
+    /// The processor time in each period, in nanoseconds.
     pub runtime_ns: i64,
-    /// Relative deadline.
+    /// The relative deadline.
     pub deadline_ns: i64,
-    /// Period.
+    /// The period.
     pub period_ns: i64,
-    /// How late it may be, if it may be late.
+    /// The largest tardiness, if the thread may be late.
     pub tardiness_ns: Option<i64>,
-    /// The CPUs of the machine that it may use, as in `1-2`.
+    /// The CPUs of the machine that the thread may use, such as `1-2`.
     pub cpus: Option<String>,
-    /// Under which policy.
+    /// The policy.
     pub policy: String,
 }
 
-/// Why a client no longer has something.
+/// The reason why a client has lost a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Why {
-    /// Somebody has asked that it be given back.
+    /// A user has asked to give it back.
     Asked,
-    /// Its thread has ended, or somebody has given it another class.
+    /// The thread has ended, or was given another scheduling class.
     Ended,
-    /// Its program has got the rights of another.
+    /// The program of the thread has gained other rights.
     Rights,
     /// The scheduler has ended.
     Unscheduled,
-    /// The client has gone, or the daemon ends: there is nobody to be told.
+    /// The client has disconnected, or the daemon ends: there is no recipient.
     Closed,
 }
 
@@ -78,50 +78,50 @@ impl fmt::Display for Why {
     }
 }
 
-/// What the daemon says.
+/// A message of the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub(crate) enum Answer {
-    /// The thread has its time, or there would be room.
+    /// The thread was admitted, or would be.
     Admitted {
-        /// What it is called.
+        /// The name of the reservation.
         name: String,
-        /// The CPUs of the machine that it may use.
+        /// The CPUs of the machine that the thread may use.
         cpus: String,
-        /// The test that decided.
+        /// The deciding test.
         decided_by: Option<String>,
     },
-    /// It has not.
+    /// The thread was not admitted.
     Refused {
-        /// The exit code that says how.
+        /// The exit code that classifies the failure.
         exit: u8,
-        /// Why not.
+        /// The reason.
         message: String,
-        /// What to do about it.
+        /// Advice on how to proceed.
         help: Option<String>,
     },
-    /// What had the name was given back; or nothing has it.
+    /// The reservations with the name were given back, if there were any.
     Left {
-        /// Whether something had it.
+        /// True if there was a reservation with the name.
         found: bool,
     },
-    /// Unasked: what this client had is gone, although its thread may go on.
+    /// Sent without a request: the client has lost a reservation, although its thread may go on.
     Gone {
-        /// Which.
+        /// The name of the reservation.
         name: String,
-        /// Why.
+        /// The reason.
         why: Why,
     },
-    /// What is admitted.
+    /// The admitted programs.
     List {
-        /// As the register has it.
+        /// The members as the register lists them.
         members: Vec<Member>,
     },
 }
 
 #[cfg(feature = "ext")]
 impl Answer {
-    /// A failure, for whoever asked.
+    /// Converts a failure into an answer for the client that asked.
     pub(crate) fn refused(failure: Failure) -> Answer {
         let (message, help) = match failure.message {
             Message::Plain(message, help) => (message, help),
@@ -130,13 +130,13 @@ impl Answer {
         Answer::Refused { exit: failure.exit.code(), message, help }
     }
 
-    /// As a line.
+    /// Returns the answer as a line.
     pub(crate) fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// The failure that a refusal is to a client.
+/// Returns the client's failure for a refusal.
 pub(crate) fn failure(exit: u8, message: String, help: Option<String>) -> Failure {
     let failure = match exit {
         code if code == Exit::No.code() => Failure::no(message),

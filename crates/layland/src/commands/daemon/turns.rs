@@ -1,19 +1,20 @@
-//! Whose question is answered next: that of root, else each user has a turn, and within it each connection of that
-//! user.
+//! Chooses the question that is answered next. Root comes first; otherwise each user has a turn,
+//! and within it each connection of that user.
 
 use super::rules::ROOT;
 use std::collections::BTreeMap;
 
-/// Who was answered last.
+/// The user and the connections that were answered last.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     user: u32,
-    /// Of each user, the connection.
+    /// The last connection of each user.
     connections: BTreeMap<u32, u64>,
 }
 
 impl Turns {
-    /// The connection that is answered next, of those that have a question: user and connection of each.
+    /// Returns the connection that is answered next. `asks` yields the user and the connection of
+    /// each question.
     pub(super) fn next(&mut self, asks: impl Iterator<Item = (u32, u64)>) -> Option<u64> {
         let mut of_users: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
         asks.for_each(|(user, connection)| of_users.entry(user).or_default().push(connection));
@@ -25,7 +26,7 @@ impl Turns {
         let mut own = of_users.remove(&user).unwrap_or_default();
         own.sort_unstable();
         let connection = *after(own.iter(), &last)?;
-        // What root is answered costs nobody a turn.
+        // Answers to root do not use up the turn of a user.
         if user != ROOT {
             self.user = user;
         }
@@ -33,13 +34,13 @@ impl Turns {
         Some(connection)
     }
 
-    /// A user has no connection any more.
+    /// Removes a user that has no connection left.
     pub(super) fn forget(&mut self, user: u32) {
         self.connections.remove(&user);
     }
 }
 
-/// The first one that comes after the last one, and then from the beginning again.
+/// Returns the first element after `last`, or else the first of all.
 fn after<'a, T: Ord>(of: impl Iterator<Item = &'a T> + Clone, last: &T) -> Option<&'a T> {
     let mut again = of.clone();
     of.into_iter().find(|&one| one > last).or_else(|| again.next())
@@ -57,12 +58,12 @@ mod tests {
         for round in 0..200 {
             assert_eq!(turns.next(asks(&[]).into_iter()), Some(round % 64 + 1));
         }
-        // Whoever comes is next, and whoever has asked comes again before that one does.
+        // A new user is next. The other users then have a turn before it has another.
         assert_eq!(turns.next(asks(&[(1000, 70), (3000, 71)]).into_iter()), Some(71));
         assert_eq!(turns.next(asks(&[(1000, 70), (3000, 72)]).into_iter()), Some(70));
         assert_eq!(turns.next(asks(&[(1000, 70), (3000, 72)]).into_iter()), Some(9));
         assert_eq!(turns.next(asks(&[(1000, 70), (3000, 72)]).into_iter()), Some(72));
-        // Root waits for nobody, and takes nobody's turn.
+        // Root waits for no other user, and takes no turn of theirs.
         assert_eq!(turns.next(asks(&[(0, 99), (1000, 70)]).into_iter()), Some(99));
         assert_eq!(turns.next(asks(&[(1000, 70)]).into_iter()), Some(70));
         assert_eq!(turns.next(std::iter::empty()), None);

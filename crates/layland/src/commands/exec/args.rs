@@ -126,12 +126,12 @@ pub(crate) enum Engine {
 }
 
 impl ExecArgs {
-    /// What the program is to have of our rights.
+    /// Returns whether the program keeps our capabilities.
     pub(crate) fn ambient(&self) -> Ambient {
         if self.keep_capability { Ambient::Kept } else { Ambient::Dropped }
     }
 
-    /// The policy that is asked for, or meant.
+    /// Returns the policy that was requested, or else the default of the engine.
     pub(crate) fn policy(&self) -> Policy {
         self.policy.unwrap_or(match self.engine {
             Engine::Kernel => Policy::Dl,
@@ -163,7 +163,7 @@ pub(crate) enum Policy {
 }
 
 impl Policy {
-    /// As it is written.
+    /// The name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Policy::Dl => "dl",
@@ -177,7 +177,7 @@ impl Policy {
         }
     }
 
-    /// Whether the engine has it.
+    /// Returns true if the engine has this policy.
     pub(crate) fn is_of(self, engine: Engine) -> bool {
         match self {
             Policy::Dl => true,
@@ -186,13 +186,13 @@ impl Policy {
         }
     }
 
-    /// By its name.
+    /// Finds a policy by its name.
     pub(crate) fn find(name: &str) -> Option<Policy> {
         Policy::value_variants().iter().copied().find(|policy| policy.name() == name)
     }
 
-    /// Whether a thread has a budget. Of those that the kernel carries, SCHED_DEADLINE has these, and SCHED_FIFO the
-    /// others.
+    /// Returns true if threads have budgets under the policy. In the engine of the kernel, those
+    /// policies use SCHED_DEADLINE, and the others SCHED_FIFO.
     pub(crate) fn has_budgets(self) -> bool {
         match self {
             Policy::Dl | Policy::PEdf | Policy::DlSp | Policy::Apedf | Policy::A2pedf => true,

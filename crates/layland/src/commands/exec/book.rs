@@ -1,11 +1,12 @@
-//! Who is admitted where, as those who admit remember it: a document beside the register, read and written under its
-//! lock. What decides is `layland_guarantee::admission`.
+//! The book of admissions: a document beside the register, read and written under the lock of the
+//! register. `layland_guarantee::admission` makes the decisions.
 //!
-//! The machine is parted into regions: CPUs under one policy. `dl` has all CPUs, or those of `--cpus`; the partitioned
-//! policies have the CPUs that were given to somebody. Regions do not overlap, so that each test is about all
-//! that happens on its CPUs. A region goes with the last of its members.
+//! The machine is divided into regions: CPUs under one policy. `dl` has all CPUs, or those of
+//! `--cpus`; the partitioned policies have the CPUs that were granted to members. Regions do not
+//! overlap, so that each test accounts for everything on its CPUs. A region is removed with the
+//! last of its members.
 //!
-//! Long because the document, its regions and what is asked of them belong together.
+//! Long because the document, its regions and the queries about them belong together.
 
 use super::args::{Engine, Policy};
 use super::foreign::take_part;
@@ -32,7 +33,7 @@ pub(crate) struct Book {
 #[derive(Serialize, Deserialize)]
 struct Region {
     policy: String,
-    /// The CPUs of a root domain; of a partitioned policy what its members have.
+    /// The CPUs of a root domain; for a partitioned policy, those of its members.
     cpus: Option<String>,
     held: Vec<Entry>,
     exceeded: String,
@@ -40,7 +41,7 @@ struct Region {
     next_id: u64,
 }
 
-/// A [`Holding`], and whose it is.
+/// A [`Holding`] and its owner.
 #[derive(Clone, Serialize, Deserialize)]
 struct Entry {
     id: u64,
@@ -51,7 +52,7 @@ struct Entry {
     deadline_ns: i64,
     period_ns: i64,
     tardiness_ns: Option<i64>,
-    /// The priority of its task, where the policy goes by that.
+    /// The priority of its task, if the policy uses it.
     #[serde(default)]
     priority: Option<i64>,
     cpus: String,
@@ -98,7 +99,7 @@ impl Entry {
             period: Duration::from_ns(self.period_ns),
             cpus: None,
             priority: self.priority,
-            // Ties go to who came first.
+            // Ties go to the reservation that was admitted first.
             rank: self.id as i64,
             guarantee: tardiness.map_or(Guarantee::Deadlines, Guarantee::Tardiness),
         };
@@ -116,7 +117,7 @@ impl Region {
         self.held.iter().any(|entry| entry.left.is_none())
     }
 
-    /// The CPUs that it has.
+    /// Returns the CPUs of the region.
     fn cpus(&self) -> CpuSet {
         match &self.cpus {
             Some(cpus) => set_of(cpus),
@@ -127,22 +128,22 @@ impl Region {
     }
 }
 
-/// The machine, as far as admission goes by it.
+/// The properties of the machine that matter for admission.
 pub(crate) struct Machine {
     /// The CPUs that are online.
     pub(crate) online: CpuSet,
     pub(crate) limits: Limits,
-    /// What it keeps from real-time threads.
+    /// The time that the kernel withholds from real-time threads.
     pub(crate) kept: Vec<Kept>,
 }
 
 impl Machine {
-    /// With the limits of the control groups of this process.
+    /// Reads the machine, with the limits of the control groups of this process.
     pub(crate) fn read() -> Machine {
         Machine::of(i32::try_from(std::process::id()).unwrap_or(i32::MAX))
     }
 
-    /// With the limits of the control groups of a process.
+    /// Reads the machine, with the limits of the control groups of a process.
     pub(crate) fn of(process: i32) -> Machine {
         let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
         let online = text.trim().parse().unwrap_or_else(|_| CpuSet::first(1));
@@ -157,7 +158,7 @@ impl Machine {
     }
 }
 
-/// What is asked for besides the reservation.
+/// The parameters of a request besides the reservation.
 pub(crate) struct Terms<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) machine: &'a Machine,
@@ -165,14 +166,16 @@ pub(crate) struct Terms<'a> {
     pub(crate) policy: Policy,
     /// The CPUs of `--cpus`, or of the daemon.
     pub(crate) cpus: Option<&'a CpuSet>,
-    /// What layland is asked by, for help.
+    /// The id of the member that makes the request.
     pub(crate) owner: &'a str,
-    /// Threads that run, and are to have what is asked for: what they are now does not count.
+    /// Running threads for which the reservation is requested. Their current scheduling class does
+    /// not count.
     pub(crate) meant: &'a [Tid],
 }
 
 impl Terms<'_> {
-    /// What the policy is called in the book: SCHED_DEADLINE and the policy `dl` on sched_ext have nothing in common.
+    /// Returns the name of the policy in the book. SCHED_DEADLINE and the policy `dl` on sched_ext
+    /// are different regions.
     fn region(&self) -> String {
         match self.engine {
             Engine::Kernel => self.policy.name().to_owned(),
@@ -181,7 +184,8 @@ impl Terms<'_> {
     }
 }
 
-/// A policy of the engine `ext` as it is built and analysed: where it can refuse who asks for too much, it does.
+/// Returns the spec of a policy of the engine `ext`, as it is built and analysed. If the policy can
+/// reject an excessive request, the spec enables that.
 pub(crate) fn spec_of(policy: Policy) -> &'static str {
     match policy {
         Policy::Dl => "dl:ac=on",
@@ -189,36 +193,37 @@ pub(crate) fn spec_of(policy: Policy) -> &'static str {
     }
 }
 
-/// The clusters of the CPUs of a region, and the policy on them.
+/// A division of the CPUs of a region into clusters, and the policy on them.
 #[derive(Clone)]
 struct Way {
     clusters: Vec<CpuSet>,
     spec: String,
 }
 
-/// A place that was given.
+/// A placement that was granted.
 pub(crate) struct Granted {
     pub(crate) cpus: CpuSet,
     pub(crate) is_partition: bool,
-    /// The test that decided.
+    /// The deciding test.
     pub(crate) decided_by: Option<&'static str>,
-    /// What the promise rests on besides: threads of others, and ordinary threads that must not wait for too long.
+    /// Further conditions of the promise: threads of others, and ordinary threads that must not
+    /// wait for too long.
     pub(crate) beside: Vec<String>,
 }
 
-/// A newcomer that may be let in.
+/// A newcomer that can be admitted.
 struct Entering {
     grant: Box<Grant>,
-    /// Under which names threads that nobody has admitted are in it.
+    /// The names of the threads in the analysis that were not admitted by layland.
     foreign: Vec<String>,
     room: LeavesRoom,
 }
 
-/// Why nobody is let in.
+/// The reason why a newcomer is not admitted.
 pub(crate) enum NotGranted {
-    /// Not everybody would keep its guarantee.
+    /// At least one guarantee would be lost.
     Refused(Refused),
-    /// Something else.
+    /// Another failure.
     Failure(Failure),
 }
 
@@ -229,10 +234,10 @@ impl From<Failure> for NotGranted {
 }
 
 impl Book {
-    /// What is remembered. Members that are no longer there have left by now.
+    /// Reads the book, without the members that no longer exist.
     ///
     /// # Errors
-    /// If the register cannot be read.
+    /// Fails if the register cannot be read.
     pub(crate) fn read(admitting: &Admitting) -> Result<(Book, Vec<Member>), Failure> {
         let members = admitting.members().map_err(|error| {
             Failure::refused(format!("failed to take back what a dead program had: {error}"))
@@ -254,7 +259,7 @@ impl Book {
     }
 
     /// # Errors
-    /// If it cannot be written.
+    /// Fails if the book cannot be written.
     pub(crate) fn write(&self, admitting: &Admitting) -> Result<(), Failure> {
         let text = serde_json::to_string(self).unwrap_or_default();
         admitting
@@ -262,7 +267,7 @@ impl Book {
             .map_err(|error| Failure::refused(format!("failed to write what is admitted: {error}")))
     }
 
-    /// What an owner had is left now, as far as the names say so.
+    /// Marks as left the reservations of an owner whose names match.
     pub(crate) fn leave(&mut self, owner: &str, is_it: impl Fn(&str) -> bool) {
         let now = now();
         for entry in self.regions.iter_mut().flat_map(|region| &mut region.held) {
@@ -275,15 +280,15 @@ impl Book {
         self.regions.retain(Region::is_held);
     }
 
-    /// What else may come before the threads of a policy, with so many newcomers. Where there are threads of which only
-    /// their use is known, that takes a second.
+    /// Returns the foreign load that can precede the threads of a policy, with `new` newcomers. If
+    /// only measurement can bound some of these threads, this takes a second.
     pub(crate) fn strangers(&self, terms: &Terms<'_>, members: &[Member], new: usize) -> Strangers {
         let name = terms.region();
         let held = self.regions.iter().filter(|region| region.policy == name);
         let count = new + held.map(|region| region.held.len()).sum::<usize>();
         let kept = match terms.engine {
             Engine::Kernel => &terms.machine.kept[..],
-            // Threads of sched_ext come after ordinary ones.
+            // Threads of sched_ext run after ordinary ones, so no time is kept from them.
             Engine::Ext => &[],
         };
         let mut found = Strangers::look(terms.policy, members, kept, count);
@@ -292,7 +297,7 @@ impl Book {
         found
     }
 
-    /// Lets a newcomer in, if everybody keeps its guarantee beside these.
+    /// Admits a newcomer if all guarantees still hold beside these strangers.
     pub(crate) fn admit(
         &mut self,
         strangers: &Strangers,
@@ -301,7 +306,7 @@ impl Book {
         runs: &[layland_linux::Run],
         reservation: &Reservation,
     ) -> Result<Granted, NotGranted> {
-        // Whoever comes may change the priorities of all who are there.
+        // A newcomer may change the priorities of all admitted threads.
         let is_out_of_reach =
             |member: &&Member| member.is_elsewhere() && member.policy == terms.policy.name();
         if !terms.policy.has_budgets()
@@ -320,7 +325,7 @@ impl Book {
         let mut asked = reservation.clone();
         asked.rank = region.next_id as i64;
         if terms.policy == Policy::Dl && terms.engine == Engine::Kernel {
-            // The whole region is its place.
+            // A thread of SCHED_DEADLINE may use the whole region.
             asked.cpus = None;
         }
         let entering = region.enter(strangers, terms, &free, &asked, Suggest::WhatFits);
@@ -357,10 +362,11 @@ impl Book {
         Ok(Granted { cpus: holding.cpus, is_partition, decided_by: grant.decided_by, beside })
     }
 
-    /// Whether those of a region keep their guarantees beside what there is now.
+    /// Checks that the reservations of a region keep their guarantees beside the current foreign
+    /// load.
     ///
     /// # Errors
-    /// What is missing, for a person.
+    /// Returns a message that describes the shortfall.
     pub(crate) fn still_keeps(
         &self,
         strangers: &Strangers,
@@ -402,7 +408,7 @@ impl Book {
         Ok(())
     }
 
-    /// The region of a newcomer, which is made if it is not there.
+    /// Returns the region of a newcomer, and creates it if it does not exist.
     fn region(
         &mut self,
         terms: &Terms<'_>,
@@ -466,9 +472,10 @@ impl Book {
         Ok(self.regions.len() - 1)
     }
 
-    /// The priority of a thread of class `SCHED_FIFO`: those of a CPU in the order of its policy, ties to who came
-    /// first; tasks that were given one priority share one. Above the ordinary threads, below those that look after
-    /// them.
+    /// Returns the priority of a thread of class `SCHED_FIFO`. The threads of a CPU are ordered by
+    /// its policy, and ties go to the one that was admitted first; tasks with the same given
+    /// priority share one. All priorities are above those of ordinary threads and below those of
+    /// the threads that supervise them.
     pub(crate) fn priority(&self, owner: &str, name: &str) -> Option<i32> {
         let is_it =
             |entry: &&Entry| entry.owner == owner && entry.name == name && entry.left.is_none();
@@ -490,11 +497,11 @@ impl Book {
         Some(HIGHEST - i32::try_from(above).unwrap_or(HIGHEST))
     }
 
-    /// Gives the threads of class `SCHED_FIFO` the priorities that everybody who is admitted asks for, the lowest
-    /// first, so that nobody is above somebody more urgent meanwhile.
+    /// Sets the priorities of all admitted threads of class `SCHED_FIFO`. The lowest priority is
+    /// set first, so that no thread is temporarily above a more urgent one.
     ///
     /// # Errors
-    /// If the register cannot be read, or the kernel refuses.
+    /// Fails if the register cannot be read, or if the kernel refuses.
     pub(crate) fn reorder(&self, admitting: &Admitting) -> Result<(), Failure> {
         let failed = |error| Failure::refused(format!("failed to read the register: {error}"));
         let mut wanted: Vec<(i32, i32)> = Vec::new();
@@ -505,7 +512,7 @@ impl Book {
             wanted.extend(threads);
         }
         wanted.sort_unstable();
-        // One that is refused is told, and the others have their order.
+        // Report the first failure after all other priorities are set.
         let mut refused = None;
         for (priority, thread) in wanted {
             if let Err(error) = set_priority(thread, priority) {
@@ -524,8 +531,8 @@ impl Book {
         })
     }
 
-    /// The CPUs that the policy of a region may give to a newcomer: those of the region, or for a partitioned policy
-    /// those that nobody else has.
+    /// Returns the CPUs that the policy of a region may grant to a newcomer: those of the region,
+    /// or for a partitioned policy those that no other region has.
     fn free(&self, index: usize, terms: &Terms<'_>, runs: &[layland_linux::Run]) -> CpuSet {
         let region = &self.regions[index];
         if let Some(cpus) = &region.cpus {
@@ -537,7 +544,7 @@ impl Book {
         for cpu in runs.iter().flat_map(|run| &run.cpus) {
             free.remove(CpuId::from_index(*cpu));
         }
-        // Everything else of the machine needs a CPU as well, and interrupts mostly come to the first.
+        // The rest of the machine needs a CPU as well, and most interrupts arrive at the first one.
         if terms.cpus.is_none()
             && free == terms.machine.online
             && free.len() > 1
@@ -549,7 +556,7 @@ impl Book {
     }
 }
 
-/// The sets of CPUs that are used.
+/// Returns the distinct sets of CPUs that are in use.
 fn places(held: &[Holding]) -> Vec<CpuSet> {
     let mut places: Vec<CpuSet> = Vec::new();
     for holding in held {
@@ -565,7 +572,7 @@ fn options() -> AdmitOptions {
 }
 
 impl Region {
-    /// Lets a newcomer in where everybody keeps its guarantee, beside what else may have those CPUs.
+    /// Admits a newcomer where all guarantees still hold, beside the foreign load of those CPUs.
     fn enter(
         &self,
         strangers: &Strangers,
@@ -605,7 +612,7 @@ impl Region {
                     Ok(room) => return Ok(Entering { grant, foreign, room }),
                     Err(shortfall) => drop(missing.get_or_insert(shortfall)),
                 }
-                // Another CPU may do.
+                // Try again with the other CPUs.
                 let own = asked.cpus.as_ref().unwrap_or(free).intersection(free);
                 let left = own.difference(&cpus);
                 if left.is_empty() || terms.policy == Policy::Dl {
@@ -637,7 +644,7 @@ impl Region {
         Err(NotGranted::Refused(refused))
     }
 
-    /// In which ways a newcomer may be let in, in the order in which they are tried.
+    /// Returns the ways to admit a newcomer, in the order in which they are tried.
     fn ways(&self, terms: &Terms<'_>, free: &CpuSet, newcomer: &Reservation) -> Vec<Way> {
         let limit = Rate::new(terms.machine.limits.limit_thousandths, 1000);
         let single = || free.iter().map(CpuSet::single).collect();
@@ -645,8 +652,9 @@ impl Region {
         let one = |clusters, spec| vec![Way { clusters, spec }];
         match terms.policy {
             Policy::DlSp => {
-                // As long as every thread has one CPU, nobody migrates, and each CPU is a system of its own. Whoever
-                // may use them all is beside nobody whose deadlines are promised on one.
+                // As long as every thread is tied to one CPU, no thread migrates, and each CPU is a
+                // system of its own. A thread that may use all CPUs cannot be combined with threads
+                // whose deadlines are guaranteed on one.
                 let wants_all = newcomer.cpus.as_ref() == Some(free);
                 let is_tied = self.held.iter().all(|entry| set_of(&entry.cpus).len() == 1);
                 let tied = (is_tied && !wants_all).then(|| one(single(), "dl-sp".to_owned()));
@@ -656,13 +664,13 @@ impl Region {
             policy if terms.engine == Engine::Ext => one(whole(), spec_of(policy).to_owned()),
             Policy::Dl => one(whole(), format!("dl:ac=on:limit={limit}")),
             Policy::PEdf => one(single(), format!("dl:ac=on:limit={limit}")),
-            // Threads of one priority share one of SCHED_FIFO.
+            // Threads of the same priority share a SCHED_FIFO priority.
             Policy::PFp => one(whole(), "p-fp:tie=fifo".to_owned()),
             _ => one(whole(), terms.policy.name().to_owned()),
         }
     }
 
-    /// What the tests are asked about.
+    /// Returns the admitted system in the form that the tests analyse.
     fn admitted(&self, terms: &Terms<'_>, way: Way) -> Admitted {
         let count = terms.machine.online.highest().map_or(1, |cpu| cpu.index() + 1);
         let mut platform = Platform::identical(count);
@@ -676,7 +684,7 @@ impl Region {
         admitted
     }
 
-    /// Takes over what is admitted from now on.
+    /// Replaces the admitted reservations by those after an admission.
     fn take(&mut self, after: &Admitted, foreign: &[String], new: &Holding, owner: &str) {
         let owner_of = |holding: &Holding| {
             let known = self.held.iter().find(|entry| entry.id == holding.id);
@@ -705,7 +713,7 @@ fn failure(error: &AdmissionError) -> Failure {
     }
 }
 
-/// What is missing and what would fit, for a person.
+/// Describes the shortfall and what would fit, as a message for the user.
 pub(crate) fn explain(
     name: &str,
     terms: &Terms<'_>,
@@ -734,7 +742,7 @@ pub(crate) fn explain(
     if help.is_empty() { failure } else { failure.help(help.join("; ")) }
 }
 
-/// What to do where the machine is in the way.
+/// Returns advice if a setting of the machine is the obstacle.
 fn way_out(missing: &Shortfall) -> Option<&'static str> {
     match missing {
         Shortfall::Throttled { .. } => Some("the limit is root's to raise"),
@@ -759,7 +767,8 @@ mod tests {
         text.parse().expect("a list of CPUs")
     }
 
-    /// Asks for `runtime` ms of every `period` ms under `dl-sp` on CPUs 1 to 3 of four: where, or how it was refused.
+    /// Requests `runtime` ms of every `period` ms under `dl-sp` on CPUs 1 to 3 of four. Returns the
+    /// CPUs, or the refusal.
     fn ask(
         book: &mut Book,
         foreign: &[Foreign],
@@ -794,7 +803,7 @@ mod tests {
         }
     }
 
-    /// Half a millisecond of every ten, on every CPU.
+    /// Returns a thread with half a millisecond of every ten, on every CPU.
     fn foreign() -> Vec<Foreign> {
         let thread = layland_linux::exec::Thread {
             tid: layland_linux::exec::Tid(7),
@@ -814,17 +823,17 @@ mod tests {
         let mut ask = |name: &str, c, on| ask(&mut book, &[], name, (c, 10), on);
         assert_eq!(ask("a", 6, Some("1")), Ok("1".to_owned()));
         assert_eq!(ask("b", 6, Some("2")), Ok("2".to_owned()));
-        // The policy gives away 95 % of a CPU.
+        // The policy grants up to 95 % of a CPU.
         assert_eq!(ask("c", 3, Some("1")), Ok("1".to_owned()));
         let full =
             "the densities on CPU 1 would be 1.1000 together and may be 1.0000: 0.1000 is missing";
         assert_eq!(ask("d", 2, Some("1")), Err(full.to_owned()));
         assert!(ask("d", 1, Some("1")).is_err());
-        // One of two, or any: whichever has room.
+        // One of two CPUs, or any CPU: the one with enough free capacity.
         assert_eq!(ask("e", 3, Some("1-2")), Ok("2".to_owned()));
         assert_eq!(ask("f", 9, None), Ok("3".to_owned()));
         assert!(ask("g", 2, None).is_err());
-        // Whoever may use them all would be beside threads that are promised one.
+        // A thread that may use all CPUs would run beside threads that are guaranteed one.
         assert!(ask("h", 1, Some("1-3")).is_err());
     }
 

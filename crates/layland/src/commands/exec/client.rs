@@ -1,7 +1,8 @@
-//! The engine ext: the daemon admits threads and has their scheduler, and this is its client.
+//! The engine ext: the daemon owns the scheduler and admits threads, and this is its client.
 //!
-//! A thread that is meant is named to the daemon when it is there: the first one of a program before its first
-//! instruction, others when they come. What the daemon has given ends with the connection, and so with this process.
+//! The client names each matching thread to the daemon when it exists: the first thread of a
+//! program before its first instruction, other threads when they appear. The reservations end with
+//! the connection, and so with this process.
 
 use super::args::ExecArgs;
 use super::book::Machine;
@@ -24,36 +25,36 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// How long the daemon may take for an answer: it may have to load its scheduler, and to ask polkit.
+/// The longest wait for an answer: the daemon may have to load its scheduler and to ask polkit.
 const PATIENCE_MS: u32 = 60_000;
 
-/// A thread that has what it asked for.
+/// A thread with a reservation.
 struct Held {
     wish: usize,
     thread: Thread,
-    /// What the daemon calls it.
+    /// The name that the daemon uses.
     name: String,
 }
 
 struct Client<'a> {
     args: &'a ExecArgs,
     wishes: Vec<Wish>,
-    /// Gone if the daemon has.
+    /// `None` after the daemon has ended.
     asker: Option<Asker>,
     name: String,
     held: Vec<Held>,
-    /// Threads that are meant, and get nothing: each is told once.
+    /// Threads that match but get no reservation. Each is reported once.
     refused: BTreeSet<(i32, u64)>,
     groups: Groups,
-    /// Somebody wants that what it has be given back: nothing more is asked for.
+    /// True after a user has asked to give the reservations back. No more are requested then.
     was_asked: bool,
-    /// Records what is to be written at the end.
+    /// Records the trace for the files that are written at the end.
     seen: Option<Seen>,
-    /// What each thread had that was ever admitted, for that.
+    /// The reservation of every thread that was ever admitted, for these files.
     reserved: Vec<Task>,
 }
 
-/// What was admitted.
+/// An admission by the daemon.
 struct Admitted {
     name: String,
     cpus: String,
@@ -97,7 +98,7 @@ pub(super) fn run(args: &ExecArgs) -> Outcome {
         return client.carry_out(&signals);
     }
     let what = follow::what(args);
-    // The kernel's buffer is a change of the machine, which a guardian takes back if we die.
+    // The kernel's buffer is a change of the machine, which a guardian undoes if we die.
     let mut recording = Reserving::begin(&format!("layland exec {what}"))?;
     client.seen = Some(Seen::begin(&args.output, &mut recording)?);
     let ended = client.carry_out(&signals);
@@ -123,7 +124,8 @@ pub(super) fn run(args: &ExecArgs) -> Outcome {
     Ok(exit)
 }
 
-/// Asks the daemon, if there is one, to give back what has this name: whether something had it.
+/// Asks the daemon, if it runs, to give back the reservations with this name. Returns true if there
+/// were any.
 pub(super) fn leave(socket: &Path, name: &str) -> Result<bool, Failure> {
     let Ok(mut asker) = Asker::knock(socket) else { return Ok(false) };
     match ask(&mut asker, &Ask::Leave { name: name.to_owned() }, &mut |_, _| {})? {
@@ -133,7 +135,8 @@ pub(super) fn leave(socket: &Path, name: &str) -> Result<bool, Failure> {
     }
 }
 
-/// What the daemon has admitted, if there is one: what one that does not answer has is not nothing.
+/// Returns the members that the daemon has admitted; none if it does not run. It is an error if the
+/// daemon runs but does not answer.
 pub(super) fn members(socket: &Path) -> Result<Vec<Member>, Failure> {
     let Ok(mut asker) = Asker::knock(socket) else { return Ok(Vec::new()) };
     match ask(&mut asker, &Ask::List, &mut |_, _| {})? {
@@ -145,7 +148,7 @@ pub(super) fn members(socket: &Path) -> Result<Vec<Member>, Failure> {
     }
 }
 
-/// Asks, and waits for the answer. What is told besides is passed on.
+/// Sends a request and waits for the answer. Unsolicited messages are passed to `gone`.
 fn ask(asker: &mut Asker, what: &Ask, gone: &mut dyn FnMut(&str, Why)) -> Result<Answer, Failure> {
     let failed = |why: String| Failure::refused(format!("the daemon does not answer: {why}"));
     let line = serde_json::to_string(what).unwrap_or_default();
@@ -166,7 +169,8 @@ fn tell_gone(name: &str, why: Why) {
 }
 
 impl Client<'_> {
-    /// Asks for what a wish says, for a thread, or whether there would be room.
+    /// Requests the reservation of a wish for a thread; without a thread, asks whether it would be
+    /// admitted.
     fn request(&mut self, wish: usize, thread: Option<&Thread>) -> Result<Admitted, Failure> {
         let wished = &self.wishes[wish];
         let Reservation { runtime, deadline, period, cpus, guarantee, .. } = &wished.reservation;
@@ -189,7 +193,7 @@ impl Client<'_> {
         let Some(asker) = &mut self.asker else {
             return Err(Failure::refused("the daemon has gone"));
         };
-        // A daemon closes connections that have nothing and ask nothing, and hears whoever comes again.
+        // The daemon closes connections that hold nothing and ask nothing, but accepts new ones.
         if self.held.is_empty()
             && let Err(_) = asker.hear(0)
         {
@@ -256,7 +260,7 @@ impl Client<'_> {
         Ok(Exit::Yes)
     }
 
-    /// A thread gets what a wish says.
+    /// Requests the reservation of a wish for a thread.
     fn give(&mut self, wish: usize, thread: &Thread) -> Result<(), Failure> {
         let admitted = self.request(wish, Some(thread))?;
         self.say_admitted(wish, &admitted);
@@ -284,12 +288,12 @@ impl Client<'_> {
             .map_err(|error| Failure::refused(format!("failed to start a process: {error}")))?;
         let main = program.tid().0;
         let first = threads_of(Process(main)).into_iter().find(Thread::is_main);
-        // It may not have run yet, and be called as we are.
+        // The thread may not have executed the program yet, and still have our name.
         let first = first.map(|thread| Thread { name: program.name().to_owned(), ..thread });
         for wish in 0..self.wishes.len() {
             match first.as_ref().filter(|_| self.wishes[wish].is_about_main()) {
                 Some(thread) => self.give(wish, thread)?,
-                // For threads that are still to come there must be room, or the program does not start.
+                // The program does not start unless later threads can be admitted, too.
                 None => drop(self.request(wish, None)?),
             }
         }
@@ -300,7 +304,7 @@ impl Client<'_> {
         })
     }
 
-    /// Joins a program that runs, until it ends, or what control groups have, until somebody wants it to be left.
+    /// Follows a running program until it ends, or control groups until a user ends that.
     fn join(&mut self, pid: Option<i32>, signals: &Signals) -> Outcome {
         let mut is_first = true;
         loop {
@@ -320,7 +324,7 @@ impl Client<'_> {
         }
     }
 
-    /// There must be room for whatever is asked for, whether its thread is there or not.
+    /// Checks that every wish can be admitted, even if its thread does not exist yet.
     fn ask_first(&mut self, main: Option<i32>, of: &BTreeSet<Process>) -> Result<(), Failure> {
         let threads = self.threads(of);
         for wish in 0..self.wishes.len() {
@@ -334,7 +338,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// The threads of these processes and of the control groups, but for our own.
+    /// Returns the threads of these processes and of the control groups, except our own.
     fn threads(&mut self, of: &BTreeSet<Process>) -> Vec<Thread> {
         let own = Process(std::process::id() as i32);
         let grouped = self.groups.look();
@@ -345,7 +349,7 @@ impl Client<'_> {
         by_number.into_values().collect()
     }
 
-    /// Names threads to the daemon that are meant and have nothing yet.
+    /// Names matching threads that have no reservation to the daemon.
     fn look(&mut self, main: Option<i32>, of: &BTreeSet<Process>) {
         if let Some(seen) = &mut self.seen {
             seen.drain();
@@ -366,7 +370,7 @@ impl Client<'_> {
                 (0..self.wishes.len()).filter(|&wish| self.wishes[wish].is_about(&thread, &sight));
             let meant: Vec<usize> = meant.collect();
             let Some(&first) = meant.first() else { continue };
-            // Whatever comes of it, it is asked for once.
+            // Each thread is requested once, regardless of the result.
             self.refused.insert(key);
             let free = meant.into_iter().find(|&wish| !is_taken(wish));
             let refused = match free {
@@ -384,7 +388,7 @@ impl Client<'_> {
         }
     }
 
-    /// What the daemon says without being asked.
+    /// Handles unsolicited messages of the daemon.
     fn listen(&mut self) {
         while let Some(asker) = &mut self.asker {
             match asker.hear(0) {
@@ -394,14 +398,15 @@ impl Client<'_> {
                         self.was_asked |= why == Why::Asked;
                         let found = self.held.iter().position(|held| held.name == name);
                         let held = found.map(|found| self.held.remove(found));
-                        // One that has ended is no news.
+                        // The end of a thread is not worth a message.
                         if held.is_some_and(|held| held.thread.is_alive()) {
                             tell_gone(&name, why);
                         }
                     }
                 }
                 Err(_) => {
-                    // It closes connections that have nothing and ask nothing, and hears whoever comes again.
+                    // The daemon closes connections that hold nothing and ask nothing, but accepts
+                    // new ones.
                     if self.held.is_empty()
                         && let Ok(again) = Asker::knock(&self.args.socket)
                     {

@@ -1,5 +1,6 @@
-//! From the question whether there is room to the last thread: asks, starts or joins the program, gives its threads
-//! what was admitted, follows new ones, and gives back what they were.
+//! Follows a program from admission control to the end of its last thread: requests its
+//! reservations, starts or joins the program, gives the reservations to its threads, follows new
+//! threads, and restores their scheduling classes.
 //!
 //! Long because it is the life of one program, from beginning to end.
 
@@ -29,19 +30,19 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// How often a program that waits is woken, until the kernel sees it on its CPUs.
+/// The number of times that a waiting program is woken, until the kernel reports it on its CPUs.
 const ROUNDS_TO_SETTLE: u32 = 200;
 
 /// A reservation that was admitted.
 struct Slot {
     wish: usize,
-    /// What it is called in the register.
+    /// The name of the reservation in the register.
     name: String,
     reservation: Reservation,
     cpus: CpuSet,
     is_partition: bool,
     has_thread: bool,
-    /// Whether it ever had one.
+    /// True if a thread ever had the reservation.
     was_given: bool,
 }
 
@@ -50,26 +51,27 @@ struct Follower<'a> {
     args: &'a ExecArgs,
     machine: Machine,
     wishes: Vec<Wish>,
-    /// What it is called in the register.
+    /// The name of the member in the register.
     name: String,
     what: String,
     slots: Vec<Slot>,
     reserving: Reserving,
-    /// Threads that are meant, and get nothing: each is told once.
+    /// Threads that match but get no reservation. Each is reported once.
     refused: BTreeSet<(i32, u64)>,
-    /// What is admitted, by slot, and not told yet.
+    /// Messages about admissions that are not printed yet, by slot.
     unsaid: Vec<(usize, String)>,
-    /// Threads that wait for their class, of which that was said.
+    /// Threads that wait for their class, and were reported as waiting.
     waiting: BTreeSet<i32>,
     promise: Promise,
-    /// Threads that run, and that are meant.
+    /// Matching threads that were running before the admission.
     meant: Vec<Tid>,
-    /// Which threads use the processor time; `None` where all that are to have a reservation are named.
+    /// Measures which threads use the processor time; `None` if all threads that need a reservation
+    /// are named.
     work: Option<Work>,
-    /// Why the only thread that is meant gets nothing.
+    /// The reason why the only matching thread gets no reservation.
     refused_for_good: Option<Failure>,
     has_left: bool,
-    /// Records what is told and written at the end.
+    /// Records the trace for the summary and the files that are written at the end.
     seen: Option<Seen>,
     groups: Groups,
 }
@@ -104,7 +106,7 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
     if args.dry_run {
         return follower.tell_dry_run();
     }
-    // Of what nobody reads nothing is recorded.
+    // Record only if there is a reader.
     if !args.quiet || !args.output.is_empty() {
         follower.seen = Some(Seen::begin(&args.output, &mut follower.reserving)?);
     }
@@ -114,7 +116,7 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
         (None, false) => follower.start(&signals),
     };
     let mut seen = follower.seen.take();
-    // The kernel's buffer goes with whatever else is taken back.
+    // The kernel's buffer is given back together with the other changes.
     if let Some(seen) = &mut seen {
         seen.end();
     }
@@ -128,13 +130,13 @@ pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
         seen.write(&follower.about())?;
     }
     Ok(match exit {
-        // A program that has failed says so itself.
+        // A program that has failed keeps its own exit code.
         Exit::Yes | Exit::OfProgram(0) if args.strict && broken => Exit::No,
         exit => exit,
     })
 }
 
-/// What is asked for, and the control groups that are named, if the arguments say what is to run.
+/// Returns the wishes and the named control groups, if the arguments say what is to run.
 pub(super) fn wanted(args: &ExecArgs) -> Result<(Vec<Wish>, Groups), Failure> {
     let wishes = wishes::of(args)?;
     let of_tasks = wishes.iter().filter_map(Wish::group);
@@ -154,7 +156,7 @@ pub(super) fn wanted(args: &ExecArgs) -> Result<(Vec<Wish>, Groups), Failure> {
     Ok((wishes, groups))
 }
 
-/// What it runs, for people.
+/// Describes what is run, for messages.
 pub(super) fn what(args: &ExecArgs) -> String {
     if let Some(group) = &args.cgroup {
         return group.clone();
@@ -185,7 +187,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Everything that is asked for before the start: all of it, or nothing.
+    /// Requests all reservations before the start. Either all are admitted, or none is.
     fn be_admitted(&mut self) -> Result<(), Failure> {
         let is_about_main =
             self.wishes.iter().any(|wish| wish.is_about_main() && !wish.is_for_each);
@@ -214,15 +216,17 @@ impl Follower<'_> {
             return Ok(());
         }
         let member = self.member();
-        // Written first: a member that dies before that is known not to be in the book.
+        // Write the member to the register first: if it dies before it writes the book, the book
+        // does not contain it.
         self.reserving.enter(&admitting, member)?;
         book.write(&admitting)?;
         book.reorder(&admitting)
     }
 
-    /// Whether the kernel and our rights allow what is asked for, however much room there is.
+    /// Checks that the kernel and our rights allow what is requested, regardless of the free
+    /// capacity.
     fn is_possible(&mut self, main: Option<&Thread>) -> Result<(), Failure> {
-        // The highest that is given to anybody.
+        // The highest priority that any thread gets.
         const HIGHEST: i32 = 90;
         let policy = self.args.policy();
         let online = &self.machine.online;
@@ -251,7 +255,7 @@ impl Follower<'_> {
             true => Class::Deadline(layland_linux::exec::Reservation::default()),
             false => Class::Fifo(HIGHEST),
         };
-        // A thread that is there has CPUs of its own; for those that are still to come, ours say what there is.
+        // An existing thread has an affinity of its own. Future threads inherit ours.
         let is_ours = self.args.pid.is_none() && self.groups.is_empty();
         can_have(class, is_anywhere && (is_ours || main.is_some()), main)
             .map_err(|error| refused(&error))?;
@@ -285,7 +289,7 @@ impl Follower<'_> {
         Ok(names.find(|name| !is_taken(name)).unwrap_or(program.clone()))
     }
 
-    /// Whether there is room for one more of a wish.
+    /// Requests one more reservation for a wish.
     fn ask(
         &mut self,
         book: &mut Book,
@@ -357,8 +361,8 @@ impl Follower<'_> {
         }
     }
 
-    /// Says what was admitted, as soon as the kernel has taken it: a thread that sleeps may get its class when it wakes
-    /// up.
+    /// Reports admissions as soon as the kernel has accepted them: a sleeping thread may get its
+    /// class when it wakes up.
     fn say_admitted(&mut self) {
         let waiting: BTreeMap<usize, Thread> = self.reserving.waiting().into_iter().collect();
         let (later, now): (Vec<_>, Vec<_>) =
@@ -376,7 +380,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Looks each second at what may break a promise, and withdraws it then.
+    /// Checks each second what could break a promise, and withdraws the promise if it is broken.
     fn keep_promise(&mut self) {
         if !self.promise.is_due() {
             return;
@@ -447,7 +451,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Whether there are threads that no answer has counted.
+    /// Returns true if there are threads that no answer has accounted for.
     fn has_strangers(&mut self) -> bool {
         let Ok(register) = super::register() else { return false };
         let members: Vec<Member> = register.members().into_iter().map(|(_, one)| one).collect();
@@ -457,8 +461,10 @@ impl Follower<'_> {
         self.promise.has_strangers(has_budgets, &members, &self.machine.kept, count, &self.meant)
     }
 
+    /// Checks that the guarantees still hold beside the current foreign load.
+    ///
     /// # Errors
-    /// What is missing for somebody beside what there is now.
+    /// Returns a message that describes the shortfall.
     fn still_keeps(&mut self) -> Result<(), String> {
         let Ok(admitting) = admitting() else { return Ok(()) };
         let Ok((book, members)) = Book::read(&admitting) else { return Ok(()) };
@@ -468,7 +474,7 @@ impl Follower<'_> {
         answer
     }
 
-    /// Names what is reserved and no thread ever had, if there is any: whether there is.
+    /// Warns of reservations that no thread ever had. Returns true if there are any.
     fn say_lone(&self, what: &str, when: &str) -> bool {
         let lone = self.slots.iter().filter(|slot| !slot.was_given);
         let lone: Vec<&str> = lone.map(|slot| slot.name.as_str()).collect();
@@ -481,7 +487,7 @@ impl Follower<'_> {
         !lone.is_empty()
     }
 
-    /// Says at the end whether what was promised was kept: whether it was not.
+    /// Reports at the end whether the promise was kept. Returns true if it was not.
     fn end_of_promise(&mut self) -> bool {
         let is_lone = !self.has_left && self.say_lone("no thread had what was reserved for", "");
         let broken = self.promise.broken().len();
@@ -517,10 +523,10 @@ impl Follower<'_> {
         let mut program = Program::hold(&self.args.command, signals, self.args.ambient())
             .map_err(|error| Failure::refused(format!("failed to start a process: {error}")))?;
         let main = program.tid().0;
-        // Those of the first thread are there before its first instruction.
+        // The first thread gets its reservation before its first instruction.
         let waiting = threads_of(Process(main));
         let first = waiting.into_iter().find(Thread::is_main);
-        // It may not have run yet, and be called as we are.
+        // The thread may not have executed the program yet, and still have our name.
         let first = first.map(|thread| Thread { name: program.name().to_owned(), ..thread });
         let mut given = Vec::new();
         if let Some(thread) = first {
@@ -553,7 +559,7 @@ impl Follower<'_> {
         })
     }
 
-    /// Joins a program that runs, until it ends, or what control groups have, until somebody wants it to be left.
+    /// Follows a running program until it ends, or control groups until a user ends that.
     fn join(&mut self, pid: Option<i32>, signals: &Signals) -> Outcome {
         loop {
             let processes = pid.into_iter().flat_map(|pid| descendants(Process(pid)));
@@ -572,7 +578,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Gives what is free to threads that are meant and have nothing yet.
+    /// Gives free reservations to matching threads that have none.
     fn look(&mut self, threads: impl Iterator<Item = Thread>, main: Option<i32>) {
         if let Some(seen) = &mut self.seen {
             seen.begin_to_count(&mut self.reserving);
@@ -586,7 +592,7 @@ impl Follower<'_> {
             if !self.args.quiet {
                 terminal::talk(&format!("{} gives back what it has reserved", self.name));
             }
-            // A recording that somebody reads cannot be removed.
+            // The kernel cannot remove a recording that is being read.
             if let Some(seen) = &mut self.seen {
                 seen.end();
             }
@@ -603,7 +609,7 @@ impl Follower<'_> {
         let held: BTreeSet<i32> =
             self.reserving.held().iter().map(|(thread, ..)| thread.tid.0).collect();
         let grouped = self.groups.look().into_iter().flat_map(threads_of);
-        // A program may be in a group, and so may we be.
+        // A program may be in a control group, and so may this process.
         let own = Process(std::process::id() as i32);
         let is_own = |process| process == own || Some(process) == self.reserving.guardian();
         let threads: BTreeMap<i32, Thread> = (threads.chain(grouped))
@@ -628,7 +634,7 @@ impl Follower<'_> {
             match self.slot_for(&meant) {
                 Ok(Some(slot)) => match self.give(&thread, slot) {
                     Ok(found) => given.extend(found.map(|found| (thread.clone(), found))),
-                    // It has ended before it could be given anything.
+                    // The thread has ended before it got its reservation.
                     Err(error) if error.is_gone() => {}
                     Err(error) => self.refuse_by(&thread, &error),
                 },
@@ -652,8 +658,8 @@ impl Follower<'_> {
         self.tell(&given);
     }
 
-    /// A thread cannot have what was admitted for it. Of a program that was joined for that thread alone, nothing is
-    /// left to wait for.
+    /// Handles a thread that cannot get what was admitted for it. If the program was joined for
+    /// this thread alone, there is nothing left to follow.
     fn refuse_by(&mut self, thread: &Thread, error: &ReservingError) {
         let is_alone = self.args.pid == Some(thread.tid.0)
             && self.wishes.iter().all(|wish| wish.is_about_main() && !wish.is_for_each);
@@ -671,7 +677,8 @@ impl Follower<'_> {
         terminal::warn(&message, help);
     }
 
-    /// A reservation that is free for one of these wishes; a new one is asked for where each thread gets one.
+    /// Returns a free reservation for one of these wishes. Requests a new one if each thread of a
+    /// wish gets its own.
     fn slot_for(&mut self, wishes: &[usize]) -> Result<Option<usize>, Failure> {
         let is_free = |slot: &Slot| !slot.has_thread && wishes.contains(&slot.wish);
         if let Some(free) = self.slots.iter().position(is_free) {
@@ -699,7 +706,8 @@ impl Follower<'_> {
         Ok(Some(self.slots.len() - 1))
     }
 
-    /// What was admitted for a slot; `None` if the thread has its place, and gets its class when it has run there.
+    /// Gives the reservation of a slot to a thread. Returns `None` if the thread has its CPUs, but
+    /// gets its class only after it has run there.
     fn give(&mut self, thread: &Thread, index: usize) -> Result<Option<Given>, ReservingError> {
         let slot = &mut self.slots[index];
         let cpus: Vec<usize> = slot.cpus.iter().map(Index::index).collect();
@@ -730,7 +738,7 @@ impl Follower<'_> {
         Ok(given)
     }
 
-    /// What files are about.
+    /// Returns the description of the run for the output files.
     fn about(&self) -> About<'_> {
         let tasks = self.slots.iter().map(|slot| {
             let Reservation { runtime, deadline, period, .. } = slot.reservation;
@@ -746,7 +754,7 @@ impl Follower<'_> {
         }
     }
 
-    /// What the kernel made of it.
+    /// Reports the classes that the kernel has set.
     fn tell(&mut self, given: &[(Thread, Given)]) {
         given.iter().for_each(|(thread, given)| self.promise.is_given(thread, given));
         if given.is_empty() || self.args.quiet {
@@ -769,14 +777,15 @@ impl Follower<'_> {
         }
     }
 
-    /// Gives every thread back what it was, and leaves the register.
+    /// Restores every thread and leaves the register.
     fn leave(&mut self) -> Vec<layland_linux::NotTakenBack> {
         if self.reserving.member().is_none() {
             return self.reserving.end();
         }
         let owner = self.reserving.id().to_owned();
         let left = self.reserving.give_back();
-        // Nobody else is admitted until the entry is gone, too.
+        // The lock is held until the entry is removed as well, so that no other member is admitted
+        // before.
         let _admitting = match leave_book(&owner) {
             Ok(admitting) => Some(admitting),
             Err(failure) => {
@@ -790,7 +799,7 @@ impl Follower<'_> {
     }
 }
 
-/// What an owner had is free, and those who stay are in their order.
+/// Frees the reservations of an owner, and reorders the priorities of the others.
 fn leave_book(owner: &str) -> Result<Admitting, Failure> {
     let admitting = admitting()?;
     let (mut book, _) = Book::read(&admitting)?;

@@ -1,4 +1,5 @@
-//! Threads with reservations of the kernel that nobody has admitted: they have a share of the CPUs, too.
+//! Threads with kernel reservations that were not admitted by layland. They use a share of the
+//! CPUs, too.
 
 use super::args::Engine;
 use crate::ui::exit::Failure;
@@ -6,16 +7,17 @@ use layland_guarantee::admission::{Admitted, Holding, Reservation};
 use layland_linux::exec::{Reservation as Given, Thread};
 use layland_model::{CpuId, CpuSet, Duration, Index, Service};
 
-/// A thread that nobody has admitted, what it has, and the CPUs that it may use.
+/// A thread that was not admitted by layland, its reservation, and the CPUs that it may use.
 pub(super) type Foreign = (Thread, Given, Vec<usize>);
 
-/// Makes them take part in the question whether a newcomer may be let in. Gives the names under which they do.
+/// Adds the foreign threads to the admission test of a newcomer. Returns their names in the test.
 ///
-/// Those of SCHED_DEADLINE come before every thread of sched_ext. On one CPU, such a thread takes at most
-/// `Q (t / P + 2)` of any interval of length `t`. That is at most what jobs of `2 Q (D / P + 1)` every `D`, due at the
-/// end of it, ask for in each interval of at least `D`, the shortest deadline on that CPU: in `t >= D` there are
-/// `k = floor(t / D) >= 1` of them, and `k 2 (D / P + 1) >= (k + 1) D / P + 2 > t / P + 2`. Intervals that matter have
-/// a whole job of somebody. Of several CPUs no such thing is known.
+/// Threads of SCHED_DEADLINE precede every thread of sched_ext. On one CPU, such a thread takes at
+/// most `Q (t / P + 2)` of any interval of length `t`. This is at most the demand of jobs of
+/// `2 Q (D / P + 1)` every `D`, due at the end of it, in each interval of at least `D`, the shortest
+/// deadline on that CPU: in `t >= D` there are `k = floor(t / D) >= 1` of them, and
+/// `k 2 (D / P + 1) >= (k + 1) D / P + 2 > t / P + 2`. Only intervals that contain a whole job of an
+/// admitted thread matter. No such bound is known for several CPUs.
 pub(super) fn take_part(
     admitted: &mut Admitted,
     engine: Engine,
@@ -33,7 +35,7 @@ pub(super) fn take_part(
         let name = format!("{} ({}, not admitted by layland)", thread.name, thread.tid.0);
         let runtime = Service::from_ns(reservation.runtime.ns());
         if engine == Engine::Kernel {
-            // It runs in one root domain, which is where it may run.
+            // The thread runs in one root domain, which contains the CPUs that it may use.
             let place = met.fold(CpuSet::new(), |all, cluster| all.union(cluster));
             let mut task = Reservation::implicit(&name, runtime, reservation.period);
             task.deadline = reservation.deadline;
@@ -64,6 +66,7 @@ pub(super) fn take_part(
         }
     }
     for (task, cpus) in shares {
+        // Ids from the top never collide with those of the book, which count up.
         let id = u64::MAX - names.len() as u64;
         names.push(task.name.clone());
         admitted.holdings.push(Holding { id, task, cpus, left: None });

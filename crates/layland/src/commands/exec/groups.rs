@@ -1,4 +1,4 @@
-//! The control groups that are named, and which processes were seen in them.
+//! The named control groups, and the processes that were seen in them.
 
 use crate::ui::exit::Failure;
 use layland_linux::exec::{Group, Process, descendants, threads_of};
@@ -7,12 +7,13 @@ use std::path::Path;
 
 pub(super) struct Groups {
     named: Vec<(String, Group)>,
-    /// In which of them a process has been seen. A partition of version 2 takes it out of all of them.
+    /// The named groups in which each process has been seen. A partition of version 2 removes a
+    /// process from all of them.
     seen: BTreeMap<Process, Vec<String>>,
 }
 
 impl Groups {
-    /// Those with these names.
+    /// Finds the control groups with these names.
     pub(super) fn of(names: BTreeSet<&str>) -> Result<Groups, Failure> {
         let find = |name: &str| match Group::find(name) {
             Ok(group) => Ok((name.to_owned(), group)),
@@ -29,13 +30,13 @@ impl Groups {
         self.named.is_empty()
     }
 
-    /// What a member is called that is about them.
+    /// Returns the name for a member that is about these groups.
     pub(super) fn name(&self) -> Option<String> {
         let (first, _) = self.named.first()?;
         Some(Path::new(first).file_name()?.to_string_lossy().into_owned())
     }
 
-    /// Looks who is in them now; gives all that were seen, and what they have started.
+    /// Updates the processes in the groups. Returns all that were ever seen, and their descendants.
     pub(super) fn look(&mut self) -> BTreeSet<Process> {
         self.seen.retain(|&process, _| !threads_of(process).is_empty());
         for (name, group) in &self.named {
@@ -49,7 +50,7 @@ impl Groups {
         self.seen.keys().copied().flat_map(descendants).collect()
     }
 
-    /// Whether a process was seen in a group.
+    /// Returns true if a process was seen in a group.
     pub(super) fn has(&self, group: &str, process: Process) -> bool {
         self.seen.get(&process).is_some_and(|groups| groups.iter().any(|name| name == group))
     }

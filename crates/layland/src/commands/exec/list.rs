@@ -1,4 +1,4 @@
-//! What is admitted on this machine, and how the kernel schedules each thread.
+//! Lists the admitted programs of this machine, and how the kernel schedules each thread.
 
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::table::{self, Style};
@@ -51,13 +51,13 @@ pub(super) fn show(as_json: bool, members: &[Member]) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// CPUs of the machine as `0-1,3`.
+/// Formats CPUs of the machine as `0-1,3`.
 pub(crate) fn cpus(cpus: &[usize]) -> String {
     let set: CpuSet = cpus.iter().map(|&cpu| CpuId::from_index(cpu)).collect();
     set.to_string()
 }
 
-/// The number of a thread, or why there is none.
+/// Returns the number of a thread, or the reason why there is none.
 pub(crate) fn thread(member: &Member, reserved: &Reserved) -> String {
     match reserved.thread {
         Some(thread) => thread.to_string(),
@@ -84,7 +84,7 @@ fn row(member: &Member, reserved: &Reserved) -> [String; 8] {
     ]
 }
 
-/// How the kernel schedules a thread, in a few words.
+/// Describes how the kernel schedules a thread, in a few words.
 pub(super) fn said(given: &Given) -> String {
     let mut text = given.class.to_owned();
     if given.period_ns > 0 {

@@ -1,4 +1,4 @@
-//! `layland exec`: programs that exist, under a policy, with admission control.
+//! `layland exec`: runs existing programs under a policy, with admission control.
 //!
 //! ```text
 //!   wishes.rs   what is asked for, and for which threads
@@ -59,7 +59,8 @@ pub(crate) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
     }
 }
 
-/// What is admitted, as the register and the daemon have it: root's register is not that of other users.
+/// Returns the members in the register and those of the daemon. The register of root differs from
+/// that of other users.
 fn members(args: &ExecArgs) -> Result<Vec<Member>, Failure> {
     let mut members: Vec<Member> =
         register()?.members().into_iter().map(|(_, member)| member).collect();
@@ -76,7 +77,7 @@ fn register() -> Result<Register, Failure> {
     Register::open().map_err(|error| layland_linux::ChangeError::Register(error).into())
 }
 
-/// Nobody else admits anything until this is dropped.
+/// Locks the register: no other process can admit anything until the result is dropped.
 pub(crate) fn admitting() -> Result<Admitting, Failure> {
     let admitting = register()?.admitting();
     admitting.map_err(|error| layland_linux::ChangeError::Register(error).into())

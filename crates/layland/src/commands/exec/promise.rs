@@ -1,6 +1,6 @@
-//! Whether what was promised still holds. Threads of others come and go after the admission, limits of the kernel
-//! change, and a thread may be given another class by anybody with the right to. Each second all of that is looked at;
-//! what breaks a promise is said at once, and in the register.
+//! Checks each second whether the promise still holds. After the admission, threads of others come
+//! and go, limits of the kernel change, and any user with the right to do so may change the class
+//! of a thread. A broken promise is reported at once, and in the register.
 
 use super::strangers::{Strangers, Watched, lowest};
 use crate::ui::terminal;
@@ -12,27 +12,27 @@ use layland_linux::exec::{
 use layland_model::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often.
+/// The interval of the checks.
 const INTERVAL_NS: i64 = 1_000_000_000;
 
-/// What was promised, and whether it holds.
+/// The promise, and its current state.
 pub(super) struct Promise {
     looked_ns: i64,
-    /// So often it was looked at.
+    /// The number of checks so far.
     looks: u32,
-    /// What the last answer counts; `None` until there is one.
+    /// The foreign load that the last answer accounts for; `None` until there is an answer.
     known: Option<Strangers>,
-    /// What each thread of others had used when it was looked at last.
+    /// The processor time that each foreign thread had used at the last check.
     used: BTreeMap<(i32, u64), (Duration, i64)>,
-    /// How each thread that has something had got the processor when it was looked at last.
+    /// The wait statistics of each thread with a reservation at the last check.
     waits: BTreeMap<i32, (Waits, i64)>,
     /// Threads that were seen to yield.
     yields: BTreeSet<i32>,
-    /// How often the reservation of each thread was set anew.
+    /// The number of times that the reservation of each thread was set again.
     anew: BTreeMap<i32, u32>,
-    /// What each thread was given.
+    /// The reservation that each thread got.
     given: BTreeMap<i32, Given>,
-    /// Why it does not hold, each reason once.
+    /// The reasons why the promise is broken, each once.
     broken: Vec<String>,
 }
 
@@ -51,22 +51,22 @@ impl Promise {
         }
     }
 
-    /// What was counted when it was given.
+    /// Records the foreign load that the last answer accounts for.
     pub(super) fn counts(&mut self, strangers: Strangers) {
         self.known = Some(strangers);
     }
 
-    /// A thread has what was promised to it.
+    /// Records that a thread got its reservation.
     pub(super) fn is_given(&mut self, thread: &Thread, given: &Given) {
         self.given.insert(thread.tid.0, given.clone());
     }
 
-    /// Why it does not hold any more.
+    /// Returns the reasons why the promise is broken.
     pub(super) fn broken(&self) -> &[String] {
         &self.broken
     }
 
-    /// Whether a second is over since the last look.
+    /// Returns true if a second has passed since the last check.
     pub(super) fn is_due(&mut self) -> bool {
         let now = monotonic_ns();
         let is_due = now - self.looked_ns >= INTERVAL_NS;
@@ -77,13 +77,13 @@ impl Promise {
         is_due
     }
 
-    /// Whether a program should have its threads by now: asked once.
+    /// Returns true, once, when a program should have its threads.
     pub(super) fn is_late_to_begin(&self) -> bool {
         const LATE: u32 = 5;
         self.looks == LATE
     }
 
-    /// Whether there is something now that the last answer does not count.
+    /// Returns true if there is foreign load that the last answer does not account for.
     pub(super) fn has_strangers(
         &mut self,
         has_budgets: bool,
@@ -105,7 +105,7 @@ impl Promise {
         self.known.as_ref().is_some_and(|known| found.has_more_than(known))
     }
 
-    /// What a thread has used since it was seen last; nothing is known of one that is new.
+    /// Returns the use of a thread since it was last seen. Nothing is known about a new thread.
     fn watched(
         &self,
         rival: Rival,
@@ -120,7 +120,8 @@ impl Promise {
         Some(Watched { rival, used: total - before, within, in_short: None })
     }
 
-    /// Threads whose class, reservation or CPUs somebody has changed. A priority may change with who comes.
+    /// Describes the threads whose class, reservation or CPUs were changed from outside. A changed
+    /// priority does not count, because it depends on the admitted threads.
     pub(super) fn changed(&self, held: &[(Thread, usize, Option<Given>)]) -> Vec<String> {
         let of = |(thread, _, now): &(Thread, usize, Option<Given>)| {
             let (was, now) = (self.given.get(&thread.tid.0)?, now.as_ref()?);
@@ -139,7 +140,7 @@ impl Promise {
         held.iter().filter_map(of).collect()
     }
 
-    /// What the waits of a thread since the last look are a sign of, if of anything.
+    /// Returns the problem, if any, that the waits of a thread since the last check indicate.
     pub(super) fn sign(&mut self, thread: &Thread, of: &Reservation) -> Option<Sign> {
         let at = monotonic_ns();
         let now = Waits::of(thread.tid)?;
@@ -147,21 +148,21 @@ impl Promise {
         sign(before, now, Duration::from_ns(at - then), of)
     }
 
-    /// Whether it is the first time that a thread is seen to yield.
+    /// Returns true the first time that a thread is seen to yield.
     pub(super) fn is_first_yield(&mut self, thread: &Thread) -> bool {
         self.yields.insert(thread.tid.0)
     }
 
-    /// Whether the reservation of a thread may be set anew once more.
+    /// Returns true if the reservation of a thread may be set again once more.
     pub(super) fn may_begin_anew(&mut self, thread: &Thread) -> bool {
-        /// A program whose own period is another one drifts, whatever is set.
+        /// A program with another period drifts in spite of any number of attempts.
         const TRIES: u32 = 3;
         let tries = self.anew.entry(thread.tid.0).or_default();
         *tries += 1;
         *tries <= TRIES
     }
 
-    /// Withdraws the promise aloud, once for each reason.
+    /// Withdraws the promise with a warning, once for each reason.
     pub(super) fn withdraw(&mut self, name: &str, reason: String) {
         if self.broken.contains(&reason) {
             return;
@@ -174,24 +175,25 @@ impl Promise {
     }
 }
 
-/// How a thread with a reservation waits where it should not.
+/// A problem of a thread with a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
-    /// Its jobs waited for so long on average that they were late.
+    /// The average wait of its jobs was so long that they were late.
     Late(Duration),
-    /// It never slept, and left a part of its budget: under SCHED_DEADLINE, `sched_yield` is what does that.
+    /// The thread never slept, and left a part of its budget: under SCHED_DEADLINE, only
+    /// `sched_yield` does that.
     Yields,
 }
 
-/// See [`Promise::sign`]. A thread that uses up its budget waits by its own fault.
+/// Implements [`Promise::sign`]. A thread that uses up its budget has itself caused its waits.
 fn sign(before: Waits, now: Waits, within: Duration, of: &Reservation) -> Option<Sign> {
     let times = now.times - before.times;
     let (ran, waited) = (now.ran - before.ran, now.waited - before.waited);
-    // A wait that is not over is not counted yet: of one job nothing is said.
+    // A wait that has not ended is not counted yet, so that one job is not enough for a decision.
     if times < 2 {
         return None;
     }
-    // Of the first and of the last period, a part may be outside.
+    // A part of the first and of the last period may be outside the interval.
     let whole = (i128::from(within.ns()) - 2 * i128::from(of.period.ns())).max(0);
     let reserved = i128::from(of.runtime.ns()) * whole;
     let used = i128::from(ran.ns()) * i128::from(of.period.ns());
@@ -203,7 +205,7 @@ fn sign(before: Waits, now: Waits, within: Duration, of: &Reservation) -> Option
     if used < reserved && is_late {
         return Some(Sign::Late(Duration::from_ns(waited.ns() / times)));
     }
-    // What is enforced by the tick may be a little less than what is reserved.
+    // Enforcement by the tick may grant slightly less than the reserved time.
     let never_slept = i128::from((ran + waited).ns()) >= whole;
     (never_slept && 10 * used < 9 * reserved).then_some(Sign::Yields)
 }
@@ -221,14 +223,14 @@ mod tests {
         of.deadline = ms(6);
         let seen = |before, now| sign(before, now, ms(1_000), &of);
         let start = waits(1_000, 70, 300);
-        // A hundred jobs of 4 ms that are throttled for 3 ms each, and that are not.
+        // A hundred jobs of 4 ms, which are throttled for 3 ms each, or not at all.
         assert_eq!(seen(start, waits(1_400, 370, 400)), Some(Sign::Late(ms(3))));
         assert_eq!(seen(start, waits(1_400, 170, 400)), None);
-        // It wants more than it has reserved, or has slept all the time.
+        // The thread wants more than its reservation, or has slept all the time.
         assert_eq!(seen(start, waits(1_500, 570, 400)), None);
         assert_eq!(seen(start, start), None);
         assert_eq!(seen(start, waits(1_001, 570, 301)), None);
-        // It gives 4 of 5 ms away in each period, which ends with its deadline.
+        // The thread gives away 4 of 5 ms in each period, which ends with its deadline.
         of.deadline = ms(10);
         let seen = |before, now| sign(before, now, ms(1_000), &of);
         assert_eq!(seen(start, waits(1_100, 970, 400)), Some(Sign::Yields));

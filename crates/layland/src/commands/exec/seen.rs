@@ -1,5 +1,5 @@
-//! What the kernel's trace says of the threads with reservations: at the end, how many jobs they had and how many were
-//! late, and the files of `--output`.
+//! The kernel's trace of the threads with reservations. At the end it yields the number of jobs and
+//! of late jobs, and the files of `--output`.
 
 use crate::ui::exit::Failure;
 use crate::ui::files::LARGEST_TRACE;
@@ -18,34 +18,35 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// So much of a trace waits in memory, and the rest in a file.
+/// The number of bytes of a trace that are kept in memory. The rest is kept in a file.
 const ROOM: usize = 16 << 20;
 
-/// When there are no files to be written, so long after the first reservation the jobs begin to be counted: a program
-/// that loads does nothing periodic yet, and one that is soon over need not wait for the kernel to set up a recording,
-/// and to end it.
+/// Without output files, jobs are counted from this long after the first reservation on: a program
+/// that loads does nothing periodic yet, and a short program need not wait for the kernel to set up
+/// and end a recording.
 const COUNTED_AFTER_NS: i64 = 1_000_000_000;
 
-/// A recording of the kernel's trace: for files, from the start of the program to its end.
+/// A recording of the kernel's trace. For output files, it lasts from the start of the program to
+/// its end.
 pub(super) struct Seen {
     outputs: Vec<Output>,
-    /// While it is recorded.
+    /// `Some` while the trace is recorded.
     instance: Option<Instance>,
-    /// When it is to begin, if it has not.
+    /// The time at which the recording is to begin, if it has not.
     begins_ns: Option<i64>,
-    /// Whether there are threads that are not recorded yet.
+    /// True if there are threads that are not recorded yet.
     has_more: bool,
-    /// All of it, where files are made of it.
+    /// The whole trace, if output files are made from it.
     text: Option<Whole>,
     counter: JobCounter,
-    /// Each thread that has had a reservation.
+    /// Every thread that has had a reservation.
     threads: BTreeMap<u32, Thread>,
     lost: u64,
-    /// Why nothing is recorded.
+    /// The reason why nothing is recorded.
     refused: Option<TracefsError>,
 }
 
-/// What is counted of a thread.
+/// The counts of a thread.
 #[derive(Clone, Copy)]
 struct Thread {
     slot: usize,
@@ -54,8 +55,8 @@ struct Thread {
     figures: Figures,
 }
 
-/// A job that lasts into the next periods counts in each of them, since a program that has fallen behind does the work
-/// of several in one go.
+/// The counts of jobs. A job that extends into later periods counts in each of them, because a
+/// program that is behind does the work of several jobs at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Figures {
     jobs: u64,
@@ -63,7 +64,7 @@ struct Figures {
     used_up: u64,
 }
 
-/// The trace so far, up to the limit of what can be read.
+/// The trace so far, up to the largest readable size.
 struct Whole {
     spool: Spool,
     length: u64,
@@ -72,7 +73,7 @@ struct Whole {
 
 impl Write for Whole {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // Cut at the end of a line: half an event would be a damaged one.
+        // Cut the trace at the end of a line: half an event would count as damaged.
         let room = usize::try_from(LARGEST_TRACE - self.length).unwrap_or(usize::MAX);
         let taken = match bytes {
             _ if self.is_cut => &[],
@@ -94,7 +95,7 @@ impl Write for Whole {
 }
 
 impl Seen {
-    /// Starts to record at once if there are files to be written.
+    /// Creates the recording, and starts it at once if there are files to write.
     pub(super) fn begin(paths: &[PathBuf], reserving: &mut Reserving) -> Result<Seen, Failure> {
         let outputs = Output::all(paths, &[])?;
         let folder = outputs.first().map(|first| first.path.parent().unwrap_or(Path::new("")));
@@ -118,7 +119,7 @@ impl Seen {
         })
     }
 
-    /// A thread has got the reservation of a slot.
+    /// Records that a thread has got the reservation of a slot.
     pub(super) fn has_slot(&mut self, thread: i32, slot: usize, of: &Reservation) {
         let (tid, figures) = (thread.unsigned_abs(), Figures::default());
         let Reservation { deadline, period, .. } = *of;
@@ -130,7 +131,7 @@ impl Seen {
         self.has_more = self.text.is_none();
     }
 
-    /// Begins to record when it is time to.
+    /// Starts the recording when its time has come.
     pub(super) fn begin_to_count(&mut self, reserving: &mut Reserving) {
         if self.begins_ns.is_none_or(|at| at > monotonic_ns()) {
             return;
@@ -142,11 +143,12 @@ impl Seen {
         }
     }
 
-    /// Takes what was recorded out of the kernel's buffer.
+    /// Moves recorded data out of the kernel's buffer.
     pub(super) fn drain(&mut self) {
         let Some(mut instance) = self.instance.take() else { return };
         if std::mem::take(&mut self.has_more) {
-            // The kernel takes some 50 ms for it: once for all that have come since the last time.
+            // This takes the kernel some 50 ms, so it is done once for all threads that are new
+            // since the last time.
             let all: Vec<u32> = self.threads.keys().copied().collect();
             instance.keep_only(&all);
         }
@@ -196,7 +198,7 @@ impl Seen {
         self.count(rest);
     }
 
-    /// What is counted of a slot, over all threads that have had it.
+    /// Returns the counts of a slot, over all threads that have had it.
     fn figures(&self, slot: usize) -> Figures {
         let of_slot = self.threads.values().filter(|thread| thread.slot == slot);
         of_slot.fold(Figures::default(), |all, Thread { figures, .. }| Figures {
@@ -206,7 +208,7 @@ impl Seen {
         })
     }
 
-    /// Says how it went.
+    /// Reports the counts.
     fn tell(&self, about: &About<'_>) {
         if let Some(error) = &self.refused {
             let help = error.help();
@@ -215,7 +217,7 @@ impl Seen {
         }
         let figures = |(slot, task): (usize, &Task)| (task.name.to_string(), self.figures(slot));
         let of: Vec<(String, Figures)> = about.tasks.iter().enumerate().map(figures).collect();
-        // A program that was over at once has had no job.
+        // A program that ended at once had no job.
         if of.iter().all(|(_, figures)| *figures == Figures::default()) {
             return;
         }
@@ -231,7 +233,7 @@ impl Seen {
         }
     }
 
-    /// Says how it went, and writes the files.
+    /// Reports the counts, and writes the files.
     pub(super) fn write(mut self, about: &About<'_>) -> Result<(), Failure> {
         if !about.is_quiet {
             self.tell(about);
@@ -295,7 +297,8 @@ impl Seen {
 }
 
 impl Figures {
-    /// A job took so long: how many have arrived within that, and how many of these are late when it ends.
+    /// Adds a job of length `took`: counts the jobs that arrived within it, and those that were
+    /// late at its end.
     fn add(&mut self, took: Duration, deadline: Duration, period: Duration) {
         let of = |length: Duration| {
             let (length, period) =
@@ -307,12 +310,12 @@ impl Figures {
     }
 }
 
-/// What the files are about.
+/// The description of a run for its files.
 pub(super) struct About<'a> {
     pub(super) name: &'a str,
     pub(super) what: &'a str,
     pub(super) policy: &'a str,
-    /// The CPUs that are online, up to the last one.
+    /// One more than the highest online CPU.
     pub(super) cpus: usize,
     /// The reservations.
     pub(super) tasks: Vec<Task>,
@@ -333,7 +336,7 @@ mod tests {
         };
         assert_eq!(of(0, 10), (1, 0));
         assert_eq!(of(10, 10), (1, 0));
-        // The second one has its deadline at 20 ms.
+        // The deadline of the second job is at 20 ms.
         assert_eq!(of(11, 10), (2, 1));
         assert_eq!(of(20, 10), (2, 1));
         assert_eq!(of(21, 10), (3, 2));

@@ -1,5 +1,5 @@
-//! What else may have the CPUs on which threads are admitted: threads of others, and what the kernel keeps for ordinary
-//! threads. The rules are those of `layland_guarantee::admission`.
+//! The foreign load of the CPUs on which threads are admitted: threads of others, and the time that
+//! the kernel keeps for ordinary threads. The rules are those of `layland_guarantee::admission`.
 
 use super::args::Policy;
 use super::foreign::Foreign;
@@ -11,23 +11,24 @@ use layland_linux::exec::{Rival, Used, foreign_deadline, rivals, watch};
 use layland_model::{CpuId, CpuSet, Duration, Index, Service};
 use std::collections::BTreeSet;
 
-/// The highest priority of SCHED_FIFO that is given to anybody.
+/// The highest priority of SCHED_FIFO that any thread gets.
 pub(crate) const HIGHEST: i32 = 90;
 
-/// For how long threads of others are watched before anybody is admitted beside them.
+/// The time for which foreign threads are watched before a thread is admitted beside them.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// A thread of SCHED_FIFO or SCHED_RR that nobody has admitted, and what it was seen to use.
+/// A foreign thread of SCHED_FIFO or SCHED_RR, and its measured use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Watched {
     pub(crate) rival: Rival,
     pub(crate) used: Duration,
     pub(crate) within: Duration,
-    /// The most from one look to the next, and the longest time between two, where it was looked at several times.
+    /// The most time used between two consecutive looks, and the longest interval between two, if
+    /// there were several looks.
     pub(crate) in_short: Option<(Duration, Duration)>,
 }
 
-/// Threads that nobody has admitted, and what the kernel keeps.
+/// Foreign threads, and the time that the kernel keeps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strangers {
     pub(crate) deadline: Vec<Foreign>,
@@ -36,8 +37,9 @@ pub(crate) struct Strangers {
 }
 
 impl Strangers {
-    /// Those that come before the threads of a policy, of which there are so many with the newcomer. Threads whose use
-    /// no reservation bounds are watched for a second, if there are any.
+    /// Finds the threads that precede the threads of a policy, of which there are `count` with the
+    /// newcomer. If there are threads whose use no reservation bounds, they are watched for a
+    /// second.
     pub(crate) fn look(
         policy: Policy,
         members: &[Member],
@@ -58,8 +60,9 @@ impl Strangers {
         Strangers { deadline, rivals: rivals.into_iter().map(watched).collect(), kept }
     }
 
-    /// What takes time from the threads of SCHED_FIFO on a CPU. Of a reservation of the kernel, a window has at most
-    /// what its periods have, and two budgets more: one late in its period, one early.
+    /// Returns the load that precedes the threads of SCHED_FIFO on a CPU. A kernel reservation can
+    /// use, in a window, the budgets of the periods in it and two more: one late in its period, one
+    /// early.
     fn loads(&self, cpu: CpuId) -> Vec<Load> {
         let has = |cpus: &[usize]| cpus.contains(&cpu.index());
         let deadline = self.deadline.iter().filter(|(_, _, cpus)| has(cpus));
@@ -73,7 +76,8 @@ impl Strangers {
             in_short: None,
             is_throttled: false,
         });
-        // All that was seen at once, at the worst time: of the whole watch, and from one look to the next.
+        // Each rival is assumed to use its measured time at once and at the worst instant: that of
+        // the whole watch, and that between two looks.
         let rivals =
             self.rivals.iter().filter(|it| has(&it.rival.cpus) && it.used > Duration::ZERO);
         let rivals = rivals.map(|watched| Load {
@@ -85,11 +89,11 @@ impl Strangers {
         deadline.chain(rivals).collect()
     }
 
-    /// Whether those who are held keep their guarantees beside all this, as far as these CPUs are concerned. Those of
-    /// SCHED_DEADLINE that nobody has admitted are among the held, where the policy has budgets.
+    /// Checks that the reservations keep their guarantees on these CPUs beside the foreign load. If
+    /// the policy has budgets, `held` includes the foreign threads of SCHED_DEADLINE.
     ///
     /// # Errors
-    /// What is missing.
+    /// Returns the shortfall.
     pub(crate) fn keep(
         &self,
         policy: Policy,
@@ -124,16 +128,17 @@ impl Strangers {
         Ok(LeavesRoom::Always)
     }
 
-    /// The threads of others that a promise on these CPUs counts.
+    /// Returns the names of the foreign threads that a promise on these CPUs accounts for.
     pub(crate) fn names(&self, cpus: &CpuSet) -> Vec<String> {
         let loads = cpus.iter().flat_map(|cpu| self.loads(cpu));
         let names: BTreeSet<String> = loads.map(|load| load.name).collect();
         names.into_iter().collect()
     }
 
-    /// Whether there is something that the other does not count: another thread, one that uses more, another limit.
+    /// Returns true if `known` does not account for something: another thread, a higher use, or
+    /// another limit.
     pub(crate) fn has_more_than(&self, known: &Strangers) -> bool {
-        // What a thread uses is never the same twice.
+        // The measured use of a thread differs from one time to the next.
         let tolerance = |used: Duration| Duration::from_ns(used.ns() / 8) + Duration::from_us(200);
         let is_counted = |now: &Watched| {
             let same = |of: &&Watched| of.rival == now.rival;
@@ -147,13 +152,14 @@ impl Strangers {
     }
 }
 
-/// So much in every window of a length that was seen: wherever that begins, it meets two of those.
+/// Bounds a load of `used` in any window of length `period`: an arbitrary window overlaps two of
+/// the measured ones.
 fn twice(used: Duration, period: Duration) -> Usage {
     let runtime = Service::from_ns(used.ns());
     Usage { runtime, period, extra: runtime }
 }
 
-/// The lowest priority of SCHED_FIFO that one of so many threads may have.
+/// Returns the lowest SCHED_FIFO priority that one of `count` threads may have.
 pub(crate) fn lowest(count: usize) -> i32 {
     (HIGHEST - i32::try_from(count).unwrap_or(HIGHEST) + 1).max(1)
 }

@@ -6,12 +6,14 @@ use layland_linux::exec::{Ended, Program, Signals};
 use std::ffi::OsString;
 use std::io::ErrorKind;
 
-/// A program has its threads soon after its start, or late: it is looked at often first.
+/// Most programs create their threads soon after the start, some later: the first checks are more
+/// frequent.
 pub(super) const SOON_MS: u32 = 5;
 const OFTEN: u32 = 40;
 pub(super) const LATER_MS: u32 = 100;
 
-/// Starts a program that waits, looks after it until it ends, and passes signals on to it. It is called `name`.
+/// Starts a program that waits, watches it until it ends, and forwards signals to it. `name` is its
+/// name in messages.
 pub(super) fn watch(
     mut program: Program,
     command: &[OsString],
@@ -23,6 +25,7 @@ pub(super) fn watch(
         let file = command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
         let message = format!("failed to execute {file}: {error}");
         terminal::complain(&Message::Plain(message, None));
+        // The exit codes of a shell: 127 for a missing program, 126 for any other failure.
         let is_missing = error.kind() == ErrorKind::NotFound;
         return Ok(Exit::OfProgram(if is_missing { 127 } else { 126 }));
     }

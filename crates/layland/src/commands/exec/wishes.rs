@@ -1,4 +1,4 @@
-//! What is asked for: reservations, and which threads are to have them.
+//! The requested reservations, and the threads that are to have them.
 
 use super::args::{ExecArgs, Policy};
 use super::groups::Groups;
@@ -11,13 +11,13 @@ use layland_linux::exec::{Given, Thread, threads_of_kernel};
 use layland_model::{Behaviour, CpuSet, TaskId};
 use regex::Regex;
 
-/// A reservation that is asked for.
+/// A requested reservation.
 pub(super) struct Wish {
-    /// What it is called, in a set; in the register the name of the program comes before it.
+    /// The name of the task in a set. In the register, the name of the program precedes it.
     pub(super) name: String,
     pub(super) reservation: Reservation,
     threads: Threads,
-    /// Whether each thread that matches gets one; otherwise there is one alone.
+    /// True if each matching thread gets a reservation; otherwise only one does.
     pub(super) is_for_each: bool,
 }
 
@@ -29,15 +29,15 @@ enum Threads {
     Of(String),
 }
 
-/// Whose threads are looked at.
+/// The processes whose threads are considered.
 pub(super) struct Sight<'a> {
-    /// The process that was started or named; of control groups each process is one.
+    /// The process that was started or named. For control groups, each process counts as such.
     pub(super) main: Option<i32>,
     pub(super) groups: &'a Groups,
 }
 
 impl Wish {
-    /// Whether this thread is meant.
+    /// Returns true if the wish is for this thread.
     pub(super) fn is_about(&self, thread: &Thread, sight: &Sight<'_>) -> bool {
         match &self.threads {
             Threads::Main => sight.main.map_or(thread.is_main(), |main| thread.tid.0 == main),
@@ -46,7 +46,7 @@ impl Wish {
         }
     }
 
-    /// The control group that it names.
+    /// Returns the control group that the wish names.
     pub(super) fn group(&self) -> Option<&str> {
         match &self.threads {
             Threads::Of(group) => Some(group),
@@ -54,7 +54,7 @@ impl Wish {
         }
     }
 
-    /// Whether it is about the first thread of the first process.
+    /// Returns true if the wish is for the first thread of the first process.
     pub(super) fn is_about_main(&self) -> bool {
         matches!(self.threads, Threads::Main)
     }
@@ -70,7 +70,7 @@ fn threads(pattern: &str) -> Result<Threads, regex::Error> {
     }
 }
 
-/// All that is asked for.
+/// Returns all requested reservations.
 pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
     let guarantee = args.tardiness.map_or(Guarantee::Deadlines, Guarantee::Tardiness);
     let Some(set) = &args.set else {
@@ -121,7 +121,7 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
         let threads = match (threads(pattern), &task.thread) {
             (Ok(threads), Some(_)) => threads,
             (Ok(Threads::Main), None) => Threads::Main,
-            // A name is no pattern: `a.b` means itself.
+            // A name is not a pattern: `a.b` matches only itself.
             (_, None) => {
                 Threads::Named(Regex::new(&format!("^{}$", regex::escape(name))).map_err(
                     |error| Failure::input(format!("`{name}` cannot be looked for: {error}")),
@@ -164,7 +164,8 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
     Ok(wishes)
 }
 
-/// A set that is inferred from a trace names interrupt threads, too. What the machine needs is not ours to change.
+/// Reports a kernel thread, which is left unchanged because the machine needs it. A set that was
+/// inferred from a trace also names interrupt threads.
 fn tell_of_kernel(thread: &Thread) {
     let now = Given::of(thread.tid).map_or_else(|_| String::new(), |given| list::said(&given));
     terminal::warn(
@@ -178,7 +179,8 @@ fn tell_of_kernel(thread: &Thread) {
     );
 }
 
-/// The CPUs of the machine that a task names, or the command line for all of them.
+/// Returns the CPUs of the machine that a task names, or else those that the command line gives for
+/// all tasks.
 fn cpus_of(args: &ExecArgs, own: Option<&CpuSet>) -> Option<CpuSet> {
     own.cloned().or_else(|| args.cpus.clone())
 }

@@ -1,5 +1,5 @@
-//! Which threads of a program use the processor time: where the first one alone has a reservation, and others do the
-//! work, what is promised is promised to the wrong one.
+//! Measures which threads of a program use the processor time. If only the first thread has a
+//! reservation and others do the work, the promise is made to the wrong thread.
 
 use super::args::ExecArgs;
 use crate::ui::terminal;
@@ -7,11 +7,12 @@ use layland_linux::exec::{Thread, processor_time};
 use layland_model::Duration;
 use std::collections::BTreeMap;
 
-/// What threads must have used before anything is said of them.
+/// The processor time that threads must have used before a warning.
 const ENOUGH: Duration = Duration::from_ms(100);
 
 pub(super) struct Work {
-    /// What each thread had used when it was seen first, what it has used by now, and whether it has a reservation.
+    /// For each thread, the time that it had used when it was first seen, the time so far, and
+    /// whether it has a reservation.
     used: BTreeMap<(i32, u64), Used>,
     is_told: bool,
 }
@@ -30,14 +31,15 @@ impl Used {
 }
 
 impl Work {
-    /// Of what is asked for, if that is for the first thread alone.
+    /// Creates the measurement if the reservation is for the first thread alone.
     pub(super) fn of(args: &ExecArgs) -> Option<Work> {
         let is_first = args.thread.as_deref().is_none_or(|pattern| pattern == "main");
         let is_one = args.set.is_none() && args.cgroup.is_none() && is_first && !args.quiet;
         is_one.then(|| Work { used: BTreeMap::new(), is_told: false })
     }
 
-    /// Looks at all threads of the program, and says once if those without a reservation do the work.
+    /// Measures all threads of the program, and warns once if those without a reservation do the
+    /// work.
     pub(super) fn look<'a>(
         &mut self,
         threads: impl Iterator<Item = &'a Thread>,
@@ -70,7 +72,7 @@ impl Work {
             all.fold(Duration::ZERO, |sum, used| sum + used.time())
         };
         let (with, without) = (time(true), time(false));
-        // Before a thread has its reservation nothing is to be said of it.
+        // Before a thread has its reservation, the measurement says nothing.
         let is_begun = self.used.values().any(|used| used.is_reserved);
         if !is_begun || without < ENOUGH || without < with {
             return None;
@@ -122,7 +124,7 @@ mod tests {
         let said = said.expect("they are named");
         assert!(said.contains("`worker.2` (9), `worker.1` (8) used 210 ms"), "{said}");
         assert!(said.contains("--thread 'worker\\.2'"), "{said}");
-        // The first does as much, or nobody does much, or none has a reservation yet.
+        // The first thread does as much, or no thread does much, or none has a reservation yet.
         assert_eq!(after(&[("main", 300, true), ("log", 120, false)]), None);
         assert_eq!(after(&[("main", 1, true), ("log", 99, false)]), None);
         assert_eq!(after(&[("main", 300, false), ("log", 120, false)]), None);

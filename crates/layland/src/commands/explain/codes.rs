@@ -1,8 +1,8 @@
-//! What error codes and exit codes mean: code, title, what to do.
+//! The meanings of error codes and exit codes: code, title, advice.
 //!
 //! Long because every code has its entry here.
 
-/// A code, its title and its text.
+/// A code, its title and its explanation.
 pub(super) type Code = (&'static str, &'static str, &'static str);
 
 /// The codes of problems with input.

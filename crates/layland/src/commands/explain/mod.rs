@@ -1,5 +1,5 @@
-//! `layland explain`: what a test, a bound, an assumption, an error code, an exit code, a policy, a bundled set or an
-//! experiment is.
+//! `layland explain`: explains a test, a bound, an assumption, an error code, an exit code, a
+//! policy, a bundled set or an experiment.
 
 mod codes;
 mod named;
@@ -42,14 +42,14 @@ pub(crate) struct ExplainArgs {
     pub json: bool,
 }
 
-/// Something that can be explained.
+/// An entry of the explanations.
 struct Entry {
     code: String,
-    /// What it is.
+    /// The kind of the entry.
     sort: &'static str,
-    /// In a line.
+    /// One line.
     title: String,
-    /// Paragraphs.
+    /// The paragraphs of the explanation.
     text: Vec<String>,
     citations: Vec<Citation>,
 }
@@ -72,7 +72,7 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     let code = code.strip_prefix("demo:").unwrap_or(code);
     let policy = registry.named(code).map(|info| info.name.as_ref());
     let meant: Vec<&str> = std::iter::once(code).chain(policy.ok()).collect();
-    // A test and a policy may have one name: both are explained.
+    // A test and a policy may have the same name: both are explained.
     let found: Vec<&Entry> = (entries.iter().chain(&named))
         .filter(|entry| meant.iter().any(|meant| entry.code.eq_ignore_ascii_case(meant)))
         .collect();
@@ -88,7 +88,7 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// What a policy makes of a task set.
+/// Draws the structure that a policy derives from a task set.
 fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &str) -> Outcome {
     let format = args.output.as_deref().map_or(Ok(Format::Text), Format::of)?;
     let set = input::load(&SetArgs {
@@ -143,7 +143,8 @@ fn as_json(entry: &Entry) -> Value {
     })
 }
 
-/// The policies that implement one of these algorithms when they are given an option, with that option.
+/// Returns the policies that implement one of these algorithms when they are given an option, with
+/// that option.
 fn with_an_option(registry: &Registry, algorithms: &[Algorithm]) -> Vec<String> {
     let mut specs = Vec::new();
     for info in registry.iter() {
@@ -165,7 +166,7 @@ fn with_an_option(registry: &Registry, algorithms: &[Algorithm]) -> Vec<String> 
     specs
 }
 
-/// Everything that can be explained, in the order of the list.
+/// Returns all entries, in the order of the list.
 fn entries(registry: &Registry) -> Vec<Entry> {
     let policies = |algorithms: &[Algorithm]| {
         let names = registry.implementing(algorithms).into_iter().map(|info| info.name.to_string());
@@ -381,7 +382,7 @@ fn entries(registry: &Registry) -> Vec<Entry> {
     entries
 }
 
-/// The bounds on latencies of chains.
+/// Returns the bounds on latencies of chains.
 fn of_chains() -> impl Iterator<Item = Entry> {
     ChainAnalysis::ALL.into_iter().map(|bound| Entry {
         code: bound.name.to_owned(),
@@ -400,7 +401,7 @@ fn of_chains() -> impl Iterator<Item = Entry> {
     })
 }
 
-/// The bounds of `layland ros2`.
+/// Returns the bounds of `layland ros2`.
 #[cfg(feature = "command")]
 fn of_executors() -> impl Iterator<Item = Entry> {
     layland_ros::bounds::Analysis::ALL.into_iter().map(|bound| Entry {
@@ -441,7 +442,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// The codes in the sources of a reader, between quotation marks.
+    /// Collects the codes between quotation marks in the sources of a reader.
     fn codes_in(folder: &std::path::Path, found: &mut BTreeSet<String>) {
         for entry in std::fs::read_dir(folder).expect("the sources are there") {
             let path = entry.expect("the folder can be read").path();

@@ -1,4 +1,4 @@
-//! What has a list of its own: policies, bundled sets, experiments.
+//! Entries that have a list of their own: policies, bundled sets, experiments.
 
 use super::Entry;
 use crate::ui::exit::Failure;
@@ -66,7 +66,8 @@ fn policy(info: &PolicyInfo) -> Entry {
     }
 }
 
-/// Nothing has this name. If it is a way to say a policy or a family of policies, that is told.
+/// Reports an unknown name. If it is another notation for a policy or a family of policies, the
+/// message says so.
 pub(super) fn unknown<'a>(
     registry: &Registry,
     code: &str,

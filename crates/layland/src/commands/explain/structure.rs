@@ -1,5 +1,5 @@
-//! What a policy makes of a task set before the start: the reduction tree of RUN, the processor hierarchy of QPS, the
-//! pieces of C=D and EDF-WM; as text, SVG or DOT.
+//! The structure that a policy derives from a task set before the start: the reduction tree of RUN,
+//! the processor hierarchy of QPS, the pieces of C=D and EDF-WM; as text, SVG or DOT.
 
 use crate::ui::exit::Failure;
 use crate::ui::names;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 
-/// How to draw.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Text,
@@ -20,7 +20,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format that the ending of a file names.
+    /// Returns the format for the extension of a file.
     pub(super) fn of(path: &Path) -> Result<Format, Failure> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("svg") => Ok(Format::Svg),
@@ -34,7 +34,7 @@ impl Format {
     }
 }
 
-/// Draws what a policy makes of a valid system.
+/// Returns the drawing of the structure that a policy derives from a valid system.
 pub(super) fn explain_structure(
     registry: &Registry,
     system: &System,
@@ -49,7 +49,7 @@ pub(super) fn explain_structure(
     })
 }
 
-/// What a policy makes of a valid system.
+/// Returns the structure that a policy derives from a valid system.
 pub(crate) fn structure(
     registry: &Registry,
     system: &System,
@@ -82,13 +82,13 @@ pub(crate) struct Forest {
 struct Node {
     title: String,
     lines: Vec<String>,
-    /// What is between the lines where they are one.
+    /// The separator of the lines when they are joined into one.
     #[serde(skip)]
     separator: &'static str,
     children: Vec<Node>,
 }
 
-/// What the rates were rounded to, if they were.
+/// Describes the rounding of the rates, if they were rounded.
 fn rounding(system: &System, grid: &RateGrid) -> Option<String> {
     (!grid.is_exact(system)).then(|| {
         format!(
@@ -100,7 +100,7 @@ fn rounding(system: &System, grid: &RateGrid) -> Option<String> {
     })
 }
 
-/// A fraction if it is short, else decimals.
+/// Formats a short rate as a fraction, and others as decimals.
 fn short(rate: &Rate) -> String {
     let text = rate.to_string();
     if text.len() <= 9 { text } else { format!("{:.6}", rate.to_f64()) }
@@ -148,7 +148,7 @@ fn of_qps(system: &System, options: &PolicyOptions) -> Result<Forest, SystemRefu
     Ok(Forest { heading, trees: roots.map(|&root| names.set(&sets, root)).collect() })
 }
 
-/// The pieces on each CPU, in the order of the tasks.
+/// Returns the pieces on each CPU, in the order of the tasks.
 fn of_pieces(system: &System, algorithm: Algorithm, rule: &ScheduleRule) -> Forest {
     let ScheduleRule::Split { pieces } = rule else { unreachable!("it is the rule of pieces") };
     let split: Vec<usize> = pieces.values().map(Vec::len).filter(|&count| count > 1).collect();
@@ -188,7 +188,7 @@ impl Names<'_> {
         format!("{} {}", self.system.tasks[self.order[seat]].name, short(&self.rates[seat]))
     }
 
-    /// A server and all below it.
+    /// Returns a server with its whole subtree.
     fn server(&self, tree: &Reduction, id: usize, with_dual: bool) -> Node {
         let server = &tree.servers[id];
         let mut title = format!("S{id} {}", short(&server.rate));
@@ -209,7 +209,7 @@ impl Names<'_> {
         Node { title, lines, separator: ", ", children }
     }
 
-    /// The set of a CPU, and those whose masters it has.
+    /// Returns the execution set of a CPU, with the sets whose masters it has.
     fn set(&self, sets: &Hierarchy, cpu: usize) -> Node {
         let set = &sets.sets[cpu];
         let client = |client: &Client| match *client {
@@ -306,7 +306,7 @@ const PAD: f64 = 8.0;
 const GAP: (f64, f64) = (16.0, 36.0);
 const CHARACTER: f64 = 6.7;
 
-/// A node with its place: the left upper corner, and the size.
+/// A node with its position: the upper left corner, and the size.
 struct Placed<'a> {
     node: &'a Node,
     at: (f64, f64),
@@ -315,7 +315,7 @@ struct Placed<'a> {
 }
 
 impl<'a> Placed<'a> {
-    /// Places a tree with its left end at `left`; gives the right end, too.
+    /// Places a tree with its left edge at `left`. Also returns its right edge.
     fn new(node: &'a Node, left: f64, top: f64) -> (Placed<'a>, f64) {
         let longest = std::iter::once(&node.title).chain(&node.lines);
         let longest = longest.map(|line| line.chars().count()).max().unwrap_or(0);

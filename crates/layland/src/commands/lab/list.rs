@@ -1,4 +1,4 @@
-//! The packaged experiments, and the units of one.
+//! Lists the packaged experiments, or the units of one.
 
 use super::{Chosen, Which, failed, names};
 use crate::ui::exit::{Exit, Outcome};
@@ -43,7 +43,7 @@ pub(super) fn list(as_json: bool) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// The units of an experiment, and which of them the folder has.
+/// Prints the units of an experiment, and which of them the folder contains.
 pub(super) fn units(registry: &Registry, which: &Which, as_json: bool) -> Outcome {
     let chosen = Chosen::of(registry, which)?;
     let runner = chosen.runner(registry);

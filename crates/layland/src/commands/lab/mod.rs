@@ -162,7 +162,7 @@ fn names<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     names.map(String::as_str).collect()
 }
 
-/// The experiment that is meant, with what the command line changes.
+/// Loads the experiment, with the changes of the command line.
 fn load(registry: &Registry, args: &Which) -> Result<Experiment, Failure> {
     let path = Path::new(&args.experiment);
     let mut experiment = if path.extension().is_some_and(|ending| ending == "toml") {
@@ -185,13 +185,13 @@ fn load(registry: &Registry, args: &Which) -> Result<Experiment, Failure> {
     Ok(experiment)
 }
 
-/// What a command line chooses.
+/// The selection of a command line.
 struct Chosen {
     experiment: Experiment,
-    /// The figures to draw, as indices; none means all.
+    /// The indices of the figures to draw; empty for all.
     figures: Vec<usize>,
     folder: PathBuf,
-    /// The code of policies that are not ours.
+    /// Identifies the code of user-defined policies.
     code: Option<String>,
 }
 
@@ -226,7 +226,8 @@ impl Chosen {
     }
 }
 
-/// What names the code of policies that are not ours, if there are any: nothing is known of it but the program.
+/// Identifies the code of user-defined policies, if there are any. Only the program file itself can
+/// identify it.
 fn code(registry: &Registry) -> Result<Option<String>, Failure> {
     let ours = Registry::standard();
     if registry.iter().all(|policy| ours.find(&policy.name).is_some()) {
@@ -325,12 +326,12 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     Ok(exit)
 }
 
-/// Whether the experiment measures anything there.
+/// Returns true if the experiment measures anything on real threads.
 fn on_real_threads(experiment: &Experiment) -> bool {
     experiment.threads.is_some() || experiment.engines.is_some()
 }
 
-/// What policies cost there, and what each engine does.
+/// The costs of policies on real threads, and the behaviour of each engine.
 type OnRealThreads = (OnThreads<ThreadRuns>, OnThreads<EngineRuns>);
 
 fn real_threads(
@@ -346,7 +347,7 @@ fn real_threads(
     Ok((runs, engines))
 }
 
-/// What came of it, as text.
+/// Formats the result.
 fn on_threads<T>(outcome: &OnThreads<T>, text: impl Fn(&T) -> String) -> String {
     match outcome {
         OnThreads::Measured(runs) => format!("\n{}", text(runs)),
@@ -366,7 +367,7 @@ fn failed(error: LabError) -> Failure {
     }
 }
 
-/// A shard was changed after it was written: by a disk, a copy or a hand.
+/// Warns that a shard was changed after it was written, by a disk, a copy or an edit.
 fn warn_of_damage(shard: &Path) {
     let message = format!("{} is damaged: its unit is measured again", shard.display());
     terminal::warn(&message, None);

@@ -1,4 +1,4 @@
-//! One part of an experiment, for one of several processes that share a folder.
+//! Measures one part of an experiment, as one of several processes that share a folder.
 
 use super::{Chosen, ExperimentArgs, Show, failed, warn_of_damage};
 use crate::ui::exit::{Exit, Outcome};
@@ -7,7 +7,7 @@ use layland_lab::{Part, Progress, Runner};
 use layland_policy::Registry;
 use serde_json::json;
 
-/// Measures a part, and draws nothing: that is done when every part is there.
+/// Measures a part. Nothing is drawn until every part is finished.
 pub(super) fn run(
     registry: &Registry,
     args: &ExperimentArgs,

@@ -1,4 +1,4 @@
-//! How far an experiment is.
+//! Shows the progress of an experiment.
 
 use crate::ui::progress::Lines;
 use crate::ui::terminal;
@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_lab::Progress;
 use std::io::IsTerminal;
 
-/// How far it is: a bar on a terminal, otherwise a line every few seconds.
+/// The progress display: a bar on a terminal, otherwise a line every few seconds.
 pub(super) struct Show {
     bar: ProgressBar,
     plain: bool,
@@ -28,12 +28,12 @@ impl Show {
         Show { bar, plain, lines: Lines::new(quiet) }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn end(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// Shows the bar of what comes after the measurements.
+    /// Shows the bar of a phase after the measurements.
     fn phase(&self, what: &'static str, done: usize, all: usize) {
         if self.bar.is_finished() {
             self.bar.reset();
@@ -64,7 +64,7 @@ impl Show {
         self.bar.set_length(units as u64);
         self.bar.set_position(done as u64);
         if done == resumed {
-            // What was measured before says nothing about how long the rest takes.
+            // Earlier measurements do not predict how long the rest takes.
             self.bar.reset_eta();
         }
         if !self.plain {

@@ -1,4 +1,4 @@
-//! `layland ros2`: what an executor of ROS 2 does, and how late its callbacks can end.
+//! `layland ros2`: simulates an executor of ROS 2, and bounds the response times of its callbacks.
 
 mod read;
 
@@ -20,7 +20,7 @@ Examples:
 A file has [executor] with kind = \"default\", and a [[callback]] with name, kind, wcet and period for each
 callback. A callback with a deadline is judged: yes if its bound keeps it, no if it was seen late.";
 
-/// More chains than these are not listed.
+/// The largest number of chains that are listed.
 const MOST_CHAINS: usize = 200;
 
 #[derive(Args)]
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Ros2Args) -> Outcome {
     Ok(exit)
 }
 
-/// A hundred times the longest period, or until after the last listed activation.
+/// Returns a hundred times the longest period, or a time after the last listed activation.
 fn default_until(executor: &Executor) -> Duration {
     let each = executor.callbacks.iter().filter_map(|one| match one.arrivals.as_ref()? {
         Arrivals::Periodic { period, offset, jitter } => {
@@ -88,7 +88,7 @@ struct Answer {
 
 impl Answer {
     fn of(executor: Executor, record: Record, until: Duration) -> Answer {
-        // Beyond this nobody asks how late it is; overload would go on for ever.
+        // Overload has no finite bound, and longer response times are of no interest.
         let limit = default_until(&executor);
         let bounds = bounds::all(&executor, limit);
         let chains = executor.chains(MOST_CHAINS).into_iter().map(|path| {
@@ -100,7 +100,7 @@ impl Answer {
         Answer { executor, record, until, bounds, chains }
     }
 
-    /// Whether a callback keeps its deadline; `None` if it has none.
+    /// Returns whether a callback keeps its deadline; `None` if it has none.
     fn verdict(&self, at: usize) -> Option<Exit> {
         let deadline = self.executor.callbacks[at].deadline?;
         let seen = self.record.longest_response(at);

@@ -1,4 +1,4 @@
-//! The file of an executor: TOML in, an executor out, every fault at its line.
+//! Parses the file of an executor from TOML. Every error has its line.
 
 use layland_config::document::{Codes, KeyValue, Reader, Section, parse, value_of};
 use layland_config::{Problems, Report};
@@ -33,10 +33,10 @@ const KEYS: [&str; 12] = [
     "priority",
 ];
 
-/// Times beyond a year are refused, so that nothing overflows.
+/// Longer times are rejected, so that nothing overflows.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// The executor that a file describes.
+/// Parses the executor that a file describes.
 pub(super) fn read(name: &str, text: &str) -> Result<Executor, Report> {
     let mut problems = Problems::default();
     let document = parse(text, &mut problems);
@@ -168,7 +168,7 @@ impl Bounded for Time {
     }
 }
 
-/// A time in quotes, at most a year.
+/// Parses a time in quotes, at most a year.
 fn time<T: FromStr<Err = ParseTimeError> + Bounded>(
     reader: &mut Reader<'_>,
     entry: &KeyValue<'_>,
@@ -191,7 +191,7 @@ fn time<T: FromStr<Err = ParseTimeError> + Bounded>(
     }
 }
 
-/// A time of a key, if it is there. `None` outside if it is wrong.
+/// Parses the time of a key, if the key is present. The outer `None` means that it is wrong.
 fn optional<T>(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
@@ -204,7 +204,7 @@ fn optional<T>(
     }
 }
 
-/// The callbacks, or nothing if one cannot be read.
+/// Parses the callbacks. Returns `None` if one of them cannot be read.
 fn callbacks(reader: &mut Reader<'_>, sections: &[Section<'_>]) -> Option<Vec<Callback>> {
     let names: Vec<&str> = sections
         .iter()

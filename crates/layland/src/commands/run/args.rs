@@ -178,7 +178,7 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// As it is written.
+    /// The name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Engine::Fifo => "fifo",
@@ -188,14 +188,14 @@ impl Engine {
     }
 }
 
-/// Why a text is no factor.
+/// The reason why a string is not a factor.
 enum NoFactor {
     NotANumber,
     NotPositive,
 }
 
 impl NoFactor {
-    /// What is wrong, or how to write it.
+    /// Returns the error, or the usage.
     fn message(&self, usage: &str) -> String {
         match self {
             NoFactor::NotANumber => usage.to_owned(),

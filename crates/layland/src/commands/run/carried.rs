@@ -1,4 +1,5 @@
-//! The engines that a manager drives, and what the engine `ext` counts besides. A build without it says so.
+//! The engines that a manager drives, and the additional counts of the engine `ext`. A build
+//! without `ext` reports that.
 
 use super::args::{Engine, RunArgs};
 use super::request::failure;
@@ -9,7 +10,7 @@ use layland_policy::Policy;
 #[cfg(feature = "ext")]
 use serde_json::json;
 
-/// Runs it on the engine that was asked for.
+/// Runs the set on the requested engine.
 pub(super) fn carry_out(
     args: &RunArgs,
     system: &System,
@@ -38,7 +39,7 @@ pub(super) fn carry_out(
     }
 }
 
-/// What CPUs did by themselves, in words.
+/// Describes what CPUs did without the manager.
 #[cfg(feature = "ext")]
 pub(super) fn ahead(outcome: &layland_linux::Outcome) -> Option<String> {
     let ext = outcome.ext?;
@@ -62,7 +63,7 @@ pub(super) fn ahead(_outcome: &layland_linux::Outcome) -> Option<String> {
     None
 }
 
-/// What the engine `ext` counted, if it ran.
+/// Returns the counts of the engine `ext`, if it ran.
 #[cfg(feature = "ext")]
 pub(super) fn ext_figures(outcome: &layland_linux::Outcome) -> serde_json::Value {
     json!(outcome.ext)

@@ -21,11 +21,11 @@ use layland_trace::{Labels, Statistics, Summary};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 
-/// An inversion of the kernel's that is no longer is taken for its latency.
+/// A kernel inversion up to this length is attributed to latency.
 const LATENCY: Duration = Duration::from_ms(1);
-/// Into so many parts tardiness over time is told.
+/// The number of intervals in which tardiness over time is reported.
 const PARTS: usize = 8;
-/// So many inversions are shown.
+/// The largest number of inversions that are shown.
 const SHOWN: usize = 3;
 
 /// Runs a set on the kernel's scheduler.
@@ -37,7 +37,8 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let promise = promise(&request, &reserved, args.margin.as_ref())?;
     let Request { set, duration, outputs, .. } = request;
     let system = &set.system;
-    // Before anything is changed: an interrupt must not end the run without taking that back.
+    // Listen before anything is changed: an interrupt must not end the run without undoing the
+    // changes.
     let interrupt = interrupt::listen();
     let mut changes = Changes::begin(&what(args, &set), most(duration, &plan))?;
     let (cpus, elsewhere) = machine_cpus(&mut changes, args, system)?;
@@ -96,7 +97,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     Ok(exit)
 }
 
-/// What is reserved, on standard error.
+/// Prints the reservations to standard error.
 fn tell(plan: &Plan, system: &System, facts: &Facts) {
     for domain in &plan.domains {
         let names: Vec<String> = (domain.tasks.iter())
@@ -115,7 +116,8 @@ fn tell(plan: &Plan, system: &System, facts: &Facts) {
     }
 }
 
-/// What to set up: what the policy promises is all that matters, unless it is the kernel's own.
+/// Returns the setup of the run. Unless the policy is the kernel's own, the setup only has to
+/// provide what the policy promises.
 fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result<Plan, Failure> {
     let (spec, system) = (&args.policy, &set.system);
     let cannot = |error| refused(set, spec, &error);
@@ -126,7 +128,8 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
         let stated = KernelOptions::of(Algorithm::SchedDeadline, &options)
             .map_err(|refusal| cannot(SystemRefusal::from(refusal).into()))?;
         if stated.reclaims_in(system) || stated.postpones {
-            // Its endless threads yield before their budgets end, and so would have nothing to reclaim for.
+            // The endless threads of this engine yield before their budgets end, and would have
+            // nothing to reclaim for.
             let reason =
                 "the engine `deadline` starts no thread that reclaims or goes on beyond its budget";
             return Err(Failure::refused(reason)
@@ -143,13 +146,13 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
     })
 }
 
-/// After this time a run that should have ended is ended by its guardian: it may have been stopped.
+/// Returns the time after which the guardian ends a run, which may have been stopped.
 fn most(duration: Duration, plan: &Plan) -> Duration {
     duration + plan.lead + Duration::from_secs(60)
 }
 
-/// The machine's CPU for each of the platform: the first that may be used and that no other run has. And what to
-/// say if these are not the first ones.
+/// Returns the CPU of the machine for each CPU of the platform: the first that may be used and that
+/// no other run has. Also returns a note if these are not the first CPUs of the machine.
 fn machine_cpus(
     changes: &mut Changes,
     args: &RunArgs,
@@ -221,10 +224,10 @@ impl Answer<'_> {
         remarks
     }
 
-    /// Inversions, where tasks may run anywhere that the set says.
+    /// Returns the inversions, if tasks may run on all CPUs that the set allows.
     fn inversions(&self) -> Option<Vec<Inversion>> {
         let allowed = self.plan.affinities.as_ref()?;
-        // A set that changes its affinities has none that an inversion could be told from.
+        // If affinities change during the run, inversions cannot be determined.
         let changes = |request: &layland_model::Request| {
             matches!(
                 request.kind,
@@ -238,7 +241,7 @@ impl Answer<'_> {
         Some(inversions(&self.ran.trace, allowed, cpus, LATENCY))
     }
 
-    /// What the kernel did, where it is the policy.
+    /// Describes the behaviour of the kernel, if it is the policy.
     fn kernel(&self) -> Vec<String> {
         let system = &self.set.system;
         if self.plan.affinities.is_none() {

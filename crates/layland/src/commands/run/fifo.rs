@@ -22,7 +22,7 @@ use layland_report::{Line, Severity};
 use layland_trace::{FirstMiss, Labels, Statistics, Summary, Trace};
 use serde_json::json;
 
-/// What the answer is made of.
+/// The data for the answer.
 struct Ran {
     outcome: layland_linux::Outcome,
     hosts: Hosts,
@@ -52,7 +52,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         let asked = reserves.larger(&request.asked, &margin);
         promise(&request, &asked, (reserves != Reserves::AsSaid).then_some(&margin))?
     };
-    // Margins are not executed.
+    // The reserved margin is not executed.
     let Request { mut set, asked, duration, outputs, .. } = request;
     set.system = larger;
     let place = match args.fifo.manager {
@@ -62,13 +62,13 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     };
     let cpus = set.system.platform.cpu_count();
     let interrupt = interrupt::listen();
-    // The run has a guardian of its own, which ends it; this one is for what is recorded of it.
+    // The run has a guardian of its own, which ends it. This one is for the recording.
     let mut changes = Changes::begin(&what(args, &set), Duration::MAX)?;
     let (hosts, elsewhere) =
         Hosts::claim(&mut changes, cpus, &chosen_cpus(args)?, place).map_err(failure)?;
     let throttling = Throttling::of_machine();
     let foreseen = match args.engine {
-        // The kernel keeps nothing from other classes.
+        // For this engine the kernel withholds no time for other classes.
         Engine::Ext => Vec::new(),
         Engine::Fifo | Engine::Deadline => {
             foresee(&asked, &policy.rule(), hosts.shared(), &throttling)
@@ -159,8 +159,8 @@ impl Ran {
     }
 }
 
-/// What a run ends with. A machine that was late, or a trace with lost events, leaves a broken rule
-/// undecided: it is a bug of ours in a run that can be trusted only.
+/// Returns the exit code of a run. If the machine was late or the trace has lost events, a broken
+/// rule is undecided. It is a bug of layland only if the run can be trusted.
 fn exit(by_user: bool, doubts: usize, broken: usize, missed: u64) -> Exit {
     if doubts > 0 && !by_user {
         Exit::Untrusted
@@ -175,7 +175,8 @@ fn exit(by_user: bool, doubts: usize, broken: usize, missed: u64) -> Exit {
     }
 }
 
-/// What the check of a run found, in words; `None` for a run that was not checked to its end.
+/// Describes the result of the check of a run; `None` stands for a run that was not checked to its
+/// end.
 fn verdict(found: Option<&[String]>, is_trusted: bool) -> Vec<Line> {
     let (severity, head) = match found {
         None => (Severity::Warning, "INTERRUPTED: not checked"),
@@ -394,7 +395,7 @@ impl Answer<'_> {
     }
 }
 
-/// The rows of a table of distributions.
+/// Returns the rows of a table of distributions.
 pub(crate) fn rows(figures: &[(&'static str, Figures)]) -> Vec<(String, u64, [f64; 5])> {
     let row = |(name, figures): &(&str, Figures)| {
         let times = [figures.p50_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
@@ -417,7 +418,7 @@ mod tests {
             (false, 1, 2, 3, Exit::Untrusted),
             (false, 1, 2, 0, Exit::Untrusted),
             (false, 1, 0, 0, Exit::Untrusted),
-            // A reader who ends a run gets what there is; doubts about the rest do not count.
+            // A user who ends a run gets its partial result; doubts about the rest do not count.
             (true, 0, 0, 3, Exit::Interrupted),
             (true, 1, 0, 0, Exit::Interrupted),
             (true, 0, 1, 0, Exit::Bug),

@@ -1,4 +1,4 @@
-//! `layland run`: a task set on real threads, under the policies that the simulator drives.
+//! `layland run`: runs a task set on real threads, under the policies of the simulator.
 
 mod args;
 mod carried;
@@ -24,9 +24,9 @@ pub(crate) use fifo::rows;
 pub(crate) use recording::VARIABLE as MARKER_VARIABLE;
 pub(crate) use request::{end, failure};
 
-/// By default at most this long.
+/// The longest duration by default.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
-/// What a run can be written to besides.
+/// The additional output format of runs.
 const KINDS: [FileKind; 1] = [FileKind::Kernel];
 
 pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
@@ -61,7 +61,7 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
     }
 }
 
-/// What came of each limit; told, and written for continuous integration if that was asked for.
+/// Checks each limit, prints the results, and writes them for continuous integration if requested.
 fn gated(
     args: &RunArgs,
     set: &str,
@@ -78,7 +78,8 @@ fn gated(
     Ok(held)
 }
 
-/// How many misses count: all, or, where limits were given, those limits that are exceeded.
+/// Returns the number of failures: all misses, or, if limits were given, the limits that are
+/// exceeded.
 fn failures(missed: u64, held: &[Held]) -> u64 {
     match held {
         [] => missed,
@@ -86,7 +87,7 @@ fn failures(missed: u64, held: &[Held]) -> u64 {
     }
 }
 
-/// The system in which the jobs of these tasks execute longer than they say.
+/// Returns the system in which the jobs of these tasks execute longer than specified.
 fn with_overruns(args: &RunArgs, mut system: System) -> Result<System, Failure> {
     for (name, factor) in &args.overrun {
         let found = system.tasks.iter().find(|(_, task)| task.name == *name).map(|(id, _)| id);

@@ -1,4 +1,4 @@
-//! What is guaranteed of a run: what the analyses say of what it reserves, not of the set as it is.
+//! The guarantees for a run. The analyses apply to what it reserves, not to the set as it is.
 
 use super::request::Request;
 use crate::ui::exit::Failure;
@@ -9,18 +9,19 @@ use layland_engine::reserves::Margin;
 use layland_guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted, assess};
 use layland_model::System;
 
-/// What a run promises.
+/// The promise of a run.
 pub(super) struct Promise {
-    /// As far as a limit asks for it.
+    /// The bounds that the limits need.
     pub bounds: Bounds,
-    /// What to say if the margin loses the guarantee that the set has as it is; has been told.
+    /// A message if the margin loses a guarantee of the set as it is; it has been printed.
     pub lost: Option<String>,
 }
 
-/// The promise of a run that reserves this. Without a margin of the user it has that of its engine.
+/// Returns the promise of a run that reserves this. Without a margin of the user, the engine's
+/// margin applies.
 ///
 /// # Errors
-/// If a limit asks for a bound that there is not.
+/// Fails if a limit needs a bound that does not exist.
 pub(super) fn promise(
     request: &Request<'_>,
     reserved: &System,

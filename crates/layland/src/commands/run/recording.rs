@@ -1,4 +1,4 @@
-//! The kernel's trace of a run: recorded meanwhile, and where marks go.
+//! The kernel's trace of a run: its recording, and the destination of marks.
 
 use crate::ui::exit::Failure;
 use crate::ui::files::NewFile;
@@ -11,12 +11,12 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The size of the kernel's buffer per CPU, in KiB. It is emptied meanwhile.
+/// The size of the kernel's buffer per CPU, in KiB. It is emptied during the run.
 const BUFFER_KB: u32 = 16_384;
-/// Names the file that marks go to, where somebody else records.
+/// The environment variable with the file for marks, if another process records.
 pub(crate) const VARIABLE: &str = "LAYLAND_TRACE_MARKER";
 
-/// What is recorded, and marked.
+/// The recorder and the files for marks.
 pub(super) struct Recording {
     recorder: Option<(Recorder<NewFile>, PathBuf)>,
     pub markers: Option<Arc<Markers>>,
@@ -27,8 +27,8 @@ fn refused(error: &TracefsError) -> Failure {
 }
 
 impl Recording {
-    /// Begins to record if an output wants it. Marks go there, or else where the environment says, or
-    /// else, if they are wanted, into the kernel's main trace.
+    /// Starts to record if an output needs it. Marks go to the recording, or else to the file that
+    /// the environment names, or else, if they are wanted, to the kernel's main trace.
     pub(super) fn start(
         outputs: &[Output],
         wants_marks: bool,
@@ -53,7 +53,7 @@ impl Recording {
         Ok(Recording { recorder: Some((recorder, path)), markers: Some(marks(file, system)) })
     }
 
-    /// Ends it. Returns how many events were lost.
+    /// Ends the recording. Returns the number of lost events.
     pub(super) fn finish(self, quiet: bool) -> Result<u64, Failure> {
         // An instance with an open file cannot be removed.
         drop(self.markers);
@@ -75,7 +75,7 @@ fn marks(file: File, system: &System) -> Arc<Markers> {
     Arc::new(Markers::new(file, names))
 }
 
-/// The file of somebody else's recording.
+/// Returns the file for marks in a recording by another process.
 fn foreign_markers(wants_marks: bool) -> Result<Option<File>, Failure> {
     let open = |path: &Path| {
         OpenOptions::new().write(true).open(path).map_err(|error| {

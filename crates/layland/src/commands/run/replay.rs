@@ -1,4 +1,4 @@
-//! `layland run --replay`: every decision of a log once more.
+//! `layland run --replay`: repeats every decision of a log.
 
 use super::args::RunArgs;
 use crate::ui::exit::{Exit, Failure, Outcome};
@@ -10,7 +10,7 @@ use layland_policy::Registry;
 use serde_json::json;
 use std::path::Path;
 
-/// Tells a fresh policy what a log says, and compares.
+/// Replays the events of a log to a fresh policy, and compares the decisions.
 pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcome {
     let name = path.display().to_string();
     let content = std::fs::read_to_string(path)
@@ -19,7 +19,7 @@ pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcom
         Failure::input(format!("{name}: {error}")).help("`layland run --log FILE` writes a log")
     })?;
     let host = Host { cpus: None, default_cpus: None, ..Host::default() };
-    // A log of programs has no set: they have said what they reserve when they came.
+    // A log of programs has no set: each program's reservation is an event of the log.
     let system = match file.set.is_empty() {
         true => System::new(file.log.cpus().max(1), Vec::new()),
         false => {

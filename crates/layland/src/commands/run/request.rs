@@ -1,4 +1,4 @@
-//! What both engines start from, and why a run does not take place.
+//! The common input of the engines, and the failures of a run.
 
 use super::args::RunArgs;
 use crate::ui::exit::{Exit, Failure, Message};
@@ -9,24 +9,24 @@ use layland_linux::{Changes, RunError};
 use layland_model::{Duration, Index, System};
 use layland_policy::{BuildError, Registry};
 
-/// What both engines start from.
+/// The common input of the engines.
 pub(super) struct Request<'a> {
     pub registry: &'a Registry,
     pub args: &'a RunArgs,
     pub set: Set,
-    /// The set without overruns: what is guaranteed is guaranteed without them.
+    /// The set without overruns. Guarantees apply only without them.
     pub asked: System,
     pub duration: Duration,
     pub outputs: Vec<Output>,
 }
 
-/// A policy that does not take the set.
+/// Reports a policy that rejects the set.
 pub(super) fn refused(set: &Set, spec: &str, error: &BuildError) -> Failure {
     let reason = set.located(error.to_string(), error.task());
     Failure { exit: Exit::No, ..Failure::input(format!("{spec} refused: {reason}")) }
 }
 
-/// Why a run did not take place, as one line and what to do.
+/// Reports why a run did not take place, in one line with advice.
 pub(crate) fn failure(error: RunError) -> Failure {
     let help = error.help();
     let failure = match &error {
@@ -38,12 +38,12 @@ pub(crate) fn failure(error: RunError) -> Failure {
     if help.is_empty() { failure } else { failure.help(help) }
 }
 
-/// What a run was called with, for other runs.
+/// Describes the command of a run, for messages of other runs.
 pub(super) fn what(args: &RunArgs, set: &Set) -> String {
     format!("layland run {} --policy {}", set.name, args.policy)
 }
 
-/// Takes back all that a run has changed. What the kernel refuses is told, and decides how the run ends.
+/// Undoes all changes of a run. If the kernel refuses, that is reported and affects the exit code.
 pub(crate) fn end(changes: Changes, exit: Exit) -> Exit {
     let left = changes.end();
     for one in &left {
@@ -55,7 +55,7 @@ pub(crate) fn end(changes: Changes, exit: Exit) -> Exit {
     if left.is_empty() { exit } else { Exit::Refused }
 }
 
-/// The CPUs of the machine that the user wants, ascending.
+/// Returns the CPUs of the machine that the user wants, in ascending order.
 pub(super) fn chosen_cpus(args: &RunArgs) -> Result<Vec<usize>, Failure> {
     let usable = layland_linux::usable_cpus()
         .map_err(|error| Failure::refused(format!("failed to list the CPUs: {error}")))?;

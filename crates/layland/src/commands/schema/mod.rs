@@ -1,7 +1,7 @@
-//! `layland schema`: the JSON Schemas of task-set files, and of what the program prints as JSON.
+//! `layland schema`: the JSON Schemas of task-set files, and of the JSON output of the program.
 //!
-//! The definitions of `outputs.json` are written by hand, strictly: a member that no definition knows is an
-//! error, so that a document and its schema cannot drift apart unseen.
+//! The definitions of `outputs.json` are written by hand, strictly: a member without a definition
+//! is an error, so that a document and its schema cannot diverge unnoticed.
 
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::terminal;
@@ -18,7 +18,7 @@ Examples:
 
 const OUTPUTS: &str = include_str!("outputs.json");
 
-/// What has a schema beside task sets: the name of its definition.
+/// The definitions of the outputs with a schema.
 const NAMES: [&str; 21] = [
     "check",
     "certificate",
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &SchemaArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// The schema of an output: its definition, and those that it refers to.
+/// Returns the schema of an output: its definition, and those that it refers to.
 fn of(name: &str) -> Value {
     let all: Map<String, Value> =
         serde_json::from_str(OUTPUTS).expect("the definitions are part of the program");
@@ -86,7 +86,7 @@ fn of(name: &str) -> Value {
     })
 }
 
-/// The names of the definitions that a schema refers to.
+/// Collects the names of the definitions that a schema refers to.
 fn references(schema: &Value, found: &mut Vec<String>) {
     match schema {
         Value::Object(members) => {

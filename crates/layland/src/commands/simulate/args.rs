@@ -109,7 +109,7 @@ pub(crate) struct SimArgs {
 }
 
 impl SimArgs {
-    /// Whether anything that is asked for has the figures of each task.
+    /// Returns true if a requested output contains the figures of each task.
     pub(super) fn tells_of_tasks(&self) -> bool {
         self.tasks
             || self.json

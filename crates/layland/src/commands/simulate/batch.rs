@@ -1,4 +1,5 @@
-//! Many sets, one after the other ([`batch`]): a line for each set and policy, and no charts and no files.
+//! Simulates many sets, one after the other ([`batch`]). Prints a line for each set and policy,
+//! without charts and files.
 
 use super::comparison::{Comparison, Simulate, Simulated};
 use super::{SimArgs, bounds, policies, verdict};
@@ -14,7 +15,7 @@ use layland_model::counted;
 use layland_policy::Registry;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// So many sets are simulated at a time by each thread: one may take long.
+/// The number of sets that each thread simulates at a time; a single set may take long.
 const AT_A_TIME: usize = 1;
 
 const HEADINGS: [&str; 8] = [
@@ -28,10 +29,11 @@ const HEADINGS: [&str; 8] = [
     table::IN_FULL[8],
 ];
 
-/// A name or a number of later sets may be so much longer than that of the first one.
+/// Extra width for the names and numbers of later sets, which may be longer than those of the
+/// first.
 const ROOM: &str = "    ";
 
-/// What came of one set.
+/// The result of one set.
 struct Answer {
     name: String,
     policies: Vec<OfPolicy>,
@@ -40,19 +42,19 @@ struct Answer {
     exit: Exit,
 }
 
-/// What came of one policy.
+/// The result of one policy.
 struct OfPolicy {
     spec: String,
-    /// As in the table of one set; none if the policy refused the set.
+    /// The figures as in the table of one set; `None` if the policy rejected the set.
     figures: Option<[String; 9]>,
     missed: u64,
     held: Vec<Held>,
-    /// What the checker found.
+    /// The violations that the checker found.
     broken: Vec<String>,
 }
 
 impl OfPolicy {
-    /// The cells of its row.
+    /// Returns the cells of its row.
     fn cells(&self, set: &str) -> [String; 8] {
         let figure = |at: usize| match (&self.figures, at) {
             (Some(figures), at) => figures[at].clone(),
@@ -88,7 +90,7 @@ pub(super) fn run(
     out.end(worked)
 }
 
-/// Charts and files are about one set.
+/// Rejects options for charts and files, which are about one set.
 fn refuse_what_shows_one(args: &SimArgs) -> Result<(), Failure> {
     let is_drawn = args.chart.is_some_and(|chart| chart.rows().is_some());
     let shows = [
@@ -106,7 +108,8 @@ fn refuse_what_shows_one(args: &SimArgs) -> Result<(), Failure> {
     }
 }
 
-/// One set. None if that was interrupted: the figures of a part of its time say nothing beside the others.
+/// Simulates one set. Returns `None` if it was interrupted: figures of a part of its time cannot be
+/// compared with others.
 fn answer(asked: &Simulate<'_>, specs: &[String], set: &Set) -> Result<Option<Answer>, Failure> {
     let &Simulate { registry, args, .. } = asked;
     let specs = policies(specs.to_vec(), set);
@@ -136,13 +139,14 @@ fn answer(asked: &Simulate<'_>, specs: &[String], set: &Set) -> Result<Option<An
     Ok(Some(Answer { name: set.name.clone(), policies, json, exit }))
 }
 
-/// What is printed, and what is counted.
+/// The output, and the counts for its summary.
 struct Answers<'a> {
     args: &'a SimArgs,
     interrupt: &'a AtomicBool,
     out: terminal::Results,
     table: Option<Rows<8>>,
-    /// Under how many sets each policy met every deadline, missed one, and refused the set.
+    /// For each policy, the number of sets of which it met every deadline, missed one, and rejected
+    /// the set.
     counts: Counts<3>,
     sets: usize,
     exit: Exit,
@@ -202,7 +206,8 @@ impl<'a> Answers<'a> {
             let mut table = Rows::new(HEADINGS, ascii).right_from(2);
             for policy in &answer.policies {
                 let mut wide = policy.cells(&answer.name);
-                // The policies are the same for every set.
+                // The column of policies needs no extra width, because the policies are the same
+                // for every set.
                 wide.iter_mut()
                     .enumerate()
                     .filter(|(at, _)| *at != 1)
@@ -225,7 +230,7 @@ impl<'a> Answers<'a> {
         self.out.write(text.as_bytes())
     }
 
-    /// Ends the table, and says what came of all sets.
+    /// Ends the table and prints the summary of all sets.
     fn end(mut self, worked: Result<(), Failure>) -> Outcome {
         if let Some(table) = &self.table {
             let mut text = String::new();

@@ -1,10 +1,10 @@
-//! What was seen of cause-effect chains in a run, in words and in JSON.
+//! The measured latencies of cause-effect chains in a run, in words and in JSON.
 
 use layland_model::{Duration, System, counted};
 use layland_trace::ChainFigures;
 use serde::Serialize;
 
-/// A sentence for each chain under a policy.
+/// Returns a sentence for each chain under a policy.
 pub(super) fn remarks(system: &System, spec: &str, found: &[ChainFigures]) -> Vec<String> {
     let mut remarks = Vec::new();
     for (chain, figures) in system.chains.iter().zip(found) {
@@ -29,7 +29,7 @@ pub(super) fn remarks(system: &System, spec: &str, found: &[ChainFigures]) -> Ve
     remarks
 }
 
-/// What was seen of a chain.
+/// The measurements of a chain.
 #[derive(Serialize)]
 pub(super) struct OfChain<'a> {
     chain: &'a str,
@@ -41,7 +41,7 @@ pub(super) struct OfChain<'a> {
     late_jobs: u64,
 }
 
-/// The same of all chains.
+/// Returns the measurements of all chains.
 pub(super) fn of<'a>(system: &'a System, found: &[ChainFigures]) -> Vec<OfChain<'a>> {
     let ns = |length: Option<Duration>| length.map(Duration::ns);
     let of = |(chain, figures): (&'a layland_model::Chain, &ChainFigures)| OfChain {

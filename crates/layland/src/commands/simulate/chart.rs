@@ -1,4 +1,4 @@
-//! The charts of `layland sim`: all policies over the same part of time.
+//! The charts of `layland sim`. All policies are drawn over the same time window.
 
 use super::comparison::{Comparison, Ran};
 use crate::ui::chart;
@@ -9,7 +9,7 @@ use layland_policy::Schedules;
 use layland_trace::{Trace, Window};
 
 impl Comparison<'_> {
-    /// The part of time that charts show: the same for every policy.
+    /// Returns the time window of the charts, which is the same for every policy.
     pub(super) fn window(&self) -> (Time, Time) {
         if let Some(window) = self.args.window {
             return window;
@@ -32,19 +32,19 @@ impl Comparison<'_> {
             .min()
             .unwrap_or_default();
         let few = i64::try_from(per_segment * i128::from(chart::SEGMENTS)).unwrap_or(i64::MAX);
-        // After an interrupt nobody wants to wait until the first miss is found again.
+        // After an interrupt, the user does not want to wait until the first miss is found again.
         let first_miss = self.ran().filter_map(|ran| ran.first_miss).min().filter(|_| !self.cut);
         chart::window(span.ns().min(few), end, first_miss)
     }
 
-    /// What a chart of a window shows; nothing if drawing it was interrupted.
+    /// Returns the trace of a chart window; `None` if the simulation was interrupted.
     pub(super) fn chart_trace(
         &self,
         ran: &Ran,
         (from, to): (Time, Time),
     ) -> Result<Option<Trace>, Failure> {
         let mut window = Window::new(from, to);
-        // One period more, so that the ends of the jobs in the window are known.
+        // Simulate one period more, so that the ends of the jobs in the window are known.
         let longest =
             self.set.system.tasks.values().map(|task| task.period.max(task.deadline)).max();
         let until = to.saturating_add(longest.unwrap_or_default()).min(ran.outcome.end);
@@ -52,11 +52,13 @@ impl Comparison<'_> {
         Ok((!interrupted).then_some(window.trace))
     }
 
-    /// The same for a chart in the terminal, which is about what happens up to the end of the window: a run of many
-    /// tasks has a window of some microseconds, and periods of seconds after it.
+    /// Returns the trace of a chart in the terminal, which covers only events up to the end of the
+    /// window: for many tasks, the window is some microseconds long, and the periods after it are
+    /// seconds.
     ///
-    /// What comes later changes it in three cases. A task that leaves has not missed the deadline of its job; a job
-    /// that has arrived is released after its deadline; the dates of a job are set again.
+    /// Later events would change the chart in three cases. A task that leaves has not missed the
+    /// deadline of its job; a job that has arrived is released after its deadline; the dates of a
+    /// job are set again.
     pub(super) fn text_trace(
         &self,
         ran: &Ran,
@@ -70,13 +72,13 @@ impl Comparison<'_> {
             return self.chart_trace(ran, (from, to));
         }
         let mut window = Window::new(from, to);
-        // What happens just at the end is shown, too.
+        // Include the events at the end of the window.
         let until = to.saturating_add(Duration::from_ns(1)).min(ran.outcome.end);
         let interrupted = self.record(ran, until, &mut window)?;
         Ok((!interrupted).then_some(window.trace))
     }
 
-    /// How a chart is drawn with characters.
+    /// Returns the options for drawing a chart with characters.
     pub(super) fn text_options(&self, rows: Rows, colours: Colours) -> TextOptions {
         chart::text_options(rows, chart::charset(self.args.ascii), colours)
     }

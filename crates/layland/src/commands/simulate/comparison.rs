@@ -1,5 +1,4 @@
-//! The simulations of one task set, a policy each; and each once more, for what charts and files
-//! show.
+//! Simulates one task set under each policy, and once more for the contents of charts and files.
 
 use super::args::SimArgs;
 use crate::ui::exit::Failure;
@@ -15,55 +14,55 @@ use layland_trace::{
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// By default at most this much time is simulated.
+/// The longest simulated time by default.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
 
-/// How sets are simulated.
+/// The options of simulations.
 pub(super) struct Simulate<'a> {
     pub registry: &'a Registry,
     pub args: &'a SimArgs,
-    /// Whether nothing is said of the progress.
+    /// True if no progress is shown.
     pub quiet: bool,
     pub interrupt: &'a AtomicBool,
 }
 
-/// A task set under each policy that was asked for.
+/// A task set under each requested policy.
 pub(super) struct Comparison<'a> {
     pub args: &'a SimArgs,
     pub set: &'a Set,
     pub horizon: Horizon,
     pub policies: Vec<Simulated>,
-    /// Whether the simulations were interrupted.
+    /// True if the simulations were interrupted.
     pub cut: bool,
     interrupt: &'a AtomicBool,
 }
 
-/// What became of one policy.
+/// The result of one policy.
 pub(super) struct Simulated {
-    /// The policy with its options, as it was asked for.
+    /// The policy with its options, as the user wrote it.
     pub spec: String,
-    /// The figures, or why the policy refused the set.
+    /// The figures, or the reason why the policy rejected the set.
     pub result: Result<Ran, String>,
 }
 
-/// What one simulation told.
+/// The data of one simulation.
 pub(super) struct Ran {
-    /// The set, with its ranks as they were explored.
+    /// The set, with the ranks of an explored order.
     system: System,
     policy: Box<dyn Policy>,
-    /// Without the policy, which for many tasks has hundreds of megabytes.
+    /// The outcome without the policy, which for many tasks occupies hundreds of megabytes.
     pub outcome: layland_sim::Outcome<()>,
     pub summary: Summary,
     pub first_miss: Option<Time>,
     pub refusals: Refusals,
-    /// What was seen of the chains of the set.
+    /// The measurements of the chains of the set.
     pub chains: Vec<ChainFigures>,
-    /// What the checker found, if it was asked.
+    /// The violations that the checker found, if it was requested.
     pub checked: Option<Vec<String>>,
 }
 
 impl Ran {
-    /// What its policy schedules.
+    /// Returns the kind of schedules that its policy makes.
     pub(super) fn schedules(&self) -> Schedules {
         self.policy.needs().schedules
     }
@@ -86,7 +85,7 @@ impl<'a> Comparison<'a> {
             ))
             .help("choose an earlier --window or a later --until"));
         }
-        // How long a recurrence takes is only known afterwards.
+        // The length of a recurrence is known only afterwards.
         if args.check
             && !matches!(horizon, Horizon::Recurrence { .. })
             && let Some(end) = end(&set.system, horizon)
@@ -98,7 +97,7 @@ impl<'a> Comparison<'a> {
         Ok(Comparison { args, set, horizon, policies, cut, interrupt })
     }
 
-    /// Simulates again up to some time, recording a window of it or all. Says whether that was
+    /// Simulates again up to some time, and records a window or all of it. Returns true if that was
     /// interrupted.
     pub(super) fn record<R: Recorder>(
         &self,
@@ -118,7 +117,7 @@ impl<'a> Comparison<'a> {
             .map_err(cannot_start)
     }
 
-    /// The simulations that took place.
+    /// Returns the simulations that took place.
     pub(super) fn ran(&self) -> impl Iterator<Item = &Ran> {
         self.policies.iter().filter_map(|policy| policy.result.as_ref().ok())
     }
@@ -138,20 +137,20 @@ fn horizon(args: &SimArgs, set: &Set) -> Horizon {
     }
 }
 
-/// Up to when is simulated if nobody says.
+/// Returns the default end of a simulation.
 pub(crate) fn usual_end(system: &System) -> Time {
     let end = after_hyperperiods(system, 2).filter(|&end| end <= DEFAULT_LIMIT);
     Time::ZERO + end.unwrap_or(DEFAULT_LIMIT)
 }
 
-/// When this many hyperperiods after the last offset are over, if there is a hyperperiod.
+/// Returns the end of this many hyperperiods after the last offset, if there is a hyperperiod.
 fn after_hyperperiods(system: &System, count: u32) -> Option<Duration> {
     let last_offset = system.tasks.values().map(|task| task.offset).max().unwrap_or_default();
     let length = system.hyperperiod()?.checked_mul(count.into())?;
     last_offset.checked_add(length)
 }
 
-/// When a simulation ends at the latest, if that is known before.
+/// Returns the latest end of a simulation, if it is known beforehand.
 fn end(system: &System, horizon: Horizon) -> Option<Time> {
     match horizon {
         Horizon::At(at) | Horizon::Recurrence { at_most: at } => Some(at),
@@ -161,10 +160,10 @@ fn end(system: &System, horizon: Horizon) -> Option<Time> {
     }
 }
 
-/// The most jobs of a trace that is checked: it is in memory as a whole.
+/// The most jobs of a trace that is checked. The whole trace is kept in memory.
 const MOST_JOBS: i128 = 5_000_000;
 
-/// Whether a trace of so many jobs can be checked.
+/// Checks that a trace with this many jobs can be checked.
 fn fits(jobs: i128, end: Time) -> Result<(), Failure> {
     if jobs <= MOST_JOBS {
         return Ok(());
@@ -175,7 +174,7 @@ fn fits(jobs: i128, end: Time) -> Result<(), Failure> {
     .help("simulate a shorter time, with --until; figures, charts and traces as files have no such limit"))
 }
 
-/// Why a simulation cannot start, and what to do.
+/// Reports why a simulation cannot start, with advice.
 fn cannot_start(error: SimError) -> Failure {
     let failure = Failure::usage(error.to_string());
     match error {
@@ -262,8 +261,8 @@ fn simulate_one(
     Ok(Ran { system, policy, outcome, summary, first_miss, refusals, chains, checked })
 }
 
-/// What data the chains of the set handed on in the same schedule. A run of its own, so that sets without chains pay
-/// nothing; of one that is interrupted, what there is.
+/// Measures the data flow of the chains in the same schedule. This is a separate run, so that sets
+/// without chains pay nothing. An interrupted run yields partial measurements.
 fn chained(
     system: &System,
     policy: &dyn Policy,
@@ -276,7 +275,8 @@ fn chained(
     Ok(chained.figures(system))
 }
 
-/// What the checker finds in the same schedule; `None` if that was interrupted.
+/// Returns the violations that the checker finds in the same schedule; `None` if that was
+/// interrupted.
 fn broken_rules(
     system: &System,
     policy: &dyn Policy,

@@ -1,4 +1,4 @@
-//! `layland sim -o FILE`: charts and traces as files, one for each policy.
+//! `layland sim -o FILE`: writes charts and traces as files, one for each policy.
 
 use super::comparison::{Comparison, Ran, Simulated};
 use crate::ui::exit::Failure;
@@ -13,7 +13,8 @@ use layland_trace::Labels;
 use layland_trace::json::JsonWriter;
 use std::path::{Path, PathBuf};
 
-/// Says after an interrupt what is still written: that simulates once more what was simulated, and can take as long.
+/// Reports after an interrupt what is still written. Writing simulates the same time once more, and
+/// can take as long.
 pub(super) fn say_what_goes_on(path: &Path) {
     let path = path.display();
     terminal::talk(&format!("interrupted: writing {path} up to there; Ctrl-C again leaves it out"));
@@ -58,8 +59,8 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// What came of each limit under each policy, with what is guaranteed there; none under one that refused the
-    /// set.
+    /// Returns the result of each limit under each policy, with the guarantees there; empty for a
+    /// policy that rejected the set.
     pub(super) fn held(&self, bounds: &[Bounds]) -> Vec<Vec<Held>> {
         let of = |(policy, bounds): (&Simulated, &Bounds)| match &policy.result {
             Ok(ran) => {
@@ -71,7 +72,7 @@ impl Comparison<'_> {
         self.policies.iter().zip(bounds).map(of).collect()
     }
 
-    /// Writes the result for continuous integration.
+    /// Writes the results for continuous integration.
     pub(super) fn write_junit(&self, path: &Path, held: Vec<Vec<Held>>) -> Result<(), Failure> {
         let suites = self.policies.iter().zip(held).map(|(policy, held)| Suite {
             name: format!("{} under {}", self.set.name, policy.spec),
@@ -81,7 +82,8 @@ impl Comparison<'_> {
         files::write(path, gate::junit(&suites.collect::<Vec<_>>()).as_bytes())
     }
 
-    /// Simulates once more and writes the whole trace as it comes about. The file, unless that was interrupted.
+    /// Simulates once more and writes the whole trace as it is produced. Returns the file, unless
+    /// that was interrupted.
     fn write_trace(&self, path: &Path, ran: &Ran) -> Result<Option<Vec<PathBuf>>, Failure> {
         let failed = |error| files::failed(path, &error);
         let (labels, over) = (Labels::of(&self.set.system), self.over(ran));
@@ -102,7 +104,7 @@ impl Comparison<'_> {
         Ok(Some(vec![path.to_owned()]))
     }
 
-    /// The same for another tool.
+    /// Writes the trace for another tool.
     fn export(
         &self,
         export: Export,
@@ -124,7 +126,7 @@ impl Comparison<'_> {
         file.keep().map(Some)
     }
 
-    /// When a run ended, and whether that was before its horizon.
+    /// Returns the end of a run, and whether that was before its horizon.
     fn over(&self, ran: &Ran) -> (Time, bool) {
         (ran.outcome.end, ran.outcome.interrupted)
     }
@@ -133,7 +135,7 @@ impl Comparison<'_> {
         format!("{} under {}", self.set.name, policy.spec)
     }
 
-    /// The chart of each policy that runs the set, as SVG, with the policy.
+    /// Returns the SVG chart of each policy that accepts the set, with the policy.
     pub(super) fn charts(&self) -> Result<Vec<(String, String)>, Failure> {
         let output = Output { kind: FileKind::Svg, path: PathBuf::new() };
         let mut charts = Vec::new();
@@ -146,7 +148,7 @@ impl Comparison<'_> {
         Ok(charts)
     }
 
-    /// A chart as the bytes of a file, unless making it was interrupted.
+    /// Returns a chart as the bytes of a file, unless it was interrupted.
     fn chart(
         &self,
         output: &Output,
@@ -184,7 +186,7 @@ impl Comparison<'_> {
     }
 }
 
-/// `dir/name.ending` with the policy before the ending.
+/// Returns the path with the policy before the extension of the file.
 fn named(path: &Path, policy: Option<&str>) -> PathBuf {
     let Some(policy) = policy else { return path.to_owned() };
     let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();

@@ -11,8 +11,8 @@ use serde::Serialize;
 impl Comparison<'_> {
     /// Writes the document to standard output.
     ///
-    /// It is written as it is made: of many tasks it is many times as long as their figures, and as a tree of values
-    /// several times that again.
+    /// The document is written while it is produced: for many tasks it is many times as long as
+    /// their figures, and a tree of values would be several times longer still.
     pub(super) fn write_json(&self, exit: Exit) -> Result<(), Failure> {
         let document = self.document(exit);
         terminal::write_result(|out| {
@@ -21,12 +21,12 @@ impl Comparison<'_> {
         })
     }
 
-    /// The document as the command prints it.
+    /// Returns the document as the command prints it.
     pub(super) fn json(&self, exit: Exit) -> String {
         serde_json::to_string_pretty(&self.document(exit)).unwrap_or_default() + "\n"
     }
 
-    /// The document in a line.
+    /// Returns the document in one line.
     pub(super) fn json_line(&self, exit: Exit) -> String {
         serde_json::to_string(&self.document(exit)).unwrap_or_default() + "\n"
     }

@@ -1,8 +1,8 @@
-//! `layland sim`: a task set under one or more policies, side by side.
+//! `layland sim`: simulates a task set under one or more policies, side by side.
 //!
 //! Each policy is simulated once with streaming statistics, so that memory does not grow with
-//! simulated time; what charts and files show is simulated again, which gives the same schedule. Several sets are
-//! simulated one after the other (`batch.rs`).
+//! simulated time. The contents of charts and files are simulated again, which gives the same
+//! schedule. Several sets are simulated one after the other (`batch.rs`).
 
 mod args;
 mod batch;
@@ -29,14 +29,14 @@ pub(crate) use args::EXAMPLES;
 pub(crate) use args::SimArgs;
 pub(crate) use comparison::usual_end;
 
-/// The policy where neither the user nor the file names one.
+/// The policy if neither the user nor the file names one.
 const DEFAULT: &str = "g-edf";
 
 pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     let outputs = Output::all(&args.output, &[])?;
     let specs = names::all(registry, &args.policy)?;
     let mut sets = Sets::new(&args.set, &args.more).peekable();
-    // Without a name there is the set of the arguments.
+    // If no set is named, the arguments describe one.
     let first = sets.next().unwrap_or_else(|| input::load(&args.set))?;
     match sets.peek() {
         None => one(registry, args, specs, &first.alone(), &outputs),
@@ -44,7 +44,7 @@ pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     }
 }
 
-/// One set, with all that is known of it.
+/// Simulates one set and prints the result.
 fn one(
     registry: &Registry,
     args: &SimArgs,
@@ -61,7 +61,8 @@ fn one(
     let asked = Simulate { registry, args, quiet: args.quiet, interrupt };
     let simulate = || Comparison::simulate(&asked, &specs, set);
     let comparison = threads::on(args.threads, simulate)??;
-    // What was simulated up to an interrupt is drawn and written: the second one ends that.
+    // The time that was simulated before an interrupt is drawn and written; a second interrupt ends
+    // that.
     if comparison.cut && !outputs.is_empty() {
         terminal::talk(
             "interrupted: writing what there is; press Ctrl-C again to stop immediately",
@@ -88,7 +89,7 @@ fn one(
     Ok(exit())
 }
 
-/// The page that `-o FILE.html` writes about a set; none if it was interrupted.
+/// Returns the page that `-o FILE.html` writes for a set; `None` if it was interrupted.
 pub(crate) fn page(
     registry: &Registry,
     args: SimArgs,
@@ -99,7 +100,8 @@ pub(crate) fn page(
     simulated(registry, &args, set, interrupt)?.page()
 }
 
-/// What `--json` prints about a set with what it exits with, and the report of `-o FILE.html` if that is wanted.
+/// Returns the output of `--json` for a set, its exit code, and the report of `-o FILE.html` if it
+/// is wanted.
 pub(crate) fn document(
     registry: &Registry,
     args: SimArgs,
@@ -117,7 +119,7 @@ pub(crate) fn document(
     Ok((comparison.json(exit), exit, report))
 }
 
-/// What `-o FILE.svg` writes about a set, for each policy that runs it.
+/// Returns the charts that `-o FILE.svg` writes for a set, for each policy that accepts it.
 pub(crate) fn charts(
     registry: &Registry,
     args: SimArgs,
@@ -128,7 +130,7 @@ pub(crate) fn charts(
     simulated(registry, &args, set, interrupt)?.charts()
 }
 
-/// Writes the files of `-o` about a set.
+/// Writes the files of `-o` for a set.
 pub(crate) fn write(
     registry: &Registry,
     args: SimArgs,
@@ -152,7 +154,7 @@ fn simulated<'a>(
     threads::on(args.threads, || Comparison::simulate(&asked, &specs, set))?
 }
 
-/// The policies that were asked for, or else the one that the set asks for.
+/// Returns the policies that the user requested, or else the one that the set requests.
 fn policies(mut specs: Vec<String>, set: &Set) -> Vec<String> {
     if specs.is_empty() {
         specs.push(set.policy.unwrap_or(DEFAULT).to_owned());
@@ -160,7 +162,7 @@ fn policies(mut specs: Vec<String>, set: &Set) -> Vec<String> {
     specs
 }
 
-/// What is guaranteed under each policy, as far as a limit asks for it.
+/// Returns the guaranteed bounds under each policy that the limits need.
 fn bounds(
     registry: &Registry,
     args: &SimArgs,
@@ -172,8 +174,8 @@ fn bounds(
     specs.iter().map(of).collect()
 }
 
-/// No, if a policy refused the set or one of its tasks, missed a deadline or broke a rule; of misses, those count
-/// that exceed a limit, if limits were given.
+/// Returns no if a policy rejected the set or one of its tasks, missed a deadline or broke a rule.
+/// If limits were given, only misses that exceed a limit count.
 fn verdict(policies: &[Simulated], held: &[Vec<Held>], interrupted: bool) -> Exit {
     let broken = policies.iter().any(|policy| {
         matches!(&policy.result, Ok(ran) if ran.checked.as_ref().is_some_and(|found| !found.is_empty()))

@@ -1,4 +1,4 @@
-//! `layland sim -o FILE.html`: all policies in one report.
+//! `layland sim -o FILE.html`: writes all policies into one report.
 
 use super::comparison::{Comparison, Ran, Simulated};
 use super::files::say_what_goes_on;
@@ -11,13 +11,13 @@ use layland_report::{Distribution, Line, Report, Run, Severity, Table};
 use layland_trace::{Answer, Job, JobEnd, Labels, Mark, Recorder, Segment, Window};
 use std::path::Path;
 
-/// Keeps the part of a run from some time on, until it has so many segments.
+/// Records the part of a run that begins at some time and has a limited number of segments.
 struct Part {
     window: Window,
     from: Time,
     to: Time,
     room: u64,
-    /// Up to where the trace is complete, if there was not room for all.
+    /// The time up to which the trace is complete, if the limit of segments was reached.
     full_at: Option<Time>,
 }
 
@@ -41,7 +41,8 @@ impl Recorder for Part {
         }
         match self.full_at {
             None if self.room == 0 => {
-                // What ended before this segment did is complete; of this one, what lies before.
+                // Every segment that ended before this one did is complete; of this one, only the
+                // part before is.
                 let complete = self.window.trace.segments.last().map_or(self.from, |last| last.end);
                 self.full_at = Some(complete);
                 self.executed(segment);
@@ -50,7 +51,7 @@ impl Recorder for Part {
                 self.room -= 1;
                 self.window.executed(segment);
             }
-            // One per CPU at most was running when the room was used up.
+            // At most one segment per CPU was running when the limit was reached.
             Some(full_at) if segment.start < full_at => {
                 self.window.executed(&Segment { end: segment.end.min(full_at), ..*segment });
             }
@@ -94,13 +95,13 @@ impl Comparison<'_> {
         report::write(path, &report, self.args.quiet)
     }
 
-    /// The report as a page; none if making it was interrupted.
+    /// Returns the report as a page; `None` if it was interrupted.
     pub(super) fn page(&self) -> Result<Option<String>, Failure> {
         Ok(self.report()?.map(|report| report.html()))
     }
 
-    /// The part of time that a report shows: all that was asked for, or, if that is too much, what is
-    /// around the first miss.
+    /// Returns the time window of a report: all of the requested time, or, if that is too much, a
+    /// window around the first miss.
     fn part(&self) -> (Time, Time) {
         let end = self.ran().map(|ran| ran.outcome.end).max().unwrap_or(Time::ZERO);
         if let Some((from, to)) = self.args.window {
@@ -109,7 +110,7 @@ impl Comparison<'_> {
         let Some(miss) = self.ran().filter_map(|ran| ran.first_miss).min() else {
             return (Time::ZERO, end);
         };
-        // How long so many segments last, of the policy that has most of them.
+        // The time that this many segments take, under the policy with the most segments.
         let lasting = |ran: &Ran| {
             let segments = ran.summary.total.released + ran.summary.total.preemptions;
             let lasting = i128::from(ran.outcome.end.ns()) * i128::from(self.args.segments)
@@ -123,7 +124,7 @@ impl Comparison<'_> {
         (miss - Duration::from_ns(lasting.ns() / 2), end)
     }
 
-    /// The report; none if making it was interrupted.
+    /// Returns the report; `None` if it was interrupted.
     pub(super) fn report(&self) -> Result<Option<Report>, Failure> {
         let labels = Labels::of(&self.set.system);
         let title = match &self.policies[..] {
@@ -164,7 +165,7 @@ impl Comparison<'_> {
         Ok(Some(report))
     }
 
-    /// What of a run is not in the report.
+    /// Describes the part of a run that is not in the report.
     fn cut(&self, policy: &Simulated, ran: &Ran, (from, to): (Time, Time)) -> Option<Line> {
         let end = ran.outcome.end;
         if from == Time::ZERO && to >= end {
@@ -190,7 +191,7 @@ impl Comparison<'_> {
         Some(Line::new(severity, text + "."))
     }
 
-    /// What the text result says below its table.
+    /// Adds the remarks that the text output prints below its table.
     fn verdicts(&self, policy: &Simulated, lines: &mut Vec<Line>) {
         let severity = match &policy.result {
             Err(_) => Severity::Warning,
@@ -203,7 +204,7 @@ impl Comparison<'_> {
         lines.extend(self.remarks(policy).into_iter().map(|remark| Line::new(severity, remark)));
     }
 
-    /// What makes the same report again.
+    /// Returns the command that makes the same report again.
     pub(super) fn provenance(&self, policies: &[Simulated]) -> String {
         let system = &self.set.system;
         let policies: Vec<&str> = policies.iter().map(|policy| policy.spec.as_str()).collect();
@@ -223,7 +224,7 @@ impl Comparison<'_> {
     }
 }
 
-/// The figures of the policies, and of the tasks under each.
+/// Returns the figures of the policies, and of the tasks under each.
 fn tables(policies: &[Simulated]) -> Vec<Table> {
     let rows = policies.iter().map(|policy| {
         let ran = policy.result.as_ref().ok();

@@ -12,7 +12,7 @@ use layland_sim::Horizon;
 use layland_trace::{Errno, Labels};
 
 impl Comparison<'_> {
-    /// The answer in the terminal.
+    /// Returns the answer for the terminal.
     pub(super) fn as_text(&self) -> Result<String, Failure> {
         let system = &self.set.system;
         let (tasks, cpus) = (system.tasks.len(), system.platform.cpu_count());
@@ -73,7 +73,7 @@ impl Comparison<'_> {
         Ok(text)
     }
 
-    /// How long was simulated, where that is the same for all.
+    /// Describes how long was simulated, if that is the same for all policies.
     pub(super) fn simulated(&self) -> String {
         let mut ends = self.ran().map(|ran| ran.outcome.end);
         match ends.next() {
@@ -82,19 +82,20 @@ impl Comparison<'_> {
         }
     }
 
-    /// Where the first miss of a policy is, if a chart of this window does not show it.
+    /// Describes the first miss of a policy, if a chart of this window does not show it.
     pub(super) fn elsewhere(&self, ran: &Ran, (from, to): (Time, Time)) -> Option<String> {
         let miss = ran.first_miss.filter(|&miss| miss < from || miss > to)?;
         Some(format!("its first miss, due at {miss:#}, is outside this window"))
     }
 
-    /// Why the first job that missed its deadline under a policy did.
+    /// Explains the first miss under a policy.
     fn why_late(&self, policy: &Simulated) -> Result<Option<String>, Failure> {
         let Ok(ran) = &policy.result else { return Ok(None) };
-        // After an interrupt nobody wants to wait until the miss is found again.
+        // After an interrupt, the user does not want to wait until the miss is found again.
         let Some(miss) = ran.first_miss.filter(|_| !self.cut) else { return Ok(None) };
         let system = &self.set.system;
-        // From its arrival on; the window of a chart goes on for long enough to see its end, or says that it is late.
+        // Start at the earliest possible arrival of the job. The chart's window extends far enough
+        // to show the job's end, or that it is late.
         let longest = system.tasks.values().map(|task| task.deadline.max(task.period)).max();
         let from = Time::ZERO.max(miss - longest.unwrap_or_default());
         let to = miss.saturating_add(longest.unwrap_or_default());
@@ -102,7 +103,7 @@ impl Comparison<'_> {
         Ok(report::why_late(&policy.spec, &trace, &Labels::of(system), system))
     }
 
-    /// What the table does not say.
+    /// Returns remarks on what the table does not show.
     pub(super) fn remarks(&self, policy: &Simulated) -> Vec<String> {
         let spec = &policy.spec;
         let ran = match &policy.result {

@@ -46,7 +46,8 @@ pub(crate) struct TraceArgs {
 }
 
 impl TraceArgs {
-    /// The work that takes long if the trace is long; a recording has lines of its own.
+    /// Returns a description of the work that takes long for a long trace. A recording prints lines
+    /// of its own.
     pub(crate) fn what_takes_long(&self) -> Option<&'static str> {
         match &self.command {
             TraceCommand::Record(_) => None,
@@ -271,7 +272,7 @@ pub(crate) enum AffinityArg {
     None,
 }
 
-/// `max` or `p99.9`, in hundred-thousandths.
+/// Parses `max` or `p99.9`, in hundred-thousandths.
 fn quantile(text: &str) -> Result<u32, String> {
     const USAGE: &str = "write max, or a percentage of the jobs from p0.001 to p100, as in p99.9";
     if text == "max" {
@@ -283,7 +284,7 @@ fn quantile(text: &str) -> Result<u32, String> {
     Ok(part.filter(|part| (1..=EVERY).contains(part)).ok_or(USAGE)?)
 }
 
-/// `1%`, as a part.
+/// Parses `1%` as a fraction.
 fn percent(text: &str) -> Result<Rate, String> {
     const USAGE: &str = "write a percentage from 0% to 10%";
     let percent: Rate = text.trim().trim_end_matches('%').trim().parse().map_err(|_| USAGE)?;

@@ -81,14 +81,15 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
     Ok(exit)
 }
 
-/// What the threads of SCHED_DEADLINE have reserved, as far as a set or the kernel says so.
+/// Adds the reservations of the threads of SCHED_DEADLINE, as far as a set or the kernel states
+/// them.
 fn reserve(seen: &mut Observation, args: &InferArgs) -> Result<(), Failure> {
     let mut known = Vec::new();
     if let Some(file) = &args.deadline_of {
         for task in load::named_set(file)?.system.tasks.values() {
             let pattern = task.thread.as_deref().unwrap_or(&task.name);
             let whole = regex::Regex::new(&format!("^(?:{pattern})$")).ok();
-            // A name need not be an expression.
+            // A name need not be a valid regular expression.
             let is_it = move |name: &str, own: &str| {
                 name == own || whole.as_ref().is_some_and(|whole| whole.is_match(name))
             };
@@ -108,7 +109,7 @@ fn reserve(seen: &mut Observation, args: &InferArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the kernel says of a thread that is there.
+/// Returns the kernel's reservation of a thread that exists.
 fn of_kernel(pid: u32) -> Option<Reserved> {
     let given = Given::of(Tid(i32::try_from(pid).ok()?)).ok()?;
     let ns = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
@@ -138,7 +139,7 @@ fn observe(name: &str) -> Result<Observation, Failure> {
     Ok(Observation { dialect, ..of_trace(&trace, &labels) })
 }
 
-/// A thread as messages call it.
+/// Returns the name of a thread in messages.
 fn called(thread: &Thread) -> String {
     match thread.pid {
         Some(pid) => format!("`{}` ({pid})", thread.name),
@@ -178,7 +179,7 @@ fn nothing(name: &str, seen: &Observation, inferred: &Inferred) -> Failure {
     Failure::input(format!("{name}: no thread becomes a task: {why}")).help(help)
 }
 
-/// Says what is doubtful and what was left out, on standard error.
+/// Prints doubts and what was left out to standard error.
 fn tell(seen: &Observation, inferred: &Inferred) {
     for remark in &seen.remarks {
         terminal::warn(remark, None);
@@ -222,7 +223,7 @@ fn tell(seen: &Observation, inferred: &Inferred) {
     if chosen.by == Choice::Periodic {
         terminal::warn("no thread is of a real-time class: these look periodic", None);
     }
-    // Threads of the kernel are many, and rarely missed.
+    // There are many kernel threads, and users rarely need them.
     let mut others = chosen.others;
     for left_out in &chosen.left_out {
         if left_out.is_of_kernel() {
@@ -243,7 +244,8 @@ fn tell(seen: &Observation, inferred: &Inferred) {
     }
 }
 
-/// The threads that are tasks, or would be with more jobs, and of which the trace lacks switches.
+/// Returns the threads that are tasks, or would be with more jobs, and whose switches are missing
+/// in the trace.
 fn torn<'a>(seen: &'a Observation, inferred: &'a Inferred) -> impl Iterator<Item = &'a Thread> {
     let chosen = &inferred.chosen;
     let left_out = chosen.left_out.iter().filter(|thread| !thread.is_of_kernel());
@@ -266,7 +268,7 @@ fn comments(file: &str, inferred: &Inferred) -> Comments {
     }
 }
 
-/// One line for each task, then who wakes whom.
+/// Formats one line for each task, followed by the wake-ups between tasks.
 fn summary(inferred: &Inferred, ascii: bool) -> String {
     let style = table::Style { ascii, colours: terminal::colours() };
     let tasks: Vec<&Task> = inferred.system.tasks.values().collect();

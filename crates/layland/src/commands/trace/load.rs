@@ -1,4 +1,4 @@
-//! Reading a trace of any kind: the bytes say which.
+//! Reads a trace in any format. The bytes determine the format.
 
 use super::args::InputArgs;
 use crate::ui::exit::{Exit, Failure};
@@ -16,11 +16,11 @@ use layland_trace::{Foreign, Labels, ThreadEvent, Trace};
 use std::io::Read;
 use std::process::Command;
 
-/// A trace, and what is known about how it was made.
+/// A trace, and the information on how it was recorded.
 pub(super) struct Loaded {
     pub trace: Trace,
     pub labels: Labels,
-    /// The tool that wrote it, if it is a kernel's.
+    /// The tool that wrote it, if it is a kernel trace.
     pub dialect: Option<String>,
     pub wakes: Vec<Wake>,
     pub decisions: Vec<Decision>,
@@ -29,28 +29,29 @@ pub(super) struct Loaded {
     pub is_inferred: bool,
     pub is_trustworthy: bool,
     pub origin_ns: i64,
-    /// Which time of the set is time 0.
+    /// The time of the set that is time 0 of the trace.
     pub origin: Origin,
-    /// When the run was over, if that is not the end of the record.
+    /// The end of the run, if that is not the end of the record.
     pub until: Option<Time>,
-    /// Whether it is a kernel's, which has no event for a job that waits for its predecessor.
+    /// True for a kernel trace, which has no event for a job that waits for its predecessor.
     pub is_of_kernel: bool,
-    /// What decided how much its jobs needed.
+    /// The rule that determined the execution times of its jobs.
     pub demand: Demand,
     pub foreign: Vec<Foreign>,
-    /// What happened to threads under SCHED_DEADLINE, and which others came before them.
+    /// The events of threads under SCHED_DEADLINE, and the other threads that preceded them.
     pub thread_events: Vec<ThreadEvent>,
     pub above: Vec<Foreign>,
-    /// The switches that the kernel did not record, and how many they are, also where nothing else is known of them.
+    /// The switches that the kernel did not record, and their number, which includes those of which
+    /// nothing else is known.
     pub unrecorded: Vec<Unrecorded>,
     pub unrecorded_switches: u64,
-    /// If there are such, and it is judged: the trace with the earliest and with the latest times that threads can
-    /// have begun at.
+    /// If switches are missing and the trace is judged: the trace with the earliest and with the
+    /// latest possible start times of the threads.
     pub extremes: Vec<Loaded>,
 }
 
 impl Loaded {
-    /// A trace that says all there is to know.
+    /// Wraps a trace that contains all information.
     fn complete(trace: Trace, labels: Labels) -> Loaded {
         Loaded {
             trace,
@@ -76,7 +77,8 @@ impl Loaded {
         }
     }
 
-    /// How it was recorded, if it was: what is written with the trace, so that it is judged as before.
+    /// Returns how the trace was recorded, if it was. This is written with the trace, so that it is
+    /// judged as before.
     pub(super) fn recorded(&self) -> Option<Recorded> {
         let since = match self.origin {
             Origin::Known { since } => Some(since),
@@ -99,9 +101,9 @@ impl Loaded {
         })
     }
 
-    /// The trace as it was recorded.
+    /// Applies the stored information on a recording.
     fn recorded_as(self, recorded: Recorded) -> Loaded {
-        // When a thread began of which that is not known is known to the record alone.
+        // If the start of a thread is not known exactly, only the original record has its limits.
         let is_complete = recorded.unrecorded_switches == 0;
         let mut remarks = recorded.remarks;
         if !is_complete && recorded.is_trustworthy {
@@ -126,9 +128,9 @@ impl Loaded {
         }
     }
 
-    /// What is known of how it was made.
+    /// Returns the evidence on how the trace was recorded.
     pub(super) fn evidence(&self, latency: Duration) -> Evidence<'_> {
-        // With a latency it is a trace of a real machine, whatever wrote it.
+        // With a latency, the trace is from a real machine, regardless of its source.
         let demand = if latency > Duration::ZERO { Demand::Bounded } else { self.demand };
         Evidence {
             origin: self.origin,
@@ -141,7 +143,7 @@ impl Loaded {
         }
     }
 
-    /// Says what is doubtful, on standard error.
+    /// Prints doubts to standard error.
     pub(super) fn tell(&self) {
         for remark in &self.remarks {
             terminal::warn(remark, None);
@@ -154,13 +156,13 @@ impl Loaded {
         }
     }
 
-    /// What to end with: this, if the trace can be trusted.
+    /// Returns this exit code if the trace can be trusted.
     pub(super) fn exit(&self, exit: Exit) -> Exit {
         if self.is_trustworthy { exit } else { Exit::Untrusted }
     }
 
-    /// What to end with: this, if the trace can be trusted and says so whenever the threads began of which that is
-    /// known up to an interval only.
+    /// Returns this exit code if the trace can be trusted, and if the code is the same for all
+    /// possible start times of threads whose start is known only up to an interval.
     pub(super) fn exit_with(&self, exit: Exit, of: impl Fn(&Loaded) -> Exit) -> Exit {
         if self.extremes.iter().all(|extreme| of(extreme) == exit) {
             return self.exit(exit);
@@ -175,28 +177,28 @@ impl Loaded {
     }
 }
 
-/// A verdict on a record needs it where it was not told when threads began.
+/// The reason why a verdict needs the original record if start times of threads are missing.
 const UNRECORDED: &str =
     "some switches were not recorded, and what they leave open is in the record alone: judge that";
 
-/// The task set that was named, if any.
+/// Loads the named task set, if any.
 pub(super) fn set(args: &InputArgs) -> Result<Option<Set>, Failure> {
     args.set.as_deref().map(named_set).transpose()
 }
 
-/// The task set of this name.
+/// Loads the task set with this name.
 pub(super) fn named_set(name: &str) -> Result<Set, Failure> {
     let set = Some(name.to_owned());
     input::load(&SetArgs { set, task: Vec::new(), cpus: None, from: None, unit: None })
 }
 
-/// What a file is.
+/// The contents of a file, by format.
 pub(super) enum Raw {
-    /// JSON of ours.
+    /// JSON of layland.
     Json(Vec<u8>),
     /// Records of LITMUS^RT.
     Litmus(Vec<u8>),
-    /// The text of a kernel trace, perhaps made by the tool that wrote the file.
+    /// The text of a kernel trace, possibly converted by the tool that wrote the file.
     Kernel(String),
 }
 
@@ -218,7 +220,7 @@ pub(super) fn raw(name: &str) -> Result<Raw, Failure> {
     if bytes.trim_ascii_start().starts_with(b"{") {
         return Ok(Raw::Json(bytes));
     }
-    // No text, and nothing else that is read here, has a zero among its first bytes.
+    // Text, and every other supported format, has no zero byte near the beginning.
     if bytes.iter().take(24).any(|&byte| byte == 0) && matches!(bytes.first(), Some(1..=13)) {
         return Ok(Raw::Litmus(bytes));
     }
@@ -236,7 +238,8 @@ pub(super) fn raw(name: &str) -> Result<Raw, Failure> {
     }))
 }
 
-/// Whether the bytes are packets of Perfetto from the first to the last: the field 1 of one message, with its length.
+/// Returns true if the bytes consist entirely of Perfetto packets: field 1 of one message, each
+/// with its length.
 fn is_perfetto(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while let [0x0a, after @ ..] = rest {
@@ -252,7 +255,8 @@ fn is_perfetto(bytes: &[u8]) -> bool {
     !bytes.is_empty() && rest.is_empty()
 }
 
-/// Whether they are JSON of Chrome: an object with `traceEvents`, or a list of events with their phases.
+/// Returns true for JSON of Chrome: an object with `traceEvents`, or a list of events with their
+/// phases.
 fn is_of_chrome(bytes: &[u8]) -> bool {
     let head = bytes.trim_ascii_start();
     let head = &head[..head.len().min(4096)];
@@ -260,29 +264,30 @@ fn is_of_chrome(bytes: &[u8]) -> bool {
     head.starts_with(b"{") && has(b"\"traceEvents\"") || head.starts_with(b"[") && has(b"\"ph\"")
 }
 
-/// A thread gives itself its name, in which an escape sequence would pass for a style of ours.
+/// Removes escape sequences. A thread chooses its own name, in which a sequence would pass for one
+/// of our styles.
 fn without_escapes(text: String) -> String {
     if text.contains('\u{1b}') { text.replace('\u{1b}', "?") } else { text }
 }
 
-/// The regular expression of `--comm`.
+/// Compiles the regular expression of `--comm`.
 pub(super) fn pattern(comm: Option<&str>) -> Result<Option<regex::Regex>, Failure> {
     comm.map(regex::Regex::new)
         .transpose()
         .map_err(|error| Failure::usage(format!("--comm is no regular expression: {error}")))
 }
 
-/// Why a kernel trace is none.
+/// Reports why a file is not a kernel trace.
 pub(super) fn unread(name: &str, error: &ReadError) -> Failure {
     Failure::input(format!("{name}: {error}")).help(error.help())
 }
 
-/// The trace, to be looked at.
+/// Loads a trace for viewing.
 pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, Failure> {
     loaded(name, args, set, false)
 }
 
-/// The trace, to be judged: with what it would be if threads began at other times than it is taken for.
+/// Loads a trace for a verdict, with its variants for other possible start times of threads.
 pub(super) fn to_judge(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, Failure> {
     loaded(name, args, set, true)
 }
@@ -368,7 +373,7 @@ fn of_json(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Failur
     })
 }
 
-/// A trace of LITMUS^RT, whose tasks are those of the set that have their names.
+/// Reads a trace of LITMUS^RT. Its tasks are those of the set with the same names.
 fn of_litmus(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Failure> {
     let (mut trace, mut labels) =
         st_trace::read(bytes).map_err(|error| Failure::input(format!("{name}: {error}")))?;
@@ -377,7 +382,7 @@ fn of_litmus(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Fail
         let mut unnamed: TaskMap<bool> = TaskMap::filled(true, of_set.tasks.len());
         let mut ids: TaskMap<TaskId> = TaskMap::default();
         for (_, task) in labels.tasks.iter() {
-            // Of several tasks with one name the first belongs to the first thread.
+            // If several tasks have the same name, the first belongs to the first thread.
             let found = of_set.tasks.iter().find(|(id, whole)| {
                 unnamed[*id] && st_trace::short_name(whole) == st_trace::short_name(task)
             });
@@ -407,7 +412,7 @@ fn bytes(name: &str) -> Result<Vec<u8>, Failure> {
     let read = if name == "-" {
         read(&mut std::io::stdin().lock())
     } else {
-        // What is too large is refused before it is read, where its size is known.
+        // A file whose size is known to be too large is rejected before it is read.
         match std::fs::metadata(name) {
             Ok(about) if about.is_file() && about.len() > LARGEST_TRACE => {
                 return Err(too_large(name));
@@ -428,7 +433,7 @@ fn too_large(name: &str) -> Failure {
         .help("record a shorter time, or fewer events: --duration of `layland trace record`")
 }
 
-/// The text that a tool makes of its own file.
+/// Returns the text that a tool makes from its own file.
 fn converted(name: &str, tool: &str, before: &[&str], after: &[&str]) -> Result<Vec<u8>, Failure> {
     let command = format!("{tool} {} {name} {}", before.join(" "), after.join(" "));
     if name == "-" {

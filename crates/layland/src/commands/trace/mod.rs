@@ -1,4 +1,5 @@
-//! `layland trace`: record, read, check and compare traces, our own and the kernel's, and make task sets of them.
+//! `layland trace`: records, reads, checks and compares traces of layland and of the kernel, and
+//! infers task sets from them.
 
 mod args;
 mod infer;

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often the kernel's buffer is emptied.
+/// The interval at which the kernel's buffer is emptied.
 const EVERY: Duration = Duration::from_millis(20);
 
 pub(super) fn run(args: &RecordArgs) -> Outcome {
@@ -60,7 +60,7 @@ pub(super) fn run(args: &RecordArgs) -> Outcome {
         wait(EVERY);
     }
     if let (Some(child), None) = (&mut child, status) {
-        // The time is over, or the user had enough.
+        // The time is over, or the user has ended the recording.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -96,7 +96,7 @@ pub(super) fn run(args: &RecordArgs) -> Outcome {
     Ok(if interrupt.load(Ordering::SeqCst) { Exit::Interrupted } else { Exit::Yes })
 }
 
-/// What the kernel does for some time from now on, or until Ctrl-C.
+/// Records the kernel for some time from now on, or until Ctrl-C. Returns the text of the trace.
 pub(super) fn live(length: layland_model::Duration) -> Result<String, Failure> {
     let interrupt = interrupt::listen();
     let mut changes = Changes::begin("layland trace infer", layland_model::Duration::MAX)?;
@@ -140,7 +140,7 @@ fn wait(length: Duration) {
     std::thread::sleep(length);
 }
 
-/// Nanoseconds since some time.
+/// Returns the monotonic time in nanoseconds.
 fn now() -> i64 {
     layland_linux::now_ns()
 }

@@ -1,4 +1,4 @@
-//! `layland trace check -p dl`: whether threads under SCHED_DEADLINE got what they have reserved.
+//! `layland trace check -p dl`: checks that threads under SCHED_DEADLINE got their reservations.
 
 use super::load::Loaded;
 use crate::ui::exit::Exit;
@@ -9,10 +9,10 @@ use layland_checker::reservations::{
 use layland_model::{CpuId, Duration, System, Time, counted};
 use serde_json::{Value, json};
 
-/// So many breaches are shown.
+/// The largest number of breaches that are shown.
 const MOST_SHOWN: usize = 20;
 
-/// The judgement of the threads of a set.
+/// The verdicts on the threads of a set.
 pub(super) struct Judged<'a> {
     system: &'a System,
     pub judgement: Judgement,
@@ -66,7 +66,7 @@ impl Judged<'_> {
         }
     }
 
-    /// One line for each thread, then what was broken.
+    /// Formats one line for each thread, followed by the breaches.
     pub(super) fn text(&self, ascii: bool, beyond: &str) -> String {
         let style = table::Style { ascii, colours: crate::ui::terminal::colours() };
         let rows = self.system.tasks.iter().map(|(id, task)| {
@@ -104,7 +104,7 @@ impl Judged<'_> {
         format!("{table}\n{first} of reservations{beyond}{rest}\n")
     }
 
-    /// The same, for JSON.
+    /// Returns the verdicts for JSON.
     pub(super) fn document(&self) -> Value {
         let threads: Vec<Value> = self
             .system
@@ -145,7 +145,7 @@ impl Judged<'_> {
         })
     }
 
-    /// What is not known, for a warning.
+    /// Describes what is unknown, for a warning.
     pub(super) fn doubts(&self) -> Option<String> {
         let unknown = self
             .judgement

@@ -21,10 +21,10 @@ use serde_json::json;
 use std::borrow::Cow;
 use std::path::Path;
 
-/// So many violations are shown.
+/// The largest number of violations that are shown.
 const MOST_SHOWN: usize = 20;
 
-/// What a trace can be written to besides.
+/// The additional output formats of traces.
 const KINDS: [FileKind; 1] = [FileKind::Csv];
 
 pub(super) fn view(args: &ViewArgs) -> Outcome {
@@ -56,7 +56,7 @@ pub(super) fn view(args: &ViewArgs) -> Outcome {
     Ok(loaded.exit(Exit::Yes))
 }
 
-/// What is doubtful about a trace, for a report.
+/// Returns doubts about a trace, for a report.
 fn doubts(loaded: &Loaded) -> Vec<Line> {
     let inferred = "The trace has no marks: where jobs begin and end is inferred from sleeps.";
     let remarks = loaded.remarks.iter().cloned();
@@ -82,7 +82,8 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             let failed = |error: String| Failure::usage(error);
             let (info, options) =
                 registry.parse(&spec).map_err(|error| failed(error.to_string()))?;
-            // The kernel has a queue for each CPU: who comes first among equals of several is not known.
+            // The kernel has one queue per CPU, so the order of equal threads on different CPUs is
+            // unknown.
             let mut system = set.system.clone();
             let is_of_kernel = loaded.dialect.is_some() && loaded.decisions.is_empty();
             if is_of_kernel && system.in_level == Some(InLevel::Fifo) {
@@ -166,7 +167,7 @@ fn missed(trace: &Trace) -> u64 {
     trace.jobs.iter().filter(|record| record.missed(trace.over)).count() as u64
 }
 
-/// The trace as the set says, with a warning if it says something else itself.
+/// Applies the settings of the set to the trace, with a warning if the trace contradicts them.
 fn held_to(set: Option<&Set>, mut loaded: Loaded, warns: bool) -> Loaded {
     let Some(set) = set else { return loaded };
     let evidence = loaded.evidence(Duration::ZERO);
@@ -184,7 +185,7 @@ fn held_to(set: Option<&Set>, mut loaded: Loaded, warns: bool) -> Loaded {
     loaded
 }
 
-/// Where a trace comes from, for JSON.
+/// Describes the source of a trace, for JSON.
 fn source(loaded: &Loaded) -> serde_json::Value {
     json!({
         "dialect": loaded.dialect,
@@ -198,7 +199,7 @@ fn source(loaded: &Loaded) -> serde_json::Value {
     })
 }
 
-/// The figures; of a task without a job that has a deadline, none of deadlines.
+/// Returns the figures. Deadline figures are left out for a task none of whose jobs has a deadline.
 fn summary(loaded: &Loaded) -> Summary {
     let mut summary = recorded::summary(&loaded.trace, &loaded.labels);
     for task in &mut summary.tasks {
@@ -214,7 +215,7 @@ fn summary(loaded: &Loaded) -> Summary {
     summary
 }
 
-/// The least, the middle, the 99 % and the largest latency.
+/// Returns the minimum, the median, the 99th percentile and the maximum of the latencies.
 fn latencies(loaded: &Loaded) -> Option<[Duration; 4]> {
     let mut all: Vec<Duration> = loaded.wakes.iter().map(|wake| wake.latency).collect();
     all.sort_unstable();
@@ -346,7 +347,7 @@ pub(super) fn diff(args: &DiffArgs) -> Outcome {
         let context = context(&a.trace, &b.trace, &a.labels, first.at, args.context);
         (first.explain(&a.labels), context)
     });
-    // What the run said it decided last before the difference.
+    // The last decision that the run recorded before the difference.
     let decided = first.and_then(|first| {
         [&a, &b].into_iter().find_map(|loaded| {
             let before = |decision: &&layland_interchange::kernel::Decision| {

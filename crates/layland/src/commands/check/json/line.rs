@@ -1,8 +1,10 @@
-//! The answer as one line of JSON, for streams of sets: what serde makes of a [`Document`], byte for byte.
+//! The answer as one line of JSON, for streams of sets. The output equals that of serde for a
+//! [`Document`], byte for byte.
 //!
-//! Where all policies are asked most of a line is what tests said, which many policies share, and bounds of tasks, of
-//! which there is one for each task and policy. The first is written once and then copied; of the second those that
-//! are alike in form are written without a serializer. All else serde writes.
+//! If all policies are analysed, most of a line consists of the answers of tests, which many
+//! policies share, and of the bounds of tasks, one for each task and policy. The text of an answer
+//! is written once and then copied. Bounds of the same form are written without a serializer. Serde
+//! writes everything else.
 
 use super::{Document, OfTask, Policy, Test};
 use layland_guarantee::{Bound, Stated};
@@ -12,16 +14,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is written of a line.
+/// The part of a line that has been written.
 #[derive(Default)]
 pub(super) struct Line {
     text: Vec<u8>,
-    /// Where the texts of tests are, by the name of the test and the place of what it said.
+    /// The positions of the texts of tests, by the name of the test and the address of its answer.
     said: BTreeMap<(*const u8, *const Stated), Range<usize>>,
 }
 
 impl Line {
-    /// The whole line, with its newline.
+    /// Returns the whole line, with its newline.
     pub(super) fn of(document: &Document<'_>) -> Vec<u8> {
         let mut line = Line::default();
         line.document(document);
@@ -112,7 +114,7 @@ impl Line {
             {
                 self.raw("{\"kind\":\"response\",\"ns\":");
                 self.value(&within.ns());
-                // Names of ours have nothing to escape.
+                // Our own names contain nothing to escape.
                 self.raw(",\"by\":\"");
                 self.raw(by);
                 self.raw("\",\"worth\":\"");
@@ -142,7 +144,7 @@ impl Line {
         self.value(value);
     }
 
-    /// A key of ours, which has nothing to escape.
+    /// Writes a key of ours, which contains nothing to escape.
     fn key(&mut self, key: &str) {
         if self.text.last() != Some(&b'{') {
             self.text.push(b',');
@@ -154,7 +156,7 @@ impl Line {
 
     fn string(&mut self, text: &str) {
         let is_plain = |byte: u8| !matches!(byte, b'"' | b'\\' | ..=0x1f);
-        // All bytes are looked at, so that the loop has no branch.
+        // The loop inspects all bytes, so that it has no branch.
         match text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
             true => {
                 self.text.push(b'"');
@@ -170,7 +172,7 @@ impl Line {
     }
 
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) {
-        // What has names for keys can always be written, and there is always room.
+        // Serialization cannot fail: all keys are names, and a `Vec` grows as needed.
         let _ = serde_json::to_writer(&mut self.text, value);
     }
 }
@@ -191,7 +193,8 @@ mod tests {
         args: CheckArgs,
     }
 
-    /// Whether a line is what serde makes of the same document. How often a test was written and copied.
+    /// Asserts that a line equals the output of serde for the same document. Returns how often the
+    /// text of a test was written and copied.
     fn agrees(set: Set, arguments: &[&str]) -> (usize, usize) {
         let args = Alone::parse_from([&["check", "--effort", "0"][..], arguments].concat()).args;
         let every_test = args.all;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Admits everybody, and remembers in which order.
+/// Admits every client, and records the order.
 #[derive(Default)]
 struct Record {
     answered: Vec<(u32, String)>,
@@ -47,7 +47,7 @@ impl Office for Record {
     }
 }
 
-/// A door, behind which a test says who comes.
+/// A listening socket to which a test connects clients.
 struct Bench {
     folder: PathBuf,
     door: Door,
@@ -75,7 +75,7 @@ impl Bench {
         Bench { folder, door, guests, office, now_ns: SECOND }
     }
 
-    /// A program of this user comes.
+    /// Connects a program of this user.
     fn knock(&mut self, user: u32) -> Asker {
         let asker = Asker::knock(&self.folder.join("socket")).expect("somebody listens");
         assert!(is_ready(&[self.door.as_fd()], Some(5_000))[0]);
@@ -85,7 +85,7 @@ impl Bench {
         asker
     }
 
-    /// What the loop does between two waits.
+    /// Does the work of the loop between two waits.
     fn turn(&mut self) {
         let quiet: Vec<u64> = self.guests.quiet().iter().map(|(of, _)| *of).collect();
         let mut told = Told::new();
@@ -149,7 +149,7 @@ fn the_question_of_another_is_answered_before_the_next_one_of_a_flood() {
         assert_eq!(bench.office.answered[before..], [(3000, "other".to_owned())], "{round}");
         assert!(hears(&mut asker).is_some());
     }
-    // With five who flood, after one question of each.
+    // With five flooding users, the question is answered after one question of each.
     let mut others: Vec<Asker> = (2002..2006).map(|user| bench.knock(user)).collect();
     for asker in &mut others {
         asker.say(&flood).expect("it is heard");
@@ -166,7 +166,7 @@ fn the_question_of_another_is_answered_before_the_next_one_of_a_flood() {
         bench.office.answered[before..].iter().map(|(user, _)| *user).collect();
     users.sort_unstable();
     assert_eq!(users, [2001, 2002, 2003, 2004, 2005, 3000]);
-    // Root waits for nobody.
+    // Root does not wait for other users.
     let mut root = bench.knock(0);
     root.say(&list()).expect("it is heard");
     bench.turn();
@@ -181,7 +181,7 @@ fn as_many_lines_as_are_said_at_once_are_answered() {
         asker.say(&vec![list(); count].join("\n")).expect("it is heard");
         let mut answers = 0;
         for _ in 0..count {
-            // What is left of it is here, or in the kernel, which says so.
+            // The rest of the input is either here or in the kernel, which reports it.
             let fds: Vec<_> = bench.guests.quiet().iter().map(|(_, fd)| *fd).collect();
             let is_there = is_ready(&fds, Some(0)).contains(&true);
             assert!(is_there || bench.guests.patience_ms(bench.now_ns) == Some(0), "{answers}");
@@ -209,7 +209,7 @@ fn nobody_waits_for_the_polkit_of_another() {
     };
     let Limit { of_one, .. } = OF_POLKIT;
     assert_eq!(considered(&bench), of_one);
-    // The rest waits until they are done, and nothing is busy meanwhile.
+    // The rest waits until polkit is done, and nothing is busy meanwhile.
     assert_ne!(bench.guests.patience_ms(bench.now_ns), Some(0));
     let mut root = bench.knock(0);
     for ask in [list(), question("root's")] {
@@ -225,7 +225,7 @@ fn nobody_waits_for_the_polkit_of_another() {
     for _ in 0..12 {
         bench.turn();
     }
-    // Those have no answer, and the others have been asked about.
+    // The timed-out questions are refused, and polkit has been asked about the others.
     let refused = |asker: &mut Asker| match hears(asker) {
         Some(Answer::Refused { exit, message, .. }) => {
             assert!(message.contains("does not answer"), "{message}");
@@ -268,7 +268,7 @@ fn nobody_is_locked_out_by_connections_that_nobody_uses() {
         assert!(bench.count(user) <= CONNECTIONS.of_one);
     }
     assert!(bench.guests.guests.len() <= CONNECTIONS.of_users);
-    // Whoever comes is let in, and heard; and so is root, for whom nobody has to go.
+    // A new user is accepted and answered, and so is root, for whom no connection is closed.
     let mut asker = bench.knock(3000);
     asker.say(&question("other")).expect("it is heard");
     bench.turn();
@@ -279,14 +279,14 @@ fn nobody_is_locked_out_by_connections_that_nobody_uses() {
     roots[0].say(&list()).expect("it is heard");
     bench.turn();
     assert!(hears(&mut roots[0]).is_some());
-    // Those who ask nothing go, but for those who have a thread.
+    // Idle connections are closed unless they have a thread.
     let mut holder = bench.knock(4000);
     holder.say(&question("thread")).expect("it is heard");
     bench.turn();
     bench.now_ns += IDLE_NS + SECOND;
     bench.turn();
     assert_eq!((bench.guests.guests.len(), bench.count(4000)), (1, 1));
-    // It is not looked for something that does not come.
+    // A connection that may stay silent for ever sets no timeout.
     assert_eq!(bench.guests.patience_ms(bench.now_ns), None);
 }
 
@@ -303,7 +303,8 @@ fn what_a_connection_has_is_left_when_it_ends() {
     assert!(matches!(hears(&mut other), Some(Answer::Left { found: true })));
     assert!(matches!(hears(&mut asker), Some(Answer::Gone { .. })));
     drop(asker);
-    // A process that another test is about to start still has what it was forked with.
+    // A process that another test is starting still holds the descriptors it inherited from the
+    // fork.
     while bench.office.parted.is_empty() {
         bench.turn();
     }
