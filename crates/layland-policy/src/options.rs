@@ -1,5 +1,5 @@
-//! Options that several families of policies have, read into types. Analyses and front ends read them here, too, so that
-//! a default stands in one place.
+//! Options that several families of policies have, read into types. Analyses and front ends read them
+//! here, too, so that a default stands in one place.
 
 use crate::{PolicyOptions, Refusal};
 use layland_offline::Heuristic;
