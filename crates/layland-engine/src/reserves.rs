@@ -39,6 +39,27 @@ impl Margin {
     }
 }
 
+/// Parses a fraction, or a time with its unit.
+impl std::str::FromStr for Margin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Margin, String> {
+        let text = text.trim();
+        let (margin, is_negative) = match text.parse::<Rate>() {
+            Ok(fraction) => {
+                let is_negative = fraction < Rate::ZERO;
+                (Margin::Fraction(fraction), is_negative)
+            }
+            Err(_) => {
+                let time = text.parse::<Duration>();
+                let time = time.map_err(|error| format!("{error}: {}", error.help()))?;
+                (Margin::Time(time), time < Duration::ZERO)
+            }
+        };
+        if is_negative { Err("a margin is not negative".to_owned()) } else { Ok(margin) }
+    }
+}
+
 /// The default margin of a run: 5 %.
 impl Default for Margin {
     fn default() -> Margin {

@@ -3,7 +3,8 @@
 use crate::about;
 use crate::problem::{Refused, problems};
 use crate::set::{self, About, File};
-use layland::answers;
+use layland::answers::{self, CheckQuestion};
+use layland::guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
 use layland_config::{Format, to_toml};
 use layland_policy::Registry;
 use layland_report::playground::{Start, fragment};
@@ -73,9 +74,6 @@ pub(crate) struct Check {
     bounds: bool,
     #[serde(default)]
     certificate: bool,
-    /// Further arguments of the command.
-    #[serde(default)]
-    arguments: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -174,24 +172,34 @@ fn raw(text: String) -> Value {
 }
 
 impl Check {
+    fn question(&self) -> CheckQuestion {
+        let wanted = Wanted {
+            findings: if self.all { Findings::All } else { Findings::UntilDecided },
+            bounds: if self.bounds { BoundsBy::All } else { BoundsBy::Nobody },
+            more: More::of(self.margins, false),
+        };
+        CheckQuestion {
+            policies: self.policies.clone(),
+            options: AssessOptions {
+                tests: self.tests.clone(),
+                wanted,
+                effort: self.effort.map_or(Effort::default(), Effort::Jobs),
+                tick: None,
+            },
+            every_policy: self.all,
+            ..CheckQuestion::default()
+        }
+    }
+
     fn check(&self, registry: &Registry) -> Result<Value, Refused> {
-        let mut arguments: Vec<String> = [
-            option("policy", list(&self.policies)),
-            option("test", list(&self.tests)),
-            option("effort", self.effort),
-            (!self.margins).then(|| "--no-margin".to_owned()),
-            self.all.then(|| "--all".to_owned()),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        arguments.extend(self.arguments.iter().cloned());
-        let (text, exit) = self.about.open()?.check(registry, &arguments, self.bounds)?;
+        let (set, question) = (self.about.open()?, self.question());
+        let checked = set.check(registry, &question)?;
         let certificate = match self.certificate {
-            true => Some(self.about.open()?.certificate(registry, &arguments)?),
+            true => Some(set.certificate(registry, &question)?),
             false => None,
         };
-        Ok(json!({ "json": text, "exit": exit, "certificate": certificate }))
+        let exit = checked.exit.code();
+        Ok(json!({ "json": checked.json(), "exit": exit, "certificate": certificate }))
     }
 }
 

@@ -29,9 +29,9 @@ impl Refused {
     /// Creates the refusal of a command, with the places in the text that was sent. A file sent as
     /// bytes has no places.
     pub(crate) fn from_text(unanswered: Unanswered, text: Option<&str>) -> Refused {
-        let Unanswered { message, help, code, report } = unanswered;
+        let Unanswered { message, help, exit, report } = unanswered;
         let problems = report.map(|report| problems(&report, text)).unwrap_or_default();
-        Refused { message, help, code, problems }
+        Refused { message, help, code: exit.code(), problems }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::problem::{Refused, doubt, problems};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use layland::answers::{self, Opened};
-use layland_config::{Format, to_toml};
+use layland_config::{Format, Host, Unit, to_toml};
 use layland_model::{CpuSet, Task, counted};
 use layland_report::playground::MOST_TASKS;
 use serde::Deserialize;
@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 
 /// The limit on the size of imported files: larger ones are not suited to a page.
 const MOST_BYTES: usize = 8_000_000;
+
+/// The largest number of CPUs, as in the command.
+const MOST_CPUS: u32 = 4096;
 
 /// The set that a question is about.
 #[derive(Deserialize)]
@@ -30,12 +33,21 @@ fn unnamed() -> String {
     "set.toml".to_owned()
 }
 
+/// Returns the defaults of the user. A page knows no machine.
+fn host(cpus: Option<u32>, unit: Option<Unit>) -> Result<Host, Refused> {
+    if let Some(cpus) = cpus.filter(|cpus| !(1..=MOST_CPUS).contains(cpus)) {
+        let message = format!("{cpus} CPUs: a set has 1 to {MOST_CPUS}");
+        return Err(Refused::usage(message));
+    }
+    Ok(Host { cpus: None, default_cpus: cpus.map(|cpus| cpus as usize), unit })
+}
+
 impl About {
     /// Parses the set.
     pub(crate) fn open(&self) -> Result<Opened, Refused> {
-        let mut arguments = vec!["--from=toml".to_owned()];
-        arguments.extend(self.cpus.map(|cpus| format!("--cpus={cpus}")));
-        let opened = Opened::read(&self.name, self.set.as_bytes(), &arguments)
+        let host = host(self.cpus, None)?;
+        let cpus = host.default_cpus;
+        let opened = Opened::read(&self.name, self.set.as_bytes(), Format::Toml, &host, cpus)
             .map_err(|error| Refused::from_text(error, Some(&self.set)))?;
         few(&opened)?;
         Ok(opened)
@@ -92,22 +104,18 @@ pub(crate) fn load(file: &File) -> Result<Value, Refused> {
         ))
         .help("the command has no such limit: `layland check`, `layland sim`"));
     }
-    let arguments: Vec<String> = [
-        file.from.as_ref().map(|from| format!("--from={from}")),
-        file.unit.as_ref().map(|unit| format!("--unit={unit}")),
-        file.cpus.map(|cpus| format!("--cpus={cpus}")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
     let text = file.text.as_deref();
-    let opened = Opened::read(&file.name, &bytes, &arguments)
-        .map_err(|error| Refused::from_text(error, text))?;
-    few(&opened)?;
     let format = match &file.from {
         Some(name) => name.parse().map_err(Refused::usage)?,
         None => Format::detect(&file.name, &bytes),
     };
+    let no_unit = |unit| Refused::usage(format!("`{unit}` is not a unit: use ns, us, ms or s"));
+    let unit = file.unit.as_ref();
+    let unit = unit.map(|unit| Unit::find(unit).ok_or_else(|| no_unit(unit))).transpose()?;
+    let host = host(file.cpus, unit)?;
+    let opened = Opened::read(&file.name, &bytes, format, &host, host.default_cpus)
+        .map_err(|error| Refused::from_text(error, text))?;
+    few(&opened)?;
     let toml = match format {
         // Keep the text, which has comments.
         Format::Toml => String::from_utf8_lossy(&bytes).into_owned(),

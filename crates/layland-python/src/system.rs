@@ -3,7 +3,8 @@
 use crate::patience::{Stop, in_background, interruptible};
 use crate::run::{HowLong, Simulated, Wishes};
 use crate::{analyses, errors, policy, run};
-use layland::answers::{self, Unanswered};
+use layland::answers::{self, CheckQuestion, Set, Unanswered};
+use layland::guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
 use layland_config::{Format, Host, SimsoIdentifiers, Unit, simso_identifiers};
 use layland_model::{Duration, ScheduleRule};
 use layland_policy::Registry;
@@ -16,6 +17,46 @@ type Identifiers = (Vec<i64>, Vec<(i64, String)>);
 /// The pickled form of a set: its line, the length and the policy that its file requests, its
 /// warnings, and the identifiers of SimSo.
 type State = (String, Option<i64>, Option<String>, Vec<Py<PyAny>>, Option<Identifiers>);
+
+/// The question of `TaskSet.check`, by the attributes of its Python class.
+#[derive(FromPyObject)]
+struct Question {
+    policies: Vec<String>,
+    tests: Vec<String>,
+    every_test: bool,
+    factor: bool,
+    margin: Option<String>,
+    effort: Option<u64>,
+    tick_ns: Option<i64>,
+}
+
+impl Question {
+    fn typed(self, py: Python<'_>) -> PyResult<CheckQuestion> {
+        let margin = self.margin.as_deref().map(str::parse).transpose();
+        let margin = margin.map_err(|error: String| errors::usage(py, &error, None))?;
+        let tick = self.tick_ns.map(Duration::from_ns);
+        if let Some(tick) = tick.filter(|&tick| tick <= Duration::ZERO) {
+            let message = format!("a tick of {tick} is not longer than zero");
+            return Err(errors::usage(py, &message, Some("write a length such as 1ms")));
+        }
+        Ok(CheckQuestion {
+            policies: self.policies,
+            margin,
+            options: AssessOptions {
+                tests: self.tests,
+                wanted: Wanted {
+                    findings: if self.every_test { Findings::All } else { Findings::UntilDecided },
+                    bounds: BoundsBy::All,
+                    more: More::of(self.factor, false),
+                },
+                effort: self.effort.map_or(Effort::default(), Effort::Jobs),
+                tick,
+            },
+            any_policy: true,
+            every_policy: self.every_test,
+        })
+    }
+}
 
 /// A valid task set.
 #[pyclass(frozen, module = "layland._layland")]
@@ -234,42 +275,45 @@ impl System {
         self.system == other.system
     }
 
-    /// What `layland check --json` prints with these arguments.
+    /// What `layland check --json` prints.
     fn check(
         &self,
         py: Python<'_>,
         name: String,
-        arguments: Vec<String>,
+        question: Question,
         classes: Vec<Py<PyAny>>,
     ) -> PyResult<String> {
+        let question = question.typed(py)?;
         self.answer(py, &classes, move |registry, system, _| {
-            answers::check(registry, &name, system, &arguments)
+            Ok(question.ask(registry, Set::in_memory(&name, system.clone()))?.json())
         })
     }
 
-    /// The page that `layland check -o FILE.html` writes with these arguments.
+    /// The page that `layland check -o FILE.html` writes.
     fn check_page(
         &self,
         py: Python<'_>,
         name: String,
-        arguments: Vec<String>,
+        question: Question,
         classes: Vec<Py<PyAny>>,
     ) -> PyResult<String> {
+        let question = question.typed(py)?;
         self.answer(py, &classes, move |registry, system, _| {
-            answers::check_page(registry, &name, system, &arguments)
+            answers::check_page(registry, &question, Set::in_memory(&name, system.clone()))
         })
     }
 
-    /// What `layland check --certificate` writes with these arguments.
+    /// What `layland check --certificate` writes.
     fn certificate(
         &self,
         py: Python<'_>,
         name: String,
-        arguments: Vec<String>,
+        question: Question,
         classes: Vec<Py<PyAny>>,
     ) -> PyResult<String> {
+        let question = question.typed(py)?;
         self.answer(py, &classes, move |registry, system, _| {
-            answers::certificate(registry, &name, system, &arguments)
+            answers::certificate(registry, &question, Set::in_memory(&name, system.clone()))
         })
     }
 

@@ -7,28 +7,16 @@
 
 use crate::commands::explain::structure;
 use crate::commands::{check, generate, policies, simulate};
-use crate::ui::exit::{Exit, Failure, Message};
-use crate::ui::input::{self, Set, SetArgs};
-use crate::ui::{formats, sense};
+use crate::ui::exit::{Failure, Message};
+use crate::ui::formats;
 use clap::{Args, Parser};
-use layland_config::{Format, Problem, Report, RtAppPolicy};
-use layland_guarantee::BoundsBy;
+use layland_config::{Format, Host, Problem, Report, RtAppPolicy};
 use layland_model::{Duration, System, Time};
 use layland_policy::Registry;
 use std::sync::atomic::AtomicBool;
 
-/// The reason for a missing answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unanswered {
-    /// The error message.
-    pub message: String,
-    /// Advice on how to correct the error.
-    pub help: Option<String>,
-    /// The exit code of the command.
-    pub code: u8,
-    /// The problems in the task set's source, if they are the reason.
-    pub report: Option<Box<Report>>,
-}
+pub use layland_answers::check::Document;
+pub use layland_answers::{CheckQuestion, Checked, Exit, Set, Unanswered};
 
 impl From<Failure> for Unanswered {
     fn from(failure: Failure) -> Unanswered {
@@ -36,7 +24,7 @@ impl From<Failure> for Unanswered {
             Message::Plain(message, help) => (message, help),
             Message::Drawn(message) => (message, None),
         };
-        Unanswered { message, help, code: failure.exit.code(), report: None }
+        Unanswered { message, help, exit: failure.exit, report: None }
     }
 }
 
@@ -54,72 +42,46 @@ fn parse<A: Args>(arguments: &[String]) -> Result<A, Unanswered> {
         let text = error.to_string();
         let first = text.split("\n\n").next().unwrap_or_default();
         let message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
-        Unanswered { message, help: None, code: Exit::Usage.code(), report: None }
+        Unanswered::usage(message)
     };
     Ok(Alone::<A>::try_parse_from(all).map_err(wrong)?.args)
 }
 
-/// Returns the output of `layland check --json` for a valid system.
+/// Returns the page that `layland check -o FILE.html` writes.
 ///
 /// # Errors
-/// Fails if the arguments are wrong or name an unknown policy or test.
-///
-/// ```
-/// use layland_model::{Duration, Service, System, Task};
-/// let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(5));
-/// let system = System::new(1, vec![task]);
-/// let registry = layland_policy::Registry::standard();
-/// let arguments = ["--policy".to_owned(), "p-edf".to_owned()];
-/// let answer = layland::answers::check(&registry, "mine", &system, &arguments).unwrap();
-/// assert!(answer.contains("\"verdict\": \"yes\""));
-/// ```
-pub fn check(
-    registry: &Registry,
-    name: &str,
-    system: &System,
-    arguments: &[String],
-) -> Result<String, Unanswered> {
-    let args = parse(arguments)?;
-    Ok(check::document(registry, args, Set::in_memory(name, system.clone()), BoundsBy::All)?.0)
-}
-
-/// Returns the page that `layland check -o FILE.html` writes for a valid system.
-///
-/// # Errors
-/// Fails as [`check`] does.
+/// Fails as [`CheckQuestion::ask`] does.
 pub fn check_page(
     registry: &Registry,
-    name: &str,
-    system: &System,
-    arguments: &[String],
+    question: &CheckQuestion,
+    set: Set,
 ) -> Result<String, Unanswered> {
-    let args = parse(arguments)?;
-    Ok(check::page(registry, args, Set::in_memory(name, system.clone()))?)
+    Ok(check::page(registry, question.clone(), set)?)
 }
 
-/// Returns the file that `layland check --certificate` writes for a valid system.
+/// Returns the file that `layland check --certificate` writes.
 ///
 /// # Errors
-/// Fails as [`check`] does, and with `--margin`, because there are no proofs for margins.
+/// Fails as [`CheckQuestion::ask`] does, and for a question with a margin, because there are no
+/// proofs for margins.
 ///
 /// ```
+/// use layland::answers::{CheckQuestion, Set, certificate};
 /// use layland_model::{Duration, Service, System, Task};
 /// let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(5));
-/// let system = System::new(1, vec![task]);
+/// let set = Set::in_memory("mine", System::new(1, vec![task]));
 /// let registry = layland_policy::Registry::standard();
-/// let arguments = ["--policy".to_owned(), "p-edf".to_owned()];
-/// let proven = layland::answers::certificate(&registry, "mine", &system, &arguments).unwrap();
+/// let question = CheckQuestion { policies: vec!["p-edf".to_owned()], ..CheckQuestion::default() };
+/// let proven = certificate(&registry, &question, set).unwrap();
 /// assert!(proven.contains("\"decided_by\": \"QPA\""));
 /// ```
 pub fn certificate(
     registry: &Registry,
-    name: &str,
-    system: &System,
-    arguments: &[String],
+    question: &CheckQuestion,
+    set: Set,
 ) -> Result<String, Unanswered> {
-    let wanted = [arguments, &["--certificate=-".to_owned()]].concat();
-    let args = parse(&wanted)?;
-    Ok(check::proven(registry, args, Set::in_memory(name, system.clone()))?)
+    let checked = question.clone().with_proofs()?.ask(registry, set)?;
+    Ok(check::certificate_text(registry, &checked))
 }
 
 /// Returns the page that `layland sim -o FILE.html` writes for a valid system; `None` if it was
@@ -176,28 +138,30 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Reads a task set as a command reads the file of this name; `arguments` are those about the
-    /// set, such as `--cpus`.
+    /// Reads a task set as a command reads the file of this name, with another number of CPUs if
+    /// `cpus` is given.
     ///
     /// # Errors
-    /// Fails if the arguments are wrong, or with a report if the file is not a valid set.
+    /// Fails if the file is not a valid set; then with a report.
     ///
     /// ```
     /// use layland::answers::Opened;
-    /// let wrong = Opened::read("a.toml", b"layland = 1\nplatfrom = 4\n", &[]).err().unwrap();
+    /// use layland::config::{Format, Host};
+    /// let wrong = b"layland = 1\nplatfrom = 4\n";
+    /// let wrong = Opened::read("a.toml", wrong, Format::Toml, &Host::default(), None).err().unwrap();
     /// assert_eq!(wrong.report.unwrap().problems[0].position.unwrap().line, 2);
     /// ```
-    pub fn read(name: &str, bytes: &[u8], arguments: &[String]) -> Result<Opened, Unanswered> {
-        let args: SetArgs = parse(arguments)?;
-        let format = args.from.unwrap_or_else(|| Format::detect(name, bytes));
-        let (mut set, warnings) =
-            input::open(name, bytes, format, &args.host())?.map_err(|report| Unanswered {
-                message: report.to_string(),
-                help: None,
-                code: Exit::BadInput.code(),
-                report: Some(Box::new(report)),
-            })?;
-        input::complete(&mut set, &args)?;
+    pub fn read(
+        name: &str,
+        bytes: &[u8],
+        format: Format,
+        host: &Host,
+        cpus: Option<usize>,
+    ) -> Result<Opened, Unanswered> {
+        let (mut set, warnings) = Set::read(name, bytes, format, host)?;
+        if let Some(cpus) = cpus {
+            set.change_cpus(cpus)?;
+        }
         Ok(Opened { set, warnings })
     }
 
@@ -218,24 +182,19 @@ impl Opened {
 
     /// Returns the valid settings that are probably mistakes, each with advice.
     pub fn doubts(&self) -> Vec<(String, &'static str)> {
-        sense::doubts(&self.set)
+        self.set.doubts()
     }
 
-    /// Returns the output of `layland check --json` and its exit code. If `bounds` is false, no
-    /// bounds are computed: for many tasks they take longer than all verdicts, and a user who drags
-    /// a number waits for the answer.
+    /// Answers a question about the set.
     ///
     /// # Errors
-    /// Fails as [`check`] does.
+    /// Fails as [`CheckQuestion::ask`] does.
     pub fn check(
-        self,
+        &self,
         registry: &Registry,
-        arguments: &[String],
-        bounds: bool,
-    ) -> Result<(String, u8), Unanswered> {
-        let by = if bounds { BoundsBy::All } else { BoundsBy::Nobody };
-        let (text, exit) = check::document(registry, parse(arguments)?, self.set, by)?;
-        Ok((text, exit.code()))
+        question: &CheckQuestion,
+    ) -> Result<Checked, Unanswered> {
+        question.ask(registry, self.set.clone())
     }
 
     /// Returns the file that `layland check --certificate` writes.
@@ -243,12 +202,11 @@ impl Opened {
     /// # Errors
     /// Fails as [`certificate`] does.
     pub fn certificate(
-        self,
+        &self,
         registry: &Registry,
-        arguments: &[String],
+        question: &CheckQuestion,
     ) -> Result<String, Unanswered> {
-        let wanted = [arguments, &["--certificate=-".to_owned()]].concat();
-        Ok(check::proven(registry, parse(&wanted)?, self.set)?)
+        certificate(registry, question, self.set.clone())
     }
 
     /// Returns the output of `layland sim --json`, its exit code, and, if it is wanted, the report

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from . import _layland
-from ._asked import Asked
 from ._errors import UsageError
+from ._policy import Policy
 from ._times import Duration, TimeLike, as_ns, as_text
 from ._verdict import Verdict
 
@@ -122,25 +122,53 @@ def _margin(margin: MarginLike) -> str:
     raise TypeError(f'a margin cannot be {margin!r}: write a share or a time, such as "0.05" or "5ms"')
 
 
-def arguments_of(
-    names: Sequence[str],
-    tests: Sequence[str],
-    every_test: bool,
-    factor: bool,
-    margin: MarginLike | None,
-    effort: int | None,
-    tick: TimeLike | None,
-) -> list[str]:
-    """The arguments of the command."""
-    arguments = [f"--policy={name}" for name in names] + [f"--test={test}" for test in tests]
-    arguments += ["--all"] * every_test + ["--no-margin"] * (not factor)
-    if margin is not None:
-        arguments.append(f"--margin={_margin(margin)}")
-    if effort is not None:
-        arguments.append(f"--effort={effort}")
-    if tick is not None:
-        arguments.append(f"--tick={as_text(as_ns(tick))}")
-    return arguments
+@dataclass(frozen=True)
+class Question:
+    """A question about a set: can it be guaranteed?"""
+
+    system: _layland.System
+    """The set."""
+    name: str
+    """Its name."""
+    classes: list[type[Policy]]
+    """The classes among the policies."""
+    policies: list[str]
+    tests: list[str]
+    every_test: bool
+    factor: bool
+    margin: str | None
+    effort: int | None
+    tick_ns: int | None
+
+    @classmethod
+    def of(
+        cls,
+        system: _layland.System,
+        name: str,
+        policies: tuple[Sequence[str], list[type[Policy]]],
+        tests: Sequence[str],
+        every_test: bool,
+        factor: bool,
+        margin: MarginLike | None,
+        effort: int | None,
+        tick: TimeLike | None,
+    ) -> Question:
+        """The question in the types of the answers."""
+        names, classes = policies
+        if effort is not None and not 0 <= effort < 2**64:
+            raise UsageError(f"an effort of {effort} is not a number of jobs", "0 searches for nothing")
+        return cls(
+            system,
+            name,
+            classes,
+            list(names),
+            list(tests),
+            bool(every_test),
+            bool(factor),
+            None if margin is None else _margin(margin),
+            effort,
+            None if tick is None else as_ns(tick),
+        )
 
 
 class Checked:
@@ -158,11 +186,11 @@ class Checked:
     10000000
     """
 
-    __slots__ = ("_asked", "_document", "_json")
+    __slots__ = ("_document", "_json", "_question")
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._json = asked.system.check(asked.name, asked.arguments, asked.classes)
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._json = question.system.check(question.name, question, question.classes)
         self._document = json.loads(self._json)
 
     @property
@@ -236,14 +264,14 @@ class Checked:
         >>> [(proof.policy, proof.test, proof.valid) for proof in layland.verify(tasks, proven) if proof.policy]
         [('p-edf', 'QPA', True)]
         """
-        asked = self._asked
-        return asked.system.certificate(asked.name, asked.arguments, asked.classes)
+        asked = self._question
+        return asked.system.certificate(asked.name, asked, asked.classes)
 
     def html(self) -> str:
         """A page for a browser, in one piece, with what every test says: the bytes that ``layland check -o FILE.html``
         writes."""
-        asked = self._asked
-        return asked.system.check_page(asked.name, asked.arguments, asked.classes)
+        asked = self._question
+        return asked.system.check_page(asked.name, asked, asked.classes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page (``.html``) or the answer (``.json``).

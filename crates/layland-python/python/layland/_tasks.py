@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from . import _layland
 from ._analysis import Analysis
 from ._asked import Asked
-from ._check import Checked, MarginLike, arguments_of
+from ._check import Checked, MarginLike, Question
 from ._errors import InputWarning, UsageError
 from ._policy import PolicyLike, names_and_classes
 from ._run import Run, simulated
@@ -419,9 +419,9 @@ class TaskSet:
         >>> tasks.check("dl-sp", margin="5ms")["dl-sp"].larger
         'budgets'
         """
-        names, classes = names_and_classes(policies, self._system)
-        arguments = arguments_of(names, tests, every_test, factor, margin, effort, tick)
-        return Checked(Asked(self._system, self.name, arguments, classes))
+        found = names_and_classes(policies, self._system)
+        asked = Question.of(self._system, self.name, found, tests, every_test, factor, margin, effort, tick)
+        return Checked(asked)
 
     def analyse(self, name: str) -> Analysis:
         """What one analysis says of the set as it is (:func:`layland.analyses` lists them).

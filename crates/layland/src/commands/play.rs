@@ -3,7 +3,7 @@
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, SetArgs};
 use crate::ui::values::length_of;
-use crate::ui::{files, names, playground, terminal};
+use crate::ui::{files, playground, terminal};
 use clap::Args;
 use layland_config::{Format, to_toml};
 use layland_model::{Duration, System, counted};
@@ -47,7 +47,7 @@ pub(crate) struct PlayArgs {
 }
 
 pub(crate) fn run(registry: &Registry, args: &PlayArgs) -> Outcome {
-    let policies = names::all(registry, &args.policy)?;
+    let policies = layland_answers::distinct_policies(registry, &args.policy)?;
     let page = read_page(args.page.as_deref())?;
     let text = match start(args, policies)? {
         Some(start) => begin(&page, &start)

@@ -1,7 +1,7 @@
 //! `layland policies`: lists the policies of the registry.
 
 use crate::ui::exit::{Exit, Outcome};
-use crate::ui::{names, terminal};
+use crate::ui::terminal;
 use clap::Args;
 use layland_policy::{PolicyInfo, Registry};
 use serde_json::json;
@@ -31,7 +31,7 @@ pub(crate) fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
         None => registry.iter().collect(),
         Some(name) => match registry.parse(name) {
             Ok((info, _)) => vec![info],
-            Err(error) => return Err(names::unknown(&error)),
+            Err(error) => return Err(layland_answers::unknown_policy(&error).into()),
         },
     };
     if args.json {

@@ -1,23 +1,21 @@
 //! Loads the task set of the command line: a file, standard input, a bundled set, or inline tasks.
 
 use super::exit::Failure;
-use super::{formats, names, sense, terminal};
+use super::{formats, names, terminal};
 use clap::Args;
-use layland_config::{Format, Host, HowMade, Loaded, Position, Report, Unit};
-use layland_model::{CpuSet, Duration, Index, Platform, System, Task, TaskId, counted, visible};
+use layland_answers::{CPUS_NOT_GIVEN, EMPTY, assumed};
+use layland_config::{Format, Host, HowMade, Report, Unit};
+use layland_model::{System, visible};
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use layland_answers::Set;
+
 /// The prefix of the names of bundled sets.
 const DEMO: &str = "demo:";
-
-/// The code of the warning about a file without a number of CPUs.
-const CPUS_NOT_GIVEN: &str = "layland::platform::cpus_not_given";
-
-const EMPTY: &str = "a task set is expected; `layland demos robot` prints one to start from";
 
 /// The arguments that say which task set is meant.
 #[derive(Args)]
@@ -67,63 +65,6 @@ impl SetArgs {
     }
 }
 
-/// A task set, with the other contents of its file.
-pub(crate) struct Set {
-    /// The name of the set.
-    pub name: String,
-    /// The system, which is valid.
-    pub system: System,
-    /// The length of a run that the file asks for.
-    pub until: Option<Duration>,
-    /// The policy that the file asks for.
-    pub policy: Option<&'static str>,
-    /// The positions of the first tasks in the user's file; empty if they are not known.
-    places: Vec<Position>,
-    /// The name and the positions that apply if this is the only set of its file, which has one set
-    /// per line.
-    alone: Option<(String, Vec<Position>)>,
-    /// Assumptions about values that the file does not contain, in sentences without full stops.
-    pub assumed: Vec<String>,
-}
-
-impl Set {
-    /// Wraps a valid system that is not from a file.
-    pub(crate) fn in_memory(name: &str, system: System) -> Set {
-        Set {
-            name: name.to_owned(),
-            system,
-            until: None,
-            policy: None,
-            places: Vec::new(),
-            alone: None,
-            assumed: Vec::new(),
-        }
-    }
-
-    /// Names the set after its file, and applies its positions, as for the only set of the file.
-    pub(crate) fn alone(mut self) -> Set {
-        if let Some((name, places)) = self.alone.take() {
-            (self.name, self.places) = (name, places);
-        }
-        self
-    }
-
-    /// Adds to the reason of a refusal the position of the task that it is about, if any.
-    pub(crate) fn located(&self, reason: String, task: Option<TaskId>) -> String {
-        match task.and_then(|task| self.places.get(task.index())) {
-            Some(place) => format!("{reason} ({}:{place})", self.name),
-            None => reason,
-        }
-    }
-
-    /// Adds the position of a task that an engine names.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn located_by_name(&self, reason: String, task: Option<&str>) -> String {
-        let named = |(id, of): (TaskId, &Task)| (Some(of.name.as_str()) == task).then_some(id);
-        self.located(reason, self.system.tasks.iter().find_map(named))
-    }
-}
-
 /// Reads the task set, and prints warnings to standard error.
 pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
     let host = args.host();
@@ -139,99 +80,30 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
             let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, &bytes));
             // Headings and messages show the name.
             let name = &*if name == "-" { Cow::Borrowed("<stdin>") } else { visible(name) };
-            let (set, warnings) =
-                open(name, &bytes, format, &host)?.map_err(|report| failure(&report))?;
+            let (set, warnings) = Set::read(name, &bytes, format, &host)?;
             tell(&warnings);
             set
         }
     };
     complete(&mut set, args)?;
-    for (message, help) in sense::doubts(&set) {
+    for (message, help) in set.doubts() {
         terminal::warn(&message, Some(help));
     }
     Ok(set)
 }
 
-/// Parses the bytes of a task set. Returns the set with its warnings, or a report if it is invalid.
-pub(crate) fn open(
-    name: &str,
-    bytes: &[u8],
-    format: Format,
-    host: &Host,
-) -> Result<Result<(Set, Report), Report>, Failure> {
-    if bytes.trim_ascii().is_empty() {
-        return Err(Failure::input(format!("{name} is empty")).help(EMPTY));
-    }
-    let read = layland_config::read(name, bytes, format, host);
-    Ok(read.map(|Loaded { system, warnings, until, policy, mut places }| {
-        if name.starts_with(DEMO) {
-            places.clear();
-        }
-        let assumed = assumed(&warnings);
-        let name = name.to_owned();
-        (Set { name, system, until, policy, places, alone: None, assumed }, warnings)
-    }))
-}
-
 /// Applies the arguments about the set: further tasks, and another number of CPUs.
-pub(crate) fn complete(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
-    for text in &args.task {
-        let mut task = layland_config::parse_inline(text).map_err(|report| failure(&report))?;
-        task.rank = set.system.tasks.len() as i64;
-        let level = set.system.levels.count();
-        let wcet = task.wcet[0];
-        task.wcet.resize(level, wcet);
-        set.system.tasks.push(task);
-    }
-    if !args.task.is_empty() {
-        let faults = set.system.validate();
-        if !faults.is_empty() {
-            let (messages, helps): (Vec<_>, Vec<_>) =
-                faults.iter().map(|fault| (fault.to_string(), fault.help.to_string())).unzip();
-            return Err(Failure::input(messages.join("; ")).help(helps.join("; ")));
-        }
-    }
+fn complete(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
+    set.add_tasks(&args.task)?;
     other_cpus(set, args)
 }
 
 /// Changes the number of CPUs to that of the user, if it differs.
 fn other_cpus(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
-    match args.cpus.map(|cpus| cpus as usize) {
-        Some(cpus) if cpus != set.system.platform.cpu_count() => what_if(set, cpus),
-        Some(_) | None => Ok(()),
+    let warning = args.cpus.map(|cpus| set.change_cpus(cpus as usize)).transpose()?.flatten();
+    if let Some(warning) = warning {
+        terminal::warn(&warning, None);
     }
-}
-
-/// Moves the tasks to another number of CPUs, unless the set refers to CPUs that would not exist.
-fn what_if(set: &mut Set, cpus: usize) -> Result<(), Failure> {
-    let has = set.system.platform.cpu_count();
-    let said = format!("{} has {}, and --cpus says {cpus}", set.name, counted(has, "CPU"));
-    let refused = |why: &str| {
-        Err(Failure::input(format!("{said}: {why}"))
-            .help("change `cpus` under [platform], or leave --cpus out"))
-    };
-    let platform = &set.system.platform;
-    if platform.clusters.len() > 1 {
-        return refused("its clusters are of those that it has");
-    }
-    if !platform.is_unit_speed() {
-        return refused("its CPUs have speeds of their own");
-    }
-    let all = CpuSet::first(cpus);
-    let tied = |task: &&Task| task.affinity.as_ref().is_some_and(|own| !own.is_subset(&all));
-    if let Some(task) = set.system.tasks.values().find(tied) {
-        return refused(&format!("task `{}` names CPUs beyond these", task.name));
-    }
-    // Names of CPU groups are kept if all of their CPUs remain.
-    let mut topology = platform.topology.clone();
-    topology.retain(|_, sets| sets.iter().all(|cpus| cpus.is_subset(&all)));
-    let overheads = platform.overheads.clone();
-    set.system.platform = Platform { overheads, topology, ..Platform::identical(cpus) };
-    // Requests may refer to removed CPUs, too.
-    if let Some(fault) = set.system.validate().first() {
-        return refused(&fault.to_string());
-    }
-    terminal::warn(&format!("what if: {said}; the answer is about {}", counted(cpus, "CPU")), None);
     Ok(())
 }
 
@@ -344,19 +216,11 @@ impl Lines {
     }
 
     fn set(&self, args: &SetArgs, made: HowMade) -> Result<Set, Failure> {
-        let name = format!("{}:{}", self.name, self.read);
-        // The name contains the number of the line.
-        let Loaded { system, warnings, until, policy, places: mut in_file } =
-            layland_config::read_with(&name, &self.line, Format::Lines, &args.host(), made)
-                .map_err(|report| failure(&report))?;
+        let (mut set, warnings) =
+            Set::read_line(&self.name, self.read, &self.line, &args.host(), made)?;
         tell(&warnings);
-        let assumed = assumed(&warnings);
-        in_file.iter_mut().for_each(|place| place.line += self.read - 1);
-        let alone = Some((self.name.clone(), in_file));
-        let places = Vec::new();
-        let mut set = Set { name, system, until, policy, places, alone, assumed };
         other_cpus(&mut set, args)?;
-        for (message, help) in sense::doubts(&set) {
+        for (message, help) in set.doubts() {
             terminal::warn(&message, Some(help));
         }
         Ok(set)
@@ -412,12 +276,6 @@ pub(crate) fn tell(report: &Report) {
     if !report.is_empty() {
         terminal::talk(&draw(&report));
     }
-}
-
-/// Returns the assumptions about values that a file does not contain: the number of CPUs.
-fn assumed(warnings: &Report) -> Vec<String> {
-    let problems = warnings.problems.iter().filter(|problem| problem.code == CPUS_NOT_GIVEN);
-    problems.map(ToString::to_string).collect()
 }
 
 fn draw(report: &Report) -> String {

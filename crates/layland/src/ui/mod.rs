@@ -22,7 +22,6 @@ pub(crate) mod progress;
 pub(crate) mod recorded;
 pub(crate) mod report;
 pub(crate) mod rows;
-pub(crate) mod sense;
 pub(crate) mod table;
 pub(crate) mod terminal;
 pub(crate) mod threads;

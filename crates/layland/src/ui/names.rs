@@ -2,31 +2,9 @@
 //! suggestions.
 
 use super::exit::Failure;
+use layland_answers::unknown_policy;
 use layland_model::nearest;
-use layland_policy::{BuildError, Registry};
-
-/// Returns the policy with its options in the notation of the output.
-pub(crate) fn canonical(registry: &Registry, spec: &str) -> Result<String, Failure> {
-    registry.canonical(spec.trim()).map_err(|error| unknown(&error))
-}
-
-/// Returns several policies, each of them once.
-pub(crate) fn all(registry: &Registry, asked: &[String]) -> Result<Vec<String>, Failure> {
-    let mut specs: Vec<String> = Vec::new();
-    for spec in asked {
-        if spec.trim().is_empty() {
-            return Err(Failure::usage("a policy in the list has no name")
-                .help("separate policies by one comma, as in g-edf,p-edf"));
-        }
-        let spec = canonical(registry, spec)?;
-        if specs.contains(&spec) {
-            return Err(Failure::usage(format!("policy `{spec}` is named twice"))
-                .help("name each policy once"));
-        }
-        specs.push(spec);
-    }
-    Ok(specs)
-}
+use layland_policy::Registry;
 
 /// Returns the only policy of an argument. A comma is accepted only within options.
 #[cfg(target_os = "linux")]
@@ -36,16 +14,7 @@ pub(crate) fn one(registry: &Registry, spec: &str) -> Result<String, Failure> {
             Err(Failure::usage(format!("`{spec}` names several policies, and a run has one"))
                 .help(format!("run each by itself: --policy {first}")))
         }
-        (result, _) => result.map_err(|error| unknown(&error)),
-    }
-}
-
-/// Reports an unknown policy.
-pub(crate) fn unknown(error: &BuildError) -> Failure {
-    let failure = Failure::usage(error.to_string());
-    match error.is_about_the_name() {
-        true => failure.help("`layland policies` lists them"),
-        false => failure,
+        (result, _) => result.map_err(|error| unknown_policy(&error).into()),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Parsers for values on the command line.
 
-use layland_engine::reserves::Margin;
-use layland_model::{Duration, ParseTimeError, Rate, Time};
+use layland_model::{Duration, ParseTimeError, Time};
 
 /// Parses a time with its unit. Errors contain the correct notation.
 pub(crate) fn time_of<T: std::str::FromStr<Err = ParseTimeError>>(text: &str) -> Result<T, String> {
@@ -16,19 +15,6 @@ pub(crate) fn length_of(text: &str) -> Result<Duration, String> {
         }
         length => Ok(length),
     }
-}
-
-/// Parses the amount by which a real run reserves more than the set specifies.
-pub(crate) fn margin_of(text: &str) -> Result<Margin, String> {
-    let margin = match text.trim().parse::<Rate>() {
-        Ok(fraction) => Margin::Fraction(fraction),
-        Err(_) => Margin::Time(time_of::<Duration>(text)?),
-    };
-    let is_negative = match &margin {
-        Margin::Fraction(fraction) => *fraction < Rate::ZERO,
-        Margin::Time(time) => *time < Duration::ZERO,
-    };
-    if is_negative { Err("a margin is not negative".to_owned()) } else { Ok(margin) }
 }
 
 /// Parses a seed.

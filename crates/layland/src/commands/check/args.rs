@@ -2,7 +2,7 @@
 
 use crate::ui::chart::Chart;
 use crate::ui::input::SetArgs;
-use crate::ui::values::{length_of, margin_of};
+use crate::ui::values::length_of;
 use clap::Args;
 use layland_engine::reserves::Margin;
 use layland_model::Duration;
@@ -53,7 +53,7 @@ pub(crate) struct CheckArgs {
     /// policies of threads (dl, dl-sp, ..) larger budgets, under policies that are optimal (run, qps, ..) or for
     /// mixed criticality larger WCETs, under others the same. A fraction, and at least 100us, or a time; without it,
     /// `run` takes 0.05. The factor by which WCETs could grow is another matter (see --no-margin)
-    #[arg(long, value_name = "FRACTION|TIME", value_parser = margin_of, conflicts_with = "certificate")]
+    #[arg(long, value_name = "FRACTION|TIME", conflicts_with = "certificate")]
     pub margin: Option<Margin>,
     /// Where no test decides, simulate up to so many jobs under each policy in search of a schedule that misses, and
     /// look at as many states; 0 searches for nothing. By default at most 20000, and fewer with many tasks; with

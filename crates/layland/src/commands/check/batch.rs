@@ -5,9 +5,7 @@
 //! left out unless `--effort` asks for them.
 
 use super::args::CheckArgs;
-use super::checked::{Asked, Checked, check};
-use super::reserved::IN_GENERAL;
-use super::{Cited, certificate, json, text};
+use super::text;
 use crate::ui::batch::{self, Go};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::files::Stream;
@@ -15,7 +13,9 @@ use crate::ui::input::{Set, Sets};
 use crate::ui::rows::{Counts, Rows};
 use crate::ui::terminal;
 use layland_analysis::Verdict;
-use layland_guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
+use layland_answers::check::{Cited, IN_GENERAL};
+use layland_answers::{CheckQuestion, Checked};
+use layland_guarantee::{BoundsBy, Effort, Findings, More, Wanted};
 use layland_policy::Registry;
 use std::path::Path;
 
@@ -34,33 +34,27 @@ const HEADINGS: [&str; 4] = ["set", "policy", "guaranteed", "by"];
 pub(super) fn run(
     registry: &Registry,
     args: &CheckArgs,
+    mut question: CheckQuestion,
     first: Vec<Result<Set, Failure>>,
     rest: Sets<'_>,
 ) -> Outcome {
     let are_few = first.len() <= FEW;
-    let asked = Asked {
-        args,
-        options: AssessOptions {
-            tests: args.test.clone(),
-            wanted: wanted(args),
-            effort: match (args.effort, are_few) {
-                (Some(jobs), _) => Effort::Jobs(jobs),
-                (None, true) => Effort::Usual { most: EFFORT },
-                (None, false) if args.all => Effort::Tests,
-                (None, false) => Effort::Quick,
-            },
-            tick: args.tick,
-        },
-        whatever: args.json || args.certificate.is_some(),
+    question.options.wanted = wanted(args);
+    question.options.effort = match (args.effort, are_few) {
+        (Some(jobs), _) => Effort::Jobs(jobs),
+        (None, true) => Effort::Usual { most: EFFORT },
+        (None, false) if args.all => Effort::Tests,
+        (None, false) => Effort::Quick,
     };
+    question.any_policy = args.json || args.certificate.is_some();
     let sets = first.into_iter().chain(rest);
     let is_quiet = args.certificate.as_deref() == Some(Path::new("-"));
     let has_json = args.json && !is_quiet;
     let mut out = Answers::new(registry, args, is_quiet)?;
     // The line is made by the many worker threads, if lines are printed at all.
     let work = |set| {
-        let checked = check(registry, &asked, set);
-        let json = if has_json { json::line(&checked) } else { Vec::new() };
+        let checked = question.answer(registry, set);
+        let json = if has_json { checked.json_line() } else { Vec::new() };
         (checked, json)
     };
     let worked = batch::each(sets, args.threads, AT_A_TIME, work, |found| out.add(&found));
@@ -136,7 +130,7 @@ impl<'a> Answers<'a> {
         self.exit = Exit::worst(worst);
         if let Some(certificates) = &mut self.certificates {
             for one in checked() {
-                let document = certificate::document(self.registry, one);
+                let document = one.certificate(self.registry);
                 certificates.write(format!("{document}\n").as_bytes())?;
             }
         }

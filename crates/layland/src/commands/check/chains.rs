@@ -1,14 +1,13 @@
 //! The guarantees for cause-effect chains, as a table and in JSON.
 
 use super::args::CheckArgs;
-use super::checked::Checked;
 use super::text;
 use comfy_table::{Cell, CellAlignment};
 use layland_analysis::TestKind;
+use layland_answers::Checked;
 use layland_guarantee::{Assessment, ChainBound};
 use layland_model::System;
 use layland_report::Table;
-use serde::Serialize;
 
 const HEADINGS: [&str; 6] = ["chain", "policy", "reaction time", "data age", "by", "why not"];
 
@@ -76,35 +75,4 @@ pub(super) fn table<'a>(
         }
     }
     if rows.is_empty() { String::new() } else { format!("cause-effect chains\n{rows}\n\n") }
-}
-
-/// The guarantee for a chain under a policy.
-#[derive(Serialize)]
-pub(super) struct OfChain<'a> {
-    chain: &'a str,
-    communication: &'static str,
-    reaction_ns: Option<i64>,
-    age_ns: Option<i64>,
-    by: Option<&'static str>,
-    kind: Option<&'static str>,
-    unbounded: Option<String>,
-}
-
-/// Returns the guarantees for all chains.
-pub(super) fn of<'a>(checked: &'a Checked, spec: &str) -> Vec<OfChain<'a>> {
-    let system = &checked.set.system;
-    let bounds = checked.chains.get(spec).into_iter().flatten();
-    let of = |(chain, bound): (&'a layland_model::Chain, &layland_guarantee::ChainBound)| {
-        let within = bound.within.ok().map(|within| within.ns());
-        OfChain {
-            chain: &chain.name,
-            communication: chain.communication.name(),
-            reaction_ns: within,
-            age_ns: within,
-            by: within.map(|_| bound.by),
-            kind: within.map(|_| bound.kind.name()),
-            unbounded: bound.within.err().map(|why| why.text(system)),
-        }
-    };
-    system.chains.iter().zip(bounds).map(of).collect()
 }

@@ -5,14 +5,14 @@
 //! The Python package and the playground call [`answers`](crate::answers), and tests of their own
 //! compare the results with the command.
 
-use super::{CheckArgs, document};
-use crate::answers;
+use super::CheckArgs;
 use crate::ui::gate;
 use crate::ui::input::Set;
 use clap::{Args, Command, FromArgMatches};
 use layland_analysis::{TestKind, Verdict};
+use layland_answers::CheckQuestion;
 use layland_gen::Random;
-use layland_guarantee::{AssessOptions, Assessment, Bound, BoundsBy, Effort, assess};
+use layland_guarantee::{AssessOptions, Assessment, Bound, Effort, assess};
 use layland_model::{Duration, Service, System, Task};
 use layland_policy::Registry;
 use serde_json::Value;
@@ -84,9 +84,10 @@ fn one_question_has_one_answer_at_every_door() {
     for seed in 0..200 {
         let system = drawn(seed);
         let set = || Set::in_memory("set", system.clone());
-        let (text, _) = document(&registry, args(&words), set(), BoundsBy::All).expect("an answer");
-        let answer = answers::check(&registry, "set", &system, &words).expect("an answer");
-        assert_eq!(text, answer, "set {seed}");
+        let text = args(&words).question().ask(&registry, set()).expect("an answer").json();
+        let policies = POLICIES.map(str::to_owned).to_vec();
+        let question = CheckQuestion { policies, ..CheckQuestion::default() };
+        assert_eq!(text, question.ask(&registry, set()).expect("an answer").json(), "set {seed}");
         let document: Value = serde_json::from_str(&text).expect("it is JSON");
         let all = document["policies"].as_array().expect("a list");
         for spec in POLICIES {

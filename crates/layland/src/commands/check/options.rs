@@ -1,13 +1,13 @@
 //! The options of `check` that change the question, and all parts of the answer. Such an option
 //! must affect every part, or the answer is *unknown*.
 
-use super::checked::Checked;
-use super::{CheckArgs, examined};
+use super::CheckArgs;
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
 use clap::{Args, Command, Parser};
 use layland_analysis::{Subject, Verdict, catalogue};
-use layland_guarantee::BoundsBy;
+use layland_answers::Checked;
+use layland_guarantee::Findings;
 use layland_model::{
     Chain, Communication, CpuId, CpuSet, Criticality, Duration, Levels, Preemption, Service,
     System, Task, TaskId,
@@ -141,7 +141,9 @@ fn no_test_refutes_jobs_that_arrive_at_ticks() {
                 let arguments = [&["check", "--all", "--no-margin"][..], more].concat();
                 let args = Alone::parse_from(arguments).args;
                 let set = Set::in_memory("set", system.clone());
-                examined(&registry, &args, set, true, BoundsBy::All).expect("there are threads")
+                let mut question = args.question();
+                question.options.wanted.findings = Findings::All;
+                question.ask(&registry, set).expect("no policy is named")
             };
             let (plain, on_ticks) = (checked(&[]), checked(&["--tick", "1ms"]));
             for found in &on_ticks.policies {
@@ -203,7 +205,9 @@ fn a_margin_is_the_larger_set_to_everything_that_answers() {
         let arguments = [&["check", "--all", "--effort", "2000"][..], more].concat();
         let args = Alone::parse_from(arguments).args;
         let set = Set::in_memory("set", system.clone());
-        examined(&registry, &args, set, true, BoundsBy::All).expect("there are threads")
+        let mut question = args.question();
+        question.options.wanted.findings = Findings::All;
+        question.ask(&registry, set).expect("no policy is named")
     };
     let (mut larger, mut lost, mut witnesses, mut margins, mut chains) = (0, 0, 0, 0, 0);
     for system in sets_with_room_and_without() {

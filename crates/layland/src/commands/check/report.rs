@@ -1,9 +1,9 @@
 //! `layland check -o FILE.html`: all policies side by side in one report.
 
-use super::checked::Checked;
 use super::{chains, text};
 use crate::ui::playground;
 use layland_analysis::{Subject, TestKind, Verdict};
+use layland_answers::Checked;
 use layland_config::to_toml;
 use layland_guarantee::{Assessment, Bound, Said, search};
 use layland_model::{Duration, Rate, System};

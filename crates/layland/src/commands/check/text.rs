@@ -5,14 +5,14 @@
 
 use super::args::CheckArgs;
 use super::chains;
-use super::checked::Checked;
-use super::short::{self, Short};
 use crate::ui::chart::{self, Chart};
 use crate::ui::terminal;
 use crate::ui::tint::{self, Tint, tinted};
 use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
+use layland_answers::Checked;
+use layland_answers::check::{Short, by_level};
 use layland_chart::gantt::{Colours, View};
 use layland_engine::reserves::{LEAST_MARGIN, Margin, Reserves};
 use layland_guarantee::{Assessment, Bound, Said, Stop, in_level};
@@ -78,7 +78,7 @@ fn seen(checked: &Checked) -> String {
 /// Returns the requested answer about one set, or a short one that fits a screen if the user asked
 /// for nothing.
 pub(super) fn report(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
-    match short::is_wanted(args) {
+    match is_short(args) {
         true => in_short(registry, &Short::of(registry, checked), checked, args),
         false => in_full(registry, checked, args),
     }
@@ -378,12 +378,9 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
         + "\n"
 }
 
-/// Pairs these bounds with the names of the levels.
-pub(super) fn by_level<'a>(
-    per_level: &'a [Duration],
-    system: &'a System,
-) -> impl Iterator<Item = (&'a str, Duration)> {
-    system.levels.names().iter().map(String::as_str).zip(per_level.iter().copied())
+/// Returns true if the answer is short, because the user asked for nothing by name.
+fn is_short(args: &CheckArgs) -> bool {
+    !args.all && !args.bounds && args.policy.is_empty() && args.test.is_empty()
 }
 
 /// Returns the bounds of a policy that depend on the level of the run: a row for each task that has

@@ -5,7 +5,7 @@ use super::groups::Groups;
 use super::list;
 use crate::ui::exit::Failure;
 use crate::ui::input::{self, SetArgs};
-use crate::ui::{sense, terminal};
+use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
 use layland_linux::exec::{Given, Thread, threads_of_kernel};
 use layland_model::{Behaviour, CpuSet, TaskId};
@@ -104,7 +104,7 @@ pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
     let set_args =
         SetArgs { set: Some(set.clone()), task: Vec::new(), cpus: None, from: None, unit: None };
     let set = input::load(&set_args)?;
-    if let Some((message, help)) = sense::unblocked(&set) {
+    if let Some((message, help)) = set.unblocked() {
         terminal::warn(&message, Some(help));
     }
     let refused =

@@ -2,7 +2,6 @@
 
 use super::Entry;
 use crate::ui::exit::Failure;
-use crate::ui::names;
 use layland_model::nearest;
 use layland_policy::{PolicyInfo, Registry};
 
@@ -76,7 +75,7 @@ pub(super) fn unknown<'a>(
     if let Err(error) = registry.named(code)
         && !matches!(error, layland_policy::BuildError::UnknownPolicy { .. })
     {
-        return names::unknown(&error);
+        return layland_answers::unknown_policy(&error).into();
     }
     let near = nearest(code, entries.map(|entry| entry.code.as_str()));
     let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();

@@ -2,7 +2,6 @@
 //! the processor hierarchy of QPS, the pieces of C=D and EDF-WM; as text, SVG or DOT.
 
 use crate::ui::exit::Failure;
-use crate::ui::names;
 use layland_model::{Algorithm, CpuId, Piece, Rate, ScheduleRule, System, TaskId, counted};
 use layland_offline::{Client, Clients, Hierarchy, RateGrid, Reduction};
 use layland_policy::fair::{Prepared, qps, run};
@@ -55,7 +54,8 @@ pub(crate) fn structure(
     system: &System,
     spec: &str,
 ) -> Result<Forest, Failure> {
-    let (info, options) = registry.parse(spec).map_err(|error| names::unknown(&error))?;
+    let (info, options) =
+        registry.parse(spec).map_err(|error| layland_answers::unknown_policy(&error))?;
     let algorithm = info.algorithm(&options);
     let forest = if algorithm == Algorithm::Run {
         of_run(system, &options)

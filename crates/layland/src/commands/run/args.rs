@@ -3,7 +3,7 @@
 use crate::ui::chart::Chart;
 use crate::ui::gate::Limit;
 use crate::ui::input::SetArgs;
-use crate::ui::values::{length_of, margin_of, parse_window, seed_of, time_of};
+use crate::ui::values::{length_of, parse_window, seed_of, time_of};
 use clap::{Args, ValueEnum};
 use layland_engine::reserves::Margin;
 use layland_model::{CpuSet, Duration, Rate, Time};
@@ -68,7 +68,7 @@ pub(crate) struct RunArgs {
     /// (dl, dl-sp, ..) grow by it, and WCETs of policies that are optimal or for mixed criticality; `layland check
     /// --margin` says what is guaranteed so. By default 0.05; a fraction is at least 100us, with the engine deadline
     /// the default at least what a tick may cost
-    #[arg(long, value_name = "FRACTION|TIME", value_parser = margin_of, help_heading = "Work")]
+    #[arg(long, value_name = "FRACTION|TIME", help_heading = "Work")]
     pub margin: Option<Margin>,
     #[command(flatten)]
     pub fifo: FifoArgs,

@@ -12,7 +12,7 @@ mod request;
 use crate::ui::exit::{Failure, Outcome};
 use crate::ui::gate::{self, Bounds, Held, Suite};
 use crate::ui::output::{FileKind, Output};
-use crate::ui::{files, input, names, sense, terminal};
+use crate::ui::{files, input, names, terminal};
 use args::Engine;
 use layland_model::{Duration, System, TaskId};
 use layland_policy::Registry;
@@ -37,7 +37,7 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
     args.policy = names::one(registry, &args.policy)?;
     let args = &*args;
     let mut set = input::load(&args.set)?;
-    if let Some((message, help)) = sense::unblocked(&set) {
+    if let Some((message, help)) = set.unblocked() {
         terminal::warn(&message, Some(help));
     }
     if let Some(factor) = &args.stretch {

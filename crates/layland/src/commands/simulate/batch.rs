@@ -9,7 +9,7 @@ use crate::ui::gate::{self, Held};
 use crate::ui::input::Set;
 use crate::ui::rows::{Counts, Rows};
 use crate::ui::table::{self, figures};
-use crate::ui::{interrupt, sense, terminal};
+use crate::ui::{interrupt, terminal};
 use clap::builder::styling::AnsiColor;
 use layland_model::counted;
 use layland_policy::Registry;
@@ -81,7 +81,7 @@ pub(super) fn run(
     let asked = Simulate { registry, args, quiet: true, interrupt };
     let mut out = Answers::new(args, interrupt);
     let sets = std::iter::once(Ok(first)).chain(rest).inspect(|set| {
-        if let Some((message, help)) = set.as_ref().ok().and_then(sense::unblocked) {
+        if let Some((message, help)) = set.as_ref().ok().and_then(Set::unblocked) {
             terminal::warn(&message, Some(help));
         }
     });

@@ -18,7 +18,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::gate::{Bounds, Held};
 use crate::ui::input::{Set, Sets};
 use crate::ui::output::Output;
-use crate::ui::{gate, input, interrupt, names, sense, terminal, threads};
+use crate::ui::{gate, input, interrupt, terminal, threads};
 use comparison::{Comparison, Simulate, Simulated};
 use layland_policy::Registry;
 use layland_report::Report;
@@ -34,7 +34,7 @@ const DEFAULT: &str = "g-edf";
 
 pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     let outputs = Output::all(&args.output, &[])?;
-    let specs = names::all(registry, &args.policy)?;
+    let specs = layland_answers::distinct_policies(registry, &args.policy)?;
     let mut sets = Sets::new(&args.set, &args.more).peekable();
     // If no set is named, the arguments describe one.
     let first = sets.next().unwrap_or_else(|| input::load(&args.set))?;
@@ -52,7 +52,7 @@ fn one(
     set: &Set,
     outputs: &[Output],
 ) -> Outcome {
-    if let Some((message, help)) = sense::unblocked(set) {
+    if let Some((message, help)) = set.unblocked() {
         terminal::warn(&message, Some(help));
     }
     let specs = policies(specs, set);
@@ -110,7 +110,7 @@ pub(crate) fn document(
     interrupt: &AtomicBool,
 ) -> Result<(String, Exit, Option<Report>), Failure> {
     let args = SimArgs { quiet: true, json: true, ..args };
-    let specs = policies(names::all(registry, &args.policy)?, set);
+    let specs = policies(layland_answers::distinct_policies(registry, &args.policy)?, set);
     let bounds = bounds(registry, &args, &specs, set)?;
     let comparison = simulated(registry, &args, set, interrupt)?;
     let held = comparison.held(&bounds);
@@ -149,7 +149,7 @@ fn simulated<'a>(
     set: &'a Set,
     interrupt: &'a AtomicBool,
 ) -> Result<Comparison<'a>, Failure> {
-    let specs = policies(names::all(registry, &args.policy)?, set);
+    let specs = policies(layland_answers::distinct_policies(registry, &args.policy)?, set);
     let asked = Simulate { registry, args, quiet: true, interrupt };
     threads::on(args.threads, || Comparison::simulate(&asked, &specs, set))?
 }

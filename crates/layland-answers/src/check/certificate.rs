@@ -14,8 +14,16 @@ use layland_policy::{Fit, Registry, Ties, never_preempts};
 use layland_trace::Job;
 use serde_json::{Value, json};
 
+impl Checked {
+    /// Returns the proof of each answer as JSON, for the verifier. The question must ask for
+    /// proofs.
+    pub fn certificate(&self, registry: &Registry) -> Value {
+        document(registry, self)
+    }
+}
+
 /// Returns the certificate of one set.
-pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
+fn document(registry: &Registry, checked: &Checked) -> Value {
     let system = &checked.set.system;
     let answers = checked.policies.iter().map(|policy| {
         let proof = match policy.witness.as_deref() {

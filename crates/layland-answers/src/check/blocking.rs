@@ -1,27 +1,20 @@
 //! Tests of the answers of `check` about blocking times, searches included: more blocking never
 //! improves an answer, and nothing is guaranteed where no test accounts for blocking.
 
-use super::{CheckArgs, examined};
-use crate::ui::input::Set;
-use clap::Parser;
+use crate::{CheckQuestion, Set};
 use layland_analysis::Verdict;
-use layland_guarantee::BoundsBy;
+use layland_guarantee::More;
 use layland_model::{Duration, Service, System, Task, TaskId};
 use layland_policy::Registry;
 use std::collections::BTreeMap;
 
-#[derive(Parser)]
-struct Alone {
-    #[command(flatten)]
-    args: CheckArgs,
-}
-
 /// Returns the verdict and the deciding test of each policy.
 fn verdicts(system: &System) -> BTreeMap<String, (Verdict, Option<&'static str>)> {
-    let args = Alone::parse_from(["check", "--all", "--no-margin", "--tick", "1ms"]).args;
+    let mut question = CheckQuestion { every_policy: true, ..CheckQuestion::default() };
+    question.options.wanted.more = More::Nothing;
+    question.options.tick = Some(Duration::from_ms(1));
     let set = Set::in_memory("set", system.clone());
-    let registry = Registry::standard();
-    let checked = examined(&registry, &args, set, false, BoundsBy::All).expect("there are threads");
+    let checked = question.ask(&Registry::standard(), set).expect("the question has no names");
     let of = checked.policies.into_iter();
     of.map(|found| (found.spec, (found.verdict, found.decided_by))).collect()
 }

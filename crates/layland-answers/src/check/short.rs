@@ -1,7 +1,6 @@
 //! The short answer: the policies whose answers differ on this set, best first, and the names of
 //! the others.
 
-use super::args::CheckArgs;
 use super::checked::Checked;
 use layland_analysis::Verdict;
 use layland_guarantee::{Assessment, has_affinities};
@@ -12,13 +11,8 @@ use std::cmp::Reverse;
 /// The largest number of policies with a line of their own.
 const SHOWN: usize = 6;
 
-/// Returns true if the answer is short, because the user asked for nothing by name.
-pub(super) fn is_wanted(args: &CheckArgs) -> bool {
-    !args.all && !args.bounds && args.policy.is_empty() && args.test.is_empty()
-}
-
 /// The contents of a short answer.
-pub(super) struct Short<'a> {
+pub struct Short<'a> {
     /// The best of each kind of answer, best first.
     pub shown: Vec<&'a Assessment>,
     /// The names of the other policies, by verdict.
@@ -26,7 +20,8 @@ pub(super) struct Short<'a> {
 }
 
 impl<'a> Short<'a> {
-    pub(super) fn of(registry: &Registry, checked: &'a Checked) -> Short<'a> {
+    /// Chooses the policies of an answer.
+    pub fn of(registry: &Registry, checked: &'a Checked) -> Short<'a> {
         let system = &checked.set.system;
         let is_ordinary = |policy: &&Assessment| !is_for_others(registry, &policy.spec, system);
         let best = checked.policies.iter().filter(is_ordinary).map(|p| rank(p.verdict)).min();

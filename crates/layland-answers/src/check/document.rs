@@ -6,31 +6,38 @@ mod line;
 use super::chains;
 use super::checked::Checked;
 use super::reserved::Reserved;
-use super::text;
-use crate::ui::exit::Exit;
+use crate::Exit;
 use layland_analysis::{Finding, Verdict};
 use layland_engine::reserves::{LEAST_MARGIN, Margin as RunMargin, Reserves};
 use layland_guarantee::search::Witness as Run;
 use layland_guarantee::{Assessment, Bound, Said};
-use layland_model::{Service, System, TaskId};
+use layland_model::{Duration, Service, System, TaskId};
 use layland_policy::Text;
 use layland_trace::JobRecord;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// Returns the document of one set, indented for people.
-pub(super) fn document(checked: &Checked) -> String {
-    // Serialization cannot fail: all keys are names.
-    serde_json::to_string_pretty(&Document::of(checked)).unwrap_or_default() + "\n"
+impl Checked {
+    /// Returns the document that `layland check --json` prints.
+    pub fn document(&self) -> Document<'_> {
+        Document::of(self)
+    }
+
+    /// Returns the document as indented JSON.
+    pub fn json(&self) -> String {
+        // Serialization cannot fail: all keys are names.
+        serde_json::to_string_pretty(&self.document()).unwrap_or_default() + "\n"
+    }
+
+    /// Returns the document as one line of JSON, for streams of sets.
+    pub fn json_line(&self) -> Vec<u8> {
+        line::Line::of(&self.document())
+    }
 }
 
-/// Returns the document of one set in one line.
-pub(super) fn line(checked: &Checked) -> Vec<u8> {
-    line::Line::of(&Document::of(checked))
-}
-
+/// The answer, as `layland check --json` prints it.
 #[derive(Serialize)]
-struct Document<'a> {
+pub struct Document<'a> {
     layland: &'static str,
     command: &'static str,
     set: Set<'a>,
@@ -203,7 +210,8 @@ struct DoesNotApply<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn of(checked: &'a Checked) -> Document<'a> {
+    /// Wraps an answer.
+    pub(super) fn of(checked: &'a Checked) -> Document<'a> {
         let system = &checked.set.system;
         let not_applicable = checked.not_assessed();
         Document {
@@ -216,7 +224,7 @@ impl<'a> Document<'a> {
                 utilization: system.utilization().to_f64(),
                 assumed: &checked.set.assumed,
                 seen: system.observed.as_ref().map(|observed| Seen {
-                    length_ns: observed.length.map(layland_model::Duration::ns),
+                    length_ns: observed.length.map(Duration::ns),
                     unexplained: &observed.unexplained,
                 }),
             },
@@ -355,7 +363,7 @@ impl Serialize for OfTask<'_> {
         if let Bound::Response { per_level, .. } = bound
             && !per_level.is_empty()
         {
-            let levels = text::by_level(per_level, system);
+            let levels = by_level(per_level, system);
             let levels: Vec<Level<'_>> =
                 levels.map(|(level, length)| Level { level, ns: length.ns() }).collect();
             map.serialize_entry("per_level", &levels)?;
@@ -389,4 +397,12 @@ impl Serialize for Test<'_> {
         }
         map.end()
     }
+}
+
+/// Pairs the bounds of a task with the names of the levels.
+pub fn by_level<'a>(
+    per_level: &'a [Duration],
+    system: &'a System,
+) -> impl Iterator<Item = (&'a str, Duration)> {
+    system.levels.names().iter().map(String::as_str).zip(per_level.iter().copied())
 }

@@ -1,110 +1,48 @@
-//! The result for one set: every requested policy, checked with the analyses.
+//! Asks every requested policy.
 
-use super::args::CheckArgs;
+use super::checked::{Checked, LeftOut};
+use super::question::CheckQuestion;
 use super::reserved::{Assessors, Reserved, Way, for_verdicts};
-use crate::ui::exit::Exit;
-use crate::ui::input::Set;
+use crate::{Exit, Set, Unanswered};
 use layland_analysis::{PAIRS, Subject, Verdict, pairs};
-use layland_guarantee::search::Witness;
-use layland_guarantee::{
-    Affinities, AssessOptions, Assessment, ChainBound, Said, affinities, chain_bounds, on_ticks,
-};
+use layland_guarantee::{Assessment, ChainBound, Effort, Said, affinities, chain_bounds, on_ticks};
 use layland_model::{Algorithm, Form, Order, System};
 use layland_policy::{PolicyOptions, Registry};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The complete result for one set.
-pub(super) struct Checked {
-    pub set: Set,
-    /// The reservations of runs, if `--margin` was given.
-    pub reserved: Option<Reserved>,
-    /// The findings that do not depend on the policy.
-    pub whatever: Vec<Said>,
-    /// The policies that are shown.
-    pub policies: Vec<Assessment>,
-    /// The policies that are not made for such a set, with the reason; empty if the user named
-    /// policies.
-    pub out_of_place: Vec<(String, String)>,
-    /// The analyses that were left out because the set is too large, if the user named no policy.
-    pub left_out: Option<LeftOut>,
-    /// Which policies respect the affinities, if the set has affinities and the user named no
-    /// policy.
-    pub affinities: Option<Affinities>,
-    /// The guarantees for the chains of the set, by policy.
-    pub chains: BTreeMap<String, Vec<ChainBound>>,
-    pub exit: Exit,
-}
-
-impl Checked {
-    /// Returns the system that was analysed under a policy.
-    pub(super) fn system(&self, spec: &str) -> &System {
-        let reserved = self.reserved.as_ref().and_then(|reserved| reserved.under(spec));
-        reserved.unwrap_or(&self.set.system)
+impl CheckQuestion {
+    /// Answers the question about a set.
+    ///
+    /// # Errors
+    /// As of [`resolved`](Self::resolved).
+    pub fn ask(&self, registry: &Registry, set: Set) -> Result<Checked, Unanswered> {
+        Ok(self.clone().resolved(registry)?.answer(registry, set))
     }
 
-    /// Returns the witness run of each policy for which a run with a miss was found.
-    pub(super) fn witnesses(&self) -> BTreeMap<&str, &Witness> {
-        let found = self.policies.iter();
-        let missing = found.filter_map(|found| Some((&*found.spec, found.witness.as_deref()?)));
-        missing.collect()
-    }
-
-    /// Returns the policies without an assessment, with the reason.
-    pub(super) fn not_assessed(&self) -> impl Iterator<Item = (String, String)> + '_ {
-        let left_out = self.left_out.iter();
-        let left_out =
-            left_out.flat_map(|left| left.policies.iter().map(|p| (p.clone(), left.why())));
-        self.out_of_place.iter().cloned().chain(left_out)
+    /// Answers a [resolved](Self::resolved) question about a set. Callers with many sets resolve
+    /// the question once.
+    pub fn answer(&self, registry: &Registry, set: Set) -> Checked {
+        check(registry, self, set)
     }
 }
 
-/// Analyses that take too long for a set with many tasks on the same CPUs, unless the user names
-/// them.
-pub(super) struct LeftOut {
-    /// Policies that compare every pair of tasks many times before the first release, to assign
-    /// priorities or instants.
-    pub policies: Vec<String>,
-    /// True if the search for margins was left out.
-    pub margins: bool,
-    /// The number of pairs of tasks that share CPUs.
-    pub pairs: u64,
-}
-
-impl LeftOut {
-    /// Returns the reason, in the words of an analysis with too many pairs to compare.
-    pub(super) fn why(&self) -> String {
-        format!("{} pairs of tasks share CPUs, and more than {PAIRS} take long", self.pairs)
+/// Returns the analyses to leave out, unless the user names policies.
+fn left_out(registry: &Registry, question: &CheckQuestion, system: &System) -> Option<LeftOut> {
+    if !question.policies.is_empty() {
+        return None;
     }
-
-    fn of(
-        registry: &Registry,
-        args: &CheckArgs,
-        system: &System,
-        margins: bool,
-    ) -> Option<LeftOut> {
-        if !args.policy.is_empty() {
-            return None;
-        }
-        let pairs = pairs(system);
-        let policies = registry.iter().filter(|info| {
-            let algorithm = info.algorithm(&PolicyOptions::default());
-            matches!(algorithm, Algorithm::MixedCriticality(_))
-        });
-        (pairs > PAIRS).then(|| LeftOut {
-            policies: policies.map(|info| info.name.to_string()).collect(),
-            margins,
-            pairs,
-        })
-    }
-}
-
-/// The question that is asked about each set.
-pub(super) struct Asked<'a> {
-    pub args: &'a CheckArgs,
-    pub options: AssessOptions,
-    /// True if the findings that do not depend on the policy are shown.
-    pub whatever: bool,
+    let margins = question.options.wanted.more.has_margin();
+    let pairs = pairs(system);
+    let policies = registry.iter().filter(|info| {
+        let algorithm = info.algorithm(&PolicyOptions::default());
+        matches!(algorithm, Algorithm::MixedCriticality(_))
+    });
+    (pairs > PAIRS).then(|| LeftOut {
+        policies: policies.map(|info| info.name.to_string()).collect(),
+        margins,
+        pairs,
+    })
 }
 
 /// Returns the guarantees for the chains under each policy that accepts the set.
@@ -125,14 +63,16 @@ fn chains(
 }
 
 /// Checks every requested policy with the analyses.
-pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked {
-    let &Asked { args, ref options, whatever } = asked;
-    let left_out = LeftOut::of(registry, args, &set.system, options.wanted.more.has_margin());
+fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
+    let &CheckQuestion { ref policies, ref margin, ref options, any_policy, every_policy } =
+        question;
+    let names_policies = !policies.is_empty();
+    let left_out = left_out(registry, question, &set.system);
     let is_left_out =
         |name: &String| left_out.as_ref().is_some_and(|left_out| left_out.policies.contains(name));
-    let asked: Vec<String> = match args.policy.is_empty() {
-        false => args.policy.clone(),
-        true => registry
+    let asked: Vec<String> = match names_policies {
+        true => policies.clone(),
+        false => registry
             .iter()
             .map(|info| info.name.to_string())
             .filter(|name| !is_left_out(name))
@@ -141,11 +81,12 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
     let mut options = options.clone();
     if left_out.is_some() {
         options.wanted.more = options.wanted.more.without_margin();
-        if args.effort.is_none() {
+        // Users who state an effort get it.
+        if !matches!(options.effort, Effort::Jobs(_)) {
             options.effort = options.effort.without_runs();
         }
     }
-    let mut reserved = args.margin.as_ref().map(|margin| Reserved::of(&set.system, margin));
+    let mut reserved = margin.as_ref().map(|margin| Reserved::of(&set.system, margin));
     let verdicts = for_verdicts(&options);
     let assessors = Assessors::new(registry, &set.system, reserved.as_ref(), &options, &verdicts);
     let assessed = asked.par_iter().map(|spec| {
@@ -161,14 +102,14 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
             found
         });
         match result {
-            Ok(found) if args.policy.is_empty() && found.is_out_of_place() => {
+            Ok(found) if !names_policies && found.is_out_of_place() => {
                 let why = found.refused.map_or(String::new(), |refusal| refusal.answer.reason);
                 out_of_place.push((found.spec, why));
             }
             Ok(found)
-                if args.policy.is_empty()
+                if !names_policies
                     && found.is_empty()
-                    && !args.all
+                    && !every_policy
                     && set.system.unexplained().is_empty() =>
             {
                 let why = found.reasons.first().cloned().unwrap_or_default();
@@ -178,11 +119,11 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
             Err(unknown) => out_of_place.push(unknown),
         }
     }
-    let asked_for_all = whatever && !args.policy.is_empty();
-    let mut whatever = match whatever {
+    let asked_for_all = any_policy && names_policies;
+    let mut whatever = match any_policy {
         true => assessors.plain().whatever_the_policy(),
         // The exit code depends on these findings.
-        false if args.policy.is_empty() => assessors.plain().whatever_the_scheduler(),
+        false if !names_policies => assessors.plain().whatever_the_scheduler(),
         // The verdicts include infeasibility already, because it is tested first.
         false => Vec::new(),
     };
@@ -193,12 +134,12 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
             whatever.extend(assessors.plain().some_partition_under(order));
         }
     }
-    if let Some(tick) = args.tick {
+    if let Some(tick) = options.tick {
         on_ticks(&mut whatever, &set.system, tick);
     }
     let chains = chains(registry, &policies, &assessors);
-    let exit = exit(&policies, &whatever, !args.policy.is_empty());
-    let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
+    let exit = exit(&policies, &whatever, names_policies);
+    let affinities = (!names_policies).then(|| affinities(registry, &set.system)).flatten();
     // Keep only the policies that are shown.
     by.retain(|spec, _| policies.iter().any(|found| found.spec == *spec));
     reserved.iter_mut().for_each(|reserved| reserved.by = std::mem::take(&mut by));

@@ -12,7 +12,8 @@ use layland_policy::Registry;
 use std::collections::BTreeMap;
 
 /// The reservations of runs with a margin.
-pub(super) struct Reserved {
+pub struct Reserved {
+    /// The margin.
     pub margin: Margin,
     budgets: System,
     wcets: System,
@@ -22,7 +23,8 @@ pub(super) struct Reserved {
 
 /// The effect of a margin on a policy.
 #[derive(Clone, Copy)]
-pub(super) struct OfPolicy {
+pub struct OfPolicy {
+    /// The reservations that a run enlarges.
     pub reserves: Reserves,
     /// The verdict of the tests for the set without the margin.
     pub without: Verdict,
@@ -40,7 +42,7 @@ impl Reserved {
     }
 
     /// Returns the system that is analysed in place of the set; `None` if that is the set itself.
-    pub(super) fn system(&self, reserves: Reserves) -> Option<&System> {
+    pub fn system(&self, reserves: Reserves) -> Option<&System> {
         match reserves {
             Reserves::AsSaid => None,
             Reserves::Budgets => Some(&self.budgets),
@@ -49,7 +51,7 @@ impl Reserved {
     }
 
     /// Returns the system that is analysed for a policy.
-    pub(super) fn under(&self, spec: &str) -> Option<&System> {
+    pub fn under(&self, spec: &str) -> Option<&System> {
         self.system(self.by.get(spec)?.reserves)
     }
 
@@ -60,7 +62,7 @@ impl Reserved {
     }
 
     /// Describes what is analysed, in a sentence without a full stop.
-    pub(super) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let of = |what: &str, reserves| {
             let names = self.names(reserves);
             (!names.is_empty()).then(|| format!("{what} under {}", names.join(", ")))
@@ -86,7 +88,7 @@ impl Reserved {
 
     /// Describes the values of each task under the policies that enlarge this kind, for at most
     /// `most` tasks.
-    pub(super) fn tasks(&self, set: &System, reserves: Reserves, most: usize) -> Option<String> {
+    pub fn tasks(&self, set: &System, reserves: Reserves, most: usize) -> Option<String> {
         let (names, larger) = (self.names(reserves), self.system(reserves)?);
         if names.is_empty() {
             return None;
@@ -112,7 +114,7 @@ impl Reserved {
     }
 
     /// Returns the tasks whose deadlines are too short for the whole margin.
-    pub(super) fn without_room(&self, set: &System) -> Vec<&str> {
+    pub fn without_room(&self, set: &System) -> Vec<&str> {
         let is_short = |reserves: Reserves, id: TaskId, task: &Task| {
             let own = &set.tasks[id];
             let (before, now) = match reserves {
@@ -136,7 +138,7 @@ impl Reserved {
     }
 
     /// Returns the policies that lose a guarantee by the margin.
-    pub(super) fn lost<'a>(
+    pub fn lost<'a>(
         &self,
         verdicts: impl Iterator<Item = (&'a str, Verdict)> + Clone,
     ) -> Vec<String> {
@@ -157,7 +159,7 @@ impl Reserved {
 }
 
 /// The reservations of runs, for sentences that name no policies.
-pub(super) const IN_GENERAL: &str = "larger budgets under policies of threads, larger WCETs under policies that are optimal or for \
+pub const IN_GENERAL: &str = "larger budgets under policies of threads, larger WCETs under policies that are optimal or for \
      mixed criticality, no more than the set says under others";
 
 /// One assessor for each of the systems.

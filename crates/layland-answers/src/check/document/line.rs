@@ -179,28 +179,21 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{CheckArgs, examined};
     use super::*;
-    use crate::ui::input::{self, Set};
-    use clap::Parser;
-    use layland_guarantee::BoundsBy;
-    use layland_model::{Duration, Service, System};
+    use crate::{CheckQuestion, Set};
+    use layland_analysis::Verdict;
+    use layland_config::{Format, Host};
+    use layland_engine::reserves::Margin;
+    use layland_guarantee::{Effort, Findings, More};
+    use layland_model::{Duration, Rate, Service, System};
     use layland_policy::Registry;
-
-    #[derive(Parser)]
-    struct Alone {
-        #[command(flatten)]
-        args: CheckArgs,
-    }
 
     /// Asserts that a line equals the output of serde for the same document. Returns how often the
     /// text of a test was written and copied.
-    fn agrees(set: Set, arguments: &[&str]) -> (usize, usize) {
-        let args = Alone::parse_from([&["check", "--effort", "0"][..], arguments].concat()).args;
-        let every_test = args.all;
-        let checked = examined(&Registry::standard(), &args, set, every_test, BoundsBy::All);
-        let checked = checked.expect("there are threads");
-        let document = Document::of(&checked);
+    fn agrees(set: Set, question: &CheckQuestion) -> (usize, usize) {
+        let checked = question.ask(&Registry::standard(), set).expect("the policies exist");
+        assert!(checked.policies.iter().any(|found| found.verdict != Verdict::Unknown));
+        let document = checked.document();
         let mut line = Line::default();
         line.document(&document);
         let expected = serde_json::to_string(&document).unwrap();
@@ -209,18 +202,31 @@ mod tests {
         (line.said.len(), tests)
     }
 
+    /// A question without searches and factors.
+    fn quick() -> CheckQuestion {
+        let mut question = CheckQuestion::default();
+        question.options.effort = Effort::Jobs(0);
+        question.options.wanted.more = More::Nothing;
+        question
+    }
+
     #[test]
     fn a_line_is_what_serde_writes() {
+        let mut every = quick();
+        every.every_policy = true;
+        every.options.wanted.findings = Findings::All;
+        let mut with_margin = quick();
+        with_margin.margin = Some(Margin::Fraction(Rate::new(1, 10)));
+        with_margin.options.wanted.more = More::Margin;
+        let questions = [quick(), every, with_margin];
         let (mut written, mut all) = (0, 0);
         let demos =
             ["dhall", "robot", "constrained", "mixed", "crowded-socket", "virtual-clusters"];
         for demo in demos {
-            for arguments in [&["--no-margin"][..], &["--all", "--no-margin"], &["--margin", "0.1"]]
-            {
-                let name = format!("demo:{demo}");
-                let args = Alone::parse_from(["check", name.as_str()]).args;
-                let set = input::load(&args.set).expect("it is bundled");
-                let (some, of) = agrees(set, arguments);
+            for question in &questions {
+                let text = layland_config::demo(demo).expect("it is bundled").text.as_bytes();
+                let set = Set::read(demo, text, Format::Toml, &Host::default());
+                let (some, of) = agrees(set.expect("it is valid").0, question);
                 (written, all) = (written + some, all + of);
             }
         }
@@ -229,10 +235,12 @@ mod tests {
 
     #[test]
     fn names_are_escaped() {
+        let policies = ["g-edf", "p-rm"].map(str::to_owned).to_vec();
+        let question = CheckQuestion { policies, ..quick() };
         for name in ["plain", "é", "\"", "\\", "\u{1}\n", "\u{7f}"] {
             let task = |name: &str| Task::implicit(name, Service::from_ms(1), Duration::from_ms(4));
             let system = System::new(2, vec![task(name), task("b")]);
-            agrees(Set::in_memory(name, system), &["--policy", "g-edf,p-rm", "--no-margin"]);
+            agrees(Set::in_memory(name, system), &question);
         }
     }
 }
