@@ -23,7 +23,7 @@ use structure::{Format, explain_structure};
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
-    /// What to explain, as in GFB, no-jitter, layland::taskset::missing, 4, p-edf or robot
+    /// The entry to explain, as in GFB, no-jitter, layland::taskset::missing, 4, p-edf or robot
     #[arg(value_name = "CODE|SET")]
     pub code: Option<String>,
     /// Draw the structure that this policy (run or qps, with its options) builds for the task set SET
@@ -33,7 +33,7 @@ pub(crate) struct ExplainArgs {
     /// Write the drawing into a file: .svg, .dot or .txt
     #[arg(short, long, value_name = "FILE", requires = "policy", help_heading = "Structure")]
     pub output: Option<PathBuf>,
-    /// The number of CPUs, if the set does not give it, or another one to ask what would be
+    /// The number of CPUs, if the set does not give it, or another number to try
     #[arg(long, value_name = "N", requires = "policy", help_heading = "Structure")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
