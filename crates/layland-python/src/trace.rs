@@ -84,7 +84,7 @@ impl Recording {
         Ok(Recording { recorded: Arc::new(recorded), rule: None })
     }
 
-    /// Whether it is known what the policy promises.
+    /// True if the promise of the policy is known.
     #[getter]
     fn has_rule(&self) -> bool {
         self.rule.is_some()
@@ -118,13 +118,13 @@ impl Recording {
         py.detach(|| self.table(2))
     }
 
-    /// When the run ended, in nanoseconds.
+    /// The end of the run, in nanoseconds.
     #[getter]
     fn over_ns(&self) -> i64 {
         self.recorded.trace.over.ns()
     }
 
-    /// Whether that was before it should.
+    /// True if it ended early.
     #[getter]
     fn interrupted(&self) -> bool {
         self.recorded.trace.interrupted
@@ -136,7 +136,7 @@ impl Recording {
         self.recorded.labels.tasks.values().cloned().collect()
     }
 
-    /// How many CPUs there are.
+    /// The number of CPUs.
     #[getter]
     fn cpus(&self) -> usize {
         self.recorded.labels.cpus
@@ -206,7 +206,7 @@ impl Recording {
         }))
     }
 
-    /// What is wrong with the trace as one of a system under the policy that made it.
+    /// The violations in the trace, as one of a system under the policy that made it.
     fn check(&self, py: Python<'_>, system: &System) -> PyResult<Vec<String>> {
         let Recorded { trace, labels, how, .. } = &*self.recorded;
         let system = system.inner();

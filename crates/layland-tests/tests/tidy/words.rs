@@ -119,7 +119,7 @@ fn split(paragraph: &mut Vec<(usize, String)>, found: &mut Vec<(usize, String)>)
         starts.push((text.len(), line));
         text.push_str(&said);
     }
-    // What is quoted keeps its length, so that a sentence can be found again.
+    // Quotations keep their length, so that a sentence can be found again.
     let text = QUOTED.replace_all(&text, |found: &regex::Captures<'_>| {
         let inner = found[0].len().saturating_sub(2);
         format!("`{}`", "_".repeat(inner))
@@ -138,7 +138,7 @@ fn split(paragraph: &mut Vec<(usize, String)>, found: &mut Vec<(usize, String)>)
     }
 }
 
-/// Whether the rule holds for a file already.
+/// Returns true if the rule holds for a file already.
 fn is_read(path: &str) -> bool {
     std::env::var("WORDS_OF").map_or(true, |of| path.starts_with(&of))
 }
