@@ -6,9 +6,10 @@
                                    [--schedcat FOLDER] [--short]
 
 It fetches nothing. Peers are measured where they are installed: SimSo if this Python can import it, SchedCAT if
-`--schedcat` names a checkout (its simulator is compiled with g++ and GMP). What is not there is named on the page.
+`--schedcat` names a checkout (its simulator is compiled with g++ and GMP). The page names
+the peers that are not installed.
 
-How it measures: each command is a process of its own on one CPU, and its time is what the kernel counts for it (user
+Method: each command is a process of its own on one CPU, and its time is what the kernel counts for it (user
 and system), so that other programs cost less than they would in elapsed time. Commands of one table take turns, and a
 figure is the median of `--runs` runs with the least and the most behind it. A rate of the simulator is a slope: jobs of
 a long run less those of a short one, by the difference of their times, so that starting up does not count.
@@ -109,8 +110,8 @@ def run(command, stdout=None, environment=None):
             env={**os.environ, **(environment or {})},
             preexec_fn=lambda: os.sched_setaffinity(0, cpu),
         )
-        # What the kernel says at the end counts this interpreter as well, of which the child is a copy before it starts:
-        # its own resident set is looked up while it runs.
+        # The figure of the kernel at the end includes this interpreter, of which the child is a copy before it starts:
+        # look up its own resident set while it runs.
         memory, status = 0.0, None
         while status is None:
             memory = resident(child.pid) or memory
@@ -360,7 +361,7 @@ def scale(program, _peers, folder, runs, short):
 
 
 def start(program, _peers, _folder, runs, _short):
-    """What nothing costs."""
+    """The cost of starting the program."""
     lines = ["| command | ms |", "|---|---|"]
     for arguments in (["--version"], ["sim", "demo:dhall", "--policy", "g-edf"], ["check", "demo:dhall"]):
         times = [1000 * run([program, *arguments])[0] for _ in range(4 * runs)]

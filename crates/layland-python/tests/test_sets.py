@@ -206,7 +206,7 @@ NAMES = ["\U0001f697", "\U0001f697\U0001f697", "\U0010ffff", "\ufffd", "\u00e9",
 
 
 def test_any_name_survives():
-    """Whatever name a file can have: by the constructor, by each way to write a set, and by results."""
+    """Any name that a file can have: by the constructor, by each way to write a set, and by results."""
     tasks = layland.TaskSet([layland.Task(name, wcet="1ms", period="40ms") for name in NAMES], cpus=1)
     assert [task.name for task in tasks] == NAMES
     assert [task.name for task in layland.TaskSet.loads(tasks.dumps(), format="toml")] == NAMES

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "sweep"]
 
-# What a command line can hold, with room to spare: the name of a unit has 32 characters.
+# A number of units that fits into a command line with room to spare: the name of a unit has 32 characters.
 _MOST = 1000
 
 
@@ -37,7 +37,7 @@ def sweep(
     retries: int = 3,
     progress: Callable[[int, int], object] | None = None,
 ) -> int:
-    """Measures what a folder lacks of an experiment, on the workers of a cluster.
+    """Measures the units of an experiment that a folder lacks, on the workers of a cluster.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ def sweep(
     options
         Further options of ``layland lab run`` that say what is measured, as in ``["--sets", "100"]``.
     batch
-        How many units one task measures. By default, so many that each thread of the cluster has about 16 tasks.
+        The number of units that one task measures. By default, each thread of the cluster has about 16 tasks.
     retries
-        How often a task is tried again after it failed. One whose worker died is tried again by Dask in any case.
+        The number of times that a task is tried again after it failed. If its worker dies, Dask tries it again in any case.
     progress
-        Called after each task with how many units are there, and how many there are.
+        Called after each task with the number of units that are measured, and the number of all units.
 
     Returns
     -------
     int
-        How many units were measured.
+        The number of units that were measured.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Shown:
-    """How far it is, on standard error: a bar if there is tqdm, otherwise a line for each twentieth."""
+    """The progress on standard error: a bar if there is tqdm, otherwise a line for each twentieth."""
 
     def __enter__(self) -> _Shown:
         self.bar: Any = None
