@@ -230,7 +230,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
             }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(PyRuntimeError::new_err(
-                    "layland has a bug, told on standard error: please report it with the task set",
+                    "layland has a bug, reported on standard error: please report it with the task set",
                 ));
             }
         }

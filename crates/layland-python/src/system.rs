@@ -87,7 +87,7 @@ impl System {
         unit: Option<&str>,
     ) -> PyResult<System> {
         let unknown = |unit: &str| {
-            let message = format!("`{unit}` is no unit: there are ns, us, ms and s");
+            let message = format!("`{unit}` is not a unit: there are ns, us, ms and s");
             errors::usage(py, &message, None)
         };
         let unit = unit.map(|unit| Unit::find(unit).ok_or_else(|| unknown(unit))).transpose()?;

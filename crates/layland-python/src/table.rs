@@ -93,7 +93,9 @@ impl Table {
                 "int" => Column::Int(values.extract()?),
                 "real" => Column::Real(values.extract()?),
                 "bool" => Column::Bool(values.extract()?),
-                _ => return Err(PyTypeError::new_err(format!("`{kind}` is no type of a column"))),
+                _ => {
+                    return Err(PyTypeError::new_err(format!("`{kind}` is not a type of a column")));
+                }
             };
             columns.push(&name, column);
         }

@@ -56,7 +56,7 @@ fn rows_of(py: Python<'_>, rows: &str) -> PyResult<Rows> {
         "tasks" => Ok(Rows::Tasks),
         "both" => Ok(Rows::Both),
         _ => {
-            let message = format!("`{rows}` are no rows: there are cpus, tasks and both");
+            let message = format!("`{rows}` are not rows: there are cpus, tasks and both");
             Err(errors::usage(py, &message, None))
         }
     }
@@ -68,7 +68,7 @@ impl Recording {
     #[staticmethod]
     fn read(py: Python<'_>, text: &[u8]) -> PyResult<Recording> {
         let (trace, labels, how) = py.detach(|| read_json_recorded(text)).map_err(|error| {
-            errors::usage(py, &format!("this is no trace in JSON: {error}"), None)
+            errors::usage(py, &format!("this is not a trace in JSON: {error}"), None)
         })?;
         let recorded = Recorded { trace, labels, how, summary: None, json: None };
         Ok(Recording { recorded: Arc::new(recorded), rule: None })
@@ -78,7 +78,7 @@ impl Recording {
     #[staticmethod]
     fn restored(py: Python<'_>, text: &[u8]) -> PyResult<Recording> {
         let (trace, labels, how) = py.detach(|| read_json_recorded(text)).map_err(|error| {
-            errors::usage(py, &format!("this is no trace in JSON: {error}"), None)
+            errors::usage(py, &format!("this is not a trace in JSON: {error}"), None)
         })?;
         let recorded = Recorded { trace, labels, how, summary: None, json: Some(text.to_vec()) };
         Ok(Recording { recorded: Arc::new(recorded), rule: None })
@@ -200,7 +200,7 @@ impl Recording {
                 view.text(&options).into_bytes()
             }
             _ => {
-                let message = format!("`{format}` is no format: there are pdf, tikz and text");
+                let message = format!("`{format}` is not a format: there are pdf, tikz and text");
                 return Err(errors::usage(py, &message, None));
             }
         }))

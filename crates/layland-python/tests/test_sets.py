@@ -180,7 +180,7 @@ def test_generated_sets_are_those_of_the_command(command):
     )  # fmt: skip
     with pytest.raises(TypeError, match="exact"):
         layland.generate(6, 2.5)
-    with pytest.raises(layland.UsageError, match="how many tasks"):
+    with pytest.raises(layland.UsageError, match="the number of tasks"):
         layland.generate()
     with pytest.raises(layland.UsageError):
         layland.generate(3, "1", periods="every now and then")

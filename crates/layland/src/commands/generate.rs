@@ -150,22 +150,22 @@ pub(crate) struct GenArgs {
     #[arg(long, help_heading = "Platform")]
     pub feasible: bool,
     /// The largest number of times that a set is drawn
-    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Which sets")]
+    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Sets")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub tries: u32,
     /// The seed of every draw: the same arguments and seed give the same bytes
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Which sets")]
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Sets")]
     #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     pub seed: u64,
     /// The number of sets
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Which sets")]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sets")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub sets: u64,
     /// The number of the first set: each set depends on the seed and its number only
-    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Which sets")]
+    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Sets")]
     pub first: u64,
     /// Generate the set in this file again, from the recipe that it contains; - is standard input
-    #[arg(long, value_name = "FILE", help_heading = "Which sets")]
+    #[arg(long, value_name = "FILE", help_heading = "Sets")]
     #[arg(conflicts_with_all = ["tasks", "utilization", "generator", "min", "max", "bounds", "range",
         "periods", "period_granularity", "granularity", "min_wcet", "deadlines", "offsets",
         "arrivals", "bursts", "burst_distance", "criticality", "probability", "factor", "capped", "levels", "level_factor",
@@ -364,7 +364,7 @@ fn utilizations(args: &GenArgs) -> Result<Utilizations, Failure> {
             (None, Some(tasks)) => Ok(Utilizations::Independent { tasks, min, max }),
             (Some(_), Some(_)) | (None, None) => {
                 Err(Failure::usage("--range goes with either -u or -n")
-                    .help("-u draws tasks until the total is reached; -n draws so many tasks"))
+                    .help("-u draws tasks until the total is reached; -n draws this many tasks"))
             }
         };
     }

@@ -262,7 +262,7 @@ fn picture(args: &TopArgs, did: &[Did<'_>], before: &Look, now: &Look) -> String
     members.dedup_by_key(|member| member.pid);
     for member in members {
         for reason in &member.withdrawn {
-            text += &format!("\nwhat was promised to {} no longer holds: {reason}", member.name);
+            text += &format!("\nthe promise to {} no longer holds: {reason}", member.name);
         }
     }
     text

@@ -234,7 +234,7 @@ fn code(registry: &Registry) -> Result<Option<String>, Failure> {
         return Ok(None);
     }
     let program = std::env::current_exe().and_then(std::fs::read).map_err(|error| {
-        Failure::refused(format!("failed to read this program, to tell its builds apart: {error}"))
+        Failure::refused(format!("failed to read this program, to distinguish its builds: {error}"))
     })?;
     Ok(Some(format!("{:032x}", XxHash3_128::oneshot(&program))))
 }

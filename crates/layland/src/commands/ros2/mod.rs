@@ -42,7 +42,7 @@ pub(crate) struct Ros2Args {
 pub(crate) fn run(args: &Ros2Args) -> Outcome {
     let (bytes, _) = input::bytes(&args.file)?;
     let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::input(format!("{} is no text in UTF-8", args.file)))?;
+        .map_err(|_| Failure::input(format!("{} is not text in UTF-8", args.file)))?;
     let executor = read::read(&args.file, &text).map_err(|report| input::failure(&report))?;
     let until = args.until.unwrap_or_else(|| default_until(&executor));
     let record = simulate(&executor, until).map_err(|faults| {

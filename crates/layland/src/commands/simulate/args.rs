@@ -43,16 +43,16 @@ pub(crate) struct SimArgs {
     pub policy: Vec<String>,
     /// Simulate up to this time, as in 2s. By default two hyperperiods, at most 10 s
     #[arg(long, value_name = "TIME", value_parser = length_of, allow_hyphen_values = true)]
-    #[arg(conflicts_with_all = ["hyperperiods", "cycle"], help_heading = "How long")]
+    #[arg(conflicts_with_all = ["hyperperiods", "cycle"], help_heading = "Duration")]
     pub until: Option<Duration>,
     /// Simulate this many hyperperiods after the last offset
-    #[arg(long, value_name = "N", conflicts_with = "cycle", help_heading = "How long")]
+    #[arg(long, value_name = "N", conflicts_with = "cycle", help_heading = "Duration")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     pub hyperperiods: Option<u32>,
     /// Simulate until the state recurs, so that the whole infinite schedule is known; give up at
     /// this time [default: 1000s]
     #[arg(long, value_name = "AT MOST", value_parser = length_of)]
-    #[arg(num_args = 0..=1, default_missing_value = "1000s", help_heading = "How long")]
+    #[arg(num_args = 0..=1, default_missing_value = "1000s", help_heading = "Duration")]
     pub cycle: Option<Duration>,
     /// The seed for random execution times, jitter and separations
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Randomness")]

@@ -102,19 +102,19 @@ pub(crate) struct RecordArgs {
 #[derive(Args)]
 pub(crate) struct InputArgs {
     /// The task set: its tasks are the threads of their names (the first 15 bytes)
-    #[arg(long, value_name = "FILE", help_heading = "Which threads are tasks")]
+    #[arg(long, value_name = "FILE", help_heading = "Tasks")]
     pub set: Option<String>,
     /// Threads whose name matches this regular expression are tasks
-    #[arg(long, value_name = "REGEX", help_heading = "Which threads are tasks")]
+    #[arg(long, value_name = "REGEX", help_heading = "Tasks")]
     #[arg(conflicts_with = "set")]
     pub comm: Option<String>,
     /// Threads with these ids are tasks
     #[arg(long, value_name = "N,..", value_delimiter = ',', conflicts_with = "set")]
-    #[arg(help_heading = "Which threads are tasks")]
+    #[arg(help_heading = "Tasks")]
     pub pid: Vec<u32>,
     /// The time of the trace's clock that becomes time 0, as in 12.5s
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
-    #[arg(help_heading = "Which threads are tasks")]
+    #[arg(help_heading = "Tasks")]
     pub origin: Option<Duration>,
 }
 
@@ -224,32 +224,32 @@ pub(crate) struct InferArgs {
     /// Threads whose name matches this regular expression are tasks. By default those that write marks; or else
     /// those of real-time classes; or else those that look periodic
     #[arg(long, value_name = "REGEX", visible_alias = "thread")]
-    #[arg(help_heading = "Which threads are tasks")]
+    #[arg(help_heading = "Tasks")]
     pub comm: Option<String>,
     /// Threads with these ids are tasks
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
-    #[arg(help_heading = "Which threads are tasks")]
+    #[arg(help_heading = "Tasks")]
     pub pid: Vec<u32>,
     /// The WCET: max, or the time that this percentage of the jobs keeps, as in p99.9
     #[arg(long, value_name = "QUANTILE", value_parser = quantile, default_value = "max")]
-    #[arg(help_heading = "How they are taken")]
+    #[arg(help_heading = "Estimates")]
     pub wcet: u32,
     /// Multiply the WCET by this factor, as in 1.2
-    #[arg(long, value_name = "FACTOR", default_value = "1", help_heading = "How they are taken")]
+    #[arg(long, value_name = "FACTOR", default_value = "1", help_heading = "Estimates")]
     pub margin: Rate,
     /// Within this percentage, round a period to the value that was probably meant, and leave out jitter; 0% keeps the
     /// observed values
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
-    #[arg(help_heading = "How they are taken")]
+    #[arg(help_heading = "Estimates")]
     pub round: Rate,
     /// The CPUs that become affinities
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = AffinityArg::Pinned)]
-    #[arg(help_heading = "How they are taken")]
+    #[arg(help_heading = "Estimates")]
     pub affinity: AffinityArg,
     /// A task set that says what threads of SCHED_DEADLINE have reserved: the budget (or WCET), deadline and period of
     /// the task whose `thread`, or name, matches the name of the thread. Events do not contain them. With --live the
     /// kernel is asked
-    #[arg(long, value_name = "SET", help_heading = "How they are taken")]
+    #[arg(long, value_name = "SET", help_heading = "Estimates")]
     pub deadline_of: Option<String>,
     /// Write the task set to this file, and print a summary; without it the set is printed
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

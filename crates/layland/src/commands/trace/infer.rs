@@ -29,7 +29,7 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
         (Some(file), _) => (file.as_str(), observe(file)?),
         (None, length) => {
             let text = record::live(length.unwrap_or(Duration::from_secs(5)))?;
-            let name = "what runs now";
+            let name = "running threads";
             (name, kernel::observe(&text).map_err(|error| load::unread(name, &error))?)
         }
     };
@@ -286,7 +286,7 @@ fn summary(inferred: &Inferred, ascii: bool) -> String {
             estimate.sureness.word().to_owned(),
         ]
     });
-    let headings = ["task", "period", "wcet", "utilization", "jobs", "how sure"];
+    let headings = ["task", "period", "wcet", "utilization", "jobs", "confidence"];
     let mut text = format!("{}\n", table::plain(headings, rows, style));
     for (task, words) in tasks.iter().zip(&inferred.words.tasks) {
         for line in words.above.iter().filter(|line| line.starts_with("Woken by")) {
