@@ -426,15 +426,16 @@ TABLES = [
      "`layland sim a0.txt --cpus 8 --policy g-edf --until 5500s --json -q`, and the same with 500 s"),
     ("What a job costs", costs,
      "Instructions for a job, from a long run and a short one under valgrind's callgrind, by the crate of the function "
-     "(what the compiler has put into the loop of the engine counts there, and so do parts of the statistics). A job is a "
-     "release, a completion, and what runs in between: some one and a half decisions and one and a half segments at a1.\n\n"
+     "(functions that the compiler has inlined into the loop of the engine count there, and so do parts of the "
+     "statistics). A job is a release, a completion, and the execution between them: some one and a half decisions and "
+     "one and a half segments at a1.\n\n"
      "The floor is some 300 to 400: an operation of a heap for the release and one for the completion (some 60 each in "
-     "the first-level cache), a comparison with the running job that comes last, and a dozen counters. What a job costs "
-     "above it is what lets any policy run in any engine: two events and a decision told through the boundary of "
-     "policies (some 100), the agendas of arrivals, ends and timers (250), the set of running jobs and where each job "
-     "goes (400), what every CPU runs, for how long, and the segments that show it (350), misses, preemptions, "
-     "migrations and the distribution of response times (200). No part stands out. `dl` moves a thread between "
-     "run queues about once for each job, and so pays for four operations of queues, with what is known of every CPU."),
+     "the first-level cache), a comparison with the running job that comes last, and a dozen counters. The cost above it "
+     "is the price of running any policy in any engine: two events and a decision that pass the boundary of policies "
+     "(some 100), the agendas of arrivals, ends and timers (250), the set of running jobs and the choice of their CPUs "
+     "(400), the execution on every CPU and the segments that show it (350), misses, preemptions, migrations and the "
+     "distribution of response times (200). No part stands out. `dl` moves a thread between run queues about once for "
+     "each job, and so pays for four operations of queues, with its view of every CPU."),
     ("Ten seconds, with everything around them", whole_runs,
      "Jobs for a second of CPU time of the whole process: start, reading, simulation, results.\n\n"
      "`layland sim a1.txt --cpus 8 --policy g-edf --until 10s -q -o trace.json`"),
@@ -481,7 +482,7 @@ def main():
             "# How fast, and how we know",
             "",
             *wrapped(
-                "`tools/measure_speed.py` wrote this page: its header says how it measures. Every figure is a median, with "
+                "`tools/measure_speed.py` wrote this page: its header describes the method. Every figure is a median, with "
                 "the least and the most of several runs; a ratio is of two figures of the same table, whose commands took "
                 "turns. Absolute figures are of this machine, on which other programs ran."
             ),
