@@ -286,7 +286,7 @@ fn summary(inferred: &Inferred, ascii: bool) -> String {
             estimate.sureness.word().to_owned(),
         ]
     });
-    let headings = ["task", "period", "wcet", "utilization", "jobs", "confidence"];
+    let headings = ["task", "period", "wcet", "utilization", "jobs", "how sure"];
     let mut text = format!("{}\n", table::plain(headings, rows, style));
     for (task, words) in tasks.iter().zip(&inferred.words.tasks) {
         for line in words.above.iter().filter(|line| line.starts_with("Woken by")) {
