@@ -52,7 +52,7 @@ def sweep(
     batch
         The number of units that one task measures. By default, each thread of the cluster has about 16 tasks.
     retries
-        The number of times that a task is tried again after it failed. If its worker dies, Dask tries it again in any case.
+        The number of times that a task is tried again after it failed. If its worker dies, Dask always tries it again.
     progress
         Called after each task with the number of units that are measured, and the number of all units.
 
@@ -127,16 +127,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("experiment", help="a packaged experiment, or a file that describes one (*.toml)")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=int, metavar="N", help="so many processes on this machine; one per CPU")
+    where.add_argument("--workers", type=int, metavar="N", help="the number of processes on this machine; one per CPU")
     where.add_argument("--scheduler", metavar="ADDRESS", help="the scheduler of a cluster, as in tcp://host:8786")
     where.add_argument("--scheduler-file", metavar="FILE", help="the file that the scheduler of a cluster wrote")
     parser.add_argument("--out", metavar="FOLDER", help="a folder that all workers see; by default lab/NAME")
-    parser.add_argument("--batch", type=int, metavar="N", help="how many units one task measures")
-    parser.add_argument("--retries", type=int, default=3, metavar="N", help="how often a failed task is tried again (3)")
+    parser.add_argument("--batch", type=int, metavar="N", help="the number of units that one task measures")
+    parser.add_argument("--retries", type=int, default=3, metavar="N", help="the retries of a failed task (3)")
     for option, what in [
-        ("--sets", "how many task sets each point has"),
-        ("--horizon", "how long each simulation is"),
-        ("--seed", "seeds every draw"),
+        ("--sets", "the number of task sets of each point"),
+        ("--horizon", "the length of each simulation"),
+        ("--seed", "the seed of every draw"),
         ("--only", "measure and draw only what these figures need"),
     ]:
         parser.add_argument(option, help=what)

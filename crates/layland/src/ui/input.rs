@@ -231,7 +231,7 @@ fn what_if(set: &mut Set, cpus: usize) -> Result<(), Failure> {
     if let Some(fault) = set.system.validate().first() {
         return refused(&fault.to_string());
     }
-    terminal::warn(&format!("changed: {said}; the answer is about {}", counted(cpus, "CPU")), None);
+    terminal::warn(&format!("what if: {said}; the answer is about {}", counted(cpus, "CPU")), None);
     Ok(())
 }
 
