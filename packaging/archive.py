@@ -6,7 +6,7 @@
     archive.py oci OUT.tar FOLDER MACHINE VERSION    an image in the layout of the Open Container Initiative
 
 Entries are sorted, belong to root, and are as old as SOURCE_DATE_EPOCH says. A file can be executed if its owner may,
-and is read by everybody. Needs the standard library alone.
+and all users can read it. Needs the standard library alone.
 """
 
 import gzip

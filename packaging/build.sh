@@ -5,9 +5,9 @@
 #   packaging/build.sh --wheel FOLDER TARGET [PROFILE]
 #
 # The same sources, compiler and C library give the same bytes, in whatever folder: no path of this machine gets in.
-# The engine ext is built in where libelf and zlib can be linked, which is for targets with glibc. What a target lacks on
-# this machine, the standard library or a linker for musl, is fetched (std_source.sh, musl_linker.sh); exit code 3 says
-# that it cannot be.
+# The engine ext is built in where libelf and zlib can be linked, which is for targets with glibc. If a target lacks
+# the standard library or a linker for musl on this machine, it is fetched (std_source.sh, musl_linker.sh); exit code 3
+# says that this fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -39,7 +39,7 @@ if [[ $status = 0 && $target = *-musl ]] && [[ -n $assignments || $target != $(u
   links_with_zig=yes
   assignments+=$'\n'$(packaging/musl_linker.sh "$target") || status=$?
 fi
-# What is missing has been said.
+# The missing part has been reported.
 [ $status != 77 ] || exit 3
 [ $status = 0 ] || exit $status
 eval "$assignments"
@@ -47,7 +47,7 @@ eval "$assignments"
 features=()
 case $target in
 *-gnu)
-  # What is not found is named without a folder.
+  # The compiler prints the name of a missing file without a folder.
   if [[ $("$compiler" -print-file-name=libelf.a) = /* && $("$compiler" -print-file-name=libz.a) = /* ]]; then
     features=(--features ext)
   else
@@ -91,7 +91,7 @@ export CARGO_ENCODED_RUSTFLAGS CFLAGS
 CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
 CFLAGS=${cflags# }
 
-# Whoever builds it for themselves keeps lines for backtraces. A release does without, and is a fifth of the size.
+# A private build keeps lines for backtraces. A release does without, and is a fifth of the size.
 name=${profile^^}
 name=${name//-/_}
 export "CARGO_PROFILE_${name}_DEBUG=false" "CARGO_PROFILE_${name}_STRIP=symbols"

@@ -98,7 +98,7 @@ def crates(package: str, target: str, features: str) -> list[Part]:
         lines = said(*tree, "-e", edges, "-f", "{p}").splitlines()
         return {(name, version[1:]) for name, version, *_ in map(str.split, filter(None, lines))}
 
-    # What a macro writes ends up in the program, so that macros count.
+    # The output of a macro is a part of the program, so that macros count.
     linked, all_of_them = names("normal"), names("normal,build")
     ours = [f"{package}/{feature}" for feature in features.split(",") if feature]
     metadata = json.loads(
@@ -176,7 +176,7 @@ def standard_library() -> Part:
 
 
 def c_libraries(target: str, features: str) -> list[Part]:
-    """What is linked statically beside crates."""
+    """The libraries that are linked statically beside crates."""
     if target.endswith("-musl"):
         musl = Part("musl", "", "MIT", "pkg:generic/musl")
         musl.texts = [MUSL]
@@ -186,7 +186,7 @@ def c_libraries(target: str, features: str) -> list[Part]:
     libraries = {"c": "LGPL-2.1-or-later", "gcc": "GPL-3.0-or-later WITH GCC-exception-3.1"}
     if "ext" in features:
         libraries |= {"elf": "GPL-2.0-or-later OR LGPL-3.0-or-later", "z": "Zlib"}
-    # What a package says of its licence, it leaves to these files.
+    # Packages refer to these files for the texts of licences.
     in_full = {"c": ["LGPL-2.1"], "gcc": ["GPL-3"], "elf": ["GPL-2", "LGPL-3", "GPL-3"], "z": []}
     machine = target.split("-")[0]
     compiler = os.environ.get("CC", "cc") if machine == os.uname().machine else f"{machine}-linux-gnu-gcc"

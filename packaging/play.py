@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 REPORT = ROOT / "crates/layland-report/assets"
 PLAY = ROOT / "crates/layland-play/assets"
 
-# What `layland play FILE` replaces.
+# The element that `layland play FILE` replaces.
 START = '<script type="application/json" id="start">null</script>'
 
 
@@ -38,12 +38,12 @@ def scripts():
 def packed(module):
     compressor = zlib.compressobj(9, zlib.DEFLATED, -15, 9)
     digits = base64.b85encode(compressor.compress(module) + compressor.flush()).decode()
-    # Inside a script `<` may begin its end, or a comment; `.` is no digit.
+    # Inside a script `<` may begin its end, or a comment; `.` is not a digit.
     return digits.replace("<", ".")
 
 
 def hashes(page, element):
-    """What the policy allows: each script that runs or each style, by its text."""
+    """The hashes that the policy allows: of each script that runs, or of each style, by its text."""
     texts = re.findall(rf"<{element}>(.*?)</{element}>", page, re.DOTALL)
     assert texts, f"a page without a {element} does nothing"
     digests = (hashlib.sha256(text.encode()).digest() for text in texts)

@@ -44,7 +44,7 @@ flags+=("${std_flags[@]}")
 CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
 export CARGO_ENCODED_RUSTFLAGS CARGO_INCREMENTAL=0
 cargo build --locked --quiet -p layland-play --lib --target "$target" --profile "$profile" --target-dir "$output" >&2
-# Whoever opens the page waits for all of it. In other profiles it is for tests alone.
+# Users who open the page wait for all of it. In other profiles it is for tests alone.
 most=()
 [ "$profile" != play ] || most=(3300000)
 "$python" packaging/play.py "$output/$target/$profile/layland_play.wasm" "$page" "${most[@]}"

@@ -85,7 +85,7 @@ if grep -q --text 'libbpf: ' "$binary"; then features=ext; fi
 if [ -z "$page" ]; then
   status=0
   page=$("$here/play.sh") || status=$?
-  # What is missing has been said.
+  # The missing part has been reported.
   [ $status = 77 ] || [ $status = 0 ] || exit $status
 fi
 
@@ -93,12 +93,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 name=layland-$version-$target
 
-# What it is made of.
+# The bill of materials.
 "$python" "$here/materials.py" layland "$target" "$features" "$work/sbom.cdx.json" "$work/LICENCES.txt"
 cp "$work/sbom.cdx.json" "$out/$name.sbom.cdx.json"
 cp "$work/LICENCES.txt" "$out/$name.LICENCES.txt"
 
-# What every form has: from the program itself.
+# Files of every form, which the program itself writes.
 "${program[@]}" man -o "$work/man" 2>/dev/null
 mkdir "$work/completions"
 "${program[@]}" completions bash >"$work/completions/layland.bash"

@@ -8,7 +8,7 @@
 # Where rustup has installed the library (`rustup target add TARGET`), it prints nothing: nothing is needed. Otherwise
 # it takes the sources of the library from Debian, whose package rust-src has all crates that the library depends on,
 # so that no rustup server is asked. The package has to be of the very version of the compiler. The sources stay in
-# target/std-source. What is printed makes cargo build them, too (-Zbuild-std, some 30 s of processor time): it sets
+# target/std-source. The printed assignments make cargo build them, too (-Zbuild-std, some 30 s of processor time):
 #
 #   RUSTC_BOOTSTRAP             so that a stable compiler has that option
 #   CARGO_UNSTABLE_BUILD_STD    the option itself

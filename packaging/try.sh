@@ -6,12 +6,12 @@
 #
 #   packaging/try.sh FOLDER [LIBRARY..]
 #
-# FOLDER is what packaging/release.sh wrote. A wheel that is no release's (tools/test_release.sh) may need more than
-# Python: a LIBRARY, `elf`, is brought into its root, with what that needs.
+# FOLDER is what packaging/release.sh wrote. A wheel that is not from a release (tools/test_release.sh) may need more
+# than Python: a LIBRARY, `elf`, is brought into its root, with its dependencies.
 set -euo pipefail
 
 folder=$(cd "${1:?the folder that release.sh wrote}" && pwd)
-# Who is not root may become it in a namespace, where the kernel allows that.
+# Other users than root may become root in a namespace, where the kernel allows that.
 if [ "$(id -u)" != 0 ]; then
   if unshare --user --map-root-user true 2>/dev/null; then
     exec unshare --user --map-root-user "$0" "$folder" "${@:2}"
@@ -56,7 +56,7 @@ bring() {
 
 now() { echo "${EPOCHREALTIME/[.,]/}"; }
 
-# What a new user does first. The first verdict is yes; under the second policy a deadline is missed.
+# The first steps of a new user. The first verdict is yes; under the second policy a deadline is missed.
 first_steps() {
   local status=0 took
   inside "$@" check demo:dhall --policy run >"$work/said" 2>&1 || fail "check: $(cat "$work/said")"
@@ -68,8 +68,8 @@ first_steps() {
   if [ $took -gt 10000000 ]; then echo "warning: $what: more than ten seconds"; fi
 }
 
-# playground PAGE PROGRAM..: a page with a set, from the page that is installed. It is named, since a root without
-# /proc does not tell a program where it lies.
+# playground PAGE PROGRAM..: a page with a set, from the page that is installed. Its path is given, since without
+# /proc a program cannot find its own path.
 playground() {
   local made page=$1
   shift
@@ -194,7 +194,7 @@ for file in $(files '*.deb'); do
     continue
   fi
   new_root
-  # What every Debian has, for the scripts of the package.
+  # Programs of every Debian, for the scripts of the package.
   bring /bin/sh
   mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
   : >"$root/var/lib/dpkg/status"

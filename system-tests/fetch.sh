@@ -3,7 +3,7 @@
 #
 #   fetch.sh DIR            everything into DIR; writes DIR/used.txt, one `what version path` per line
 #
-# What DIR has is not fetched again. A list of kernels that has changed is looked through again.
+# Files in DIR are not fetched again. A list of kernels that has changed is looked through again.
 #
 # Everything comes from Debian's own suites, from the mirror that this machine is configured for.
 # The package lists are kept in DIR, so the machine's own lists do not change. Kernels and busybox

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 
 class Page(HTMLParser):
-    """What a page refers to, and what can be referred to in it."""
+    """The links of a page, and the places in it to which links can lead."""
 
     def __init__(self):
         super().__init__()

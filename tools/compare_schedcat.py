@@ -23,8 +23,8 @@ reads the same sets. One unit of SchedCAT is one nanosecond here, so that both r
 - `split`: the first CPU under C=D splitting, the piece of the first task that does not fit as a whole included.
 - `one`: one CPU: QPA, and response times under fixed priorities and EDF.
 
-Some answers are known to be better here, and then it is enough that they are no worse: SchedCAT does not limit what one
-task adds to another in Bertogna's response times, takes the slack of all later deadlines for EDF on one CPU, searches
+Some answers are known to be better here, and then they only have to be at least as good: SchedCAT does not limit what
+one task adds to another in Bertogna's response times, takes the slack of all later deadlines for EDF on one CPU, searches
 LOAD on a grid, counts each request alone under MSRP and EDF, and in BAR and LA lets a job miss that waits for one unit
 less than it takes. It accepts by LOAD where the load is equal to its bound, which is not safe (docs/errata.md). Both
 try speeds on grids in FF-DBF, each its own. Everything else has to be equal, and it ends with 1 if something is not.
@@ -239,7 +239,7 @@ def splitting(draw, kind):
 
 
 def on_first_cpu(program, path):
-    """What CPU 0 has under C=D splitting: tasks and budgets; nothing if some task has no place."""
+    """The tasks and budgets of CPU 0 under C=D splitting; none if some task has no place."""
     command = [program, "explain", path, "--policy", "cd:split=next-first"]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     line = re.search(r"^CPU 0: (.*)$", said, re.MULTILINE)
@@ -254,7 +254,7 @@ def locking(draw, kind):
 
 
 def with_sections(draw, kind):
-    """The same, where maybe no section is left."""
+    """A set with sections, of which maybe none is left."""
     cpus = 1 if kind == "srp" else draw.randint(2, 4)
     count = draw.randint(2, 6) if kind == "srp" else draw.randint(cpus, 3 * cpus)
     load = draw.uniform(0.3, 0.95) if kind == "srp" else cpus * draw.uniform(0.1, 0.55)
@@ -287,7 +287,7 @@ DRAWN |= {"edf": executing, "fp": executing, "one": executing, "split": splittin
 
 
 def steps(one, at):
-    """What a job does: its sections, with what is left of it spread around them."""
+    """The steps of a job: its sections, with its remaining execution spread around them."""
     sections = [(q, length) for q, number, length in one["uses"][at] for _ in range(number)]
     left = one["times"][at][0] - sum(length for _, length in sections)
     said = []
@@ -332,7 +332,7 @@ def checked(program, path, policy, tests, *options):
 
 
 def said_by_schedcat(arguments, sets):
-    """What SchedCAT finds in each set; none if it cannot run."""
+    """The results of SchedCAT for each set; none if it cannot run."""
     command = [arguments.python, "-c", PEER, arguments.schedcat]
     lines = "".join(json.dumps(one) + "\n" for one in sets)
     try:
@@ -346,7 +346,7 @@ def said_by_schedcat(arguments, sets):
 
 
 class Tally:
-    """How often both say the same, and the sets of which they do not."""
+    """The number of sets on which both agree, and the sets on which they do not."""
 
     def __init__(self):
         self.counts = collections.defaultdict(collections.Counter)
@@ -369,7 +369,7 @@ class Tally:
                 self.differ.append((name, f"task {at}: {ns} here, {their} there", one))
 
     def responses(self, name, one, found, theirs):
-        """Whether the test accepts, and with which response times."""
+        """Compares the verdicts of a test, and the response times if both accept."""
         accepts, bounds = found
         self.verdict(name, one, accepts[name], theirs is not None)
         if accepts[name] and theirs is not None:

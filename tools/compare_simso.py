@@ -100,7 +100,7 @@ def in_simso(path):
 
 
 def here(program, path, folder):
-    """The same by layland, under the policy that the file asks for; none if it refuses the set."""
+    """The schedule of layland, under the policy that the file requests; none if it refuses the set."""
     out = folder / "trace.json"
     out.unlink(missing_ok=True)
     command = [program, "sim", path, "--until", f"{UNTIL_MS}ms", "--chart", "none", "-o", out]
@@ -114,7 +114,7 @@ def here(program, path, folder):
 
 
 def said_of(program, path):
-    """What layland says of a file."""
+    """The output of layland about a file."""
     done = subprocess.run([program, "sim", path, "--until", "1ms"], capture_output=True, text=True, check=False)
     return done.stderr + done.stdout
 
@@ -147,7 +147,7 @@ def is_same(ours, theirs):
 
 
 def compared(program, name, ties, sets, seed, folder):
-    """How many schedules are the same, differ, fail in SimSo, are refused; and the first sets with the same."""
+    """The numbers of schedules that agree, differ, fail in SimSo or are refused; and the first sets that agree."""
     draw = random.Random(f"{seed} {name} {ties}")
     counts = dict.fromkeys(("same", "differ", "SimSo fails", "refused"), 0)
     kept = []

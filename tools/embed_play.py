@@ -4,7 +4,7 @@ with the set of its command.
 
     tools/embed_play.py BOOK PROGRAM PAGE
 
-What is put in is folded up, needs no script, and is loaded when a reader unfolds it; the pictures stay.
+The embedded pages are folded up, need no script, and are loaded when a reader unfolds them; the pictures stay.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def parser():
     options.add_argument("--cpus")
     options.add_argument("-p", "--policy", default="")
     options.add_argument("--until")
-    # Not about the set, but a value of theirs is no set either.
+    # These are not about the set, but their values must not be taken for a set.
     for other in ("--test", "--chart", "--effort", "--tick", "--margin", "--window", "--seed", "-o"):
         options.add_argument(other)
     for other in ("--all", "--bounds", "--no-margin", "--cycle", "--tasks", "--check", "--cite", "--json"):

@@ -6,9 +6,10 @@
                                    [--schedcat FOLDER] [--short]
 
 It fetches nothing. Peers are measured where they are installed: SimSo if this Python can import it, SchedCAT if
-`--schedcat` names a checkout (its simulator is compiled with g++ and GMP). What is not there is named on the page.
+`--schedcat` names a checkout (its simulator is compiled with g++ and GMP). The page names
+the peers that are not installed.
 
-How it measures: each command is a process of its own on one CPU, and its time is what the kernel counts for it (user
+Method: each command is a process of its own on one CPU, and its time is what the kernel counts for it (user
 and system), so that other programs cost less than they would in elapsed time. Commands of one table take turns, and a
 figure is the median of `--runs` runs with the least and the most behind it. A rate of the simulator is a slope: jobs of
 a long run less those of a short one, by the difference of their times, so that starting up does not count.
@@ -109,8 +110,8 @@ def run(command, stdout=None, environment=None):
             env={**os.environ, **(environment or {})},
             preexec_fn=lambda: os.sched_setaffinity(0, cpu),
         )
-        # What the kernel says at the end counts this interpreter as well, of which the child is a copy before it starts:
-        # its own resident set is looked up while it runs.
+        # The figure of the kernel at the end includes this interpreter, of which the child is a copy before it starts:
+        # look up its own resident set while it runs.
         memory, status = 0.0, None
         while status is None:
             memory = resident(child.pid) or memory
@@ -360,7 +361,7 @@ def scale(program, _peers, folder, runs, short):
 
 
 def start(program, _peers, _folder, runs, _short):
-    """What nothing costs."""
+    """The cost of starting the program."""
     lines = ["| command | ms |", "|---|---|"]
     for arguments in (["--version"], ["sim", "demo:dhall", "--policy", "g-edf"], ["check", "demo:dhall"]):
         times = [1000 * run([program, *arguments])[0] for _ in range(4 * runs)]
@@ -425,15 +426,16 @@ TABLES = [
      "`layland sim a0.txt --cpus 8 --policy g-edf --until 5500s --json -q`, and the same with 500 s"),
     ("What a job costs", costs,
      "Instructions for a job, from a long run and a short one under valgrind's callgrind, by the crate of the function "
-     "(what the compiler has put into the loop of the engine counts there, and so do parts of the statistics). A job is a "
-     "release, a completion, and what runs in between: some one and a half decisions and one and a half segments at a1.\n\n"
+     "(functions that the compiler has inlined into the loop of the engine count there, and so do parts of the "
+     "statistics). A job is a release, a completion, and the execution between them: some one and a half decisions and "
+     "one and a half segments at a1.\n\n"
      "The floor is some 300 to 400: an operation of a heap for the release and one for the completion (some 60 each in "
-     "the first-level cache), a comparison with the running job that comes last, and a dozen counters. What a job costs "
-     "above it is what lets any policy run in any engine: two events and a decision told through the boundary of "
-     "policies (some 100), the agendas of arrivals, ends and timers (250), the set of running jobs and where each job "
-     "goes (400), what every CPU runs, for how long, and the segments that show it (350), misses, preemptions, "
-     "migrations and the distribution of response times (200). No part stands out. `dl` moves a thread between "
-     "run queues about once for each job, and so pays for four operations of queues, with what is known of every CPU."),
+     "the first-level cache), a comparison with the running job that comes last, and a dozen counters. The cost above it "
+     "is the price of running any policy in any engine: two events and a decision that pass the boundary of policies "
+     "(some 100), the agendas of arrivals, ends and timers (250), the set of running jobs and the choice of their CPUs "
+     "(400), the execution on every CPU and the segments that show it (350), misses, preemptions, migrations and the "
+     "distribution of response times (200). No part stands out. `dl` moves a thread between run queues about once for "
+     "each job, and so pays for four operations of queues, with its view of every CPU."),
     ("Ten seconds, with everything around them", whole_runs,
      "Jobs for a second of CPU time of the whole process: start, reading, simulation, results.\n\n"
      "`layland sim a1.txt --cpus 8 --policy g-edf --until 10s -q -o trace.json`"),
@@ -480,7 +482,7 @@ def main():
             "# How fast, and how we know",
             "",
             *wrapped(
-                "`tools/measure_speed.py` wrote this page: its header says how it measures. Every figure is a median, with "
+                "`tools/measure_speed.py` wrote this page: its header describes the method. Every figure is a median, with "
                 "the least and the most of several runs; a ratio is of two figures of the same table, whose commands took "
                 "turns. Absolute figures are of this machine, on which other programs ran."
             ),

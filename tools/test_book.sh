@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the book into target/book, and fails on a warning of mdBook or a link of the built pages that leads nowhere.
-# What its commands print, its pictures and its tables are tested by `cargo test -p layland --test book`.
+# The output of its commands, its pictures and its tables are tested by `cargo test -p layland --test book`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

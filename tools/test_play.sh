@@ -13,7 +13,7 @@ page=${1:-}
 if [ -z "$page" ]; then
   built=0
   page=$(packaging/play.sh) || built=$?
-  # Why it was skipped is said already.
+  # The reason for the skip has been reported.
   [ "$built" != 77 ] || exit 0
   [ "$built" = 0 ] || exit 1
 fi

@@ -5,8 +5,8 @@
 #   tools/test_python.sh [MODULE]
 #
 # MODULE is an extension module that is built already (target/debug/lib_layland.so): a wheel is made of it and
-# installed, and nothing is compiled. What that does not see: whether maturin builds the module, and with the features
-# that it has by itself. Built with the workspace, its dependencies have those that tests ask for, too.
+# installed, and nothing is compiled. This does not test that maturin builds the module with the features that it has by
+# itself. Built with the workspace, its dependencies also have the features that tests ask for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Checks what `layland check --certificate` says, from the task set and the certificate alone.
+"""Checks the claims of `layland check --certificate`, from the task set and the certificate alone.
 
     verify_certificate.py SET.toml CERTIFICATE.json [POLICY ..]
     verify_certificate.py --lines      (standard input: {"set": TOML, "certificate": {..}}, one per line)
 
 Prints each claim, and whether its proof is valid. With POLICY .., written as the certificate has them (with their
-options), it looks at the answers about these policies alone. Exits with 0 if all that is claimed is shown, with 1 if
+options), it looks at the answers about these policies alone. Exits with 0 if every claim is shown, with 1 if
 an answer has no proof or one that is not valid, with 2 if something cannot be read or there is no answer. It shares
-nothing with the program that wrote the certificate: every number is computed again, in integers and fractions. What it
-knows of a task set is what `layland convert SET --to toml` writes. docs/certificates.md says what each proof means.
+nothing with the program that wrote the certificate: every number is computed again, in integers and fractions. It
+reads a task set as `layland convert SET --to toml` writes it. docs/certificates.md explains each proof.
 """
 
 import json
@@ -26,7 +26,7 @@ CPUS = 4096
 
 
 class Invalid(Exception):
-    """Why a proof is not valid."""
+    """The reason why a proof is not valid."""
 
 
 def need(holds, why):
@@ -116,8 +116,8 @@ class Task:
         self.longest = self.longest_execution(table.get("exec"), levels)
 
     def read_steps(self, steps):
-        """What each job does: for how long it suspends itself, how often, and its sections: the resource, what is executed
-        within, and what is locked around it."""
+        """Reads the steps of each job: the length and number of its suspensions, and its sections: the resource, the
+        execution within, and the resources that are locked around it."""
         self.has_steps, self.S, self.suspensions, self.sections, self.holding = steps is not None, 0, 0, [], False
         done, open_sections = 0, []
         for step in steps or ():
@@ -218,8 +218,8 @@ THREADS = ("dl", "dl-sp", "apedf", "a2pedf")
 MIXED = ("smc", "rms", "cms", "amc")
 FAIR = ("g-fl", "c-fl")
 
-# What may stand behind each option of a policy. What does not stand here is refused, so that no option changes what is
-# proven behind the back of a proof. Which of it a test is about is said in `verify`.
+# The values that each option of a policy may have. Other values are refused, so that no option changes the claim
+# without the proof noticing. `verify` says which of them a test covers.
 ON, OFF = ("on", "true"), ("off", "false")
 FITS = ("ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd")
 PLACED = {"fit": (*FITS, "given")}
@@ -229,7 +229,7 @@ PREEMPTIVE = {"nonpreemptive": OFF}
 LOCKS = ("none", "pip", "pcp", "ipcp", "mpcp", "dpcp", "fmlp+", "msrp")
 SHARE = r"[0-9]{1,30}([.][0-9]{1,30}|/0*[1-9][0-9]{0,29})?"
 QUEUES = {"tie": ("running", "rank", "fifo"), "lag_reset": ON + OFF, "start": r"[0-9+]*"}
-# What changes while the system runs is analysed nowhere, so that the versions of the kernel make no difference.
+# No analysis covers changes while the system runs, so that the versions of the kernel make no difference.
 RESERVED = {
     **QUEUES, "ac": ON + OFF, "limit": SHARE, "exhaust": ("throttle",), "grub": ON + OFF, "umax": SHARE,
     "lend": ("domain", "cpu", "parallel"), "arith": ("exact", "kernel"), "grub_pa": OFF,
@@ -260,7 +260,7 @@ POLICIES = {
     "dl-sp": RESERVED,
     "apedf": {**QUEUES, "fallback": ON + OFF},
     "a2pedf": {**QUEUES, "fallback": ON + OFF},
-    # What is packed by hand may not fit.
+    # Tasks that are packed by hand may not fit.
     "run": {"fit": FITS, "dual_fit": FITS, "fill": ("largest", "order"), "packing": (), "duals": ()},
     "qps": {"fit": ("ffd", "bfd", "wfd", "nfd", "efd"), "master": ("stay", "edf"), "packing": ()},
     "dp-wrap": {"mirror": ON + OFF},
@@ -287,7 +287,7 @@ DROPPING = {
 
 
 class Spec:
-    """What a policy is, by its name and its options."""
+    """A policy, by its name and its options."""
 
     def __init__(self, text):
         self.text = text
@@ -303,7 +303,7 @@ class Spec:
         self.form, self.order = form_and_order(self.name, self.given)
 
     def known(self):
-        """Whether a proof may be about all of its options."""
+        """Refuses options that a proof cannot cover."""
         for name, value in self.given.items():
             values = POLICIES[self.name][name]
             fits = re.fullmatch(values, value) if isinstance(values, str) else value in values
@@ -320,7 +320,7 @@ def form_and_order(name, given):
     form, _, order = name.partition("-")
     if order in ORDERS and form in ("g", "c", "p", "weak", "strong", "hpa"):
         return form, order
-    # Where no task has a budget, nobody is served.
+    # Where no task has a budget, there is no server.
     if name in SERVERS:
         return "p", given.get("order", "rm")
     if name in THREADS:
@@ -396,7 +396,7 @@ def inflated(system, task, several, form):
 
 
 def threads(spec, system, tasks, answer):
-    """What of EDF holds for threads with reservations."""
+    """Verifies the proofs about EDF that hold for threads with reservations."""
     need(not system.costs, "threads have overheads of their own")
     if answer["decided_by"] == "LOPEZ-ADAPTIVE":
         return
@@ -424,7 +424,7 @@ def threads(spec, system, tasks, answer):
 
 
 def is_asked(spec):
-    """Whether threads have to be admitted."""
+    """Returns true if threads have to be admitted."""
     return spec.name in ("dl", "dl-sp") and spec.on("ac", "on" if spec.name == "dl-sp" else "off")
 
 
@@ -673,7 +673,7 @@ def locking_test(test):
 
 
 def protocol_of(spec):
-    """What the policy does about locks."""
+    """The protocol of the policy for locks."""
     return spec.option("locks", "none")
 
 
@@ -723,7 +723,7 @@ def locking(found, system, groups, spec, test):
 
 
 def nesting_has_an_order(tasks):
-    """Whether no resource is locked within itself, by way of others."""
+    """Returns true if no resource is locked within itself, by way of others."""
     within = {}
     for task in tasks:
         for q, _, around in task.sections:
@@ -750,7 +750,8 @@ def blocking(name, in_order, at):
         return largest_assignment([{q: max(length for other, length, _ in j.sections if other == q)
                                     for q, _, _ in j.sections if ceiling[q] <= at} for j in lower])  # fmt: skip
     if any(around for task in in_order for _, _, around in task.sections):
-        # Who waits for what is locked within another section passes on the priorities of the users of that.
+        # A job that waits for a resource that is locked within another section passes on the priorities of the users of
+        # that section's resource.
         reach = dict(ceiling)
         for _ in ceiling:
             for task in in_order:
@@ -843,8 +844,8 @@ def guan(k, R, done, m):
 
 
 def by_affinity(found, tasks, order):
-    """APA: each task as under global scheduling on some of its CPUs. Who waits waits for jobs before it alone, so that
-    the response times may rest on each other: the first job that breaks one would break this."""
+    """APA: each task as under global scheduling on some of its CPUs. A job waits only for jobs before it, so that the
+    response times may rest on each other: the first job that breaks one would contradict this."""
     names = {task.name: task for task in tasks}
     claims = {one["task"]: one for one in found}
     need(sorted(claims) == sorted(names) and len(found) == len(names), "each task needs one comparison")
@@ -1268,13 +1269,13 @@ def run_misses(system, tasks, proof, order):
         end = skipped[late["task"], job]
         left, _ = simulate(tasks, of, order, end)
     for name, by in missing.items():
-        # What waits behind a job of its own task has run for nothing yet.
+        # A job that waits behind another one of its own task has not executed yet.
         need(by >= end or (left[name] and left[name][-1] > 0), f"a job of {name} is missing")
 
 
 def simulate(tasks, of, order, end):
-    """What is left of each job at `end` when on each group of CPUs the first jobs in the order run; and when which jobs
-    were skipped."""
+    """The remaining execution of each job at `end` if on each group of CPUs the first jobs in the order run; and the
+    jobs that were skipped, with their times."""
     left = {name: [job["execution_ns"] for job in jobs] for name, jobs in of.items()}
     head, seen, skipped = {name: 0 for name in of}, {name: 0 for name in of}, {}
     fixed = order != "edf" and priority(order)
@@ -1314,7 +1315,7 @@ def simulate(tasks, of, order, end):
 
 
 def verify(system, answer):
-    """Whether the proof of an answer about a policy is valid."""
+    """Verifies the proof of an answer about a policy."""
     spec, test, proof = Spec(answer["policy"]), answer["decided_by"], answer["proof"]
     form, order = spec.form, spec.order
     if (test, answer["verdict"]) in (("CAPACITY", "no"), ("AFFINITY", "no")):
@@ -1329,7 +1330,7 @@ def verify(system, answer):
     groups, yes = groups_of(tasks), answer["verdict"] == "yes"
     by_rank = order != "fp" or system.by_rank or spec.option("tie", None) == "rank"
     need(by_rank or not any(system.sharing(group) for group in groups), IN_TURN)
-    # What is late without blocking is late with it. Of all tests for a yes two count it.
+    # A set that is late without blocking is late with it. Of all tests for a yes two count it.
     counts = not yes or test in ("QPA", "RTA", "RTA-RM", "RTA-DM")
     if any(task.B for task in system.tasks):
         need(counts, f"{test} counts no blocking times")
@@ -1439,7 +1440,7 @@ def no_scheduler(system, test, proof):
 
 
 def verify_whatever(system, answer):
-    """Whether the proof of an answer that does not depend on the policy is valid."""
+    """Verifies the proof of an answer that does not depend on the policy."""
     test, proof = answer["test"], answer["proof"]
     need(answer["verdict"] in ("yes", "no"), "nothing is decided")
     is_blocked = any(task.B for task in system.tasks)
@@ -1559,7 +1560,7 @@ CERTIFICATE = {
 
 
 def has_shape(value, shape, where="the certificate"):
-    """Refuses what is no certificate, so that nothing below meets a value of another type."""
+    """Refuses a value that is not a certificate, so that nothing below meets a value of another type."""
     if isinstance(shape, Or):
         if value is not None:
             has_shape(value, shape.shape, where)
@@ -1676,7 +1677,7 @@ def start():
     try:
         return main(sys.argv[1:])
     except BrokenPipeError:
-        # Nobody reads on: what was to be said is not said, so that nothing counts as shown.
+        # The reader has gone: the output is incomplete, so that nothing counts as shown.
         sys.stdout = None
         return 2
 

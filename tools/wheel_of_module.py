@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "crates/layland-python/python"
-# What a module of the stable interface is called (PEP 3149).
+# The name of a module of the stable interface (PEP 3149).
 NAME = "layland/_layland.abi3.so"
 
 

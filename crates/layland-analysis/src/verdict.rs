@@ -345,7 +345,7 @@ impl Reason {
                 format!("nothing keeps the jobs of {} from being late", name(task))
             }
             Reason::DoesNotFit(task, cpus) => {
-                format!("what {} has on CPU {cpus} does not fit beside the others", name(task))
+                format!("the demand of {} on CPU {cpus} does not fit beside the others", name(task))
             }
             Reason::Holds(what) => (*what).to_owned(),
             Reason::JobPattern { jobs, placed } => {

@@ -124,7 +124,7 @@ const DEMOS: &[Demo] = &[
     },
     Demo {
         name: "mixed-pt-defect",
-        title: "period transformation: the printed test accepts what misses a deadline",
+        title: "period transformation: the printed test accepts a set that misses a deadline",
         text: include_str!("../demos/mixed-pt-defect.toml"),
     },
     Demo {
@@ -134,7 +134,7 @@ const DEMOS: &[Demo] = &[
     },
     Demo {
         name: "mixed-plrs-defect",
-        title: "fixed job priorities: an accepted set that nobody can schedule",
+        title: "fixed job priorities: an accepted set that no policy can schedule",
         text: include_str!("../demos/mixed-plrs-defect.toml"),
     },
 ];

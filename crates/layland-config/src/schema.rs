@@ -66,21 +66,21 @@ struct TaskSetFile {
     platform: Option<PlatformTable>,
     /// The criticality levels. One unnamed level if left out.
     criticality: Option<CriticalityTable>,
-    /// What tasks have that do not say otherwise.
+    /// Defaults for keys that a task leaves out.
     defaults: Option<DefaultsTable>,
-    /// What jobs of several tasks lock.
+    /// Resources that jobs of several tasks lock.
     #[schemars(default)]
     resource: Vec<ResourceTable>,
     /// The tasks.
     #[schemars(default)]
     task: Vec<TaskTable>,
-    /// Cause-effect chains: which tasks hand data on to which.
+    /// Cause-effect chains: tasks that pass data on to each other.
     #[schemars(default)]
     chain: Vec<ChainTable>,
-    /// What is asked of the system while it runs.
+    /// Requests to the running system.
     #[schemars(default)]
     request: Vec<RequestTable>,
-    /// How the set was made.
+    /// The origin of the set.
     provenance: Option<ProvenanceTable>,
 }
 
@@ -88,7 +88,7 @@ struct TaskSetFile {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct PlatformTable {
-    /// How many CPUs: a number, "0-3", or "host" for as many as the machine has that reads this.
+    /// The number of CPUs: a number, "0-3", or "host" for the CPUs of the machine that reads the file.
     cpus: Option<CpuCount>,
     /// Disjoint sets of CPUs, as cpusets make them. One of all CPUs if left out.
     #[schemars(default)]
@@ -99,7 +99,7 @@ struct PlatformTable {
     /// Speeds by CPUs, as in `{ "4-7" = "0.446" }`. The others have speed 1.
     #[schemars(default)]
     speed: BTreeMap<String, RateText>,
-    /// What the machine spends besides the jobs. Nothing if left out.
+    /// The overheads of the machine. None if left out.
     overhead: Option<OverheadTable>,
 }
 
@@ -107,30 +107,30 @@ struct PlatformTable {
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum CpuCount {
-    /// So many, numbered from 0.
+    /// A number of CPUs, numbered from 0.
     Number(#[schemars(range(min = 1, max = 4096))] u32),
     /// A range from 0, or "host".
     Text(String),
 }
 
 /// CPUs: "0-3", "0,2", "l3:0", "!7" (all of the cluster but 7), "all", or a list of CPUs and such
-/// texts.
+/// strings.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum Cpus {
-    /// A text.
+    /// A string.
     Text(String),
     /// A list.
     List(Vec<CpuOrText>),
 }
 
-/// A CPU, or a text that names some.
+/// A CPU, or a string that names some.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum CpuOrText {
     /// A CPU.
     Cpu(#[schemars(range(max = 4095))] u32),
-    /// A text.
+    /// A string.
     Text(String),
 }
 
@@ -143,7 +143,7 @@ struct CriticalityTable {
     levels: Vec<String>,
 }
 
-/// What tasks have that do not say otherwise.
+/// Defaults for keys that a task leaves out.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct DefaultsTable {
@@ -169,24 +169,24 @@ struct DefaultsTable {
     release: Option<Release>,
     /// See the task.
     exec: Option<Exec>,
-    /// What decides between jobs of tasks of one `priority`, for policies that read it. If left out: the ranks, if
-    /// every task that shares its priority has one; otherwise "fifo".
+    /// The rule that decides between jobs of tasks with the same `priority`, for policies that read it. If left out:
+    /// "rank", if every task that shares its priority has a rank; otherwise "fifo".
     tie: Option<Tie>,
 }
 
-/// What decides between jobs of tasks of one priority.
+/// The rule that decides between jobs of tasks with the same priority.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 enum Tie {
     /// The smaller rank goes first, and preempts.
     Rank,
-    /// The job that became ready first goes first, and is not preempted by another one of its priority.
+    /// The job that became ready first goes first, and no other job of its priority preempts it.
     Fifo,
-    /// It is not known: what is guaranteed holds in every order.
+    /// The order is not known: guarantees hold in every order.
     Any,
 }
 
-/// Something that one job at a time holds: a bus, a buffer, a lock.
+/// A resource that one job at a time holds: a bus, a buffer, a lock.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ResourceTable {
@@ -206,12 +206,12 @@ struct TaskTable {
     /// Its name; no two tasks have the same.
     #[schemars(length(min = 1))]
     name: String,
-    /// Makes so many tasks, named `name.0`, `name.1` and so on.
+    /// The number of copies to make, named `name.0`, `name.1` and so on.
     #[schemars(range(min = 1, max = 1_000_000))]
     count: Option<u32>,
     /// The time between two jobs; the least time, if the task is sporadic.
     period: TimeText,
-    /// How long after its arrival a job has to be done. The period if left out.
+    /// The deadline of a job, relative to its arrival. The period if left out.
     deadline: Option<TimeText>,
     /// The longest execution time of a job, on a CPU of speed 1. The sum of the `run` steps if left out by a task that
     /// has `steps`; a task without steps has no default.
@@ -221,82 +221,82 @@ struct TaskTable {
     budget: Option<TimeText>,
     /// The name of its criticality level. The lowest if left out.
     criticality: Option<String>,
-    /// Where it may run. All CPUs of its cluster if left out.
+    /// The CPUs on which it may run. All CPUs of its cluster if left out.
     affinity: Option<Cpus>,
     /// The index of its cluster. May be left out if there is one, or if the affinity lies in one.
     cluster: Option<u32>,
     /// Arrival of the first job. 0 if left out.
     offset: Option<TimeText>,
-    /// How long after its arrival a job may become ready. 0 if left out.
+    /// The longest time from the arrival of a job until it becomes ready. 0 if left out.
     jitter: Option<TimeText>,
     /// Breaks ties: the smaller rank goes first. The position among the tasks, from 0, if left out.
     rank: Option<i64>,
-    /// A fixed priority, smaller is more important, for policies that take given priorities.
+    /// A fixed priority, for policies that take given priorities. Smaller is more important.
     priority: Option<i64>,
-    /// How many jobs come. Unlimited if left out.
+    /// The number of jobs. Unlimited if left out.
     jobs: Option<u64>,
-    /// What happens to a late job and those behind it. "continue" if left out.
+    /// The treatment of a late job and the jobs behind it. "continue" if left out.
     on_miss: Option<OnMissName>,
-    /// Whether its server reclaims what others do not use (SCHED_FLAG_RECLAIM). Counts under `dl:grub=on`. false if
-    /// left out.
+    /// True if its server reclaims bandwidth that others do not use (SCHED_FLAG_RECLAIM). Counts under `dl:grub=on`.
+    /// false if left out.
     reclaim: Option<bool>,
-    /// Whether its jobs are preempted nowhere once they have begun; or, as a time, for how long at most a job goes on
-    /// when one comes before it. For EDF and fixed priorities. false if left out.
+    /// True if its jobs are never preempted once they have begun; or, as a time, the longest time for which a job goes
+    /// on when one of higher priority arrives. For EDF and fixed priorities. false if left out.
     nonpreemptive: Option<Nonpreemptive>,
-    /// The lengths of the parts of a job between which alone it is preempted; their sum is the WCET. For EDF and fixed
-    /// priorities. Preempted anywhere if left out.
+    /// The lengths of the parts of a job, which is preempted only between them; their sum is the WCET. For EDF and
+    /// fixed priorities. Preempted anywhere if left out.
     #[schemars(length(min = 1))]
     segments: Option<Vec<TimeText>>,
-    /// What each job does, step by step: "run 1ms", "lock bus", "unlock bus", "suspend 3ms". Its `run` steps sum to the
-    /// WCET, critical sections are nested, and what it locks is listed under `[[resource]]`. A job only executes if it
-    /// is left out.
+    /// The steps of each job: "run 1ms", "lock bus", "unlock bus", "suspend 3ms". The `run` steps sum to the WCET,
+    /// critical sections are nested, and each resource that a job locks is listed under `[[resource]]`. A job only
+    /// executes if it is left out.
     #[schemars(length(min = 1))]
     steps: Option<Vec<StepText>>,
     /// The tasks that it follows, by name: each of its jobs is ready once their jobs of the same number have completed.
     /// Tasks that follow each other have the same period, offset, jitter, `release` and `jobs`, and make no cycle. Of
-    /// tasks with `count`, each copy follows the copy of its number. It follows none if left out.
+    /// tasks with `count`, each copy follows the copy of its number. None if left out.
     follows: Option<Vec<String>>,
-    /// How long after its release a job writes in chains with `communication = "let"`: more than 0, and at most the
-    /// period. The period if left out.
+    /// The time from the release of a job until it writes, in chains with `communication = "let"`: more than 0, and at
+    /// most the period. The period if left out.
     let_interval: Option<TimeText>,
-    /// The sets of the cache with useful blocks (UCB): what a job that is preempted may have to load again. Each of
-    /// them is in `ecb`, too. None if left out.
+    /// The sets of the cache with useful blocks (UCB), which a preempted job may have to load again. Each of them is in
+    /// `ecb`, too. None if left out.
     ucb: Option<CacheSets>,
-    /// The sets of the cache with evicting blocks (ECB): all that a job may load something into. The file then says
-    /// `block_reload_time`. None if left out.
+    /// The sets of the cache with evicting blocks (ECB): all sets into which a job may load a block. The file then
+    /// gives `block_reload_time`. None if left out.
     ecb: Option<CacheSets>,
-    /// For how long at most jobs of lower priority (of later relative deadline under EDF) delay its jobs, once in a
-    /// busy period. For analyses that know it: response times under fixed priorities and processor demand under EDF, on
-    /// single CPUs. 0 if left out.
+    /// The longest time for which jobs of lower priority (of later relative deadline under EDF) delay its jobs, once in
+    /// a busy period. For analyses that count it: response times under fixed priorities and processor demand under EDF,
+    /// on single CPUs. 0 if left out.
     blocking: Option<TimeText>,
-    /// Which threads of a program it is about (`layland exec`): "main", or a regular expression that a whole name must
-    /// match. The name of the task if left out.
+    /// The threads of a program that it describes (`layland exec`): "main", or a regular expression that must match the
+    /// whole name. The name of the task if left out.
     thread: Option<String>,
-    /// When jobs come. "periodic" if left out.
+    /// The arrivals of jobs. "periodic" if left out.
     release: Option<Release>,
-    /// How long jobs really execute. "wcet" if left out.
+    /// The actual execution times of jobs. "wcet" if left out.
     exec: Option<Exec>,
 }
 
-/// What happens to a late job and those behind it.
+/// The treatment of a late job and the jobs behind it.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 enum OnMissName {
     /// It runs on, and the next one waits for it.
     Continue,
-    /// It is given up at its deadline.
+    /// It is aborted at its deadline.
     Abort,
     /// It runs on, and jobs that could start meanwhile are skipped.
     Skip,
 }
 
-/// Where jobs are not preempted.
+/// The parts of jobs that are not preempted.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum Nonpreemptive {
-    /// Nowhere once they have begun (true), or they are anywhere (false).
+    /// Jobs are never preempted once they have begun (true), or are anywhere (false).
     Whole(bool),
-    /// The longest time for which a job goes on when one comes before it.
+    /// The longest time for which a job goes on when one of higher priority arrives.
     Region(TimeText),
 }
 
@@ -304,14 +304,14 @@ enum Nonpreemptive {
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum Wcet {
-    /// The same at every criticality level.
+    /// One time for all criticality levels.
     Time(TimeText),
     /// By the name of the level. All levels up to the task's own are named; those above have its
     /// own time if they are left out.
     ByLevel(BTreeMap<String, TimeText>),
 }
 
-/// When jobs come.
+/// The arrivals of jobs.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum Release {
@@ -321,7 +321,7 @@ enum Release {
     Table(ReleaseTable),
 }
 
-/// When jobs come.
+/// The arrivals of jobs.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 enum ReleaseName {
@@ -333,7 +333,7 @@ enum ReleaseName {
     Yield,
 }
 
-/// When jobs come.
+/// The arrivals of jobs.
 #[derive(JsonSchema)]
 #[schemars(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum ReleaseTable {
@@ -343,19 +343,20 @@ enum ReleaseTable {
     Hog,
     /// A job every period; the thread gives up the rest of its budget after each.
     Yield,
-    /// Jobs at least a period apart.
+    /// Jobs that arrive at least a period apart.
     Sporadic {
-        /// What is added to the period: at most this much, evenly, or a distribution.
+        /// The time that is added to the period: at most this much, evenly distributed, or a distribution.
         extra: Extra,
     },
-    /// Jobs by an arrival curve: each as soon as it permits. The period is how far apart they are in the long run,
-    /// rounded down to a nanosecond.
+    /// Jobs by an arrival curve: each as soon as it permits. The period is their mean distance in the long run, rounded
+    /// down to a nanosecond.
     Curve {
-        /// The least times from one arrival to the next, to the one after, and so on. What follows from shorter ones
-        /// need not be given, and the curve goes on by their sums: bursts repeat.
+        /// The least times from one arrival to the next, to the one after, and so on. Distances that
+        /// follow from shorter ones may be left out, and the curve continues with their sums: bursts repeat.
         #[schemars(length(min = 1, max = 512))]
         delta_min: Vec<TimeText>,
-        /// What is added to the least distance: at most this much, evenly, or a distribution. Nothing if left out.
+        /// The time that is added to the least distance: at most this much, evenly distributed, or a distribution.
+        /// Nothing if left out.
         extra: Option<Extra>,
     },
     /// Jobs at given times.
@@ -363,18 +364,18 @@ enum ReleaseTable {
         /// The times, from the earliest to the latest.
         at: Vec<TimeText>,
     },
-    /// The next job comes a while after the end of the one before.
+    /// The next job arrives some time after the end of the one before.
     SelfSuspending {
-        /// How much later.
+        /// The time from the end of a job to the next arrival.
         gap: TimeText,
     },
 }
 
-/// What is added to the period of a sporadic task.
+/// The time that is added to the period of a sporadic task.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum Extra {
-    /// Evenly distributed from 0 to this.
+    /// Evenly distributed from 0 to this time.
     Max(TimeText),
     /// From a distribution.
     Table(ExtraTable),
@@ -398,7 +399,7 @@ enum ExtraTable {
     },
 }
 
-/// How long jobs really execute.
+/// The actual execution times of jobs.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 enum Exec {
@@ -408,7 +409,7 @@ enum Exec {
     Table(ExecTable),
 }
 
-/// How long jobs really execute.
+/// The actual execution times of jobs.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 enum ExecName {
@@ -416,7 +417,7 @@ enum ExecName {
     Wcet,
 }
 
-/// How long jobs really execute.
+/// The actual execution times of jobs.
 #[derive(JsonSchema)]
 #[schemars(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
 enum ExecTable {
@@ -443,7 +444,7 @@ enum ExecTable {
     Discrete {
         /// The times.
         values: Vec<TimeText>,
-        /// How likely each is, relative to the others.
+        /// The relative probability of each.
         weights: Vec<u64>,
     },
     /// These times in order, again and again.
@@ -453,15 +454,15 @@ enum ExecTable {
     },
 }
 
-/// Something that is asked of the running system: one of `task` with `leave`, `task` with
+/// A request to the running system: one of `task` with `leave`, `task` with
 /// `affinity`, `task` with `wcet` and `period`, `task` with `cluster`, `cluster` with `cpus`, `cpu`
 /// with `online`.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct RequestTable {
-    /// When.
+    /// The time of the request.
     at: TimeText,
-    /// The name of a task; of one copy (`lidar.0`), if it has a count.
+    /// The name of a task; of one copy (`lidar.0`), if the task has a count.
     task: Option<String>,
     /// The task leaves for good.
     leave: Option<bool>,
@@ -479,23 +480,24 @@ struct RequestTable {
     cpus: Option<Cpus>,
     /// The CPU that comes or goes.
     cpu: Option<u32>,
-    /// Whether it comes.
+    /// True if it comes, false if it goes.
     online: Option<bool>,
 }
 
-/// How a set was made: by a generator, which has a seed, or from a trace.
+/// The origin of a set: a generator, which has a seed, or a trace.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ProvenanceTable {
-    /// How long the trace is that the set was inferred from.
+    /// The length of the trace from which the set was inferred.
     #[schemars(default)]
     seen: Option<TimeText>,
-    /// What that trace shows and the set does not explain. As long as there is any, nothing is guaranteed of the set.
+    /// Observations of that trace that the set does not explain. As long as there are any, nothing is guaranteed of the
+    /// set.
     #[schemars(default)]
     unexplained: Vec<String>,
     /// Name and version of the program and of the generator.
     generator: Option<String>,
-    /// The seed: a number, or a text if it is 2^63 or more.
+    /// The seed: a number, or a string if it is 2^63 or more.
     seed: Option<Seed>,
     /// Every parameter.
     #[schemars(default)]

@@ -44,7 +44,7 @@ impl Bursts {
             return Err(GenError::parameter("bursts", value(), help));
         }
         if longest.checked_mul(most.into()).is_none_or(|length| length.ns() > TIME_LIMIT) {
-            let help = "so many periods are too long: draw shorter bursts or periods";
+            let help = "this many periods are too long: draw shorter bursts or periods";
             return Err(GenError::parameter("bursts", value(), help));
         }
         let (min, max) = &self.distance;

@@ -138,7 +138,7 @@ impl Graphs {
         Err(if too_many {
             GenError::Exhausted {
                 tries,
-                wanted: "drew a graph with so many `nodes` and a path within its period",
+                wanted: "drew a graph with this many `nodes` and a path within its period",
                 help: "widen `nodes`, or change `branches`, `depth` or `fork_probability`",
             }
         } else {

@@ -372,7 +372,7 @@ fn errors_say_what_to_do() {
                 periods: Periods::Choice(vec![Duration::from_secs(1_000_000_000)]),
                 ..with_bursts(bursts())
             },
-            "`bursts` is 1..4: so many periods are too long: draw shorter bursts or periods",
+            "`bursts` is 1..4: this many periods are too long: draw shorter bursts or periods",
         ),
         (
             Recipe { arrivals: Arrivals::Uniform { max: Rate::ONE }, ..with_bursts(bursts()) },

@@ -450,7 +450,7 @@ fn errors_say_what_to_do() {
     let shape = fork_join(Rate::ONE, (3, 3), 2, Rate::ZERO);
     assert_eq!(
         error(with_graphs(shape, (4, 5), plain())),
-        "none of 1000 tries drew a graph with so many `nodes` and a path within its period: widen `nodes`, or change \
+        "none of 1000 tries drew a graph with this many `nodes` and a path within its period: widen `nodes`, or change \
          `branches`, `depth` or `fork_probability`"
     );
     let long = Sections { length: (Service::from_ms(990), Service::from_ms(999)), ..sections() };

@@ -34,7 +34,7 @@ pub(crate) fn only(found: &mut Assessment, system: &System, tick: Duration) {
     found.decided_by = None;
     found.reasons.insert(0, why);
     if let Some(proven) = &mut found.proven {
-        proven.proof = Err("what is refuted may need jobs between ticks");
+        proven.proof = Err("a miss may need jobs between ticks");
     }
 }
 

@@ -383,8 +383,8 @@ fn lends_too_much(system: &System, lend: Lend) -> Option<&'static str> {
                 "with lend=cpu a CPU lends what its own threads leave, and here threads migrate: say lend=parallel",
             ),
             (_, _, Lend::Domain) => Some(
-                "threads reclaim on CPUs that share a cluster: what is reserved on all of them is lent on each \
-                        (demo:reclaim-defect)",
+                "threads reclaim on CPUs that share a cluster: each CPU lends bandwidth that is reserved on all of \
+                 them (demo:reclaim-defect)",
             ),
         }
     };

@@ -53,7 +53,10 @@ pub const METRICS: &[Metric] = &[
     column("mode_changes_per_job", "QPS: changes of the mode of a major set / jobs"),
     column("levels", "RUN and QPS: of the largest tree or hierarchy; 1 if it is partitioned"),
     column("mean_levels", "RUN and QPS: mean over the trees or hierarchies"),
-    column("clusters", "RUN and QPS: how many trees or hierarchies, CPUs that never run included"),
+    column(
+        "clusters",
+        "RUN and QPS: the number of trees or hierarchies, including CPUs that never run",
+    ),
     column("pattern_jobs", "FJP tests: jobs of a busy period, if the analysis finds it"),
 ];
 
@@ -103,8 +106,8 @@ pub const THREADED: &[Metric] = &[
     column("thread_migration_us", "mean time from a decision to a thread from another CPU"),
     column("thread_migration_median_us", "the median"),
     column("thread_migration_max_us", "the longest"),
-    column("thread_busy_us", "how long the CPUs are busy after a common release"),
-    column("thread_overhead_percent", "by how much that is longer than under the baseline"),
+    column("thread_busy_us", "the time for which the CPUs are busy after a common release"),
+    column("thread_overhead_percent", "the increase of that over the baseline"),
     column("thread_switches", "switches between threads in a busy period"),
     column("thread_miss_ratio", "missed / jobs"),
 ];

@@ -39,7 +39,7 @@ pub(crate) fn claims_list(experiment: &Experiment, judged: &[Judged<'_>]) -> Str
         "claims: {}\n\n",
         if each.is_empty() { "none".to_owned() } else { each.join(", ") }
     );
-    let mut rows = vec![["claim", "here", "agree", "what is claimed"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["claim", "here", "agree", "statement"].map(str::to_owned).to_vec()];
     for Judged { claim, judgement, agree, of, .. } in judged {
         rows.push(vec![
             claim.name.clone(),

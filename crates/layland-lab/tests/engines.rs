@@ -101,7 +101,7 @@ fn the_same_systems_run_on_every_engine() {
 fn only_policies_run_on_engines() {
     let text = TEXT.replace("grid = \"engines\"", "grid = \"tests\"");
     let report = read("t", "t.toml", text.as_bytes(), &Registry::standard()).unwrap_err();
-    assert!(report.plain().contains("`rta` is no policy, and runs on no engine"), "{report:?}");
+    assert!(report.plain().contains("`rta` is not a policy, and runs on no engine"), "{report:?}");
 }
 
 #[test]

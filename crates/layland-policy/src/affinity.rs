@@ -48,7 +48,7 @@ pub const CERQUEIRA: Citation = Citation {
 pub(crate) fn assign() -> OptionInfo {
     OptionInfo::new(
         "assign",
-        "where the tasks that are chosen run: local (default), where they ran last if possible; plain, \
+        "the CPUs on which the chosen tasks run: local (default), where they ran last if possible; plain, \
            on the lowest CPUs",
         Values::one_of(["local", "plain"]),
     )

@@ -35,7 +35,7 @@ use layland_model::{Algorithm, Citation};
 pub(crate) fn run_fit() -> OptionInfo {
     OptionInfo::new(
         "fit",
-        "how tasks are packed into servers: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef or efd; those \
+        "the heuristic that packs tasks into servers: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef or efd; those \
          without d take the tasks by rank",
         Values::one_of(["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd"]),
     )
@@ -44,7 +44,7 @@ pub(crate) fn run_fit() -> OptionInfo {
 pub(crate) fn dual_fit() -> OptionInfo {
     OptionInfo::new(
         "dual_fit",
-        "how the duals of servers are packed: as fit by default",
+        "the heuristic that packs the duals of servers: as fit by default",
         run_fit().values,
     )
 }
@@ -52,7 +52,7 @@ pub(crate) fn dual_fit() -> OptionInfo {
 pub(crate) fn fill() -> OptionInfo {
     OptionInfo::new(
         "fill",
-        "which servers get what the CPUs have left: largest (default) or order, those made first",
+        "the servers that get the remaining capacity of the CPUs: largest (default) or order, those made first",
         Values::one_of(["largest", "order"]),
     )
 }
@@ -76,7 +76,7 @@ pub(crate) fn duals() -> OptionInfo {
 pub(crate) fn qps_fit() -> OptionInfo {
     OptionInfo::new(
         "fit",
-        "how tasks are packed: ffd (default), bfd, wfd, nfd or efd",
+        "the heuristic that packs tasks: ffd (default), bfd, wfd, nfd or efd",
         Values::one_of(["ffd", "bfd", "wfd", "nfd", "efd"]),
     )
 }
@@ -93,7 +93,7 @@ pub(crate) fn qps_packing() -> OptionInfo {
 pub(crate) fn master() -> OptionInfo {
     OptionInfo::new(
         "master",
-        "which side a master serves: stay (default), the one it served or the one that its CPU does not \
+        "the side that a master serves: stay (default), the one it served or the one that its CPU does not \
            run; or edf, the one with the earliest deadline",
         Values::one_of(["stay", "edf"]),
     )

@@ -50,8 +50,8 @@ pub(crate) fn policy() -> PolicyInfo {
     .refusing([ONE_CLUSTER, DEADLINES, NO_PLACE, UNIT_SPEED])
     .with_options([OptionInfo::new(
         "sizing",
-        "how many CPUs a graph gets that needs several: as many as a bound needs, graham (default), long, path, order, \
-         chains or order-chains, or by the formula of the paper, li",
+        "the number of CPUs for a graph that needs several: as many as a bound needs, graham (default), long, \
+         path, order, chains or order-chains, or by the formula of the paper, li",
         Values::one_of(Allocation::ALL.map(Allocation::name)),
     )])
     .breaking_ties(

@@ -61,12 +61,13 @@ use std::sync::Arc;
 pub(crate) fn option(order: Order) -> OptionInfo {
     let (help, words) = match order {
         Order::Deadline => (
-            "how jobs with `steps` share resources: none (plain locks, the default), srp, fmlp+ or msrp",
+            "the protocol by which jobs with `steps` share resources: none (plain locks, the default), srp, fmlp+ or \
+             msrp",
             plan::protocols(order),
         ),
         Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => (
-            "how jobs with `steps` share resources: none (plain locks, the default), pip, pcp or ipcp on each CPU; \
-             mpcp, dpcp, fmlp+ or msrp between CPUs",
+            "the protocol by which jobs with `steps` share resources: none (plain locks, the default), pip, pcp or \
+             ipcp on each CPU; mpcp, dpcp, fmlp+ or msrp between CPUs",
             plan::protocols(order),
         ),
     };

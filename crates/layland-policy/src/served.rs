@@ -97,7 +97,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
 fn policy(kind: ServerKind) -> PolicyInfo {
     let summary = match kind {
         ServerKind::Sporadic => {
-            "tasks with a budget get what they have used of it back a period after they began to use it"
+            "tasks with a budget get used budget back a period after they began to use it"
         }
         ServerKind::Deferrable => {
             "tasks with a budget have all of it anew in each of their periods"
@@ -129,8 +129,8 @@ fn policy(kind: ServerKind) -> PolicyInfo {
 fn by_order() -> OptionInfo {
     OptionInfo::new(
         "order",
-        "what has the higher priority: the shorter period (rm, the default), the shorter relative deadline (dm), or as \
-         the tasks say (fp)",
+        "the tasks with the higher priority: those of the shorter period (rm, the default), the shorter relative \
+         deadline (dm), or as the tasks say (fp)",
         Values::one_of(["rm", "dm", "fp"]),
     )
 }

@@ -166,7 +166,7 @@ pub const FAMILIES: [(&[&str], &str, &[&str]); 17] = [
     ),
     (
         &["cfs", "eevdf", "other", "sched-other", "nice"],
-        "fair time sharing is not there; what Linux has for deadlines is",
+        "fair time sharing is not there; Linux's class for deadlines is",
         &["dl"],
     ),
     (

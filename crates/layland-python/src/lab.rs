@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A grid of parameters, and what is measured at each of its points.
+/// A grid of parameters, and the measurements at each of its points.
 #[pyclass(frozen, module = "layland._layland")]
 pub(crate) struct Experiment {
     experiment: Arc<layland_lab::Experiment>,
@@ -111,7 +111,7 @@ fn failed(py: Python<'_>, error: &LabError) -> PyErr {
 
 #[pymethods]
 impl Experiment {
-    /// The packaged one of this name.
+    /// Returns the packaged experiment of this name.
     #[staticmethod]
     fn packaged(name: &str) -> Option<Experiment> {
         let found = packaged::find(name)?;
@@ -134,7 +134,7 @@ impl Experiment {
         Ok(Experiment { experiment })
     }
 
-    /// The same with a policy beside its series.
+    /// Returns the same experiment with a policy beside its series.
     fn with_policy(
         &self,
         py: Python<'_>,
@@ -150,7 +150,7 @@ impl Experiment {
         Ok(Experiment { experiment: Arc::new(experiment) })
     }
 
-    /// The same with other numbers, or a part of it.
+    /// Returns the same experiment with other numbers, or a part of it.
     fn changed(&self, py: Python<'_>, changes: Changes) -> PyResult<Experiment> {
         let wrong = |error: String| errors::usage(py, &error, None);
         let mut experiment = (*self.experiment).clone();
@@ -281,7 +281,7 @@ impl Experiment {
     }
 }
 
-/// What was measured.
+/// The measurements of an experiment.
 #[pyclass(frozen, module = "layland._layland")]
 pub(crate) struct Results {
     experiment: Arc<layland_lab::Experiment>,
@@ -307,12 +307,12 @@ impl Results {
         Table::of(self.results.table(&self.experiment))
     }
 
-    /// A row for each set, series and tardiness, if that was asked for.
+    /// A row for each set, series and tardiness, if that was requested.
     fn distribution(&self) -> Option<Table> {
         self.results.distribution(&self.experiment).map(Table::of)
     }
 
-    /// The figures of what was measured.
+    /// The figures of the measurements.
     fn figures(&self) -> Vec<FigureFields> {
         let measured = computed(&self.experiment).filter(|figure| self.is_measured(figure.grid));
         measured.map(figure_fields).collect()
@@ -351,7 +351,7 @@ impl Results {
         Ok(Cow::Owned(figure_pdf(&self.experiment, &self.results, figure)))
     }
 
-    /// The claims about what was measured.
+    /// The claims about the measurements.
     fn claims(&self) -> Vec<ClaimFields> {
         let judged = judge(&self.experiment, &self.results);
         let fields = |judged: &layland_lab::Judged<'_>| {

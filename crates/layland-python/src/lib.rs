@@ -33,7 +33,7 @@ fn format_time(ns: i64) -> String {
     Duration::from_ns(ns).to_string()
 }
 
-/// Answers a command line, the name of the program first. The exit code.
+/// Runs a command line, which begins with the name of the program, and returns the exit code.
 #[pyfunction]
 fn command(py: Python<'_>, arguments: Vec<OsString>, classes: Vec<Py<PyAny>>) -> PyResult<u8> {
     let stop = patience::Stop::of_work(py)?;

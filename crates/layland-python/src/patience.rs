@@ -103,8 +103,8 @@ impl Stop {
     }
 }
 
-/// Stops all work that may call Python, before the interpreter ends: from now on there is none. The threads that wait
-/// for it, but for this one.
+/// Stops all work that may call Python, before the interpreter ends: from now on there is none. Returns the threads
+/// that wait for it, except this one.
 #[pyfunction]
 pub(crate) fn end_work() -> Vec<u64> {
     let mut all = WORK.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,7 +119,7 @@ pub(crate) fn end_work() -> Vec<u64> {
     threads
 }
 
-/// Waits until work that was stopped has ended, and at most for so many milliseconds. Whether it has.
+/// Waits until work that was stopped has ended, for at most this many milliseconds. Returns true if it has ended.
 #[pyfunction]
 pub(crate) fn work_has_ended(py: Python<'_>, milliseconds: u64) -> bool {
     let is_left = || {
@@ -230,7 +230,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
             }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(PyRuntimeError::new_err(
-                    "layland has a bug, told on standard error: please report it with the task set",
+                    "layland has a bug, reported on standard error: please report it with the task set",
                 ));
             }
         }

@@ -15,7 +15,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// What a simulation told.
+/// The results of a simulation.
 #[pyclass(frozen, name = "Simulated", module = "layland._layland")]
 pub(crate) struct Simulated {
     policy: String,
@@ -33,17 +33,17 @@ impl Simulated {
     fn policy(&self) -> &str {
         &self.policy
     }
-    /// When the run ended, in nanoseconds.
+    /// The end of the run, in nanoseconds.
     #[getter]
     fn end_ns(&self) -> i64 {
         self.outcome.end.ns()
     }
-    /// How many events the policy was told.
+    /// The number of events that the policy received.
     #[getter]
     fn events(&self) -> u64 {
         self.outcome.events
     }
-    /// How many decisions it made.
+    /// The number of decisions that it made.
     #[getter]
     fn decisions(&self) -> u64 {
         self.outcome.decisions
@@ -53,12 +53,12 @@ impl Simulated {
     fn first_missed_deadline_ns(&self) -> Option<i64> {
         self.first_miss.map(Time::ns)
     }
-    /// How many requests the policy refused, and how many of them were tasks that asked to enter.
+    /// The number of requests that the policy refused, and the number of tasks among them that asked to enter.
     #[getter]
     fn refusals(&self) -> (u64, u64) {
         (self.refusals.count, self.refusals.entries)
     }
-    /// From when on the state recurs, and after how long, in nanoseconds.
+    /// The time from which the state recurs, and the length of the cycle, in nanoseconds.
     #[getter]
     fn cycle_ns(&self) -> Option<(i64, i64)> {
         self.outcome.cycle.map(|cycle| (cycle.from.ns(), cycle.length.ns()))
@@ -258,7 +258,7 @@ pub(crate) fn rule(
 pub(crate) type Known =
     (String, String, String, Vec<String>, Vec<(String, String)>, Vec<&'static str>);
 
-/// Every policy that we have.
+/// Every policy of the registry.
 #[pyfunction]
 pub(crate) fn policies() -> Vec<Known> {
     let registry = Registry::standard();

@@ -117,7 +117,7 @@ fn format_of(py: Python<'_>, name: &str) -> PyResult<Format> {
 
 #[pymethods]
 impl System {
-    /// Reads a text.
+    /// Reads a task set from a string.
     #[staticmethod]
     fn read(
         py: Python<'_>,
@@ -128,7 +128,7 @@ impl System {
         unit: Option<&str>,
     ) -> PyResult<System> {
         let unknown = |unit: &str| {
-            let message = format!("`{unit}` is no unit: there are ns, us, ms and s");
+            let message = format!("`{unit}` is not a unit: there are ns, us, ms and s");
             errors::usage(py, &message, None)
         };
         let unit = unit.map(|unit| Unit::find(unit).ok_or_else(|| unknown(unit))).transpose()?;
@@ -176,7 +176,7 @@ impl System {
         Ok(systems.into_iter().map(System::of).collect())
     }
 
-    /// The set in a format, and what the format cannot express.
+    /// The set in a format, and warnings about everything that the format cannot express.
     fn write(&self, py: Python<'_>, format: &str) -> PyResult<(String, Vec<Py<PyAny>>)> {
         let system = self.inner();
         let format = format_of(py, format)?;
@@ -189,13 +189,13 @@ impl System {
         Ok((text, errors::problems(py, &lost)?))
     }
 
-    /// What does not count as it is written in the text.
+    /// Warnings about settings that do not count as written.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
         self.warnings.iter().map(|warning| warning.clone_ref(py)).collect()
     }
 
-    /// The policy that the file asks for.
+    /// The policy that the file requests.
     #[getter]
     fn policy(&self) -> Option<&str> {
         self.policy.as_deref()
@@ -208,7 +208,7 @@ impl System {
         Some((tasks, processors))
     }
 
-    /// What [`restored`](Self::restored) makes the set of again, in another process.
+    /// The state from which [`restored`](Self::restored) makes the set again, in another process.
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, State)> {
         let py = slf.py();
         let this = slf.get();
@@ -239,13 +239,13 @@ impl System {
         Ok(System { until, policy, warnings, identifiers, ..made })
     }
 
-    /// How long the file asks to run, in nanoseconds.
+    /// The length of the run that the file requests, in nanoseconds.
     #[getter]
     fn asked_until_ns(&self) -> Option<i64> {
         self.until.map(Duration::ns)
     }
 
-    /// How many CPUs there are.
+    /// The number of CPUs.
     #[getter]
     fn cpus(&self) -> usize {
         self.system.platform.cpu_count()
@@ -275,7 +275,7 @@ impl System {
         self.system == other.system
     }
 
-    /// What `layland check --json` prints.
+    /// The output of `layland check --json`.
     fn check(
         &self,
         py: Python<'_>,
@@ -303,7 +303,7 @@ impl System {
         })
     }
 
-    /// What `layland check --certificate` writes.
+    /// The certificate that `layland check --certificate` writes.
     fn certificate(
         &self,
         py: Python<'_>,
@@ -356,7 +356,7 @@ impl System {
         run::run(py, self, policy, &classes, how_long, &wishes)
     }
 
-    /// What one analysis says.
+    /// The answer of one analysis.
     fn analyse(&self, py: Python<'_>, name: String) -> PyResult<analyses::Answer> {
         let system = Arc::clone(&self.system);
         in_background(py, move || analyses::run(&name, &system))?

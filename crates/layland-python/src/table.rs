@@ -53,7 +53,7 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// From lists of one length, by the names of the columns.
+    /// Makes a table of lists of one length, by the names of the columns.
     #[staticmethod]
     fn from_lists(py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<Table> {
         let mut columns = Columns::new(SCHEMA);
@@ -68,7 +68,7 @@ impl Table {
         Ok(Table { columns })
     }
 
-    /// What [`restored`](Self::restored) makes the table of again, in another process.
+    /// The state from which [`restored`](Self::restored) makes the table again, in another process.
     fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (Py<PyAny>,))> {
         let py = slf.py();
         let columns = PyList::empty(py);
@@ -93,14 +93,18 @@ impl Table {
                 "int" => Column::Int(values.extract()?),
                 "real" => Column::Real(values.extract()?),
                 "bool" => Column::Bool(values.extract()?),
-                _ => return Err(PyTypeError::new_err(format!("`{kind}` is no type of a column"))),
+                _ => {
+                    return Err(PyTypeError::new_err(format!(
+                        "`{kind}` is not a type of a column"
+                    )));
+                }
             };
             columns.push(&name, column);
         }
         Ok(Table { columns })
     }
 
-    /// Whether names, types and values are the same.
+    /// Returns true if names, types and values are equal.
     fn __eq__(&self, other: &Table) -> bool {
         self.columns.columns() == other.columns.columns()
     }
@@ -138,8 +142,8 @@ impl Table {
         self.columns.csv()
     }
 
-    /// The table as a stream of the Arrow C data interface, in a capsule. There is one schema: what is requested is a
-    /// wish, which the interface permits to ignore.
+    /// The table as a stream of the Arrow C data interface, in a capsule. There is one schema: the requested
+    /// one is a wish, which the interface permits to ignore.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -56,7 +56,7 @@ fn rows_of(py: Python<'_>, rows: &str) -> PyResult<Rows> {
         "tasks" => Ok(Rows::Tasks),
         "both" => Ok(Rows::Both),
         _ => {
-            let message = format!("`{rows}` are no rows: there are cpus, tasks and both");
+            let message = format!("`{rows}` are not rows: there are cpus, tasks and both");
             Err(errors::usage(py, &message, None))
         }
     }
@@ -68,7 +68,7 @@ impl Recording {
     #[staticmethod]
     fn read(py: Python<'_>, text: &[u8]) -> PyResult<Recording> {
         let (trace, labels, how) = py.detach(|| read_json_recorded(text)).map_err(|error| {
-            errors::usage(py, &format!("this is no trace in JSON: {error}"), None)
+            errors::usage(py, &format!("this is not a trace in JSON: {error}"), None)
         })?;
         let recorded = Recorded { trace, labels, how, summary: None, json: None };
         Ok(Recording { recorded: Arc::new(recorded), rule: None })
@@ -78,13 +78,13 @@ impl Recording {
     #[staticmethod]
     fn restored(py: Python<'_>, text: &[u8]) -> PyResult<Recording> {
         let (trace, labels, how) = py.detach(|| read_json_recorded(text)).map_err(|error| {
-            errors::usage(py, &format!("this is no trace in JSON: {error}"), None)
+            errors::usage(py, &format!("this is not a trace in JSON: {error}"), None)
         })?;
         let recorded = Recorded { trace, labels, how, summary: None, json: Some(text.to_vec()) };
         Ok(Recording { recorded: Arc::new(recorded), rule: None })
     }
 
-    /// Whether it is known what the policy promises.
+    /// True if the promise of the policy is known.
     #[getter]
     fn has_rule(&self) -> bool {
         self.rule.is_some()
@@ -118,13 +118,13 @@ impl Recording {
         py.detach(|| self.table(2))
     }
 
-    /// When the run ended, in nanoseconds.
+    /// The end of the run, in nanoseconds.
     #[getter]
     fn over_ns(&self) -> i64 {
         self.recorded.trace.over.ns()
     }
 
-    /// Whether that was before it should.
+    /// True if it ended early.
     #[getter]
     fn interrupted(&self) -> bool {
         self.recorded.trace.interrupted
@@ -136,7 +136,7 @@ impl Recording {
         self.recorded.labels.tasks.values().cloned().collect()
     }
 
-    /// How many CPUs there are.
+    /// The number of CPUs.
     #[getter]
     fn cpus(&self) -> usize {
         self.recorded.labels.cpus
@@ -200,13 +200,13 @@ impl Recording {
                 view.text(&options).into_bytes()
             }
             _ => {
-                let message = format!("`{format}` is no format: there are pdf, tikz and text");
+                let message = format!("`{format}` is not a format: there are pdf, tikz and text");
                 return Err(errors::usage(py, &message, None));
             }
         }))
     }
 
-    /// What is wrong with the trace as one of a system under the policy that made it.
+    /// The violations in the trace, as one of a system under the policy that made it.
     fn check(&self, py: Python<'_>, system: &System) -> PyResult<Vec<String>> {
         let Recorded { trace, labels, how, .. } = &*self.recorded;
         let system = system.inner();

@@ -82,7 +82,7 @@ def test_files_are_those_of_the_command(command, tmp_path):
     assert results.svg("fig1a") == (tmp_path / "ours/figures/fig1a.svg").read_text()
     assert results.pdf("fig1a") == (tmp_path / "ours/figures/fig1a.pdf").read_bytes()
     assert results.table.to_csv() == (tmp_path / "ours/results.csv").read_text()
-    # What is there is not measured again: one that is damaged would be.
+    # Existing shards are not measured again: a damaged one would be.
     [first, *_] = sorted((tmp_path / "mine/shards").iterdir())
     before = first.stat().st_mtime_ns
     experiment.run("fig1a", **options, folder=tmp_path / "mine")

@@ -1,4 +1,4 @@
-"""What is made in one process is the same in another one, and what fails in a worker is raised where it is waited for."""
+"""An object of one process is equal in another one, and an error in a worker is raised in the process that waits."""
 
 import copy
 import os
@@ -105,7 +105,7 @@ def test_what_a_result_answers_is_the_same_in_another_process(tmp_path):
     assert pickle.loads(pickle.dumps(run.trace)).check(tasks) == run.trace.check(tasks) != []
     checked = tasks.check("p-edf")
     assert pickle.loads(pickle.dumps(checked)).certificate() == checked.certificate()
-    # How long a file asks to run, and what does not count in it, is not told twice.
+    # The length of the run that a file requests is kept, and its warnings are not repeated.
     path = Path(__file__).parent / "identifiers.xml"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

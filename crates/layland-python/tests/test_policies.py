@@ -244,7 +244,7 @@ def test_ctrl_c_ends_a_simulation_and_a_check_at_once():
         try:
             work()
         except KeyboardInterrupt:
-            # What runs on in the background must not keep the process.
+            # Work that goes on in the background must not keep the process.
             print(time.monotonic() - sent[0], flush=True)
             os._exit(0)
         """
@@ -364,7 +364,7 @@ def test_an_order_of_jobs_can_ask_to_be_asked_again():
 
 @pytest.mark.parametrize("method", ["key", "decide", "on_release", "on_timer"])
 def test_time_does_not_stand_still(method):
-    """Who asks to be woken now, wherever it asks, is refused."""
+    """A policy that asks to be woken now is refused, in whatever method it asks."""
 
     def ask(self, *arguments):
         self.wake_at = arguments[-1] if method != "on_timer" or arguments[-1] else None

@@ -180,7 +180,7 @@ def test_generated_sets_are_those_of_the_command(command):
     )  # fmt: skip
     with pytest.raises(TypeError, match="exact"):
         layland.generate(6, 2.5)
-    with pytest.raises(layland.UsageError, match="how many tasks"):
+    with pytest.raises(layland.UsageError, match="the number of tasks"):
         layland.generate()
     with pytest.raises(layland.UsageError):
         layland.generate(3, "1", periods="every now and then")
@@ -206,7 +206,7 @@ NAMES = ["\U0001f697", "\U0001f697\U0001f697", "\U0010ffff", "\ufffd", "\u00e9",
 
 
 def test_any_name_survives():
-    """Whatever name a file can have: by the constructor, by each way to write a set, and by results."""
+    """Any name that a file can have: by the constructor, by each way to write a set, and by results."""
     tasks = layland.TaskSet([layland.Task(name, wcet="1ms", period="40ms") for name in NAMES], cpus=1)
     assert [task.name for task in tasks] == NAMES
     assert [task.name for task in layland.TaskSet.loads(tasks.dumps(), format="toml")] == NAMES

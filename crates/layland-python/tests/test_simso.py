@@ -37,7 +37,7 @@ def drawn(seed, is_mono):
 
 
 def data_of(index, wcet, period):
-    """What some schedulers look for in a task."""
+    """The data of a task that some schedulers read."""
     return {"priority": index, "cbs_period": period, "cbs_deadline": period, "cbs_maximum_runtime": wcet}
 
 
@@ -107,7 +107,7 @@ def merged(segments):
 
 def outcome(simulate, tasks, cpus, name):
     """The schedule, or what went wrong."""
-    # Some print what they do, and some decide about jobs that have ended, of which SimSo tells.
+    # Some print their decisions, and some decide about jobs that have ended, of which SimSo warns.
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -64,7 +64,7 @@ def derived(kind, *arguments):
 
 
 def test_a_derived_type_counts_exactly_or_is_refused_by_its_name():
-    """Whatever type a time is of: it counts as what it says, to the nanosecond, or it is none."""
+    """A time of any type counts as what it says, to the nanosecond, or is refused."""
     numpy = pytest.importorskip("numpy", reason="needs NumPy")
     exact = [
         (derived(str, "1.9us"), 1_900),

@@ -184,7 +184,7 @@ impl Guarantees {
         say(Severity::Good, &yes, "Every deadline is guaranteed under ");
         say(Severity::Bad, &no, "Not every deadline can be kept under ");
         say(Severity::Bad, &refused, "The set is refused by ");
-        say(Severity::Note, &unknown, "No test can tell of ");
+        say(Severity::Note, &unknown, "No test decides under ");
         lines
     }
 
@@ -322,7 +322,7 @@ impl Guarantee {
             match self.answer {
                 Answer::Yes => "every deadline is guaranteed",
                 Answer::No => "not every deadline can be kept",
-                Answer::Unknown => "no test can tell",
+                Answer::Unknown => "no test decides",
                 Answer::Refused => "the set is refused",
                 Answer::DoesNotApply => "nothing applies",
             },

@@ -266,7 +266,7 @@ fn a_headline_tells_what_is_guaranteed() {
         Line::new(Severity::Good, "Every deadline is guaranteed under a and d."),
         Line::new(Severity::Bad, "Not every deadline can be kept under b."),
         Line::new(Severity::Bad, "The set is refused by e."),
-        Line::new(Severity::Note, "No test can tell of c."),
+        Line::new(Severity::Note, "No test decides under c."),
     ];
     assert_eq!(found.headline(), expected);
     // Of many policies, those with the largest margins are named, and the others counted.

@@ -30,7 +30,7 @@ Exit codes:
   1    no: a deadline was missed or cannot be guaranteed, or a policy refused the set
   2    wrong usage
   3    invalid input
-  4    unknown: no test could tell
+  4    unknown: no test decides
   5    refused by the system: a file cannot be written, a priority is not granted
   6    a measurement is not trustworthy, whatever was seen in it
   70   a bug of layland
@@ -64,19 +64,19 @@ pub(crate) enum Command {
     /// With --policy, draw the structure that a policy builds for a task set before the start:
     /// the reduction tree of RUN, the processor hierarchy of QPS.
     Explain(explain::ExplainArgs),
-    /// Make it happen: run a task set on real threads, under the policies that `sim` simulates
+    /// Run a task set on real threads, under the policies that `sim` simulates
     #[cfg(target_os = "linux")]
     #[command(after_long_help = run::EXAMPLES)]
     Run(Box<run::RunArgs>),
-    /// Run programs that exist, with time reserved for their threads
+    /// Run existing programs, with processor time reserved for their threads
     #[cfg(target_os = "linux")]
     #[command(after_long_help = exec::EXAMPLES)]
     Exec(Box<exec::ExecArgs>),
-    /// Serve `layland exec --engine ext`: owns the scheduler, and lets threads of programs in
+    /// Serve `layland exec --engine ext`: own the scheduler, and admit threads of programs
     #[cfg(target_os = "linux")]
     #[command(after_long_help = daemon::EXAMPLES)]
     Daemon(daemon::DaemonArgs),
-    /// Show what is admitted on this machine, and how it does
+    /// Show the admitted programs of this machine, and how they perform
     #[cfg(target_os = "linux")]
     #[command(after_long_help = top::EXAMPLES)]
     Top(top::TopArgs),
@@ -97,8 +97,8 @@ pub(crate) enum Command {
     Gen(Box<generate::GenArgs>),
     /// Convert a task set to another format
     ///
-    /// What the format cannot express is reported on standard error. A task-set file loses
-    /// nothing: it reads back as the same system.
+    /// Anything that the format cannot express is reported on standard error. A task-set file
+    /// loses nothing: it reads back as the same system.
     #[command(after_long_help = convert::EXAMPLES)]
     Convert(convert::ConvertArgs),
     /// List the policies, or explain one

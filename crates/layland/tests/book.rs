@@ -743,7 +743,7 @@ impl Facts {
         if let Value::Object(keys) = &definition["properties"] {
             out.push_str("| key | value | meaning |\n|---|---|---|\n");
             for (key, value) in keys {
-                let star = if needed(definition, key) { ", needed" } else { "" };
+                let star = if needed(definition, key) { ", required" } else { "" };
                 let about = cell(text(value, "description"));
                 let _ = writeln!(out, "| `{key}` | {}{star} | {about} |", kind(value));
             }
@@ -804,7 +804,7 @@ fn kind(value: &Value) -> String {
         Some("OnMissName" | "Tie") => Some("one of three names".to_owned()),
         Some("CommunicationName") => Some("one of two names".to_owned()),
         Some("Release" | "Exec") => Some("a name, or a table".to_owned()),
-        Some("Seed") => Some("a number or a text".to_owned()),
+        Some("Seed") => Some("a number or a string".to_owned()),
         Some(name) if name.ends_with("Table") => Some("a table".to_owned()),
         _ => None,
     };
@@ -816,7 +816,7 @@ fn kind(value: &Value) -> String {
     let inner = list(value, "anyOf").iter().find_map(of).or_else(|| of(value));
     inner.unwrap_or_else(|| match types.first() {
         Some(&"integer") => "a whole number".to_owned(),
-        Some(&"string") => "a text".to_owned(),
+        Some(&"string") => "a string".to_owned(),
         Some(&"boolean") => "`true` or `false`".to_owned(),
         Some(&"array") => "a list".to_owned(),
         Some(&"object") => "a table".to_owned(),

@@ -248,7 +248,7 @@ fn a_change_from_outside_withdraws_the_promise() {
         });
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains("was SCHED_FIFO 90 on CPU 0"), "{change:?}: {said}");
-        assert!(said.contains("somebody has made it"), "{said}");
+        assert!(said.contains("and has been made"), "{said}");
     }
     assert_clean();
 }

@@ -253,7 +253,7 @@ fn what_is_reserved_is_told_by_a_set() {
     // Without --deadline-of, the reservation is unknown.
     let (_, out, _) = said(&run(&["trace", "infer", trace]));
     assert!(
-        out.contains("events do not tell its runtime, deadline and period; --deadline-of does.")
+        out.contains("events do not contain its runtime, deadline and period; --deadline-of does.")
     );
 }
 
@@ -279,7 +279,7 @@ fn what_is_wrong_is_told_once_and_with_its_line() {
     let no_cpu = "x 7 12.000345: sched:sched_switch: prev_comm=a\n";
     one_error(infer(no_cpu, &[]), 3, "line 1 does not say on which CPU it happened");
     one_error(infer(&pipeline(), &["--thread", "nobody"]), 3, "no thread has such a name or id");
-    one_error(infer(&pipeline(), &["--thread", "("]), 2, "--comm is no regular expression");
+    one_error(infer(&pipeline(), &["--thread", "("]), 2, "--comm is not a regular expression");
     one_error(infer(&pipeline(), &["--margin", "0"]), 2, "a factor above 0");
     for (option, value) in [("--wcet", "p0"), ("--wcet", "most"), ("--round", "11%")] {
         one_error(infer(&pipeline(), &[option, value]), 2, "write ");
@@ -296,7 +296,7 @@ fn what_is_wrong_is_told_once_and_with_its_line() {
     let damaged = pipeline().replacen("sched_switch: prev_comm=sensor", "sched_switch: x", 1);
     let (exit, _, err) = infer(&damaged, &[]);
     assert_eq!(exit, 6);
-    assert!(err.contains("1 lines are no events, the first is line"), "{err}");
+    assert!(err.contains("1 lines are not events, the first is line"), "{err}");
 }
 
 /// Loops of the class SCHED_IDLE, one for each CPU: some virtual machines do not trace events while

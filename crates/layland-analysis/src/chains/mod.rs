@@ -71,7 +71,7 @@ impl Unbounded {
                 format!("the releases of `{}` are not periodic", name(task))
             }
             Unbounded::ManyJobs => format!("a hyperperiod has more than {LIMIT} jobs"),
-            Unbounded::TooLong => "it is too long to be told".to_owned(),
+            Unbounded::TooLong => "it is too long to be computed exactly".to_owned(),
         }
     }
 }

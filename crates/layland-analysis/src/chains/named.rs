@@ -35,7 +35,7 @@ impl ChainAnalysis {
         name: "LET waits",
         title: "latencies of chains under logical execution time, without a hyperperiod",
         kind: TestKind::Sufficient,
-        text: "The sum of the longest times that what each task writes waits for the next task to read it. The wait of \
+        text: "The sum of the longest times from each write until the next task reads the data. The wait of \
                each pair is exact, but the longest ones need not come together. It is asked where a hyperperiod has \
                more than a million jobs, and assumes what LET does.",
         citations: &[],

@@ -89,7 +89,7 @@ fn key(id: TaskId, system: &System, policy: RtAppPolicy) -> Option<Key> {
         }
         RtAppPolicy::Fifo(Order::RateMonotonic) => Some(ranked(task.period.ns())),
         RtAppPolicy::Fifo(Order::DeadlineMonotonic) => Some(ranked(task.deadline.ns())),
-        RtAppPolicy::Fifo(Order::Deadline) => panic!("deadlines are no fixed priorities"),
+        RtAppPolicy::Fifo(Order::Deadline) => panic!("deadlines are not fixed priorities"),
         RtAppPolicy::Deadline => None,
     }
 }
@@ -174,7 +174,7 @@ impl Writer {
         }
         if !system.chains.is_empty() {
             let message = format!("{} cause-effect chains are lost", system.chains.len());
-            self.lose(message, "what threads of rt-app hand on has no name there");
+            self.lose(message, "rt-app has no names for data that threads pass on");
         }
         if !system.requests.is_empty() {
             let message = format!("{} requests are lost", system.requests.len());

@@ -12,11 +12,11 @@ pub(super) struct ChainTable {
     /// The names of its tasks, from the one that samples an event to the one that answers it; none twice in a row.
     #[schemars(length(min = 1))]
     tasks: Vec<String>,
-    /// When jobs read and write. "implicit" if left out.
+    /// The times at which jobs read and write. "implicit" if left out.
     communication: Option<CommunicationName>,
 }
 
-/// When the jobs of a chain read and write.
+/// The times at which the jobs of a chain read and write.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 enum CommunicationName {

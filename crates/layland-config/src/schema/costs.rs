@@ -3,7 +3,7 @@
 use super::TimeText;
 use schemars::JsonSchema;
 
-/// What the machine spends besides the jobs.
+/// The overheads of the machine.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct OverheadTable {
@@ -19,13 +19,13 @@ pub(super) struct OverheadTable {
     interrupt: Option<TimeText>,
     /// One timer tick.
     tick: Option<TimeText>,
-    /// How often the timer ticks.
+    /// The time between two timer ticks.
     tick_period: Option<TimeText>,
-    /// Loading one block of the cache anew that another job has evicted. It counts for tasks with `ucb`.
+    /// Reloading one block of the cache that another job has evicted. It counts for tasks with `ucb`.
     block_reload_time: Option<TimeText>,
 }
 
-/// Sets of the cache of a CPU: "0-39", "0-39,64", or a list of numbers and such texts. They count from 0.
+/// Sets of the cache of a CPU: "0-39", "0-39,64", or a list of numbers and such strings. They count from 0.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 pub(super) enum CacheSets {
@@ -37,7 +37,7 @@ pub(super) enum CacheSets {
     Set(#[schemars(range(max = 65535))] u32),
 }
 
-/// A set of the cache, or a text with ranges.
+/// A set of the cache, or a string with ranges.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 pub(super) enum SetOrText {

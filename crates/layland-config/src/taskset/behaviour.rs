@@ -26,7 +26,7 @@ impl Decoder<'_, '_> {
             let problem = Problem::error("layland::taskset::regions", message)
                 .at(segments.key_span.clone(), "here")
                 .and_at(own.key_span.clone(), "and here");
-            let help = "leave `nonpreemptive` out: within a segment nobody preempts the job";
+            let help = "leave `nonpreemptive` out: no job preempts another one within a segment";
             self.reader.problems.push(problem.help(help));
             return None;
         }

@@ -267,7 +267,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
         match levels::WORDS.iter().find(|(known, _)| *known == word) {
             Some(&(_, in_level)) => in_level,
             None => {
-                let message = format!("`{word}` is no way to decide between jobs of one priority");
+                let message = format!("`{word}` is not a rule between jobs of one priority");
                 let help = "use \"rank\", \"fifo\" or \"any\"";
                 let code = "layland::taskset::tie";
                 self.reader.error(code, entry.span.clone(), message, "unknown", help);

@@ -69,7 +69,7 @@ pub(super) fn parse(text: &str, problems: &mut Problems) -> Option<Element> {
             Event::Start(start) => {
                 if open.len() == MAX_DEPTH {
                     let message = format!("elements are nested more than {MAX_DEPTH} deep");
-                    wrong(span, message, "this is no task set");
+                    wrong(span, message, "this is not a task set");
                     return None;
                 }
                 open.push(element(text, &start, span, &mut wrong)?);

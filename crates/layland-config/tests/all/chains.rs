@@ -62,7 +62,7 @@ fn faults_are_told_at_their_place() {
     let unknown = "[[chain]]\nname = \"stop\"\ntasks = [\"camera\", \"brke\"]";
     told(unknown, "\"brke\"", "there is no task `brke`", "did you mean `brake`?");
     let twice = "[[chain]]\nname = \"stop\"\ntasks = [\"camera\", \"camera\"]";
-    let help = "name it once: what a job reads of its own task is its state";
+    let help = "name it once: data that a job reads from its own task is its state";
     let message = "the chain `stop` has `camera` twice in a row";
     told(twice, "[\"camera\", \"camera\"]", message, help);
     let empty = "[[chain]]\nname = \"stop\"\ntasks = []";

@@ -229,7 +229,7 @@ pub enum AdmissionError {
     #[error(transparent)]
     Policy(#[from] BuildError),
     /// The policy decides everything before the start.
-    #[error("{policy} lets nobody in at run time: it plans for the tasks that it starts with")]
+    #[error("{policy} admits no tasks at run time: it plans for the tasks that it starts with")]
     TakesNobody {
         /// The policy.
         policy: String,

@@ -123,9 +123,8 @@ impl<'a> Plan<'a> {
         views.extend(pieces);
         views.extend(servers);
         let has_servers = views.iter().any(|view| view.answers == Answers::None);
-        let mut nothing_more = has_servers.then_some(
-            "when the jobs of servers end, nobody promises; bounds are of the tasks beside them",
-        );
+        let mut nothing_more = has_servers
+            .then_some("there are no bounds on jobs of servers, only on the tasks beside them");
         let is_admitted = |finding: &Finding| finding.verdict != Verdict::No;
         let is_turned_away = threads.as_ref().is_some_and(|options| {
             options.limit.is_some()

@@ -55,7 +55,7 @@ pub(super) fn words(
         head.push(format!("The times of the trace are multiples of {:#}.", seen.resolution));
     }
     if chosen.tasks.iter().any(|task| task.deadline.is_none()) {
-        head.push("Where it tells no deadline, that is the end of the period.".to_owned());
+        head.push("Where it shows no deadline, the deadline is the end of the period.".to_owned());
     }
     if taking.more.used {
         let used: Vec<String> = used(seen, chosen).iter().map(ToString::to_string).collect();
@@ -176,7 +176,7 @@ fn of_task(
     if let Some(cpus) = &estimate.affinity {
         let where_to = if cpus.len() == 1 { "this CPU alone" } else { "these CPUs" };
         let why = match thread.tied {
-            0 => "where it may run is not told".to_owned(),
+            0 => "the trace does not show its affinity".to_owned(),
             times => format!("waited for a CPU {times} times while another one was free"),
         };
         words.keys.insert("affinity", format!("seen on {where_to}; {why}"));
@@ -187,7 +187,7 @@ fn of_task(
     if estimate.deadline.is_some() {
         let which = match estimate.reserved {
             Some(_) => "as it is reserved",
-            None => "the shortest that the trace tells",
+            None => "the shortest in the trace",
         };
         words.keys.insert("deadline", which.to_owned());
     } else if is_of_kernel(&thread.name) && estimate.jitter > Duration::ZERO {
@@ -324,7 +324,7 @@ fn priority(thread: &Thread, taken: Option<i32>, words: &mut TaskWords) {
                 Some(Reserved { runtime, deadline, period }) => format!(
                     "SCHED_DEADLINE: {runtime:#} of every {period:#} are reserved, within {deadline:#}."
                 ),
-                None => "SCHED_DEADLINE: events do not tell its runtime, deadline and period; --deadline-of does."
+                None => "SCHED_DEADLINE: events do not contain its runtime, deadline and period; --deadline-of does."
                     .to_owned(),
             });
             "SCHED_DEADLINE".to_owned()

@@ -22,7 +22,7 @@ impl Decoder<'_> {
         let other = grid.and_then(|at| self.grids[at].series.iter().find(|at| !is_policy(at)));
         if let Some(&other) = other {
             let message =
-                format!("`{}` is no policy, and runs on no engine", self.series[other].name);
+                format!("`{}` is not a policy, and runs on no engine", self.series[other].name);
             let help = "name a grid whose series are policies";
             self.reader.error("layland::lab::invalid", section.span, message, "here", help);
             return None;

@@ -66,7 +66,7 @@ impl ThreadRuns {
 
     /// Formats the costs of the dispatcher under each series, over all runs.
     fn costs_text(&self, experiment: &Experiment) -> String {
-        let mut out = "\nwhat the dispatcher spends, in microseconds: mean, median, 99.9th percentile (the median \
+        let mut out = "\ncosts of the dispatcher, in microseconds: mean, median, 99.9th percentile (the median \
                        and the largest of those of the runs), longest\n"
             .to_owned();
         let heading = ["series", "what", "count", "mean", "median", "99.9 %", "longest"];

@@ -77,7 +77,7 @@ pub enum RunError {
     /// Admission control refused a reservation.
     #[error(
         "task `{task}`: the kernel's admission control refused {runtime} every {period} (EBUSY): \
-         this set reserves {sum:.3} on {cpus} CPUs of this root domain, and somebody else has \
+         this set reserves {sum:.3} on {cpus} CPUs of this root domain, and others have \
          reserved part of the {limit:.3}, or a reservation that has just ended still counts"
     )]
     Busy {

@@ -127,7 +127,7 @@ impl Mechanism {
             };
             let built = builder.add(&map, take).map(|_| ()).and_then(|()| builder.build());
             let ring = built
-                .map_err(|error| refused("failed to read what the mechanism tells", &error))?;
+                .map_err(|error| refused("failed to read the messages of the mechanism", &error))?;
             (ring, duplicate(map.as_fd())?)
         };
         let program = |name: &str| {

@@ -160,7 +160,7 @@ fn execute(
     let tripped = control.tripped.load(Ordering::Acquire);
     if !matches!(class, WatchdogClass::Deadline) {
         remarks.push(
-            "the watchdog is no SCHED_DEADLINE thread: a runaway manager may hold its CPU"
+            "the watchdog is not a SCHED_DEADLINE thread: a runaway manager may hold its CPU"
                 .to_owned(),
         );
     }
@@ -180,7 +180,7 @@ fn execute(
         ));
     }
     if figures.lost > 0 {
-        doubt(format!("the manager did not read {} of what the kernel told", figures.lost));
+        doubt(format!("the manager did not read {} of the kernel's messages", figures.lost));
     }
     Ok(outcome)
 }

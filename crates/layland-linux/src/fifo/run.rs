@@ -232,7 +232,7 @@ impl Run<'_> {
             match class {
                 WatchdogClass::Deadline => {}
                 WatchdogClass::Fifo | WatchdogClass::Ordinary => remarks.push(
-                    "the watchdog is no SCHED_DEADLINE thread: a runaway manager may hold its CPU"
+                    "the watchdog is not a SCHED_DEADLINE thread: a runaway manager may hold its CPU"
                         .to_owned(),
                 ),
             }

@@ -72,13 +72,13 @@ impl<'a> Contract<'a> {
 
     fn time(&mut self, at: Time) -> Verdict {
         if !(Time::ZERO..=Time::from_ns(TIME_LIMIT)).contains(&at) {
-            return Err(format!("{at} is no time of a run"));
+            return Err(format!("{at} is not a time of a run"));
         }
         if at < self.now {
             return Err(format!("{at} is before {}, the time of the line before", self.now));
         }
         if self.is_undecided && at > self.now {
-            return Err(format!("nothing was decided about what was told at {}", self.now));
+            return Err(format!("there is no decision about the events at {}", self.now));
         }
         self.now = at;
         Ok(())
@@ -94,7 +94,7 @@ impl<'a> Contract<'a> {
                 let end = self.budget_ends[cpu];
                 let JobId { task, seq } = job;
                 return Err(format!(
-                    "the budget of job {seq} of task {task} was used up at {end}, and nobody was told"
+                    "the budget of job {seq} of task {task} was used up at {end}, and the policy was not notified"
                 ));
             }
         }
@@ -160,12 +160,14 @@ impl<'a> Contract<'a> {
                     }
                 }
                 if !(0..=now).contains(&executed.ns()) {
-                    return Err(format!("nobody can have got {executed} by now"));
+                    return Err(format!("no job can have executed for {executed} by now"));
                 }
                 if self.needs.schedules == Schedules::ReadyJobs
                     && self.needs.progress == Progress::Elapsed
                 {
-                    return Err("the policy is not told what jobs got".to_owned());
+                    return Err(
+                        "the policy does not receive the execution times of jobs".to_owned()
+                    );
                 }
                 Ok(())
             }
@@ -193,7 +195,7 @@ impl<'a> Contract<'a> {
                 let has_completed = has_run && !is_on && !is_endless;
                 if !is_ready || !has_completed && task.on_miss != OnMiss::Abort {
                     return Err(format!(
-                        "job {} of task {} can neither have ended nor be given up",
+                        "job {} of task {} can neither have ended nor be aborted",
                         job.seq, job.task
                     ));
                 }
@@ -208,7 +210,7 @@ impl<'a> Contract<'a> {
                 }
                 Ok(())
             }
-            Event::Step { .. } => Err("no thread is told to take steps".to_owned()),
+            Event::Step { .. } => Err("threads take no steps".to_owned()),
             Event::Timer { id } => match self.timers.remove(&id.0) {
                 Some(due) if due <= self.now => Ok(()),
                 Some(due) => Err(format!("timer {} is due at {due}", id.0)),
@@ -418,7 +420,7 @@ impl<'a> Contract<'a> {
     fn dates(&self, job: JobId, release: Time, deadline: Time) -> Verdict {
         let task = self.parameters(job.task);
         if release < Time::ZERO || release > self.now {
-            return Err(format!("job {} is released at {release}, and told now", job.seq));
+            return Err(format!("job {} is released at {release}, and reported now", job.seq));
         }
         let is_program = self.tasks[job.task].program.is_some();
         if !is_program && task.jobs.is_some_and(|jobs| job.seq >= jobs) {

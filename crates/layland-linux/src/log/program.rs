@@ -42,10 +42,9 @@ impl Program {
     pub fn task(&self) -> Result<Task, String> {
         let mut task = Task::implicit(self.name.clone(), self.runtime, self.period);
         task.deadline = self.deadline;
-        let parsed = self
-            .cpus
-            .as_deref()
-            .map(|cpus| cpus.parse::<CpuSet>().map_err(|_| format!("`{cpus}` is no list of CPUs")));
+        let parsed = self.cpus.as_deref().map(|cpus| {
+            cpus.parse::<CpuSet>().map_err(|_| format!("`{cpus}` is not a list of CPUs"))
+        });
         task.affinity = parsed.transpose()?;
         task.behaviour = Behaviour::SelfSuspending { gap: Duration::ZERO };
         task.jobs = Some(0);

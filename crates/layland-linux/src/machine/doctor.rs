@@ -138,7 +138,7 @@ fn ticks() -> Finding {
         Some(false) => {
             (State::Warning, "budgets of SCHED_DEADLINE end with the tick (NO_HRTICK_DL)")
         }
-        None => (State::Info, "whether HRTICK_DL is on cannot be read"),
+        None => (State::Info, "the state of HRTICK_DL cannot be read"),
     };
     let finding = Finding::new("tick", state, format!("{} (HZ={hz}); {budgets}", facts.tick));
     if state == State::Warning {
@@ -275,7 +275,7 @@ fn account() -> Finding {
     match standing {
         Standing::Unknown => finding(
             State::Info,
-            "what the kernel counts as reserved cannot be read (debugfs, as root)".to_owned(),
+            "the bandwidth that the kernel counts as reserved cannot be read (debugfs, as root)".to_owned(),
         ),
         Standing::Right(sum) => finding(
             State::Ok,

@@ -157,7 +157,7 @@ impl Obstacle {
                 "stop it, or end any sched_ext scheduler as root: echo S > /proc/sysrq-trigger"
             }
             Obstacle::Isolated(_) => {
-                "boot without it: nohz_full=, rcu_nocbs= and irqaffinity= are no domains, and cpuset partitions \
+                "boot without it: nohz_full=, rcu_nocbs= and irqaffinity= make no domains, and cpuset partitions \
                  isolate CPUs later"
             }
             Obstacle::Privileges(_) => "run as root, e.g. with sudo",

@@ -61,7 +61,7 @@ impl std::fmt::Display for Leftover {
             Leftover::Entry { run, .. } => write!(f, "the entry of {run}, which has died"),
             Leftover::Member { member, threads, .. } => {
                 let threads = layland_model::counted(*threads, "thread");
-                write!(f, "the reservations of {member}, which nobody looks after ({threads})")
+                write!(f, "the reservations of {member}, which no process looks after ({threads})")
             }
             Leftover::Orphan(path) => write!(f, "{}", path.display()),
         }

@@ -114,7 +114,7 @@ impl Machine {
                 "kernel code is not preempted ({mode}): work of other programs in the kernel delays jobs"
             )),
             None => caveats.push(
-                "how the kernel is preempted is not known: reading it needs debugfs".to_owned(),
+                "the preemption mode of the kernel is not known: reading it needs debugfs".to_owned(),
             ),
         }
         if self.virtual_machine {

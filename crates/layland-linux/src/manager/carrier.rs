@@ -30,7 +30,7 @@ pub(crate) struct NewJob {
     /// The job after it, if that is released by the clock.
     #[cfg_attr(
         not(any(feature = "ext", test)),
-        expect(dead_code, reason = "SCHED_FIFO wakes nobody")
+        expect(dead_code, reason = "SCHED_FIFO wakes no thread")
     )]
     pub next: Option<NextJob>,
 }
@@ -41,13 +41,13 @@ pub(crate) struct NextJob {
     /// Its release, by the clock of the carrier.
     #[cfg_attr(
         not(any(feature = "ext", test)),
-        expect(dead_code, reason = "SCHED_FIFO wakes nobody")
+        expect(dead_code, reason = "SCHED_FIFO wakes no thread")
     )]
     pub at_ns: i64,
     /// Its demand, if it is known.
     #[cfg_attr(
         not(any(feature = "ext", test)),
-        expect(dead_code, reason = "SCHED_FIFO wakes nobody")
+        expect(dead_code, reason = "SCHED_FIFO wakes no thread")
     )]
     pub demand: Option<i64>,
     /// The time from its release to its deadline.

@@ -19,7 +19,7 @@ impl System {
         if let Some(set) = cache.ucb.first_outside(&cache.ecb) {
             let message =
                 format!("`{name}` has a useful block in cache set {set}, and evicts nothing there");
-            here(message, "each set of `ucb` is in `ecb`, too: what is useful was loaded");
+            here(message, "each set of `ucb` is in `ecb`, too: a useful block was loaded before");
         }
         if task.steps.is_some() {
             let message = format!("`{name}` has cache blocks, and jobs with steps");

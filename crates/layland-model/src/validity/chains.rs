@@ -29,7 +29,7 @@ impl System {
             if let Some((twice, _)) = chain.pairs().find(|(from, to)| from == to) {
                 let task = self.tasks.get(twice).map_or("", |task| task.name.as_str());
                 let message = format!("the chain `{name}` has `{task}` twice in a row");
-                here(message, "name it once: what a job reads of its own task is its state");
+                here(message, "name it once: data that a job reads from its own task is its state");
             }
         }
     }

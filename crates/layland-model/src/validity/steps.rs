@@ -119,7 +119,7 @@ impl System {
                 ),
                 Err(_) => format!("the steps of `{task_name}` are too long"),
             };
-            whole(message, "what a job runs in its steps is its wcet, sections included");
+            whole(message, "the `run` steps of a job sum to its wcet, sections included");
         }
     }
 }

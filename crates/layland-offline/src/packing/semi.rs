@@ -27,7 +27,7 @@ pub fn semi_partition(
     let cpus = system.platform.cpu_count();
     let mut bins = WithLeftovers { sizes: &sizes, limit, loads: vec![RateSum::default(); cpus] };
     let placed = place(&mut bins, &heuristic.order(&sizes), heuristic)
-        .expect("what fits on no CPU is left over");
+        .expect("tasks that fit on no CPU are left over");
     let mut cpu_of = TaskMap::filled(None, by_rank.len());
     for (task, bin) in by_rank.into_iter().zip(placed) {
         cpu_of[task] = (bin < cpus).then(|| CpuId::from_index(bin));

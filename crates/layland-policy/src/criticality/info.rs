@@ -23,12 +23,12 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     let info = |name, title, summary, build: Build, own: Vec<OptionInfo>| {
         let ties = match name {
             "plrs" | "ocbp" => {
-                "the priorities of jobs all differ; what lists leave equal goes to the smaller rank"
+                "the priorities of jobs all differ; jobs that the lists leave equal go by the smaller rank"
             }
             "edf-vd" => "of equal deadlines, virtual or real, the smaller rank comes first",
             _ => {
-                "the priorities of tasks all differ; what is equal in their order goes to the smaller rank, then to the \
-                 task that comes first"
+                "the priorities of tasks all differ; equal tasks in their order go by the smaller rank, then by their \
+                 order in the set"
             }
         };
         PolicyInfo::new(name, title, summary, build)
@@ -184,8 +184,8 @@ fn lists() -> OptionInfo {
 fn releases() -> OptionInfo {
     OptionInfo::new(
         "releases",
-        "what new priorities expect: each task as soon as possible (default) after its last job; or all \
-           together, at once",
+        "the releases that new priorities assume: of each task as soon as possible (default) after its last job; or \
+           of all together, at once",
         Values::one_of(["possible", "together"]),
     )
 }
@@ -193,10 +193,10 @@ fn releases() -> OptionInfo {
 fn sort(name: &str) -> OptionInfo {
     let help = match name {
         "edf-vd" => {
-            "which tasks are assigned first: criticality (default), the highest first; or size, as fit says"
+            "the order in which tasks are assigned: criticality (default), the highest first; or size, as fit says"
         }
         _ => {
-            "which tasks are assigned first: size (default), as fit says; or criticality, the highest first"
+            "the order in which tasks are assigned: size (default), as fit says; or criticality, the highest first"
         }
     };
     OptionInfo::new("sort", help, Values::one_of(["size", "criticality"]))

@@ -57,9 +57,10 @@ const BW_UNIT: i64 = 1 << BW_SHIFT;
 pub(crate) fn lend() -> OptionInfo {
     OptionInfo::new(
         "lend",
-        "what a CPU lends with grub=on: domain (default, as Linux: its share of what all threads of its cluster \
-           leave), cpu (what its own threads leave, which keeps deadlines where all threads are tied to CPUs), or \
-           parallel (M-GRUB: what global EDF can spare, which keeps them where all threads may migrate)",
+        "the bandwidth that a CPU lends with grub=on: domain (default, as Linux: its share of the bandwidth that all \
+           threads of its cluster leave), cpu (the bandwidth that its own threads leave, which keeps deadlines where \
+           all threads are tied to CPUs), or parallel (M-GRUB: the bandwidth that global EDF can spare, which keeps \
+           deadlines where all threads may migrate)",
         Values::one_of(["domain", "cpu", "parallel"]),
     )
 }

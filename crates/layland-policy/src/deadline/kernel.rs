@@ -107,7 +107,7 @@ const VERSIONS: [(&str, Kernel); 4] = [
 pub(crate) fn kernel() -> OptionInfo {
     OptionInfo::new(
         "kernel",
-        "the Linux version whose answers to changes of a running thread are taken: 5.4 (default), 6.12, \
+        "the Linux version whose reactions to changes of a running thread are modelled: 5.4 (default), 6.12, \
            6.18 or 7.2; it sets the next four options, which can also be set alone",
         Values::one_of(["5.4", "6.12", "6.18", "7.2"]),
     )
@@ -116,7 +116,7 @@ pub(crate) fn kernel() -> OptionInfo {
 pub(crate) fn setattr_tardy() -> OptionInfo {
     OptionInfo::new(
         "setattr_tardy",
-        "what other parameters do to a queued server whose deadline has passed: keep (5.4) or restart \
+        "the effect of other parameters on a queued server whose deadline has passed: keep (5.4) or restart \
            (6.12, 6.18, 7.2)",
         Values::one_of(["keep", "restart"]),
     )
@@ -125,8 +125,8 @@ pub(crate) fn setattr_tardy() -> OptionInfo {
 pub(crate) fn affinity_tardy() -> OptionInfo {
     OptionInfo::new(
         "affinity_tardy",
-        "which queued server, if its deadline has passed, another affinity starts anew: keep (none; \
-           7.2), moved (if its thread has to leave its CPU; 5.4) or any (6.12, 6.18)",
+        "the queued servers that another affinity starts anew if their deadlines have passed: keep (none; 7.2), \
+           moved (those whose threads have to leave their CPUs; 5.4) or any (6.12, 6.18)",
         Values::one_of(["keep", "moved", "any"]),
     )
 }
@@ -134,7 +134,7 @@ pub(crate) fn affinity_tardy() -> OptionInfo {
 pub(crate) fn affinity_early() -> OptionInfo {
     OptionInfo::new(
         "affinity_early",
-        "what leaving its CPU for another affinity does to a queued server whose deadline has not passed: \
+        "the effect of leaving its CPU for another affinity on a queued server whose deadline has not passed: \
            keep (5.4, 6.12, 7.2) or wake-up (as if its thread woke up; 6.18)",
         Values::one_of(["keep", "wake-up"]),
     )

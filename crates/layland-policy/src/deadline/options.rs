@@ -50,7 +50,7 @@ pub(crate) fn start() -> OptionInfo {
 pub(crate) fn exhaust() -> OptionInfo {
     OptionInfo::new(
         "exhaust",
-        "what becomes of a thread whose budget is used up: throttle (default: it waits for its next period; a hard \
+        "the treatment of a thread whose budget is used up: throttle (default: it waits for its next period; a hard \
            reservation) or postpone (it goes on with its next deadline; a soft one)",
         Values::one_of(["throttle", "postpone"]),
     )
@@ -60,7 +60,7 @@ pub(crate) fn grub() -> OptionInfo {
     OptionInfo::new(
         "grub",
         "on: threads whose tasks say `reclaim` pay for the bandwidth in use instead of for time, and so reclaim \
-           what others have reserved and do not use; off (default)",
+           bandwidth that others have reserved and do not use; off (default)",
         Values::Switch,
     )
 }

@@ -10,7 +10,7 @@ pub(super) const BW_SHIFT: u32 = 20;
 pub(crate) fn arith() -> OptionInfo {
     OptionInfo::new(
         "arith",
-        "how budgets are counted: exact (default) or kernel (as Linux 6.5 to 7.x rounds: bandwidths in 2^-20, \
+        "the arithmetic of budgets: exact (default) or kernel (as Linux 6.5 to 7.x rounds: bandwidths in 2^-20, \
            charges to whole nanoseconds)",
         Values::one_of(["exact", "kernel"]),
     )

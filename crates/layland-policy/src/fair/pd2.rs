@@ -60,8 +60,8 @@ pub(super) fn policies() -> [PolicyInfo; 2] {
     );
     let releases = OptionInfo::new(
         "releases",
-        "where jobs are released: at slots (default), or anywhere: then windows are a slot shorter for tasks that may \
-         be released within slots, so that none of their jobs is late",
+        "the points at which jobs are released: slots (default), or anywhere: then windows are a slot shorter for \
+         tasks that may be released within slots, so that none of their jobs is late",
         Values::one_of(["slots", "anywhere"]),
     );
     let of = |name: &'static str, title: &'static str, summary: &'static str, early: bool| {
@@ -94,8 +94,7 @@ pub(super) fn policies() -> [PolicyInfo; 2] {
     ]
 }
 
-const HEAVY: &str =
-    "tasks that need more slots than there are until their deadlines or in their periods";
+const HEAVY: &str = "tasks that need more slots than their deadlines or periods have";
 
 /// Returns the slots of a system with these options.
 ///

@@ -32,7 +32,7 @@ pub(crate) const PRIORITIES: &str = "tasks without a `priority`";
 pub(crate) fn fit() -> OptionInfo {
     OptionInfo::new(
         "fit",
-        "how tasks are assigned to CPUs: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef, efd (those \
+        "the heuristic that assigns tasks to CPUs: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef, efd (those \
          without d take the tasks by rank, those with d by utilization and then by rank), or given (by \
          one-CPU affinities; the default if every task has one)",
         Values::one_of(["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd", "given"]),
@@ -43,7 +43,7 @@ pub(crate) fn fit() -> OptionInfo {
 pub(crate) fn accept() -> OptionInfo {
     OptionInfo::new(
         "accept",
-        "what a CPU takes while tasks are assigned: test (default), what the response times of all its tasks allow, where \
+        "the limit of a CPU while tasks are assigned: test (default), the response times of all its tasks, where \
          these are known exactly (tasks that only execute, deadlines up to their periods) and every task finds a \
          place; otherwise, and with load, densities of at most 1",
         Values::one_of(["test", "load"]),
@@ -63,7 +63,7 @@ pub(crate) fn size() -> OptionInfo {
 pub(crate) fn cluster_fit() -> OptionInfo {
     OptionInfo::new(
         "fit",
-        "with size: how tasks are assigned to clusters: ff, ffd, bf, bfd, wf, wfd (default), nf, nfd, ef \
+        "with size: the heuristic that assigns tasks to clusters: ff, ffd, bf, bfd, wf, wfd (default), nf, nfd, ef \
          or efd; those without d take the tasks by rank",
         Values::one_of(["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd"]),
     )

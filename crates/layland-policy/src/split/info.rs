@@ -35,15 +35,15 @@ const SPLITS: [(&str, Splitting); 4] = [
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let order = OptionInfo::new(
         "order",
-        "in which order tasks are placed: du (default), decreasing utilization; dd, decreasing density; id or ip, \
+        "the order in which tasks are placed: du (default), decreasing utilization; dd, decreasing density; id or ip, \
          increasing deadline or period",
         Values::one_of(ORDERS.map(|(word, _)| word)),
     );
     let how = OptionInfo::new(
         "split",
-        "fail-first (default) or fail-worst: what fits on no CPU is split, after first fit or worst fit of the others; \
-         next-first or next-best: CPU after CPU, the first task that no longer fits is split, or the one of which most \
-         fits",
+        "fail-first (default) or fail-worst: tasks that fit on no CPU are split, after first fit or worst fit of the \
+         others; next-first or next-best: CPU after CPU, the first task that no longer fits is split, or the one with \
+         the largest part that fits",
         Values::one_of(SPLITS.map(|(word, _)| word)),
     );
     let finished = |info: PolicyInfo| {

@@ -14,19 +14,19 @@ __all__ = ["Analysis", "AnalysisInfo", "DoesNotApply", "analyses"]
 
 @dataclass(frozen=True)
 class AnalysisInfo:
-    """What is known of an analysis."""
+    """The description of an analysis."""
 
     name: str
     """Its short name."""
     title: str
-    """What it tests or bounds, in a sentence."""
+    """The property that it tests or bounds, in a sentence."""
     kind: str
-    """What its answer is worth: ``exact``, ``sufficient`` (a *yes* is true), ``necessary`` (a *no* is true); or
+    """The meaning of its answer: ``exact``, ``sufficient`` (a *yes* is true), ``necessary`` (a *no* is true); or
     ``bound``, of tardiness."""
     algorithms: tuple[str, ...]
     """The algorithms that it is about."""
     bibtex: tuple[str, ...]
-    """Whom to cite."""
+    """The papers to cite, as BibTeX."""
 
 
 def analyses() -> list[AnalysisInfo]:
@@ -52,12 +52,12 @@ class DoesNotApply:
     reason: str
     """How the set breaks it."""
     help: str
-    """What to do."""
+    """Advice on how to fix it."""
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What an analysis says of a set."""
+    """The answer of an analysis about a set."""
 
     name: str
     """The analysis."""
@@ -71,7 +71,7 @@ class Analysis:
     tardiness_ns: dict[str, Fraction] | None
     """A bound of the tardiness of each task, in exact nanoseconds."""
     does_not_apply: DoesNotApply | None
-    """Why it does not apply, if it does not."""
+    """The reason why it does not apply, if it does not."""
 
     @classmethod
     def run(cls, system: _layland.System, name: str) -> Analysis:

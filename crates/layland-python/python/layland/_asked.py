@@ -1,4 +1,4 @@
-"""What was asked, for answers that are made when somebody wants them."""
+"""Questions whose answers are computed on demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates, held against their sets by the verifier, which shares no code with what wrote them."""
+"""Certificates, which the verifier checks against their sets. It shares no code with the program that wrote them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["Proof", "verify"]
 
 @dataclass(frozen=True)
 class Proof:
-    """What the verifier says of the proof of an answer."""
+    """The result of the verifier for the proof of an answer."""
 
     policy: str | None
     """The policy that the answer is about, with its options; ``None``: any policy."""
     verdict: Verdict
-    """What is claimed of it."""
+    """The claim about it."""
     test: str | None
     """The test that decided."""
     valid: bool | None
-    """Whether the proof holds; ``None``: there is none."""
+    """True if the proof holds; ``None``: there is none."""
     reason: str
-    """Why it does not hold, or why there is none."""
+    """The reason why it does not hold, or why there is none."""
 
 
 def verify(tasks: TaskSet, certificate: str | bytes | dict[str, Any]) -> list[Proof]:
@@ -38,12 +38,12 @@ def verify(tasks: TaskSet, certificate: str | bytes | dict[str, Any]) -> list[Pr
     tasks
         The set.
     certificate
-        What :meth:`Checked.certificate` returns, or ``layland check --certificate`` writes.
+        The result of :meth:`Checked.certificate`, or the file that ``layland check --certificate`` writes.
 
     Raises
     ------
     UsageError
-        If it is no certificate.
+        If it is not a certificate.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What can be guaranteed."""
+"""Guarantees for task sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Bound", "Checked", "Guarantee"]
 
 @dataclass(frozen=True)
 class Bound:
-    """What is guaranteed of a task."""
+    """A bound that is guaranteed for a task."""
 
     task: str
     """The task."""
@@ -34,31 +34,31 @@ class Bound:
     exact_ns: Fraction | None
     """The bound in exact nanoseconds."""
     by: str | None
-    """The analysis that it is from."""
+    """The analysis from which it comes."""
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What is known under one policy."""
+    """The answer under one policy."""
 
     policy: str
     """The policy with its options."""
     verdict: Verdict
-    """Whether every deadline is guaranteed."""
+    """The verdict: yes, if every deadline is guaranteed."""
     decided_by: str | None
     """The test that decided."""
     reasons: tuple[str, ...]
-    """Why, in sentences."""
+    """The reasons, in sentences."""
     refused: str | None
-    """Why the policy refuses the set, if it does."""
+    """The reason why the policy refuses the set, if it does."""
     wcet_factor: float | None
-    """By which factor all WCETs could grow, with what the policy decides for the set as it is; for printing."""
+    """The factor by which all WCETs could grow, with the decisions of the policy for the set as it is; for printing."""
     bounds: tuple[Bound, ...]
-    """What is guaranteed of each task."""
+    """The guarantees for each task."""
     witness: dict[str, Any] | None
-    """The job that misses in a run that was found, if one was found."""
+    """The job that misses in a run that the search found, if it found one."""
     larger: str | None = None
-    """With a margin: what a run reserves more of under this policy, ``budgets`` or ``wcets``; ``None``: nothing."""
+    """With a margin: the parameters that a run enlarges under this policy, ``budgets`` or ``wcets``, or ``None``."""
     verdict_without_margin: Verdict | None = None
     """With a margin: the verdict about the set as it is."""
     stopped_by: dict[str, Any] | None = None
@@ -109,7 +109,7 @@ def _guarantee(found: dict[str, Any]) -> Guarantee:
 
 
 MarginLike: TypeAlias = str | Fraction | Duration | timedelta
-"""What a run reserves more than the set says: a share (``"0.05"``, a fraction), or a time (``"5ms"``)."""
+"""The margin that a run reserves beyond what the set says: a share (``"0.05"``, a fraction), or a time (``"5ms"``)."""
 
 
 def _margin(margin: MarginLike) -> str:
@@ -200,7 +200,7 @@ class Checked:
 
     @property
     def policies(self) -> list[Guarantee]:
-        """What is known under each policy that is shown."""
+        """The answers under the policies that are shown."""
         return [_guarantee(found) for found in self._document["policies"]]
 
     def __getitem__(self, policy: str) -> Guarantee:
@@ -226,12 +226,12 @@ class Checked:
 
     @property
     def json(self) -> str:
-        """What ``layland check --json`` prints, byte for byte (``layland schema check`` describes it)."""
+        """The output of ``layland check --json``, byte for byte (``layland schema check`` describes it)."""
         return self._json
 
     @property
     def document(self) -> dict[str, Any]:
-        """The same as a dictionary."""
+        """The JSON document as a dictionary."""
         return json.loads(self._json)  # type: ignore[no-any-return]
 
     @property
@@ -249,12 +249,12 @@ class Checked:
         )
 
     def certificate(self) -> str:
-        """What proves the answers, as JSON: the bytes that ``layland check --certificate FILE`` writes.
+        """The proofs of the answers, as JSON: the bytes that ``layland check --certificate FILE`` writes.
 
         Raises
         ------
         UsageError
-            If a margin was asked about, of which there are no proofs.
+            If the question was about a margin, for which there are no proofs.
 
         Examples
         --------
@@ -268,8 +268,8 @@ class Checked:
         return asked.system.certificate(asked.name, asked, asked.classes)
 
     def html(self) -> str:
-        """A page for a browser, in one piece, with what every test says: the bytes that ``layland check -o FILE.html``
-        writes."""
+        """A page for a browser, in one piece, with the results of all tests: the bytes that ``layland check -o
+        FILE.html`` writes."""
         asked = self._question
         return asked.system.check_page(asked.name, asked, asked.classes)
 

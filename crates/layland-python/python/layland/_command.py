@@ -13,7 +13,7 @@ __all__ = ["main", "run_command"]
 
 
 def run_command(arguments: Sequence[str], policies: Sequence[type[Policy]] = ()) -> int:
-    """Answers a command line as the program does: on standard output, which it does not give back.
+    """Answers a command line as the program does: on standard output, and not as a result.
 
     Wrong arguments, and ``--help``, end the process.
 

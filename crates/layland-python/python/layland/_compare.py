@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def refused(self) -> list[Refused]:
-        """Which policies refused the set, and why."""
+        """The policies that refused the set, with their reasons."""
         return [result for result in self._results if isinstance(result, Refused)]
 
     def __iter__(self) -> Iterator[Run]:

@@ -1,4 +1,4 @@
-"""What happens before the interpreter ends.
+"""The work before the interpreter ends.
 
 A thread that waits for the interpreter's lock while the interpreter ends is ended where it waits. If it waits within a
 policy, frames of the extension module are on its stack, which cannot be unwound like that: the process would crash. So
@@ -21,7 +21,7 @@ def _end() -> None:
     try:
         import ctypes
 
-        # Python code that runs on for long hears of it, too.
+        # Also notify Python code that goes on for long.
         for thread in threads:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(SystemExit))
     except ImportError:

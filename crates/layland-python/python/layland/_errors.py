@@ -1,4 +1,4 @@
-"""What can go wrong, with the fields that a program needs."""
+"""Errors, with the fields that a program needs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["Error", "InputError", "InputWarning", "Problem", "Refused", "Unknown
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a text."""
+    """An error in an input, or a warning about it."""
 
     severity: str
     """``error`` or ``warning``."""
     code: str
     """The kind of problem, for ``layland explain``."""
     message: str
-    """What is wrong."""
+    """The message."""
     label: str
     """A short text beside the place."""
     line: int | None
@@ -25,31 +25,31 @@ class Problem:
     column: int | None
     """The column in characters, from 1."""
     help: str | None
-    """What to do."""
+    """Advice on how to fix it."""
 
 
 class Error(ValueError):
-    """Everything that this package raises about what it is given. It can be pickled: what a worker raises comes to
-    those who wait for it."""
+    """The base class of the errors that this package raises about its arguments. Errors can be pickled: an error in a
+    worker is raised in the process that waits for it."""
 
     def _fields(self) -> tuple[Any, ...]:
-        """What it is made of."""
+        """The arguments of its class."""
         return self.args
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Without it the class would be called with the text alone. The rest are notes, and what was set from outside.
+        # Without this the class would be called with the text alone. The rest are notes, and attributes set by users.
         return type(self), self._fields(), self.__dict__
 
 
 class InputError(Error):
-    """A text is no valid task set.
+    """The input is not a valid task set.
 
     Attributes
     ----------
     problems : list of Problem
         Every problem, with its place.
     unlisted : int
-        How many more there are.
+        The number of further problems.
     """
 
     def __init__(self, text: str, problems: list[Problem], unlisted: int = 0) -> None:
@@ -78,7 +78,7 @@ class InputError(Error):
 
     @property
     def help(self) -> str | None:
-        """What to do about the first error."""
+        """Advice on how to fix the first error."""
         first = self._first()
         return first.help if first else None
 
@@ -89,9 +89,9 @@ class UsageError(Error):
     Attributes
     ----------
     message : str
-        What is wrong.
+        The message.
     help : str or None
-        What to do.
+        Advice on how to fix it.
     """
 
     def __init__(self, message: str, help: str | None = None) -> None:
@@ -109,9 +109,9 @@ class Refused(Error):
     Attributes
     ----------
     policy, reason : str
-        Which policy, and why.
+        The policy and the reason.
     task : str or None
-        The task because of which it refuses.
+        The task that is the reason.
     """
 
     def __init__(self, policy: str, reason: str, task: str | None = None) -> None:
@@ -129,4 +129,4 @@ class UnknownVerdict(Error):
 
 
 class InputWarning(UserWarning):
-    """Something in a text does not count as it is written."""
+    """A setting in an input does not count as written."""

@@ -34,51 +34,51 @@ class Grid:
     axes: dict[str, list[str]]
     """The parameters that vary (those of ``layland gen``), with their values."""
     series: tuple[str, ...]
-    """What is measured of each set."""
+    """The series that are measured for each set."""
 
 
 @dataclass(frozen=True)
 class FigureInfo:
-    """What a figure shows."""
+    """The description of a figure."""
 
     name: str
     """Its name."""
     title: str
-    """The line above it."""
+    """Its title."""
     kind: str
     """``lines``: a statistic along an axis; ``distribution``: the share of jobs that are no later than x periods;
     ``bars``: statistics side by side."""
     labels: tuple[str, str]
     """The labels of its axes."""
     bounds: tuple[tuple[float, float] | None, tuple[float, float] | None]
-    """What its axes show, if that does not follow from the data."""
+    """The bounds of its axes, if they do not follow from the data."""
     log_y: bool
-    """Whether the vertical axis is logarithmic."""
+    """True if the vertical axis is logarithmic."""
     bars: tuple[str, ...]
-    """What each group of bars shows."""
+    """The label of each group of bars."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper, and what became of it here."""
+    """A claim of a paper, and its judgement here."""
 
     name: str
     """Its name."""
     text: str
-    """What is claimed."""
+    """Its statement."""
     source: str
-    """Where."""
+    """Its place in the paper."""
     here: str
     """``holds``, ``partly``, ``does not hold``, ``not shown`` (it could not have failed) or ``undecided`` (too little was
     measured)."""
     agree: int
-    """At how many points, or pairs of points, it agrees."""
+    """The number of points, or pairs of points, at which it agrees."""
     of: int
-    """Of how many at which it could have failed."""
+    """The number of them at which it could have failed."""
     even: int
-    """At how many more it could not have failed."""
+    """The number of further ones at which it could not have failed."""
     against: tuple[str, ...]
-    """Where it does not agree, in words."""
+    """The points at which it does not agree, in words."""
 
 
 def _figures(fields: Sequence[_layland._Figure]) -> list[FigureInfo]:
@@ -114,7 +114,7 @@ def experiment(source: str | os.PathLike[str], policies: Sequence[type[Policy]] 
     UsageError
         If there is no such experiment.
     InputError
-        If the file is not right: with the places, and what to do.
+        If the file is not valid: with the places, and advice.
     OSError
         If it cannot be read.
 
@@ -156,7 +156,7 @@ def _with_policy(of: Experiment, policy: PolicyLike, name: str, label: str) -> E
 
 class Experiment:
     """A description of an experiment: a grid of parameters, series (policies and tests), figures and claims. It does not
-    change. What takes a clock (times of decisions, real threads) is measured by the command ``layland lab run`` alone.
+    change. Only the command ``layland lab run`` measures what needs a clock (times of decisions, real threads).
     """
 
     __slots__ = ("_classes", "_experiment", "_made")
@@ -165,7 +165,7 @@ class Experiment:
         self, experiment: _layland.Experiment, classes: Sequence[type[Policy]] = (), made: _Made | None = None
     ) -> None:
         self._experiment, self._classes = experiment, list(classes)
-        # How to make it again in another process; a packaged one has its name.
+        # The arguments to make it again in another process; a packaged one has its name.
         self._made: _Made = (_packaged, (experiment.name, self._classes)) if made is None else made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -189,7 +189,7 @@ class Experiment:
         policies
             Classes that it names.
         name, place
-            What results call the experiment, and errors the text.
+            The name of the experiment in results, and of the description in errors.
         """
         data = text.encode() if isinstance(text, str) else text
         read = _layland.Experiment.read(name, place, data, list(policies))
@@ -202,7 +202,7 @@ class Experiment:
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """Its title."""
         return self._experiment.title
 
     @property
@@ -212,17 +212,17 @@ class Experiment:
 
     @property
     def notes(self) -> str:
-        """What the paper says of its experiment, and what is chosen here."""
+        """Notes on the experiment of the paper, and on the choices made here."""
         return self._experiment.notes
 
     @property
     def sets(self) -> int:
-        """How many sets each point has."""
+        """The number of sets of each point."""
         return self._experiment.sets
 
     @property
     def seed(self) -> int:
-        """What all draws are seeded with."""
+        """The seed of all draws."""
         return self._experiment.seed
 
     @property
@@ -237,7 +237,7 @@ class Experiment:
 
     @property
     def series(self) -> dict[str, str]:
-        """The series: their names, with what figures call them."""
+        """The series: their names, with their labels in figures."""
         return dict(self._experiment.series())
 
     @property
@@ -246,14 +246,14 @@ class Experiment:
         return _figures(self._experiment.figures())
 
     def with_policy(self, policy: PolicyLike, *, name: str | None = None, label: str | None = None) -> Experiment:
-        """The same with a policy beside its series, in each grid that simulates policies, and in its figures.
+        """Adds a policy beside the series, in each grid that simulates policies, and in the figures; a new experiment.
 
         Parameters
         ----------
         policy
             A name with its options, or a class.
         name, label
-            What results and figures call it; by default the name of the policy.
+            Its name in results and figures; by default the name of the policy.
 
         Raises
         ------
@@ -285,24 +285,24 @@ class Experiment:
         Parameters
         ----------
         figures
-            Only what these figures need.
+            Measure only what these figures need.
         sets, seed, horizon
-            How many sets each point has, what draws are seeded with, and how long each simulation is (a time, or
-            ``"2 hyperperiods"``); by default what the description says.
+            The number of sets of each point, the seed of all draws, and the length of each simulation (a time, or
+            ``"2 hyperperiods"``); by default as in the description.
         at
             Only the points with these values, as in ``at={"utilization": ["6.4", "7.2"], "tasks": 16}``.
         series
             Only these series.
         folder
-            Where results are kept while they come about, and written at the end, as by ``layland lab run --out``: the same
-            call goes on after an interrupt, and more sets are added to those that are there. With policies in Python
-            nothing is kept, since nobody knows whether they are still the same. By default nothing is written.
+            The folder for results, also partial ones, as with ``layland lab run --out``: the same call goes on after an
+            interrupt, and more sets are added to those that are there. With policies in Python nothing is kept, since
+            their code may have changed. By default nothing is written.
         fresh
-            Whether to forget what the folder holds.
+            True to forget the contents of the folder.
         threads
-            How many threads measure; by default one for each CPU. A policy in Python runs on one at a time.
+            The number of threads that measure; by default one for each CPU. A policy in Python runs on one at a time.
         progress
-            Whether a bar of tqdm shows how far it is.
+            True to show the progress as a bar of tqdm.
 
         Raises
         ------
@@ -378,7 +378,7 @@ def _teller(bar: Any) -> Callable[[int, int], None]:
 
 
 class Results:
-    """What an experiment measured.
+    """The measurements of an experiment.
 
     Examples
     --------
@@ -393,7 +393,7 @@ class Results:
     __slots__ = ("_results", "labels", "name")
 
     labels: dict[str, str]
-    """What figures call the series, by their names."""
+    """The labels of the series in figures, by their names."""
 
     def __init__(self, results: _layland.Results, name: str, labels: dict[str, str]) -> None:
         self._results, self.name, self.labels = results, name, labels
@@ -417,7 +417,7 @@ class Results:
 
     @property
     def figures(self) -> list[FigureInfo]:
-        """The figures of what was measured."""
+        """The figures of the measurements."""
         return _figures(self._results.figures())
 
     def curves(self, figure: str) -> _layland.Table:
@@ -442,12 +442,12 @@ class Results:
         return self._results.svg(figure)
 
     def pdf(self, figure: str) -> bytes:
-        """The same as PDF."""
+        """The figure as PDF; see :meth:`svg`."""
         return self._results.pdf(figure)
 
     @property
     def claims(self) -> list[Claim]:
-        """The claims, with what became of them at the points that were measured."""
+        """The claims, with their judgements at the points that were measured."""
         return [
             Claim(name, text, source, here, agree, of, even, tuple(against))
             for name, text, source, here, agree, of, even, against in self._results.claims()

@@ -86,15 +86,15 @@ def generate(
     Parameters
     ----------
     tasks, utilization
-        How many tasks, with which total utilization: a text (``"7.6"``, ``"38/5"``), an integer or a fraction.
+        The number of tasks, and their total utilization: a string (``"7.6"``, ``"38/5"``), an integer or a fraction.
     cpus
-        How many CPUs.
+        The number of CPUs.
     seed, sets, first
-        The seed, how many sets, and the number of the first one; each set depends on the seed and its number alone.
+        The seed, the count of sets, and the number of the first one; each set depends on the seed and its number alone.
     generator
         ``randfixedsum`` (the default), ``convolutional``, ``uunifast`` or ``uunifast-discard``.
     min, max, range
-        Bounds of the utilization of each task; or from which range each is drawn.
+        Bounds of the utilization of each task; or the range from which each is drawn.
     periods
         As in ``"log:10ms..1s"``, ``"uniform:10ms..100ms"``, ``"harmonic:5ms*2^4"``, ``"list:5ms,10ms"``.
     period_granularity, granularity, min_wcet
@@ -102,28 +102,30 @@ def generate(
     deadlines, offsets, arrivals
         As in ``"constrained:0.5..1"``, ``"uniform"``, ``"sporadic:1"``.
     bursts, burst_distance
-        How many jobs of a task come in a burst, as in ``(1, 3)``, and how far apart they are, in periods. In the long
-        run one job comes each period.
+        The number of jobs in a burst, as in ``(1, 3)``, and their distance, in periods. In the long run one job arrives
+        per period.
     criticality, probability, factor
-        Levels from low to high, how likely each is, and the growth of WCETs from level to level.
+        Levels from low to high, the probability of each, and the growth of WCETs from level to level.
     graphs, nodes, edge_probability
-        DAG tasks: ``"gnp"`` or ``"fork-join"``; how many nodes each has, as in ``(5, 20)``; how likely an edge is.
-        ``tasks`` counts graphs, and each utilization is that of a graph: it may exceed 1 if ``max`` does.
+        DAG tasks: ``"gnp"`` or ``"fork-join"``; the number of nodes of each, as in ``(5, 20)``; the probability of an
+        edge. ``tasks`` counts graphs, and each utilization is that of a graph: it may exceed 1 if ``max`` does.
     fork_probability, branches, depth
-        Of ``"fork-join"``: how likely a branch forks again, how many branches a fork has, and how deep forks lie.
+        Of ``"fork-join"``: the probability that a branch forks again, the number of branches of a fork, and the largest
+        depth of nested forks.
     resources, access, requests, section
-        How many resources there are, how likely a task uses one, how often its jobs request it, and how long they hold
-        it, as in ``"short"``, ``"medium"`` or ``"10us..50us"``. Sections are a part of the WCET.
+        The number of resources, the probability that a task uses one, the number of requests of each job, and the time
+        for which it is held, as in ``"short"``, ``"medium"`` or ``"10us..50us"``. Sections are a part of the WCET.
     suspensions, suspension
-        How often a job suspends itself, and for which share of the period less the WCET, as in ``"short"``.
+        The number of times that a job suspends itself, and the share of the period minus the WCET for which it does, as
+        in ``"short"``.
     regions
-        Where jobs are preempted: ``"segments:2..4"``, ``"floating:0.1..0.3"`` of the WCET, or ``"whole"``, which is
-        nowhere.
+        The points at which jobs are preempted: ``"segments:2..4"``, ``"floating:0.1..0.3"`` of the WCET, or none
+        (``"whole"``).
     cache_sets, cache_utilization, reuse, block_reload
-        How many sets a cache has, how many blocks the tasks use together over these, which share of the sets of a task
-        has useful blocks, and how long a block takes to reload.
+        The number of sets of a cache, the number of blocks that all tasks use together divided by it, the fraction of a
+        task's sets that have useful blocks, and the time to reload a block.
     affinity, feasible
-        As in ``"clustered:2"``; whether to draw until the affinities can carry the set.
+        As in ``"clustered:2"``; true to draw until the affinities can carry the set.
 
     Raises
     ------

@@ -11,20 +11,20 @@ __all__ = ["PolicyInfo", "policies"]
 
 @dataclass(frozen=True)
 class PolicyInfo:
-    """What is known of a policy."""
+    """The description of a policy."""
 
     name: str
     """Its name."""
     title: str
-    """Its name in full."""
+    """Its full name."""
     summary: str
-    """What it does, in a sentence."""
+    """Its behaviour, in a sentence."""
     refuses: tuple[str, ...]
-    """What it refuses."""
+    """The sets that it refuses."""
     options: dict[str, str]
     """Its options, with their values and defaults: ``name:option=value``."""
     bibtex: tuple[str, ...]
-    """Whom to cite."""
+    """The papers to cite, as BibTeX."""
 
 
 def policies() -> list[PolicyInfo]:

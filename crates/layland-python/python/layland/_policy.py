@@ -11,37 +11,37 @@ from ._layland import Job, PolicyTask, System
 __all__ = ["Key", "Policy", "PolicyLike", "names_and_classes"]
 
 Key: TypeAlias = int | Fraction | tuple[Any, ...]
-"""What orders jobs: the smaller key goes first."""
+"""The key that orders jobs: the smaller key goes first."""
 
 
 class Policy:
-    """A scheduling policy. Derive a class from it, and give the class itself where a policy is asked for.
+    """A scheduling policy. Derive a class from it, and pass the class itself where a policy is expected.
 
-    There are two ways to say what runs:
+    There are two ways to choose the jobs that run:
 
     - an order of jobs, ``key(job, now)``: whenever something happens, the jobs with the smallest keys run, one on each
       CPU. Equal keys go to the smaller rank, then to the task that comes first. Jobs stay where they run, go back to
       the CPU where their task ran last if that is idle, and take the lowest idle CPU otherwise.
-    - ``decide(now)``, which says what each CPU runs.
+    - ``decide(now)``, which returns the job of each CPU.
 
-    With both, ``on_release``, ``on_completion`` and ``on_timer`` tell before what has happened. A method ``on_..`` of
-    another name is a TypeError, since nothing would call it.
+    With both, ``on_release``, ``on_completion`` and ``on_timer`` report the events before a decision. A method
+    ``on_..`` of another name is a TypeError, since nothing would call it.
 
-    Times are whole nanoseconds. A policy has to be deterministic: the same calls give the same answers. What a method
-    raises ends the simulation, and is raised there.
+    Times are whole nanoseconds. A policy has to be deterministic: the same calls give the same answers. An
+    exception in a method ends the simulation, which raises it.
 
     Attributes
     ----------
     name : str
-        What it is called in results; the name of the class, if it is empty.
+        Its name in results; the name of the class, if it is empty.
     like : str or None
-        A policy of ours whose schedules it makes, such as ``"g-edf"``. The analyses of that policy are then about
-        this one, and the trace checker holds this one to its rule. A claim that is wrong makes wrong answers.
+        A built-in policy that makes the same schedules, such as ``"g-edf"``. The analyses of that policy then apply to
+        this one, and the trace checker holds this one to its rule. A wrong claim makes wrong answers.
     fixed_key : bool
-        Whether the key of a job never changes: it is then asked for once, which is faster.
+        True if the key of a job never changes: it is then computed once, which is faster.
     wake_at : int or None
-        When to be asked again if nothing else happens, in nanoseconds; set it in any method. It has to be later than
-        now. ``on_timer`` is told, and it is ``None`` again.
+        The time of the next decision if nothing else happens, in nanoseconds; set it in any method. It has to be later
+        than now. At that time ``on_timer`` is called, and it is ``None`` again.
 
     Examples
     --------
@@ -76,10 +76,10 @@ class Policy:
         """A job is ready."""
 
     def on_completion(self, job: Job, now: int) -> None:
-        """A job is no longer there: it has completed, was given up, or its task has left. Its CPU runs nothing."""
+        """A job has ended: it has completed, was aborted, or its task has left. Its CPU is idle."""
 
     def on_timer(self, now: int) -> None:
-        """The time has come that ``wake_at`` asked for."""
+        """The time that ``wake_at`` requested has come."""
 
     def decide(self, now: int) -> Sequence[Job | None]:
         """For each CPU the ready job that it runs from now on, or ``None``."""
@@ -94,8 +94,8 @@ _HOOKS = ("on_release", "on_completion", "on_timer")
 
 
 def describe(policy: type[Policy]) -> tuple[str, str, bool, bool, bool, str | None]:
-    """What the registry has to know of a class: its name and title, whether it has an order of jobs, whether that is
-    fixed, whether it wants to be told what happens, and the policy that it is like."""
+    """The description of a class for the registry: its name and title, whether it has an order of jobs, whether that is
+    fixed, whether it receives events, and the policy that it is like."""
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
         raise TypeError(f"a policy is a name or a class derived from layland.Policy, and not {policy!r}")
     has_key = policy.key is not Policy.key

@@ -43,7 +43,7 @@ class Trace:
     title: str
 
     def __init__(self, recording: _layland.Recording, title: str, asked: tuple[Asked, str] | None = None) -> None:
-        # What was asked, and under which policy, if it is known and the recording does not know what that promises.
+        # The question and its policy, if they are known and the recording does not know the promise of that policy.
         self._recording, self.title, self._asked = recording, title, asked
 
     @classmethod
@@ -53,7 +53,7 @@ class Trace:
         Raises
         ------
         UsageError
-            If the file is no such trace.
+            If the file is not such a trace.
         OSError
             If it cannot be read.
         """
@@ -97,7 +97,7 @@ class Trace:
 
     @property
     def end_ns(self) -> int:
-        """When the run ended, in nanoseconds."""
+        """The end of the run, in nanoseconds."""
         return self._recording.over_ns
 
     @property
@@ -107,7 +107,7 @@ class Trace:
 
     @property
     def cpus(self) -> int:
-        """How many CPUs there are."""
+        """The number of CPUs."""
         return self._recording.cpus
 
     def window(self, start: TimeLike | None = None, end: TimeLike | None = None) -> tuple[int, int]:
@@ -166,15 +166,15 @@ class Trace:
         return plot.gantt(self, ax, start=start, end=end)
 
     def check(self, tasks: TaskSet, policy: PolicyLike | None = None) -> list[str]:
-        """What is wrong with the trace as one of these tasks: nothing, if the list is empty.
+        """The violations in the trace, as one of these tasks. There are none if the list is empty.
 
         Parameters
         ----------
         tasks
             The set that was run.
         policy
-            To whose rule the trace is held; by default that of the simulation, or for a trace that was read only the
-            rules of every schedule.
+            The policy to whose rule the trace is held; by default that of the simulation, or for a trace that was read
+            only the rules of every schedule.
         """
         recording = self._recording
         if policy is not None:
@@ -199,7 +199,7 @@ def _unpickled(text: bytes, title: str, asked: tuple[Asked, str] | None) -> Trac
 
 @dataclass(frozen=True)
 class _Simulated:
-    """What a simulation told, without the schedule."""
+    """The results of a simulation, without the schedule."""
 
     policy: str
     end_ns: int
@@ -212,7 +212,7 @@ class _Simulated:
 
 
 class Run:
-    """What a simulation told. Figures are of the whole run."""
+    """The results of a simulation. Figures are of the whole run."""
 
     __slots__ = ("_asked", "_simulated", "_summary", "_trace", "name")
 
@@ -249,17 +249,17 @@ class Run:
 
     @property
     def end_ns(self) -> int:
-        """When the run ended, in nanoseconds."""
+        """The end of the run, in nanoseconds."""
         return self._simulated.end_ns
 
     @property
     def events(self) -> int:
-        """How many events the policy was told."""
+        """The number of events that the policy received."""
         return self._simulated.events
 
     @property
     def decisions(self) -> int:
-        """How many decisions it made."""
+        """The number of decisions that it made."""
         return self._simulated.decisions
 
     @property
@@ -269,12 +269,12 @@ class Run:
 
     @property
     def refused_requests(self) -> int:
-        """How many requests the policy refused."""
+        """The number of requests that the policy refused."""
         return self._simulated.refusals[0]
 
     @property
     def cycle_ns(self) -> tuple[int, int] | None:
-        """From when on the state recurs, and after how long, in nanoseconds; if that was asked for and found."""
+        """The time from which the state recurs, and the length of the cycle, in nanoseconds; if requested and found."""
         return self._simulated.cycle_ns
 
     @property
@@ -297,7 +297,7 @@ class Run:
 
     @property
     def met(self) -> bool:
-        """Whether every deadline was met."""
+        """True if every deadline was met."""
         return bool(self._summary["total"]["missed"] == 0)
 
     @property

@@ -1,4 +1,4 @@
-"""What a scheduler of SimSo sees: its clock and timers, processors, tasks and jobs, and the order of things in an instant.
+"""The machine that a scheduler of SimSo sees: clock, timers, processors, tasks, jobs, and the order within an instant.
 
 The names of attributes and methods are those of SimSo.
 """
@@ -23,11 +23,11 @@ CYCLES_PER_MS = 1_000_000
 """A cycle of SimSo is a nanosecond here."""
 
 _HOLD = object()
-"""A process goes on in this instant, after whoever waits for that already."""
+"""A process goes on in this instant, after those that already wait for that."""
 
 
 class Sim:
-    """What a scheduler sees as ``self.sim``: the clock, and the order of things in an instant."""
+    """The ``self.sim`` of a scheduler: the clock, and the order of things in an instant."""
 
     def __init__(self) -> None:
         self.time = 0
@@ -40,9 +40,9 @@ class Sim:
         self.allMonitors: list[Any] = []
         self.allTallies: list[Any] = []
         self.agenda: deque[Callable[[], None]] = deque()
-        # Processors that wait, with what they wait for, in the order in which they began to.
+        # Processors that wait, with their conditions, in the order in which they began to.
         self.waiting: list[tuple[Processor, Callable[[], bool]]] = []
-        # When timers fire; the second number orders those of an instant.
+        # The times at which timers fire; the second number orders those of an instant.
         self.alarms: list[tuple[int, int, int, Callable[[], None]]] = []
         self.count = 0
 
@@ -118,11 +118,11 @@ class Task:
         self.cpu: Any = None
         self.job: Any = None
         self.jobs: list[Job] = []
-        # When the next arrival was asked for, at the one before; the second number orders those of an instant.
+        # The time of the last arrival, which requested the next one; the second number orders those of an instant.
         self.asked = (-1, task.index)
         self.next_arrival: int | None = None
         self.waiting: deque[Job] = deque()
-        # How the next job begins, if it waits until the one before goes on and ends.
+        # The function that begins the next job, if it waits until the one before goes on and ends.
         self.next_begins: Callable[[], None] | None = None
 
     def __lt__(self, other: Task) -> bool:
@@ -154,13 +154,13 @@ class Task:
         self.watch(job)
 
     def is_due(self, now: int) -> bool:
-        """Whether a job arrives now if the task is periodic, and waits for the one before."""
+        """Returns true if a job of a periodic task arrives now, and waits for the one before."""
         while self.next_arrival is not None and self.next_arrival < now:
             self.waits(self.next_arrival)
         return self.next_arrival == now
 
     def next_of(self, arrival: int) -> Job:
-        """The job that has arrived then, and has waited."""
+        """Returns the job that arrived at this time and has waited."""
         while self.waiting:
             job = self.waiting.popleft()
             if job.arrival == arrival:
@@ -173,23 +173,23 @@ class Task:
 class Job:
     def __init__(self, task: Task, arrival: int) -> None:
         self.task, self.sim, self.data, self.arrival = task, task.sim, task.data, arrival
-        # What runs for it, from its release on.
+        # Our job that runs for it, from its release on.
         self.our: OurJob | None = None
         self.name = f"{task.name}_{len(task.jobs) + 1}"
         self.activation_date = arrival / CYCLES_PER_MS
-        # As SimSo adds them, so that equal deadlines are equal there and here.
+        # Add them as SimSo does, so that equal deadlines are equal there and here.
         self.absolute_deadline = self.activation_date + task.deadline
         self.start_date: int | None = None
         self.end_date: int | None = None
         self.executed = 0
         self.since: int | None = None
         self.aborted = False
-        # When its processor let it go on, which orders its end among what happens in that instant; None while it is
-        # interrupted.
+        # The time at which its processor let it go on, which orders its end among the steps of that instant; None while
+        # it is interrupted.
         self.asked: tuple[int, int] | None = None
         # There is nothing left to do, which SimSo sees when it goes on.
         self.is_done = False
-        # When the timer began to wait for its deadline, which orders its end if it is given up.
+        # The time at which the timer began to wait for its deadline, which orders its end if it is aborted.
         self.killed_at: tuple[int, int] | None = None
 
     @property
@@ -235,7 +235,7 @@ class Job:
 
     @property
     def exceeded_deadline(self) -> bool:
-        """Whether it has ended after its deadline, or was given up."""
+        """True if it has ended after its deadline, or was aborted."""
         return self.aborted or (self.end_date is not None and self.absolute_deadline_cycles < self.end_date)
 
     @property
@@ -268,7 +268,7 @@ class Processor:
         self.speed = 1.0
         # It runs no job, because it deals with a timer.
         self.is_busy = False
-        # What it runs was not interrupted since it was told to go on.
+        # Its job was not interrupted since it was allowed to go on.
         self.goes_on = False
         self.events: deque[tuple[int, Any]] = deque()
         self.process = self._run()

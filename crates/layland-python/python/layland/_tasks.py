@@ -30,7 +30,7 @@ _ENDINGS = {"toml": "toml", "json": "rt-app", "csv": "csv", "xml": "simso", "jso
 
 
 def _written(value: Any, key: str = "") -> Any:
-    """A value as a task-set file has it: times as texts with units, numbers that are exact."""
+    """A value as a task-set file has it: times as strings with units, exact numbers."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, str):
@@ -93,7 +93,7 @@ class Task:
     TypeError
         For a time without a unit, and for a float.
     UsageError
-        For a text that is no time.
+        For a string that is not a time.
 
     Examples
     --------
@@ -186,15 +186,15 @@ class TaskSet:
     tasks
         The tasks.
     cpus
-        How many CPUs there are.
+        The number of CPUs.
     name
-        What results call it.
+        Its name in results.
     platform
         More of the platform, with the keys of the task-set file: ``clusters``, ``topology``, ``speed``, ``overhead``.
     levels
         The names of the criticality levels, low to high.
     requests
-        What is asked of the system while it runs, with the keys of the task-set file.
+        Requests to the running system, with the keys of the task-set file.
 
     Raises
     ------
@@ -266,24 +266,24 @@ class TaskSet:
         source
             A path, or ``demo:NAME`` for a bundled set (:func:`layland.demos` lists them).
         format
-            ``toml``, ``rt-app``, ``csv``, ``plain``, ``simso``, ``schedcat`` or ``jsonl``; by default what the name or
-            the text shows.
+            ``toml``, ``rt-app``, ``csv``, ``plain``, ``simso``, ``schedcat`` or ``jsonl``; by default the one
+            that the name or the contents show.
         cpus
             The number of CPUs, for formats that do not say.
         unit
-            What numbers count that have no unit (``ns``, ``us``, ``ms``, ``s``), in tables and plain lines.
+            The unit of numbers without one (``ns``, ``us``, ``ms``, ``s``), in tables and plain lines.
 
         Raises
         ------
         InputError
-            If the text is no valid set: with the places, and what to do.
+            If the input is not a valid set: with the places, and advice.
         OSError
             If the file cannot be read.
 
         Warns
         -----
         InputWarning
-            If something does not count as it is written.
+            If a setting does not count as written.
         """
         path = os.fspath(source)
         if path.startswith("demo:"):
@@ -332,7 +332,7 @@ class TaskSet:
         Warns
         -----
         InputWarning
-            For what the format cannot express.
+            For everything that the format cannot express.
         """
         text, lost = self._system.write(format)
         for problem in lost:
@@ -353,7 +353,7 @@ class TaskSet:
 
     @property
     def cpus(self) -> int:
-        """How many CPUs there are."""
+        """The number of CPUs."""
         return self._system.cpus
 
     @property
@@ -373,7 +373,7 @@ class TaskSet:
 
     @property
     def policy(self) -> str | None:
-        """The policy that the file asks for, if it asks for one."""
+        """The policy that the file requests, if it requests one."""
         return self._system.policy
 
     def check(
@@ -386,26 +386,26 @@ class TaskSet:
         effort: int | None = None,
         tick: TimeLike | None = None,
     ) -> Checked:
-        """Can it be guaranteed? What ``layland check`` answers.
+        """Can it be guaranteed? Answers as ``layland check`` does.
 
         Parameters
         ----------
         policies
             The policies; by default every policy to which a test applies.
         tests
-            Only these tests (:func:`layland.analyses`).
+            The tests to run (:func:`layland.analyses`); by default all.
         every_test
-            Whether to run every test, and not only until one decides.
+            True to run every test, and not only until one decides.
         factor
-            Whether to search for the factor by which WCETs could grow.
+            True to search for the factor by which WCETs could grow.
         margin
             Analyse what a real run reserves in place of the set: larger budgets under policies of threads (``dl``), larger
             WCETs under policies that are optimal or for mixed criticality. A share of at least 100 us (``"0.05"``, a
             fraction) or a time (``"5ms"``).
         effort
-            How many jobs are simulated where no test decides, in search of one that is late; 0 searches for nothing.
+            The number of jobs to simulate where no test decides, in search of one that is late; 0 does not search.
         tick
-            Jobs arrive at multiples of this alone.
+            Assume that jobs arrive only at multiples of this.
 
         Raises
         ------
@@ -424,7 +424,7 @@ class TaskSet:
         return Checked(asked)
 
     def analyse(self, name: str) -> Analysis:
-        """What one analysis says of the set as it is (:func:`layland.analyses` lists them).
+        """Runs one analysis on the set as it is (:func:`layland.analyses` lists them).
 
         Raises
         ------
@@ -451,26 +451,26 @@ class TaskSet:
         record: bool = True,
         progress: bool = False,
     ) -> Run:
-        """What will happen? What ``layland sim`` answers.
+        """What will happen? Answers as ``layland sim`` does.
 
         Parameters
         ----------
         policy
             A name with its options, such as ``"p-edf:fit=wfd"``, or a class.
         until
-            Up to when; by default two hyperperiods, and at most 10 s.
+            The end of the simulation; by default two hyperperiods, and at most 10 s.
         hyperperiods
-            For so many hyperperiods after the last offset.
+            The number of hyperperiods to simulate after the last offset.
         cycle
-            Until the state recurs, and at most up to this time.
+            Simulate until the state recurs, and at most up to this time.
         seed
-            Seeds execution times, jitter and separations.
+            The seed of execution times, jitter and separations.
         explore
-            Breaks ties and orders simultaneous events at random, from this seed.
+            Break ties and order simultaneous events at random, from this seed.
         record
-            Whether the schedule is kept, and not the figures alone.
+            True to keep the schedule, and not only the figures.
         progress
-            Whether a bar of tqdm shows how far it is.
+            True to show the progress as a bar of tqdm.
 
         Raises
         ------
@@ -531,7 +531,7 @@ class TaskSet:
 
 
 def _unpickled(system: _layland.System, name: str) -> TaskSet:
-    """A set that was sent to another process: it has warned of what does not count where it was read."""
+    """A set that was sent to another process. Its warnings were given where it was read."""
     made = TaskSet.__new__(TaskSet)
     made._system, made.name = system, name
     return made

@@ -1,8 +1,8 @@
-"""Times as people write them, and whole nanoseconds, which is what decides.
+"""Times as people write them, and whole nanoseconds, with which everything is decided.
 
 A time is a text with a unit, a :class:`datetime.timedelta`, a :class:`Duration` (an integer with a unit:
 ``5 * layland.ms``), or a :class:`fractions.Fraction`, which counts milliseconds. A ``pandas.Timedelta`` counts with its
-nanoseconds. A bare number is refused: nobody knows its unit, and a float is not exact. So is any other type that is
+nanoseconds. A bare number is refused: its unit is not known, and a float is not exact. So is any other type that is
 derived from one of these, because it may carry more than the part that is known here.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["Duration", "TimeLike", "as_ns", "as_text", "ms", "ns", "s", "us"]
 
 
 def as_int(value: Any, what: str) -> int:
-    """A whole number: an ``int``, or what has an exact value as one, such as an integer of NumPy.
+    """A whole number: an ``int``, or an object with an exact value as one, such as an integer of NumPy.
 
     Raises
     ------
@@ -79,12 +79,12 @@ class Duration:
 
     @classmethod
     def of_ns(cls, ns: int) -> Duration:
-        """The length of so many nanoseconds.
+        """The length of this number of nanoseconds.
 
         Raises
         ------
         TypeError
-            If it is no integer.
+            If it is not an integer.
         """
         made = cls.__new__(cls)
         made._ns = as_int(ns, "ns")
@@ -134,7 +134,7 @@ class Duration:
 
 
 TimeLike: TypeAlias = str | timedelta | Fraction | Duration
-"""What can be given where a time is asked for."""
+"""The types that are accepted where a time is expected."""
 
 _LIMIT = 1 << 60
 
@@ -163,7 +163,7 @@ def as_ns(time: TimeLike) -> int:
         For a bare number: a float is not exact, and an integer has no unit. For a type that is derived from one of these
         and may carry more.
     UsageError
-        If the text is no time, or the time is not a whole number of nanoseconds.
+        If the text is not a time, or the time is not a whole number of nanoseconds.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def as_ns(time: TimeLike) -> int:
     TypeError: a time cannot be the float 0.5: write a text with a unit, such as "0.5ms"
     """
     if isinstance(time, str):
-        # What a derived class carries besides is no part of the text.
+        # Anything else that a derived class carries is not a part of the text.
         return _layland.parse_time(str.__str__(time))
     if type(time) is Duration:
         return _limited(time.ns)
@@ -191,7 +191,7 @@ def as_ns(time: TimeLike) -> int:
 
 
 def _is_of_pandas(time: object) -> TypeGuard[timedelta]:
-    """Whether it is a ``pandas.Timedelta``, and of no class that somebody has derived from that."""
+    """Returns true for a ``pandas.Timedelta``, but not for a class that is derived from that."""
     kind = type(time)
     module = kind.__module__.partition(".")[0]
     return isinstance(time, timedelta) and (module, kind.__name__) == ("pandas", "Timedelta")

@@ -26,7 +26,7 @@ class Verdict(Enum):
     NO = "no"
     """The parameters of the tasks allow a run that misses."""
     UNKNOWN = "unknown"
-    """No analysis can tell."""
+    """No analysis decides."""
 
     def __bool__(self) -> bool:
         if self is Verdict.UNKNOWN:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main", "sweep"]
 
-# What a command line can hold, with room to spare: the name of a unit has 32 characters.
+# A number of units that fits into a command line with room to spare: the name of a unit has 32 characters.
 _MOST = 1000
 
 
@@ -37,7 +37,7 @@ def sweep(
     retries: int = 3,
     progress: Callable[[int, int], object] | None = None,
 ) -> int:
-    """Measures what a folder lacks of an experiment, on the workers of a cluster.
+    """Measures the units of an experiment that a folder lacks, on the workers of a cluster.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ def sweep(
     options
         Further options of ``layland lab run`` that say what is measured, as in ``["--sets", "100"]``.
     batch
-        How many units one task measures. By default, so many that each thread of the cluster has about 16 tasks.
+        The number of units that one task measures. By default, each thread of the cluster has about 16 tasks.
     retries
-        How often a task is tried again after it failed. One whose worker died is tried again by Dask in any case.
+        The number of times that a task is tried again after it failed. If its worker dies, Dask always tries it again.
     progress
-        Called after each task with how many units are there, and how many there are.
+        Called after each task with the number of units that are measured, and the number of all units.
 
     Returns
     -------
     int
-        How many units were measured.
+        The number of units that were measured.
 
     Raises
     ------
@@ -127,16 +127,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("experiment", help="a packaged experiment, or a file that describes one (*.toml)")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=int, metavar="N", help="so many processes on this machine; one per CPU")
+    where.add_argument("--workers", type=int, metavar="N", help="the number of processes on this machine; one per CPU")
     where.add_argument("--scheduler", metavar="ADDRESS", help="the scheduler of a cluster, as in tcp://host:8786")
     where.add_argument("--scheduler-file", metavar="FILE", help="the file that the scheduler of a cluster wrote")
     parser.add_argument("--out", metavar="FOLDER", help="a folder that all workers see; by default lab/NAME")
-    parser.add_argument("--batch", type=int, metavar="N", help="how many units one task measures")
-    parser.add_argument("--retries", type=int, default=3, metavar="N", help="how often a failed task is tried again (3)")
+    parser.add_argument("--batch", type=int, metavar="N", help="the number of units that one task measures")
+    parser.add_argument("--retries", type=int, default=3, metavar="N", help="the retries of a failed task (3)")
     for option, what in [
-        ("--sets", "how many task sets each point has"),
-        ("--horizon", "how long each simulation is"),
-        ("--seed", "seeds every draw"),
+        ("--sets", "the number of task sets of each point"),
+        ("--horizon", "the length of each simulation"),
+        ("--seed", "the seed of every draw"),
         ("--only", "measure and draw only what these figures need"),
     ]:
         parser.add_argument(option, help=what)
@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Shown:
-    """How far it is, on standard error: a bar if there is tqdm, otherwise a line for each twentieth."""
+    """The progress on standard error: a bar if there is tqdm, otherwise a line for each twentieth."""
 
     def __enter__(self) -> _Shown:
         self.bar: Any = None

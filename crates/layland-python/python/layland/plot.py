@@ -18,7 +18,7 @@ __all__ = ["COLOURS", "curves", "gantt", "responses"]
 _MS = 1e6
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#505050")
-"""The colours of Okabe and Ito, which colour-blind readers tell apart: those of the figures of ``layland lab``."""
+"""The colours of Okabe and Ito, which colour-blind readers can distinguish: those of the figures of ``layland lab``."""
 _MARKERS = "os^Dv"
 _DASHES = ((), (4, 1.5), (1.5, 1.5), (4, 1.5, 1, 1.5))
 
@@ -46,14 +46,14 @@ def gantt(
     run
         A run whose schedule was recorded, or a trace.
     ax
-        Where to draw; a new figure, if there is none.
+        The axes to draw on; by default a new figure.
     start, end
         The part that is drawn; by default the one around the first miss.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Where it was drawn.
+        The axes.
 
     Raises
     ------
@@ -128,14 +128,14 @@ def responses(
     runs
         One or more runs whose schedules were recorded.
     ax
-        Where to draw; a new figure, if there is none.
+        The axes to draw on; by default a new figure.
     task
         Only the jobs of this task.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Where it was drawn.
+        The axes.
 
     Raises
     ------
@@ -167,16 +167,16 @@ def curves(results: Results, figure: str, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     results
-        What was measured.
+        The measurements.
     figure
         The name of the figure (:attr:`Results.figures`).
     ax
-        Where to draw; a new figure of 3.5 by 2.8 inches, if there is none.
+        The axes to draw on; by default a new figure of 3.5 by 2.8 inches.
 
     Returns
     -------
     matplotlib.axes.Axes
-        Where it was drawn.
+        The axes.
 
     Raises
     ------

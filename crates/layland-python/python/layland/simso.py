@@ -1,10 +1,10 @@
 """Schedulers that were written for SimSo (Chéramy, Hladik and Déplanche 2014), as policies.
 
 :func:`policy` makes a policy of a scheduler class, whether it is derived from ``simso.core.Scheduler`` or from the
-:class:`Scheduler` here, which needs no SimSo. What it sees (``self.sim``, ``self.processors``, ``self.task_list``, jobs,
-timers) is played by objects of this module; what runs, it says as in SimSo.
+:class:`Scheduler` here, which needs no SimSo. Objects of this module take the parts of those of SimSo (``self.sim``,
+``self.processors``, ``self.task_list``, jobs, timers); the scheduler returns the jobs to run as in SimSo.
 
-The order in which things happen in one instant is that of SimSo 0.8.5: whatever was asked for first comes first, a
+The order in which things happen in one instant is that of SimSo 0.8.5: the earlier request comes first, a
 processor deals with activations, terminations and timers before it schedules, and its decisions count when all processors
 have had their turn. A job that is interrupted in the instant in which it ends is there, with nothing left to do, until it is
 scheduled once more.
@@ -12,7 +12,7 @@ scheduled once more.
 Identifiers are those of SimSo: tasks are numbered from 1 in their order, and processors are ``1``, ``CPU 1`` and so on. Those
 of a set that was read from a file of SimSo are the ones of the file.
 
-What is not there: ``set_speed``, caches, execution time models, ``abort``, tasks that follow others. A scheduler that
+Not supported: ``set_speed``, caches, execution time models, ``abort``, tasks that follow others. A scheduler that
 uses one of them gets an ``AttributeError``, or an error that says so.
 """
 
@@ -32,7 +32,7 @@ from ._simso_machine import Job, Processor, Sim, Task
 __all__ = ["Scheduler", "Timer", "policy", "scheduler"]
 
 Happens: TypeAlias = tuple[tuple[int, int], Callable[[], None]]
-"""What happens in an instant, and what orders it: when it was asked for, and a number."""
+"""A step of an instant, and its order: the time at which it was requested, and a number."""
 
 
 class Scheduler:
@@ -59,7 +59,7 @@ class Scheduler:
         raise NotImplementedError("a scheduler has a method `schedule`")
 
     def add_task(self, task: Any) -> None:
-        """Adds a task to those that this scheduler is about."""
+        """Adds a task to those of this scheduler."""
         self.task_list.append(task)
 
     def add_processor(self, cpu: Any) -> None:
@@ -67,14 +67,14 @@ class Scheduler:
         self.processors.append(cpu)
 
     def get_lock(self) -> bool:
-        """Whether nobody else schedules; nobody else does then until :meth:`release_lock`."""
+        """Returns true if no other processor schedules; then no other one does until :meth:`release_lock`."""
         if self._lock:
             return False
         self._lock = True
         return True
 
     def release_lock(self) -> None:
-        """Others may schedule again."""
+        """Lets others schedule again."""
         self._lock = False
 
 
@@ -92,15 +92,15 @@ class Timer:
     sim
         ``self.sim`` of the scheduler.
     function, args
-        What is called.
+        The function to call.
     delay
-        After how many milliseconds, or nanoseconds if ``in_ms`` is false.
+        The delay in milliseconds, or in nanoseconds if ``in_ms`` is false.
     one_shot
-        Whether it is called once, and not again and again.
+        True to call it once, and not repeatedly.
     cpu
-        The processor that calls it, if one does: what it runs is interrupted for that.
+        The processor that calls it, if one does: its job is interrupted for that.
     overhead
-        How long that takes, in the unit of the delay.
+        The length of the interruption, in the unit of the delay.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ def _again(members: dict[str, Any]) -> type[_SimSoPolicy]:
 
 
 def _parts(made: Any) -> Any:
-    """What a class is made of; its name, if it has a place."""
+    """The parts of a class; its name, if it has a place."""
     if "scheduler" not in vars(made):
         return made.__qualname__
     return _again, ({name: getattr(made, name) for name in _MEMBERS},)
@@ -246,7 +246,7 @@ class _SimSoPolicy(Policy, metaclass=_Made):
             task.cpu.activate(made)
 
         def begin() -> None:
-            # It is there before the scheduler hears of it.
+            # The job exists before the scheduler is notified of it.
             task.job = made
             self.sim.agenda.append(activate)
 
@@ -263,7 +263,7 @@ class _SimSoPolicy(Policy, metaclass=_Made):
         if is_on:
             self.on[self.on.index(ended)] = None
         if not is_on or (now >= job.deadline and ended.executed < job.task.wcet):
-            # It was given up: SimSo has a timer for that, which has waited since it arrived.
+            # It was aborted: SimSo has a timer for that, which has waited since the job arrived.
             self.begun.append((ended.killed_at or (now, 0), lambda: self._abort(ended)))
             return
         ended.is_done = True
@@ -276,7 +276,7 @@ class _SimSoPolicy(Policy, metaclass=_Made):
             self.sim.end(job)
 
     def _end(self, job: Job) -> None:
-        # What came before in this instant may have interrupted it: then it ends when it goes on.
+        # An earlier step of this instant may have interrupted it: then it ends when it goes on.
         if job.asked is not None and job.is_active():
             self.sim.end(job)
 
@@ -318,18 +318,18 @@ def policy(
     scheduler
         The class, derived from ``simso.core.Scheduler`` or from :class:`Scheduler`.
     name
-        What it is called in results; by default as the class.
+        Its name in results; by default the name of the class.
     like
-        A policy of ours whose schedules it makes, if it does: see :class:`layland.Policy`.
+        A built-in policy that makes the same schedules, if there is one: see :class:`layland.Policy`.
     data
-        What the scheduler finds in ``self.data``: the fields that SimSo lets one edit.
+        The contents of ``self.data``: the fields that can be edited in SimSo.
     task_data
-        What it finds in ``task.data``, by the name of the task.
+        The contents of ``task.data``, by the name of the task.
 
     Raises
     ------
     TypeError
-        If it is no class.
+        If it is not a class.
 
     Examples
     --------

@@ -226,7 +226,7 @@ impl Foreign {
                 continue;
             }
             let Ok(job) = item.cast::<Job>() else {
-                return wrong(format!("gives CPU {cpu} {}, which is no job", item.repr()?));
+                return wrong(format!("gives CPU {cpu} {}, which is not a job", item.repr()?));
             };
             let JobId { task, seq } = job.get().id;
             let ready = self.machine.ready.get(task).and_then(Option::as_ref);

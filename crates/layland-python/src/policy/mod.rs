@@ -124,7 +124,7 @@ fn suits(name: &str, style: Style, system: &System) -> Result<(), SystemRefusal>
             };
             if system.requests.iter().any(|request| changes_cpus(&request.kind)) {
                 let message = format!(
-                    "policy `{name}` is not told of CPUs that come and go, as the set has them"
+                    "policy `{name}` is not notified of CPUs that come and go, as the set has them"
                 );
                 return Err(Refusal::not_permitted(message).into());
             }

@@ -81,8 +81,9 @@ impl Analysis {
                 "The timers before it, and one callback that has begun. It is for the default executor with live timers."
             }
             Analysis::CasiniPolled => {
-                "All that is activated in a busy window comes before it, as under every executor with one thread that \
-                 runs callbacks to their ends. That a callback runs at most once between two polling points is not used."
+                "All activations in a busy window come before it, as under every executor with one thread that \
+                 runs callbacks to their ends. It does not use that a callback runs at most once between two polling \
+                 points."
             }
             Analysis::CasiniChain => {
                 "As casini-polled, with the other callbacks of its chain, for a chain inside of one executor. The latency \

@@ -23,10 +23,10 @@ Takes about five times the duration. Needs Linux and the right to real-time prio
 
 #[derive(Args)]
 pub(crate) struct CalibrateArgs {
-    /// How long each of the measurements takes
+    /// The length of each measurement
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time_of::<Duration>)]
     pub duration: Duration,
-    /// Which quantile of each distribution to use, from 0 to 1
+    /// The quantile of each distribution to use, from 0 to 1
     #[arg(long, value_name = "Q", default_value = "0.5", value_parser = parse_quantile)]
     pub quantile: f64,
     /// The CPUs of this machine to use, as in 0-1; by default all that the process may use

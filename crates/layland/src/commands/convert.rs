@@ -28,7 +28,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FORMAT", value_parser = formats::written())]
     pub to: Option<Format>,
     /// For rt-app: the policy of the kernel that all threads get. dl is SCHED_DEADLINE; g-rm, g-dm and g-fp are
-    /// SCHED_FIFO with such priorities. By default each task's budget or priority says it
+    /// SCHED_FIFO with such priorities. By default each task's budget or priority decides
     #[arg(long, value_name = "POLICY", value_parser = policies())]
     pub policy: Option<RtAppPolicy>,
     /// Write to this file instead of standard output

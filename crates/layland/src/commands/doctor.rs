@@ -15,19 +15,19 @@ Examples:
   layland doctor
       tries everything that running and recording need; nothing stays changed
   sudo layland doctor --clean
-      takes back what was left behind by runs that were killed together with their guardian
+      undoes the changes of runs that were killed together with their guardian
 
 Exits with 0 if everything that was tried works; warnings do not count, nor does a kernel that is too
-old for sched_ext. With 5 if a privilege is missing, and with 1 if something else is: what to do is
-said. With --clean it exits with 0 if nothing is left, and with 5 if the system refuses to take
-something back. What a run that is alive has changed is never touched.";
+old for sched_ext. With 5 if a privilege is missing, and with 1 if something else is; each
+finding comes with its fix. With --clean it exits with 0 if nothing is left, and with 5 if the system
+refuses to undo a change. The changes of a run that is alive are never touched.";
 
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
-    /// Take back what runs that have died left: settings of the kernel, cpusets, tracing instances
+    /// Undo the changes that runs left behind when they died: settings of the kernel, cpusets, tracing instances
     #[arg(long)]
     pub clean: bool,
-    /// For how long the latency of timers is measured
+    /// The time for which the latency of timers is measured
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "2s")]
     pub latency_for: Duration,
     /// Print the findings as one JSON document

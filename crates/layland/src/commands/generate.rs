@@ -49,14 +49,14 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct GenArgs {
-    /// How many tasks
+    /// The number of tasks
     #[arg(short = 'n', long = "tasks", value_name = "N", help_heading = "Utilizations")]
     pub tasks: Option<usize>,
     /// The total utilization, as in 7.6 or 38/5
     #[arg(short, long, value_name = "U", help_heading = "Utilizations")]
     #[arg(allow_negative_numbers = true)]
     pub utilization: Option<Rate>,
-    /// How utilizations are drawn. All but uunifast keep them within bounds; randfixedsum and
+    /// The generator of utilizations. All but uunifast keep them within bounds; randfixedsum and
     /// convolutional are uniform; randfixedsum needs memory for the square of the number of tasks
     #[arg(long, value_enum, default_value_t = Generator::RandFixedSum, help_heading = "Utilizations")]
     pub generator: Generator,
@@ -71,7 +71,7 @@ pub(crate) struct GenArgs {
     #[arg(help_heading = "Utilizations", conflicts_with_all = ["min", "max"])]
     pub bounds: Vec<(Rate, Rate)>,
     /// Draw each utilization from this range: heavy is 0.5..0.9, medium 0.1..0.5. With -u, until the
-    /// total is reached; with -n, so many tasks
+    /// total is reached; with -n, for this many tasks
     #[arg(long, value_name = "MIN..MAX|heavy|medium", value_parser = layland_gen::text::range)]
     #[arg(help_heading = "Utilizations", conflicts_with_all = ["generator", "min", "max", "bounds"])]
     pub range: Option<(Rate, Rate)>,
@@ -86,7 +86,7 @@ pub(crate) struct GenArgs {
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = time_of::<Duration>)]
     #[arg(help_heading = "Timing")]
     pub granularity: Duration,
-    /// No execution time is shorter
+    /// The shortest execution time
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time_of::<Service>)]
     #[arg(help_heading = "Timing")]
     pub min_wcet: Service,
@@ -100,29 +100,29 @@ pub(crate) struct GenArgs {
     /// periodic, sporadic:MAX (uniform extra separation, in periods), or exponential:MEAN..MAX
     #[arg(long, value_name = "ARRIVALS", default_value = "periodic", help_heading = "Timing")]
     pub arrivals: String,
-    /// How many jobs of a task come in a burst, from an arrival curve; in the long run one each period
+    /// The number of jobs in a burst, by an arrival curve; in the long run one arrives per period
     #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::counts)]
     #[arg(help_heading = "Timing")]
     pub bursts: Option<(u32, u32)>,
-    /// How far apart the jobs of a burst are, in periods
+    /// The distance between the jobs of a burst, in periods
     #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::rates)]
     #[arg(default_value = "0.1..0.3", help_heading = "Timing", requires = "bursts")]
     pub burst_distance: (Rate, Rate),
     /// Names of the criticality levels, low to high
     #[arg(long, value_name = "LEVEL,..", value_delimiter = ',', help_heading = "Criticality")]
     pub criticality: Vec<String>,
-    /// The probability of each level; by default all the same
+    /// The probability of each level; by default equal
     #[arg(long, value_name = "P,..", value_delimiter = ',', requires = "criticality")]
     #[arg(help_heading = "Criticality")]
     pub probability: Vec<Rate>,
-    /// By which factor the execution time grows from one level to the next
+    /// The factor by which the execution time grows from one level to the next
     #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::rates, default_value = "2..2")]
     #[arg(help_heading = "Criticality", requires = "criticality")]
     pub factor: (Rate, Rate),
     /// Cut execution times of higher levels at the period
     #[arg(long, requires = "criticality", help_heading = "Criticality")]
     pub capped: bool,
-    /// So many levels L0, L1, .., given to the tasks in turn, each task with two execution times: a
+    /// The number of levels L0, L1, .., which tasks get in turn. Each task has two execution times: a
     /// smaller one below its own level (Huang, Gill and Lu 2014)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     #[arg(help_heading = "Criticality", conflicts_with = "criticality")]
@@ -140,7 +140,7 @@ pub(crate) struct GenArgs {
     pub steps: StepArgs,
     #[command(flatten)]
     pub preemption: PreemptionArgs,
-    /// How many CPUs the platform has
+    /// The number of CPUs of the platform
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Platform")]
     pub cpus: usize,
     /// global, clustered:K, partitioned, round-robin, levels:SOCKETS, or nested
@@ -149,23 +149,23 @@ pub(crate) struct GenArgs {
     /// Draw the set again until its affinities can carry it (Hall's condition)
     #[arg(long, help_heading = "Platform")]
     pub feasible: bool,
-    /// How often a set is drawn at most
-    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Which sets")]
+    /// The largest number of times that a set is drawn
+    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Sets")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub tries: u32,
-    /// Seeds every draw: the same arguments and seed give the same bytes
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Which sets")]
+    /// The seed of every draw: the same arguments and seed give the same bytes
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Sets")]
     #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     pub seed: u64,
-    /// How many sets
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Which sets")]
+    /// The number of sets
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sets")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub sets: u64,
     /// The number of the first set: each set depends on the seed and its number only
-    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Which sets")]
+    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Sets")]
     pub first: u64,
-    /// Make the set in this file again, from what is written in it; - is standard input
-    #[arg(long, value_name = "FILE", help_heading = "Which sets")]
+    /// Generate the set in this file again, from the recipe that it contains; - is standard input
+    #[arg(long, value_name = "FILE", help_heading = "Sets")]
     #[arg(conflicts_with_all = ["tasks", "utilization", "generator", "min", "max", "bounds", "range",
         "periods", "period_granularity", "granularity", "min_wcet", "deadlines", "offsets",
         "arrivals", "bursts", "burst_distance", "criticality", "probability", "factor", "capped", "levels", "level_factor",
@@ -364,7 +364,7 @@ fn utilizations(args: &GenArgs) -> Result<Utilizations, Failure> {
             (None, Some(tasks)) => Ok(Utilizations::Independent { tasks, min, max }),
             (Some(_), Some(_)) | (None, None) => {
                 Err(Failure::usage("--range goes with either -u or -n")
-                    .help("-u draws tasks until the total is reached; -n draws so many tasks"))
+                    .help("-u draws tasks until the total is reached; -n draws this many tasks"))
             }
         };
     }

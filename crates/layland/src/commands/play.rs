@@ -20,7 +20,7 @@ Examples:
   layland play robot.toml -o robot.html
       a page to keep or to send: it has the set and all of the playground, and works offline
   layland play
-      with a set that it brings
+      with a bundled set
 
 The page is a file beside the program. Nothing is sent anywhere.";
 
@@ -38,7 +38,7 @@ pub(crate) struct PlayArgs {
     /// Write the page to this file and do not open it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Do not open a browser: print where the page is
+    /// Print the path of the page instead of opening a browser
     #[arg(long, conflicts_with = "output")]
     pub print: bool,
     /// The page of the playground; by default play.html beside the program, or in ../share/layland

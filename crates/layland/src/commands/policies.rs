@@ -10,7 +10,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland policies
   layland policies p-edf
-      what it does, what it refuses, its options, whom to cite
+      its behaviour, the sets that it refuses, its options, and the papers to cite
   layland policies p-edf --cite
       the references as BibTeX";
 

@@ -23,22 +23,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland top
-      every second: how much of its budget each thread used, its response times, and who was late
+      every second: the used part of each budget, response times, and the threads that were late
   layland top --json --interval 5s --count 12 >minute.jsonl
       a line of JSON for each interval
 
 Response times are inferred: from the wake-up of a thread to its next sleep, in the kernel's trace, which needs
-root. What a thread waits for by itself inside a job ends that job. A thread is throttled when its reservation is
-used up before its job is done; a yield looks the same. Without the trace, the processor time is all
-that is shown.
+root. A job that sleeps counts as ended. A thread is throttled when its reservation is used up before its job is
+done; a yield looks the same. Without the trace, only the processor time is shown.
 Exits with 0.";
 
 #[derive(Args)]
 pub(crate) struct TopArgs {
-    /// How long each interval is
+    /// The length of each interval
     #[arg(long, value_name = "TIME", value_parser = length_of, default_value = "1s")]
     pub interval: Duration,
-    /// End after so many intervals [default: at Ctrl-C]
+    /// End after this many intervals [default: at Ctrl-C]
     #[arg(long, value_name = "N")]
     pub count: Option<u64>,
     /// Print a line of JSON for each interval
@@ -263,7 +262,7 @@ fn picture(args: &TopArgs, did: &[Did<'_>], before: &Look, now: &Look) -> String
     members.dedup_by_key(|member| member.pid);
     for member in members {
         for reason in &member.withdrawn {
-            text += &format!("\nwhat was promised to {} no longer holds: {reason}", member.name);
+            text += &format!("\nthe promise to {} no longer holds: {reason}", member.name);
         }
     }
     text

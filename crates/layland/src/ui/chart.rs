@@ -9,7 +9,7 @@ use layland_trace::{Segment, Trace};
 /// The approximate number of jobs and preemptions that fit into a chart.
 pub(crate) const SEGMENTS: i64 = 160;
 
-/// What the chart in the terminal shows.
+/// The contents of the chart in the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Chart {
     Tasks,

@@ -33,14 +33,14 @@ pub(crate) struct SetArgs {
         help = "Add a task: NAME=WCET/PERIOD[/DEADLINE][@CPUS]. May be repeated; needs no SET"
     )]
     pub task: Vec<String>,
-    /// The number of CPUs, if the set does not give it, or another one to ask what would be
+    /// The number of CPUs, if the set does not give it, or another number to try
     #[arg(long, value_name = "N", help_heading = "Task set")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
     /// The format of the set, if neither its name nor its first bytes show it
     #[arg(long, value_name = "FORMAT", value_parser = formats::by_name(), help_heading = "Task set")]
     pub from: Option<Format>,
-    /// What numbers count that have no unit, in tables and plain lines
+    /// The unit of numbers without one, in tables and plain lines
     #[arg(long, value_name = "UNIT", value_parser = formats::unit(), help_heading = "Task set")]
     pub unit: Option<Unit>,
 }

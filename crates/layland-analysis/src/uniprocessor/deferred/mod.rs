@@ -31,9 +31,7 @@ pub(super) fn unless_floating(mut finding: Finding, task: &Task) -> Finding {
     let is_floating = matches!(task.preemption, Preemption::Delayed(_));
     if is_floating && finding.verdict == Verdict::No {
         finding.verdict = Verdict::Unknown;
-        finding
-            .reasons
-            .push(Reason::Holds("what its own floating region spares it is not counted"));
+        finding.reasons.push(Reason::Holds("the gain from its own floating region is not counted"));
     }
     finding
 }

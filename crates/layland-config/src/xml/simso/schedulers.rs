@@ -187,7 +187,7 @@ pub static SIMSO_SCHEDULERS: [SimsoScheduler; 38] = [
     differs(
         "U_EDF",
         "u-edf",
-        "SimSo rounds allotments up, and a job that has to wait runs on where nobody needs its CPU",
+        "SimSo rounds allotments up, and a job that has to wait runs on while no other job needs its CPU",
     ),
     absent("WC_RUN", "`run` in which idle CPUs are given jobs that wait"),
     absent("WC_U_EDF", "`u-edf` in which idle CPUs are given jobs that wait"),

@@ -84,7 +84,7 @@ pub(super) fn damages(lines: &Lines, misfits: &[Misfit<'_>]) -> Vec<String> {
     }
     if let Some(line) = lines.first_unknown {
         let count = lines.unknown;
-        remarks.push(format!("{count} lines are no events, the first is line {line}"));
+        remarks.push(format!("{count} lines are not events, the first is line {line}"));
     }
     remarks
 }

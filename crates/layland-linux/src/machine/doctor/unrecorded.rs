@@ -27,7 +27,7 @@ pub(super) fn probe(instance: Instance) -> Recorded {
     nap();
     let mut bytes = Vec::new();
     if let Err(error) = instance.finish(&mut bytes) {
-        return Recorded::Nothing(format!("what it records cannot be read: {error}"));
+        return Recorded::Nothing(format!("its recording cannot be read: {error}"));
     }
     let text = String::from_utf8_lossy(&bytes);
     let silent = never_left(&text).unwrap_or_default();

@@ -11,21 +11,21 @@ use std::path::PathBuf;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland check demo:robot
-      what policies guarantee, which test decided, how far away the limit is
+      the guarantees of each policy, the deciding test, and the distance to the limit
   layland check demo:robot --bounds
-      also how long each task can take
+      also the longest response time of each task
   layland check robot.toml --policy g-edf,p-edf --all
-      what every test says
+      the result of every test
   layland check robot.toml --policy p-dm --cite
       the sources of the deciding tests, as BibTeX
   layland check robot.toml --policy dl-sp,run --margin 5ms
-      what is guaranteed if more is reserved, as `layland run --margin 5ms` does for what a machine takes
+      the guarantees if more is reserved, as `layland run --margin 5ms` does to cover the costs of a machine
   layland check demo:dhall --policy g-edf --tick 1ms --effort 1000000
-      search for long, and prove what can be proven of jobs that arrive at a tick
+      search longer, and prove what can be proven for jobs that arrive at a tick
   layland check -t control=1ms/5ms -t log=8ms/20ms --policy p-rm --json
       without a file; the result as JSON
   layland check robot.toml --policy g-edf --certificate robot.json
-      also what proves the answer; tools/verify_certificate.py robot.toml robot.json checks it
+      also the proof of the answer, which tools/verify_certificate.py robot.toml robot.json checks
   layland check sets/*.toml --policy g-edf
       many sets at once, on all CPUs; a file that ends in .jsonl has a set in each line
   layland gen -n 20 -u 4 --cpus 8 --sets 100000 --to jsonl | layland check --from jsonl - -p g-edf --json
@@ -41,38 +41,38 @@ pub(crate) struct CheckArgs {
     /// More task sets
     #[arg(value_name = "MORE")]
     pub more: Vec<String>,
-    /// Policies, separated by commas. By default every policy to which a test applies, and those are shown that
-    /// differ
+    /// Policies, separated by commas. By default every policy to which a test applies; only those that
+    /// differ are shown
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
-    /// Only these tests, separated by commas; `layland explain` lists them. With several sets the bounds, too, are of
-    /// these alone, unless --bounds asks for all
+    /// Run only these tests, separated by commas; `layland explain` lists them. With several sets the bounds are of
+    /// these tests alone, too, unless --bounds asks for all
     #[arg(long, value_name = "TEST,..", value_delimiter = ',')]
     pub test: Vec<String>,
-    /// Analyse what `layland run --margin` reserves (engines fifo and ext) in place of what the set says: under
-    /// policies of threads (dl, dl-sp, ..) larger budgets, under policies that are optimal (run, qps, ..) or for
-    /// mixed criticality larger WCETs, under others the same. A fraction, and at least 100us, or a time; without it,
-    /// `run` takes 0.05. The factor by which WCETs could grow is another matter (see --no-margin)
+    /// Analyse what `layland run --margin` reserves (engines fifo and ext) in place of what the set says: larger
+    /// budgets under policies of threads (dl, dl-sp, ..), larger WCETs under policies that are optimal (run, qps, ..)
+    /// or for mixed criticality, and no change under others. A fraction, and at least 100us, or a time; without it,
+    /// `run` takes 0.05. This is not the factor by which WCETs could grow (see --no-margin)
     #[arg(long, value_name = "FRACTION|TIME", conflicts_with = "certificate")]
     pub margin: Option<Margin>,
-    /// Where no test decides, simulate up to so many jobs under each policy in search of a schedule that misses, and
-    /// look at as many states; 0 searches for nothing. By default at most 20000, and fewer with many tasks; with
+    /// Where no test decides, simulate up to this many jobs under each policy in search of a schedule that misses, and
+    /// examine as many states; 0 does not search. By default at most 20000, and fewer with many tasks; with
     /// more than 16 sets 0, and then the tests that search (G-RTA-LC, SAPA-*, APA-EDF-LC) are left out as well
     #[arg(long, value_name = "JOBS", help_heading = "Search")]
     pub effort: Option<u64>,
-    /// Jobs arrive at whole multiples of this alone, as with a tick: where the search comes to its end, that no job is
-    /// late is proven, and the verdict is yes. Tests do not use it: what they refute may need jobs between ticks, and
-    /// is unknown, unless a run on ticks misses
+    /// Assume that jobs arrive only at whole multiples of this time, as with a tick: a search that is complete and
+    /// finds no late job is a proof, and the verdict is yes. Tests do not use this: a set that they refute may miss only
+    /// with jobs between ticks, so the verdict is unknown unless a run on ticks misses
     #[arg(long, value_name = "TIME", value_parser = length_of, help_heading = "Search")]
     pub tick: Option<Duration>,
-    /// What the chart of a schedule that misses shows; by default its tasks, if policies are named and tasks are few
+    /// The contents of the chart of a schedule that misses; by default its tasks, if policies are named and tasks are few
     #[arg(long, value_enum, help_heading = "Output")]
     pub chart: Option<Chart>,
     /// Also write a self-contained HTML page (.html): policies side by side, bounds beside
     /// deadlines, and the result of every test
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Also write what proves each answer, as JSON, for a verifier of its own (docs/certificates.md); - is standard
+    /// Also write the proof of each answer, as JSON, for an independent verifier (docs/certificates.md); - is standard
     /// output, and then nothing else is printed
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub certificate: Option<PathBuf>,
@@ -83,7 +83,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "Output")]
     pub all: bool,
     /// Do not search for the factor by which WCETs could grow (the column WCETs x); with several sets it is never
-    /// searched for. What a run reserves is another matter (see --margin)
+    /// searched for. This is not the margin that a run reserves (see --margin)
     #[arg(long, help_heading = "Output")]
     pub no_margin: bool,
     /// Print the sources of the deciding tests as BibTeX

@@ -29,7 +29,7 @@ pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
         policies: checked.policies.iter().map(|policy| guarantee(policy, checked)).collect(),
         any_policy: checked.whatever.iter().map(|said| test(said, system)).collect(),
     };
-    let title = format!("{}: what is guaranteed", checked.set.name);
+    let title = format!("{}: guarantees", checked.set.name);
     let mut report = Report::new(title, Labels::of(system));
     report.lines = impossible(&checked.whatever, system);
     report.lines.extend(guarantees.headline());

@@ -52,9 +52,9 @@ Examples:
 
 The scheduler is loaded when the first thread is admitted, and taken out when the last one has left. One sched_ext
 scheduler can be loaded at a time: if another one is, it is named, and the program is refused (exit code 5). Threads
-are admitted by the same tests as those of other policies, and a thread is given by its owner or root alone. With
-polkit, the action org.layland.exec says who may ask. When a client, a program or the daemon dies, its threads become
-what they were before, and so does a thread whose program gets the rights of another.
+are admitted by the same tests as those of other policies, and only the owner of a thread or root can hand it over.
+With polkit, the action org.layland.exec says who may ask. When a client, a program or the daemon dies, its threads get
+their former scheduling back, and so does a thread whose program gets the rights of another user.
 Users are answered in turn. One may have 64 connections and 64 threads; a part of both, and a fifth of the CPUs, is kept
 for root. A connection without a thread is closed when it has asked nothing for a minute.
 Ordinary threads come before those of sched_ext in the kernel: keep them off these CPUs, as with
@@ -63,7 +63,7 @@ Needs root and Linux 7.2: see layland doctor.";
 
 #[derive(Args)]
 pub(crate) struct DaemonArgs {
-    /// Where to listen, unless the service manager has given a socket
+    /// The path of the socket, unless the service manager passes one
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     pub socket: PathBuf,
     /// The CPUs of the machine that threads are admitted to [default: all but the first]
@@ -72,10 +72,10 @@ pub(crate) struct DaemonArgs {
     /// The policy of this machine, under which everything is admitted: dl-sp, dl, apedf, a2pedf
     #[arg(long, value_name = "P", value_parser = policy_of, default_value = "dl-sp")]
     pub policy: Policy,
-    /// What all threads of a user may have of these CPUs; root may have everything
+    /// The share of these CPUs that all threads of one user may have; root may have everything
     #[arg(long, value_name = "PERCENT", value_parser = share_of, default_value = "20%")]
     pub share: Rate,
-    /// Write what happened into this file when the last thread has left, for `layland run --replay`
+    /// Write a log to this file when the last thread has left, for `layland run --replay`
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
 }

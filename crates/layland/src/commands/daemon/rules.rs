@@ -114,7 +114,9 @@ pub(super) fn reservation_of(wanted: &Wanted) -> Result<Reservation, Failure> {
         None => None,
         Some(text) => match text.parse::<CpuSet>() {
             Ok(cpus) if !cpus.is_empty() => Some(cpus),
-            Ok(_) | Err(_) => return Err(Failure::usage(format!("`{text}` is no list of CPUs"))),
+            Ok(_) | Err(_) => {
+                return Err(Failure::usage(format!("`{text}` is not a list of CPUs")));
+            }
         },
     };
     reservation.guarantee = match wanted.tardiness_ns {
@@ -122,7 +124,7 @@ pub(super) fn reservation_of(wanted: &Wanted) -> Result<Reservation, Failure> {
         Some(most) if (0..=LONGEST_NS).contains(&most) => {
             Guarantee::Tardiness(Duration::from_ns(most))
         }
-        Some(most) => return Err(Failure::usage(format!("{most} ns is no tardiness"))),
+        Some(most) => return Err(Failure::usage(format!("{most} ns is not a tardiness"))),
     };
     Ok(reservation)
 }

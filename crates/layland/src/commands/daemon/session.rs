@@ -86,8 +86,7 @@ impl<'a> Desk<'a> {
         if polls && (cpus.is_empty() || online.len() < cpus.len() + 2) {
             let message =
                 "on a kernel with PREEMPT_RT the manager polls, and needs a CPU of its own";
-            let help =
-                "leave out two CPUs, for the manager and for everybody else: --cpus 2-3 of 0-3";
+            let help = "leave out two CPUs, for the manager and for all others: --cpus 2-3 of 0-3";
             return Err(Failure::refused(message).help(help));
         }
         if cpus.is_empty() || !cpus.is_subset(&online) {

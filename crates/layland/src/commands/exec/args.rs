@@ -10,38 +10,38 @@ use std::path::PathBuf;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland exec --dl 2ms/10ms -- ./controller
-      2 ms of every 10 ms for its first thread, by SCHED_DEADLINE, if that can be guaranteed beside what others
-      have; the program starts with it, or not at all
+      2 ms of every 10 ms for its first thread, by SCHED_DEADLINE, if that can be guaranteed beside the reservations
+      of others; the program starts with it, or not at all
   layland exec --dl 2ms/10ms --policy p-edf -- ./controller
-      the same on a CPU of its own, which layland finds and parts from the others
+      the same on a CPU of its own, which layland finds and separates from the others
   layland exec --dl 2ms/10ms --deadline 8ms --cpus 2-3 --thread 'ctrl.*' -- ./controller
-      for each thread whose name matches, also those that come later, on CPUs 2 and 3
+      for each thread whose name matches, also threads that start later, on CPUs 2 and 3
   layland exec robot.toml --policy p-dm -- ./robot
-      the tasks of a set, whose key `thread` says which threads they are about, by SCHED_FIFO
+      the tasks of a set, whose key `thread` names their threads, by SCHED_FIFO
   layland exec --pid 1234 --thread 'audio.*' --dl 1ms/5ms
-      a program that runs; Ctrl-C gives its threads back what they were
+      a running program; Ctrl-C restores the former scheduling of its threads
   layland exec --cgroup system.slice/robot.service --thread 'ctrl.*' --dl 1ms/5ms
-      a service that runs, also after it was started again
+      a running service, also after it was restarted
   layland exec --engine ext --cpus 1 --dl 2ms/10ms -- ./controller
       under dl-sp, by the scheduler that `layland daemon` loads: on CPU 1, without privileges of its own
   layland exec --list; layland exec --leave controller
-      what is admitted on this machine; gives back what one has
+      list the admitted programs of this machine; give back the reservation of one
   layland exec --dl 2ms/10ms --dry-run
-      only asks whether it would be admitted
+      only ask whether it would be admitted
 
-What is reserved is in one register of the machine. A newcomer is let in if the tests of `layland check` guarantee
-the deadlines of everybody, and the kernel agrees; otherwise it is refused with the number that is missing and what
+Reservations are kept in one register of the machine. A program is admitted if the tests of `layland check` guarantee
+the deadlines of all programs, and the kernel agrees; otherwise it is refused with the number that is missing and what
 would fit. Needs CAP_SYS_NICE, and root for --cpus and p-edf (cpusets). As a service: ExecStart=layland exec .. with
-AmbientCapabilities=CAP_SYS_NICE. The guarantee is about time: that a thread gets its runtime before each deadline.
-Whether that is enough for its work is for you to know; `layland trace infer` shows what it used.
+AmbientCapabilities=CAP_SYS_NICE. The guarantee is about time: a thread gets its runtime before each deadline.
+It does not say that this is enough for its work; `layland trace infer` shows how much a thread used.
 Exits with the code of the program (128 and the signal if it was killed), 126 if it cannot be executed, 127 if it
 is not found; with 1 if it is not admitted, or if a promise did not hold (--strict), and 5 if the system refuses.";
 
 #[derive(Args)]
 pub(crate) struct ExecArgs {
-    /// A task set whose tasks are reservations: the key `thread` of each says which threads they are about
-    /// (`main`, `cgroup:PATH` for those of a control group, or a regular expression that the whole name must match;
-    /// without it the name of the task)
+    /// A task set whose tasks are reservations: the key `thread` of each names its threads (`main`,
+    /// `cgroup:PATH` for those of a control group, or a regular expression that must match the whole name; by default the
+    /// name of the task)
     #[arg(value_name = "SET")]
     pub set: Option<String>,
     /// The program and its arguments
@@ -51,46 +51,46 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "RUNTIME/PERIOD", value_parser = parse_reservation)]
     #[arg(conflicts_with = "set")]
     pub dl: Option<(Duration, Duration)>,
-    /// How long after it has become ready a thread is to have had its runtime [default: the period]
+    /// The time within which a thread that becomes ready gets its runtime [default: the period]
     #[arg(long, value_name = "TIME", value_parser = length_of, requires = "dl")]
     pub deadline: Option<Duration>,
-    /// Which threads: a regular expression that the whole name must match, or `main` [default: main]
+    /// The threads to reserve for: a regular expression that must match the whole name, or `main` [default: main]
     #[arg(long, value_name = "REGEX", requires = "dl")]
     pub thread: Option<String>,
-    /// A program that runs already, instead of one that is started
+    /// A running program, instead of one that is started
     #[arg(long, value_name = "PID", conflicts_with = "command")]
     pub pid: Option<i32>,
-    /// The threads of a control group, as of a service that runs already: those of --thread, for `main` the first
-    /// thread of each process. Also while it is empty: a service may start again
+    /// The threads of a control group, such as a running service: those of --thread, for `main` the first thread of
+    /// each process. The group may be empty: a service may start again
     #[arg(long, value_name = "PATH", conflicts_with_all = ["command", "pid"])]
     pub cgroup: Option<String>,
-    /// Under which policy [default: dl, and dl-sp with --engine ext]
+    /// The policy [default: dl, and dl-sp with --engine ext]
     #[arg(long, short, value_name = "P", value_enum)]
     pub policy: Option<Policy>,
-    /// What carries it out: the kernel's own classes, or the policies themselves by sched_ext, with `layland daemon`
+    /// The engine: the kernel's own classes, or the policies themselves by sched_ext, with `layland daemon`
     #[arg(long, value_name = "E", value_enum, default_value_t = Engine::Kernel)]
     pub engine: Engine,
-    /// Where `layland daemon` listens
+    /// The socket of `layland daemon`
     #[arg(long, value_name = "PATH", default_value = SOCKET)]
     pub socket: PathBuf,
     /// The CPUs of the machine that the threads may use, as in 2-3; with SCHED_DEADLINE they become a root domain of
-    /// their own, which all share who name the same CPUs
+    /// their own, shared by all programs that name the same CPUs
     #[arg(long, value_name = "CPUS")]
     pub cpus: Option<CpuSet>,
-    /// Promise no deadlines, but that no thread is later than this
+    /// Promise a largest tardiness instead of deadlines: no thread is later than this
     #[arg(long, value_name = "TIME", value_parser = length_of)]
     pub tardiness: Option<Duration>,
-    /// What it is called in the register [default: the program]
+    /// Its name in the register [default: the program]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Let the program have CAP_SYS_NICE, too, where it came as an ambient capability, as to a service; otherwise it is
-    /// for layland alone
+    /// Pass CAP_SYS_NICE on to the program where it is an ambient capability, as for a service; otherwise only layland
+    /// has it
     #[arg(long, conflicts_with_all = ["pid", "cgroup", "list", "leave", "dry_run"])]
     pub keep_capability: bool,
     /// Show what is admitted, and how the kernel schedules each thread
     #[arg(long, conflicts_with_all = ["set", "dl", "pid", "cgroup", "command", "leave"])]
     pub list: bool,
-    /// Give back what this one has reserved; its program goes on as an ordinary one
+    /// Give back the reservation of this name; its program continues as an ordinary one
     #[arg(long, value_name = "NAME", conflicts_with_all = ["set", "dl", "pid", "cgroup", "command"])]
     pub leave: Option<String>,
     /// Only say whether it would be admitted
@@ -99,13 +99,13 @@ pub(crate) struct ExecArgs {
     /// Print the answer as one JSON document: with --list and --dry-run
     #[arg(long)]
     pub json: bool,
-    /// What the kernel's trace says of its threads: a report (.html), a chart (.svg, .txt) or the trace (.json) in a
-    /// file when the program has ended. May be repeated. Needs root
+    /// Write a file about its threads, from the kernel's trace, when the program has ended: a report (.html), a chart
+    /// (.svg, .txt) or the trace (.json). May be repeated. Needs root
     #[arg(short, long, visible_alias = "report", value_name = "FILE")]
     #[arg(conflicts_with_all = ["list", "leave", "dry_run"])]
     pub output: Vec<PathBuf>,
-    /// Exit with 1 if what was promised did not hold: a thread of somebody else or a limit of the kernel came after the
-    /// admission, somebody gave a thread another class, or no thread had what was reserved
+    /// Exit with 1 if a promise did not hold: a thread of another program or a limit of the kernel came after the
+    /// admission, a thread was given another class, or a reservation had no thread
     #[arg(long, conflicts_with_all = ["list", "leave", "dry_run"])]
     pub strict: bool,
     /// Say nothing unless something is refused
@@ -113,15 +113,15 @@ pub(crate) struct ExecArgs {
     pub quiet: bool,
 }
 
-/// Where the daemon listens.
+/// The default socket of the daemon.
 pub(crate) const SOCKET: &str = "/run/layland/ext.socket";
 
-/// What carries a policy out.
+/// The engine that carries out a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
     /// SCHED_DEADLINE and SCHED_FIFO, as the kernel has them: dl, p-edf, p-dm, p-rm, p-fp
     Kernel,
-    /// The policy decides, and the kernel does what it says: dl-sp, dl, apedf, a2pedf. Needs `layland daemon`
+    /// The policy decides, and the kernel follows it: dl-sp, dl, apedf, a2pedf. Needs `layland daemon`
     Ext,
 }
 
@@ -140,7 +140,7 @@ impl ExecArgs {
     }
 }
 
-/// What decides.
+/// The policy that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
     /// SCHED_DEADLINE as it is: global EDF with a budget for each thread, on all CPUs or on those of --cpus
@@ -156,7 +156,7 @@ pub(crate) enum Policy {
     PFp,
     /// With --engine ext: SCHED_DEADLINE repaired, where a thread may have one CPU or all of them
     DlSp,
-    /// With --engine ext: EDF that gives each job a CPU when it comes
+    /// With --engine ext: EDF that gives each job a CPU when it arrives
     Apedf,
     /// With --engine ext: the same, with pulling
     A2pedf,

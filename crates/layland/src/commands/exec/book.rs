@@ -244,8 +244,9 @@ impl Book {
         })?;
         let mut book: Book = match admitting.remembered() {
             Some(text) if !members.is_empty() => serde_json::from_str(&text).map_err(|error| {
-                Failure::refused(format!("what is admitted cannot be read: {error}"))
-                    .help("let everybody leave: layland exec --list; layland exec --leave NAME")
+                Failure::refused(format!("the admitted reservations cannot be read: {error}")).help(
+                    "give all reservations back: layland exec --list; layland exec --leave NAME",
+                )
             })?,
             Some(_) | None => Book::default(),
         };

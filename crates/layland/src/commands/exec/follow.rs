@@ -269,7 +269,7 @@ impl Follower<'_> {
         let is_taken = |name: &str| members.iter().any(|member| member.name == name);
         if let Some(name) = &self.args.name {
             return match is_taken(name) {
-                true => Err(Failure::usage(format!("somebody called `{name}` is admitted"))
+                true => Err(Failure::usage(format!("a program called `{name}` is admitted"))
                     .help("choose another --name; layland exec --list shows all")),
                 false => Ok(name.clone()),
             };
@@ -493,7 +493,7 @@ impl Follower<'_> {
         let broken = self.promise.broken().len();
         if broken > 0 {
             let reasons = layland_model::counted(broken, "reason");
-            let said = format!("what was promised to {} did not hold: {reasons} above", self.name);
+            let said = format!("the promise to {} did not hold: {reasons} above", self.name);
             terminal::warn(&said, None);
         }
         is_lone || broken > 0

@@ -40,9 +40,7 @@ pub(super) fn show(as_json: bool, members: &[Member]) -> Outcome {
             style,
         );
         let withdrawn = members.iter().flat_map(|member| {
-            let of = |reason| {
-                format!("what was promised to {} no longer holds: {reason}\n", member.name)
-            };
+            let of = |reason| format!("the promise to {} no longer holds: {reason}\n", member.name);
             member.withdrawn.iter().map(of)
         });
         let withdrawn: String = withdrawn.collect();

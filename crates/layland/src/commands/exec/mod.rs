@@ -103,7 +103,7 @@ fn leave(name: &str, args: &ExecArgs) -> Outcome {
                 [] => "nothing is admitted on this machine".to_owned(),
                 names => format!("there is {}", names.join(", ")),
             };
-            Err(Failure::usage(format!("nobody called `{name}` is admitted")).help(help))
+            Err(Failure::usage(format!("no program called `{name}` is admitted")).help(help))
         }
     }
 }

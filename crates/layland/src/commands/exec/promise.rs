@@ -129,7 +129,7 @@ impl Promise {
             let is_same = *now == Given { priority, ..was.clone() };
             (!is_same && thread.is_alive()).then(|| {
                 format!(
-                    "thread `{}` ({}) was {}, and somebody has made it {}",
+                    "thread `{}` ({}) was {}, and has been made {}",
                     thread.name,
                     thread.tid.0,
                     super::list::said(was),
@@ -168,7 +168,7 @@ impl Promise {
             return;
         }
         terminal::warn(
-            &format!("what was promised to {name} no longer holds: {reason}"),
+            &format!("the promise to {name} no longer holds: {reason}"),
             Some("it goes on with what it has; layland exec --list shows all"),
         );
         self.broken.push(reason);

@@ -264,7 +264,7 @@ impl Seen {
             }
             if late > 0 {
                 let text = format!(
-                    "{}: {late} of {} late; one that lasts for several periods counts as so many.",
+                    "{}: {late} of {} late; one that lasts for several periods counts once for each.",
                     task.name,
                     many(jobs, "job")
                 );

@@ -98,7 +98,7 @@ impl Work {
             with.ns() / 1_000_000
         );
         let help = format!(
-            "what is promised is promised to the first thread alone: --thread '{}' reserves for each of that name",
+            "the promise is to the first thread alone: --thread '{}' reserves for each of that name",
             regex::escape(most)
         );
         Some((message, help))

@@ -9,7 +9,7 @@ pub(super) type Code = (&'static str, &'static str, &'static str);
 pub(super) const ERRORS: &[Code] = &[
     (
         "layland::taskset::missing",
-        "a key that is needed is not there",
+        "a required key is missing",
         "Every task has a `name`, a `period` and a `wcet`; a file starts with `layland = 1` and says how many `cpus` there are.",
     ),
     (
@@ -41,7 +41,7 @@ pub(super) const ERRORS: &[Code] = &[
     (
         "layland::taskset::missing_unit",
         "a time without a unit",
-        "Write times as text with a unit: \"5ms\". Units are ns, us, ms and s.",
+        "Write times as strings with a unit: \"5ms\". Units are ns, us, ms and s.",
     ),
     (
         "layland::taskset::unknown_unit",
@@ -50,12 +50,12 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::taskset::not_a_time",
-        "a text that is no time",
+        "a string that is not a time",
         "Write a number and a unit: \"1.5ms\", \"10/3s\".",
     ),
     (
         "layland::taskset::not_a_number",
-        "a text that is no number",
+        "a string that is not a number",
         "Write an integer, a decimal (\"0.75\") or a fraction (\"3/4\").",
     ),
     (
@@ -101,7 +101,7 @@ pub(super) const ERRORS: &[Code] = &[
     (
         "layland::taskset::tie",
         "a tie that does not exist",
-        "What decides between jobs of tasks of one `priority` is \"rank\", \"fifo\" or \"any\".",
+        "The rule between jobs of tasks of one `priority` is \"rank\", \"fifo\" or \"any\".",
     ),
     (
         "layland::taskset::exec",
@@ -110,13 +110,13 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::taskset::regions",
-        "where a job may be preempted is said twice, or not at all",
+        "the points at which a job may be preempted are given twice, or not at all",
         "Give `nonpreemptive`, or `segments` whose lengths sum to the WCET.",
     ),
     (
         "layland::taskset::steps",
         "a step of a job that cannot be read",
-        "Write \"run 1ms\", \"lock bus\", \"unlock bus\" or \"suspend 3ms\"; what is locked is listed under `[[resource]]`.",
+        "Write \"run 1ms\", \"lock bus\", \"unlock bus\" or \"suspend 3ms\"; resources are listed under `[[resource]]`.",
     ),
     (
         "layland::taskset::follows",
@@ -125,7 +125,7 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::taskset::cache_sets",
-        "cache blocks that cannot be read, or whose reload time nobody says",
+        "cache blocks that cannot be read, or whose reload time is missing",
         "Write ranges of sets (\"0-39\") or a list of numbers and ranges, give `ecb` with `ucb`, and say under \
          `[platform]` how long a block takes to reload: `overhead = { block_reload_time = \"8us\" }`.",
     ),
@@ -151,7 +151,7 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::platform::cpus_not_given",
-        "nobody says how many CPUs there are",
+        "the number of CPUs is missing",
         "Write `cpus` under [platform], or give --cpus.",
     ),
     (
@@ -171,7 +171,7 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::ros2::missing",
-        "a key that an executor needs is not there",
+        "a required key of an executor is missing",
         "A file has [executor] with a `kind`, and each [[callback]] a `name`, a `kind` and a `wcet`.",
     ),
     (
@@ -201,7 +201,7 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::lab::missing",
-        "a key that an experiment needs is not there",
+        "a required key of an experiment is missing",
         "`layland lab show NAME` prints the description of a packaged experiment, which has them all.",
     ),
     (
@@ -276,7 +276,7 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::xml::missing",
-        "an attribute that is needed is not there",
+        "a required attribute is missing",
         "Add the attribute that the message names.",
     ),
     (
@@ -286,13 +286,13 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::xml::time",
-        "an attribute that is no time, or one out of range",
+        "an attribute that is not a time, or is out of range",
         "Write a number in the unit of the format, as the message says.",
     ),
     ("layland::xml::not_a_number", "an attribute that is not a number", "Write a whole number."),
     (
         "layland::simso::root",
-        "an XML file that is no simulation of SimSo",
+        "an XML file that is not a simulation of SimSo",
         "The first element must be `simulation`.",
     ),
     ("layland::simso::too_many", "more tasks or processors than a set may have", "Split the set."),
@@ -304,7 +304,7 @@ pub(super) const ERRORS: &[Code] = &[
     (
         "layland::simso::lost",
         "something that the format has no place for",
-        "It is left out of what is written; write a TOML file to keep it.",
+        "It is left out of the file; write a TOML file to keep it.",
     ),
     (
         "layland::simso::cycles",
@@ -323,7 +323,7 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::simso::cpu",
-        "a task of Fixed_PEDF on a processor that there is not",
+        "a task of Fixed_PEDF on a processor that does not exist",
         "Write the `id` of a processor of the file.",
     ),
     (
@@ -338,7 +338,7 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::schedcat::root",
-        "an XML file that is no task set of SchedCAT",
+        "an XML file that is not a task set of SchedCAT",
         "The first element must be `taskset`, or a list of them.",
     ),
     (
@@ -365,7 +365,7 @@ pub(super) const ERRORS: &[Code] = &[
     (
         "layland::schedcat::lost",
         "something that the format has no place for",
-        "It is left out of what is written; write a TOML file to keep it.",
+        "It is left out of the file; write a TOML file to keep it.",
     ),
     (
         "layland::csv::header",
@@ -379,7 +379,7 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::csv::missing",
-        "a cell or a column that is needed is empty",
+        "a required cell or column is empty",
         "Every row needs a name, a period and a WCET.",
     ),
     (
@@ -399,7 +399,7 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::csv::not_a_number",
-        "a cell that is no number",
+        "a cell that is not a number",
         "Write an integer, a decimal or a fraction.",
     ),
     ("layland::csv::cpus", "a set of CPUs in a table that is wrong", "Write \"0-3\" or \"0 2\"."),
@@ -411,7 +411,7 @@ pub(super) const ERRORS: &[Code] = &[
     (
         "layland::csv::invalid",
         "values of a table that do not make a valid system",
-        "The message says which, and what to do.",
+        "The message says which, and how to fix it.",
     ),
     (
         "layland::csv::on_miss",
@@ -420,12 +420,12 @@ pub(super) const ERRORS: &[Code] = &[
     ),
     (
         "layland::csv::reclaim",
-        "whether a server reclaims, in a table, is neither true nor false",
+        "the value of `reclaim`, in a table, is neither true nor false",
         "Write true or false.",
     ),
     (
         "layland::csv::regions",
-        "where a job may be preempted, in a table, cannot be read",
+        "the points at which a job may be preempted, in a table, cannot be read",
         "Write true, false or a time for `nonpreemptive`, or times with blanks between them for `segments`.",
     ),
     (
@@ -462,7 +462,7 @@ pub(super) const ERRORS: &[Code] = &[
     (
         "layland::plain::invalid",
         "times in plain lines that do not make a valid system",
-        "The message says which, and what to do.",
+        "The message says which, and how to fix it.",
     ),
     ("layland::plain::too_many", "more lines than are allowed", "Split the set."),
     (
@@ -551,7 +551,7 @@ pub(super) const ERRORS: &[Code] = &[
     (
         "layland::rtapp::invalid",
         "values that do not make a valid system",
-        "The message says which, and what to do.",
+        "The message says which, and how to fix it.",
     ),
     (
         "layland::rtapp::lost",
@@ -570,11 +570,7 @@ pub(super) const EXITS: &[Code] = &[
     ),
     ("2", "usage", "Wrong arguments."),
     ("3", "bad input", "The input is invalid; the report says where."),
-    (
-        "4",
-        "unknown",
-        "Done: no test could tell. Sufficient tests failed, or a search was given up.",
-    ),
+    ("4", "unknown", "Done: no test decides. Sufficient tests failed, or a search was given up."),
     (
         "5",
         "refused by the system",

@@ -23,7 +23,7 @@ use structure::{Format, explain_structure};
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
-    /// What to explain, as in GFB, no-jitter, layland::taskset::missing, 4, p-edf or robot
+    /// The entry to explain, as in GFB, no-jitter, layland::taskset::missing, 4, p-edf or robot
     #[arg(value_name = "CODE|SET")]
     pub code: Option<String>,
     /// Draw the structure that this policy (run or qps, with its options) builds for the task set SET
@@ -33,7 +33,7 @@ pub(crate) struct ExplainArgs {
     /// Write the drawing into a file: .svg, .dot or .txt
     #[arg(short, long, value_name = "FILE", requires = "policy", help_heading = "Structure")]
     pub output: Option<PathBuf>,
-    /// The number of CPUs, if the set does not give it, or another one to ask what would be
+    /// The number of CPUs, if the set does not give it, or another number to try
     #[arg(long, value_name = "N", requires = "policy", help_heading = "Structure")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
@@ -186,7 +186,7 @@ fn entries(registry: &Registry) -> Vec<Entry> {
                 policies(algorithms)
             ),
             Subject::Unsound(algorithms, why) => format!(
-                "It reproduces what the paper claims of {}, and `layland check` never decides by it. {why}",
+                "It reproduces the claim of the paper about {}, and `layland check` never decides by it. {why}",
                 policies(algorithms)
             ),
             Subject::SomeScheduler => "It is about any scheduler.".to_owned(),
@@ -229,8 +229,8 @@ fn entries(registry: &Registry) -> Vec<Entry> {
             "Where no test decides, `layland check` looks for a legal run that misses: jobs at least a period apart that \
              execute for up to their WCETs. It tries the densest run, runs with separations and jitter that are \
              drawn, every state that the tasks can reach (`layland explain STATES`), and first arrivals that hurt one \
-             task most. What it finds is simulated. A miss is a no, with the job that misses, and the chart shows \
-             the schedule; that none was found says nothing."
+             task most. It simulates every run that it finds. A miss is a no, with the job that misses, and the chart shows \
+             the schedule; if it finds none, that proves nothing."
                 .to_owned(),
             "It simulates up to `--effort` jobs, and leaves sets with several criticality levels out: there the run \
              itself decides which jobs have to meet their deadlines."
@@ -294,10 +294,10 @@ fn entries(registry: &Registry) -> Vec<Entry> {
         sort: "bound",
         title: "overheads of the platform as part of the WCETs".to_owned(),
         text: vec![
-            "Every WCET grows by what the machine may spend on a job: releases and ticks that come \
+            "Every WCET grows by the time that the machine may spend on a job: releases and ticks that come \
              meanwhile, three scheduling decisions, two context switches, two interrupts and a \
-             migration; the sum is divided by what releases and ticks leave of a CPU. What is \
-             guaranteed for the larger WCETs is guaranteed on the machine."
+             migration; the sum is divided by the share that releases and ticks leave of a CPU. A \
+             guarantee for the larger WCETs holds on the machine."
                 .to_owned(),
         ],
         citations: vec![overheads::BRANDENBURG],
@@ -348,7 +348,7 @@ fn entries(registry: &Registry) -> Vec<Entry> {
                     .to_owned()
             }
             _ if assumption == Assumption::Explained => {
-                "Every test assumes it: what the trace of a set shows and the set does not explain is in its file, as \
+                "Every test assumes it: observations of the trace that the set does not explain are in its file, as \
                  `unexplained`."
                     .to_owned()
             }
@@ -360,8 +360,8 @@ fn entries(registry: &Registry) -> Vec<Entry> {
             sort: "assumption",
             title: assumption.text().to_owned(),
             text: vec![
-                "A test refuses a system that breaks one of its assumptions, and says where and what \
-                 to do."
+                "A test refuses a system that breaks one of its assumptions, and says where, and how to \
+                 fix it."
                     .to_owned(),
                 who,
             ],

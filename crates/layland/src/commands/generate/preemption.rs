@@ -7,24 +7,24 @@ use layland_model::{Duration, Rate};
 
 #[derive(Args)]
 pub(crate) struct PreemptionArgs {
-    /// Where jobs are preempted: between segments:MIN..MAX alone, only after floating:MIN..MAX (a share of the
-    /// WCET), or nowhere (whole)
+    /// The points at which jobs are preempted: only between segments:MIN..MAX, only after floating:MIN..MAX (a
+    /// share of the WCET), or nowhere (whole)
     #[arg(long, value_name = "REGIONS", value_parser = text::regions)]
     #[arg(help_heading = "Preemption", conflicts_with_all = ["resources", "suspensions"])]
     pub regions: Option<Regions>,
-    /// Tasks use a cache of so many sets: their jobs reload what others evict (Altmeyer, Davis and Maiza 2012)
+    /// The number of sets of a cache: jobs reload blocks that others evict (Altmeyer, Davis and Maiza 2012)
     #[arg(long, value_name = "N", help_heading = "Preemption")]
     #[arg(conflicts_with_all = ["resources", "suspensions"])]
     pub cache_sets: Option<u32>,
-    /// How many blocks all tasks use together, over the sets
+    /// The number of blocks that all tasks use together, divided by the number of sets
     #[arg(long, value_name = "CU", default_value = "10", requires = "cache_sets")]
     #[arg(help_heading = "Preemption")]
     pub cache_utilization: Rate,
-    /// Which share of the sets that a task uses has useful blocks
+    /// The fraction of a task's sets that have useful blocks
     #[arg(long, value_name = "MIN..MAX", value_parser = text::rates, default_value = "0..0.3")]
     #[arg(help_heading = "Preemption", requires = "cache_sets")]
     pub reuse: (Rate, Rate),
-    /// How long a block takes to reload
+    /// The time to reload a block
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "8us")]
     #[arg(help_heading = "Preemption", requires = "cache_sets")]
     pub block_reload: Duration,

@@ -7,27 +7,27 @@ use layland_model::{Rate, Service};
 
 #[derive(Args)]
 pub(crate) struct GraphArgs {
-    /// DAG tasks: -n says how many graphs there are, and each utilization is that of a graph. It may
-    /// exceed 1 if --max does
+    /// Draw DAG tasks of this shape: -n is the number of graphs, and each utilization is that of a graph. It
+    /// may exceed 1 if --max does
     #[arg(long = "graphs", value_name = "SHAPE", value_enum, help_heading = "Graphs")]
     #[arg(conflicts_with_all = ["criticality", "levels", "min_wcet", "bursts", "resources", "suspensions"])]
     pub shape: Option<ShapeArg>,
-    /// How many nodes a graph has
+    /// The number of nodes of a graph
     #[arg(long, value_name = "MIN..MAX", value_parser = text::counts, default_value = "5..20")]
     #[arg(help_heading = "Graphs", requires = "shape")]
     pub nodes: (u32, u32),
-    /// gnp: the probability of an edge between two nodes (0.2); fork-join: of one more edge between
-    /// two nodes that could run in parallel (0)
+    /// gnp: the probability of an edge between two nodes (0.2); fork-join: of an additional edge
+    /// between two nodes that could run in parallel (0)
     #[arg(long, value_name = "P", help_heading = "Graphs", requires = "shape")]
     pub edge_probability: Option<Rate>,
     /// fork-join: the probability that a branch forks again (0.8)
     #[arg(long, value_name = "P", help_heading = "Graphs", requires = "shape")]
     pub fork_probability: Option<Rate>,
-    /// fork-join: how many branches a fork has (2..6)
+    /// fork-join: the number of branches of a fork (2..6)
     #[arg(long, value_name = "MIN..MAX", value_parser = text::counts)]
     #[arg(help_heading = "Graphs", requires = "shape")]
     pub branches: Option<(u32, u32)>,
-    /// fork-join: how many forks are within each other at most (2)
+    /// fork-join: the largest depth of nested forks (2)
     #[arg(long, value_name = "N", help_heading = "Graphs", requires = "shape")]
     pub depth: Option<u32>,
 }
@@ -70,7 +70,7 @@ impl GraphArgs {
 
 #[derive(Args)]
 pub(crate) struct StepArgs {
-    /// So many resources are shared: jobs have critical sections, which are a part of their WCETs
+    /// The number of shared resources: jobs have critical sections, which are a part of their WCETs
     #[arg(long, value_name = "N", help_heading = "Locks and suspensions")]
     #[arg(conflicts_with_all = ["criticality", "levels"])]
     pub resources: Option<u32>,
@@ -78,20 +78,20 @@ pub(crate) struct StepArgs {
     #[arg(long, value_name = "P", default_value = "0.25", requires = "resources")]
     #[arg(help_heading = "Locks and suspensions")]
     pub access: Rate,
-    /// How often a job requests each resource that its task uses
+    /// The number of times that a job requests each resource that its task uses
     #[arg(long, value_name = "MIN..MAX", value_parser = text::counts, default_value = "1..5")]
     #[arg(help_heading = "Locks and suspensions", requires = "resources")]
     pub requests: (u32, u32),
-    /// How long a task holds a resource: short is 1us..15us, medium 1us..100us, long 5us..1280us
+    /// The time for which a task holds a resource: short is 1us..15us, medium 1us..100us, long 5us..1280us
     #[arg(long, value_name = "MIN..MAX|short|medium|long", value_parser = text::sections)]
     #[arg(default_value = "short", help_heading = "Locks and suspensions", requires = "resources")]
     pub section: (Service, Service),
-    /// How often a job suspends itself
+    /// The number of times that a job suspends itself
     #[arg(long, value_name = "MIN..MAX", value_parser = text::counts)]
     #[arg(help_heading = "Locks and suspensions", conflicts_with_all = ["criticality", "levels"])]
     pub suspensions: Option<(u32, u32)>,
-    /// For which share of the period less the WCET it does so: short is 0.01..0.1, medium 0.1..0.3, long
-    /// 0.3..0.6
+    /// The share of the period minus the WCET for which a job suspends itself: short is 0.01..0.1, medium
+    /// 0.1..0.3, long 0.3..0.6
     #[arg(long, value_name = "MIN..MAX|short|medium|long", value_parser = text::suspension)]
     #[arg(
         default_value = "short",

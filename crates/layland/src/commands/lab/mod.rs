@@ -26,7 +26,7 @@ Examples:
   layland lab run stevanato2021 --only fig1a --sets 100 --out more
       one figure, with more task sets
   layland lab run huang2014 --real-threads
-      also what runs on real threads of this machine
+      also the part that runs on real threads of this machine
   layland lab show tang2021 > mine.toml
   layland lab run mine.toml
       an experiment of your own
@@ -76,13 +76,13 @@ pub(crate) struct Which {
     /// A packaged experiment, or a file that describes one (*.toml)
     #[arg(value_name = "NAME|FILE")]
     pub experiment: String,
-    /// How many task sets each point has
+    /// The number of task sets of each point
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub sets: Option<u64>,
-    /// How long each simulation is, as in 10s or "2 hyperperiods"
+    /// The length of each simulation, as in 10s or "2 hyperperiods"
     #[arg(long, value_name = "TIME", value_parser = parse_horizon)]
     pub horizon: Option<layland_lab::Horizon>,
-    /// Seeds every draw
+    /// The seed of every draw
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
     /// Measure and draw only what these figures need
@@ -97,8 +97,8 @@ pub(crate) struct Which {
 pub(crate) struct ExperimentArgs {
     #[command(flatten)]
     pub which: Which,
-    /// Measure one part of so many, and draw nothing: for one of several processes or machines that share the
-    /// folder. When all parts are there, the command without it draws them
+    /// Measure one of this many parts, and draw nothing: for one of several processes or machines that share the
+    /// folder. When all parts are there, the command without this option draws them
     #[arg(
         long,
         value_name = "PART/PARTS",
@@ -124,7 +124,7 @@ pub(crate) struct ExperimentArgs {
     /// Go on with what the folder holds. This is the default
     #[arg(long)]
     pub resume: bool,
-    /// How many threads measure; by default one per CPU
+    /// The number of threads that measure; by default one per CPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
     /// Do not measure how long decisions take, where the experiment wants that
@@ -234,7 +234,7 @@ fn code(registry: &Registry) -> Result<Option<String>, Failure> {
         return Ok(None);
     }
     let program = std::env::current_exe().and_then(std::fs::read).map_err(|error| {
-        Failure::refused(format!("failed to read this program, to tell its builds apart: {error}"))
+        Failure::refused(format!("failed to read this program, to distinguish its builds: {error}"))
     })?;
     Ok(Some(format!("{:032x}", XxHash3_128::oneshot(&program))))
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland ros2 executor.toml
-      what each callback was seen to take, and a bound that holds in every run
+      the response times of each callback, and a bound that holds in every run
   layland ros2 executor.toml --until 10s --json
 
 A file has [executor] with kind = \"default\", and a [[callback]] with name, kind, wcet and period for each
@@ -28,7 +28,7 @@ pub(crate) struct Ros2Args {
     /// The file of the executor, or - for standard input
     #[arg(value_name = "FILE")]
     pub file: String,
-    /// Simulate what is activated before this time, as in 10s; by default 100 of the longest periods
+    /// Simulate all activations before this time, as in 10s; by default 100 of the longest periods
     #[arg(long, value_name = "TIME", value_parser = length_of, allow_hyphen_values = true)]
     pub until: Option<Duration>,
     /// Print as JSON
@@ -42,7 +42,7 @@ pub(crate) struct Ros2Args {
 pub(crate) fn run(args: &Ros2Args) -> Outcome {
     let (bytes, _) = input::bytes(&args.file)?;
     let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::input(format!("{} is no text in UTF-8", args.file)))?;
+        .map_err(|_| Failure::input(format!("{} is not text in UTF-8", args.file)))?;
     let executor = read::read(&args.file, &text).map_err(|report| input::failure(&report))?;
     let until = args.until.unwrap_or_else(|| default_until(&executor));
     let record = simulate(&executor, until).map_err(|faults| {

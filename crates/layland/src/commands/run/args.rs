@@ -20,7 +20,7 @@ Examples:
   layland run demo:three-tasks --policy g-edf --log run.log; layland run --replay run.log
       a fresh copy of the policy repeats every decision
   layland run demo:three-tasks --policy g-edf -o run.trace
-      what the kernel's scheduler did during the run, for `layland trace` (needs root)
+      a record of the kernel's scheduler during the run, for `layland trace` (needs root)
   layland run demo:robot --policy p-edf --engine deadline
       the kernel's own SCHED_DEADLINE, with a root domain for each CPU (needs root)
   layland run demo:push-defect --policy dl --engine deadline --stretch 10x --duration 190ms
@@ -33,8 +33,9 @@ engine fifo threads run at SCHED_FIFO 60, wait at 1, and the manager has 99. Wit
 SCHED_EXT: an ordinary thread takes their CPU from them, so keep others off (nohz_full=, cpusets, irqaffinity=;
 not isolcpus=). `layland doctor` says whether it works here.
 Each run has CPUs of its own: one that overlaps takes others, or is refused.
-Exits with 0 if every deadline was met, 1 if not, 5 if the system refuses, be it to take back what the
-run has changed, and 6 if the machine paused for too long to tell, or the kernel had to act for the manager.";
+Exits with 0 if every deadline was met, 1 if not, 5 if the system refuses something, such as undoing the
+changes of the run, and 6 if the machine paused for too long to judge the run, or the kernel had to act for
+the manager.";
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
@@ -64,10 +65,10 @@ pub(crate) struct RunArgs {
     /// May be repeated
     #[arg(long, value_name = "TASK=FACTORx", value_parser = parse_overrun, help_heading = "Work")]
     pub overrun: Vec<(String, Rate)>,
-    /// How much more is reserved than the set says, to cover context switches: a fraction or a time. Budgets of threads
-    /// (dl, dl-sp, ..) grow by it, and WCETs of policies that are optimal or for mixed criticality; `layland check
-    /// --margin` says what is guaranteed so. By default 0.05; a fraction is at least 100us, with the engine deadline
-    /// the default at least what a tick may cost
+    /// The margin that is reserved beyond what the set says, to cover context switches: a fraction or a time. Budgets of
+    /// threads (dl, dl-sp, ..) grow by it, and WCETs under policies that are optimal or for mixed criticality; `layland
+    /// check --margin` shows the guarantees with it. By default 0.05; a fraction is at least 100us, and with the engine
+    /// deadline the default is at least the possible cost of a tick
     #[arg(long, value_name = "FRACTION|TIME", help_heading = "Work")]
     pub margin: Option<Margin>,
     #[command(flatten)]
@@ -77,17 +78,17 @@ pub(crate) struct RunArgs {
     /// Let no CPU act before the manager has decided
     #[arg(long, help_heading = "Engine ext")]
     pub no_lookahead: bool,
-    /// Let the kernel decide by global EDF at once, and the manager after it: what latencies are compared with
+    /// Let the kernel decide by global EDF at once, and the manager after it: a reference for latencies
     #[arg(long, help_heading = "Engine ext", hide = true)]
     pub in_kernel_reference: bool,
-    /// Write a file: a report (.html), a chart (.svg, .pdf, .txt), the whole trace (.json), or what the
-    /// kernel's scheduler did (.trace). May be repeated
+    /// Write a file: a report (.html), a chart (.svg, .pdf, .txt), the whole trace (.json), or a record of
+    /// the kernel's scheduler (.trace). May be repeated
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,
     /// The interval that charts show, as in 10ms..50ms; by default around the first miss
     #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
     pub window: Option<(Time, Time)>,
-    /// What the chart in the terminal shows
+    /// The contents of the chart in the terminal
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Tasks)]
     #[arg(help_heading = "Output")]
     pub chart: Chart,
@@ -113,11 +114,11 @@ pub(crate) struct RunArgs {
     pub quiet: bool,
 }
 
-/// What only the engines `fifo` and `ext` take.
+/// The options of the engines `fifo` and `ext` alone.
 #[derive(Args)]
 pub(crate) struct FifoArgs {
-    /// Where the manager runs: on a CPU of its own, on the first CPU of the jobs, or, by default, on
-    /// its own if there are several
+    /// The CPU of the manager: one of its own, the first CPU of the jobs, or, by default, one of its own
+    /// if there are several
     #[arg(long, value_name = "WHERE", value_enum, default_value_t = ManagerChoice::Auto)]
     #[arg(help_heading = "Engines fifo and ext")]
     pub manager: ManagerChoice,
@@ -143,19 +144,19 @@ pub(crate) enum ManagerChoice {
     Dedicated,
 }
 
-/// What only the engine `deadline` takes.
+/// The options of the engine `deadline` alone.
 #[derive(Args)]
 pub(crate) struct DeadlineArgs {
     /// Run tasks whose WCET is less than two ticks, although budgets end with the tick
     #[arg(long, help_heading = "Engine deadline")]
     pub force: bool,
-    /// For policy dl: how much later tasks that are tied to one CPU are released than others of the
+    /// For policy dl: the delay by which tasks that are tied to one CPU are released after others of the
     /// same offset [default: a fortieth of the shortest period]
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
     #[arg(help_heading = "Engine deadline")]
     pub settle: Option<Duration>,
-    /// For policy dl: who carries out the requests of the set: the engine at their instants, or each
-    /// task its own, when it runs and a period has passed since its last one
+    /// For policy dl: the side that carries out the requests of the set: the engine at their instants, or
+    /// each task its own, when it runs and a period has passed since its last one
     #[arg(long, value_name = "WHO", value_enum, default_value_t = Requests::Instant)]
     #[arg(help_heading = "Engine deadline")]
     pub requests: Requests,

@@ -45,8 +45,8 @@ const NAMES: [&str; 21] = [
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
-    /// Of what: `set` is a task-set file, `trace` a trace in a file, `certificate` what `check --certificate` writes,
-    /// the others are what the command of this name prints with --json
+    /// The subject: `set` is a task-set file, `trace` a trace in a file, `certificate` the output of `check
+    /// --certificate`, and each other one the output of the command of this name with --json
     #[arg(
         value_name = "WHAT",
         default_value = "set",

@@ -21,7 +21,7 @@ Examples:
   layland sim rtapp.json --policy p-edf:fit=wfd
       an rt-app file, and an option of a policy
   layland sim robot.toml --policy p-edf --fail-on 'misses>0.1%' --junit result.xml
-      for continuous integration: which figures fail, and a file that it shows
+      for continuous integration: limits that fail the build, and a file that it can show
   layland sim sets/*.toml --policy g-edf --until 10s
       many sets at once, on all CPUs; a file that ends in .jsonl has a set in each line
   layland gen -n 20 -u 7 --cpus 8 --sets 1000 --to jsonl | layland sim --from jsonl - -p g-edf --json
@@ -43,16 +43,16 @@ pub(crate) struct SimArgs {
     pub policy: Vec<String>,
     /// Simulate up to this time, as in 2s. By default two hyperperiods, at most 10 s
     #[arg(long, value_name = "TIME", value_parser = length_of, allow_hyphen_values = true)]
-    #[arg(conflicts_with_all = ["hyperperiods", "cycle"], help_heading = "How long")]
+    #[arg(conflicts_with_all = ["hyperperiods", "cycle"], help_heading = "Duration")]
     pub until: Option<Duration>,
     /// Simulate this many hyperperiods after the last offset
-    #[arg(long, value_name = "N", conflicts_with = "cycle", help_heading = "How long")]
+    #[arg(long, value_name = "N", conflicts_with = "cycle", help_heading = "Duration")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     pub hyperperiods: Option<u32>,
     /// Simulate until the state recurs, so that the whole infinite schedule is known; give up at
     /// this time [default: 1000s]
     #[arg(long, value_name = "AT MOST", value_parser = length_of)]
-    #[arg(num_args = 0..=1, default_missing_value = "1000s", help_heading = "How long")]
+    #[arg(num_args = 0..=1, default_missing_value = "1000s", help_heading = "Duration")]
     pub cycle: Option<Duration>,
     /// The seed for random execution times, jitter and separations
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Randomness")]
@@ -60,7 +60,7 @@ pub(crate) struct SimArgs {
     pub seed: u64,
     /// Break ties of deadlines and order simultaneous events at random, from this seed: another
     /// schedule that the policy permits. Partitions, fixed priorities and orders that are made
-    /// before the start stay, and so does what `layland check` says
+    /// before the start stay the same, and so does the answer of `layland check`
     #[arg(long, value_name = "SEED", help_heading = "Randomness")]
     pub explore: Option<u64>,
     /// Write a file: a self-contained HTML page with all policies (.html), a chart (.svg, .pdf, .txt, .tex
@@ -77,7 +77,7 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Output")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=5_000_000))]
     pub segments: u64,
-    /// What the chart in the terminal shows; by default the tasks, and with several sets there is none
+    /// The contents of the chart in the terminal; by default the tasks, and no chart with several sets
     #[arg(long, value_name = "WHAT", value_enum, help_heading = "Output")]
     pub chart: Option<Chart>,
     /// Exit with 1 only if this is exceeded under a policy: misses>N, misses>SHARE%, tardiness>TIME, response>TIME

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland trace record -o run.txt --set robot.toml -- layland run robot.toml --policy g-edf
-      what the kernel's scheduler did during the run (needs root)
+      a record of the kernel's scheduler during the run (needs root)
   layland trace view run.txt --set robot.toml
       as a chart; JSON files of `layland sim -o` and the output of trace-cmd and perf are read, too
   layland trace check run.txt --set robot.toml --policy g-edf --latency 200us
@@ -20,7 +20,7 @@ Examples:
   layland trace diff sim.json run.txt --set robot.toml --latency 200us
       where a simulation and a run first differ, and why
   layland trace infer run.txt -o seen.toml
-      a task set of what the threads of any program did, for `layland check` and `layland sim`
+      a task set from the behaviour of the threads of any program, for `layland check` and `layland sim`
 
 Exits with 6 if events were lost: then there is no verdict.";
 
@@ -32,11 +32,11 @@ Examples:
   layland trace infer run.txt --thread '^audio' --wcet p99.9 --margin 1.2 -o audio.toml
       some threads; the WCET is the time that 99.9 % of the jobs keep, and a fifth more
   layland trace infer --live 5s --thread 'ctrl.*'
-      of a program that runs now
+      a running program
   layland check audio.toml
-      what can be guaranteed if the set is true
+      the guarantees, if the set is true
 
-What was seen is no bound: a longer trace may show longer jobs. The set says of each task how sure it is.
+An observed time is not a bound: a longer trace may show longer jobs. The set states the confidence in each task.
 Exits with 6 if events were lost or lines are damaged.";
 
 #[derive(Args)]
@@ -74,7 +74,7 @@ pub(crate) enum TraceCommand {
     Convert(TraceConvertArgs),
     /// Show where two traces of one task set first differ, and why
     Diff(DiffArgs),
-    /// Make a task set of what threads did: periods, execution times, priorities, who wakes whom
+    /// Infer a task set from the behaviour of threads: periods, execution times, priorities, wake-ups
     #[command(after_long_help = INFER_EXAMPLES)]
     Infer(InferArgs),
 }
@@ -98,23 +98,23 @@ pub(crate) struct RecordArgs {
     pub command: Vec<std::ffi::OsString>,
 }
 
-/// Which trace, and which threads of it are tasks.
+/// The trace, and the threads of it that are tasks.
 #[derive(Args)]
 pub(crate) struct InputArgs {
     /// The task set: its tasks are the threads of their names (the first 15 bytes)
-    #[arg(long, value_name = "FILE", help_heading = "Which threads are tasks")]
+    #[arg(long, value_name = "FILE", help_heading = "Tasks")]
     pub set: Option<String>,
     /// Threads whose name matches this regular expression are tasks
-    #[arg(long, value_name = "REGEX", help_heading = "Which threads are tasks")]
+    #[arg(long, value_name = "REGEX", help_heading = "Tasks")]
     #[arg(conflicts_with = "set")]
     pub comm: Option<String>,
     /// Threads with these ids are tasks
     #[arg(long, value_name = "N,..", value_delimiter = ',', conflicts_with = "set")]
-    #[arg(help_heading = "Which threads are tasks")]
+    #[arg(help_heading = "Tasks")]
     pub pid: Vec<u32>,
-    /// Which time of the trace's clock is time 0, as in 12.5s
+    /// The time of the trace's clock that becomes time 0, as in 12.5s
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
-    #[arg(help_heading = "Which threads are tasks")]
+    #[arg(help_heading = "Tasks")]
     pub origin: Option<Duration>,
 }
 
@@ -131,7 +131,7 @@ pub(crate) struct ViewArgs {
     /// The part of time that is shown, as in 10ms..50ms; by default around the first miss
     #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
     pub window: Option<(Time, Time)>,
-    /// What the chart shows
+    /// The contents of the chart
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Both, help_heading = "Output")]
     pub chart: Chart,
     /// Draw with ASCII characters only
@@ -148,7 +148,7 @@ pub(crate) struct TraceCheckArgs {
     /// Hold it to what this policy promises
     #[arg(short, long, value_name = "P")]
     pub policy: Option<String>,
-    /// What lasts no longer is no violation
+    /// Ignore violations that last no longer than this
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "0s")]
     pub latency: Duration,
     /// Print the result as one JSON document
@@ -202,10 +202,10 @@ pub(crate) struct DiffArgs {
     pub b: String,
     #[command(flatten)]
     pub input: InputArgs,
-    /// What lasts no longer is no difference
+    /// Ignore differences that last no longer than this
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "0s")]
     pub latency: Duration,
-    /// How many segments to show before and after the difference
+    /// The number of segments to show before and after the difference
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub context: usize,
     /// Print the result as one JSON document
@@ -218,38 +218,38 @@ pub(crate) struct InferArgs {
     /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
     #[arg(required_unless_present = "live")]
     pub file: Option<String>,
-    /// Look at what runs now, for this long, instead of a trace. Needs root
+    /// Observe running threads for this long, instead of reading a trace. Needs root
     #[arg(long, value_name = "TIME", value_parser = length_of, conflicts_with = "file")]
     pub live: Option<Duration>,
     /// Threads whose name matches this regular expression are tasks. By default those that write marks; or else
     /// those of real-time classes; or else those that look periodic
     #[arg(long, value_name = "REGEX", visible_alias = "thread")]
-    #[arg(help_heading = "Which threads are tasks")]
+    #[arg(help_heading = "Tasks")]
     pub comm: Option<String>,
     /// Threads with these ids are tasks
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
-    #[arg(help_heading = "Which threads are tasks")]
+    #[arg(help_heading = "Tasks")]
     pub pid: Vec<u32>,
-    /// The WCET: max, or what so many percent of the jobs keep, as in p99.9
+    /// The WCET: max, or the time that this percentage of the jobs keeps, as in p99.9
     #[arg(long, value_name = "QUANTILE", value_parser = quantile, default_value = "max")]
-    #[arg(help_heading = "How they are taken")]
+    #[arg(help_heading = "Estimates")]
     pub wcet: u32,
-    /// The WCET is this times as long, as in 1.2
-    #[arg(long, value_name = "FACTOR", default_value = "1", help_heading = "How they are taken")]
+    /// Multiply the WCET by this factor, as in 1.2
+    #[arg(long, value_name = "FACTOR", default_value = "1", help_heading = "Estimates")]
     pub margin: Rate,
-    /// Within so many percent a period is rounded to what was probably meant, and jitter is left out; 0% keeps what
-    /// was seen
+    /// Within this percentage, round a period to the value that was probably meant, and leave out jitter; 0% keeps the
+    /// observed values
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
-    #[arg(help_heading = "How they are taken")]
+    #[arg(help_heading = "Estimates")]
     pub round: Rate,
-    /// Which CPUs become affinities
+    /// The CPUs that become affinities
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = AffinityArg::Pinned)]
-    #[arg(help_heading = "How they are taken")]
+    #[arg(help_heading = "Estimates")]
     pub affinity: AffinityArg,
     /// A task set that says what threads of SCHED_DEADLINE have reserved: the budget (or WCET), deadline and period of
-    /// the task whose `thread`, or name, matches the name of the thread. No event tells them. With --live the kernel is
-    /// asked
-    #[arg(long, value_name = "SET", help_heading = "How they are taken")]
+    /// the task whose `thread`, or name, matches the name of the thread. Events do not contain them. With --live the
+    /// kernel is asked
+    #[arg(long, value_name = "SET", help_heading = "Estimates")]
     pub deadline_of: Option<String>,
     /// Write the task set to this file, and print a summary; without it the set is printed
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

@@ -29,7 +29,7 @@ pub(super) fn run(registry: &Registry, args: &InferArgs) -> Outcome {
         (Some(file), _) => (file.as_str(), observe(file)?),
         (None, length) => {
             let text = record::live(length.unwrap_or(Duration::from_secs(5)))?;
-            let name = "what runs now";
+            let name = "running threads";
             (name, kernel::observe(&text).map_err(|error| load::unread(name, &error))?)
         }
     };

@@ -274,7 +274,7 @@ fn without_escapes(text: String) -> String {
 pub(super) fn pattern(comm: Option<&str>) -> Result<Option<regex::Regex>, Failure> {
     comm.map(regex::Regex::new)
         .transpose()
-        .map_err(|error| Failure::usage(format!("--comm is no regular expression: {error}")))
+        .map_err(|error| Failure::usage(format!("--comm is not a regular expression: {error}")))
 }
 
 /// Reports why a file is not a kernel trace.
