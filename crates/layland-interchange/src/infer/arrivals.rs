@@ -1,4 +1,4 @@
-//! How the jobs of a thread arrive: periodically, or at least some time apart.
+//! How the jobs of a thread arrive: periodically, or at least some time apart. Bursts are those of `bursts.rs`.
 
 use super::line::Line;
 use super::observation::{SeenJob, Stretch};
@@ -52,6 +52,15 @@ pub enum Pattern {
         /// How far apart they are but for the jitter: the least gap, or what nearly all gaps are.
         separation: Duration,
         /// `n` of them in a row take at least `n - 1` separations less this.
+        jitter: Duration,
+        /// How long the thread sleeps after each of its jobs, if that explains the gaps.
+        sleep: Option<Duration>,
+    },
+    /// In bursts: a separation would make the task far too heavy.
+    Bursts {
+        /// Near the mean gap.
+        period: Duration,
+        /// `n` of them in a row take at least `n - 1` periods less this.
         jitter: Duration,
         /// How long the thread sleeps after each of its jobs, if that explains the gaps.
         sleep: Option<Duration>,

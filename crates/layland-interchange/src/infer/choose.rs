@@ -1,8 +1,9 @@
 //! Which threads are tasks, if nobody says so.
 
 use super::arrivals::Pattern;
-use super::estimate::{Estimate, Sureness, Taking, Unfit, estimate, guess};
+use super::estimate::{Estimate, Taking, Unfit, estimate, guess};
 use super::observation::{Class, Observation, Thread, is_of_kernel};
+use super::sureness::Sureness;
 use layland_model::Duration;
 
 /// Which threads are wanted.

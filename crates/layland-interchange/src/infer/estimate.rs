@@ -1,8 +1,10 @@
 //! What one thread is as a task, and how sure that is.
 
 use super::arrivals::{Arrivals, Merged, Pattern, ahead, arrivals, few, merged, steady};
+use super::bursts::bursts;
 use super::nominal::{Nominal, nominal};
 use super::observation::{Class, Observation, Reserved, SeenJob, Stretch, Thread};
+use super::sureness::Sureness;
 use layland_model::{CpuSet, Duration, Rate, Service, TIME_LIMIT};
 
 /// How execution times and periods are taken from what was seen.
@@ -142,53 +144,6 @@ pub struct Execution {
     pub quantiles: [Service; 6],
 }
 
-/// How far an estimate can be believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sureness {
-    /// Few jobs, or gaps that fit no period.
-    Guess,
-    /// Ten jobs or more, of which most gaps fit.
-    Likely,
-    /// A hundred jobs or more, of which nearly all gaps fit, or nothing is claimed but the least gap.
-    Sure,
-}
-
-impl Sureness {
-    /// Fewer jobs than this are no more than a guess.
-    pub const FEWEST: usize = 10;
-    /// So many jobs are much.
-    pub const MANY: usize = 100;
-
-    /// In a word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Sureness::Guess => "a guess",
-            Sureness::Likely => "likely",
-            Sureness::Sure => "sure",
-        }
-    }
-
-    fn of(arrivals: &Arrivals, jobs: usize, is_whole: bool) -> Sureness {
-        let count = jobs.min(arrivals.count);
-        let (period, jitter) = match &arrivals.pattern {
-            Pattern::Periodic { period, jitter, .. } => (*period, *jitter),
-            // What is claimed is a bound, of which no number of jobs makes sure.
-            Pattern::Sporadic { .. } if count >= Sureness::MANY && is_whole => {
-                return Sureness::Likely;
-            }
-            Pattern::Sporadic { .. } => return Sureness::Guess,
-        };
-        let is_narrow = jitter.ns() <= period.ns() / 2;
-        match (count, arrivals.fitting) {
-            (..Sureness::FEWEST, _) | (_, ..500) if !(count >= Sureness::MANY && is_narrow) => {
-                Sureness::Guess
-            }
-            (Sureness::MANY.., 950..) if is_whole => Sureness::Sure,
-            _ => Sureness::Likely,
-        }
-    }
-}
-
 /// Why a thread is no task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
@@ -231,17 +186,42 @@ pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Es
     if taking.more.partial {
         let all = with_partial(of);
         let arrivals = arrivals(&all).ok_or(Unfit::AtOnce)?;
-        return of_jobs(seen, thread, taking, (&[], &all), arrivals);
+        let plain = of_jobs(seen, thread, taking, (&[], &all), arrivals)?;
+        return in_bursts(seen, taking, (&[], &all), plain);
     }
     let (before, arrivals) = steady(&of.jobs).ok_or(Unfit::AtOnce)?;
-    let parts = of_jobs(seen, thread, taking, of.jobs.split_at(before), arrivals)?;
-    let Some(merged) = merged(&of.jobs, &parts.arrivals) else { return Ok(parts) };
-    let Merged { before, each, jobs, arrivals } = merged;
-    let whole = of_jobs(seen, thread, taking, (&of.jobs[..before], &jobs), arrivals)?;
+    let jobs = of.jobs.split_at(before);
+    let parts = of_jobs(seen, thread, taking, jobs, arrivals)?;
+    let Some(merged) = merged(&of.jobs, &parts.arrivals) else {
+        return in_bursts(seen, taking, jobs, parts);
+    };
+    let Merged { before, each, jobs: all, arrivals } = merged;
+    let whole = of_jobs(seen, thread, taking, (&of.jobs[..before], &all), arrivals)?;
     // What sleeps in its middle looks like jobs that come as often as it wakes up, each as long as the longest part.
     let load = |estimate: &Estimate| Rate::new(estimate.wcet.ns(), estimate.period.ns().max(1));
     let is_lighter = load(&whole) * Rate::new(5, 4) <= load(&parts);
-    Ok(if is_lighter { Estimate { parts: each, start_up: None, ..whole } } else { parts })
+    if is_lighter {
+        return Ok(Estimate { parts: each, start_up: None, ..whole });
+    }
+    in_bursts(seen, taking, jobs, parts)
+}
+
+/// An estimate with a period and a jitter for its bursts, if it has any.
+fn in_bursts(
+    seen: &Observation,
+    taking: &Taking,
+    jobs: (&[SeenJob], &[SeenJob]),
+    plain: Estimate,
+) -> Result<Estimate, Unfit> {
+    // The server limits what a burst gets.
+    if Class::of(plain.priority) == Class::Deadline {
+        return Ok(plain);
+    }
+    let [.., longest] = plain.execution.quantiles;
+    match bursts(jobs.1, &plain.arrivals, longest, plain.deadline) {
+        Some(arrivals) => of_jobs(seen, plain.thread, taking, jobs, arrivals),
+        None => Ok(plain),
+    }
 }
 
 /// The task that a thread is of which few jobs are in the trace, or which are not whole: they come no more often than
@@ -368,7 +348,8 @@ fn fitted(arrivals: &Arrivals, jobs: &[SeenJob], taking: &Taking, is_measured: b
         Pattern::Periodic { period, jitter, .. } => {
             (*period, nominal(*period, &taking.tolerance), *jitter)
         }
-        Pattern::Sporadic { separation, jitter, .. } => (*separation, None, *jitter + latency),
+        Pattern::Sporadic { separation: length, jitter, .. }
+        | Pattern::Bursts { period: length, jitter, .. } => (*length, None, *jitter + latency),
     };
     let taken = nominal.map_or(raw, |nominal| nominal.length);
     let nominal = nominal.filter(|nominal| nominal.length != raw);
@@ -395,7 +376,7 @@ fn fitted(arrivals: &Arrivals, jobs: &[SeenJob], taking: &Taking, is_measured: b
 }
 
 /// At most four digits, and no longer.
-fn rounded_down(length: Duration) -> Duration {
+pub(super) fn rounded_down(length: Duration) -> Duration {
     let ns = length.ns().max(1);
     let unit = 10i64.pow(ns.ilog10().saturating_sub(3));
     Duration::from_ns(ns / unit * unit)

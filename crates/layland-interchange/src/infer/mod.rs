@@ -11,14 +11,14 @@
 //!
 //! | what | how |
 //! |---|---|
-//! | period | a line through the arrivals, also if some are missing or late; or else the least gap between two |
-//! | jitter | how much the delays of the arrivals since that line differ, and what the machine takes to begin a job; a little of it makes the period shorter instead |
+//! | period | a line through the arrivals, also if some are missing or late; or else the least gap between two; for bursts near the mean gap |
+//! | jitter | how much the delays of the arrivals since that line differ, and what the machine takes to begin a job; a little of it makes the period shorter instead; for bursts by how much they get ahead of the period |
 //! | offset | the line, which no arrival is before |
 //! | WCET | the time on CPUs between wake-up and sleep, and what waits nothing as important explains, of any quantile of the jobs, and a margin |
 //! | steps | suspensions within jobs (state `D`), if every job has as many; otherwise they count as execution |
 //! | affinity | the only CPU that a thread was seen on, if it waited for it while another one was free |
 //! | priority | the most frequent one |
-//! | deadline | what marks or a trace of ours tell; a kernel trace tells none |
+//! | deadline | what marks or a trace of ours tell; a kernel trace tells none, and then it is the end of the period, for bursts twice the jitter later |
 //!
 //! All of it is what was seen. A longer trace may show longer jobs, and no trace shows the longest. How sure an
 //! estimate is [is told](Sureness) by the number of jobs and by the share of gaps that fit.
@@ -51,6 +51,7 @@
 //! ```
 
 mod arrivals;
+mod bursts;
 mod chains;
 mod choose;
 mod estimate;
@@ -58,6 +59,7 @@ mod held;
 mod line;
 mod nominal;
 mod observation;
+mod sureness;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -67,14 +69,14 @@ pub use arrivals::{Arrivals, Pattern, arrivals, steady};
 pub use chains::{Chain, chains};
 pub use choose::{Choice, Chosen, LeftOut, Wanted, WhyNot, choose};
 pub use estimate::{
-    Affinity, EVERY, Estimate, Execution, More, StartUp, Sureness, Suspensions, Taking, Unfit,
-    estimate,
+    Affinity, EVERY, Estimate, Execution, More, StartUp, Suspensions, Taking, Unfit, estimate,
 };
 pub use held::infer_held;
 pub use nominal::{Nominal, nominal};
 pub use observation::{
     Class, Observation, Partial, Reserved, SeenJob, Stretch, Taken, Thread, Waker, of_trace,
 };
+pub use sureness::Sureness;
 pub use words::{TaskWords, Words};
 
 use layland_model::{Duration, InLevel, Observed, System};

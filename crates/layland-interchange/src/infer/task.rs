@@ -50,19 +50,25 @@ pub(super) fn used(seen: &Observation, chosen: &Chosen) -> Vec<CpuId> {
 pub(super) fn begin(chosen: &Chosen) -> Option<i64> {
     let starts = chosen.tasks.iter().filter_map(|task| match task.arrivals.pattern {
         Pattern::Periodic { start, .. } => Some(start),
-        Pattern::Sporadic { .. } => None,
+        Pattern::Sporadic { .. } | Pattern::Bursts { .. } => None,
     });
     starts.min()
 }
 
 fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
     let mut task = Task::implicit(name, estimate.wcet, estimate.period);
-    task.deadline = estimate.deadline.unwrap_or_else(|| match is_of_kernel(&task.name) {
-        // Nobody asks whether a thread of the kernel is in time. It often comes in bursts, for which a deadline at the
-        // end of the period would be a wrong no; this one still says whether it keeps up.
-        true => estimate.period + estimate.jitter,
-        false => estimate.period,
-    });
+    // A deadline at the end of the period would be a wrong no of these, and this one still says whether they keep up.
+    let room = match estimate.arrivals.pattern {
+        // A job comes late by the jitter at most, and after as long and a period a burst may come again.
+        Pattern::Bursts { .. } => estimate.jitter * 2,
+        // A thread of the kernel needs to be in time for nothing, and often comes in bursts that are too rare to be its
+        // pattern.
+        Pattern::Periodic { .. } | Pattern::Sporadic { .. } if is_of_kernel(&task.name) => {
+            estimate.jitter
+        }
+        Pattern::Periodic { .. } | Pattern::Sporadic { .. } => Duration::ZERO,
+    };
+    task.deadline = estimate.deadline.unwrap_or(estimate.period + room);
     task.jitter = estimate.jitter;
     task.budget = estimate.reserved.map(|reserved| {
         let [.., longest] = estimate.execution.quantiles;
@@ -84,7 +90,7 @@ fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
             let period = estimate.period.ns().max(1);
             task.offset = Duration::from_ns((start - origin).rem_euclid(period));
         }
-        Pattern::Sporadic { .. } => {
+        Pattern::Sporadic { .. } | Pattern::Bursts { .. } => {
             // Drawn from here, gaps have the mean that was seen.
             let [_, mean, _] = estimate.arrivals.gaps;
             let max = (mean - estimate.period).max(Duration::ZERO) * 2;

@@ -2,6 +2,8 @@
 //!
 //! Long because each part of an estimate has its kinds of threads here.
 
+mod bursts;
+
 use super::*;
 use crate::kernel::observe;
 use layland_model::{Behaviour, CpuId, CpuSet, Duration, Service, Step, Time};
