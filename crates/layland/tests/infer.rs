@@ -173,6 +173,66 @@ fn what_a_set_does_not_explain_ends_every_promise() {
     assert!(out.contains("inferred from a trace of 299 ms"), "{out}");
 }
 
+/// Four jobs of 0.1 ms within 3 ms in every 40 ms, up to 4 ms late, and a thread of less importance that works for 5 ms
+/// in every 40 ms.
+fn batches() -> String {
+    let mut text = String::from("# tracer: nop\n");
+    let mut job = |at: i64, length: i64, (name, pid, prio): (&str, u32, u32)| {
+        let mut line = |at: i64, who: &str, flags: &str, event: &str| {
+            let (seconds, rest) = ((5_000_000 + at) / 1_000_000, (5_000_000 + at) % 1_000_000);
+            let _ = writeln!(text, "{who} [000] {flags} {seconds}.{rest:06}: {event}");
+        };
+        let idle = "comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R";
+        let waking = format!("sched_waking: comm={name} pid={pid} prio={prio} target_cpu=000");
+        line(at, "<idle>-0", "d.h4.", &waking);
+        let begins = format!("prev_{idle} ==> next_comm={name} next_pid={pid} next_prio={prio}");
+        line(at, "<idle>-0", "d..2.", &format!("sched_switch: {begins}"));
+        let ends = format!("prev_comm={name} prev_pid={pid} prev_prio={prio} prev_state=S ==>");
+        let idle = "next_comm=swapper/0 next_pid=0 next_prio=120";
+        let who = format!("{name}-{pid}");
+        line(at + length, &who, "d..2.", &format!("sched_switch: {ends} {idle}"));
+    };
+    for k in 0..30 {
+        (0..4).for_each(|n| {
+            job(k * 40_000 + k * k % 5 * 1_000 + n * 1_000, 100, ("network", 41, 39))
+        });
+        job(k * 40_000 + 20_000, 5_000, ("control", 42, 59));
+    }
+    text
+}
+
+#[test]
+fn bursts_are_jitter_and_are_guaranteed() {
+    let folder = folder("infer-bursts");
+    let (trace, set) = (folder.join("run.txt"), folder.join("seen.toml"));
+    std::fs::write(&trace, batches()).expect("the folder can be written");
+    let (exit, out, err) = said(&run(&["trace", "infer", name(&trace), "-o", name(&set)]));
+    assert_eq!(exit, 0, "{err}");
+    let words = "network: Its bursts are jitter: jobs come one a period in the long run, and up to 4 within one.";
+    assert!(out.replace("\n  ", " ").contains(words), "{out}");
+    let text = std::fs::read_to_string(&set).expect("it was written");
+    for line in [
+        "# Thread 41: likely, by 120 jobs; it comes in bursts.",
+        "period = \"9.781ms\" # of bursts, up to the mean gap, 9.78 ms; least 1 ms, 95 % are at least 1 ms, most 40 ms",
+        "deadline = \"66.963ms\" # a period and twice the jitter: it is kept as long as a burst is over",
+        "jitter = \"28.591ms\" # the least with which the period allows every burst",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    let (_, out, _) = said(&run(&["trace", "infer", name(&trace), "--json"]));
+    let document: Value = serde_json::from_str(&out).expect("it is JSON");
+    assert_eq!(document["tasks"][0]["seen"]["pattern"], "bursts");
+    let (exit, out, _) = said(&run(&["check", name(&set), "-p", "p-fp", "--json", "--bounds"]));
+    let document: Value = serde_json::from_str(&out).expect("it is JSON");
+    assert_eq!((exit, document["policies"][0]["verdict"].as_str()), (0, Some("yes")), "{out}");
+    let bounds = document["policies"][0]["bounds"].as_array().expect("a list");
+    let seen = [("network", 100_000), ("control", 5_000_000)];
+    for (name, response) in seen {
+        let bound = bounds.iter().find(|bound| bound["task"] == name).expect("it has a bound");
+        assert!(bound["ns"].as_i64() >= Some(response), "{bound}");
+    }
+}
+
 /// Returns a trace of two threads of SCHED_DEADLINE on one CPU, with 4 ms in every 20 ms and in
 /// every 10 ms. The first has a relative deadline of 6 ms, and runs first if both arrive together.
 fn constrained() -> String {

@@ -1,4 +1,5 @@
-//! Finds how the jobs of a thread arrive: periodically, or at least some time apart.
+//! Finds how the jobs of a thread arrive: periodically, or at least some time apart. `bursts.rs`
+//! finds bursts.
 
 use super::line::Line;
 use super::observation::{SeenJob, Stretch};
@@ -55,6 +56,15 @@ pub enum Pattern {
         /// the shortest gap, or one that nearly all reach.
         separation: Duration,
         /// The jitter: `n` arrivals in a row span at least `n - 1` separations minus this.
+        jitter: Duration,
+        /// The time that the thread sleeps after each job, if that explains the gaps.
+        sleep: Option<Duration>,
+    },
+    /// Bursts, for which a separation would make the task far too heavy.
+    Bursts {
+        /// The period, which is near the mean gap.
+        period: Duration,
+        /// The jitter: `n` arrivals in a row span at least `n - 1` periods minus this.
         jitter: Duration,
         /// The time that the thread sleeps after each job, if that explains the gaps.
         sleep: Option<Duration>,

@@ -1,8 +1,9 @@
 //! Chooses the threads that become tasks, if the caller does not name them.
 
 use super::arrivals::Pattern;
-use super::estimate::{Estimate, Sureness, Taking, Unfit, estimate, guess};
+use super::estimate::{Estimate, Taking, Unfit, estimate, guess};
 use super::observation::{Class, Observation, Thread, is_of_kernel};
+use super::sureness::Sureness;
 use layland_model::Duration;
 
 /// A selection of threads.

@@ -1,8 +1,10 @@
 //! Estimates the task that one thread implements, and how reliable the estimate is.
 
 use super::arrivals::{Arrivals, Merged, Pattern, ahead, arrivals, few, merged, steady};
+use super::bursts::bursts;
 use super::nominal::{Nominal, nominal};
 use super::observation::{Class, Observation, Reserved, SeenJob, Stretch, Thread};
+use super::sureness::Sureness;
 use layland_model::{CpuSet, Duration, Rate, Service, TIME_LIMIT};
 
 /// Rules by which execution times and periods are derived from a trace.
@@ -149,53 +151,6 @@ pub struct Execution {
     pub quantiles: [Service; 6],
 }
 
-/// The reliability of an estimate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sureness {
-    /// Few jobs, or gaps that do not fit the pattern.
-    Guess,
-    /// Ten or more periodic jobs, most of whose gaps fit, or a hundred or more sporadic ones.
-    Likely,
-    /// A hundred or more periodic jobs, nearly all of whose gaps fit.
-    Sure,
-}
-
-impl Sureness {
-    /// Estimates from fewer jobs than this are guesses.
-    pub const FEWEST: usize = 10;
-    /// The number of jobs from which an estimate can be sure.
-    pub const MANY: usize = 100;
-
-    /// Returns the reliability as a word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Sureness::Guess => "a guess",
-            Sureness::Likely => "likely",
-            Sureness::Sure => "sure",
-        }
-    }
-
-    fn of(arrivals: &Arrivals, jobs: usize, is_whole: bool) -> Sureness {
-        let count = jobs.min(arrivals.count);
-        let (period, jitter) = match &arrivals.pattern {
-            Pattern::Periodic { period, jitter, .. } => (*period, *jitter),
-            // The separation is a bound, and no number of observed jobs proves a bound.
-            Pattern::Sporadic { .. } if count >= Sureness::MANY && is_whole => {
-                return Sureness::Likely;
-            }
-            Pattern::Sporadic { .. } => return Sureness::Guess,
-        };
-        let is_narrow = jitter.ns() <= period.ns() / 2;
-        match (count, arrivals.fitting) {
-            (..Sureness::FEWEST, _) | (_, ..500) if !(count >= Sureness::MANY && is_narrow) => {
-                Sureness::Guess
-            }
-            (Sureness::MANY.., 950..) if is_whole => Sureness::Sure,
-            _ => Sureness::Likely,
-        }
-    }
-}
-
 /// The reason why a thread does not become a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
@@ -238,18 +193,43 @@ pub fn estimate(seen: &Observation, thread: usize, taking: &Taking) -> Result<Es
     if taking.more.partial {
         let all = with_partial(of);
         let arrivals = arrivals(&all).ok_or(Unfit::AtOnce)?;
-        return of_jobs(seen, thread, taking, (&[], &all), arrivals);
+        let plain = of_jobs(seen, thread, taking, (&[], &all), arrivals)?;
+        return in_bursts(seen, taking, (&[], &all), plain);
     }
     let (before, arrivals) = steady(&of.jobs).ok_or(Unfit::AtOnce)?;
-    let parts = of_jobs(seen, thread, taking, of.jobs.split_at(before), arrivals)?;
-    let Some(merged) = merged(&of.jobs, &parts.arrivals) else { return Ok(parts) };
-    let Merged { before, each, jobs, arrivals } = merged;
-    let whole = of_jobs(seen, thread, taking, (&of.jobs[..before], &jobs), arrivals)?;
+    let jobs = of.jobs.split_at(before);
+    let parts = of_jobs(seen, thread, taking, jobs, arrivals)?;
+    let Some(merged) = merged(&of.jobs, &parts.arrivals) else {
+        return in_bursts(seen, taking, jobs, parts);
+    };
+    let Merged { before, each, jobs: all, arrivals } = merged;
+    let whole = of_jobs(seen, thread, taking, (&of.jobs[..before], &all), arrivals)?;
     // A thread that sleeps within its jobs looks like a task with an arrival per wake-up, in which
     // each job is as long as the longest part.
     let load = |estimate: &Estimate| Rate::new(estimate.wcet.ns(), estimate.period.ns().max(1));
     let is_lighter = load(&whole) * Rate::new(5, 4) <= load(&parts);
-    Ok(if is_lighter { Estimate { parts: each, start_up: None, ..whole } } else { parts })
+    if is_lighter {
+        return Ok(Estimate { parts: each, start_up: None, ..whole });
+    }
+    in_bursts(seen, taking, jobs, parts)
+}
+
+/// Returns the estimate with a period and a jitter for its bursts, if it has bursts.
+fn in_bursts(
+    seen: &Observation,
+    taking: &Taking,
+    jobs: (&[SeenJob], &[SeenJob]),
+    plain: Estimate,
+) -> Result<Estimate, Unfit> {
+    // The server limits what a burst gets.
+    if Class::of(plain.priority) == Class::Deadline {
+        return Ok(plain);
+    }
+    let [.., longest] = plain.execution.quantiles;
+    match bursts(jobs.1, &plain.arrivals, longest, plain.deadline) {
+        Some(arrivals) => of_jobs(seen, plain.thread, taking, jobs, arrivals),
+        None => Ok(plain),
+    }
 }
 
 /// Guesses the task of a thread with few jobs in the trace, or with incomplete ones, taking the
@@ -377,7 +357,8 @@ fn fitted(arrivals: &Arrivals, jobs: &[SeenJob], taking: &Taking, is_measured: b
         Pattern::Periodic { period, jitter, .. } => {
             (*period, nominal(*period, &taking.tolerance), *jitter)
         }
-        Pattern::Sporadic { separation, jitter, .. } => (*separation, None, *jitter + latency),
+        Pattern::Sporadic { separation: length, jitter, .. }
+        | Pattern::Bursts { period: length, jitter, .. } => (*length, None, *jitter + latency),
     };
     let taken = nominal.map_or(raw, |nominal| nominal.length);
     let nominal = nominal.filter(|nominal| nominal.length != raw);
@@ -404,8 +385,8 @@ fn fitted(arrivals: &Arrivals, jobs: &[SeenJob], taking: &Taking, is_measured: b
     Fitted { period, nominal, jitter, in_wcet: Duration::ZERO }
 }
 
-/// Rounds down to four digits.
-fn rounded_down(length: Duration) -> Duration {
+/// At most four digits, and no longer.
+pub(super) fn rounded_down(length: Duration) -> Duration {
     let ns = length.ns().max(1);
     let unit = 10i64.pow(ns.ilog10().saturating_sub(3));
     Duration::from_ns(ns / unit * unit)

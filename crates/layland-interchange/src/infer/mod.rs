@@ -11,14 +11,14 @@
 //!
 //! | what | how |
 //! |---|---|
-//! | period | a line through the arrivals, also if some are missing or late; or else the shortest gap between two |
-//! | jitter | the range of the delays of the arrivals relative to that line, plus the latency of the machine; a small jitter makes the period shorter instead |
-//! | offset | the beginning of the line, which no arrival precedes |
-//! | WCET | the time on CPUs between wake-up and sleep, plus waits that nothing as important explains, of any quantile of the jobs, and a margin |
-//! | steps | suspensions within jobs (state `D`), if every job has the same number of them; otherwise they count as execution |
-//! | affinity | the only CPU on which a thread ran, if it waited for it while another one was free |
+//! | period | a line through the arrivals, also if some are missing or late; or else the least gap between two; for bursts near the mean gap |
+//! | jitter | how much the delays of the arrivals since that line differ, and what the machine takes to begin a job; a little of it makes the period shorter instead; for bursts by how much they get ahead of the period |
+//! | offset | the line, which no arrival is before |
+//! | WCET | the time on CPUs between wake-up and sleep, and what waits nothing as important explains, of any quantile of the jobs, and a margin |
+//! | steps | suspensions within jobs (state `D`), if every job has as many; otherwise they count as execution |
+//! | affinity | the only CPU that a thread was seen on, if it waited for it while another one was free |
 //! | priority | the most frequent one |
-//! | deadline | from marks or from a trace of ours; a kernel trace has none |
+//! | deadline | what marks or a trace of ours tell; a kernel trace tells none, and then it is the end of the period, for bursts twice the jitter later |
 //!
 //! All values are those that were observed. A longer trace may show longer jobs, and no trace shows
 //! the longest one. The number of jobs and the share of gaps that fit give the
@@ -52,6 +52,7 @@
 //! ```
 
 mod arrivals;
+mod bursts;
 mod chains;
 mod choose;
 mod estimate;
@@ -59,6 +60,7 @@ mod held;
 mod line;
 mod nominal;
 mod observation;
+mod sureness;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -68,14 +70,14 @@ pub use arrivals::{Arrivals, Pattern, arrivals, steady};
 pub use chains::{Chain, chains};
 pub use choose::{Choice, Chosen, LeftOut, Wanted, WhyNot, choose};
 pub use estimate::{
-    Affinity, EVERY, Estimate, Execution, More, StartUp, Sureness, Suspensions, Taking, Unfit,
-    estimate,
+    Affinity, EVERY, Estimate, Execution, More, StartUp, Suspensions, Taking, Unfit, estimate,
 };
 pub use held::infer_held;
 pub use nominal::{Nominal, nominal};
 pub use observation::{
     Class, Observation, Partial, Reserved, SeenJob, Stretch, Taken, Thread, Waker, of_trace,
 };
+pub use sureness::Sureness;
 pub use words::{TaskWords, Words};
 
 use layland_model::{Duration, InLevel, Observed, System};

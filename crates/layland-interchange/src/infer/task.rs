@@ -51,20 +51,27 @@ pub(super) fn used(seen: &Observation, chosen: &Chosen) -> Vec<CpuId> {
 pub(super) fn begin(chosen: &Chosen) -> Option<i64> {
     let starts = chosen.tasks.iter().filter_map(|task| match task.arrivals.pattern {
         Pattern::Periodic { start, .. } => Some(start),
-        Pattern::Sporadic { .. } => None,
+        Pattern::Sporadic { .. } | Pattern::Bursts { .. } => None,
     });
     starts.min()
 }
 
 fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
     let mut task = Task::implicit(name, estimate.wcet, estimate.period);
-    task.deadline = estimate.deadline.unwrap_or_else(|| match is_of_kernel(&task.name) {
-        // The deadlines of kernel threads do not matter. Kernel threads often
-        // run in bursts, for which a deadline at the end of the period would
-        // yield a wrong *no*. This deadline still checks that they keep up.
-        true => estimate.period + estimate.jitter,
-        false => estimate.period,
-    });
+    // For these a deadline at the end of the period would yield a wrong *no*. The later one still
+    // checks that they keep up.
+    let room = match estimate.arrivals.pattern {
+        // A job is late by the jitter at most, and the next burst may come a period and the jitter
+        // after the last one.
+        Pattern::Bursts { .. } => estimate.jitter * 2,
+        // The deadlines of kernel threads do not matter, and these threads often run in bursts that
+        // are too rare to be a pattern.
+        Pattern::Periodic { .. } | Pattern::Sporadic { .. } if is_of_kernel(&task.name) => {
+            estimate.jitter
+        }
+        Pattern::Periodic { .. } | Pattern::Sporadic { .. } => Duration::ZERO,
+    };
+    task.deadline = estimate.deadline.unwrap_or(estimate.period + room);
     task.jitter = estimate.jitter;
     task.budget = estimate.reserved.map(|reserved| {
         let [.., longest] = estimate.execution.quantiles;
@@ -87,8 +94,8 @@ fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
             let period = estimate.period.ns().max(1);
             task.offset = Duration::from_ns((start - origin).rem_euclid(period));
         }
-        Pattern::Sporadic { .. } => {
-            // Uniform gaps up to this maximum have the mean that was seen.
+        Pattern::Sporadic { .. } | Pattern::Bursts { .. } => {
+            // Drawn from here, gaps have the mean that was seen.
             let [_, mean, _] = estimate.arrivals.gaps;
             let max = (mean - estimate.period).max(Duration::ZERO) * 2;
             task.behaviour = Behaviour::Sporadic(Separation::Uniform { max });

@@ -2,6 +2,8 @@
 //!
 //! Long because the threads for each part of an estimate are here.
 
+mod bursts;
+
 use super::*;
 use crate::kernel::observe;
 use layland_model::{Behaviour, CpuId, CpuSet, Duration, Service, Step, Time};

@@ -1,6 +1,7 @@
 //! Describes the inferred set and its reliability in words: the comments of the task-set file.
 
 use super::arrivals::Pattern;
+use super::bursts::within_a_period;
 use super::chains::Chain;
 use super::choose::Chosen;
 use super::estimate::{EVERY, Estimate, Execution, StartUp, Suspensions, Taking};
@@ -192,7 +193,8 @@ fn of_task(
         words.keys.insert("deadline", which.to_owned());
     } else if is_of_kernel(&thread.name) && estimate.jitter > Duration::ZERO {
         let which = "a thread of the kernel has none: as far as its arrivals may be late";
-        words.keys.insert("deadline", which.to_owned());
+        // That of bursts has its words already.
+        words.keys.entry("deadline").or_insert_with(|| which.to_owned());
     }
     priority(thread, estimate.priority, &mut words);
     words
@@ -230,6 +232,7 @@ fn sureness(estimate: &Estimate) -> String {
         Pattern::Sporadic { .. } => {
             format!("{word}, by {jobs}; it is not periodic")
         }
+        Pattern::Bursts { .. } => format!("{word}, by {jobs}; it comes in bursts"),
     }
 }
 
@@ -284,18 +287,39 @@ fn period(estimate: &Estimate, taking: &Taking, words: &mut TaskWords) {
             words.keys.insert("period", format!("{which}; {rest}, mean {mean:#}, most {most:#}"));
             let jitter = "no jobs in a row come earlier than with this".to_owned();
             words.keys.insert("jitter", jitter);
-            words.keys.insert("release", "gaps with the mean that was seen".to_owned());
-            if let Some(sleep) = sleep {
-                let release = format!("{{ kind = \"self-suspending\", gap = \"{sleep}\" }}");
-                words.above.push(format!(
-                    "It sleeps for {sleep:#} after each job; release = {release} says that."
-                ));
-            }
-            if estimate.wcet.at_unit_speed() > estimate.period {
-                let text = "Its longest job takes longer than the period: it may be one that wakes up several times.";
-                words.above.push(text.to_owned());
-            }
+            gaps_vary(estimate, *sleep, words);
         }
+        Pattern::Bursts { period, jitter, sleep } => {
+            let usual = estimate.arrivals.usual;
+            words.above.push(format!(
+                "Its bursts are jitter: jobs come one a period in the long run, and up to {} within one.",
+                within_a_period(*period, *jitter)
+            ));
+            let gaps = format!("least {least:#}, 95 % are at least {usual:#}, most {most:#}");
+            words.keys.insert("period", format!("of bursts, up to the mean gap, {mean:#}; {gaps}"));
+            let jitter = "the least with which the period allows every burst";
+            words.keys.insert("jitter", jitter.to_owned());
+            if estimate.deadline.is_none() {
+                let deadline = "a period and twice the jitter: it is kept as long as a burst is over before the next one may come";
+                words.keys.insert("deadline", deadline.to_owned());
+            }
+            gaps_vary(estimate, *sleep, words);
+        }
+    }
+}
+
+/// Describes the properties of all threads that are not periodic.
+fn gaps_vary(estimate: &Estimate, sleep: Option<Duration>, words: &mut TaskWords) {
+    words.keys.insert("release", "gaps with the mean that was seen".to_owned());
+    if let Some(sleep) = sleep {
+        let release = format!("{{ kind = \"self-suspending\", gap = \"{sleep}\" }}");
+        words.above.push(format!(
+            "It sleeps for {sleep:#} after each job; release = {release} says that."
+        ));
+    }
+    if estimate.wcet.at_unit_speed() > estimate.period {
+        let text = "Its longest job takes longer than the period: it may be one that wakes up several times.";
+        words.above.push(text.to_owned());
     }
 }
 

@@ -7,7 +7,10 @@
 //!
 //! Long because every feature is drawn here.
 
+mod bursts;
 mod kernel;
+
+pub use self::bursts::BurstModel;
 
 use self::kernel::{Act, Activation, Lent, Ran, Seen, Thread, cut, run};
 use crate::registry;
@@ -27,6 +30,7 @@ pub enum Feature {
     Jitter,
     Sporadic,
     Bursts,
+    Bursty,
     Varying,
     CutStart,
     Ordinary,
@@ -62,19 +66,20 @@ pub enum Feature {
 }
 
 use Feature::{
-    Born, Bursts, ClassChange, Constrained, CpuSet, CutStart, Deadline, Dies, Disk, Double, Drift,
-    FairServer, FewJobs, Global, Inheritance, Interrupts, Jitter, Late, Latency, LongFirst,
+    Born, Bursts, Bursty, ClassChange, Constrained, CpuSet, CutStart, Deadline, Dies, Disk, Double,
+    Drift, FairServer, FewJobs, Global, Inheritance, Interrupts, Jitter, Late, Latency, LongFirst,
     Migration, Mixed, Offsets, Ordinary, Overrun, Pending, Pinned, PriorityChange, RareBurst,
     Rounding, ShortPinned, SmallJitter, Sporadic, Suspension, Throttled, Varying,
 };
 
 impl Feature {
     /// All features.
-    pub const ALL: [Feature; 36] = [
+    pub const ALL: [Feature; 37] = [
         Offsets,
         Jitter,
         Sporadic,
         Bursts,
+        Bursty,
         Varying,
         CutStart,
         Ordinary,
@@ -445,6 +450,18 @@ fn change(feature: Feature, plan: &mut Plan, draw: &mut Draw) {
                     thread.activations.push(Activation { at, acts: job.acts.clone() });
                 }
             }
+        }
+        Bursty => {
+            let model = BurstModel::ALL[draw.below(BurstModel::ALL.len() as i64) as usize];
+            let thread = &mut plan.threads[chosen];
+            let (mut at, seed) = (draw.us(0, period), draw.below(i64::MAX) as u64);
+            let gaps = model.gaps(thread.activations.len(), period, seed);
+            for (job, gap) in thread.activations.iter_mut().zip(gaps) {
+                job.at = at;
+                stretch(job, |length| length / 4);
+                at += (gap / US * US).max(US);
+            }
+            thread.activations.retain(|job| job.at < until);
         }
         Varying => each(plan, |thread, _| {
             for job in &mut thread.activations {

@@ -7,6 +7,7 @@ mod affinity;
 mod analysis;
 mod blocking;
 mod bounds;
+mod bursts;
 mod chains;
 mod check;
 mod criticality;

@@ -268,7 +268,7 @@ fn comments(file: &str, inferred: &Inferred) -> Comments {
     }
 }
 
-/// Formats one line for each task, followed by the wake-ups between tasks.
+/// Formats one line for each task, followed by the wake-ups between tasks and the bursts.
 fn summary(inferred: &Inferred, ascii: bool) -> String {
     let style = table::Style { ascii, colours: terminal::colours() };
     let tasks: Vec<&Task> = inferred.system.tasks.values().collect();
@@ -276,6 +276,7 @@ fn summary(inferred: &Inferred, ascii: bool) -> String {
         let kind = match estimate.arrivals.pattern {
             Pattern::Periodic { .. } => "",
             Pattern::Sporadic { .. } => ">= ",
+            Pattern::Bursts { .. } => "~ ",
         };
         [
             task.name.to_string(),
@@ -289,7 +290,9 @@ fn summary(inferred: &Inferred, ascii: bool) -> String {
     let headings = ["task", "period", "wcet", "utilization", "jobs", "how sure"];
     let mut text = format!("{}\n", table::plain(headings, rows, style));
     for (task, words) in tasks.iter().zip(&inferred.words.tasks) {
-        for line in words.above.iter().filter(|line| line.starts_with("Woken by")) {
+        let is_shown =
+            |line: &&String| ["Woken by", "Its bursts"].iter().any(|own| line.starts_with(own));
+        for line in words.above.iter().filter(is_shown) {
             text += &terminal::wrap(&format!("{}: {line}", task.name), "  ");
             text.push('\n');
         }
@@ -371,13 +374,16 @@ fn of_task(seen: &Observation, task: &Task, estimate: &Estimate, remarks: &[Stri
         Pattern::Sporadic { separation, jitter, .. } => {
             ("sporadic", *separation, Some(jitter.ns()))
         }
+        Pattern::Bursts { period, jitter, .. } => ("bursts", *period, Some(jitter.ns())),
     };
     let (run_on, empty) = match &arrivals.pattern {
         Pattern::Periodic { run_on, empty, .. } => (run_on.len(), *empty),
-        Pattern::Sporadic { .. } => (0, 0),
+        Pattern::Sporadic { .. } | Pattern::Bursts { .. } => (0, 0),
     };
     let sleep = match &arrivals.pattern {
-        Pattern::Sporadic { sleep, .. } => sleep.map(layland_model::Duration::ns),
+        Pattern::Sporadic { sleep, .. } | Pattern::Bursts { sleep, .. } => {
+            sleep.map(layland_model::Duration::ns)
+        }
         Pattern::Periodic { .. } => None,
     };
     let [min, p50, p90, p99, p999, max] =
