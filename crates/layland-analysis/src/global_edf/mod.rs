@@ -185,11 +185,6 @@ pub(crate) fn grow_slacks(
 /// A test that bounds slacks.
 type BySlacks = fn(&[Sporadic], usize) -> Slacks;
 
-/// The finding of a test that bounds slacks, for these clusters.
-pub(crate) fn by_slacks(groups: Vec<Group<'_>>, test: BySlacks) -> Finding {
-    finding_by(&groups, &slacks_of(&groups, test))
-}
-
 /// Response bounds from slacks, for these clusters of a system in which every task has one.
 pub(crate) fn responses_by_slacks(
     system: &System,
