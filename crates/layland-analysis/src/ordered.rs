@@ -4,7 +4,7 @@
 use crate::proof::Certify;
 use crate::test::{Bounds, Decide, Respond, ResponseTest, SchedulabilityTest, Subject};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
-use crate::{Assumption, Finding, TestKind};
+use crate::{Assumption, Finding, TestKind, Verdict};
 use layland_model::{Algorithm, Citation, Form, System, TaskMap};
 
 /// A schedulability test for every order of fixed priorities, with the response bounds by which it
@@ -54,16 +54,18 @@ impl OrderedTest {
     pub const fn responses_under(&'static self, order: PriorityOrder) -> Option<ResponseTest> {
         match self.analysis {
             Analysis::Finding(_) => None,
-            Analysis::Apart { .. } | Analysis::Together(_) => Some(ResponseTest {
-                name: self.name(order),
-                title: self.listing.titles.of(order),
-                algorithms: self.subject.of(order).algorithms(),
-                kind: self.kind,
-                assumptions: self.assumptions.of(order),
-                citations: self.citations,
-                bound: Respond::Ordered(self, order),
-                by_rank: None,
-            }),
+            Analysis::Apart { .. } | Analysis::Together(_) | Analysis::OrSooner { .. } => {
+                Some(ResponseTest {
+                    name: self.name(order),
+                    title: self.listing.titles.of(order),
+                    algorithms: self.subject.of(order).algorithms(),
+                    kind: self.kind,
+                    assumptions: self.assumptions.of(order),
+                    citations: self.citations,
+                    bound: Respond::Ordered(self, order),
+                    by_rank: None,
+                })
+            }
         }
     }
 
@@ -201,13 +203,27 @@ pub(crate) enum Analysis {
     },
     /// The finding and the bounds from one search.
     Together(fn(&System, PriorityOrder) -> (Finding, Bounds)),
+    /// The finding and the bounds from one search, or the verdict alone, which is faster.
+    OrSooner {
+        both: fn(&System, PriorityOrder) -> (Finding, Bounds),
+        verdict: fn(&System, PriorityOrder) -> Verdict,
+    },
 }
 
 impl Analysis {
     pub(crate) fn finding(self, system: &System, order: PriorityOrder) -> Finding {
         match self {
             Analysis::Finding(finding) | Analysis::Apart { finding, .. } => finding(system, order),
-            Analysis::Together(both) => both(system, order).0,
+            Analysis::Together(both) | Analysis::OrSooner { both, .. } => both(system, order).0,
+        }
+    }
+
+    pub(crate) fn verdict(self, system: &System, order: PriorityOrder) -> Verdict {
+        match self {
+            Analysis::OrSooner { verdict, .. } => verdict(system, order),
+            Analysis::Finding(_) | Analysis::Apart { .. } | Analysis::Together(_) => {
+                self.finding(system, order).verdict
+            }
         }
     }
 
@@ -215,7 +231,7 @@ impl Analysis {
         match self {
             Analysis::Finding(_) => TaskMap::filled(None, system.tasks.len()),
             Analysis::Apart { bounds, .. } => bounds(system, order),
-            Analysis::Together(both) => both(system, order).1,
+            Analysis::Together(both) | Analysis::OrSooner { both, .. } => both(system, order).1,
         }
     }
 
@@ -226,7 +242,7 @@ impl Analysis {
     ) -> Option<(Finding, Bounds)> {
         match self {
             Analysis::Finding(_) | Analysis::Apart { .. } => None,
-            Analysis::Together(both) => Some(both(system, order)),
+            Analysis::Together(both) | Analysis::OrSooner { both, .. } => Some(both(system, order)),
         }
     }
 }

@@ -158,9 +158,10 @@ impl Decide {
     }
 
     fn verdict(self, system: &System) -> Verdict {
-        match self.verdict {
-            Some(verdict) => verdict(system),
-            None => self.finding(system).verdict,
+        match (self.verdict, self.how) {
+            (Some(verdict), _) => verdict(system),
+            (None, How::Ordered(test, order)) => test.analysis.verdict(system, order),
+            (None, How::Alone(_) | How::WithBounds(_)) => self.finding(system).verdict,
         }
     }
 

@@ -194,6 +194,13 @@ pub(crate) fn responses_by_slacks(
     responses_by(system, &groups, &slacks_of(&groups, test))
 }
 
+/// The verdict of a test that bounds slacks, for these clusters.
+pub(crate) fn verdict_by_slacks(groups: &[Group<'_>], test: BySlacks) -> Verdict {
+    let accepts =
+        |group: &Group<'_>| matches!(test(&group.sporadic(), group.cpus.len()), Slacks::All(_));
+    TestKind::Sufficient.verdict(groups.iter().all(accepts))
+}
+
 /// The finding and the bounds from the same slacks.
 pub(crate) fn both_by_slacks(
     system: &System,

@@ -25,13 +25,13 @@
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::global_edf::workload::{Growing, rivals, share, sum};
-use crate::global_edf::{Slacks, both_by_slacks, fixed_point_bound, rta};
+use crate::global_edf::{Slacks, both_by_slacks, fixed_point_bound, rta, verdict_by_slacks};
 use crate::group::Group;
 use crate::ordered::{Analysis, ByOrder, GLOBAL, Listing, given_last};
 use crate::sporadic::Divisor;
 use crate::test::Bounds;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
-use crate::{Certify, Citation, Finding, OrderedTest, Sporadic, TestKind};
+use crate::{Certify, Citation, Finding, OrderedTest, Sporadic, TestKind, Verdict};
 use layland_model::System;
 
 /// Bertogna, Cirinei and Lipari 2005.
@@ -76,6 +76,7 @@ const fn test(
     listing: Listing,
     citations: &'static [&'static Citation],
     both: fn(&System, PriorityOrder) -> (Finding, Bounds),
+    verdict: fn(&System, PriorityOrder) -> Verdict,
 ) -> OrderedTest {
     OrderedTest {
         listing,
@@ -84,7 +85,7 @@ const fn test(
         assumptions: ByOrder::new(GIVEN, DERIVED),
         citations,
         certify: ByOrder::all(Certify::Reasons),
-        analysis: Analysis::Together(both),
+        analysis: Analysis::OrSooner { both, verdict },
     }
 }
 
@@ -93,6 +94,7 @@ pub const BCL: OrderedTest = test(
     given_last!("BCL", "interference test for global ", " priorities"),
     &[&BERTOGNA_2005],
     |system, order| both_by_slacks(system, ordered(system, order), bcl),
+    |system, order| verdict_by_slacks(&ordered(system, order), bcl),
 );
 
 /// `BERTOGNA-RM`, `BERTOGNA-DM` and `BERTOGNA-FP`: response times, see [`bertogna`].
@@ -100,6 +102,7 @@ pub const BERTOGNA: OrderedTest = test(
     given_last!("BERTOGNA", "response times under global ", " priorities"),
     &[&rta::BERTOGNA_CIRINEI],
     |system, order| both_by_slacks(system, ordered(system, order), bertogna),
+    |system, order| verdict_by_slacks(&ordered(system, order), bertogna),
 );
 
 /// `GUAN-RM`, `GUAN-DM` and `GUAN-FP`: response times with limited carry-in, see [`guan`].
@@ -107,6 +110,7 @@ pub const GUAN: OrderedTest = test(
     given_last!("GUAN", "response times under global ", " priorities, with limited carry-in"),
     &[&GUAN_2009],
     |system, order| both_by_slacks(system, ordered(system, order), guan),
+    |system, order| verdict_by_slacks(&ordered(system, order), guan),
 );
 
 /// BCL: `sum over i < k of min(W_i(D_k), D_k - C_k + 1) < m (D_k - C_k + 1)` for every task, in the
