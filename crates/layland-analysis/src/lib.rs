@@ -73,6 +73,7 @@ pub mod locking;
 pub mod mixed;
 pub mod necessary;
 pub mod optimal;
+mod ordered;
 pub mod overheads;
 pub mod partitioned;
 mod proof;
@@ -87,10 +88,11 @@ pub use assumption::{Assumption, EXPLAIN, PAIRS, Refusal, longest_execution, pai
 pub use enclosure::Enclosure;
 pub use group::may_become_ready_together;
 pub use layland_model::Citation;
+pub use ordered::OrderedTest;
 pub use proof::{Certify, Evidence, Part, Point, Proof};
 pub use sporadic::Sporadic;
-pub(crate) use test::Shortcuts;
 pub use test::{BoundTest, ResponseTest, SchedulabilityTest, Subject};
+pub(crate) use test::{BoundedTest, Decide, Respond};
 pub use verdict::{
     Comparison, Finding, Quantity, Reason, ResponseBound, Scope, Tardiness, TardinessBound,
     TestKind, Verdict,

@@ -12,7 +12,7 @@
 use crate::group::weaken_if_finite;
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Assumption, Certify, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Shortcuts,
+    Assumption, Certify, Decide, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope,
     Subject, Verdict,
 };
 use layland_model::{
@@ -38,14 +38,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: &[Assumption::WcetKept],
     citations: &[],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts {
-        verdict: Some(|system| match certainly_fits(system) {
-            true => crate::TestKind::Necessary.verdict(true),
-            false => capacity(system).verdict,
-        }),
-        ..Shortcuts::NONE
-    },
-    decide: capacity,
+    decide: Decide::by(capacity).or_sooner(|system| match certainly_fits(system) {
+        true => crate::TestKind::Necessary.verdict(true),
+        false => capacity(system).verdict,
+    }),
 };
 
 /// Returns true if each task alone and all tasks together fit unit-speed CPUs, and the sum is not

@@ -20,7 +20,7 @@
 
 use crate::Assumption::{self, *};
 use crate::{
-    Certify, Citation, Finding, Reason, Refusal, SchedulabilityTest, Shortcuts, Subject, TestKind,
+    Certify, Citation, Decide, Finding, Reason, Refusal, SchedulabilityTest, Subject, TestKind,
     Verdict,
 };
 use layland_model::{Algorithm, CpuSet, Piece, SplitOrder, Splitting, System, TaskMap};
@@ -55,8 +55,7 @@ const fn test(
         assumptions: ASSUMED,
         citations,
         certify: Certify::Without("the verifier does not know pieces of tasks"),
-        shortcuts: Shortcuts::NONE,
-        decide,
+        decide: Decide::by(decide),
     }
 }
 

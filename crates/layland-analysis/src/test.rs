@@ -1,5 +1,7 @@
 //! Tests and bounds as data: their names, their assumptions, and the strength of their answers.
 
+use crate::ordered::OrderedTest;
+use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
     Assumption, Certify, Citation, Finding, Refusal, ResponseBound, Tardiness, TestKind, Verdict,
 };
@@ -104,28 +106,72 @@ pub struct SchedulabilityTest {
     pub citations: &'static [&'static Citation],
     /// The source of proofs for its answers.
     pub certify: Certify,
-    pub(crate) shortcuts: Shortcuts,
-    /// Runs the test on a system that keeps the assumptions.
-    pub(crate) decide: fn(&System) -> Finding,
+    pub(crate) decide: Decide,
 }
 
 /// Response bounds, for each task that has one.
-type Bounds = TaskMap<Option<ResponseBound>>;
-type WithBounds = fn(&System) -> (Finding, Bounds);
+pub(crate) type Bounds = TaskMap<Option<ResponseBound>>;
 
-/// Optional faster or richer forms of a test: a verdict without reasons, or a finding together with
-/// response bounds.
+/// A test's decision about a system that keeps its assumptions.
 #[derive(Clone, Copy)]
-pub(crate) struct Shortcuts {
-    /// Returns only the verdict of the finding, for a system that keeps the assumptions.
-    pub(crate) verdict: Option<fn(&System) -> Verdict>,
-    /// Returns the finding and the bounds of the [`ResponseTest`] with the same name and
-    /// assumptions. Both rest on one search.
-    pub(crate) with_bounds: Option<WithBounds>,
+pub(crate) struct Decide {
+    how: How,
+    /// Returns the verdict of the finding, sooner than the finding with its reasons.
+    verdict: Option<fn(&System) -> Verdict>,
 }
 
-impl Shortcuts {
-    pub(crate) const NONE: Shortcuts = Shortcuts { verdict: None, with_bounds: None };
+#[derive(Clone, Copy)]
+enum How {
+    Alone(fn(&System) -> Finding),
+    WithBounds(fn(&System) -> (Finding, Bounds)),
+    Ordered(&'static OrderedTest, PriorityOrder),
+}
+
+impl Decide {
+    /// Decides by a function that returns the finding.
+    pub(crate) const fn by(finding: fn(&System) -> Finding) -> Decide {
+        Decide { how: How::Alone(finding), verdict: None }
+    }
+
+    /// Decides by a function that returns the finding and, from the same search, the bounds of the
+    /// [`ResponseTest`] with the same name and assumptions.
+    pub(crate) const fn with_bounds(both: fn(&System) -> (Finding, Bounds)) -> Decide {
+        Decide { how: How::WithBounds(both), verdict: None }
+    }
+
+    /// Decides as this test does under this order.
+    pub(crate) const fn under(test: &'static OrderedTest, order: PriorityOrder) -> Decide {
+        Decide { how: How::Ordered(test, order), verdict: None }
+    }
+
+    /// Adds a faster way to the verdict alone.
+    pub(crate) const fn or_sooner(self, verdict: fn(&System) -> Verdict) -> Decide {
+        Decide { how: self.how, verdict: Some(verdict) }
+    }
+
+    fn finding(self, system: &System) -> Finding {
+        match self.how {
+            How::Alone(finding) => finding(system),
+            How::WithBounds(both) => both(system).0,
+            How::Ordered(test, order) => test.analysis.finding(system, order),
+        }
+    }
+
+    fn verdict(self, system: &System) -> Verdict {
+        match (self.verdict, self.how) {
+            (Some(verdict), _) => verdict(system),
+            (None, How::Ordered(test, order)) => test.analysis.verdict(system, order),
+            (None, How::Alone(_) | How::WithBounds(_)) => self.finding(system).verdict,
+        }
+    }
+
+    fn finding_and_bounds(self, system: &System) -> Option<(Finding, Bounds)> {
+        match self.how {
+            How::Alone(_) => None,
+            How::WithBounds(both) => Some(both(system)),
+            How::Ordered(test, order) => test.analysis.finding_and_bounds(system, order),
+        }
+    }
 }
 
 impl SchedulabilityTest {
@@ -156,16 +202,13 @@ impl SchedulabilityTest {
     /// [`run`](Self::run) without checking the assumptions: for a valid system that keeps them, and
     /// for callers that run many tests on it and check their common assumptions once.
     pub fn run_unchecked(&self, system: &System) -> Finding {
-        (self.decide)(system)
+        self.decide.finding(system)
     }
 
     /// Returns only the verdict of [`run_unchecked`](Self::run_unchecked). Some tests find it
     /// sooner than the reasons.
     pub fn verdict_unchecked(&self, system: &System) -> Verdict {
-        match self.shortcuts.verdict {
-            Some(verdict) => verdict(system),
-            None => (self.decide)(system).verdict,
-        }
+        self.decide.verdict(system)
     }
 
     /// Returns the finding of [`run_unchecked`](Self::run_unchecked) with the bounds of the
@@ -174,7 +217,15 @@ impl SchedulabilityTest {
         &self,
         system: &System,
     ) -> Option<(Finding, TaskMap<Option<ResponseBound>>)> {
-        Some((self.shortcuts.with_bounds?)(system))
+        self.decide.finding_and_bounds(system)
+    }
+
+    /// Returns the test that this one is under some order of fixed priorities, and that order.
+    pub fn ordered(&self) -> Option<(&'static OrderedTest, PriorityOrder)> {
+        match self.decide.how {
+            How::Alone(_) | How::WithBounds(_) => None,
+            How::Ordered(test, order) => Some((test, order)),
+        }
     }
 
     /// Checks that the test applies to a valid system.
@@ -253,10 +304,19 @@ pub struct ResponseTest {
     /// The publications to cite.
     pub citations: &'static [&'static Citation],
     /// Runs the analysis on a system that keeps the assumptions.
-    pub(crate) bound: fn(&System) -> TaskMap<Option<ResponseBound>>,
+    pub(crate) bound: Respond,
     /// Returns the response times that are reached where ties go by rank. Present only if the order
     /// of ties matters; then `bound` covers every order.
     pub(crate) by_rank: Option<fn(&System) -> Bounds>,
+}
+
+/// The way to response bounds.
+#[derive(Clone, Copy)]
+pub(crate) enum Respond {
+    Alone(fn(&System) -> Bounds),
+    /// The bounds come with the finding of the schedulability test.
+    WithFinding(fn(&System) -> (Finding, Bounds)),
+    Ordered(&'static OrderedTest, PriorityOrder),
 }
 
 impl ResponseTest {
@@ -286,7 +346,20 @@ impl ResponseTest {
 
     /// [`run`](Self::run) without checking the assumptions: for a valid system that keeps them.
     pub fn run_unchecked(&self, system: &System) -> TaskMap<Option<ResponseBound>> {
-        (self.bound)(system)
+        match self.bound {
+            Respond::Alone(bounds) => bounds(system),
+            Respond::WithFinding(both) => both(system).1,
+            Respond::Ordered(test, order) => test.analysis.bounds(system, order),
+        }
+    }
+
+    /// Returns the test whose bounds these are under some order of fixed priorities, and that
+    /// order.
+    pub fn ordered(&self) -> Option<(&'static OrderedTest, PriorityOrder)> {
+        match self.bound {
+            Respond::Alone(_) | Respond::WithFinding(_) => None,
+            Respond::Ordered(test, order) => Some((test, order)),
+        }
     }
 
     /// Returns true if the bounds depend on how the algorithm breaks ties.
@@ -302,35 +375,42 @@ impl ResponseTest {
     }
 }
 
-/// Defines a sufficient test for some algorithms together with the response bounds that it decides
-/// by. Takes the names of the two constants, their common fields, and the functions that return the
-/// finding, the bounds, and both.
-macro_rules! test_and_responses {
-    ($test:ident, $responses:ident, $name:literal, $title:literal, $algorithms:expr, $assumptions:expr,
-        $citations:expr, $certify:expr, $decide:expr, $bound:expr, $both:expr) => {
-        #[doc = concat!("`", $name, "`: ", $title, ".")]
-        pub const $test: SchedulabilityTest = SchedulabilityTest {
-            name: $name,
-            title: $title,
-            subject: Subject::Algorithms($algorithms),
-            kind: TestKind::Sufficient,
-            assumptions: $assumptions,
-            citations: $citations,
-            certify: $certify,
-            shortcuts: $crate::Shortcuts { with_bounds: Some($both), ..$crate::Shortcuts::NONE },
-            decide: $decide,
-        };
-        #[doc = concat!("The response bounds of `", $name, "`.")]
-        pub const $responses: ResponseTest = ResponseTest {
-            name: $name,
-            title: $title,
-            algorithms: $algorithms,
-            kind: TestKind::Sufficient,
-            assumptions: $assumptions,
-            citations: $citations,
-            bound: $bound,
-            by_rank: None,
-        };
-    };
+/// A sufficient test for some algorithms, with the response bounds that it decides by.
+pub(crate) struct BoundedTest {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) algorithms: &'static [Algorithm],
+    pub(crate) assumptions: &'static [Assumption],
+    pub(crate) citations: &'static [&'static Citation],
+    pub(crate) certify: Certify,
+    /// Finds the answer and the bounds by one search.
+    pub(crate) both: fn(&System) -> (Finding, Bounds),
 }
-pub(crate) use test_and_responses;
+
+impl BoundedTest {
+    pub(crate) const fn test(&self) -> SchedulabilityTest {
+        SchedulabilityTest {
+            name: self.name,
+            title: self.title,
+            subject: Subject::Algorithms(self.algorithms),
+            kind: TestKind::Sufficient,
+            assumptions: self.assumptions,
+            citations: self.citations,
+            certify: self.certify,
+            decide: Decide::with_bounds(self.both),
+        }
+    }
+
+    pub(crate) const fn responses(&self) -> ResponseTest {
+        ResponseTest {
+            name: self.name,
+            title: self.title,
+            algorithms: self.algorithms,
+            kind: TestKind::Sufficient,
+            assumptions: self.assumptions,
+            citations: self.citations,
+            bound: Respond::WithFinding(self.both),
+            by_rank: None,
+        }
+    }
+}

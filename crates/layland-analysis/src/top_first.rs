@@ -26,7 +26,7 @@
 
 use crate::Assumption::{self, *};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject,
     TestKind, Verdict,
 };
 use layland_model::{Algorithm, Rate, System, TopClass};
@@ -63,8 +63,7 @@ const fn test(
         assumptions: IMPLICIT,
         citations,
         certify: Certify::Without(UNKNOWN_CLASS),
-        shortcuts: Shortcuts::NONE,
-        decide,
+        decide: Decide::by(decide),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Findings and refusals of tests for tasks that follow others.
 
+use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
 use layland_analysis::{Assumption, TestKind, Verdict, catalogue, graph};
 use layland_model::{CpuId, CpuSet, Duration, Service, System, Task, TaskId};
 
@@ -21,7 +22,7 @@ fn fork_join(cpus: usize) -> System {
 fn whoever_knows_nothing_of_graphs_refuses_them() {
     let system = fork_join(3);
     let mut answers = 0;
-    for test in catalogue::TESTS {
+    for test in catalogue::TESTS.iter() {
         match test.run(&system) {
             Ok(_) => {
                 let about = [Assumption::Graphs, Assumption::GraphsTogether];
@@ -43,9 +44,13 @@ fn whoever_knows_nothing_of_graphs_refuses_them() {
 fn the_bound_of_a_task_is_that_of_its_graph() {
     for (cpus, verdict, bound) in [(3, Verdict::Yes, Some(8)), (2, Verdict::Unknown, None)] {
         let system = fork_join(cpus);
-        for (test, responses) in
-            [(graph::EDF, graph::EDF_RESPONSES), (graph::FP, graph::FP_RESPONSES)]
-        {
+        for (test, responses) in [
+            (graph::EDF, graph::EDF_RESPONSES),
+            (
+                graph::FIXED.under(PriorityOrder::Given),
+                graph::FIXED.responses_under(PriorityOrder::Given).unwrap(),
+            ),
+        ] {
             assert_eq!(test.run(&system).unwrap().verdict, verdict, "{} on {cpus}", test.name);
             for found in responses.run(&system).unwrap().values() {
                 let found = found.as_ref().map(|bound| bound.response.ns());
@@ -58,7 +63,8 @@ fn the_bound_of_a_task_is_that_of_its_graph() {
 #[test]
 fn graphs_of_one_priority_or_of_several_are_refused() {
     let mut system = fork_join(3);
-    let refusal = |system: &System| graph::FP.run(system).unwrap_err();
+    let refusal =
+        |system: &System| graph::FIXED.under(PriorityOrder::Given).run(system).unwrap_err();
     system.tasks[TaskId(2)].priority = Some(2);
     assert_eq!(
         refusal(&system).message,
@@ -76,8 +82,14 @@ fn graphs_of_one_priority_or_of_several_are_refused() {
         "task `other` has the same priority as `node0` of another graph"
     );
     assert_eq!(refusal(&system).assumption, Assumption::GraphPriorities);
-    assert_eq!(graph::RM.run(&system).unwrap_err().assumption, Assumption::GraphPeriods);
-    assert_eq!(graph::DM.run(&system).unwrap_err().assumption, Assumption::GraphDeadlines);
+    assert_eq!(
+        graph::FIXED.under(PriorityOrder::RateMonotonic).run(&system).unwrap_err().assumption,
+        Assumption::GraphPeriods
+    );
+    assert_eq!(
+        graph::FIXED.under(PriorityOrder::DeadlineMonotonic).run(&system).unwrap_err().assumption,
+        Assumption::GraphDeadlines
+    );
     assert!(graph::EDF.run(&system).is_ok());
 }
 
@@ -96,7 +108,7 @@ fn sets_without_followers_are_no_matter_of_these_tests() {
     for test in [graph::EDF, graph::FEDERATED] {
         assert_eq!(test.run(&system).unwrap_err().assumption, Assumption::Graphs);
     }
-    for test in [graph::QPA, graph::RTA] {
+    for test in [graph::QPA, graph::RTA.under(PriorityOrder::Given)] {
         assert_eq!(test.run(&system).unwrap_err().assumption, Assumption::GraphsTogether);
     }
 }
@@ -117,14 +129,14 @@ fn a_graph_on_one_cpu_takes_as_long_as_its_work() {
     // For equal priorities, the first tasks come first, and each comes behind those that it
     // follows.
     let responses = |system: &System| -> Vec<i64> {
-        let found = graph::RTA_RESPONSES.run(system).unwrap();
+        let found = graph::RTA.responses_under(PriorityOrder::Given).unwrap().run(system).unwrap();
         found.values().map(|bound| bound.as_ref().unwrap().response.ns()).collect()
     };
     assert_eq!(responses(&system), [1, 5, 8, 11, 12]);
     // Behind a task of lower priority, every task waits for all others.
     system.tasks[TaskId(0)].priority = Some(2);
     assert_eq!(responses(&system), [12; 5]);
-    assert_eq!(graph::RTA.run(&system).unwrap().verdict, Verdict::Yes);
+    assert_eq!(graph::RTA.under(PriorityOrder::Given).run(&system).unwrap().verdict, Verdict::Yes);
 }
 
 #[test]
@@ -134,7 +146,7 @@ fn what_one_cpu_does_not_cover_is_refused() {
     let refusal = graph::QPA.run(&system).unwrap_err();
     assert_eq!(refusal.assumption, Assumption::DeadlinesAlong);
     assert_eq!(refusal.message, "task `node4` follows `node1`, whose deadline is later");
-    assert!(graph::RTA.run(&system).is_ok());
+    assert!(graph::RTA.under(PriorityOrder::Given).run(&system).is_ok());
     // The opposite order of deadlines is covered.
     system.tasks[TaskId(4)].deadline = Duration::from_ns(9);
     assert!(graph::QPA.run(&system).is_ok());

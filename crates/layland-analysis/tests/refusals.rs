@@ -3,7 +3,7 @@
 
 use layland_analysis::deadline::admission::{Limit, global, kernel, kernel_bandwidth};
 use layland_analysis::fixed_point::{Diverged, GaveUp};
-use layland_analysis::uniprocessor::fixed_priority::{PriorityOrder, RTA, RTA_DM, response_bounds};
+use layland_analysis::uniprocessor::fixed_priority::{PriorityOrder, RTA, response_bounds};
 use layland_analysis::{
     Assumption, Reason, Tardiness, Verdict, affinity, catalogue, global_edf, necessary,
 };
@@ -158,10 +158,13 @@ fn overload_has_no_response_bound() {
     let system = System::new(1, vec![task("a", 6, 10), late]);
     let bounds = response_bounds(&system, PriorityOrder::RateMonotonic).unwrap();
     assert_eq!(bounds[TaskId(1)], Err(Diverged::Overload));
-    let finding = RTA_DM.run(&system).unwrap();
+    let finding = RTA.under(PriorityOrder::DeadlineMonotonic).run(&system).unwrap();
     assert_eq!(finding.verdict, Verdict::No);
     assert_eq!(finding.reasons, [Reason::NoBound(TaskId(1), Diverged::Overload)]);
-    assert_eq!(RTA.run(&system).unwrap_err().assumption, Assumption::Priorities);
+    assert_eq!(
+        RTA.under(PriorityOrder::Given).run(&system).unwrap_err().assumption,
+        Assumption::Priorities
+    );
 }
 
 #[test]

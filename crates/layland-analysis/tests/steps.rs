@@ -59,7 +59,7 @@ fn whoever_knows_nothing_of_steps_refuses_them() {
         (sleeps, false, "task `low` suspends itself for 3ns"),
     ] {
         let knows = |subject, name| is_about_locks(subject) || !locks && is_about_suspension(name);
-        for test in catalogue::TESTS {
+        for test in catalogue::TESTS.iter() {
             match test.run(&system) {
                 Ok(_) => assert!(
                     knows(test.subject, test.name) || test.kind == TestKind::Necessary,
@@ -78,7 +78,7 @@ fn whoever_knows_nothing_of_steps_refuses_them() {
         for bound in catalogue::BOUNDS {
             assert!(bound.run(&system).is_err(), "{}", bound.name);
         }
-        for responses in catalogue::RESPONSES {
+        for responses in catalogue::RESPONSES.iter() {
             let subject = Subject::Algorithms(responses.algorithms);
             let refuses = || responses.run(&system).is_err();
             assert!(knows(subject, responses.name) || refuses(), "{}", responses.name);

@@ -6,8 +6,10 @@
 //! policy holds under all.
 
 use crate::stated::Stated;
+use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
 use layland_analysis::{
-    Assumption, Refusal, ResponseBound, SchedulabilityTest, Tardiness, Verdict, catalogue,
+    Assumption, OrderedTest, Refusal, ResponseBound, SchedulabilityTest, Tardiness, Verdict,
+    catalogue,
 };
 use layland_model::{System, Task, TaskMap};
 use std::borrow::Cow;
@@ -191,19 +193,28 @@ struct Twins {
     responses: Vec<usize>,
 }
 
-static TWINS: LazyLock<Twins> = LazyLock::new(|| {
-    let of = |names: Vec<&str>| {
-        let twin = |(at, name): (usize, &&str)| {
-            let twin = name.strip_suffix("-DM").map(|name| format!("{name}-RM"));
-            names.iter().position(|name| Some(*name) == twin.as_deref()).unwrap_or(at)
-        };
-        names.iter().enumerate().map(twin).collect()
-    };
-    Twins {
-        tests: of(catalogue::TESTS.iter().map(|test| test.name).collect()),
-        responses: of(catalogue::RESPONSES.iter().map(|analysis| analysis.name).collect()),
-    }
+static TWINS: LazyLock<Twins> = LazyLock::new(|| Twins {
+    tests: of_twins(catalogue::TESTS.iter().map(|test| (test.name, test.ordered()))),
+    responses: of_twins(catalogue::RESPONSES.iter().map(|test| (test.name, test.ordered()))),
 });
+
+/// Returns the indices of twins in a list with these names, each with its test and order if it is
+/// one test of several orders.
+fn of_twins<'a>(
+    entries: impl Iterator<Item = (&'a str, Option<(&'a OrderedTest, PriorityOrder)>)> + Clone,
+) -> Vec<usize> {
+    let twin = |ordered: Option<(&OrderedTest, PriorityOrder)>| {
+        let (test, order) = ordered?;
+        let twin = test.name(PriorityOrder::RateMonotonic);
+        let is_twin = |(name, _): (&str, _)| name == twin;
+        match order {
+            PriorityOrder::DeadlineMonotonic => entries.clone().position(is_twin),
+            PriorityOrder::RateMonotonic | PriorityOrder::Given => None,
+        }
+    };
+    let twins = entries.clone().enumerate();
+    twins.map(|(at, (_, ordered))| twin(ordered).unwrap_or(at)).collect()
+}
 
 /// Returns the index of the analysis whose bounds a test finds together with its verdict.
 fn responses_of(test: &SchedulabilityTest) -> Option<usize> {
@@ -293,6 +304,20 @@ mod tests {
         };
         assert_eq!([ask(1), ask(2), ask(1)], [2, 3, 2]);
         assert_eq!(asked.get(), 2);
+    }
+
+    #[test]
+    fn twins_are_the_rate_monotonic_tests_of_deadline_monotonic_ones() {
+        let tests: Vec<&str> = catalogue::TESTS.iter().map(|test| test.name).collect();
+        let responses: Vec<&str> = catalogue::RESPONSES.iter().map(|test| test.name).collect();
+        let mut checked = 0;
+        for (names, twins) in [(tests, &TWINS.tests), (responses, &TWINS.responses)] {
+            for (at, &twin) in twins.iter().enumerate().filter(|&(at, &twin)| at != twin) {
+                assert_eq!(names[at].replace("-DM", "-RM"), names[twin]);
+                checked += 1;
+            }
+        }
+        assert_eq!(checked, 31 + 30);
     }
 
     #[test]

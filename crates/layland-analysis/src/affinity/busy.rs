@@ -25,7 +25,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
-use super::fixed_priority::{DERIVED, Found, both, finding, responses};
+use super::fixed_priority::{DERIVED, Found, both};
 use super::reduction::Masked;
 use crate::Assumption::{self, Priorities};
 use crate::assumption::and;
@@ -33,51 +33,72 @@ use crate::delay::crowds::{Delay, strong, weak};
 use crate::delay::slacks::{MOST_TASKS, under_edf, under_priorities};
 use crate::global_edf::bar::BARUAH_2007;
 use crate::global_edf::limited::SUN_LIPARI;
-use crate::global_fp::GUAN;
-use crate::test::test_and_responses;
+use crate::global_fp::GUAN_2009;
+use crate::ordered::{Analysis, ByOrder, by_order, given_last};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
-use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Subject, TestKind};
+use crate::{
+    BoundedTest, Certify, Citation, OrderedTest, ResponseTest, SchedulabilityTest, Subject,
+    TestKind,
+};
 use layland_model::{Algorithm, Duration, Form, Order, System, TaskMap};
 
 const GIVEN: &[Assumption] = &and::<10>(DERIVED, Priorities);
 const WITHOUT: Certify =
     Certify::Without("that a window of any length has room is a search, which has no short form");
 
-macro_rules! tests {
-    ($($test:ident, $responses:ident, $name:literal, $order:ident, $assumptions:ident,
-        [$($form:ident),*], $bounds:expr, $title:literal, $citations:expr;)*) => {
-        $(test_and_responses! {
-            $test, $responses, $name, $title,
-            &[$(Algorithm::Ordered(Form::$form, Order::$order)),*],
-            $assumptions, $citations, WITHOUT,
-            |system| finding(system, &$bounds(system)),
-            |system| responses(&$bounds(system)),
-            |system| both(system, &$bounds(system))
-        })*
-    };
-}
-tests! {
-    EDF, EDF_RESPONSE, "APA-EDF-LC", Deadline, DERIVED, [Weak, Strong, Hierarchical],
-        |system| edf(system, false),
-        "response times under EDF with affinities, with limited carry-in",
-        &[&Citation::GUJARATI, &BARUAH_2007, &SUN_LIPARI];
-    STRONG_EDF, STRONG_EDF_RESPONSE, "SAPA-EDF", Deadline, DERIVED, [Strong, Hierarchical],
-        |system| edf(system, true),
-        "response times under EDF with affinities, by the CPUs that a job reaches",
-        &[&Citation::BONIFACI, &Citation::GUJARATI, &BARUAH_2007, &SUN_LIPARI];
-    STRONG_RM, STRONG_RM_RESPONSE, "SAPA-RM", RateMonotonic, DERIVED, [Strong, Hierarchical],
-        |system| priorities(system, PriorityOrder::RateMonotonic),
-        "response times under rate-monotonic priorities with affinities, by the CPUs that a job reaches",
-        &[&Citation::BONIFACI, &Citation::GUJARATI, &GUAN];
-    STRONG_DM, STRONG_DM_RESPONSE, "SAPA-DM", DeadlineMonotonic, DERIVED, [Strong, Hierarchical],
-        |system| priorities(system, PriorityOrder::DeadlineMonotonic),
-        "response times under deadline-monotonic priorities with affinities, by the CPUs that a job reaches",
-        &[&Citation::BONIFACI, &Citation::GUJARATI, &GUAN];
-    STRONG_FP, STRONG_FP_RESPONSE, "SAPA-FP", Given, GIVEN, [Strong, Hierarchical],
-        |system| priorities(system, PriorityOrder::Given),
-        "response times under fixed priorities with affinities, by the CPUs that a job reaches",
-        &[&Citation::BONIFACI, &Citation::GUJARATI, &GUAN];
-}
+const LIMITED: BoundedTest = BoundedTest {
+    name: "APA-EDF-LC",
+    title: "response times under EDF with affinities, with limited carry-in",
+    algorithms: &[
+        Algorithm::Ordered(Form::Weak, Order::Deadline),
+        Algorithm::Ordered(Form::Strong, Order::Deadline),
+        Algorithm::Ordered(Form::Hierarchical, Order::Deadline),
+    ],
+    assumptions: DERIVED,
+    citations: &[&Citation::GUJARATI, &BARUAH_2007, &SUN_LIPARI],
+    certify: WITHOUT,
+    both: |system| both(system, &edf(system, false)),
+};
+/// `APA-EDF-LC`: response times under EDF with affinities, with limited carry-in.
+pub const EDF: SchedulabilityTest = LIMITED.test();
+/// The response bounds of `APA-EDF-LC`.
+pub const EDF_RESPONSE: ResponseTest = LIMITED.responses();
+
+const STRONG: BoundedTest = BoundedTest {
+    name: "SAPA-EDF",
+    title: "response times under EDF with affinities, by the CPUs that a job reaches",
+    algorithms: &[
+        Algorithm::Ordered(Form::Strong, Order::Deadline),
+        Algorithm::Ordered(Form::Hierarchical, Order::Deadline),
+    ],
+    assumptions: DERIVED,
+    citations: &[&Citation::BONIFACI, &Citation::GUJARATI, &BARUAH_2007, &SUN_LIPARI],
+    certify: WITHOUT,
+    both: |system| both(system, &edf(system, true)),
+};
+/// `SAPA-EDF`: response times under EDF with affinities, by the CPUs that a job reaches.
+pub const STRONG_EDF: SchedulabilityTest = STRONG.test();
+/// The response bounds of `SAPA-EDF`.
+pub const STRONG_EDF_RESPONSE: ResponseTest = STRONG.responses();
+
+/// `SAPA-RM`, `SAPA-DM` and `SAPA-FP`: response times under fixed priorities with affinities, by the
+/// CPUs that a job reaches.
+pub const STRONG_FIXED: OrderedTest = OrderedTest {
+    listing: given_last!(
+        "SAPA",
+        "response times under ",
+        " priorities with affinities, by the CPUs that a job reaches"
+    ),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[
+        Algorithm::Ordered(Form::Strong, ORDER),
+        Algorithm::Ordered(Form::Hierarchical, ORDER),
+    ])),
+    kind: TestKind::Sufficient,
+    assumptions: ByOrder::new(GIVEN, DERIVED),
+    citations: &[&Citation::BONIFACI, &Citation::GUJARATI, &GUAN_2009],
+    certify: ByOrder::all(WITHOUT),
+    analysis: Analysis::Together(|system, order| both(system, &priorities(system, order))),
+};
 
 /// The choices of weights for a task, given the tasks that may come before it.
 fn choices(masked: &Masked, k: usize, others: &[usize], is_strong: bool) -> Vec<Delay> {
@@ -148,6 +169,7 @@ pub fn priorities(system: &System, order: PriorityOrder) -> TaskMap<Option<Found
 mod tests {
     use super::*;
     use crate::Verdict;
+    use crate::ordered::GIVEN_LAST;
     use layland_model::{Service, Task};
 
     /// `C`, `D`, `T` and the CPUs of each task.
@@ -179,13 +201,10 @@ mod tests {
     #[test]
     fn a_job_that_reaches_a_free_cpu_never_waits() {
         let tasks = [(4, 8, 8, "0"), (3, 4, 4, "0-1")];
-        for (old, new) in [
-            (&super::super::fixed_priority::RM, &STRONG_RM),
-            (&super::super::fixed_priority::DM, &STRONG_DM),
-            (&super::super::fixed_priority::FP, &STRONG_FP),
-        ] {
-            assert_eq!(says(old, &system(2, &tasks)), Verdict::Unknown);
-            assert_eq!(says(new, &system(2, &tasks)), Verdict::Yes);
+        for order in GIVEN_LAST {
+            let old = super::super::fixed_priority::TEST.under(order);
+            assert_eq!(says(&old, &system(2, &tasks)), Verdict::Unknown);
+            assert_eq!(says(&STRONG_FIXED.under(order), &system(2, &tasks)), Verdict::Yes);
         }
     }
 }

@@ -36,7 +36,7 @@ use super::reduction::{Masked, Part};
 use crate::global_edf::rta::{BERTOGNA_CIRINEI, response_among};
 use crate::global_edf::workload::rivals;
 use crate::{
-    Certify, Citation, ResponseBound, ResponseTest, SchedulabilityTest, Shortcuts, Subject,
+    Certify, Citation, Decide, Respond, ResponseBound, ResponseTest, SchedulabilityTest, Subject,
     TestKind,
 };
 use layland_model::{Algorithm, CpuSet, Duration, Form, Order, System, TaskMap};
@@ -60,14 +60,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts {
-        with_bounds: Some(|system| {
-            let bounds = bounds(system);
-            (finding(system, &bounds), if_all(&bounds))
-        }),
-        ..Shortcuts::NONE
-    },
-    decide: |system| finding(system, &bounds(system)),
+    decide: Decide::with_bounds(|system| {
+        let bounds = bounds(system);
+        (finding(system, &bounds), if_all(&bounds))
+    }),
 };
 
 /// The response bounds of the test, if every task has one.
@@ -78,7 +74,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Sufficient,
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
-    bound: |system| if_all(&bounds(system)),
+    bound: Respond::Alone(|system| if_all(&bounds(system))),
     by_rank: None,
 };
 

@@ -22,7 +22,7 @@ use crate::Assumption::*;
 use crate::group::exact_in_the_long_run;
 use crate::necessary::certainly_fits;
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject,
     TestKind, Verdict,
 };
 use layland_model::{Confined, CpuSet, Index, Rate, RateSum, System};
@@ -92,14 +92,12 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&BARUAH_BRANDENBURG, &VORONOV_ANDERSON, &Citation::TANG],
     certify: Certify::By(|_| Err("that some scheduler can do it says nothing of a policy")),
-    shortcuts: Shortcuts {
-        verdict: Some(|system| match may_use_all(system) && certainly_fits(system) {
+    decide: Decide::by(|system| by_hall(system).unwrap_or_else(|| by_flow(system))).or_sooner(
+        |system| match may_use_all(system) && certainly_fits(system) {
             true => Verdict::Yes,
             false => by_hall(system).unwrap_or_else(|| by_flow(system)).verdict,
-        }),
-        ..Shortcuts::NONE
-    },
-    decide: |system| by_hall(system).unwrap_or_else(|| by_flow(system)),
+        },
+    ),
 };
 
 /// Returns true if every task may use every CPU.

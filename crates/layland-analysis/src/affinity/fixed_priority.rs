@@ -49,14 +49,14 @@ use crate::assumption::and;
 use crate::global_edf::Slacks;
 use crate::global_edf::rta::BERTOGNA_CIRINEI;
 use crate::global_edf::workload::Growing;
-use crate::global_fp::{Carrier, GUAN, largest, response};
-use crate::test::test_and_responses;
+use crate::global_fp::{Carrier, GUAN_2009, largest, response};
+use crate::ordered::{Analysis, ByOrder, by_order, given_last};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
-    Scope, Subject, TestKind, Verdict,
+    Certify, Citation, Finding, OrderedTest, Quantity, Reason, ResponseBound, Scope, Subject,
+    TestKind, Verdict,
 };
-use layland_model::{Algorithm, CpuSet, Duration, Form, Order, System, TaskId, TaskMap};
+use layland_model::{Algorithm, CpuSet, Duration, Form, System, TaskId, TaskMap};
 
 /// The assumptions of the tests that derive priorities.
 pub(super) const DERIVED: &[Assumption] = &[
@@ -72,32 +72,20 @@ pub(super) const DERIVED: &[Assumption] = &[
 ];
 const GIVEN: &[Assumption] = &and::<10>(DERIVED, Priorities);
 
-macro_rules! tests {
-    ($($test:ident, $responses:ident, $name:literal, $order:ident, $assumptions:ident,
-        $title:literal;)*) => {
-        $(test_and_responses! {
-            $test, $responses, $name, $title,
-            &[
-                Algorithm::Ordered(Form::Weak, Order::$order),
-                Algorithm::Ordered(Form::Strong, Order::$order),
-                Algorithm::Ordered(Form::Hierarchical, Order::$order),
-            ],
-            $assumptions, &[&Citation::GUJARATI, &GUAN, &BERTOGNA_CIRINEI],
-            Certify::Reasons,
-            |system| finding(system, &bounds(system, PriorityOrder::$order)),
-            |system| responses(&bounds(system, PriorityOrder::$order)),
-            |system| both(system, &bounds(system, PriorityOrder::$order))
-        })*
-    };
-}
-tests! {
-    RM, RM_RESPONSE, "APA-RM", RateMonotonic, DERIVED,
-        "response times under rate-monotonic priorities with affinities";
-    DM, DM_RESPONSE, "APA-DM", DeadlineMonotonic, DERIVED,
-        "response times under deadline-monotonic priorities with affinities";
-    FP, FP_RESPONSE, "APA-FP", Given, GIVEN,
-        "response times under fixed priorities with affinities";
-}
+/// `APA-RM`, `APA-DM` and `APA-FP`: response times under fixed priorities with affinities.
+pub const TEST: OrderedTest = OrderedTest {
+    listing: given_last!("APA", "response times under ", " priorities with affinities"),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[
+        Algorithm::Ordered(Form::Weak, ORDER),
+        Algorithm::Ordered(Form::Strong, ORDER),
+        Algorithm::Ordered(Form::Hierarchical, ORDER),
+    ])),
+    kind: TestKind::Sufficient,
+    assumptions: ByOrder::new(GIVEN, DERIVED),
+    citations: &[&Citation::GUJARATI, &GUAN_2009, &BERTOGNA_CIRINEI],
+    certify: ByOrder::all(Certify::Reasons),
+    analysis: Analysis::Together(|system, order| both(system, &bounds(system, order))),
+};
 
 /// A response bound, and the part of the CPUs for which it was found.
 pub type Found = (Duration, CpuSet);

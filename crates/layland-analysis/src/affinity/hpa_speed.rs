@@ -27,8 +27,8 @@
 use crate::Assumption::{self, *};
 use crate::group::Group;
 use crate::{
-    Certify, Citation, Enclosure, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope,
-    Shortcuts, Subject, TestKind,
+    Certify, Citation, Decide, Enclosure, Finding, Quantity, Reason, Refusal, SchedulabilityTest,
+    Scope, Subject, TestKind,
 };
 use layland_model::{Algorithm, CpuSet, Form, Order, Rate, RateSum, System};
 use num_integer::Roots;
@@ -128,8 +128,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&Citation::BONIFACI],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         let speed = for_system(system).expect("the affinities are on two levels").high;
         // Compare each task, each affinity and all CPUs.
         let mut loads: Vec<(Scope, Rate, i64)> = Vec::new();
@@ -161,5 +160,5 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
             verdict: TestKind::Sufficient.verdict(holds),
             reasons: reasons.into_iter().map(|(_, reason)| reason).collect(),
         }
-    },
+    }),
 };

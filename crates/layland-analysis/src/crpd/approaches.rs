@@ -5,9 +5,13 @@ use super::reloads::Approach;
 use super::{edf, fixed_priority};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
+use crate::ordered::{Analysis, ByOrder, Listing, PARTITIONED, given_first};
+use crate::test::Bounds;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
-use crate::{Certify, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind};
-use layland_model::{Algorithm, Form, Order};
+use crate::{
+    Certify, Citation, Decide, Finding, OrderedTest, SchedulabilityTest, Subject, TestKind,
+};
+use layland_model::{Algorithm, Form, Order, System};
 
 /// `CacheDelay` is checked first, so that a set without caches is refused for this reason, whatever
 /// else it breaks.
@@ -26,84 +30,162 @@ const FIXED: &[Assumption] = &and::<10>(BASE, ConstrainedDeadlines);
 const GIVEN: &[Assumption] = &and::<11>(FIXED, Priorities);
 const NO_PROOF: Certify = Certify::Without("the verifier does not know caches");
 
-macro_rules! tests {
-    (@fixed $test:ident, $responses:ident, $order:ident, $approach:ident, $name:expr, $title:expr, $assumptions:ident,
-        $citations:expr) => {
-        #[doc = concat!("`", $name, "`: ", $title, ".")]
-        pub const $test: SchedulabilityTest = SchedulabilityTest {
-            name: $name,
-            title: $title,
-            subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::$order)]),
-            kind: TestKind::Sufficient,
-            assumptions: $assumptions,
-            citations: $citations,
-            certify: NO_PROOF,
-            shortcuts: Shortcuts {
-                with_bounds: Some(|system| {
-                    fixed_priority::each_cpu(system, PriorityOrder::$order, Approach::$approach)
-                }),
-                ..Shortcuts::NONE
-            },
-            decide: |system| {
-                fixed_priority::each_cpu(system, PriorityOrder::$order, Approach::$approach).0
-            },
-        };
-        #[doc = concat!("The response bounds of `", $name, "`.")]
-        pub const $responses: ResponseTest = ResponseTest {
-            name: $name,
-            title: $title,
-            algorithms: &[Algorithm::Ordered(Form::Partitioned, Order::$order)],
-            kind: TestKind::Sufficient,
-            assumptions: $assumptions,
-            citations: $citations,
-            bound: |system| {
-                fixed_priority::each_cpu(system, PriorityOrder::$order, Approach::$approach).1
-            },
-            by_rank: None,
-        };
-    };
-    ($($approach:ident, $name:literal, $what:literal, [$($cited:expr),*];
-        $given:ident, $given_r:ident, $rm:ident, $rm_r:ident, $dm:ident, $dm_r:ident, $edf:ident;)*) => {
-        $(
-        tests! { @fixed $given, $given_r, Given, $approach, $name,
-            concat!("response times with cache-related delays on each CPU, ", $what, " (p-fp)"), GIVEN, &[$($cited),*] }
-        tests! { @fixed $rm, $rm_r, RateMonotonic, $approach, concat!($name, "-RM"),
-            concat!("response times with cache-related delays on each CPU, ", $what, " (p-rm)"), FIXED, &[$($cited),*] }
-        tests! { @fixed $dm, $dm_r, DeadlineMonotonic, $approach, concat!($name, "-DM"),
-            concat!("response times with cache-related delays on each CPU, ", $what, " (p-dm)"), FIXED, &[$($cited),*] }
-        #[doc = concat!("`", $name, "-EDF`: processor demand of EDF with cache-related delays.")]
-        pub const $edf: SchedulabilityTest = SchedulabilityTest {
-            name: concat!($name, "-EDF"),
-            title: concat!("processor demand of EDF with cache-related delays on each CPU, ", $what),
-            subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::Deadline)]),
-            kind: TestKind::Sufficient,
-            assumptions: BASE,
-            citations: &[$($cited,)* &LUNNISS],
-            certify: NO_PROOF,
-            shortcuts: Shortcuts::NONE,
-            decide: |system| edf::each_cpu(system, Approach::$approach),
-        };
-        )*
-    };
+const fn fixed(
+    listing: Listing,
+    citations: &'static [&'static Citation],
+    both: fn(&System, PriorityOrder) -> (Finding, Bounds),
+) -> OrderedTest {
+    OrderedTest {
+        listing,
+        subject: PARTITIONED,
+        kind: TestKind::Sufficient,
+        assumptions: ByOrder::new(GIVEN, FIXED),
+        citations,
+        certify: ByOrder::all(NO_PROOF),
+        analysis: Analysis::Together(both),
+    }
 }
 
-tests! {
-    EcbOnly, "CRPD-ECB-ONLY", "by ECB-Only", [&BUSQUETS];
-    ECB_ONLY, ECB_ONLY_RESPONSES, ECB_ONLY_RM, ECB_ONLY_RM_RESPONSES, ECB_ONLY_DM, ECB_ONLY_DM_RESPONSES, ECB_ONLY_EDF;
-    UcbOnly, "CRPD-UCB-ONLY", "by UCB-Only", [&LEE];
-    UCB_ONLY, UCB_ONLY_RESPONSES, UCB_ONLY_RM, UCB_ONLY_RM_RESPONSES, UCB_ONLY_DM, UCB_ONLY_DM_RESPONSES, UCB_ONLY_EDF;
-    UcbUnion, "CRPD-UCB-UNION", "by UCB-Union", [&TAN, &ALTMEYER];
-    UCB_UNION, UCB_UNION_RESPONSES, UCB_UNION_RM, UCB_UNION_RM_RESPONSES, UCB_UNION_DM, UCB_UNION_DM_RESPONSES,
-    UCB_UNION_EDF;
-    EcbUnion, "CRPD-ECB-UNION", "by ECB-Union", [&ALTMEYER];
-    ECB_UNION, ECB_UNION_RESPONSES, ECB_UNION_RM, ECB_UNION_RM_RESPONSES, ECB_UNION_DM, ECB_UNION_DM_RESPONSES,
-    ECB_UNION_EDF;
-    UcbMultiset, "CRPD-UCB-MULTI", "by UCB-Union Multiset", [&ALTMEYER];
-    UCB_MULTI, UCB_MULTI_RESPONSES, UCB_MULTI_RM, UCB_MULTI_RM_RESPONSES, UCB_MULTI_DM, UCB_MULTI_DM_RESPONSES,
-    UCB_MULTI_EDF;
-    EcbMultiset, "CRPD-ECB-MULTI", "by ECB-Union Multiset", [&ALTMEYER];
-    ECB_MULTI, ECB_MULTI_RESPONSES, ECB_MULTI_RM, ECB_MULTI_RM_RESPONSES, ECB_MULTI_DM, ECB_MULTI_DM_RESPONSES,
-    ECB_MULTI_EDF;
-    Combined, "CRPD-COMBINED", "by both multisets", [&ALTMEYER];
-    COMBINED, COMBINED_RESPONSES, COMBINED_RM, COMBINED_RM_RESPONSES, COMBINED_DM, COMBINED_DM_RESPONSES, COMBINED_EDF;
+const fn by_demand(
+    name: &'static str,
+    title: &'static str,
+    citations: &'static [&'static Citation],
+    decide: fn(&System) -> Finding,
+) -> SchedulabilityTest {
+    SchedulabilityTest {
+        name,
+        title,
+        subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::Deadline)]),
+        kind: TestKind::Sufficient,
+        assumptions: BASE,
+        citations,
+        certify: NO_PROOF,
+        decide: Decide::by(decide),
+    }
 }
+
+/// `CRPD-ECB-ONLY`: response times with cache-related delays on each CPU, by ECB-Only.
+pub const ECB_ONLY: OrderedTest = fixed(
+    given_first!(
+        "CRPD-ECB-ONLY",
+        "response times with cache-related delays on each CPU, by ECB-Only"
+    ),
+    &[&BUSQUETS],
+    |system, order| fixed_priority::each_cpu(system, order, Approach::EcbOnly),
+);
+
+/// `CRPD-ECB-ONLY-EDF`: processor demand of EDF with cache-related delays.
+pub const ECB_ONLY_EDF: SchedulabilityTest = by_demand(
+    "CRPD-ECB-ONLY-EDF",
+    "processor demand of EDF with cache-related delays on each CPU, by ECB-Only",
+    &[&BUSQUETS, &LUNNISS],
+    |system| edf::each_cpu(system, Approach::EcbOnly),
+);
+
+/// `CRPD-UCB-ONLY`: response times with cache-related delays on each CPU, by UCB-Only.
+pub const UCB_ONLY: OrderedTest = fixed(
+    given_first!(
+        "CRPD-UCB-ONLY",
+        "response times with cache-related delays on each CPU, by UCB-Only"
+    ),
+    &[&LEE],
+    |system, order| fixed_priority::each_cpu(system, order, Approach::UcbOnly),
+);
+
+/// `CRPD-UCB-ONLY-EDF`: processor demand of EDF with cache-related delays.
+pub const UCB_ONLY_EDF: SchedulabilityTest = by_demand(
+    "CRPD-UCB-ONLY-EDF",
+    "processor demand of EDF with cache-related delays on each CPU, by UCB-Only",
+    &[&LEE, &LUNNISS],
+    |system| edf::each_cpu(system, Approach::UcbOnly),
+);
+
+/// `CRPD-UCB-UNION`: response times with cache-related delays on each CPU, by UCB-Union.
+pub const UCB_UNION: OrderedTest = fixed(
+    given_first!(
+        "CRPD-UCB-UNION",
+        "response times with cache-related delays on each CPU, by UCB-Union"
+    ),
+    &[&TAN, &ALTMEYER],
+    |system, order| fixed_priority::each_cpu(system, order, Approach::UcbUnion),
+);
+
+/// `CRPD-UCB-UNION-EDF`: processor demand of EDF with cache-related delays.
+pub const UCB_UNION_EDF: SchedulabilityTest = by_demand(
+    "CRPD-UCB-UNION-EDF",
+    "processor demand of EDF with cache-related delays on each CPU, by UCB-Union",
+    &[&TAN, &ALTMEYER, &LUNNISS],
+    |system| edf::each_cpu(system, Approach::UcbUnion),
+);
+
+/// `CRPD-ECB-UNION`: response times with cache-related delays on each CPU, by ECB-Union.
+pub const ECB_UNION: OrderedTest = fixed(
+    given_first!(
+        "CRPD-ECB-UNION",
+        "response times with cache-related delays on each CPU, by ECB-Union"
+    ),
+    &[&ALTMEYER],
+    |system, order| fixed_priority::each_cpu(system, order, Approach::EcbUnion),
+);
+
+/// `CRPD-ECB-UNION-EDF`: processor demand of EDF with cache-related delays.
+pub const ECB_UNION_EDF: SchedulabilityTest = by_demand(
+    "CRPD-ECB-UNION-EDF",
+    "processor demand of EDF with cache-related delays on each CPU, by ECB-Union",
+    &[&ALTMEYER, &LUNNISS],
+    |system| edf::each_cpu(system, Approach::EcbUnion),
+);
+
+/// `CRPD-UCB-MULTI`: response times with cache-related delays on each CPU, by UCB-Union Multiset.
+pub const UCB_MULTI: OrderedTest = fixed(
+    given_first!(
+        "CRPD-UCB-MULTI",
+        "response times with cache-related delays on each CPU, by UCB-Union Multiset"
+    ),
+    &[&ALTMEYER],
+    |system, order| fixed_priority::each_cpu(system, order, Approach::UcbMultiset),
+);
+
+/// `CRPD-UCB-MULTI-EDF`: processor demand of EDF with cache-related delays.
+pub const UCB_MULTI_EDF: SchedulabilityTest = by_demand(
+    "CRPD-UCB-MULTI-EDF",
+    "processor demand of EDF with cache-related delays on each CPU, by UCB-Union Multiset",
+    &[&ALTMEYER, &LUNNISS],
+    |system| edf::each_cpu(system, Approach::UcbMultiset),
+);
+
+/// `CRPD-ECB-MULTI`: response times with cache-related delays on each CPU, by ECB-Union Multiset.
+pub const ECB_MULTI: OrderedTest = fixed(
+    given_first!(
+        "CRPD-ECB-MULTI",
+        "response times with cache-related delays on each CPU, by ECB-Union Multiset"
+    ),
+    &[&ALTMEYER],
+    |system, order| fixed_priority::each_cpu(system, order, Approach::EcbMultiset),
+);
+
+/// `CRPD-ECB-MULTI-EDF`: processor demand of EDF with cache-related delays.
+pub const ECB_MULTI_EDF: SchedulabilityTest = by_demand(
+    "CRPD-ECB-MULTI-EDF",
+    "processor demand of EDF with cache-related delays on each CPU, by ECB-Union Multiset",
+    &[&ALTMEYER, &LUNNISS],
+    |system| edf::each_cpu(system, Approach::EcbMultiset),
+);
+
+/// `CRPD-COMBINED`: response times with cache-related delays on each CPU, by both multisets.
+pub const COMBINED: OrderedTest = fixed(
+    given_first!(
+        "CRPD-COMBINED",
+        "response times with cache-related delays on each CPU, by both multisets"
+    ),
+    &[&ALTMEYER],
+    |system, order| fixed_priority::each_cpu(system, order, Approach::Combined),
+);
+
+/// `CRPD-COMBINED-EDF`: processor demand of EDF with cache-related delays.
+pub const COMBINED_EDF: SchedulabilityTest = by_demand(
+    "CRPD-COMBINED-EDF",
+    "processor demand of EDF with cache-related delays on each CPU, by both multisets",
+    &[&ALTMEYER, &LUNNISS],
+    |system| edf::each_cpu(system, Approach::Combined),
+);

@@ -16,7 +16,7 @@ use crate::Assumption::{self, SemiPartitioned, WholeClusters};
 use crate::Citation;
 use crate::group::{Group, together};
 use crate::{
-    Certify, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Shortcuts, Subject,
+    Certify, Decide, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject,
     TestKind,
 };
 use layland_model::{Algorithm, CpuSet, Rate, RateSum, System, Task};
@@ -48,8 +48,7 @@ pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
     certify: Certify::Without(
         "that the kernel turns threads away is a rule of its own, and no missed deadline",
     ),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| condition_1(system, &Limit::default()),
+    decide: Decide::by(|system| condition_1(system, &Limit::default())),
 };
 
 /// Conditions (1) and (2) with the default limit.
@@ -63,8 +62,7 @@ pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
     certify: Certify::Without(
         "that the kernel turns threads away is a rule of its own, and no missed deadline",
     ),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| both_conditions(system, &Limit::default()),
+    decide: Decide::by(|system| both_conditions(system, &Limit::default())),
 };
 
 /// Tests whether Linux admits all tasks: condition (1).

@@ -17,7 +17,7 @@ use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic,
     Subject, TestKind, Verdict,
 };
 use layland_model::{Rate, RateSum};
@@ -53,11 +53,8 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: PAIRED,
     citations: &[&BAKER],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts {
-        verdict: Some(|system| super::verdict_by(system, accepts)),
-        ..Shortcuts::NONE
-    },
-    decide: |system| together(Group::clusters(system).iter().map(bak)),
+    decide: Decide::by(|system| together(Group::clusters(system).iter().map(bak)))
+        .or_sooner(|system| super::verdict_by(system, accepts)),
 };
 
 fn bak(group: &Group<'_>) -> Finding {

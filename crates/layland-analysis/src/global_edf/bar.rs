@@ -34,8 +34,8 @@ use crate::group::{Group, together};
 use crate::proof::{MOST, TOO_LONG};
 use crate::sporadic::{Divisor, SHIFT, fixed, load_above};
 use crate::{
-    Certify, Citation, Evidence, Finding, Part, Point, Quantity, Reason, SchedulabilityTest, Scope,
-    Shortcuts, Sporadic, Subject, TestKind, Verdict,
+    Certify, Citation, Decide, Evidence, Finding, Part, Point, Quantity, Reason,
+    SchedulabilityTest, Scope, Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::Duration;
 use std::cmp::Reverse;
@@ -80,11 +80,8 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: PAIRED,
     citations: &[&BARUAH_2007],
     certify: Certify::By(|system| Group::clusters(system).iter().map(points).collect()),
-    shortcuts: Shortcuts {
-        verdict: Some(|system| super::verdict_by(system, accepts)),
-        ..Shortcuts::NONE
-    },
-    decide: |system| together(Group::clusters(system).iter().map(finding)),
+    decide: Decide::by(|system| together(Group::clusters(system).iter().map(finding)))
+        .or_sooner(|system| super::verdict_by(system, accepts)),
 };
 
 /// The answer of the test.

@@ -15,7 +15,7 @@ use super::workload::rivals;
 use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic,
     Subject, TestKind, Verdict,
 };
 use layland_model::Task;
@@ -51,11 +51,8 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: PAIRED,
     citations: &[&BERTOGNA],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts {
-        verdict: Some(|system| super::verdict_by(system, accepts)),
-        ..Shortcuts::NONE
-    },
-    decide: |system| together(Group::clusters(system).iter().map(bcl)),
+    decide: Decide::by(|system| together(Group::clusters(system).iter().map(bcl)))
+        .or_sooner(|system| super::verdict_by(system, accepts)),
 };
 
 fn bcl(group: &Group<'_>) -> Finding {

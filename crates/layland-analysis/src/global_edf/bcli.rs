@@ -22,7 +22,8 @@ use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::group::Group;
 use crate::sporadic::densest;
 use crate::{
-    Certify, Citation, ResponseTest, SchedulabilityTest, Shortcuts, Sporadic, Subject, TestKind,
+    Certify, Citation, Decide, Respond, ResponseTest, SchedulabilityTest, Sporadic, Subject,
+    TestKind,
 };
 
 /// Bertogna, Cirinei and Lipari 2009.
@@ -70,11 +71,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: PAIRED,
     citations: &[&BERTOGNA_2009],
     certify: Certify::By(|system| super::steps(Group::clusters(system), slacks_by)),
-    shortcuts: Shortcuts {
-        verdict: Some(|system| super::verdict_by(system, accepts)),
-        with_bounds: Some(|system| super::both_by_slacks(system, Group::clusters(system), slacks)),
-    },
-    decide: |system| super::by_slacks(Group::clusters(system), slacks),
+    decide: Decide::with_bounds(|system| {
+        super::both_by_slacks(system, Group::clusters(system), slacks)
+    })
+    .or_sooner(|system| super::verdict_by(system, accepts)),
 };
 
 /// The response bounds of the test.
@@ -85,7 +85,9 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Sufficient,
     assumptions: PAIRED,
     citations: &[&BERTOGNA_2009],
-    bound: |system| super::responses_by_slacks(system, Group::clusters(system), slacks),
+    bound: Respond::Alone(|system| {
+        super::responses_by_slacks(system, Group::clusters(system), slacks)
+    }),
     by_rank: None,
 };
 

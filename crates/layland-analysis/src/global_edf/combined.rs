@@ -15,7 +15,7 @@ use super::{ALGORITHMS, PAIRED, bak, bar, bcli, ff_dbf, gfb, load, rta};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
-    Certify, Finding, Reason, SchedulabilityTest, Shortcuts, Sporadic, Subject, TestKind, Verdict,
+    Certify, Decide, Finding, Reason, SchedulabilityTest, Sporadic, Subject, TestKind, Verdict,
 };
 
 /// The combination, for each cluster.
@@ -47,8 +47,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         &ff_dbf::BARUAH_2010,
     ],
     certify: Certify::Without("it names a test that accepts each cluster: ask for that test alone"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| together(Group::clusters(system).iter().map(finding)),
+    decide: Decide::by(|system| together(Group::clusters(system).iter().map(finding))),
 };
 
 fn finding(group: &Group<'_>) -> Finding {

@@ -25,8 +25,8 @@ use super::GLOBAL_EDF;
 use crate::Assumption::*;
 use crate::group::Group;
 use crate::{
-    Assumption, BoundTest, Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope,
-    Shortcuts, Subject, Tardiness, TestKind,
+    Assumption, BoundTest, Certify, Citation, Decide, Finding, Quantity, Reason,
+    SchedulabilityTest, Scope, Subject, Tardiness, TestKind,
 };
 use layland_model::{Algorithm, Duration, Rate, System, Task, TaskId};
 use layland_offline::points::{self, ERICKSON_ANDERSON, ERICKSON_ANDERSON_WARD};
@@ -137,8 +137,7 @@ pub const NOT_LATE: SchedulabilityTest = SchedulabilityTest {
     assumptions: ASSUMPTIONS,
     citations: &[&ERICKSON_ANDERSON, &ERICKSON_ANDERSON_WARD],
     certify: Certify::Without("the verifier does not know compliant vectors"),
-    shortcuts: Shortcuts::NONE,
-    decide: not_late,
+    decide: Decide::by(not_late),
 };
 
 fn not_late(system: &System) -> Finding {

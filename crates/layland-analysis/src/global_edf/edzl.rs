@@ -36,7 +36,7 @@ use super::PAIRED;
 use super::workload::{Pairs, rivals, share, sum};
 use crate::group::{Group, together};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic,
     Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Rate};
@@ -94,11 +94,8 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     certify: Certify::Without(
         "its slacks hold only until a job is late, which the steps of slacks do not say",
     ),
-    shortcuts: Shortcuts {
-        verdict: Some(|system| super::verdict_by(system, accepts)),
-        ..Shortcuts::NONE
-    },
-    decide: |system| together(Group::clusters(system).iter().map(finding)),
+    decide: Decide::by(|system| together(Group::clusters(system).iter().map(finding)))
+        .or_sooner(|system| super::verdict_by(system, accepts)),
 };
 
 /// The result of the test for tasks on their CPUs.

@@ -25,7 +25,7 @@ use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed, load_above};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic,
     Subject, TestKind, Verdict,
 };
 use layland_model::Rate;
@@ -74,11 +74,8 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: PAIRED,
     citations: &[&BARUAH_2010],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts {
-        verdict: Some(|system| super::verdict_by(system, accepts)),
-        ..Shortcuts::NONE
-    },
-    decide: |system| together(Group::clusters(system).iter().map(finding)),
+    decide: Decide::by(|system| together(Group::clusters(system).iter().map(finding)))
+        .or_sooner(|system| super::verdict_by(system, accepts)),
 };
 
 fn finding(group: &Group<'_>) -> Finding {

@@ -14,7 +14,7 @@ use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Certify, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic, Subject,
+    Certify, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
     TestKind,
 };
 use layland_model::{Rate, RateSum, Task};
@@ -39,11 +39,8 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: CONSTRAINED,
     citations: &[&GOOSSENS, &super::bcl::BERTOGNA],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts {
-        verdict: Some(|system| super::verdict_by(system, accepts)),
-        ..Shortcuts::NONE
-    },
-    decide: |system| together(Group::clusters(system).iter().map(gfb)),
+    decide: Decide::by(|system| together(Group::clusters(system).iter().map(gfb)))
+        .or_sooner(|system| super::verdict_by(system, accepts)),
 };
 
 /// `sum delta_i <= m - (m - 1) max delta_i`.

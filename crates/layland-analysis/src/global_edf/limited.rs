@@ -31,7 +31,8 @@ use crate::delay::slacks::{MOST_TASKS, under_edf};
 use crate::global_edf::bar::BARUAH_2007;
 use crate::group::Group;
 use crate::{
-    Certify, Citation, ResponseTest, SchedulabilityTest, Shortcuts, Sporadic, Subject, TestKind,
+    Certify, Citation, Decide, Respond, ResponseTest, SchedulabilityTest, Sporadic, Subject,
+    TestKind,
 };
 use layland_model::CpuSet;
 
@@ -72,11 +73,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     certify: Certify::Without(
         "that a window of any length has room is a search, which has no short form",
     ),
-    shortcuts: Shortcuts {
-        verdict: Some(|system| super::verdict_by(system, accepts)),
-        with_bounds: Some(|system| super::both_by_slacks(system, Group::clusters(system), slacks)),
-    },
-    decide: |system| super::by_slacks(Group::clusters(system), slacks),
+    decide: Decide::with_bounds(|system| {
+        super::both_by_slacks(system, Group::clusters(system), slacks)
+    })
+    .or_sooner(|system| super::verdict_by(system, accepts)),
 };
 
 /// The response bounds of the test.
@@ -87,7 +87,9 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Sufficient,
     assumptions: PAIRED,
     citations: &[&SUN_LIPARI, &BARUAH_2007],
-    bound: |system| super::responses_by_slacks(system, Group::clusters(system), slacks),
+    bound: Respond::Alone(|system| {
+        super::responses_by_slacks(system, Group::clusters(system), slacks)
+    }),
     by_rank: None,
 };
 

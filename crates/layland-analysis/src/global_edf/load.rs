@@ -25,7 +25,7 @@ use super::{ALGORITHMS, ARBITRARY};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic,
     Subject, TestKind, Verdict,
 };
 use layland_model::{Duration, Rate};
@@ -82,11 +82,8 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: ARBITRARY,
     citations: &[&BARUAH_BAKER, &BAKER_BARUAH],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts {
-        verdict: Some(|system| super::verdict_by(system, accepts)),
-        ..Shortcuts::NONE
-    },
-    decide: |system| together(Group::clusters(system).iter().map(finding)),
+    decide: Decide::by(|system| together(Group::clusters(system).iter().map(finding)))
+        .or_sooner(|system| super::verdict_by(system, accepts)),
 };
 
 /// The answer of the test.

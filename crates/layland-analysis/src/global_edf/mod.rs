@@ -185,11 +185,6 @@ pub(crate) fn grow_slacks(
 /// A test that bounds slacks.
 type BySlacks = fn(&[Sporadic], usize) -> Slacks;
 
-/// The finding of a test that bounds slacks, for these clusters.
-pub(crate) fn by_slacks(groups: Vec<Group<'_>>, test: BySlacks) -> Finding {
-    finding_by(&groups, &slacks_of(&groups, test))
-}
-
 /// Response bounds from slacks, for these clusters of a system in which every task has one.
 pub(crate) fn responses_by_slacks(
     system: &System,
@@ -197,6 +192,13 @@ pub(crate) fn responses_by_slacks(
     test: BySlacks,
 ) -> TaskMap<Option<ResponseBound>> {
     responses_by(system, &groups, &slacks_of(&groups, test))
+}
+
+/// The verdict of a test that bounds slacks, for these clusters.
+pub(crate) fn verdict_by_slacks(groups: &[Group<'_>], test: BySlacks) -> Verdict {
+    let accepts =
+        |group: &Group<'_>| matches!(test(&group.sporadic(), group.cpus.len()), Slacks::All(_));
+    TestKind::Sufficient.verdict(groups.iter().all(accepts))
 }
 
 /// The finding and the bounds from the same slacks.

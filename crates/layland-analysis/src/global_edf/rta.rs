@@ -25,7 +25,8 @@ use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::group::Group;
 use crate::sporadic::fixed;
 use crate::{
-    Certify, Citation, ResponseTest, SchedulabilityTest, Shortcuts, Sporadic, Subject, TestKind,
+    Certify, Citation, Decide, Respond, ResponseTest, SchedulabilityTest, Sporadic, Subject,
+    TestKind,
 };
 use std::cmp::Reverse;
 
@@ -82,11 +83,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: PAIRED,
     citations: &[&BERTOGNA_CIRINEI],
     certify: Certify::By(|system| super::steps(Group::clusters(system), slacks_by)),
-    shortcuts: Shortcuts {
-        verdict: Some(|system| super::verdict_by(system, accepts)),
-        with_bounds: Some(|system| super::both_by_slacks(system, Group::clusters(system), slacks)),
-    },
-    decide: |system| super::by_slacks(Group::clusters(system), slacks),
+    decide: Decide::with_bounds(|system| {
+        super::both_by_slacks(system, Group::clusters(system), slacks)
+    })
+    .or_sooner(|system| super::verdict_by(system, accepts)),
 };
 
 /// The response bounds of the test.
@@ -97,7 +97,9 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Sufficient,
     assumptions: PAIRED,
     citations: &[&BERTOGNA_CIRINEI],
-    bound: |system| super::responses_by_slacks(system, Group::clusters(system), slacks),
+    bound: Respond::Alone(|system| {
+        super::responses_by_slacks(system, Group::clusters(system), slacks)
+    }),
     by_rank: None,
 };
 

@@ -25,15 +25,14 @@
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::global_edf::workload::{Growing, rivals, share, sum};
-use crate::global_edf::{
-    Slacks, both_by_slacks, by_slacks, fixed_point_bound, responses_by_slacks, rta,
-};
+use crate::global_edf::{Slacks, both_by_slacks, fixed_point_bound, rta, verdict_by_slacks};
 use crate::group::Group;
+use crate::ordered::{Analysis, ByOrder, GLOBAL, Listing, given_last};
 use crate::sporadic::Divisor;
-use crate::test::test_and_responses;
+use crate::test::Bounds;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
-use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
-use layland_model::{Algorithm, Form, Order, System};
+use crate::{Certify, Citation, Finding, OrderedTest, Sporadic, TestKind, Verdict};
+use layland_model::System;
 
 /// Bertogna, Cirinei and Lipari 2005.
 pub const BERTOGNA_2005: Citation = Citation {
@@ -51,7 +50,7 @@ pub const BERTOGNA_2005: Citation = Citation {
 };
 
 /// Guan, Stigge, Yi and Yu 2009.
-pub const GUAN: Citation = Citation {
+pub const GUAN_2009: Citation = Citation {
     key: "guan2009new",
     text: "N. Guan, M. Stigge, W. Yi and G. Yu. New response time bounds for fixed priority \
            multiprocessor scheduling. RTSS 2009, pages 387-397.",
@@ -73,43 +72,46 @@ fn ordered(system: &System, order: PriorityOrder) -> Vec<Group<'_>> {
     groups
 }
 
-macro_rules! tests {
-    ($($test:ident, $responses:ident, $name:literal, $order:ident, $assumptions:ident,
-        $slacks:ident, $title:literal, $citation:expr;)*) => {
-        $(test_and_responses! {
-            $test, $responses, $name, $title,
-            &[
-                Algorithm::Ordered(Form::Global, Order::$order),
-                Algorithm::Ordered(Form::Clustered, Order::$order),
-            ],
-            $assumptions, $citation, Certify::Reasons,
-            |system| by_slacks(ordered(system, PriorityOrder::$order), $slacks),
-            |system| responses_by_slacks(system, ordered(system, PriorityOrder::$order), $slacks),
-            |system| both_by_slacks(system, ordered(system, PriorityOrder::$order), $slacks)
-        })*
-    };
+const fn test(
+    listing: Listing,
+    citations: &'static [&'static Citation],
+    both: fn(&System, PriorityOrder) -> (Finding, Bounds),
+    verdict: fn(&System, PriorityOrder) -> Verdict,
+) -> OrderedTest {
+    OrderedTest {
+        listing,
+        subject: GLOBAL,
+        kind: TestKind::Sufficient,
+        assumptions: ByOrder::new(GIVEN, DERIVED),
+        citations,
+        certify: ByOrder::all(Certify::Reasons),
+        analysis: Analysis::OrSooner { both, verdict },
+    }
 }
-tests! {
-    BCL_RM, BCL_RM_RESPONSE, "BCL-RM", RateMonotonic, DERIVED, bcl,
-        "interference test for global rate-monotonic priorities", &[&BERTOGNA_2005];
-    BCL_DM, BCL_DM_RESPONSE, "BCL-DM", DeadlineMonotonic, DERIVED, bcl,
-        "interference test for global deadline-monotonic priorities", &[&BERTOGNA_2005];
-    BCL_FP, BCL_FP_RESPONSE, "BCL-FP", Given, GIVEN, bcl,
-        "interference test for global fixed priorities", &[&BERTOGNA_2005];
-    BERTOGNA_RM, BERTOGNA_RM_RESPONSE, "BERTOGNA-RM", RateMonotonic, DERIVED,
-        bertogna, "response times under global rate-monotonic priorities", &[&rta::BERTOGNA_CIRINEI];
-    BERTOGNA_DM, BERTOGNA_DM_RESPONSE, "BERTOGNA-DM", DeadlineMonotonic, DERIVED,
-        bertogna, "response times under global deadline-monotonic priorities",
-        &[&rta::BERTOGNA_CIRINEI];
-    BERTOGNA_FP, BERTOGNA_FP_RESPONSE, "BERTOGNA-FP", Given, GIVEN, bertogna,
-        "response times under global fixed priorities", &[&rta::BERTOGNA_CIRINEI];
-    GUAN_RM, GUAN_RM_RESPONSE, "GUAN-RM", RateMonotonic, DERIVED, guan,
-        "response times under global rate-monotonic priorities, with limited carry-in", &[&GUAN];
-    GUAN_DM, GUAN_DM_RESPONSE, "GUAN-DM", DeadlineMonotonic, DERIVED, guan,
-        "response times under global deadline-monotonic priorities, with limited carry-in", &[&GUAN];
-    GUAN_FP, GUAN_FP_RESPONSE, "GUAN-FP", Given, GIVEN, guan,
-        "response times under global fixed priorities, with limited carry-in", &[&GUAN];
-}
+
+/// `BCL-RM`, `BCL-DM` and `BCL-FP`: interference tests, see [`bcl`].
+pub const BCL: OrderedTest = test(
+    given_last!("BCL", "interference test for global ", " priorities"),
+    &[&BERTOGNA_2005],
+    |system, order| both_by_slacks(system, ordered(system, order), bcl),
+    |system, order| verdict_by_slacks(&ordered(system, order), bcl),
+);
+
+/// `BERTOGNA-RM`, `BERTOGNA-DM` and `BERTOGNA-FP`: response times, see [`bertogna`].
+pub const BERTOGNA: OrderedTest = test(
+    given_last!("BERTOGNA", "response times under global ", " priorities"),
+    &[&rta::BERTOGNA_CIRINEI],
+    |system, order| both_by_slacks(system, ordered(system, order), bertogna),
+    |system, order| verdict_by_slacks(&ordered(system, order), bertogna),
+);
+
+/// `GUAN-RM`, `GUAN-DM` and `GUAN-FP`: response times with limited carry-in, see [`guan`].
+pub const GUAN: OrderedTest = test(
+    given_last!("GUAN", "response times under global ", " priorities, with limited carry-in"),
+    &[&GUAN_2009],
+    |system, order| both_by_slacks(system, ordered(system, order), guan),
+    |system, order| verdict_by_slacks(&ordered(system, order), guan),
+);
 
 /// BCL: `sum over i < k of min(W_i(D_k), D_k - C_k + 1) < m (D_k - C_k + 1)` for every task, in the
 /// order of priorities, highest first. A response is then at most

@@ -22,22 +22,26 @@
 
 use super::{BASE, NO_PROOF, one_cpu};
 use crate::group::Group;
-use crate::test::test_and_responses;
 use crate::{
-    Certify, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest, Scope,
-    Subject, TestKind,
+    BoundedTest, Certify, Finding, Quantity, Reason, ResponseBound, ResponseTest,
+    SchedulabilityTest, Scope, TestKind,
 };
 use layland_model::{Algorithm, Duration, Graph, Rate, RateSum, System, TaskMap};
 use layland_offline::graph::{self, BoundKind, HE, LI, Recurrent};
 
-test_and_responses! {
-    FEDERATED, FEDERATED_RESPONSES, "FEDERATED", "graphs on CPUs of their own, and light ones under EDF on one CPU each",
-    &[Algorithm::Federated],
-    BASE, &[&LI, &HE], Certify::Without(NO_PROOF),
-    |system| both(system).0,
-    |system| both(system).1,
-    both
-}
+const TEST: BoundedTest = BoundedTest {
+    name: "FEDERATED",
+    title: "graphs on CPUs of their own, and light ones under EDF on one CPU each",
+    algorithms: &[Algorithm::Federated],
+    assumptions: BASE,
+    citations: &[&LI, &HE],
+    certify: Certify::Without(NO_PROOF),
+    both,
+};
+/// `FEDERATED`: graphs on CPUs of their own, and light ones under EDF on one CPU each.
+pub const FEDERATED: SchedulabilityTest = TEST.test();
+/// The response bounds of `FEDERATED`.
+pub const FEDERATED_RESPONSES: ResponseTest = TEST.responses();
 
 /// The bounds that no other bound can beat.
 const LEAST: [BoundKind; 3] = [BoundKind::Graham, BoundKind::Long, BoundKind::OrderChains];

@@ -4,7 +4,7 @@
 //! | test | policies | source |
 //! |---|---|---|
 //! | [`FEDERATED`] | `federated` | Li et al. 2014 and the bounds of one graph (`federated.rs`) |
-//! | [`QPA`], [`RTA`], [`RTA_RM`], [`RTA_DM`] | EDF and fixed priorities on one CPU | proved there (`one_cpu.rs`) |
+//! | [`QPA`], [`RTA`] | EDF and fixed priorities on one CPU | proved there (`one_cpu.rs`) |
 //! | `GRAPH-EDF` | `g-edf`, `c-edf` | Melani et al. 2015, with floors |
 //! | `GRAPH-FP`, `GRAPH-RM`, `GRAPH-DM` | `g-fp`, `g-rm`, `g-dm` | Melani et al. 2015, with floors |
 //!
@@ -26,18 +26,16 @@ mod one_cpu;
 
 pub use bounds::{global_edf, global_fp};
 pub use federated::{FEDERATED, FEDERATED_RESPONSES};
-pub use one_cpu::{
-    QPA, QPA_RESPONSES, RTA, RTA_DM, RTA_DM_RESPONSES, RTA_RESPONSES, RTA_RM, RTA_RM_RESPONSES,
-};
+pub use one_cpu::{QPA, QPA_RESPONSES, RTA};
 
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::group::Group;
-use crate::test::test_and_responses;
+use crate::ordered::{Analysis, ByOrder, GLOBAL, given_last};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
-    Scope, Subject, TestKind,
+    BoundedTest, Certify, Citation, Finding, OrderedTest, Quantity, Reason, ResponseBound,
+    ResponseTest, SchedulabilityTest, Scope, TestKind,
 };
 use layland_model::{Algorithm, Duration, Form, Graph, Order, System, TaskMap};
 use layland_offline::graph::{self, Recurrent};
@@ -69,35 +67,39 @@ const BASE: &[Assumption] = &[
     WholeClusters,
     NoRequests,
 ];
-const GIVEN: &[Assumption] = &and::<11>(&and::<10>(BASE, Priorities), GraphPriorities);
-const BY_PERIOD: &[Assumption] = &and::<10>(BASE, GraphPeriods);
-const BY_DEADLINE: &[Assumption] = &and::<10>(BASE, GraphDeadlines);
 const NO_PROOF: &str = "the verifier does not know graphs";
 
-macro_rules! tests {
-    ($($test:ident, $responses:ident, $name:literal, $order:ident, $by:expr, $assumptions:ident, $title:literal;)*) => {
-        $(test_and_responses! {
-            $test, $responses, $name, $title,
-            &[
-                Algorithm::Ordered(Form::Global, Order::$order),
-                Algorithm::Ordered(Form::Clustered, Order::$order),
-            ],
-            $assumptions, &[&MELANI], Certify::Without(NO_PROOF),
-            |system| both(system, $by).0,
-            |system| both(system, $by).1,
-            |system| both(system, $by)
-        })*
-    };
-}
-tests! {
-    EDF, EDF_RESPONSES, "GRAPH-EDF", Deadline, None, BASE, "response times of graphs under global EDF";
-    FP, FP_RESPONSES, "GRAPH-FP", Given, Some(PriorityOrder::Given), GIVEN,
-        "response times of graphs under global fixed priorities";
-    RM, RM_RESPONSES, "GRAPH-RM", RateMonotonic, Some(PriorityOrder::RateMonotonic), BY_PERIOD,
-        "response times of graphs under global rate-monotonic priorities";
-    DM, DM_RESPONSES, "GRAPH-DM", DeadlineMonotonic, Some(PriorityOrder::DeadlineMonotonic), BY_DEADLINE,
-        "response times of graphs under global deadline-monotonic priorities";
-}
+const UNDER_EDF: BoundedTest = BoundedTest {
+    name: "GRAPH-EDF",
+    title: "response times of graphs under global EDF",
+    algorithms: &[
+        Algorithm::Ordered(Form::Global, Order::Deadline),
+        Algorithm::Ordered(Form::Clustered, Order::Deadline),
+    ],
+    assumptions: BASE,
+    citations: &[&MELANI],
+    certify: Certify::Without(NO_PROOF),
+    both: |system| both(system, None),
+};
+/// `GRAPH-EDF`: response times of graphs under global EDF.
+pub const EDF: SchedulabilityTest = UNDER_EDF.test();
+/// The response bounds of `GRAPH-EDF`.
+pub const EDF_RESPONSES: ResponseTest = UNDER_EDF.responses();
+
+/// `GRAPH-RM`, `GRAPH-DM` and `GRAPH-FP`: response times of graphs under global fixed priorities.
+pub const FIXED: OrderedTest = OrderedTest {
+    listing: given_last!("GRAPH", "response times of graphs under global ", " priorities"),
+    subject: GLOBAL,
+    kind: TestKind::Sufficient,
+    assumptions: ByOrder {
+        given: &and::<11>(&and::<10>(BASE, Priorities), GraphPriorities),
+        rate_monotonic: &and::<10>(BASE, GraphPeriods),
+        deadline_monotonic: &and::<10>(BASE, GraphDeadlines),
+    },
+    citations: &[&MELANI],
+    certify: ByOrder::all(Certify::Without(NO_PROOF)),
+    analysis: Analysis::Together(|system, order| both(system, Some(order))),
+};
 
 /// Returns the finding and the bounds for global EDF or for fixed priorities in an order.
 fn both(

@@ -49,13 +49,13 @@
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::group::Group;
-use crate::test::test_and_responses;
+use crate::ordered::{Analysis, ByOrder, PARTITIONED, given_first};
 use crate::uniprocessor::edf::{self, BARUAH, ZHANG_BURNS};
 use crate::uniprocessor::edf_response::{self, SPURI, Ties};
 use crate::uniprocessor::fixed_priority::{LEHOCZKY, PriorityOrder, TINDELL, response_time};
 use crate::{
-    Certify, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest, Scope,
-    Shortcuts, Subject, TestKind,
+    Certify, Decide, Finding, OrderedTest, Quantity, Reason, Respond, ResponseBound, ResponseTest,
+    SchedulabilityTest, Scope, Subject, TestKind,
 };
 use layland_model::{
     Algorithm, Duration, Form, Index, Order, System, TIME_LIMIT, Task, TaskId, TaskMap,
@@ -73,7 +73,6 @@ const BASE: &[Assumption] = &[
 ];
 const ALONG: &[Assumption] = &and::<9>(BASE, DeadlinesAlong);
 const FEW: &[Assumption] = &and::<9>(BASE, FewPairs);
-const GIVEN: &[Assumption] = &and::<10>(FEW, Priorities);
 
 const EDF: &[Algorithm] = &[Algorithm::Ordered(Form::Partitioned, Order::Deadline)];
 const TITLE: &str = "demand and response times of graphs on one CPU each under EDF";
@@ -87,8 +86,7 @@ pub const QPA: SchedulabilityTest = SchedulabilityTest {
     assumptions: ALONG,
     citations: &[&BARUAH, &ZHANG_BURNS],
     certify: Certify::Without(super::NO_PROOF),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| edf::TEST.run_unchecked(system),
+    decide: Decide::by(|system| edf::TEST.run_unchecked(system)),
 };
 
 /// The response bounds of `GRAPH-QPA`: those of Spuri, regardless of the edges.
@@ -99,14 +97,14 @@ pub const QPA_RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Sufficient,
     assumptions: ALONG,
     citations: &[&SPURI],
-    bound: |system| {
+    bound: Respond::Alone(|system| {
         let mut bounds = TaskMap::filled(None, system.tasks.len());
         for bound in Group::affinities(system).iter().flat_map(edf_bounds) {
             let task = bound.task;
             bounds[task] = Some(bound);
         }
         bounds
-    },
+    }),
     by_rank: None,
 };
 
@@ -118,26 +116,19 @@ pub(super) fn edf_bounds(group: &Group<'_>) -> Vec<ResponseBound> {
     tasks.map(|(&(task, _), response)| ResponseBound::new(task, response)).collect()
 }
 
-macro_rules! fixed {
-    ($($test:ident, $responses:ident, $name:literal, $order:ident, $assumptions:ident, $title:literal;)*) => {
-        $(test_and_responses! {
-            $test, $responses, $name, $title,
-            &[Algorithm::Ordered(Form::Partitioned, Order::$order)],
-            $assumptions, &[&LEHOCZKY, &TINDELL], Certify::Without(super::NO_PROOF),
-            |system| both(system, PriorityOrder::$order).0,
-            |system| both(system, PriorityOrder::$order).1,
-            |system| both(system, PriorityOrder::$order)
-        })*
-    };
-}
-fixed! {
-    RTA, RTA_RESPONSES, "GRAPH-RTA", Given, GIVEN,
-        "response times of graphs on one CPU each under fixed priorities (p-fp)";
-    RTA_RM, RTA_RM_RESPONSES, "GRAPH-RTA-RM", RateMonotonic, FEW,
-        "response times of graphs on one CPU each under fixed priorities (p-rm)";
-    RTA_DM, RTA_DM_RESPONSES, "GRAPH-RTA-DM", DeadlineMonotonic, FEW,
-        "response times of graphs on one CPU each under fixed priorities (p-dm)";
-}
+/// `GRAPH-RTA`, `GRAPH-RTA-RM` and `GRAPH-RTA-DM`: response times of graphs under fixed priorities.
+pub const RTA: OrderedTest = OrderedTest {
+    listing: given_first!(
+        "GRAPH-RTA",
+        "response times of graphs on one CPU each under fixed priorities"
+    ),
+    subject: PARTITIONED,
+    kind: TestKind::Sufficient,
+    assumptions: ByOrder::new(&and::<10>(FEW, Priorities), FEW),
+    citations: &[&LEHOCZKY, &TINDELL],
+    certify: ByOrder::all(Certify::Without(super::NO_PROOF)),
+    analysis: Analysis::Together(both),
+};
 
 /// Returns the finding and the bounds under fixed priorities in an order.
 fn both(system: &System, order: PriorityOrder) -> (Finding, TaskMap<Option<ResponseBound>>) {

@@ -25,8 +25,8 @@ use crate::fixed_point::{Diverged, GaveUp};
 use crate::group::{Group, comes_at_any_distance, exact, may_become_ready_together, together};
 use crate::uniprocessor::fixed_priority::TINDELL;
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
-    Scope, Shortcuts, Subject, TestKind, Verdict,
+    Certify, Citation, Decide, Finding, Quantity, Reason, Respond, ResponseBound, ResponseTest,
+    SchedulabilityTest, Scope, Subject, TestKind, Verdict,
 };
 use layland_model::{Duration, Rate, RateSum, System, TIME_LIMIT, Task, TaskMap};
 use std::ops::Range;
@@ -40,10 +40,9 @@ pub const FIFO: SchedulabilityTest = SchedulabilityTest {
     assumptions: ONE_BY_ONE,
     citations: &[&Citation::GEORGE, &TINDELL],
     certify: Certify::Without(NO_PROOF),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         together(Group::affinities(system).into_iter().map(|mut group| finding(&mut group)))
-    },
+    }),
 };
 
 /// The response times of [`FIFO`] that some legal run reaches.
@@ -54,7 +53,7 @@ pub const FIFO_RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Exact,
     assumptions: ONE_BY_ONE,
     citations: FIFO.citations,
-    bound: |system| bounds(system, true),
+    bound: Respond::Alone(|system| bounds(system, true)),
     by_rank: None,
 };
 
@@ -66,7 +65,7 @@ pub const FIFO_UNREACHED: ResponseTest = ResponseTest {
     kind: TestKind::Sufficient,
     assumptions: ONE_BY_ONE,
     citations: FIFO.citations,
-    bound: |system| bounds(system, false),
+    bound: Respond::Alone(|system| bounds(system, false)),
     by_rank: None,
 };
 

@@ -8,32 +8,63 @@ use crate::global_edf::workload::{Growing, Rival, rivals, sum};
 use crate::global_edf::{Slacks, both_of_slacks, rta};
 use crate::global_fp::{self, BERTOGNA_2005, Carrier, response};
 use crate::group::Group;
-use crate::test::test_and_responses;
+use crate::test::Bounds;
 use crate::{
-    Certify, Finding, ResponseBound, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind,
+    BoundedTest, Certify, Citation, Finding, ResponseBound, ResponseTest, SchedulabilityTest,
+    Sporadic,
 };
 use layland_model::{System, TaskMap};
 use std::ops::Range;
 
-test_and_responses! {
-    BCL, BCL_RESPONSES, "BCL-LEVEL",
+const fn test(
+    name: &'static str,
+    title: &'static str,
+    citations: &'static [&'static Citation],
+    both: fn(&System) -> (Finding, Bounds),
+) -> BoundedTest {
+    BoundedTest {
+        name,
+        title,
+        algorithms: ON_SEVERAL,
+        assumptions: SHARED,
+        citations,
+        certify: Certify::Without(NO_PROOF),
+        both,
+    }
+}
+
+const BCL_TEST: BoundedTest = test(
+    "BCL-LEVEL",
     "interference test for global fixed priorities, in any order among equal ones",
-    ON_SEVERAL, SHARED, &[&BERTOGNA_2005], Certify::Without(NO_PROOF),
-    |system| both(system, bcl).0, |system| both(system, bcl).1, |system| both(system, bcl)
-}
-test_and_responses! {
-    BERTOGNA, BERTOGNA_RESPONSES, "BERTOGNA-LEVEL",
+    &[&BERTOGNA_2005],
+    |system| both(system, bcl),
+);
+/// `BCL-LEVEL`: interference test for global fixed priorities, in any order among equal ones.
+pub const BCL: SchedulabilityTest = BCL_TEST.test();
+/// The response bounds of `BCL-LEVEL`.
+pub const BCL_RESPONSES: ResponseTest = BCL_TEST.responses();
+
+const BERTOGNA_TEST: BoundedTest = test(
+    "BERTOGNA-LEVEL",
     "response times under global fixed priorities, in any order among equal ones",
-    ON_SEVERAL, SHARED, &[&rta::BERTOGNA_CIRINEI], Certify::Without(NO_PROOF),
-    |system| both(system, bertogna).0, |system| both(system, bertogna).1,
-    |system| both(system, bertogna)
-}
-test_and_responses! {
-    GUAN, GUAN_RESPONSES, "GUAN-LEVEL",
+    &[&rta::BERTOGNA_CIRINEI],
+    |system| both(system, bertogna),
+);
+/// `BERTOGNA-LEVEL`: response times under global fixed priorities, in any order among equal ones.
+pub const BERTOGNA: SchedulabilityTest = BERTOGNA_TEST.test();
+/// The response bounds of `BERTOGNA-LEVEL`.
+pub const BERTOGNA_RESPONSES: ResponseTest = BERTOGNA_TEST.responses();
+
+const GUAN_TEST: BoundedTest = test(
+    "GUAN-LEVEL",
     "response times under global fixed priorities, in any order among equal ones, with limited carry-in",
-    ON_SEVERAL, SHARED, &[&global_fp::GUAN], Certify::Without(NO_PROOF),
-    |system| both(system, guan).0, |system| both(system, guan).1, |system| both(system, guan)
-}
+    &[&global_fp::GUAN_2009],
+    |system| both(system, guan),
+);
+/// `GUAN-LEVEL`: response times under global fixed priorities, in any order among equal ones, with limited carry-in.
+pub const GUAN: SchedulabilityTest = GUAN_TEST.test();
+/// The response bounds of `GUAN-LEVEL`.
+pub const GUAN_RESPONSES: ResponseTest = GUAN_TEST.responses();
 
 /// The tasks of some CPUs, the highest level first.
 struct Set<'a> {

@@ -6,27 +6,40 @@ use crate::fixed_point::Diverged;
 use crate::group::{Group, together};
 use crate::locking::response::{Response, Unbounded, response};
 use crate::locking::{BLETSAS, CHEN_2019, by_cpu, finding_of, suspension};
-use crate::test::test_and_responses;
 use crate::uniprocessor::fixed_priority::{self, PriorityOrder, TINDELL};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
-    Scope, Subject, TestKind, Verdict,
+    BoundedTest, Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
+    SchedulabilityTest, Scope, Verdict,
 };
 use layland_model::{Duration, System, TIME_LIMIT, Task, TaskMap};
 
-test_and_responses! {
-    ONE_CPU, ONE_CPU_RESPONSES, "RTA-LEVEL",
-    "response times under fixed priorities on each CPU, in any order among equal ones",
-    ON_ONE_CPU, ARRIVING, &[&TINDELL, &Citation::GEORGE], Certify::Without(NO_PROOF),
-    |system| both(system).0, |system| both(system).1, both
-}
+const ONE_CPU_TEST: BoundedTest = BoundedTest {
+    name: "RTA-LEVEL",
+    title: "response times under fixed priorities on each CPU, in any order among equal ones",
+    algorithms: ON_ONE_CPU,
+    assumptions: ARRIVING,
+    citations: &[&TINDELL, &Citation::GEORGE],
+    certify: Certify::Without(NO_PROOF),
+    both,
+};
+/// `RTA-LEVEL`: response times under fixed priorities on each CPU, in any order among equal ones.
+pub const ONE_CPU: SchedulabilityTest = ONE_CPU_TEST.test();
+/// The response bounds of `RTA-LEVEL`.
+pub const ONE_CPU_RESPONSES: ResponseTest = ONE_CPU_TEST.responses();
 
-test_and_responses! {
-    SUSPENDING, SUSPENDING_RESPONSES, "SUSP-LEVEL",
-    "response times with self-suspension on each CPU, in any order among equal priorities",
-    ON_ONE_CPU, ALONE, &[&CHEN_2019, &BLETSAS], Certify::Without(NO_PROOF),
-    |system| with_suspension(system).0, |system| with_suspension(system).1, with_suspension
-}
+const SUSPENDING_TEST: BoundedTest = BoundedTest {
+    name: "SUSP-LEVEL",
+    title: "response times with self-suspension on each CPU, in any order among equal priorities",
+    algorithms: ON_ONE_CPU,
+    assumptions: ALONE,
+    citations: &[&CHEN_2019, &BLETSAS],
+    certify: Certify::Without(NO_PROOF),
+    both: with_suspension,
+};
+/// `SUSP-LEVEL`: response times with self-suspension on each CPU, in any order among equal priorities.
+pub const SUSPENDING: SchedulabilityTest = SUSPENDING_TEST.test();
+/// The response bounds of `SUSP-LEVEL`.
+pub const SUSPENDING_RESPONSES: ResponseTest = SUSPENDING_TEST.responses();
 
 /// The response time of a task in any order among `equal`, the other tasks of its level; `higher`
 /// are the tasks of higher levels.

@@ -89,7 +89,7 @@ pub fn plain_responses(tasks: &[Locker]) -> Vec<Response> {
 pub(super) fn each_cpu(
     system: &System,
     order: PriorityOrder,
-    responses: fn(&[Locker]) -> Vec<Response>,
+    responses: impl Fn(&[Locker]) -> Vec<Response>,
 ) -> (Finding, TaskMap<Option<ResponseBound>>) {
     let mut bounds = TaskMap::filled(None, system.tasks.len());
     let findings: Vec<Finding> = (by_cpu(system, order).iter())

@@ -23,8 +23,8 @@ use crate::proof::{MOST, TOO_LONG};
 use crate::uniprocessor::edf::{Demand, compared, criterion, last_deadline_before};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
-    Certify, Evidence, Finding, Part, Point, Quantity, Reason, SchedulabilityTest, Scope,
-    Shortcuts, Sporadic, Subject, TestKind, Verdict,
+    Certify, Decide, Evidence, Finding, Part, Point, Quantity, Reason, SchedulabilityTest, Scope,
+    Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, CpuSet, Duration, Order, Protocol, Service};
 
@@ -50,11 +50,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     certify: Certify::By(|system| {
         by_cpu(system, PriorityOrder::DeadlineMonotonic).iter().map(|tasks| points(tasks)).collect()
     }),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         let cpus = by_cpu(system, PriorityOrder::DeadlineMonotonic);
         together(cpus.iter().map(|tasks| finding(tasks)))
-    },
+    }),
 };
 
 /// The result of the criterion.

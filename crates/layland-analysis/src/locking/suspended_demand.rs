@@ -22,7 +22,7 @@ use super::stack::{demand_and_blocking, points, said_of};
 use super::tasks::{Locker, by_cpu};
 use crate::group::together;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
-use crate::{Certify, SchedulabilityTest, Shortcuts, Subject, TestKind};
+use crate::{Certify, Decide, SchedulabilityTest, Subject, TestKind};
 use layland_model::{Algorithm, CpuSet, Order, Protocol, System};
 
 /// Demand with suspensions, for each CPU. If jobs lock nothing, all protocols are equivalent.
@@ -53,13 +53,12 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: ALONE,
     citations: &[&CHEN_2019],
     certify: Certify::By(|system| each_cpu(system).iter().map(|tasks| points(tasks)).collect()),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         together(each_cpu(system).iter().map(|tasks| {
             let cpu = CpuSet::single(tasks[0].cpu);
             said_of(cpu, demand_and_blocking(tasks), WORDS)
         }))
-    },
+    }),
 };
 
 const WORDS: (&str, &str) =

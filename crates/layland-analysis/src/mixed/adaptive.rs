@@ -10,8 +10,11 @@
 use super::{Cpu, Found, PER_CPU, each_cpu, each_part, responses};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
-use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind};
-use layland_model::{AdaptiveOrder, Algorithm, Duration, Protection, TaskId, TaskMap};
+use crate::test::Bounds;
+use crate::{
+    Certify, Citation, Decide, Respond, ResponseTest, SchedulabilityTest, Subject, TestKind,
+};
+use layland_model::{AdaptiveOrder, Algorithm, Duration, Protection, System, TaskId, TaskMap};
 use layland_offline::criticality::{
     Assigned, MixedSet, Responses, amc_ia, amc_max, amc_rt, rate_monotonic,
 };
@@ -29,8 +32,7 @@ pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::By(|system| each_part(system, levels)),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| cpu.assigned(amc_rt::order(&cpu.set))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| cpu.assigned(amc_rt::order(&cpu.set)))),
 };
 
 /// AMC-MAX: every instant of the mode change, for two levels.
@@ -42,12 +44,11 @@ pub const AMC_MAX: SchedulabilityTest = SchedulabilityTest {
     assumptions: TWO_LEVELS,
     citations: CITATIONS,
     certify: Certify::Without("the worst over all instants of a change has no short form"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         each_cpu(system, |cpu| {
             cpu.assigned(amc_max::amc_max(&cpu.set).expect("there are at most two levels"))
         })
-    },
+    }),
 };
 
 /// AMC-IA, corrected: sequences of mode changes over all levels.
@@ -59,10 +60,9 @@ pub const AMC_IA: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::Without("the worst over all sequences of changes has no short form"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         each_cpu(system, |cpu| cpu.assigned(amc_ia::safe_order(&cpu.set, amc_ia::FIXED_POINTS)))
-    },
+    }),
 };
 
 /// AMC-IA as in the paper.
@@ -80,10 +80,9 @@ pub const AMC_IA_PAPER: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::Without("not safe: it decides nothing"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         each_cpu(system, |cpu| cpu.assigned(amc_ia::paper_order(&cpu.set, amc_ia::FIXED_POINTS)))
-    },
+    }),
 };
 
 /// Returns the order of [`AMC_RT`], with the response times of each level.
@@ -115,29 +114,49 @@ const AMC: &[Algorithm] = &[
 /// `R_i(0), .., R_i(z_i)` for each task that has bounds.
 type PerLevel = TaskMap<Option<Vec<Duration>>>;
 
-macro_rules! responses {
-    ($test:ident, $of:ident, $order:ident, $assumptions:expr, $bounds:expr) => {
-        #[doc = concat!("The bounds of [`", stringify!($of), "`], for jobs that are covered, under the order [`AdaptiveOrder::", stringify!($order), "`].")]
-        pub const $test: ResponseTest = ResponseTest {
-            name: $of.name,
-            title: $of.title,
-            algorithms: &[amc(AdaptiveOrder::$order)],
-            kind: TestKind::Sufficient,
-            assumptions: $assumptions,
-            citations: CITATIONS,
-            bound: |system| responses(system, |cpu| $bounds(&cpu.set)),
-            by_rank: None,
-        };
-    };
+/// The bounds of a test under one order, for jobs that are covered.
+const fn bounds_of(
+    test: SchedulabilityTest,
+    algorithms: &'static [Algorithm],
+    bounds: fn(&System) -> Bounds,
+) -> ResponseTest {
+    ResponseTest {
+        name: test.name,
+        title: test.title,
+        algorithms,
+        kind: TestKind::Sufficient,
+        assumptions: test.assumptions,
+        citations: CITATIONS,
+        bound: Respond::Alone(bounds),
+        by_rank: None,
+    }
 }
-responses!(AMC_RT_RESPONSES, AMC_RT, AmcRt, PER_CPU, |set| found(amc_rt::amc_rt(set).found()));
-responses!(AMC_RT_RM_RESPONSES, AMC_RT, RateMonotonic, PER_CPU, |set| {
-    given(&amc_rt::under(set, &rate_monotonic(set)))
-});
-responses!(AMC_MAX_RESPONSES, AMC_MAX, AmcMax, TWO_LEVELS, |set| {
-    found(amc_max::amc_max(set).ok().and_then(|found| found.found()))
-});
-responses!(AMC_IA_RESPONSES, AMC_IA, AmcIa, PER_CPU, improved);
+
+/// The bounds of [`AMC_RT`] under the order that it finds.
+pub const AMC_RT_RESPONSES: ResponseTest =
+    bounds_of(AMC_RT, &[amc(AdaptiveOrder::AmcRt)], |system| {
+        responses(system, |cpu| found(amc_rt::amc_rt(&cpu.set).found()))
+    });
+
+/// The bounds of [`AMC_RT`] under the rate-monotonic order.
+pub const AMC_RT_RM_RESPONSES: ResponseTest =
+    bounds_of(AMC_RT, &[amc(AdaptiveOrder::RateMonotonic)], |system| {
+        responses(system, |cpu| given(&amc_rt::under(&cpu.set, &rate_monotonic(&cpu.set))))
+    });
+
+/// The bounds of [`AMC_MAX`] under the order that it finds.
+pub const AMC_MAX_RESPONSES: ResponseTest =
+    bounds_of(AMC_MAX, &[amc(AdaptiveOrder::AmcMax)], |system| {
+        responses(system, |cpu| {
+            found(amc_max::amc_max(&cpu.set).ok().and_then(|found| found.found()))
+        })
+    });
+
+/// The bounds of [`AMC_IA`] under the order that it finds.
+pub const AMC_IA_RESPONSES: ResponseTest =
+    bounds_of(AMC_IA, &[amc(AdaptiveOrder::AmcIa)], |system| {
+        responses(system, |cpu| improved(&cpu.set))
+    });
 
 /// Finds the priorities first, as the policy does, because the full analysis may give up on the
 /// way.

@@ -3,9 +3,10 @@
 //! `layland_offline::criticality::fixed` has the symbols and the misprint.
 
 use super::{Cpu, Found, PER_CPU, VESTAL, each_cpu, each_part, responses};
+use crate::test::Bounds;
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, ResponseTest, SchedulabilityTest, Scope,
-    Shortcuts, Subject, TestKind,
+    Certify, Citation, Decide, Finding, Quantity, Reason, Respond, ResponseTest,
+    SchedulabilityTest, Scope, Subject, TestKind,
 };
 use layland_model::{Algorithm, CutOffOrder, Duration, Protection, System, TaskMap};
 use layland_offline::criticality::{MixedSet, Responses, fixed};
@@ -19,8 +20,7 @@ pub const SMC_RM: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::By(|system| each_part(system, |cpu| at_own_level(&fixed::rms(&cpu.set)))),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| given(cpu, system, fixed::rms(&cpu.set))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| given(cpu, system, fixed::rms(&cpu.set)))),
 };
 
 /// Criticality-monotonic priorities with a cut-off.
@@ -32,8 +32,7 @@ pub const SMC_CM: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::By(|system| each_part(system, |cpu| at_own_level(&fixed::cms(&cpu.set)))),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| given(cpu, system, fixed::cms(&cpu.set))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| given(cpu, system, fixed::cms(&cpu.set)))),
 };
 
 /// Static mixed criticality with the best priorities.
@@ -64,8 +63,7 @@ pub const FTP_SMC: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::By(|system| each_part(system, best_order)),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| cpu.assigned(fixed::order(&cpu.set))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| cpu.assigned(fixed::order(&cpu.set)))),
 };
 
 const CITATIONS: &[&Citation] = &[&Citation::HUANG, &VESTAL];
@@ -108,21 +106,32 @@ fn given(cpu: &Cpu, system: &System, found: Responses<Duration>) -> Finding {
     cpu.finding(found.answer(), reason)
 }
 
-macro_rules! responses {
-    ($test:ident, $of:ident, $order:ident, $bounds:expr) => {
-        #[doc = concat!("The bounds of [`", stringify!($of), "`], for jobs that are covered.")]
-        pub const $test: ResponseTest = ResponseTest {
-            name: $of.name,
-            title: $of.title,
-            algorithms: &[smc(CutOffOrder::$order)],
-            kind: TestKind::Sufficient,
-            assumptions: PER_CPU,
-            citations: CITATIONS,
-            bound: |system| responses(system, $bounds),
-            by_rank: None,
-        };
-    };
+/// The bounds of a test, for jobs that are covered.
+const fn bounds_of(test: SchedulabilityTest, bounds: fn(&System) -> Bounds) -> ResponseTest {
+    ResponseTest {
+        name: test.name,
+        title: test.title,
+        algorithms: test.subject.algorithms(),
+        kind: TestKind::Sufficient,
+        assumptions: PER_CPU,
+        citations: CITATIONS,
+        bound: Respond::Alone(bounds),
+        by_rank: None,
+    }
 }
+
+/// The bounds of [`SMC_RM`].
+pub const SMC_RM_RESPONSES: ResponseTest =
+    bounds_of(SMC_RM, |system| responses(system, |cpu| all(&fixed::rms(&cpu.set))));
+
+/// The bounds of [`SMC_CM`].
+pub const SMC_CM_RESPONSES: ResponseTest =
+    bounds_of(SMC_CM, |system| responses(system, |cpu| all(&fixed::cms(&cpu.set))));
+
+/// The bounds of [`FTP_SMC`].
+pub const FTP_SMC_RESPONSES: ResponseTest =
+    bounds_of(FTP_SMC, |system| responses(system, |cpu| best(&cpu.set)));
+
 /// Each bound depends on a task and those above it only, whether these meet their deadlines or not.
 fn all(found: &Responses<Duration>) -> TaskMap<Option<Vec<Duration>>> {
     found.response.values().map(|bound| bound.ok().map(|bound| vec![bound])).collect()
@@ -134,6 +143,3 @@ fn best(set: &MixedSet) -> TaskMap<Option<Vec<Duration>>> {
         found.response.values().map(|&bound| Some(vec![bound])).collect()
     })
 }
-responses!(SMC_RM_RESPONSES, SMC_RM, RateMonotonic, |cpu| all(&fixed::rms(&cpu.set)));
-responses!(SMC_CM_RESPONSES, SMC_CM, CriticalityMonotonic, |cpu| all(&fixed::cms(&cpu.set)));
-responses!(FTP_SMC_RESPONSES, FTP_SMC, Audsley, |cpu| best(&cpu.set));

@@ -5,7 +5,7 @@
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::{
-    Certify, Citation, Finding, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind, Verdict,
+    Certify, Citation, Decide, Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::{Answer, fjp};
@@ -40,13 +40,12 @@ pub const FJP: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::Without("a pattern has as many jobs as a busy period"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         each_cpu(system, |cpu| {
             let (answer, jobs) = fjp::decide(&cpu.set, fjp::JOBS);
             finding(cpu, answer, jobs)
         })
-    },
+    }),
 };
 
 /// A pattern from the load: the lists of `plrs:lists=lb` and `ocbp:lists=lb`.
@@ -58,13 +57,12 @@ pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &LI_LOAD, &Citation::LI_2010, &Citation::GUAN_2011],
     certify: Certify::Without("a pattern has as many jobs as a busy period"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         each_cpu(system, |cpu| {
             let found = fjp::load_based(&cpu.set, fjp::JOBS);
             finding(cpu, found.answer, found.total())
         })
-    },
+    }),
 };
 
 const IJA: Subject = Subject::Unsound(
@@ -82,8 +80,9 @@ pub const FJP_IJA_PAPER: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::Without("not safe: it decides nothing"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_paper(&cpu.set, fjp::JOBS))),
+    decide: Decide::by(|system| {
+        each_cpu(system, |cpu| pattern(cpu, &fjp::ija_paper(&cpu.set, fjp::JOBS)))
+    }),
 };
 
 /// FJP-IJA with high jobs counted by a floor.
@@ -99,8 +98,9 @@ pub const FJP_IJA_FLOOR: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::Without("not safe: it decides nothing"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_floor(&cpu.set, fjp::JOBS))),
+    decide: Decide::by(|system| {
+        each_cpu(system, |cpu| pattern(cpu, &fjp::ija_floor(&cpu.set, fjp::JOBS)))
+    }),
 };
 
 fn pattern(cpu: &Cpu, found: &fjp::Pattern) -> Finding {

@@ -5,7 +5,7 @@
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
-use crate::{Certify, Citation, Finding, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind};
+use crate::{Certify, Citation, Decide, Finding, Reason, SchedulabilityTest, Subject, TestKind};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::period_transformation::{Transformed, paper, safe};
 
@@ -20,8 +20,7 @@ pub const PT: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &Citation::SHA],
     certify: Certify::Without("the slices of its budgets have no certificate yet"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set, 1))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set, 1)))),
 };
 
 /// Eq. 3 compared with the deadline.
@@ -38,8 +37,7 @@ pub const PT_PAPER: SchedulabilityTest = SchedulabilityTest {
     assumptions: IMPLICIT,
     citations: &[&Citation::HUANG, &Citation::SHA],
     certify: Certify::Without("not safe: it decides nothing"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set, 1))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set, 1)))),
 };
 
 fn finding(cpu: &Cpu, found: &Transformed) -> Finding {

@@ -9,7 +9,7 @@ use super::{Cpu, PER_CPU, each_cpu};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject,
     TestKind,
 };
 use layland_model::{Algorithm, Criticality, DeadlineChoice, Protection, Rate, System};
@@ -56,8 +56,7 @@ pub const EDF_VD: SchedulabilityTest = SchedulabilityTest {
     assumptions: IMPLICIT,
     citations: &[&Citation::BARUAH_2012],
     certify: Certify::Without("the factor of virtual deadlines has no certificate yet"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| by_factor(cpu, system, exact(&cpu.set))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| by_factor(cpu, system, exact(&cpu.set)))),
 };
 
 /// [`EDF_VD`] with virtual deadlines in whole nanoseconds.
@@ -69,8 +68,7 @@ pub const EDF_VD_WHOLE: SchedulabilityTest = SchedulabilityTest {
     assumptions: IMPLICIT,
     citations: &[&Citation::BARUAH_2012, &Citation::EKBERG_YI],
     certify: Certify::Without("the factor of virtual deadlines has no certificate yet"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| by_search(cpu, whole(&cpu.set))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| by_search(cpu, whole(&cpu.set)))),
 };
 
 /// The demand of both modes, with the virtual deadlines of a search.
@@ -82,8 +80,7 @@ pub const EKBERG_YI: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: &[&Citation::EKBERG_YI],
     certify: Certify::Without("the demand of both modes has no certificate yet"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| by_search(cpu, tuned(&cpu.set))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| by_search(cpu, tuned(&cpu.set)))),
 };
 
 const PLAINLY: &str = "all tasks fit with the bounds of their own levels: no job is dropped";

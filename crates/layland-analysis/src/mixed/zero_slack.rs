@@ -3,7 +3,7 @@
 //! `layland_offline::criticality::zero_slack` has the rules.
 
 use super::{Cpu, PER_CPU, each_cpu};
-use crate::{Certify, Citation, Finding, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind};
+use crate::{Certify, Citation, Decide, Finding, Reason, SchedulabilityTest, Subject, TestKind};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::zero_slack::{ZeroSlack, paper, safe};
 
@@ -18,8 +18,7 @@ pub const ZSS: SchedulabilityTest = SchedulabilityTest {
     certify: Certify::Without(
         "the instants hold by a fixed point over all patterns, which has no short form",
     ),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set)))),
 };
 
 /// The original method, reconstructed.
@@ -35,8 +34,7 @@ pub const ZSS_PAPER: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &Citation::DE_NIZ],
     certify: Certify::Without("not safe: it decides nothing"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set))),
+    decide: Decide::by(|system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set)))),
 };
 
 fn finding(cpu: &Cpu, found: &ZeroSlack) -> Finding {

@@ -14,8 +14,8 @@ pub mod overhead;
 pub mod pfair;
 
 use crate::{
-    Assumption, Certify, Citation, Evidence, Finding, Part, Quantity, Reason, SchedulabilityTest,
-    Scope, Shortcuts, Subject, TestKind,
+    Assumption, Certify, Citation, Decide, Evidence, Finding, Part, Quantity, Reason,
+    SchedulabilityTest, Scope, Subject, TestKind,
 };
 use layland_model::{Algorithm, Rate, System};
 use layland_offline::RateGrid;
@@ -66,8 +66,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         &Citation::NELISSEN,
     ],
     certify: Certify::By(rates),
-    shortcuts: Shortcuts::NONE,
-    decide: fits,
+    decide: Decide::by(fits),
 };
 
 fn rates(system: &System) -> Result<Vec<Part>, &'static str> {

@@ -16,7 +16,7 @@
 //! in between are open.
 
 use crate::{
-    Assumption, Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts,
+    Assumption, Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope,
     Subject, TestKind,
 };
 use layland_model::{Algorithm, Rate, System};
@@ -53,8 +53,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&Citation::ANDERSON_PFAIR, &Citation::SRINIVASAN_PFAIR],
     certify: Certify::Without("the verifier does not know slots"),
-    shortcuts: Shortcuts::NONE,
-    decide: fits,
+    decide: Decide::by(fits),
 };
 
 fn fits(system: &System) -> Finding {

@@ -18,7 +18,7 @@ use crate::Assumption::*;
 use crate::group::{Group, exact, exact_in_the_long_run};
 use crate::uniprocessor::edf::{Demand, points, processor_demand};
 use crate::{
-    Certify, Finding, Part, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind, Verdict,
+    Certify, Decide, Finding, Part, Reason, SchedulabilityTest, Subject, TestKind, Verdict,
 };
 use layland_model::{CpuId, CpuSet, Index, Rate, RateSum, System, Task, TaskId, TaskMap};
 use layland_offline::{Bins, Existence, Heuristic, exists_partition, partition, place};
@@ -63,8 +63,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[],
     certify: Certify::By(parts),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| find(system, NODES),
+    decide: Decide::by(|system| find(system, NODES)),
 };
 
 /// Returns the CPUs that have tasks in the partition that is found, and the points at which the

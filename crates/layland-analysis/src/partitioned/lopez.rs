@@ -12,7 +12,7 @@
 
 use crate::Assumption::*;
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject,
     TestKind,
 };
 use layland_model::{Algorithm, Form, Order, Rate, RateSum, System, Task};
@@ -49,8 +49,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&LOPEZ],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts::NONE,
-    decide: |system| within_bound(system, Task::utilization),
+    decide: Decide::by(|system| within_bound(system, Task::utilization)),
 };
 
 /// The bound for the adaptively partitioned policies, whose first placement is a first fit.
@@ -88,10 +87,9 @@ pub const ADAPTIVE: SchedulabilityTest = SchedulabilityTest {
         NoRequests,
     ],
     citations: &[&Citation::ABENI_CUCINOTTA, &LOPEZ],
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         within_bound(system, |task| Rate::new(task.reservation().ns(), task.period.ns()))
-    },
+    }),
     ..TEST
 };
 

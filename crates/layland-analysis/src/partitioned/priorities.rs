@@ -14,11 +14,13 @@
 //!    stays overfull.
 
 use crate::Assumption::{self, *};
+use crate::assumption::and;
 use crate::fixed_point::Diverged;
 use crate::group::{Group, exact};
+use crate::ordered::{Analysis, ByOrder, by_order, given_last};
 use crate::uniprocessor::fixed_priority::{PriorityOrder, response_time};
-use crate::{Certify, Finding, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind, Verdict};
-use layland_model::{CpuId, CpuSet, Index, Order, Rate, RateSum, System, Task, TaskId, TaskMap};
+use crate::{Certify, Finding, OrderedTest, Reason, Subject, TestKind, Verdict};
+use layland_model::{CpuId, CpuSet, Index, Rate, RateSum, System, Task, TaskId, TaskMap};
 use layland_offline::{Bins, Heuristic, place};
 use std::cmp::{Ordering, Reverse};
 
@@ -27,64 +29,34 @@ pub const NODES: u64 = 20_000;
 
 const ASSUMED: &[Assumption] =
     &[BoundedArrivals, FitsAlone, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
-const GIVEN: &[Assumption] = &crate::assumption::and::<7>(ASSUMED, Priorities);
 
-const fn test(
-    name: &'static str,
-    title: &'static str,
-    order: Order,
-    assumptions: &'static [Assumption],
-    decide: fn(&System) -> Finding,
-) -> SchedulabilityTest {
-    SchedulabilityTest {
-        name,
-        title,
-        subject: Subject::SomePartitionUnder(order),
-        kind: TestKind::Exact,
-        assumptions,
-        citations: &[],
-        certify: Certify::Without("the verifier knows partitions under EDF alone"),
-        shortcuts: Shortcuts::NONE,
-        decide,
-    }
-}
-
-/// Rate-monotonic priorities.
+/// `PARTITION-RM`, `PARTITION-DM` and `PARTITION-FP`.
 ///
 /// ```
+/// use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
 /// use layland_analysis::{Verdict, partitioned::priorities};
 /// use layland_model::{Duration, Service, System, Task};
 /// let task = |name, c, t| Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
+/// let rm = priorities::TEST.under(PriorityOrder::RateMonotonic);
 /// let system = System::new(2, vec![task("x", 2, 10), task("y", 2, 10), task("z", 9, 12)]);
-/// assert_eq!(priorities::RM.run(&system).unwrap().verdict, Verdict::Yes);
+/// assert_eq!(rm.run(&system).unwrap().verdict, Verdict::Yes);
 /// let full = System::new(2, vec![task("x", 2, 10), task("y", 9, 12), task("z", 9, 12)]);
-/// assert_eq!(priorities::RM.run(&full).unwrap().verdict, Verdict::No);
+/// assert_eq!(rm.run(&full).unwrap().verdict, Verdict::No);
 /// ```
-pub const RM: SchedulabilityTest = test(
-    "PARTITION-RM",
-    "a partition on which rate-monotonic priorities meet every deadline",
-    Order::RateMonotonic,
-    ASSUMED,
-    |system| find(system, PriorityOrder::RateMonotonic),
-);
-
-/// Deadline-monotonic priorities.
-pub const DM: SchedulabilityTest = test(
-    "PARTITION-DM",
-    "a partition on which deadline-monotonic priorities meet every deadline",
-    Order::DeadlineMonotonic,
-    ASSUMED,
-    |system| find(system, PriorityOrder::DeadlineMonotonic),
-);
-
-/// Given priorities.
-pub const FP: SchedulabilityTest = test(
-    "PARTITION-FP",
-    "a partition on which the given priorities meet every deadline",
-    Order::Given,
-    GIVEN,
-    |system| find(system, PriorityOrder::Given),
-);
+pub const TEST: OrderedTest = OrderedTest {
+    listing: given_last!(
+        "PARTITION",
+        "a partition on which ",
+        "the given",
+        " priorities meet every deadline"
+    ),
+    subject: by_order!(|ORDER| Subject::SomePartitionUnder(ORDER)),
+    kind: TestKind::Exact,
+    assumptions: ByOrder::new(&and::<7>(ASSUMED, Priorities), ASSUMED),
+    citations: &[],
+    certify: ByOrder::all(Certify::Without("the verifier knows partitions under EDF alone")),
+    analysis: Analysis::Finding(find),
+};
 
 fn find(system: &System, order: PriorityOrder) -> Finding {
     if let Some(cpu_of) = Heuristic::ALL.into_iter().find_map(|one| packed(system, order, one)) {

@@ -41,8 +41,8 @@ use crate::sporadic::{SHIFT, load_above};
 use crate::uniprocessor::arrivals::{self, NO_CERTIFICATE, have_bursts};
 use crate::uniprocessor::fixed_priority::{BLOCKED_FOR_LESS, unblocked};
 use crate::{
-    Certify, Citation, Evidence, Finding, Part, Point, Quantity, Reason, SchedulabilityTest, Scope,
-    Shortcuts, Sporadic, Subject, TestKind, Verdict,
+    Certify, Citation, Decide, Evidence, Finding, Part, Point, Quantity, Reason,
+    SchedulabilityTest, Scope, Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, Task};
 use std::cell::Cell;
@@ -104,17 +104,15 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&BARUAH, &ZHANG_BURNS, &BARUAH_2006],
     certify: Certify::By(|system| Group::affinities(system).iter().map(points).collect()),
-    shortcuts: Shortcuts {
-        verdict: Some(|system| {
+    decide: Decide::by(|system| together(Group::affinities(system).iter().map(finding))).or_sooner(
+        |system| {
             let groups = Group::affinities(system);
             match groups.iter().all(is_met) {
                 true => Verdict::Yes,
                 false => together(groups.iter().map(finding)).verdict,
             }
-        }),
-        ..Shortcuts::NONE
-    },
-    decide: |system| together(Group::affinities(system).iter().map(finding)),
+        },
+    ),
 };
 
 fn is_met(group: &Group<'_>) -> bool {

@@ -28,8 +28,8 @@ use crate::sporadic::Divisor;
 use crate::uniprocessor::arrivals::have_bursts;
 use crate::uniprocessor::deferred;
 use crate::{
-    Assumption, Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
-    SchedulabilityTest, Scope, Shortcuts, Sporadic, Subject, TestKind, Verdict,
+    Assumption, Certify, Citation, Decide, Finding, Quantity, Reason, Respond, ResponseBound,
+    ResponseTest, SchedulabilityTest, Scope, Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, System, Task, TaskMap};
 
@@ -77,8 +77,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],
     certify: Certify::Without("QPA decides the same for the same tasks, and has a certificate"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| together(Group::affinities(system).iter().map(finding)),
+    decide: Decide::by(|system| together(Group::affinities(system).iter().map(finding))),
 };
 
 /// The rule for two jobs that are due at the same time.
@@ -109,7 +108,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],
-    bound: |system| bounds(system, |group| responses_of(group, Ties::Lost)),
+    bound: Respond::Alone(|system| bounds(system, |group| responses_of(group, Ties::Lost))),
     by_rank: Some(|system| {
         bounds(system, |group| responses_of(group, Ties::ByRank(&ranks(group))))
     }),

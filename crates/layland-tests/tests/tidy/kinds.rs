@@ -75,3 +75,21 @@ fn options_are_read_where_policies_are() {
     assert!(own > 20, "reading options is not recognized any more");
     assert_none(&found, "options of policies that are read by name outside `layland-policy`");
 }
+
+/// A test knows the order of priorities under which it is listed. Code that reads the order from the end of a name fails
+/// for a test with another name.
+#[test]
+fn the_order_of_a_test_is_not_read_from_its_name() {
+    let read = Regex::new(r#"(strip_suffix|ends_with)\("-"#).expect("a valid expression");
+    let folder = "crates/layland-guarantee/src";
+    let mut found = Vec::new();
+    let mut lines = 0;
+    for file in files_below(folder).iter().filter(|file| file.has_ending("rs")) {
+        lines += file.text.lines().count();
+        let of_file = file.text.lines().enumerate().filter(|(_, line)| read.is_match(line));
+        found.extend(of_file.map(|(at, _)| format!("{}:{}", file.path, at + 1)));
+    }
+    assert!(lines > 1_000, "the files are not found any more");
+    assert!(read.is_match(r#"name.strip_suffix("-DM")"#), "the expression finds nothing any more");
+    assert_none(&found, "names of tests that are taken apart");
+}

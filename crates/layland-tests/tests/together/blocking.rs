@@ -1,5 +1,6 @@
 //! Blocking times: the tests that support them compared with slow twins, and the others, which reject them.
 
+use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
 use layland_analysis::uniprocessor::{edf, fixed_priority};
 use layland_analysis::{Assumption, SchedulabilityTest, Tardiness, TestKind, Verdict, catalogue};
 use layland_gen::{Aspect, Random};
@@ -109,7 +110,11 @@ fn responses_are_those_of_a_busy_period_that_begins_with_the_blocking() {
             continue;
         };
         let expected = expected(with, without);
-        assert_eq!(verdict(&fixed_priority::RTA_RM, &system), expected, "{tasks:?}");
+        assert_eq!(
+            verdict(&fixed_priority::RTA.under(PriorityOrder::RateMonotonic), &system),
+            expected,
+            "{tasks:?}"
+        );
         seen[expected as usize] += 1;
     }
     assert!(seen.iter().all(|&times| times > 300), "{seen:?}");
@@ -144,14 +149,14 @@ fn curves_are_blocked_as_sporadic_tasks_are() {
         let mut tasks = tasks(&mut random);
         tasks.iter_mut().for_each(|task| task.J = 0);
         let (plain, curves) = (system(&tasks), by_curves(system(&tasks)));
-        for test in [&edf::TEST, &fixed_priority::RTA_RM] {
+        for test in [&edf::TEST, &fixed_priority::RTA.under(PriorityOrder::RateMonotonic)] {
             let [plain, curves] = [&plain, &curves].map(|system| verdict(test, system));
             // The curve has denser arrivals, so it may be accepted less often, but never more often.
             assert!(curves != Verdict::Yes || plain == Verdict::Yes, "{}: {tasks:?}", test.name);
             seen[curves as usize] += 1;
         }
         let none = by_curves(system(&unblocked(&tasks)));
-        for test in [&edf::TEST, &fixed_priority::RTA_RM] {
+        for test in [&edf::TEST, &fixed_priority::RTA.under(PriorityOrder::RateMonotonic)] {
             let (with, without) = (verdict(test, &curves), verdict(test, &none));
             assert_eq!(with == Verdict::No, without == Verdict::No, "{}: {tasks:?}", test.name);
             assert!(with != Verdict::Yes || without == Verdict::Yes, "{}: {tasks:?}", test.name);
@@ -181,7 +186,7 @@ fn no_test_takes_a_blocking_time_that_it_does_not_count() {
         }
         let plain = system.clone();
         blocked(&mut system.tasks[TaskId(0)]);
-        for test in catalogue::TESTS {
+        for test in catalogue::TESTS.iter() {
             let (with, without) = (test.run(&system), test.run(&plain));
             let is_refused = with.as_ref().is_err_and(|refusal| {
                 refusal.assumption == Assumption::NoBlocking && refusal.task() == Some(TaskId(0))
@@ -196,7 +201,7 @@ fn no_test_takes_a_blocking_time_that_it_does_not_count() {
                 }
             }
         }
-        for analysis in catalogue::RESPONSES {
+        for analysis in catalogue::RESPONSES.iter() {
             let (with, without) = (analysis.run(&system), analysis.run(&plain));
             match knows(analysis.assumptions) {
                 true => {
@@ -224,7 +229,7 @@ proptest! {
         let tasks = tasks(&mut Random::new(5, case, Aspect::Utilizations));
         let longer: Vec<Blocked> =
             tasks.iter().map(|task| Blocked { B: task.B + more, ..*task }).collect();
-        for test in [&edf::TEST, &fixed_priority::RTA_RM, &fixed_priority::RTA_DM] {
+        for test in [&edf::TEST, &fixed_priority::RTA.under(PriorityOrder::RateMonotonic), &fixed_priority::RTA.under(PriorityOrder::DeadlineMonotonic)] {
             let [with, longer] = [&tasks, &longer].map(|tasks| verdict(test, &system(tasks)));
             prop_assert!(longer != Verdict::Yes || with == Verdict::Yes, "{}: {tasks:?}", test.name);
         }

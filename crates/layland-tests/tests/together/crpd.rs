@@ -286,7 +286,7 @@ fn no_job_takes_longer_than_its_bound() {
                 let of_task = &mut longest[record.job.id.task.0 as usize];
                 *of_task = (*of_task).max(end - record.job.arrival);
             }
-            for test in catalogue::TESTS {
+            for test in catalogue::TESTS.iter() {
                 if !test.subject.algorithms().contains(&algorithm) {
                     continue;
                 }
@@ -297,7 +297,7 @@ fn no_job_takes_longer_than_its_bound() {
                     *accepted.entry(test.name.to_owned()).or_default() += 1;
                 }
             }
-            for analysis in catalogue::RESPONSES {
+            for analysis in catalogue::RESPONSES.iter() {
                 if !analysis.algorithms.contains(&algorithm) {
                     continue;
                 }
@@ -398,7 +398,7 @@ fn other_tests_refuse_reloads_and_these_refuse_sets_without() {
     assert!(with.has_reloads());
     let mut without = with.clone();
     without.platform.overheads.block_reload_time = Duration::ZERO;
-    for test in catalogue::TESTS {
+    for test in catalogue::TESTS.iter() {
         let is_about = test.name.starts_with("CRPD-");
         match test.run(&with) {
             Ok(_) => assert!(is_about || test.kind == TestKind::Necessary, "{}", test.name),
@@ -409,7 +409,7 @@ fn other_tests_refuse_reloads_and_these_refuse_sets_without() {
             assert_eq!(refusal.assumption, Assumption::CacheDelay, "{}", test.name);
         }
     }
-    for analysis in catalogue::RESPONSES {
+    for analysis in catalogue::RESPONSES.iter() {
         assert_eq!(analysis.run(&with).is_ok(), analysis.name.starts_with("CRPD-"));
     }
     assert!(catalogue::BOUNDS.iter().all(|bound| bound.run(&with).is_err()));

@@ -3,6 +3,7 @@
 //! on sporadic tasks.
 
 use crate::schedules::{build, run, violations};
+use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
 use layland_analysis::uniprocessor::{deferred, edf, edf_response, fixed_priority};
 use layland_analysis::{Refusal, ResponseBound, ResponseTest, Verdict, catalogue};
 use layland_guarantee::{AssessOptions, assess};
@@ -156,7 +157,8 @@ pub(crate) fn bounds(test: &ResponseTest, system: &System) -> Vec<Option<Duratio
 #[test]
 fn bounds_hold_and_are_reached() {
     on_random(600, 300, bursty(), |system| {
-        let fp = bounds(&fixed_priority::RTA_RESPONSES, &system);
+        let fp =
+            bounds(&fixed_priority::RTA.responses_under(PriorityOrder::Given).unwrap(), &system);
         let trace = run(&system, build("p-fp", &system), &SimOptions::until(HORIZON));
         let mut said = false;
         for (id, &longest) in longest(&trace, &system).iter() {
@@ -164,7 +166,7 @@ fn bounds_hold_and_are_reached() {
             prop_assert_eq!(longest, bound, "{:?}\n{:#?}", id, system);
             said |= bound > system.tasks[id].own_wcet().at_unit_speed();
         }
-        let rta = fixed_priority::RTA.run(&system).unwrap().verdict;
+        let rta = fixed_priority::RTA.under(PriorityOrder::Given).run(&system).unwrap().verdict;
         let late = |trace: &Trace| {
             let is_late = |end: Time, deadline: Time| end > deadline;
             trace.jobs.iter().any(|record| {
@@ -257,9 +259,13 @@ fn bounds_are_those_of_another_implementation() {
             let all = bounds(test, system).into_iter();
             all.map(|bound| bound.map(|bound| bound.ns().unsigned_abs())).collect()
         };
-        let fp = ours(&fixed_priority::RTA_RESPONSES, &system);
-        let fp_late = ours(&fixed_priority::RTA_RESPONSES, &late);
-        let np_fp = ours(&deferred::fixed_priority::RESPONSES, &whole);
+        let fp = ours(&fixed_priority::RTA.responses_under(PriorityOrder::Given).unwrap(), &system);
+        let fp_late =
+            ours(&fixed_priority::RTA.responses_under(PriorityOrder::Given).unwrap(), &late);
+        let np_fp = ours(
+            &deferred::fixed_priority::TEST.responses_under(PriorityOrder::Given).unwrap(),
+            &whole,
+        );
         let edf = ours(&edf_response::RESPONSES, &system);
         let np_edf = ours(&deferred::edf_response::RESPONSES, &whole);
         let mut said = false;
@@ -366,7 +372,7 @@ fn a_plain_curve_is_sporadic() {
         by_curve(task, curve(&[1, 3 * period]), None);
     }
     let mut takes = Vec::new();
-    for test in catalogue::TESTS {
+    for test in catalogue::TESTS.iter() {
         assert_eq!(test.run(&system), test.run(&plain), "{}", test.name);
         if test.run(&system).is_ok() && test.run(&bursts).is_ok() {
             takes.push(test.name);

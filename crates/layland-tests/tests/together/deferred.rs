@@ -10,6 +10,7 @@ use layland_analysis::uniprocessor::deferred::{edf, edf_response, fixed_priority
 use layland_analysis::uniprocessor::edf as plain_edf;
 use layland_analysis::uniprocessor::edf_response::Ties;
 use layland_analysis::uniprocessor::fixed_priority as plain_fp;
+use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
 use layland_analysis::{ResponseBound, Verdict, catalogue};
 use layland_checker::check;
 use layland_guarantee::{AssessOptions, Bound, assess};
@@ -175,7 +176,11 @@ fn the_second_message_is_late() {
     assert_eq!(responses, [3_000, 3_500]);
     let found = assess(registry(), "p-dm", &system, &AssessOptions::by_tests()).unwrap();
     assert_eq!((found.verdict, found.decided_by), (Verdict::No, Some("NP-RTA-DM")));
-    let responses = fixed_priority::RESPONSES_DM.run(&system).unwrap();
+    let responses = fixed_priority::TEST
+        .responses_under(PriorityOrder::DeadlineMonotonic)
+        .unwrap()
+        .run(&system)
+        .unwrap();
     let of = |task: u32| responses[TaskId(task)].as_ref().map(|bound| bound.response.ns());
     assert_eq!([of(0), of(1), of(2)], [Some(us(2_000) - 1), Some(us(3_000) - 1), Some(us(3_500))]);
 }
@@ -306,7 +311,10 @@ fn exact_tests_are_what_all_schedules_say() {
             let Some(every) = longest_responses(&system, is_edf, 60_000) else { return Ok(false) };
             let (tests, responses) = match is_edf {
                 true => (vec![edf::TEST, edf_response::TEST], edf_response::RESPONSES),
-                false => (vec![fixed_priority::TEST], fixed_priority::RESPONSES),
+                false => (
+                    vec![fixed_priority::TEST.under(PriorityOrder::Given)],
+                    fixed_priority::TEST.responses_under(PriorityOrder::Given).unwrap(),
+                ),
             };
             for test in &tests {
                 let finding = test.run(&system).expect("the system keeps the assumptions");
@@ -357,7 +365,10 @@ fn without_regions_nothing_is_another_answer() {
             test.run(&system).map(|found| found.verdict)
         };
         prop_assert_eq!(verdict(&edf::TEST), verdict(&plain_edf::TEST));
-        prop_assert_eq!(verdict(&fixed_priority::TEST), verdict(&plain_fp::RTA));
+        prop_assert_eq!(
+            verdict(&fixed_priority::TEST.under(PriorityOrder::Given)),
+            verdict(&plain_fp::RTA.under(PriorityOrder::Given))
+        );
         let of = |name: &str| {
             let analysis = catalogue::RESPONSES.iter().find(|analysis| analysis.name == name);
             analysis.expect("it is in the catalogue").run(&system)
@@ -462,7 +473,7 @@ fn what_is_guaranteed_holds_in_adversarial_runs() {
 #[test]
 fn other_tests_refuse_regions() {
     let system = System::new(1, vec![task("a", 1, 4, Preemption::Never)]);
-    for test in catalogue::TESTS {
+    for test in catalogue::TESTS.iter() {
         let knows = test.name.starts_with("NP-") || test.name == "CAPACITY";
         let refusal = test.run(&system).err();
         let refuses = refusal

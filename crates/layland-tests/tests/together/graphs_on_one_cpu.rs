@@ -4,6 +4,7 @@
 //!
 //! The long form is `CASES=20000 cargo test -p layland-tests --test together graphs_on_one_cpu`.
 
+use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
 use layland_analysis::uniprocessor::{edf, edf_response, fixed_priority};
 use layland_analysis::{Assumption, Verdict, graph};
 use layland_gen::Random;
@@ -246,8 +247,12 @@ fn edges_along_the_priorities_change_no_bound() {
         if !system.has_followers() {
             continue;
         }
-        let ours = graph::RTA_RESPONSES.run(&system).unwrap();
-        let slow = fixed_priority::RTA_RESPONSES.run(&alone(&system)).unwrap();
+        let ours = graph::RTA.responses_under(PriorityOrder::Given).unwrap().run(&system).unwrap();
+        let slow = fixed_priority::RTA
+            .responses_under(PriorityOrder::Given)
+            .unwrap()
+            .run(&alone(&system))
+            .unwrap();
         let key = |id: TaskId| (system.tasks[id].priority, system.tasks[id].rank, id);
         let is_along = (system.tasks.iter())
             .all(|(id, task)| task.follows.iter().all(|&followed| key(followed) < key(id)));

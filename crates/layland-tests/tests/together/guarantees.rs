@@ -268,9 +268,30 @@ fn more_work_is_never_accepted_where_less_is_not() {
 
 #[test]
 fn what_tests_for_global_priorities_accept_never_misses() {
-    never_misses(&[(global_fp::BCL_RM, 300), (global_fp::GUAN_RM, 400)], "g-rm", 10..75);
-    never_misses(&[(global_fp::BERTOGNA_DM, 500), (global_fp::GUAN_DM, 500)], "g-dm", 10..75);
-    never_misses(&[(global_fp::BERTOGNA_FP, 200), (global_fp::GUAN_FP, 200)], "g-fp", 10..65);
+    never_misses(
+        &[
+            (global_fp::BCL.under(PriorityOrder::RateMonotonic), 300),
+            (global_fp::GUAN.under(PriorityOrder::RateMonotonic), 400),
+        ],
+        "g-rm",
+        10..75,
+    );
+    never_misses(
+        &[
+            (global_fp::BERTOGNA.under(PriorityOrder::DeadlineMonotonic), 500),
+            (global_fp::GUAN.under(PriorityOrder::DeadlineMonotonic), 500),
+        ],
+        "g-dm",
+        10..75,
+    );
+    never_misses(
+        &[
+            (global_fp::BERTOGNA.under(PriorityOrder::Given), 200),
+            (global_fp::GUAN.under(PriorityOrder::Given), 200),
+        ],
+        "g-fp",
+        10..65,
+    );
 }
 
 /// Returns the system with the regions that an analysis expects. Its policies have an option that
@@ -294,7 +315,7 @@ fn no_response_is_longer_than_its_bound() {
     on_random(300, 180, (inputs, any::<u8>(), any::<u64>()), |(system, sporadic, seed)| {
         let systems = [system.clone(), some_sporadic(system, sporadic)];
         let mut any = false;
-        for analysis in catalogue::RESPONSES {
+        for analysis in catalogue::RESPONSES.iter() {
             let Ok(bounds) = analysis.run(&with_regions_of(analysis.algorithms, &systems[0]))
             else {
                 continue;
@@ -512,7 +533,7 @@ fn inflation_covers_what_the_machine_charges() {
         };
         let Ok(inflated) = inflate(&system) else { return Ok(false) };
         let mut any = false;
-        for test in catalogue::TESTS {
+        for test in catalogue::TESTS.iter() {
             let Ok(finding) = test.run(&inflated.system) else { continue };
             for algorithm in test.subject.algorithms() {
                 let of_groups = matches!(

@@ -214,18 +214,34 @@ fn verdicts_about_long_times_are_those_in_wide_integers() {
     on_random(4_000, 2_500, long(), |system| {
         let given: Vec<Wide> = system.tasks.values().map(Wide::from).collect();
         let mut said = 0;
-        said += u32::from(agrees(&fp::RTA, &system, slow_fixed(&given, false))?);
+        said += u32::from(agrees(
+            &fp::RTA.under(PriorityOrder::Given),
+            &system,
+            slow_fixed(&given, false),
+        )?);
         let by_period = sorted(&system, |task| task.t);
-        said += u32::from(agrees(&fp::RTA_RM, &system, slow_fixed(&by_period, false))?);
+        said += u32::from(agrees(
+            &fp::RTA.under(PriorityOrder::RateMonotonic),
+            &system,
+            slow_fixed(&by_period, false),
+        )?);
         let by_deadline = sorted(&system, |task| task.d);
-        said += u32::from(agrees(&fp::RTA_DM, &system, slow_fixed(&by_deadline, false))?);
+        said += u32::from(agrees(
+            &fp::RTA.under(PriorityOrder::DeadlineMonotonic),
+            &system,
+            slow_fixed(&by_deadline, false),
+        )?);
         said += u32::from(agrees(&fp::AUDSLEY, &system, slow_some_order(&given))?);
         let slow = slow_edf(&given, false);
         said += u32::from(agrees(&edf::TEST, &system, slow)?);
         said += u32::from(agrees(&edf_response::TEST, &system, slow)?);
         let whole = preempted_nowhere(&system);
         let slow = slow_fixed(&given, true);
-        said += u32::from(agrees(&deferred::fixed_priority::TEST, &whole, slow)?);
+        said += u32::from(agrees(
+            &deferred::fixed_priority::TEST.under(PriorityOrder::Given),
+            &whole,
+            slow,
+        )?);
         let slow = slow_edf(&given, true);
         said += u32::from(agrees(&deferred::edf::TEST, &whole, slow)?);
         said += u32::from(agrees(&deferred::edf_response::TEST, &whole, slow)?);
@@ -289,13 +305,13 @@ fn pair(fast: (i64, i64, i64), slow: (i64, i64, i64)) -> System {
 fn a_busy_period_without_end_in_sight_is_no_late_job() {
     const S: i64 = 1_000_000_000;
     let system = pair((5 * S, 10 * S, 10 * S), (100 * S + 3, 210 * S, 200 * S + 7));
-    for test in [fp::RTA_RM, fp::AUDSLEY] {
+    for test in [fp::RTA.under(PriorityOrder::RateMonotonic), fp::AUDSLEY] {
         assert_ne!(verdict(&test, &system), Verdict::No, "{}", test.name);
     }
     // The task that is never preempted has no task above it.
     let mut regions = system.clone();
     regions.tasks.values_mut().next().unwrap().preemption = Preemption::Never;
-    let np = deferred::fixed_priority::TEST_RM;
+    let np = deferred::fixed_priority::TEST.under(PriorityOrder::RateMonotonic);
     assert_ne!(verdict(&np, &regions), Verdict::No);
     assert_eq!(verdict(&edf::TEST, &system), Verdict::Yes);
     let tasks: Vec<&Task> = system.tasks.values().collect();

@@ -50,16 +50,32 @@ fn never_misses(test: &SchedulabilityTest, load: std::ops::Range<i64>, deadlines
 
 #[test]
 fn what_is_accepted_with_fixed_priorities_never_misses() {
-    never_misses(&fixed_priority::RM, 10..75, Deadlines::Constrained);
-    never_misses(&fixed_priority::DM, 10..75, Deadlines::Constrained);
-    never_misses(&fixed_priority::FP, 5..60, Deadlines::Constrained);
+    never_misses(
+        &fixed_priority::TEST.under(PriorityOrder::RateMonotonic),
+        10..75,
+        Deadlines::Constrained,
+    );
+    never_misses(
+        &fixed_priority::TEST.under(PriorityOrder::DeadlineMonotonic),
+        10..75,
+        Deadlines::Constrained,
+    );
+    never_misses(&fixed_priority::TEST.under(PriorityOrder::Given), 5..60, Deadlines::Constrained);
 }
 
 #[test]
 fn what_is_accepted_by_the_cpus_that_jobs_reach_never_misses() {
-    never_misses(&busy::STRONG_RM, 10..75, Deadlines::Constrained);
-    never_misses(&busy::STRONG_DM, 10..75, Deadlines::Constrained);
-    never_misses(&busy::STRONG_FP, 5..60, Deadlines::Constrained);
+    never_misses(
+        &busy::STRONG_FIXED.under(PriorityOrder::RateMonotonic),
+        10..75,
+        Deadlines::Constrained,
+    );
+    never_misses(
+        &busy::STRONG_FIXED.under(PriorityOrder::DeadlineMonotonic),
+        10..75,
+        Deadlines::Constrained,
+    );
+    never_misses(&busy::STRONG_FIXED.under(PriorityOrder::Given), 5..60, Deadlines::Constrained);
     never_misses(&busy::STRONG_EDF, 10..80, Deadlines::Constrained);
 }
 
@@ -74,9 +90,9 @@ fn what_is_accepted_under_edf_never_misses() {
 #[test]
 fn no_response_is_longer_than_its_bound() {
     let all: [ResponseTest; 4] = [
-        fixed_priority::RM_RESPONSE,
-        fixed_priority::DM_RESPONSE,
-        fixed_priority::FP_RESPONSE,
+        fixed_priority::TEST.responses_under(PriorityOrder::RateMonotonic).unwrap(),
+        fixed_priority::TEST.responses_under(PriorityOrder::DeadlineMonotonic).unwrap(),
+        fixed_priority::TEST.responses_under(PriorityOrder::Given).unwrap(),
         edf::RESPONSES,
     ];
     let cases = cases(800);
@@ -264,13 +280,13 @@ fn what_is_accepted_is_feasible() {
             test.run(&system).is_ok_and(|finding| finding.verdict == Verdict::Yes)
         };
         let tests = [
-            fixed_priority::RM,
-            fixed_priority::DM,
+            fixed_priority::TEST.under(PriorityOrder::RateMonotonic),
+            fixed_priority::TEST.under(PriorityOrder::DeadlineMonotonic),
             edf::TEST,
             hpa_speed::TEST,
             busy::EDF,
             busy::STRONG_EDF,
-            busy::STRONG_RM,
+            busy::STRONG_FIXED.under(PriorityOrder::RateMonotonic),
         ];
         let any = tests.iter().any(yes);
         prop_assert!(!any || yes(&feasibility::TEST));
@@ -292,8 +308,14 @@ fn the_tighter_tests_accept_what_the_others_do() {
         for (one, other) in [
             (edf::TEST, busy::EDF),
             (busy::EDF, busy::STRONG_EDF),
-            (fixed_priority::RM, busy::STRONG_RM),
-            (fixed_priority::DM, busy::STRONG_DM),
+            (
+                fixed_priority::TEST.under(PriorityOrder::RateMonotonic),
+                busy::STRONG_FIXED.under(PriorityOrder::RateMonotonic),
+            ),
+            (
+                fixed_priority::TEST.under(PriorityOrder::DeadlineMonotonic),
+                busy::STRONG_FIXED.under(PriorityOrder::DeadlineMonotonic),
+            ),
         ] {
             prop_assert!(
                 !yes(&one) || yes(&other),

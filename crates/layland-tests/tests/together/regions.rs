@@ -3,6 +3,7 @@
 
 use crate::curves::{LIMIT, agree, bounds, cost, length, service, theirs};
 use layland_analysis::uniprocessor::deferred::{edf_response, fixed_priority};
+use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
 use layland_model::{Duration, Preemption, System, Task};
 use layland_testkit::cases::on_random;
 use layland_testkit::curves::bursty;
@@ -15,10 +16,11 @@ use response_time_analysis::wcet::Scalar;
 
 /// Returns our bounds under fixed priorities and EDF.
 fn ours(system: &System) -> [Vec<Option<u64>>; 2] {
-    [fixed_priority::RESPONSES, edf_response::RESPONSES].map(|test| {
-        let all = bounds(&test, system).into_iter();
-        all.map(|bound| bound.map(|bound| bound.ns().unsigned_abs())).collect()
-    })
+    [fixed_priority::TEST.responses_under(PriorityOrder::Given).unwrap(), edf_response::RESPONSES]
+        .map(|test| {
+            let all = bounds(&test, system).into_iter();
+            all.map(|bound| bound.map(|bound| bound.ns().unsigned_abs())).collect()
+        })
 }
 
 /// Returns the longest region: the task's blocking, plus the nanosecond in which the region has begun.

@@ -38,7 +38,7 @@ use crate::locking::stack::{self, Stacked, fits, said, sporadic};
 use crate::locking::tasks::lockers;
 use crate::locking::{BARUAH_2006, GAI, NO_PROOF};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
-use crate::{Certify, SchedulabilityTest, Shortcuts, Sporadic, Subject, TestKind, overheads};
+use crate::{Certify, Decide, SchedulabilityTest, Sporadic, Subject, TestKind, overheads};
 use layland_model::{Algorithm, CpuId, CpuSet, Order, Protocol, Service, System};
 
 /// Demand and blocking of EDF with MSRP, for each CPU.
@@ -77,10 +77,9 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: SPINNING,
     citations: &[&GAI, &BARUAH_2006, &overheads::BRANDENBURG],
     certify: Certify::Without(NO_PROOF),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         together(each_cpu(system).map(|(cpu, found)| said(CpuSet::single(cpu), found)))
-    },
+    }),
 };
 
 /// Returns the result of the criterion for each CPU.

@@ -268,7 +268,7 @@ pub(super) type Outcome<W> = (Vec<Locker>, Result<Bounded<W>, Rejected>);
 pub(super) fn whole<W>(
     system: &System,
     order: PriorityOrder,
-    bounds: fn(&System, Vec<Locker>) -> Outcome<W>,
+    bounds: impl FnOnce(&System, Vec<Locker>) -> Outcome<W>,
 ) -> (Finding, TaskMap<Option<ResponseBound>>) {
     let mut all = TaskMap::filled(None, system.tasks.len());
     let (tasks, bounded) = bounds(system, lockers(system, order));

@@ -32,7 +32,7 @@ use crate::group::{Group, exact, together};
 use crate::uniprocessor::arrivals::{self, Demands, have_bursts};
 use crate::uniprocessor::edf::{Demand, criterion, load_of};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic,
     Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Task};
@@ -75,8 +75,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&Citation::JEFFAY, &Citation::GEORGE, &Citation::BARUAH_LIMITED],
     certify: Certify::Without("the verifier does not know non-preemptive regions"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| together(Group::affinities(system).iter().map(finding)),
+    decide: Decide::by(|system| together(Group::affinities(system).iter().map(finding))),
 };
 
 fn finding(group: &Group<'_>) -> Finding {

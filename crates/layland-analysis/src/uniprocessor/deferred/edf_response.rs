@@ -27,7 +27,8 @@ use crate::group::{Group, together};
 use crate::uniprocessor::arrivals::Arrivals;
 use crate::uniprocessor::edf_response::{ASSUMPTIONS, TERMS, Ties, bounds, compared, ranks};
 use crate::{
-    Certify, Citation, Finding, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind,
+    Certify, Citation, Decide, Finding, Respond, ResponseTest, SchedulabilityTest, Subject,
+    TestKind,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, Task};
 
@@ -52,8 +53,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: ASSUMPTIONS,
     citations: &[&Citation::GEORGE],
     certify: Certify::Without("the verifier does not know non-preemptive regions"),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| together(Group::affinities(system).iter().map(finding)),
+    decide: Decide::by(|system| together(Group::affinities(system).iter().map(finding))),
 };
 
 /// The response times of [`TEST`].
@@ -64,7 +64,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&Citation::GEORGE],
-    bound: |system| bounds(system, |group| responses_of(group, Ties::Lost)),
+    bound: Respond::Alone(|system| bounds(system, |group| responses_of(group, Ties::Lost))),
     by_rank: Some(|system| {
         bounds(system, |group| responses_of(group, Ties::ByRank(&ranks(group))))
     }),

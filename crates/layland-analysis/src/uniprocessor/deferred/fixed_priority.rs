@@ -24,59 +24,45 @@
 
 use super::unless_floating;
 use crate::Assumption::{self, *};
+use crate::assumption::and;
 use crate::fixed_point::{Diverged, GaveUp, MAX_STEPS, least};
 use crate::group::{Group, exact, together};
+use crate::ordered::{Analysis, ByOrder, by_order, given_first};
 use crate::uniprocessor::arrivals::{Arrivals, Repetition};
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
-    Scope, Shortcuts, Subject, TestKind, Verdict,
+    Certify, Citation, Finding, OrderedTest, Quantity, Reason, ResponseBound, Scope, Subject,
+    TestKind, Verdict,
 };
 use layland_model::{
-    Algorithm, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap,
+    Algorithm, Duration, Form, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap,
 };
 
 const PINNED: &[Assumption] =
     &[OneCpuEach, BoundedArrivals, WcetKept, NoOverheads, UnitSpeeds, NoRequests, FewPairs];
-const GIVEN: &[Assumption] = &crate::assumption::and::<8>(PINNED, Priorities);
 
-macro_rules! response_times {
-    ($test:ident, $responses:ident, $order:ident, $name:literal, $policy:literal, $assumptions:ident) => {
-        #[doc = concat!("Response times with non-preemptive regions, for each CPU, as under ", $policy, ".")]
-        pub const $test: SchedulabilityTest = SchedulabilityTest {
-            name: $name,
-            title: concat!(
-                "response times under fixed priorities with non-preemptive regions on each CPU (",
-                $policy,
-                ")"
-            ),
-            subject: Subject::Algorithms(&[Algorithm::Deferred(Form::Partitioned, Order::$order)]),
-            kind: TestKind::Exact,
-            assumptions: $assumptions,
-            citations: &[&Citation::DAVIS_CAN, &Citation::BRIL],
-            certify: Certify::Without("the verifier does not know non-preemptive regions"),
-            shortcuts: Shortcuts::NONE,
-            decide: |system| {
-                let finding = |group: &Group<'_>| every_response(group, PriorityOrder::$order);
-                together(Group::affinities(system).iter().map(finding))
-            },
-        };
-        #[doc = concat!("The response times of [`", stringify!($test), "`].")]
-        pub const $responses: ResponseTest = ResponseTest {
-            name: $test.name,
-            title: $test.title,
-            algorithms: &[Algorithm::Deferred(Form::Partitioned, Order::$order)],
-            kind: TestKind::Exact,
-            assumptions: $assumptions,
-            citations: &[&Citation::DAVIS_CAN, &Citation::BRIL],
-            bound: |system| responses(system, PriorityOrder::$order),
-            by_rank: None,
-        };
-    };
-}
-response_times!(TEST, RESPONSES, Given, "NP-RTA", "p-fp", GIVEN);
-response_times!(TEST_RM, RESPONSES_RM, RateMonotonic, "NP-RTA-RM", "p-rm", PINNED);
-response_times!(TEST_DM, RESPONSES_DM, DeadlineMonotonic, "NP-RTA-DM", "p-dm", PINNED);
+/// `NP-RTA`, `NP-RTA-RM` and `NP-RTA-DM`: response times with non-preemptive regions, for each CPU.
+pub const TEST: OrderedTest = OrderedTest {
+    listing: given_first!(
+        "NP-RTA",
+        "response times under fixed priorities with non-preemptive regions on each CPU"
+    ),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[Algorithm::Deferred(
+        Form::Partitioned,
+        ORDER
+    ),])),
+    kind: TestKind::Exact,
+    assumptions: ByOrder::new(&and::<8>(PINNED, Priorities), PINNED),
+    citations: &[&Citation::DAVIS_CAN, &Citation::BRIL],
+    certify: ByOrder::all(Certify::Without("the verifier does not know non-preemptive regions")),
+    analysis: Analysis::Apart {
+        finding: |system, order| {
+            let finding = |group: &Group<'_>| every_response(group, order);
+            together(Group::affinities(system).iter().map(finding))
+        },
+        bounds: responses,
+    },
+};
 
 /// Returns `R_i`, the largest response time of a job of `tau_i` among tasks `H_i` of higher and
 /// `L_i` of lower priority, from its arrival, including jitter.

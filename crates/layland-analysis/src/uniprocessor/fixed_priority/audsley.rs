@@ -5,7 +5,7 @@ use super::{PINNED, response_time};
 use crate::fixed_point::{Diverged, GaveUp};
 use crate::group::{Group, exact, together};
 use crate::{
-    Certify, Citation, Finding, Part, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind,
+    Certify, Citation, Decide, Finding, Part, Reason, SchedulabilityTest, Subject, TestKind,
     Verdict,
 };
 use layland_model::{System, Task, TaskId};
@@ -25,7 +25,7 @@ pub const AUDSLEY_1991: Citation = Citation {
 /// Tests for each CPU whether any assignment of priorities works.
 ///
 /// ```
-/// use layland_analysis::{Reason, Verdict, uniprocessor::fixed_priority::{AUDSLEY, RTA_DM}};
+/// use layland_analysis::{Reason, Verdict, uniprocessor::fixed_priority::{AUDSLEY, PriorityOrder, RTA}};
 /// use layland_model::{Duration, Service, System, Task, TaskId};
 /// // Lehoczky's kind of set: deadlines beyond periods, where deadline-monotonic is not optimal.
 /// let task = |name, c, d, t| {
@@ -34,7 +34,8 @@ pub const AUDSLEY_1991: Citation = Citation {
 ///     task
 /// };
 /// let system = System::new(1, vec![task("a", 52, 110, 100), task("b", 52, 154, 140)]);
-/// assert_eq!(RTA_DM.run(&system).unwrap().verdict, Verdict::No);
+/// let dm = RTA.under(PriorityOrder::DeadlineMonotonic);
+/// assert_eq!(dm.run(&system).unwrap().verdict, Verdict::No);
 /// let finding = AUDSLEY.run(&system).unwrap();
 /// assert_eq!(finding.reasons, [Reason::PriorityOrder(vec![TaskId(1), TaskId(0)])]);
 /// ```
@@ -46,8 +47,7 @@ pub const AUDSLEY: SchedulabilityTest = SchedulabilityTest {
     assumptions: PINNED,
     citations: &[&AUDSLEY_1991],
     certify: Certify::By(order_and_responses),
-    shortcuts: Shortcuts::NONE,
-    decide: |system| together(Group::affinities(system).iter().map(audsley)),
+    decide: Decide::by(|system| together(Group::affinities(system).iter().map(audsley))),
 };
 
 /// Returns the order that is found, and the busy periods under it.

@@ -28,10 +28,7 @@ mod utilization;
 
 pub use audsley::{AUDSLEY, AUDSLEY_1991};
 pub(crate) use responses::{BLOCKED_FOR_LESS, unblocked};
-pub use responses::{
-    LEHOCZKY, RTA, RTA_DM, RTA_DM_RESPONSES, RTA_RESPONSES, RTA_RM, RTA_RM_RESPONSES, TINDELL,
-    response_bounds, response_time,
-};
+pub use responses::{LEHOCZKY, RTA, TINDELL, response_bounds, response_time};
 pub use sweep::sweep;
 pub use utilization::{BINI, HYPERBOLIC, LIU_LAYLAND};
 

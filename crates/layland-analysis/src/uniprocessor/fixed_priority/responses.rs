@@ -12,18 +12,16 @@
 use super::{BLOCKED, GIVEN, PriorityOrder};
 use crate::fixed_point::{Diverged, GaveUp, MAX_STEPS, least_within};
 use crate::group::{Group, exact, together};
+use crate::ordered::{Analysis, ByOrder, PARTITIONED, given_first};
 use crate::proof::{MOST, TOO_LONG};
 use crate::sporadic::Divisor;
 use crate::uniprocessor::arrivals::{NO_CERTIFICATE, have_bursts};
 use crate::uniprocessor::deferred;
 use crate::{
-    Assumption, Certify, Citation, Evidence, Finding, Part, Quantity, Reason, Refusal,
-    ResponseBound, ResponseTest, SchedulabilityTest, Scope, Shortcuts, Subject, TestKind, Verdict,
+    Assumption, Certify, Citation, Evidence, Finding, OrderedTest, Part, Quantity, Reason, Refusal,
+    ResponseBound, Scope, TestKind, Verdict,
 };
-use layland_model::{
-    Algorithm, CpuSet, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskId,
-    TaskMap,
-};
+use layland_model::{CpuSet, Duration, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap};
 use std::borrow::Borrow;
 use std::cell::Cell;
 
@@ -52,65 +50,37 @@ pub const TINDELL: Citation = Citation {
 }",
 };
 
-macro_rules! response_time_test {
-    ($(#[$doc:meta])* $test:ident, $order:ident, $name:literal, $policy:literal, $assumptions:ident) => {
-        $(#[$doc])*
-        pub const $test: SchedulabilityTest = SchedulabilityTest {
-            name: $name,
-            title: concat!("response times under fixed priorities on each CPU (", $policy, ")"),
-            subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::$order)]),
-            kind: TestKind::Exact,
-            assumptions: $assumptions,
-            citations: &[&LEHOCZKY, &TINDELL],
-            certify: Certify::By(|system| busy_periods(system, PriorityOrder::$order)),
-            shortcuts: Shortcuts::NONE,
-            decide: |system| {
-                together(Group::affinities(system).iter().map(|group| every_response(group, PriorityOrder::$order)))
-            },
-        };
-    };
-}
-
-/// Defines the response times as a test of their own; see [`response_bounds`].
-macro_rules! response_bound_test {
-    ($test:ident, $of:ident, $order:ident, $assumptions:ident) => {
-        #[doc = concat!("The response times of [`", stringify!($of), "`]: exact without blocking times.")]
-        pub const $test: ResponseTest = ResponseTest {
-            name: $of.name,
-            title: $of.title,
-            algorithms: &[Algorithm::Ordered(Form::Partitioned, Order::$order)],
-            kind: TestKind::Exact,
-            assumptions: $assumptions,
-            citations: &[&LEHOCZKY, &TINDELL],
-            bound: |system| {
-                let mut found = TaskMap::filled(None, system.tasks.len());
-                if let Ok(bounds) = response_bounds(system, PriorityOrder::$order) {
-                    for bound in bounds.values().flatten() {
-                        found[bound.task] = Some(bound.clone());
-                    }
+/// `RTA`, `RTA-RM` and `RTA-DM`: response times under fixed priorities, for each CPU. They are exact
+/// without blocking times.
+pub const RTA: OrderedTest = OrderedTest {
+    listing: given_first!("RTA", "response times under fixed priorities on each CPU"),
+    subject: PARTITIONED,
+    kind: TestKind::Exact,
+    assumptions: ByOrder::new(GIVEN, BLOCKED),
+    citations: &[&LEHOCZKY, &TINDELL],
+    certify: ByOrder {
+        given: Certify::By(|system| busy_periods(system, PriorityOrder::Given)),
+        rate_monotonic: Certify::By(|system| busy_periods(system, PriorityOrder::RateMonotonic)),
+        deadline_monotonic: Certify::By(|system| {
+            busy_periods(system, PriorityOrder::DeadlineMonotonic)
+        }),
+    },
+    analysis: Analysis::Apart {
+        finding: |system, order| {
+            let finding = |group: &Group<'_>| every_response(group, order);
+            together(Group::affinities(system).iter().map(finding))
+        },
+        bounds: |system, order| {
+            let mut found = TaskMap::filled(None, system.tasks.len());
+            if let Ok(bounds) = response_bounds(system, order) {
+                for bound in bounds.values().flatten() {
+                    found[bound.task] = Some(bound.clone());
                 }
-                found
-            },
-            by_rank: None,
-        };
-    };
-}
-response_bound_test!(RTA_RESPONSES, RTA, Given, GIVEN);
-response_bound_test!(RTA_RM_RESPONSES, RTA_RM, RateMonotonic, BLOCKED);
-response_bound_test!(RTA_DM_RESPONSES, RTA_DM, DeadlineMonotonic, BLOCKED);
-
-response_time_test! {
-    /// Response times under the given priorities, for each CPU.
-    RTA, Given, "RTA", "p-fp", GIVEN
-}
-response_time_test! {
-    /// Response times under rate-monotonic priorities, for each CPU.
-    RTA_RM, RateMonotonic, "RTA-RM", "p-rm", BLOCKED
-}
-response_time_test! {
-    /// Response times under deadline-monotonic priorities, for each CPU.
-    RTA_DM, DeadlineMonotonic, "RTA-DM", "p-dm", BLOCKED
-}
+            }
+            found
+        },
+    },
+};
 
 /// Returns `R_i`, the largest response time of a job of `tau_i` among tasks `H_i` of higher
 /// priority, from its arrival, including jitter and blocking time.

@@ -3,7 +3,7 @@
 use crate::Assumption::{self, *};
 use crate::group::{Group, together};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
+    Certify, Citation, Decide, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject,
     TestKind,
 };
 use layland_model::{Algorithm, Form, Order, Rate};
@@ -62,15 +62,14 @@ pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
     assumptions: LAYLAND,
     citations: &[&Citation::LIU_LAYLAND],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         together(Group::affinities(system).iter().map(|group| {
             // U <= n (2^(1/n) - 1) if and only if (U / n + 1)^n <= 2.
             let n = group.tasks.len();
             let mean = &group.utilization().exact() / &Rate::whole(n as i64);
             product(group, "(U/n + 1)^n", &vec![&mean + &Rate::ONE; n])
         }))
-    },
+    }),
 };
 
 /// The hyperbolic bound, for each CPU. Accepts every set that Liu and Layland's bound accepts.
@@ -82,14 +81,13 @@ pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
     assumptions: LAYLAND,
     citations: &[&BINI],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts::NONE,
-    decide: |system| {
+    decide: Decide::by(|system| {
         together(Group::affinities(system).iter().map(|group| {
             let factors: Vec<Rate> =
                 group.tasks().map(|task| &task.utilization() + &Rate::ONE).collect();
             product(group, "the product of (u + 1)", &factors)
         }))
-    },
+    }),
 };
 
 /// Tests whether the product of these factors, each at least 1, is at most 2: **sufficient**.

@@ -174,7 +174,7 @@ fn entries(registry: &Registry) -> Vec<Entry> {
         if names.is_empty() { with_an_option(registry, algorithms) } else { names }.join(", ")
     };
     let mut entries = Vec::new();
-    for test in catalogue::TESTS {
+    for test in catalogue::TESTS.iter() {
         let about = match test.subject {
             Subject::Algorithms(algorithms) => {
                 format!("A yes guarantees every deadline under {}.", policies(algorithms))
@@ -480,7 +480,7 @@ mod tests {
 
     #[test]
     fn every_response_bound_has_a_test_of_its_name() {
-        for bound in catalogue::RESPONSES {
+        for bound in catalogue::RESPONSES.iter() {
             assert!(catalogue::test(bound.name).is_some(), "{}", bound.name);
         }
     }
