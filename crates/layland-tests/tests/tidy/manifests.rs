@@ -144,3 +144,20 @@ fn a_published_crate_has_its_licences() {
     }
     assert_none(&wrong, "crates without the licences of the root");
 }
+
+/// Five crates are promised to users (`docs/versions.md`). The descriptions of all other published
+/// crates state that they are internal.
+#[test]
+fn five_crates_are_promised() {
+    let metadata = metadata();
+    let members: BTreeSet<&str> =
+        list(&metadata, "workspace_members").filter_map(Value::as_str).collect();
+    let promised: BTreeSet<&str> = list(&metadata, "packages")
+        .filter(|package| members.contains(text(package, "id")) && package["publish"].is_null())
+        .filter(|package| !text(package, "description").starts_with("Internal to Layland"))
+        .map(|package| text(package, "name"))
+        .collect();
+    let expected =
+        ["layland", "layland-analysis", "layland-answers", "layland-model", "layland-policy"];
+    assert_eq!(promised, BTreeSet::from(expected));
+}
