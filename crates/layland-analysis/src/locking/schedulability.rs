@@ -16,7 +16,8 @@ use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
     Certify, Citation, Decide, Finding, OrderedTest, SchedulabilityTest, Subject, TestKind,
 };
-use layland_model::{Algorithm, CpuId, Order, Protocol, System};
+use layland_model::Algorithm::Locking;
+use layland_model::{CpuId, Order, Protocol, System};
 
 /// The assumptions of every test.
 const BASE: &[Assumption] = &[
@@ -43,7 +44,7 @@ pub(super) const SPINNING: &[Assumption] =
 /// `LOCK-RTA`: response times with plain locks on each CPU.
 pub const LOCK_RTA: OrderedTest = OrderedTest {
     listing: given_first!("LOCK-RTA", "response times with plain locks on each CPU"),
-    subject: by_order!(|ORDER| Subject::Algorithms(&[Algorithm::Locking(ORDER, Protocol::Plain)])),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[Locking(ORDER, Protocol::Plain)])),
     kind: TestKind::Sufficient,
     assumptions: ByOrder::new(&and::<13>(ORDERED, Priorities), ORDERED),
     citations: &[&Citation::SHA_RAJKUMAR],
@@ -56,10 +57,7 @@ pub const LOCK_RTA: OrderedTest = OrderedTest {
 /// `PIP-RTA`: response times with priority inheritance on each CPU.
 pub const PIP_RTA: OrderedTest = OrderedTest {
     listing: given_first!("PIP-RTA", "response times with priority inheritance on each CPU"),
-    subject: by_order!(|ORDER| Subject::Algorithms(&[Algorithm::Locking(
-        ORDER,
-        Protocol::Inheritance
-    )])),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[Locking(ORDER, Protocol::Inheritance)])),
     kind: TestKind::Sufficient,
     assumptions: ByOrder::new(&and::<13>(ORDERED, Priorities), ORDERED),
     citations: &[&Citation::SHA_RAJKUMAR],
@@ -77,10 +75,7 @@ pub const PIP_MATCHING: OrderedTest = OrderedTest {
         "PIP-MATCHING",
         "response times with priority inheritance on each CPU, blocking as an assignment problem"
     ),
-    subject: by_order!(|ORDER| Subject::Algorithms(&[Algorithm::Locking(
-        ORDER,
-        Protocol::Inheritance
-    )])),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[Locking(ORDER, Protocol::Inheritance)])),
     kind: TestKind::Sufficient,
     assumptions: ByOrder::new(&and::<13>(FLAT, Priorities), FLAT),
     citations: &[&Citation::SHA_RAJKUMAR, &TORRONI],
@@ -96,8 +91,8 @@ pub const PIP_MATCHING: OrderedTest = OrderedTest {
 pub const PCP_RTA: OrderedTest = OrderedTest {
     listing: given_first!("PCP-RTA", "response times with priority ceilings on each CPU"),
     subject: by_order!(|ORDER| Subject::Algorithms(&[
-        Algorithm::Locking(ORDER, Protocol::Ceiling),
-        Algorithm::Locking(ORDER, Protocol::ImmediateCeiling)
+        Locking(ORDER, Protocol::Ceiling),
+        Locking(ORDER, Protocol::ImmediateCeiling)
     ])),
     kind: TestKind::Sufficient,
     assumptions: ByOrder::new(&and::<12>(CEILING, Priorities), CEILING),
@@ -119,14 +114,14 @@ const fn suspending(
     OrderedTest {
         listing,
         subject: by_order!(|ORDER| Subject::Algorithms(&[
-            Algorithm::Locking(ORDER, Protocol::Plain),
-            Algorithm::Locking(ORDER, Protocol::Inheritance),
-            Algorithm::Locking(ORDER, Protocol::Ceiling),
-            Algorithm::Locking(ORDER, Protocol::ImmediateCeiling),
-            Algorithm::Locking(ORDER, Protocol::Mpcp),
-            Algorithm::Locking(ORDER, Protocol::Dpcp),
-            Algorithm::Locking(ORDER, Protocol::FmlpPlus),
-            Algorithm::Locking(ORDER, Protocol::Msrp),
+            Locking(ORDER, Protocol::Plain),
+            Locking(ORDER, Protocol::Inheritance),
+            Locking(ORDER, Protocol::Ceiling),
+            Locking(ORDER, Protocol::ImmediateCeiling),
+            Locking(ORDER, Protocol::Mpcp),
+            Locking(ORDER, Protocol::Dpcp),
+            Locking(ORDER, Protocol::FmlpPlus),
+            Locking(ORDER, Protocol::Msrp),
         ])),
         kind: TestKind::Sufficient,
         assumptions: SUSPENDING,
@@ -191,10 +186,10 @@ pub const SUSP_JITTER_S: SchedulabilityTest = SchedulabilityTest {
     title: "self-suspension as jitter of its own length, as printed in 2004 (p-fp)",
     subject: Subject::Unsound(
         &[
-            Algorithm::Locking(Order::Given, Protocol::Plain),
-            Algorithm::Locking(Order::Given, Protocol::Inheritance),
-            Algorithm::Locking(Order::Given, Protocol::Ceiling),
-            Algorithm::Locking(Order::Given, Protocol::ImmediateCeiling),
+            Locking(Order::Given, Protocol::Plain),
+            Locking(Order::Given, Protocol::Inheritance),
+            Locking(Order::Given, Protocol::Ceiling),
+            Locking(Order::Given, Protocol::ImmediateCeiling),
         ],
         "A job that suspends itself may come late in its period, and the next one at once: the distance between \
          them shrinks by up to R - C, and not by S alone. The authors have withdrawn it (2018).",
@@ -212,7 +207,7 @@ pub const SUSP_JITTER_S: SchedulabilityTest = SchedulabilityTest {
 /// `MPCP`: response times with MPCP between CPUs.
 pub const MPCP: OrderedTest = OrderedTest {
     listing: given_first!("MPCP", "response times with MPCP between CPUs"),
-    subject: by_order!(|ORDER| Subject::Algorithms(&[Algorithm::Locking(ORDER, Protocol::Mpcp)])),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[Locking(ORDER, Protocol::Mpcp)])),
     kind: TestKind::Sufficient,
     assumptions: ByOrder::new(&and::<12>(BETWEEN, Priorities), BETWEEN),
     citations: &[&RAJKUMAR_1990, &LAKSHMANAN, &BRANDENBURG_2019],
@@ -223,10 +218,7 @@ pub const MPCP: OrderedTest = OrderedTest {
 /// `FMLP+`: response times with FMLP+ between CPUs.
 pub const FMLP: OrderedTest = OrderedTest {
     listing: given_first!("FMLP+", "response times with FMLP+ between CPUs"),
-    subject: by_order!(|ORDER| Subject::Algorithms(&[Algorithm::Locking(
-        ORDER,
-        Protocol::FmlpPlus
-    )])),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[Locking(ORDER, Protocol::FmlpPlus)])),
     kind: TestKind::Sufficient,
     assumptions: ByOrder::new(&and::<12>(BETWEEN, Priorities), BETWEEN),
     citations: &[&overheads::BRANDENBURG, &BRANDENBURG_2019],
@@ -237,7 +229,7 @@ pub const FMLP: OrderedTest = OrderedTest {
 /// `DPCP`: response times with DPCP between CPUs.
 pub const DPCP: OrderedTest = OrderedTest {
     listing: given_first!("DPCP", "response times with DPCP between CPUs"),
-    subject: by_order!(|ORDER| Subject::Algorithms(&[Algorithm::Locking(ORDER, Protocol::Dpcp)])),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[Locking(ORDER, Protocol::Dpcp)])),
     kind: TestKind::Sufficient,
     assumptions: ByOrder::new(&and::<13>(AT_HOME, Priorities), AT_HOME),
     citations: &[&RAJKUMAR_1988, &BRANDENBURG_2019],
@@ -257,7 +249,7 @@ pub const DPCP: OrderedTest = OrderedTest {
 /// `MSRP`: response times with MSRP between CPUs, each request alone.
 pub const MSRP: OrderedTest = OrderedTest {
     listing: given_first!("MSRP", "response times with MSRP between CPUs, each request alone"),
-    subject: by_order!(|ORDER| Subject::Algorithms(&[Algorithm::Locking(ORDER, Protocol::Msrp)])),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[Locking(ORDER, Protocol::Msrp)])),
     kind: TestKind::Sufficient,
     assumptions: ByOrder::new(&and::<12>(SPINNING, Priorities), SPINNING),
     citations: &[&GAI],
@@ -273,7 +265,7 @@ pub const MSRP_HOLISTIC: OrderedTest = OrderedTest {
         "MSRP-HOLISTIC",
         "response times with MSRP between CPUs, all requests of a job together"
     ),
-    subject: by_order!(|ORDER| Subject::Algorithms(&[Algorithm::Locking(ORDER, Protocol::Msrp)])),
+    subject: by_order!(|ORDER| Subject::Algorithms(&[Locking(ORDER, Protocol::Msrp)])),
     kind: TestKind::Sufficient,
     assumptions: ByOrder::new(&and::<12>(SPINNING, Priorities), SPINNING),
     citations: &[&GAI, &overheads::BRANDENBURG],

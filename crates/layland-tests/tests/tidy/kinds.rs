@@ -76,8 +76,8 @@ fn options_are_read_where_policies_are() {
     assert_none(&found, "options of policies that are read by name outside `layland-policy`");
 }
 
-/// A test knows the order of priorities under which it is listed. Code that reads the order from the end of a name fails
-/// for a test with another name.
+/// A test knows the order of priorities under which it is listed. Code that reads the order from
+/// the end of a name fails for a test with another name.
 #[test]
 fn the_order_of_a_test_is_not_read_from_its_name() {
     let read = Regex::new(r#"(strip_suffix|ends_with)\("-"#).expect("a valid expression");

@@ -229,7 +229,9 @@ proptest! {
         let tasks = tasks(&mut Random::new(5, case, Aspect::Utilizations));
         let longer: Vec<Blocked> =
             tasks.iter().map(|task| Blocked { B: task.B + more, ..*task }).collect();
-        for test in [&edf::TEST, &fixed_priority::RTA.under(PriorityOrder::RateMonotonic), &fixed_priority::RTA.under(PriorityOrder::DeadlineMonotonic)] {
+        let [rm, dm] = [PriorityOrder::RateMonotonic, PriorityOrder::DeadlineMonotonic]
+            .map(|order| fixed_priority::RTA.under(order));
+        for test in [&edf::TEST, &rm, &dm] {
             let [with, longer] = [&tasks, &longer].map(|tasks| verdict(test, &system(tasks)));
             prop_assert!(longer != Verdict::Yes || with == Verdict::Yes, "{}: {tasks:?}", test.name);
         }
