@@ -1,8 +1,8 @@
 //! Finds bursts of arrivals: a period near the mean gap, and a jitter with which it allows every burst.
 //!
 //! With the shortest gap as a separation, the densest burst would never end: a thread with a batch of ten jobs every
-//! 100 ms would be a hundred times as heavy as it is. Jobs with period `T` and jitter `J` are at most `ceil((w + J) / T)` in a
-//! window of length `w`: `J` is room for a burst, and `T` is the rate in the long run.
+//! 100 ms would be a hundred times as heavy as it is. With period `T` and jitter `J` at most `ceil((w + J) / T)` jobs
+//! arrive in a window of length `w`: `J` is room for a burst, and `T` is the rate in the long run.
 //!
 //! **Safe.** Let `d(n)` be the shortest time in which `n` arrivals in a row were seen. `T` and `J` allow all of them if
 //! `d(n) >= (n - 1) T - J` for every `n`. The least such `J` is `J(T) = max over n of (n - 1) T - d(n)`, which is the
@@ -18,8 +18,8 @@
 //!    separation, too.
 //! 2. The shortest period that is acceptable makes the load a tenth larger than that, or larger by 1/[`SPARE`] of a
 //!    CPU if that is more.
-//! 3. A jitter of more than 1/[`BURST`] of the time that was seen is a change of the rate and not a burst. If the jitter
-//!    of step 2 is longer, the shortest period is instead the longest one whose jitter is not.
+//! 3. A jitter of more than 1/[`BURST`] of the observed time is a change of the rate and not a burst. If the jitter of
+//!    step 2 is longer, the shortest period is instead the longest one whose jitter is not.
 //! 4. The period is the longest one from there to the mean gap that lets no more jobs come within a period than the
 //!    shortest one, with a jitter that step 3 accepts.
 //!
@@ -99,7 +99,8 @@ pub(super) fn within_a_period(period: Duration, jitter: Duration) -> i64 {
     1 + jitter / period + i64::from(jitter % period > 0)
 }
 
-/// Returns the period with which jobs load a CPU by 1/[`SPARE`] more than with the mean gap: `C / T = C / mean + 1 / SPARE`.
+/// Returns the period with which jobs load a CPU by 1/[`SPARE`] more than with the mean gap:
+/// `C / T = C / mean + 1 / SPARE`.
 fn shortest_with_spare(longest: Service, mean: Duration) -> Duration {
     let (longest, mean) = (i128::from(longest.ns()), i128::from(mean.ns()));
     let above = longest * mean * SPARE;

@@ -1,8 +1,5 @@
 //! Failures of the command.
 
-use super::input;
-use layland_answers::Unanswered;
-
 pub(crate) use layland_answers::Exit;
 
 /// The reason why a command could not do its work.
@@ -68,16 +65,6 @@ impl Failure {
 impl From<layland_linux::ChangeError> for Failure {
     fn from(error: layland_linux::ChangeError) -> Failure {
         Failure::refused(error.to_string()).help(error.help())
-    }
-}
-
-impl From<Unanswered> for Failure {
-    fn from(unanswered: Unanswered) -> Failure {
-        let Unanswered { message, help, exit, report } = unanswered;
-        match report {
-            Some(report) => input::failure(&report),
-            None => Failure { exit, message: Message::Plain(message, help) },
-        }
     }
 }
 

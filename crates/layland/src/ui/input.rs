@@ -1,9 +1,9 @@
 //! Loads the task set of the command line: a file, standard input, a bundled set, or inline tasks.
 
-use super::exit::Failure;
+use super::exit::{Failure, Message};
 use super::{formats, names, terminal};
 use clap::Args;
-use layland_answers::{CPUS_NOT_GIVEN, EMPTY, assumed};
+use layland_answers::{CPUS_NOT_GIVEN, EMPTY, Unanswered, assumed};
 use layland_config::{Format, Host, HowMade, Report, Unit};
 use layland_model::{System, visible};
 use std::borrow::Cow;
@@ -257,6 +257,16 @@ fn unreadable(name: &str, error: &std::io::Error) -> Failure {
             .help("`layland demos` lists the bundled sets; a task without a file is -t a=1ms/5ms")
     } else {
         failure
+    }
+}
+
+impl From<Unanswered> for Failure {
+    fn from(unanswered: Unanswered) -> Failure {
+        let Unanswered { message, help, exit, report } = unanswered;
+        match report {
+            Some(report) => failure(&report),
+            None => Failure { exit, message: Message::Plain(message, help) },
+        }
     }
 }
 

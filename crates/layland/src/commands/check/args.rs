@@ -61,11 +61,12 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "JOBS", help_heading = "Search")]
     pub effort: Option<u64>,
     /// Assume that jobs arrive only at whole multiples of this time, as with a tick: a search that is complete and
-    /// finds no late job is a proof, and the verdict is yes. Tests do not use this: a set that they refute may miss only
-    /// with jobs between ticks, so the verdict is unknown unless a run on ticks misses
+    /// finds no late job is a proof, and the verdict is yes. Tests do not use this: a set that they refute may miss
+    /// only with jobs between ticks, so the verdict is unknown unless a run on ticks misses
     #[arg(long, value_name = "TIME", value_parser = length_of, help_heading = "Search")]
     pub tick: Option<Duration>,
-    /// The contents of the chart of a schedule that misses; by default its tasks, if policies are named and tasks are few
+    /// The contents of the chart of a schedule that misses; by default its tasks, if policies are named and tasks
+    /// are few
     #[arg(long, value_enum, help_heading = "Output")]
     pub chart: Option<Chart>,
     /// Also write a self-contained HTML page (.html): policies side by side, bounds beside

@@ -39,9 +39,9 @@ is not found; with 1 if it is not admitted, or if a promise did not hold (--stri
 
 #[derive(Args)]
 pub(crate) struct ExecArgs {
-    /// A task set whose tasks are reservations: the key `thread` of each names its threads (`main`,
-    /// `cgroup:PATH` for those of a control group, or a regular expression that must match the whole name; by default the
-    /// name of the task)
+    /// A task set whose tasks are reservations: the key `thread` of each names its threads (`main`, `cgroup:PATH`
+    /// for those of a control group, or a regular expression that must match the whole name; by default the name of
+    /// the task)
     #[arg(value_name = "SET")]
     pub set: Option<String>,
     /// The program and its arguments

@@ -229,8 +229,8 @@ fn entries(registry: &Registry) -> Vec<Entry> {
             "Where no test decides, `layland check` looks for a legal run that misses: jobs at least a period apart that \
              execute for up to their WCETs. It tries the densest run, runs with separations and jitter that are \
              drawn, every state that the tasks can reach (`layland explain STATES`), and first arrivals that hurt one \
-             task most. It simulates every run that it finds. A miss is a no, with the job that misses, and the chart shows \
-             the schedule; if it finds none, that proves nothing."
+             task most. It simulates every run that it finds. A miss is a no, with the job that misses, and the chart \
+             shows the schedule; if it finds none, that proves nothing."
                 .to_owned(),
             "It simulates up to `--effort` jobs, and leaves sets with several criticality levels out: there the run \
              itself decides which jobs have to meet their deadlines."

@@ -65,10 +65,10 @@ pub(crate) struct RunArgs {
     /// May be repeated
     #[arg(long, value_name = "TASK=FACTORx", value_parser = parse_overrun, help_heading = "Work")]
     pub overrun: Vec<(String, Rate)>,
-    /// The margin that is reserved beyond what the set says, to cover context switches: a fraction or a time. Budgets of
-    /// threads (dl, dl-sp, ..) grow by it, and WCETs under policies that are optimal or for mixed criticality; `layland
-    /// check --margin` shows the guarantees with it. By default 0.05; a fraction is at least 100us, and with the engine
-    /// deadline the default is at least the possible cost of a tick
+    /// The margin that is reserved beyond what the set says, to cover context switches: a fraction or a time.
+    /// Budgets of threads (dl, dl-sp, ..) grow by it, and WCETs under policies that are optimal or for mixed
+    /// criticality; `layland check --margin` shows the guarantees with it. By default 0.05; a fraction is at least
+    /// 100us, and with the engine deadline the default is at least the possible cost of a tick
     #[arg(long, value_name = "FRACTION|TIME", help_heading = "Work")]
     pub margin: Option<Margin>,
     #[command(flatten)]
