@@ -29,7 +29,7 @@ fn every_shipped_vector_passes() {
 fn a_wrong_expectation_fails() {
     let changes = [
         ("edf-affinity/dhall", "[3, 0, 2, 32]", "[3, 1, 2, 32]"),
-        ("edf-affinity/dhall", "\"3\": 1\n", "\"3\": 2\n"),
+        ("edf-affinity/dhall", "\"3\": 1}", "\"3\": 2}"),
         ("edf-affinity/dhall", "[1, 0, 0, 10, 2]", "[1, 0, 0, 10, 3]"),
         ("run-qps/rq-01", "[0, 0, 2, \"13/1\", \"15/1\"]", "[0, 0, 2, \"13/1\", \"16/1\"]"),
         ("run-qps/rq-01", "\"update_instants\": 16", "\"update_instants\": 17"),
