@@ -158,7 +158,7 @@ def test_what_a_policy_raises_is_raised():
     [
         ({"decide": lambda self, now: None}, ValueError, "no list"),
         ({"decide": lambda self, now: [None]}, ValueError, "1 entries for 2 CPUs"),
-        ({"decide": lambda self, now: [7, None]}, ValueError, "no job"),
+        ({"decide": lambda self, now: [7, None]}, ValueError, "not a job"),
         (
             {"job": None, "on_release": keep, "decide": lambda self, now: [self.job, self.job]},
             ValueError,

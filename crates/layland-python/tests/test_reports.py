@@ -130,5 +130,5 @@ def test_what_is_wrong_with_a_certificate_is_found():
     for wrong in ("", "{}", "[]", b"\xff", {"certificate": 2}):
         with pytest.raises(layland.UsageError, match="no certificate"):
             layland.verify(tasks, wrong)
-    with pytest.raises(layland.UsageError, match="--certificate"):
+    with pytest.raises(layland.UsageError, match="without a margin"):
         tasks.check("run", margin="5ms").certificate()

@@ -101,7 +101,7 @@ def test_a_trace_is_held_to_its_set_and_its_policy(run, tmp_path):
     with pytest.raises(layland.UsageError, match="3 tasks"):
         run.trace.check(layland.TaskSet.load("demo:robot"))
     path.write_text("no trace")
-    with pytest.raises(layland.UsageError, match="no trace"):
+    with pytest.raises(layland.UsageError, match="not a trace"):
         layland.Trace.load(path)
 
 

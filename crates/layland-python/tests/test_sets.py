@@ -140,7 +140,7 @@ def test_other_wrong_arguments():
         layland.TaskSet.load("nothing.toml")
     with pytest.raises(layland.UsageError, match="not a format"):
         small().dumps("word")
-    with pytest.raises(layland.UsageError, match="no unit"):
+    with pytest.raises(layland.UsageError, match="not a unit"):
         layland.TaskSet.loads("1 5\n", unit="days")
     with pytest.raises(layland.UsageError, match="CPUs"):
         layland.TaskSet.loads("1 5\n", unit="ms", cpus=-1)
@@ -180,7 +180,7 @@ def test_generated_sets_are_those_of_the_command(command):
     )  # fmt: skip
     with pytest.raises(TypeError, match="exact"):
         layland.generate(6, 2.5)
-    with pytest.raises(layland.UsageError, match="the number of tasks"):
+    with pytest.raises(layland.UsageError, match="how many tasks"):
         layland.generate()
     with pytest.raises(layland.UsageError):
         layland.generate(3, "1", periods="every now and then")

@@ -2,8 +2,10 @@
 //! suggestions.
 
 use super::exit::Failure;
+#[cfg(target_os = "linux")]
 use layland_answers::unknown_policy;
 use layland_model::nearest;
+#[cfg(target_os = "linux")]
 use layland_policy::Registry;
 
 /// Returns the only policy of an argument. A comma is accepted only within options.
