@@ -125,21 +125,27 @@ impl Set {
         self.located(reason, self.system.tasks.iter().find_map(named))
     }
 
-    /// Adds tasks in the notation `NAME=WCET/PERIOD[/DEADLINE][@CPUS]`.
+    /// Adds tasks in the notation `NAME=WCET/PERIOD[/DEADLINE][@CPUS]`. After an error the set is
+    /// unchanged.
     ///
     /// # Errors
     /// If a task is wrong, or does not fit the set.
     pub fn add_tasks(&mut self, tasks: &[String]) -> Result<(), Unanswered> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        let mut system = self.system.clone();
         for text in tasks {
             let mut task = layland_config::parse_inline(text)?;
-            task.rank = self.system.tasks.len() as i64;
-            let level = self.system.levels.count();
+            task.rank = system.tasks.len() as i64;
+            let level = system.levels.count();
             let wcet = task.wcet[0];
             task.wcet.resize(level, wcet);
-            self.system.tasks.push(task);
+            system.tasks.push(task);
         }
-        let faults = if tasks.is_empty() { Vec::new() } else { self.system.validate() };
+        let faults = system.validate();
         if faults.is_empty() {
+            self.system = system;
             return Ok(());
         }
         let (messages, helps): (Vec<_>, Vec<_>) =
@@ -148,7 +154,7 @@ impl Set {
     }
 
     /// Moves the tasks to another number of CPUs. Returns a warning if the number differs from that
-    /// of the set.
+    /// of the set. After an error the set is unchanged.
     ///
     /// # Errors
     /// If the set refers to CPUs, clusters or speeds that would not exist.
@@ -178,11 +184,13 @@ impl Set {
         let mut topology = platform.topology.clone();
         topology.retain(|_, sets| sets.iter().all(|cpus| cpus.is_subset(&all)));
         let overheads = platform.overheads.clone();
-        self.system.platform = Platform { overheads, topology, ..Platform::identical(cpus) };
+        let mut system = self.system.clone();
+        system.platform = Platform { overheads, topology, ..Platform::identical(cpus) };
         // Requests may refer to removed CPUs, too.
-        if let Some(fault) = self.system.validate().first() {
+        if let Some(fault) = system.validate().first() {
             return refused(&fault.to_string());
         }
+        self.system = system;
         Ok(Some(format!("what if: {said}; the answer is about {}", counted(cpus, "CPU"))))
     }
 }
@@ -191,4 +199,34 @@ impl Set {
 pub fn assumed(warnings: &Report) -> Vec<String> {
     let problems = warnings.problems.iter().filter(|problem| problem.code == CPUS_NOT_GIVEN);
     problems.map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{CpuId, Service};
+
+    fn tied() -> Set {
+        let mut task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(4));
+        task.affinity = Some(CpuSet::single(CpuId(1)));
+        Set::in_memory("set", System::new(2, vec![task]))
+    }
+
+    #[test]
+    fn a_set_is_unchanged_after_an_error() {
+        let mut set = tied();
+        assert!(set.change_cpus(1).is_err());
+        assert!(set.add_tasks(&["b=1ms/4ms".to_owned(), "c=1ms/4ms@7".to_owned()]).is_err());
+        assert!(set.add_tasks(&["b=1ms/4ms".to_owned(), "c".to_owned()]).is_err());
+        assert_eq!(set.system, tied().system);
+    }
+
+    #[test]
+    fn other_cpus_and_tasks_are_those_asked_for() {
+        let mut set = tied();
+        assert_eq!(set.change_cpus(2), Ok(None));
+        assert!(set.change_cpus(4).expect("the task keeps its CPU").is_some());
+        set.add_tasks(&["b=1ms/4ms@3".to_owned()]).expect("CPU 3 exists now");
+        assert_eq!((set.system.platform.cpu_count(), set.system.tasks.len()), (4, 2));
+    }
 }

@@ -4,7 +4,7 @@ use crate::about;
 use crate::problem::{Refused, problems};
 use crate::set::{self, About, File};
 use layland::answers::{self, CheckQuestion};
-use layland::guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
+use layland::guarantee::BoundsBy;
 use layland_config::{Format, to_toml};
 use layland_policy::Registry;
 use layland_report::playground::{Start, fragment};
@@ -173,22 +173,15 @@ fn raw(text: String) -> Value {
 
 impl Check {
     fn question(&self) -> CheckQuestion {
-        let wanted = Wanted {
-            findings: if self.all { Findings::All } else { Findings::UntilDecided },
-            bounds: if self.bounds { BoundsBy::All } else { BoundsBy::Nobody },
-            more: More::of(self.margins, false),
-        };
-        CheckQuestion {
-            policies: self.policies.clone(),
-            options: AssessOptions {
-                tests: self.tests.clone(),
-                wanted,
-                effort: self.effort.map_or(Effort::default(), Effort::Jobs),
-                tick: None,
-            },
-            every_policy: self.all,
-            ..CheckQuestion::default()
+        let mut question = CheckQuestion::about(self.policies.clone())
+            .with_every_test(self.all)
+            .with_factor(self.margins)
+            .with_effort(self.effort);
+        question.options.tests.clone_from(&self.tests);
+        if !self.bounds {
+            question.options.wanted.bounds = BoundsBy::Nobody;
         }
+        question
     }
 
     fn check(&self, registry: &Registry) -> Result<Value, Refused> {

@@ -4,7 +4,6 @@ use crate::patience::{Stop, in_background, interruptible};
 use crate::run::{HowLong, Simulated, Wishes};
 use crate::{analyses, errors, policy, run};
 use layland::answers::{self, CheckQuestion, Set, Unanswered};
-use layland::guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
 use layland_config::{Format, Host, SimsoIdentifiers, Unit, simso_identifiers};
 use layland_model::{Duration, ScheduleRule};
 use layland_policy::Registry;
@@ -39,22 +38,14 @@ impl Question {
             let message = format!("a tick of {tick} is not longer than zero");
             return Err(errors::usage(py, &message, Some("write a length such as 1ms")));
         }
-        Ok(CheckQuestion {
-            policies: self.policies,
-            margin,
-            options: AssessOptions {
-                tests: self.tests,
-                wanted: Wanted {
-                    findings: if self.every_test { Findings::All } else { Findings::UntilDecided },
-                    bounds: BoundsBy::All,
-                    more: More::of(self.factor, false),
-                },
-                effort: self.effort.map_or(Effort::default(), Effort::Jobs),
-                tick,
-            },
-            any_policy: true,
-            every_policy: self.every_test,
-        })
+        let mut question = CheckQuestion::about(self.policies)
+            .with_every_test(self.every_test)
+            .with_factor(self.factor)
+            .with_effort(self.effort);
+        question.margin = margin;
+        question.options.tests = self.tests;
+        question.options.tick = tick;
+        Ok(question)
     }
 }
 

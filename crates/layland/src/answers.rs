@@ -1,9 +1,9 @@
 //! The answers of the commands about task sets in memory, for programs without a command line: the
 //! Python package and the playground in a browser.
 //!
-//! The arguments are those of the commands, so that each answer equals the output of the command.
-//! These functions read no files and print nothing; they write only the files that the arguments
-//! name.
+//! The question of `check` is a type ([`CheckQuestion`]). The other functions take the arguments of
+//! their commands, so that each answer equals the output of the command. No function reads files or
+//! prints; they write only the files that the arguments name.
 
 use crate::commands::explain::structure;
 use crate::commands::{check, generate, policies, simulate};

@@ -120,7 +120,7 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
         }
     }
     let asked_for_all = any_policy && names_policies;
-    let mut whatever = match any_policy {
+    let mut common = match any_policy {
         true => assessors.plain().whatever_the_policy(),
         // The exit code depends on these findings.
         false if !names_policies => assessors.plain().whatever_the_scheduler(),
@@ -131,19 +131,29 @@ fn check(registry: &Registry, question: &CheckQuestion, set: Set) -> Checked {
         let orders = policies.iter().filter_map(|found| open_order(registry, found));
         let orders: BTreeSet<Order> = orders.collect();
         for order in orders.into_iter().filter(|_| set.system.platform.cpu_count() > 1) {
-            whatever.extend(assessors.plain().some_partition_under(order));
+            common.extend(assessors.plain().some_partition_under(order));
         }
     }
     if let Some(tick) = options.tick {
-        on_ticks(&mut whatever, &set.system, tick);
+        on_ticks(&mut common, &set.system, tick);
     }
     let chains = chains(registry, &policies, &assessors);
-    let exit = exit(&policies, &whatever, names_policies);
+    let exit = exit(&policies, &common, names_policies);
     let affinities = (!names_policies).then(|| affinities(registry, &set.system)).flatten();
     // Keep only the policies that are shown.
     by.retain(|spec, _| policies.iter().any(|found| found.spec == *spec));
     reserved.iter_mut().for_each(|reserved| reserved.by = std::mem::take(&mut by));
-    Checked { set, reserved, whatever, policies, out_of_place, left_out, affinities, chains, exit }
+    Checked {
+        set,
+        reserved,
+        any_policy: common,
+        policies,
+        out_of_place,
+        left_out,
+        affinities,
+        chains,
+        exit,
+    }
 }
 
 /// Adds to a refusal the position of the task that it names.
@@ -171,7 +181,7 @@ fn open_order(registry: &Registry, found: &Assessment) -> Option<Order> {
 /// Returns yes if all requested policies guarantee every deadline, or, if none was requested, if
 /// one does. Returns no if one requested policy, or all policies, or any scheduler, cannot
 /// guarantee them.
-fn exit(policies: &[Assessment], whatever: &[Said], asked: bool) -> Exit {
+fn exit(policies: &[Assessment], common: &[Said], asked: bool) -> Exit {
     let verdicts = || policies.iter().map(|policy| policy.verdict);
     let (yes, no) = match asked {
         true => (
@@ -183,7 +193,7 @@ fn exit(policies: &[Assessment], whatever: &[Said], asked: bool) -> Exit {
             !policies.is_empty() && verdicts().all(|verdict| verdict == Verdict::No),
         ),
     };
-    let impossible = whatever.iter().any(|said| {
+    let impossible = common.iter().any(|said| {
         said.test.subject == Subject::SomeScheduler
             && (*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::No)
     });

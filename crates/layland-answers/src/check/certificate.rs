@@ -41,7 +41,7 @@ fn document(registry: &Registry, checked: &Checked) -> Value {
             "without": proof.as_ref().err(),
         })
     });
-    let whatever = checked.whatever.iter().filter_map(|said| {
+    let any_policy = checked.any_policy.iter().filter_map(|said| {
         let finding = (*said.finding).as_ref().ok()?;
         // Feasibility under some scheduler claims nothing about a policy.
         let is_of_schedulers = matches!(said.test.subject, Subject::SomeScheduler);
@@ -71,7 +71,7 @@ fn document(registry: &Registry, checked: &Checked) -> Value {
         "certificate": 1,
         "set": checked.set.name,
         "answers": answers.collect::<Vec<_>>(),
-        "any_policy": whatever.collect::<Vec<_>>(),
+        "any_policy": any_policy.collect::<Vec<_>>(),
     })
 }
 

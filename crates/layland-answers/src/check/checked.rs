@@ -15,7 +15,7 @@ pub struct Checked {
     /// The reservations of runs, if `--margin` was given.
     pub reserved: Option<Reserved>,
     /// The findings that do not depend on the policy.
-    pub whatever: Vec<Said>,
+    pub any_policy: Vec<Said>,
     /// The policies that are shown.
     pub policies: Vec<Assessment>,
     /// The policies that are not made for such a set, with the reason; empty if the user named

@@ -40,7 +40,7 @@ impl Checked {
 pub struct Document<'a> {
     layland: &'static str,
     command: &'static str,
-    set: Set<'a>,
+    set: SetSummary<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run_margin: Option<OfRun>,
     policies: Vec<Policy<'a>>,
@@ -51,7 +51,7 @@ pub struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Set<'a> {
+struct SetSummary<'a> {
     name: &'a str,
     tasks: usize,
     cpus: usize,
@@ -217,7 +217,7 @@ impl<'a> Document<'a> {
         Document {
             layland: env!("CARGO_PKG_VERSION"),
             command: "check",
-            set: Set {
+            set: SetSummary {
                 name: &checked.set.name,
                 tasks: system.tasks.len(),
                 cpus: system.platform.cpu_count(),
@@ -243,7 +243,7 @@ impl<'a> Document<'a> {
                     ..Policy::of(policy, checked.system(&policy.spec))
                 })
                 .collect(),
-            any_policy: checked.whatever.iter().map(|said| Test { system, said }).collect(),
+            any_policy: checked.any_policy.iter().map(|said| Test { system, said }).collect(),
             not_applicable: not_applicable
                 .map(|(policy, reason)| NotApplicable { policy, reason })
                 .collect(),

@@ -3,7 +3,7 @@
 use crate::{Unanswered, distinct_policies};
 use layland_analysis::catalogue;
 use layland_engine::reserves::Margin;
-use layland_guarantee::{AssessOptions, BoundsBy, Findings, More, Wanted};
+use layland_guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
 use layland_policy::Registry;
 
 /// The question of `layland check`: is every deadline of a set guaranteed?
@@ -43,6 +43,36 @@ impl Default for CheckQuestion {
 }
 
 impl CheckQuestion {
+    /// Asks about these policies; about every policy to which a test applies, if there are none.
+    pub fn about(policies: Vec<String>) -> CheckQuestion {
+        CheckQuestion { policies, ..CheckQuestion::default() }
+    }
+
+    /// Sets whether every test is asked, even after one has decided, and every policy stays in the
+    /// answer.
+    #[must_use]
+    pub fn with_every_test(mut self, every_test: bool) -> CheckQuestion {
+        let findings = if every_test { Findings::All } else { Findings::UntilDecided };
+        self.options.wanted.findings = findings;
+        self.every_policy = every_test;
+        self
+    }
+
+    /// Sets whether the factor is searched by which WCETs could grow.
+    #[must_use]
+    pub fn with_factor(mut self, factor: bool) -> CheckQuestion {
+        let wanted = &mut self.options.wanted;
+        wanted.more = More::of(factor, wanted.more.has_proof());
+        self
+    }
+
+    /// Limits the search to this many jobs and states; without a number the usual limit applies.
+    #[must_use]
+    pub fn with_effort(mut self, jobs: Option<u64>) -> CheckQuestion {
+        self.options.effort = jobs.map_or(Effort::default(), Effort::Jobs);
+        self
+    }
+
     /// Returns the question with its policies in the notation of the output.
     ///
     /// # Errors

@@ -51,10 +51,15 @@ fn main() -> ExitCode {
     if let Some((_, _, run)) = words.first().and_then(named) {
         return run(&words[1..]);
     }
-    eprintln!("usage: CAMPAIGN [ARGUMENT..], where CAMPAIGN is one of");
+    let mut usage = "usage: CAMPAIGN [ARGUMENT..], where CAMPAIGN is one of\n".to_owned();
     for (name, question, _) in &CAMPAIGNS {
-        eprintln!("  {name:<20} {question}");
+        usage += &format!("  {name:<20} {question}\n");
     }
+    if words.first().is_some_and(|word| word == "--help" || word == "-h") {
+        println!("{usage}The arguments of each are in docs/campaigns.md.");
+        return ExitCode::SUCCESS;
+    }
+    eprint!("{usage}");
     ExitCode::from(2)
 }
 

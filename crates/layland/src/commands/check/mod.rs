@@ -19,7 +19,7 @@ use crate::ui::report as reports;
 use crate::ui::{files, terminal, threads};
 use layland_answers::check::Cited;
 use layland_answers::{CheckQuestion, Checked};
-use layland_guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted};
+use layland_guarantee::{Findings, More};
 use layland_policy::Registry;
 use std::path::Path;
 
@@ -28,22 +28,18 @@ pub(crate) use args::CheckArgs;
 pub(crate) use args::EXAMPLES;
 
 impl CheckArgs {
-    /// The question about one set.
+    /// Returns the question about one set.
     pub(crate) fn question(&self) -> CheckQuestion {
-        let findings = if self.all { Findings::All } else { Findings::UntilDecided };
-        let more = More::of(!self.no_margin, self.certificate.is_some());
-        CheckQuestion {
-            policies: self.policy.clone(),
-            margin: self.margin.clone(),
-            options: AssessOptions {
-                tests: self.test.clone(),
-                wanted: Wanted { findings, bounds: BoundsBy::All, more },
-                effort: self.effort.map_or(Effort::default(), Effort::Jobs),
-                tick: self.tick,
-            },
-            any_policy: true,
-            every_policy: self.all,
-        }
+        let mut question = CheckQuestion::about(self.policy.clone())
+            .with_every_test(self.all)
+            .with_factor(!self.no_margin)
+            .with_effort(self.effort);
+        question.margin.clone_from(&self.margin);
+        question.options.tests.clone_from(&self.test);
+        question.options.tick = self.tick;
+        let wanted = &mut question.options.wanted;
+        wanted.more = More::of(wanted.more.has_margin(), self.certificate.is_some());
+        question
     }
 }
 

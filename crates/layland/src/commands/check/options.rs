@@ -250,8 +250,8 @@ fn a_margin_is_the_larger_set_to_everything_that_answers() {
             margins += usize::from(found.margin.is_some());
             chains += usize::from(with_margin.chains.contains_key(spec));
         }
-        assert_eq!(plain.whatever.len(), with_margin.whatever.len());
-        for (before, said) in plain.whatever.iter().zip(&with_margin.whatever) {
+        assert_eq!(plain.any_policy.len(), with_margin.any_policy.len());
+        for (before, said) in plain.any_policy.iter().zip(&with_margin.any_policy) {
             assert_eq!(before.test.name, said.test.name);
             assert_eq!(**before.finding, **said.finding, "{}", said.test.name);
         }

@@ -27,11 +27,11 @@ pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
     let guarantees = Guarantees {
         tasks: tasks.collect(),
         policies: checked.policies.iter().map(|policy| guarantee(policy, checked)).collect(),
-        any_policy: checked.whatever.iter().map(|said| test(said, system)).collect(),
+        any_policy: checked.any_policy.iter().map(|said| test(said, system)).collect(),
     };
     let title = format!("{}: guarantees", checked.set.name);
     let mut report = Report::new(title, Labels::of(system));
-    report.lines = impossible(&checked.whatever, system);
+    report.lines = impossible(&checked.any_policy, system);
     report.lines.extend(guarantees.headline());
     report.lines.push(Line::new(Severity::Note, text::about(checked)));
     if let Some(words) = text::seen_in_words(checked) {

@@ -124,7 +124,7 @@ fn in_short(registry: &Registry, short: &Short<'_>, checked: &Checked, args: &Ch
     let affinities = affinity_lines(checked).into_iter();
     let told = affinities.filter(|text| !text.starts_with(REFUSED));
     text.extend(told.map(|text| line(&text)));
-    text.extend(checked.whatever.iter().map(|said| remark(said, &checked.set.system)));
+    text.extend(checked.any_policy.iter().map(|said| remark(said, &checked.set.system)));
     if short.shown.iter().any(|policy| policy.inflation.is_some()) {
         text += &line("the WCETs include the overheads of the platform");
     }
@@ -153,7 +153,7 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     text.extend(reserved_lines(checked).iter().map(|text| line(text)));
     text.extend(reserved_tasks(checked).iter().map(|text| line(text)));
     text.extend(affinity_lines(checked).iter().map(|text| line(text)));
-    for said in &checked.whatever {
+    for said in &checked.any_policy {
         text += &remark(said, system);
     }
     for policy in &checked.policies {
