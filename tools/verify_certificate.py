@@ -253,6 +253,7 @@ POLICIES = {
     **{f"hpa-{order}": {"assign": ("local", "plain")} for order in ORDERS},
     **{name: {**PLACED, **RANKED, "order": ("rm", "dm", "fp")} for name in SERVERS},
     "edzl": {},
+    "efdf": {},
     "g-fl": {},
     "c-fl": SIZED,
     "federated": {"sizing": ("graham", "long", "path", "order", "chains", "order-chains", "li")},
@@ -330,6 +331,9 @@ def form_and_order(name, given):
     # Where global EDF meets all deadlines, EDZL makes the same schedule.
     if name == "edzl":
         return "edzl", "edf"
+    # A set is guaranteed under EFDF if and only if it is guaranteed under global EDF.
+    if name == "efdf":
+        return "g", "edf"
     if name in FAIR:
         return name[0], "edf"
     # The verifier knows no graphs, and a task alone is light: it has a CPU with others, under EDF.
@@ -1344,6 +1348,8 @@ def verify(system, answer):
         need(yes and not system.costs, "what holds of EDZL is that deadlines are met without overheads")
         need(all(task.cpus == system.all for task in tasks), "the policy knows no affinities")
         need(test not in ("QPA", "LOPEZ"), "the test is about another policy")
+    if spec.name == "efdf":
+        need(not system.costs, "nothing is proven of EFDF with overheads")
     one_each = all(len(cpus) == 1 for cpus in groups)
     if spec.name in FAIR:
         # With one CPU a job counts as due at its deadline.

@@ -147,9 +147,10 @@ impl Checker<'_> {
             let queues = matches!(order, JobOrder::Levels { in_level: InLevel::Fifo, .. });
             let ready = if queues { record.job.release } else { Time::ZERO };
             let first = match order {
-                JobOrder::Deadline | JobOrder::DeadlineThenRunning | JobOrder::ZeroLaxity => {
-                    record.job.deadline.ns()
-                }
+                JobOrder::Deadline
+                | JobOrder::DeadlineThenRunning
+                | JobOrder::ZeroLaxity
+                | JobOrder::Feasible => record.job.deadline.ns(),
                 JobOrder::Points(earlier) => {
                     let earlier = earlier.get(task).copied().unwrap_or_default();
                     (record.job.deadline - earlier).ns()
@@ -272,6 +273,7 @@ impl Ties {
             JobOrder::Deadline
             | JobOrder::Points(_)
             | JobOrder::ZeroLaxity
+            | JobOrder::Feasible
             | JobOrder::Fixed(_)
             | JobOrder::TopFirst { .. } => Ties::Ranked,
         }

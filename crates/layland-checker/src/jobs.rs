@@ -92,7 +92,7 @@ impl Checker<'_> {
 
     /// Returns true if a job was aborted without execution, and its task treats late jobs in this
     /// way.
-    fn is_given_up_by(&self, record: &JobRecord, way: OnMiss) -> bool {
+    pub(super) fn is_given_up_by(&self, record: &JobRecord, way: OnMiss) -> bool {
         let task = self.system.tasks.get(record.job.id.task);
         task.is_some_and(|task| task.on_miss == way)
             && matches!(record.end, Some((_, JobEnd::Aborted)))

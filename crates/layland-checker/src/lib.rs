@@ -38,7 +38,8 @@
 //! release or its predecessor's end, whichever is later, until its own end. It is not ready before
 //! the jobs that it follows have completed (`followed.rs`), or while the marks of a trace of the
 //! world show that it suspends itself. A CPU that spends the time of a segment on overhead counts
-//! as running its job.
+//! as running its job. If the order is [`JobOrder::Feasible`], each job is also aborted at the first
+//! instant at which it is infeasible, and at no other (`feasible.rs`).
 //!
 //! For [`ScheduleRule::Deferred`], at every instant no online CPU of a group is idle while a job
 //! waits. A waiting job may come before a running one only while the running one is in a
@@ -98,6 +99,7 @@ mod allotted;
 mod contradictions;
 mod deferred;
 mod evidence;
+mod feasible;
 mod followed;
 mod foreign;
 mod highest_first;
@@ -121,7 +123,7 @@ pub use self::evidence::{Demand, Evidence, Origin};
 use self::highest_first::Key;
 pub use self::violation::{JobName, Milestone, Move, Report, Violation};
 use layland_model::{
-    Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Group, Index, JobId, Rate,
+    Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Group, Index, JobId, JobOrder, Rate,
     RequestKind, ScheduleRule, System, Task, TaskId, TaskMap, Time,
 };
 use layland_trace::{Foreign, MarkKind, Trace};
@@ -338,6 +340,9 @@ impl<'a> Checker<'a> {
         match rule {
             ScheduleRule::None => {}
             ScheduleRule::HighestFirst { groups, order } => {
+                if *order == JobOrder::Feasible {
+                    self.check_feasible(groups);
+                }
                 self.check_highest_first(groups, Some(order));
             }
             ScheduleRule::Deferred { groups, order, regions } => {

@@ -74,6 +74,7 @@ impl<'a> Shared<'a> {
             | JobOrder::DeadlineThenRunning
             | JobOrder::Points(_)
             | JobOrder::ZeroLaxity
+            | JobOrder::Feasible
             | JobOrder::TopFirst { .. } => 0,
         };
         let mut order: Vec<TaskId> = system.tasks.ids().collect();
@@ -104,6 +105,7 @@ impl<'a> Shared<'a> {
             | JobOrder::DeadlineThenRunning
             | JobOrder::Points(_)
             | JobOrder::ZeroLaxity
+            | JobOrder::Feasible
             | JobOrder::TopFirst { .. } => None,
         };
         let protocol = rule.protocol;

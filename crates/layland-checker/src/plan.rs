@@ -15,8 +15,8 @@
 
 use crate::{Evidence, Origin};
 use layland_model::{
-    ArrivalCurve, Behaviour, Change, Duration, Index, RequestKind, ScheduleRule, Separation,
-    System, Task, TaskId, Time,
+    ArrivalCurve, Behaviour, Change, Duration, Index, JobOrder, RequestKind, ScheduleRule,
+    Separation, System, Task, TaskId, Time,
 };
 use layland_trace::{Job, JobRecord, Trace};
 use std::collections::VecDeque;
@@ -309,6 +309,7 @@ fn most_frequent(mut all: Vec<Duration>) -> Option<Duration> {
 /// Returns true if a policy with this rule lets every job of its set complete.
 pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
     match rule {
+        ScheduleRule::HighestFirst { order: JobOrder::Feasible, .. } => false,
         ScheduleRule::HighestFirst { .. }
         | ScheduleRule::Deferred { .. }
         | ScheduleRule::Served { .. }

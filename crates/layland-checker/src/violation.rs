@@ -174,6 +174,14 @@ pub enum Violation {
     /// The rule: a job is aborted that has not used up its pieces.
     #[error("{job} is given up at {at}, and has not used up its pieces")]
     GivenUpWithin { job: JobName, at: Time },
+    /// The rule: a job is aborted that may still meet its deadline.
+    #[error("{job} is aborted at {at}, and may still complete by its deadline {deadline}")]
+    AbortedFeasible { job: JobName, at: Time, deadline: Time },
+    /// The rule: a job is not aborted although it can no longer meet its deadline.
+    #[error(
+        "{job} is not aborted at {at}, when it can no longer complete by its deadline {deadline}"
+    )]
+    Infeasible { job: JobName, at: Time, deadline: Time },
     /// The rule: a job is late although no job of its criticality or above exceeded its bound.
     #[error(
         "{job} misses its deadline {deadline}, and no job of its criticality or above needed more than \

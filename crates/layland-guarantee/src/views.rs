@@ -683,6 +683,8 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         }
         // With one CPU a job counts as due at its deadline.
         Algorithm::FairLateness => Order::Deadline,
+        // A set is guaranteed if and only if EDF guarantees it.
+        Algorithm::Efdf => Order::Deadline,
         Algorithm::Ordered(Form::Partitioned, _)
         | Algorithm::Levels(..)
         | Algorithm::Deferred(..)

@@ -135,6 +135,9 @@ pub enum Algorithm {
     Locking(Order, Protocol),
     /// EDZL: global EDF in which a job without laxity comes before all others (Lee 1994).
     Edzl,
+    /// EFDF: global EDF that aborts a job as soon as it can no longer meet its deadline (Abbott and
+    /// Garcia-Molina 1992).
+    Efdf,
     /// G-FL and its clustered form: global EDF that brings the deadline of a job forward by a part
     /// of its WCET (Erickson and Anderson 2012).
     FairLateness,
@@ -206,6 +209,7 @@ impl Algorithm {
             | Algorithm::Served(..)
             | Algorithm::Locking(..)
             | Algorithm::Edzl
+            | Algorithm::Efdf
             | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
             | Algorithm::Federated
@@ -384,6 +388,7 @@ impl fmt::Display for Algorithm {
                 return write!(f, "p-{order} with locks by {}", protocol.abbreviation());
             }
             Algorithm::Edzl => "EDZL",
+            Algorithm::Efdf => "EFDF",
             Algorithm::FairLateness => "G-FL",
             Algorithm::TopFirst(TopClass::EdfUs) => "EDF-US",
             Algorithm::TopFirst(TopClass::FpEdf) => "fpEDF",

@@ -164,6 +164,12 @@ impl Platform {
         self.clusters.iter().position(|cluster| cluster.contains(cpu))
     }
 
+    /// The highest speed of a CPU; unit speed if there is no CPU.
+    pub fn fastest(&self) -> Speed {
+        let all = self.speeds.values().copied();
+        all.max_by(|a, b| a.rate().cmp(&b.rate())).unwrap_or_default()
+    }
+
     /// Returns true if every CPU has unit speed.
     pub fn is_unit_speed(&self) -> bool {
         self.speeds.values().all(|&speed| speed == Speed::UNIT)

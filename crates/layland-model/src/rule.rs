@@ -396,6 +396,13 @@ pub enum JobOrder {
     /// without laxity has a value of zero or less. Overheads count as execution. Only
     /// [`ScheduleRule::HighestFirst`] has this order.
     ZeroLaxity,
+    /// Earliest absolute deadline first. A job is aborted at the first instant at which it is
+    /// *infeasible*, and at no other instant. It needs at least `C / s - x`, and at least one
+    /// nanosecond while it has not completed; it is infeasible if this exceeds the time to its
+    /// deadline. `C` is its WCET, `s` the speed of the fastest CPU of the platform, and `x` the time
+    /// for which it has held CPUs. Overheads count as execution. Only
+    /// [`ScheduleRule::HighestFirst`] has this order.
+    Feasible,
     /// Smallest number first, one number per task.
     Fixed(TaskMap<i64>),
     /// Smallest number first, one number per task; ranks do not break ties. Only

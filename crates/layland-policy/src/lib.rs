@@ -63,6 +63,7 @@ pub mod criticality;
 pub mod deadline;
 pub mod deferred;
 pub mod edzl;
+pub mod efdf;
 pub mod fair;
 pub mod fair_lateness;
 pub mod federated;

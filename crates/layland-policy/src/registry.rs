@@ -6,7 +6,7 @@
 use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 use crate::spoken::{self, Spoken};
 use crate::{
-    Policy, adaptive, affinity, criticality, deadline, edzl, fair, fair_lateness, federated,
+    Policy, adaptive, affinity, criticality, deadline, edzl, efdf, fair, fair_lateness, federated,
     least_laxity, ordered, served, split, top_first,
 };
 use layland_model::{Algorithm, System, TaskId};
@@ -31,6 +31,7 @@ impl Registry {
         let families = [
             ordered::policies(),
             vec![edzl::policy()],
+            vec![efdf::policy()],
             fair_lateness::policies(),
             top_first::policies(),
             least_laxity::policies().to_vec(),

@@ -1,10 +1,13 @@
 //! A simulator that moves one nanosecond at a time, without events, trees or placement. At each
 //! tick it lists the ready jobs, sorts them, and executes the first `m` of each group for one tick.
 //!
-//! It returns the finishing times of jobs, for periodic tasks on unit-speed CPUs, with their rules
-//! for late jobs and the tasks that they follow. The CPU of a job does not matter for that.
+//! It returns the finishing times of jobs, for periodic tasks on unit-speed CPUs that execute for
+//! their WCETs or for the times of a list, with their rules for late jobs and the tasks that they
+//! follow. The CPU of a job does not matter for that.
 
-use layland_model::{InLevel, JobOrder, OnMiss, Order, ScheduleRule, System, TaskId, Time};
+use layland_model::{
+    ExecutionModel, InLevel, JobOrder, OnMiss, Order, ScheduleRule, System, Task, TaskId, Time,
+};
 
 /// A job that finished: its task, its number, its deadline and its completion, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +29,29 @@ struct Ready {
     since: i64,
     deadline: i64,
     left: i64,
+    /// The part of its WCET that it has not executed.
+    wcet_left: i64,
+}
+
+/// Returns the demand of a job: that of its WCET, or that of a list.
+fn demand(task: &Task, seq: u64) -> i64 {
+    match &task.execution {
+        ExecutionModel::List(values) => values[(seq % values.len() as u64) as usize].ns(),
+        _ => task.own_wcet().ns(),
+    }
+}
+
+/// Removes the jobs that cannot complete in time, of those that are first of their tasks. Then the next
+/// job of the task is first.
+fn abort_infeasible(pending: &mut Vec<Ready>, now: i64) {
+    let next = |pending: &[Ready]| {
+        let is_first = |at: usize| !pending[..at].iter().any(|job| job.task == pending[at].task);
+        let cannot = |at: usize| now + pending[at].wcet_left.max(1) > pending[at].deadline;
+        (0..pending.len()).find(|&at| is_first(at) && cannot(at))
+    };
+    while let Some(at) = next(pending) {
+        pending.remove(at);
+    }
 }
 
 /// Returns every job that finishes up to `until`, in the order of finishing and task.
@@ -47,14 +73,19 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
             let since = now - task.offset.ns();
             let skips = task.on_miss == OnMiss::Skip && pending.iter().any(|job| job.task == id);
             if since >= 0 && since % task.period.ns() == 0 && !skips {
+                let seq = (since / task.period.ns()) as u64;
                 pending.push(Ready {
                     task: id,
-                    seq: (since / task.period.ns()) as u64,
+                    seq,
                     since: now,
                     deadline: now + task.deadline.ns(),
-                    left: task.own_wcet().ns(),
+                    left: demand(task, seq),
+                    wcet_left: task.own_wcet().ns(),
                 });
             }
+        }
+        if *rule_order == JobOrder::Feasible {
+            abort_infeasible(&mut pending, now);
         }
         let key = |job: &Ready| {
             let task = &system.tasks[job.task];
@@ -105,7 +136,10 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
             chosen.sort_by_key(|&at| key(&pending[at]));
             chosen.truncate(group.cpus.len());
             runs.extend(chosen.iter().map(|&at| (pending[at].task, pending[at].seq)));
-            chosen.into_iter().for_each(|at| pending[at].left -= 1);
+            for at in chosen {
+                pending[at].left -= 1;
+                pending[at].wcet_left -= 1;
+            }
         }
         ran = runs;
         let done = pending.extract_if(.., |job| job.left == 0);

@@ -50,6 +50,7 @@ impl SlowHighestFirst {
                 | JobOrder::DeadlineThenRunning
                 | JobOrder::Points(_)
                 | JobOrder::ZeroLaxity
+                | JobOrder::Feasible
                 | JobOrder::Fixed(_)
                 | JobOrder::Levels { .. } => None,
             },

@@ -77,11 +77,13 @@ const GLOBAL_EDF: &[Algorithm] = &[
 /// The policies that tests and response times are about. If global EDF meets every deadline when
 /// all jobs execute for their WCETs, no waiting job ever runs out of laxity before EDF runs it, so
 /// EDZL makes the same schedule. Jobs that execute for less end no later under EDZL (Han et al.
-/// 2006). If EDF is late, the two differ, so no bound on tardiness covers EDZL.
+/// 2006). If EDF is late, the two differ, so no bound on tardiness covers EDZL. EFDF makes the same
+/// schedule, too, and with jobs that execute for less; its header has the proof.
 const ALGORITHMS: &[Algorithm] = &[
     Algorithm::Ordered(Form::Global, Order::Deadline),
     Algorithm::Ordered(Form::Clustered, Order::Deadline),
     Algorithm::Edzl,
+    Algorithm::Efdf,
 ];
 
 /// Computes tardiness bounds cluster by cluster; unknown if a cluster or a single task is

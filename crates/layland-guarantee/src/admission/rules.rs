@@ -75,9 +75,10 @@ impl Theory {
             Algorithm::SchedDeadline if tied_only => Placing::Clusters,
             Algorithm::SchedDeadline => Placing::Affinities,
             Algorithm::SemiPartitionedDeadline => Placing::ClusterOrCpu,
-            Algorithm::Edzl | Algorithm::AdaptivePartitioning | Algorithm::Other => {
-                Placing::Clusters
-            }
+            Algorithm::Edzl
+            | Algorithm::Efdf
+            | Algorithm::AdaptivePartitioning
+            | Algorithm::Other => Placing::Clusters,
             Algorithm::Deferred(..)
             | Algorithm::Served(..)
             | Algorithm::Locking(..)

@@ -85,6 +85,7 @@ fn is_predictable(system: &System, rule: &ScheduleRule) -> bool {
     let has_fixed_priorities = |order: &JobOrder| match order {
         JobOrder::Deadline
         | JobOrder::Points(_)
+        | JobOrder::Feasible
         | JobOrder::Fixed(_)
         | JobOrder::TopFirst { .. } => true,
         // The position of a job in its queue depends on the end of the job before it.

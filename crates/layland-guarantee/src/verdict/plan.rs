@@ -9,7 +9,7 @@ use crate::kept::Kept;
 use crate::memo::{Known, Memo};
 use crate::placed::placed_anew;
 use crate::seen::Seen;
-use crate::views::{self, Answers, View, algorithms};
+use crate::views::{self, Answers, Bounds, View, algorithms};
 use layland_analysis::overheads::{Inflated, inflate_placed};
 use layland_analysis::{Finding, Subject, Verdict, catalogue};
 use layland_model::{Algorithm, Form, JobOrder, Piece, ScheduleRule, SplitOrder, System, TaskMap};
@@ -146,6 +146,10 @@ impl<'a> Plan<'a> {
         let mut views: Vec<Seen<'_>> =
             views.into_iter().map(|view| Seen::of(view, asked.memo)).collect();
         views[0].has_ties_by_rank = has_ties_by_rank(&rule);
+        // A job that would be late is aborted, so bounds above the deadline bound no completion.
+        if algorithm == Algorithm::Efdf {
+            views[0].bounds = Bounds::InTime;
+        }
         let views = views;
         let known = asked.memo.of(system.clone());
         let is_uncovered = is_uncovered(&rule, system);
@@ -196,10 +200,20 @@ fn inflated(
     if system.platform.overheads.without_reloads().is_zero() {
         return None;
     }
-    // Jobs also preempt when they run out of laxity, which the policy computes from WCETs without
-    // overheads.
-    if *order == JobOrder::ZeroLaxity {
-        found.reasons.push("no analysis of EDZL counts overheads".to_owned());
+    // Jobs also preempt when they run out of laxity, or are aborted. The policy computes the laxity
+    // from WCETs without overheads, and its timers cost time.
+    let by_laxity = match order {
+        JobOrder::ZeroLaxity => Some("EDZL"),
+        JobOrder::Feasible => Some("EFDF"),
+        JobOrder::Deadline
+        | JobOrder::DeadlineThenRunning
+        | JobOrder::Points(_)
+        | JobOrder::Fixed(_)
+        | JobOrder::Levels { .. }
+        | JobOrder::TopFirst { .. } => None,
+    };
+    if let Some(algorithm) = by_laxity {
+        found.reasons.push(format!("no analysis of {algorithm} counts overheads"));
         return None;
     }
     if system.has_followers() {

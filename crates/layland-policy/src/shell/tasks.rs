@@ -378,6 +378,11 @@ impl Tasks {
         self.left.as_ref().map(|left| left[task].at(now))
     }
 
+    /// Returns the WCET of the job of a task, if progress is tracked.
+    pub(super) fn wcet(&self, task: TaskId) -> Option<Service> {
+        self.left.as_ref().map(|left| left[task].granted)
+    }
+
     /// Returns the time for which the job of a task has held CPUs, if progress is tracked.
     pub(super) fn executed(&self, task: TaskId, now: Time) -> Option<Service> {
         self.left.as_ref().map(|left| left[task].granted - left[task].at(now))

@@ -281,6 +281,14 @@ impl Turn<'_> {
         self.actions.extend(cpu.map(|cpu| Action::Idle { cpu }));
     }
 
+    /// Aborts a job that does not start in this turn. The scheduler itself must forget a waiting job.
+    pub fn abort(&mut self, job: Priority) {
+        let (_, id) = self.tasks.job(job);
+        self.preempt(job);
+        self.tasks.of(id.task).ready = false;
+        self.actions.push(Action::Abort { job: id });
+    }
+
     /// Starts a waiting job on an idle CPU. The locality rule chooses the CPU at the end of the
     /// turn. Jobs must be started in the order of their priorities.
     #[inline]
@@ -299,12 +307,23 @@ impl Turn<'_> {
     pub fn is_waiting(&self, job: Priority) -> bool {
         let (state, _) = self.tasks.job(job);
         let waits = state.ready && state.priority == job && state.cpu().is_none();
-        waits && !self.scratch.starting.iter().any(|starting| starting.job == job)
+        waits && !self.is_starting(job)
+    }
+
+    /// Returns true if a job with this priority starts in this turn.
+    pub fn is_starting(&self, job: Priority) -> bool {
+        self.scratch.starting.iter().any(|starting| starting.job == job)
     }
 
     /// Returns the task of a ready job.
     pub fn task(&self, job: Priority) -> TaskId {
         self.tasks.task(job)
+    }
+
+    /// Returns the WCET of a ready job, as of its release. Panics like [`executed`](Self::executed).
+    pub fn wcet(&self, job: Priority) -> Service {
+        let wcet = self.tasks.wcet(self.tasks.task(job));
+        wcet.expect("the scheduler has progress tracked")
     }
 
     /// Returns the time for which a ready job has held CPUs.

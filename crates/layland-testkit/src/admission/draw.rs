@@ -71,8 +71,10 @@ impl Draw {
     fn platform(&mut self) -> Platform {
         let cpus = self.of(&[1, 2, 2, 3, 4]);
         let mut platform = Platform::identical(cpus);
-        let is_global =
-            matches!(self.algorithm, Algorithm::Ordered(Form::Global, _) | Algorithm::Edzl);
+        let is_global = matches!(
+            self.algorithm,
+            Algorithm::Ordered(Form::Global, _) | Algorithm::Edzl | Algorithm::Efdf
+        );
         if is_global || self.algorithm == Algorithm::Other || cpus == 1 {
             return platform;
         }
@@ -124,6 +126,7 @@ impl Draw {
         match self.algorithm {
             Algorithm::Ordered(Form::Global, _)
             | Algorithm::Edzl
+            | Algorithm::Efdf
             | Algorithm::FairLateness
             | Algorithm::TopFirst(_)
             | Algorithm::Federated

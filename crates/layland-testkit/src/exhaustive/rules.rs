@@ -65,7 +65,11 @@ impl Model {
         };
         let is_weak = matches!(rule, ScheduleRule::Weak { .. });
         let fixed = |task: TaskId| match order {
-            JobOrder::Deadline | JobOrder::Points(_) | JobOrder::ZeroLaxity => Some(None),
+            // EFDF aborts a job in some run if and only if one is late in some run under EDF.
+            JobOrder::Deadline
+            | JobOrder::Feasible
+            | JobOrder::Points(_)
+            | JobOrder::ZeroLaxity => Some(None),
             JobOrder::Fixed(keys) => Some(Some(keys[task])),
             JobOrder::TopFirst { top, then } => {
                 Some(JobOrder::key_in_class(top, *then, task, &system.tasks[task]))

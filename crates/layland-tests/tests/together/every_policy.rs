@@ -428,6 +428,7 @@ fn jobs_that_end_while_preempted_are_gone() {
                 !matches!(
                     violation,
                     Violation::Aborted { .. }
+                        | Violation::AbortedFeasible { .. }
                         | Violation::GivenUpEarly { .. }
                         | Violation::GivenUpWithin { .. }
                 )

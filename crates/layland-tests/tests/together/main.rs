@@ -17,6 +17,7 @@ mod deadline;
 mod deferred;
 mod dp_wrap;
 mod edzl;
+mod efdf;
 mod every_policy;
 mod examples_bonifaci2016;
 mod examples_compagnin2015;

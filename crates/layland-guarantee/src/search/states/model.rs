@@ -39,7 +39,9 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         }
     };
     match order {
+        // EFDF aborts a job in some run if and only if one is late in some run under EDF.
         JobOrder::Deadline
+        | JobOrder::Feasible
         | JobOrder::Points(_)
         | JobOrder::Fixed(_)
         | JobOrder::TopFirst { .. } => {
@@ -166,13 +168,15 @@ impl Model {
                     JobOrder::Deadline
                     | JobOrder::DeadlineThenRunning
                     | JobOrder::Points(_)
-                    | JobOrder::ZeroLaxity => None,
+                    | JobOrder::ZeroLaxity
+                    | JobOrder::Feasible => None,
                 },
                 earlier: match order {
                     JobOrder::Points(earlier) => earlier[id].ns(),
                     JobOrder::Deadline
                     | JobOrder::DeadlineThenRunning
                     | JobOrder::ZeroLaxity
+                    | JobOrder::Feasible
                     | JobOrder::Fixed(_)
                     | JobOrder::Levels { .. }
                     | JobOrder::TopFirst { .. } => 0,
