@@ -30,6 +30,7 @@ pub mod check;
 mod doubts;
 mod exit;
 mod names;
+pub mod schema;
 mod set;
 mod unanswered;
 

@@ -88,6 +88,9 @@ fn verdicts() {
         let margin = [&overheads[..], &["--margin", margin]].concat();
         assert_eq!(is("check", &margin)["policies"].as_array().map(Vec::len), Some(3));
     }
+    let chains = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/chains.in/stop.toml");
+    let chains = is("check", &["check", chains, "-p", "p-edf,g-edf", "--json"]);
+    assert_ne!(chains["policies"][0]["chains"][0]["chain"], Value::Null);
     let folder = folder("schema-check");
     let sets = folder.join("sets");
     let made = ["gen", "-n", "5", "-u", "1.9", "--cpus", "2", "--sets", "3", "-o", name(&sets)];

@@ -3,17 +3,30 @@
 use super::checked::Checked;
 use layland_guarantee::ChainBound;
 use layland_model::Chain;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The guarantee for a chain under a policy.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
 pub struct OfChain<'a> {
+    /// The chain.
     chain: &'a str,
+    /// When its jobs read and write.
+    #[schemars(extend("enum" = ["implicit", "let"]))]
     communication: &'static str,
+    /// A bound on its maximum reaction time; null if there is none.
+    #[schemars(range(min = 0))]
     reaction_ns: Option<i64>,
+    /// A bound on its maximum data age; null if there is none.
+    #[schemars(range(min = 0))]
     age_ns: Option<i64>,
+    /// The analysis of the bounds.
     by: Option<&'static str>,
+    /// The meaning of the bounds.
+    #[schemars(extend("enum" = ["exact", "sufficient", null]))]
     kind: Option<&'static str>,
+    /// The reason why there is no bound; null if there is one.
     unbounded: Option<String>,
 }
 

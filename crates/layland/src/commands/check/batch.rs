@@ -130,8 +130,9 @@ impl<'a> Answers<'a> {
         self.exit = Exit::worst(worst);
         if let Some(certificates) = &mut self.certificates {
             for one in checked() {
-                let document = one.certificate(self.registry);
-                certificates.write(format!("{document}\n").as_bytes())?;
+                // Serialization cannot fail: all keys are names.
+                let line = serde_json::to_string(&one.certificate(self.registry));
+                certificates.write((line.unwrap_or_default() + "\n").as_bytes())?;
             }
         }
         if self.args.cite {

@@ -74,7 +74,8 @@ pub(crate) fn page(
 
 /// Formats the certificate of one set.
 pub(crate) fn certificate_text(registry: &Registry, checked: &Checked) -> String {
-    format!("{:#}\n", checked.certificate(registry))
+    // Serialization cannot fail: all keys are names.
+    serde_json::to_string_pretty(&checked.certificate(registry)).unwrap_or_default() + "\n"
 }
 
 /// Prints the answer about one set.
