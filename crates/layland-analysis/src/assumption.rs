@@ -402,14 +402,17 @@ impl Assumption {
                 },
                 "raise `budget` to what it executes at most",
             ),
-            NoOverheads => match system.platform.overheads.without_reloads().is_zero() {
-                true => Ok(()),
-                false => refuse(
-                    SystemPart::Overheads,
-                    "the platform has overheads".to_owned(),
-                    "add them to the WCETs and set them to zero",
-                ),
-            },
+            NoOverheads => {
+                if system.platform.overheads.without_reloads().is_zero() {
+                    Ok(())
+                } else {
+                    refuse(
+                        SystemPart::Overheads,
+                        "the platform has overheads".to_owned(),
+                        "add them to the WCETs and set them to zero",
+                    )
+                }
+            }
             UnitSpeeds => {
                 match system.platform.speeds.iter().find(|(_, s)| s.rate() != Rate::ONE) {
                     None => Ok(()),

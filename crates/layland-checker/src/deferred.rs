@@ -193,9 +193,8 @@ impl Checker<'_> {
         let first = state.waiting.first().copied();
         let Sweep { running, executed, waiting, waits_since, .. } = state;
         for (&job, runs) in running.iter_mut() {
-            let comes_before = |waits: &Key| match ignores_ranks {
-                true => waits.first < keys[job].first,
-                false => *waits < keys[job],
+            let comes_before = |waits: &Key| {
+                if ignores_ranks { waits.first < keys[job].first } else { *waits < keys[job] }
             };
             let Some(waits) = first.filter(comes_before) else {
                 runs.behind = None;

@@ -227,9 +227,8 @@ fn work(tasks: &[Cached], reload: i64, approach: Approach, jobs: &dyn Fn(&Cached
 
 /// Returns the demand of EDF in an interval, with reloads.
 pub fn demand(tasks: &[Cached], reload: i64, approach: Approach, t: i64) -> i64 {
-    work(tasks, reload, approach, &|task| match t < task.deadline {
-        true => 0,
-        false => (t - task.deadline) / task.period + 1,
+    work(tasks, reload, approach, &|task| {
+        if t < task.deadline { 0 } else { (t - task.deadline) / task.period + 1 }
     })
 }
 

@@ -126,9 +126,8 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
             // it and may be preempted.
             while !waiting.is_empty() {
                 let first = waiting[0];
-                let after = |job: &Job| match ignores_ranks {
-                    true => key(job).0 > key(&first).0,
-                    false => key(job) > key(&first),
+                let after = |job: &Job| {
+                    if ignores_ranks { key(job).0 > key(&first).0 } else { key(job) > key(&first) }
                 };
                 if on.len() >= m {
                     let may_lose = |job: &Job| !job.is_in_region(&regions[job.task]);
@@ -143,9 +142,8 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                 on.push(first);
             }
             for job in &mut on {
-                let waits_before = |waits: &Job| match ignores_ranks {
-                    true => key(waits).0 < key(job).0,
-                    false => key(waits) < key(job),
+                let waits_before = |waits: &Job| {
+                    if ignores_ranks { key(waits).0 < key(job).0 } else { key(waits) < key(job) }
                 };
                 job.behind = if waiting.iter().any(waits_before) { job.behind + 1 } else { 0 };
                 job.left -= 1;

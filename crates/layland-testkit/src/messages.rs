@@ -112,9 +112,10 @@ impl Daemon {
         while begun.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait()? {
                 let took = begun.elapsed();
-                return match status.success() {
-                    true => Ok(took),
-                    false => Err(io::Error::other(format!("the daemon ended with {status}"))),
+                return if status.success() {
+                    Ok(took)
+                } else {
+                    Err(io::Error::other(format!("the daemon ended with {status}")))
                 };
             }
             std::thread::sleep(Duration::from_millis(1));

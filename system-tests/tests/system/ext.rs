@@ -347,10 +347,8 @@ fn judge_faults(kernel: &Kernel, booted: &Booted) {
     for task in overrun["summary"]["tasks"].as_array().expect("there are tasks") {
         let [missed, released] =
             ["missed", "released"].map(|of| task[of].as_u64().expect("a count"));
-        let holds = match task["name"] == "a" {
-            true => missed * 2 > released,
-            false => missed * 4 <= released,
-        };
+        let holds =
+            if task["name"] == "a" { missed * 2 > released } else { missed * 4 <= released };
         assert!(holds, "{label}: {task}");
     }
     // Only one scheduler can be loaded: the error names the other run, which is not disturbed.

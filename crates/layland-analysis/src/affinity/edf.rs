@@ -80,9 +80,10 @@ pub const RESPONSES: ResponseTest = ResponseTest {
 
 /// The bounds rest on each other: returns all or none.
 fn if_all(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<ResponseBound>> {
-    match bounds.values().all(Option::is_some) {
-        true => responses(bounds),
-        false => TaskMap::filled(None, bounds.len()),
+    if bounds.values().all(Option::is_some) {
+        responses(bounds)
+    } else {
+        TaskMap::filled(None, bounds.len())
     }
 }
 

@@ -153,15 +153,14 @@ fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Opt
         let mut sum = 0i128;
         more.clear();
         for (carrier, tau_i, contains) in &mut rivals {
-            match contains {
-                true => {
-                    let [no, carried] = carrier.workloads(x).map(|W| W.min(most));
-                    sum += i128::from(no);
-                    more.push((carried - no).max(0));
-                }
+            if *contains {
+                let [no, carried] = carrier.workloads(x).map(|W| W.min(most));
+                sum += i128::from(no);
+                more.push((carried - no).max(0));
+            } else {
                 // The rival may have waited for other CPUs before the window, with all of its C
                 // left.
-                false => sum += i128::from(tau_i.workload(x).min(most)),
+                sum += i128::from(tau_i.workload(x).min(most));
             }
         }
         sum + largest(&mut more, carriers)

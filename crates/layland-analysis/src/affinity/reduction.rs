@@ -69,14 +69,15 @@ impl Masked {
             others().into_iter().filter(|&i| !self.masks[i].is_disjoint(own)).collect();
         let distinct: BTreeSet<&CpuSet> = others.iter().map(|&i| &self.masks[i]).collect();
         let classes = classes(own, &distinct);
-        let unions = match classes.len() <= EVERY {
-            true => (1u32..1 << classes.len())
+        let unions = if classes.len() <= EVERY {
+            (1u32..1 << classes.len())
                 .map(|bits| {
                     let chosen = classes.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
                     chosen.fold(CpuSet::new(), |union, (_, class)| union.union(class))
                 })
-                .collect(),
-            false => self.family(own, &distinct, classes, &others),
+                .collect()
+        } else {
+            self.family(own, &distinct, classes, &others)
         };
         unions
             .into_iter()

@@ -97,26 +97,24 @@ impl<'a> Search<'a> {
             if by_load.is_some_and(|most| most <= x) {
                 break;
             }
-            let next = match delay.is_alone {
+            let next = if delay.is_alone {
                 // The busy period that begins with a job of each task.
-                true => {
-                    let others = delay.crowds.iter().flat_map(|crowd| crowd.members.iter());
-                    let all = others.chain([&k]).map(|&i| self.tasks[i].ns());
-                    all.fold(0i64, |sum, [C, _, T]| {
-                        sum.saturating_add(((x - 1) / T + 1).saturating_mul(C))
-                    })
-                }
-                false => {
-                    let window = Window { A: 0, L: x, H: NEVER, x };
-                    // The jobs of the task itself, with or without carry-in.
-                    let own = match gap.own {
-                        true => carrying(&self.tasks[k], x, NEVER, S[k], Carried::Running),
-                        false => fresh(&self.tasks[k], x, NEVER),
-                    };
-                    let own = own.min(x);
-                    let others = self.weight(delay, Some(gap), S, window, None);
-                    waited(others + i128::from(own) * i128::from(delay.own)) + 1
-                }
+                let others = delay.crowds.iter().flat_map(|crowd| crowd.members.iter());
+                let all = others.chain([&k]).map(|&i| self.tasks[i].ns());
+                all.fold(0i64, |sum, [C, _, T]| {
+                    sum.saturating_add(((x - 1) / T + 1).saturating_mul(C))
+                })
+            } else {
+                let window = Window { A: 0, L: x, H: NEVER, x };
+                // The jobs of the task itself, with or without carry-in.
+                let own = if gap.own {
+                    carrying(&self.tasks[k], x, NEVER, S[k], Carried::Running)
+                } else {
+                    fresh(&self.tasks[k], x, NEVER)
+                };
+                let own = own.min(x);
+                let others = self.weight(delay, Some(gap), S, window, None);
+                waited(others + i128::from(own) * i128::from(delay.own)) + 1
             };
             if next <= x {
                 return Some(x);

@@ -140,10 +140,11 @@ fn finding(group: &Group<'_>) -> Finding {
 
 /// The response times of a CPU.
 fn responses_of(group: &Group<'_>, ties: Ties<'_>) -> Result<Option<Vec<Duration>>, GaveUp> {
-    match have_bursts(group.tasks()) {
-        false => responses(&group.sporadic(), ties),
+    if have_bursts(group.tasks()) {
         // With no blocking, the last region is a nanosecond.
-        true => deferred::edf_response::responses(&group.tasks().collect::<Vec<_>>(), ties),
+        deferred::edf_response::responses(&group.tasks().collect::<Vec<_>>(), ties)
+    } else {
+        responses(&group.sporadic(), ties)
     }
 }
 

@@ -207,12 +207,13 @@ fn one(parts: &[SeenJob], each: usize) -> SeenJob {
     let mut whole = parts[0].clone();
     whole.stretches.clear();
     for (place, part) in parts.iter().enumerate() {
-        let mut stretches = match part.stretches.is_empty() {
-            true => vec![Stretch {
+        let mut stretches = if part.stretches.is_empty() {
+            vec![Stretch {
                 executed: part.executed + Service::from_ns(part.lost.ns()),
                 suspended: Duration::ZERO,
-            }],
-            false => part.stretches.clone(),
+            }]
+        } else {
+            part.stretches.clone()
         };
         if place > 0 {
             whole.executed += part.executed;

@@ -99,10 +99,12 @@ fn watch(shared: &Shared, leave: &AtomicBool, class: &AtomicU8, until_ns: i64, p
             false
         }
     };
-    let got = match is_deadline {
-        true => 1,
-        false if sys::set_fifo(own, sys::MANAGER).is_ok() => 2,
-        false => 3,
+    let got = if is_deadline {
+        1
+    } else if sys::set_fifo(own, sys::MANAGER).is_ok() {
+        2
+    } else {
+        3
     };
     class.store(got, Ordering::Release);
     let mut next = sys::monotonic_ns();

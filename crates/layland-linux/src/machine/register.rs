@@ -188,12 +188,12 @@ impl Register {
             && found.mode() & 0o022 == 0;
         if !is_ours {
             let uid = found.uid();
-            let error = match found.is_dir() {
-                false => "it is no folder".to_owned(),
-                true if uid == rustix::process::geteuid().as_raw() => {
-                    "others may write it".to_owned()
-                }
-                true => format!("it belongs to user {uid}"),
+            let error = if !found.is_dir() {
+                "it is no folder".to_owned()
+            } else if uid == rustix::process::geteuid().as_raw() {
+                "others may write it".to_owned()
+            } else {
+                format!("it belongs to user {uid}")
             };
             return Err(io::Error::new(ErrorKind::PermissionDenied, error));
         }

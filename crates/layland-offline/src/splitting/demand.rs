@@ -40,9 +40,10 @@ impl Load {
 
     /// Returns the work of all jobs that arrive and are due in an interval of this length.
     fn demand(&self, length: i64) -> i64 {
-        match length < self.deadline {
-            true => 0,
-            false => ((length - self.deadline) / self.period + 1).saturating_mul(self.wcet),
+        if length < self.deadline {
+            0
+        } else {
+            ((length - self.deadline) / self.period + 1).saturating_mul(self.wcet)
         }
     }
 
@@ -185,12 +186,13 @@ fn is_met<I: Iterator<Item = Load>>(all: impl Fn() -> I, longest: i64) -> bool {
         if demand <= least {
             return true;
         }
-        length = match demand < length {
-            true => demand,
-            false => match last_before(length) {
+        length = if demand < length {
+            demand
+        } else {
+            match last_before(length) {
                 Some(earlier) => earlier,
                 None => return true,
-            },
+            }
         };
     }
     false
@@ -201,9 +203,10 @@ fn largest(most: i64, fits: impl Fn(i64) -> bool) -> i64 {
     let (mut fitting, mut above) = (0, most.max(0).saturating_add(1));
     while above - fitting > 1 {
         let middle = fitting + (above - fitting) / 2;
-        match fits(middle) {
-            true => fitting = middle,
-            false => above = middle,
+        if fits(middle) {
+            fitting = middle;
+        } else {
+            above = middle;
         }
     }
     fitting

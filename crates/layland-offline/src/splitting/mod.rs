@@ -234,10 +234,7 @@ impl Plan {
             }
             let mut others = Vec::new();
             for one in waiting {
-                match self.cpus[cpu].fits(one.load) {
-                    true => self.put(cpu, one),
-                    false => others.push(one),
-                }
+                if self.cpus[cpu].fits(one.load) { self.put(cpu, one) } else { others.push(one) }
             }
             waiting = others;
             if cpu < last

@@ -188,11 +188,10 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     };
     // A task of low priority that completes before its zero-slack instant delays no task, so levels
     // may be overfull.
-    let fits = Fits::with_refusals(|set: &MixedSet, before: &mut Refused| match paper {
-        true => accepts(plan(set)),
-        false => before.has_instants(set),
-    })
-    .and_sound(!paper);
+    let is_accepted = |set: &MixedSet, before: &mut Refused| {
+        if paper { accepts(plan(set)) } else { before.has_instants(set) }
+    };
+    let fits = Fits::with_refusals(is_accepted).and_sound(!paper);
     build("zss", system, options, &ZeroSlack::new(&[], &[], late), fits, plan)
 }
 
@@ -249,9 +248,12 @@ fn job_lists(set: &MixedSet, options: &PolicyOptions) -> Result<JobLists, String
 /// Tests whether there are lists. For `safe` it does not build them.
 fn fits_with_lists(options: &PolicyOptions) -> Fits<impl Accepts> {
     let safe = !matches!(options.text("lists"), Some("lb" | "ija" | "ija-floor"));
-    let accepts = move |set: &MixedSet, before: &mut Refused| match safe {
-        true => fjp::accepts_unless(set, fjp::JOBS, &mut before.stuck),
-        false => job_lists(set, options).is_ok(),
+    let accepts = move |set: &MixedSet, before: &mut Refused| {
+        if safe {
+            fjp::accepts_unless(set, fjp::JOBS, &mut before.stuck)
+        } else {
+            job_lists(set, options).is_ok()
+        }
     };
     Fits::with_refusals(accepts).and_by_level(safe).and_sound(safe)
 }

@@ -120,9 +120,10 @@ struct Member {
 impl Member {
     /// Returns the first deadline or release after `t`.
     fn next_release(&self, t: i64) -> i64 {
-        match t < self.offset {
-            true => self.offset,
-            false => self.offset + ((t - self.offset) / self.period + 1) * self.period,
+        if t < self.offset {
+            self.offset
+        } else {
+            self.offset + ((t - self.offset) / self.period + 1) * self.period
         }
     }
 }
@@ -191,9 +192,10 @@ impl Wrap {
                     (cpu, at) = (cpu + 1, 0);
                 }
                 let part = share.min(length - at);
-                let (from, to) = match *mirror && slice.is_odd {
-                    true => (slice.end - at - part, slice.end - at),
-                    false => (slice.start + at, slice.start + at + part),
+                let (from, to) = if *mirror && slice.is_odd {
+                    (slice.end - at - part, slice.end - at)
+                } else {
+                    (slice.start + at, slice.start + at + part)
                 };
                 layout[cpu].push(Piece { member: index as u32, from, to });
                 at += part;

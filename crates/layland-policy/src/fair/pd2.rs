@@ -195,19 +195,18 @@ impl Member {
 
     /// Returns the first slot in which its job may run.
     fn eligible_from(&self, early: bool) -> i64 {
-        match early {
-            true => self.anchor,
-            false => self.anchor.saturating_add(self.weight.release(self.subtask())),
+        if early {
+            self.anchor
+        } else {
+            self.anchor.saturating_add(self.weight.release(self.subtask()))
         }
     }
 
     fn key(&self, rank: u32) -> Key {
         let (weight, i) = (self.weight, self.subtask());
         let overlaps = weight.overlaps(i);
-        let group = match overlaps {
-            true if weight.is_heavy() => self.anchor + weight.group_deadline(i),
-            _ => 0,
-        };
+        let group =
+            if overlaps && weight.is_heavy() { self.anchor + weight.group_deadline(i) } else { 0 };
         (self.anchor.saturating_add(weight.deadline(i)), Reverse(overlaps), Reverse(group), rank)
     }
 
@@ -349,13 +348,12 @@ impl Part for Schedule {
         let from_now = |slot: i64| slot.saturating_mul(unit).saturating_sub(now);
         for member in &self.members {
             state.number(i64::from(member.ready));
-            match member.ready {
-                true => {
-                    state.number(from_now(member.anchor));
-                    state.number(member.given);
-                }
+            if member.ready {
+                state.number(from_now(member.anchor));
+                state.number(member.given);
+            } else {
                 // An anchor in the past does not delay a job that has yet to be released.
-                false => state.number(from_now(member.next_anchor()).max(0)),
+                state.number(from_now(member.next_anchor()).max(0));
             }
         }
         Placing::save(self.members.iter().map(|member| &member.seat), state);

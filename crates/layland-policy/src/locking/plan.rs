@@ -197,9 +197,10 @@ impl Plan {
             | Protocol::ImmediateCeiling
             | Protocol::Stack => {
                 if let Some(other) = elsewhere {
-                    let known = match self.by_deadline {
-                        true => "fmlp+ or msrp",
-                        false => "mpcp, dpcp, fmlp+ or msrp",
+                    let known = if self.by_deadline {
+                        "fmlp+ or msrp"
+                    } else {
+                        "mpcp, dpcp, fmlp+ or msrp"
                     };
                     let reason = format!(
                         "tasks `{}` on CPU {on} and `{}` on CPU {} lock `{name}`, and {who} is for what is shared on \

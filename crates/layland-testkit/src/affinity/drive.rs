@@ -238,9 +238,10 @@ fn compare(
     laminar: bool,
     compared: &mut Compared,
 ) -> Result<(), String> {
-    let names: &[&str] = match laminar {
-        true => &["strong-edf", "weak-edf", "hpa-edf", "hpa-edf:assign=plain"],
-        false => &["strong-edf", "weak-edf"],
+    let names: &[&str] = if laminar {
+        &["strong-edf", "weak-edf", "hpa-edf", "hpa-edf:assign=plain"]
+    } else {
+        &["strong-edf", "weak-edf"]
     };
     let mut drivers = Vec::new();
     for name in names {

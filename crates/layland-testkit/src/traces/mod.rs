@@ -139,9 +139,10 @@ pub fn campaign(mutations: u64, seed: u64) -> Found {
                 };
                 let which = random.below(mutate::OF_TEXTS.len() as u64) as usize;
                 mutate::text(which, &mut bytes, &mut random);
-                let read = match of_kernel {
-                    true => of_kernel_text(&bytes, &base.system),
-                    false => of_json(&bytes, &labels),
+                let read = if of_kernel {
+                    of_kernel_text(&bytes, &base.system)
+                } else {
+                    of_json(&bytes, &labels)
                 };
                 (mutate::OF_TEXTS[which], read)
             };

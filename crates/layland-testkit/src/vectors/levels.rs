@@ -65,9 +65,10 @@ fn system(tasks: &[Levelled], cpus: usize) -> System {
 }
 
 fn same(what: &str, expected: &Value, found: &Value) -> Read<()> {
-    match expected == found {
-        true => Ok(()),
-        false => Err(format!("{what}: expected {expected}, found {found}")),
+    if expected == found {
+        Ok(())
+    } else {
+        Err(format!("{what}: expected {expected}, found {found}"))
     }
 }
 

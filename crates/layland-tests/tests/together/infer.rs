@@ -128,11 +128,12 @@ proptest! {
         // shows its priorities.
         let before = |task: usize| {
             let period = |task: usize| drawn[task].period_us;
-            match policy.ends_with("rm") {
-                true => (0..task).chain(task + 1..drawn.len())
+            if policy.ends_with("rm") {
+                (0..task).chain(task + 1..drawn.len())
                     .filter(|&other| (period(other), other) < (period(task), task))
-                    .count(),
-                false => task,
+                    .count()
+            } else {
+                task
             }
         };
         let priorities: Vec<i32> = (0..system.tasks.len())

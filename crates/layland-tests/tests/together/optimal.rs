@@ -200,10 +200,8 @@ fn a_schedule_recurs_with_the_hyperperiod() {
         let hyperperiod = system.hyperperiod().expect("it is short");
         for spec in POLICIES {
             let is_placed = PLACED.contains(&spec);
-            let at_most = match is_placed {
-                true => Time::ZERO + 8 * hyperperiod,
-                false => Time::from_ns(1 << 40),
-            };
+            let at_most =
+                if is_placed { Time::ZERO + 8 * hyperperiod } else { Time::from_ns(1 << 40) };
             let horizon = Horizon::Recurrence { at_most };
             let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
             let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());

@@ -104,10 +104,8 @@ impl Responses {
             let rank = (share.clamp(0.0, 1.0) * sorted.len() as f64).ceil() as usize;
             let value = sorted[rank.clamp(1, sorted.len()) - 1];
             let bucket = Counts::bucket(value);
-            let value = match share <= 0.0 {
-                true => Counts::least(bucket),
-                false => Counts::least(bucket + 1) - 1,
-            };
+            let value =
+                if share <= 0.0 { Counts::least(bucket) } else { Counts::least(bucket + 1) - 1 };
             as_duration(value).min(largest)
         })
     }

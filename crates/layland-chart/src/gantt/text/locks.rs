@@ -79,9 +79,10 @@ impl Chart<'_> {
         let mut column = self.gutter;
         for alike in shown.chunk_by(|a, b| a == b) {
             if let Some(lock) = alike[0].map(|at| order[at]) {
-                let (fill, used) = match lock.holds {
-                    true => (holds, &mut self.used_halts.holds),
-                    false => (waits, &mut self.used_halts.waits),
+                let (fill, used) = if lock.holds {
+                    (holds, &mut self.used_halts.holds)
+                } else {
+                    (waits, &mut self.used_halts.waits)
                 };
                 *used = true;
                 for at in column..column + alike.len() {

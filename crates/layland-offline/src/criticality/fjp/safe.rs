@@ -79,14 +79,16 @@ pub fn decide(set: &MixedSet, jobs: u64) -> (Answer, Option<u64>) {
     };
     let counts: Vec<i64> = (0..set.len()).map(|j| set.over[j].ceil(busy[set.z(j)])).collect();
     let all = counts.iter().fold(0u64, |all, &count| all.saturating_add(count as u64));
-    let answer = match all > jobs.min(u32::MAX.into()) {
-        true => Answer::GaveUp,
-        false if always_has_an_order(set) => Answer::Schedulable,
-        false => match Left::new(set, busy, counts).find_an_order() {
+    let answer = if all > jobs.min(u32::MAX.into()) {
+        Answer::GaveUp
+    } else if always_has_an_order(set) {
+        Answer::Schedulable
+    } else {
+        match Left::new(set, busy, counts).find_an_order() {
             Ok(true) => Answer::Schedulable,
             Ok(false) | Err(NoBound::Beyond) => Answer::NotSchedulable,
             Err(NoBound::GaveUp) => Answer::GaveUp,
-        },
+        }
     };
     (answer, Some(all))
 }

@@ -257,18 +257,20 @@ impl<'a> Busy<'a> {
         while no - yes > 1 {
             let middle = yes + (no - yes) / 2;
             self.limits.terms.spend_on(self.hc.len() + self.lo.len() + self.b.len())?;
-            match met(self, middle, 0) && (ahead == 0 || met(self, middle, ahead)) {
-                true => yes = middle,
-                false => no = middle,
+            if met(self, middle, 0) && (ahead == 0 || met(self, middle, ahead)) {
+                yes = middle;
+            } else {
+                no = middle;
             }
         }
         no = self.deadline + 1;
         let mut step = 1;
         while no - yes > 1 {
             let next = if step < no - yes { yes + step } else { yes + (no - yes) / 2 };
-            match self.ends_hold(next, ahead)? {
-                true => (yes, step) = (next, step.saturating_mul(2)),
-                false => (no, step) = (next, i64::MAX),
+            if self.ends_hold(next, ahead)? {
+                (yes, step) = (next, step.saturating_mul(2));
+            } else {
+                (no, step) = (next, i64::MAX);
             }
         }
         Ok(yes)
@@ -293,9 +295,10 @@ impl<'a> Busy<'a> {
 
     /// Returns the maximum time by which a busy window may begin before the release.
     fn ahead(&mut self) -> Result<i64, NoBound> {
-        match self.hc.is_empty() {
-            true => Ok(0),
-            false => Ok((self.length(i64::MAX, self.limits.far)? - self.deadline).max(0)),
+        if self.hc.is_empty() {
+            Ok(0)
+        } else {
+            Ok((self.length(i64::MAX, self.limits.far)? - self.deadline).max(0))
         }
     }
 

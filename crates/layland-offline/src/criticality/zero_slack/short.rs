@@ -94,10 +94,7 @@ impl Lazy<'_> {
         let with_all = !busy.b.is_empty();
         busy.b.clear();
         busy.lengths.clear();
-        match with_all && busy.is_possible()? {
-            true => Ok(HasOne::IfAllAreQuiet),
-            false => Ok(HasOne::No),
-        }
+        if with_all && busy.is_possible()? { Ok(HasOne::IfAllAreQuiet) } else { Ok(HasOne::No) }
     }
 
     fn some_is_not_quiet(&mut self, place: usize, level: usize) -> Result<bool, NoBound> {
