@@ -12,10 +12,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// `(C, D, T)`.
-pub type Load = (i64, i64, i64);
+pub type PlainLoad = (i64, i64, i64);
 
 /// Returns true if EDF meets the deadlines of sporadic tasks on one CPU. For small periods.
-pub fn fits(loads: &[Load]) -> bool {
+pub fn fits(loads: &[PlainLoad]) -> bool {
     let hyperperiod = loads.iter().fold(1, |all, &(_, _, t)| num_integer::lcm(all, t));
     let work: i64 = loads.iter().map(|&(c, _, t)| c * (hyperperiod / t)).sum();
     let longest = loads.iter().map(|&(_, d, _)| d).max().unwrap_or(0);
@@ -26,13 +26,13 @@ pub fn fits(loads: &[Load]) -> bool {
     work <= hyperperiod && (1..=hyperperiod + longest).all(|length| demand(length) <= length)
 }
 
-fn with(loads: &[Load], more: Load) -> bool {
-    let all: Vec<Load> = loads.iter().copied().chain([more]).collect();
+fn with(loads: &[PlainLoad], more: PlainLoad) -> bool {
+    let all: Vec<PlainLoad> = loads.iter().copied().chain([more]).collect();
     fits(&all)
 }
 
 /// Returns the largest budget up to `most` that fits with this window, or with a window of its own length.
-fn budget(loads: &[Load], window: Option<i64>, period: i64, most: i64) -> i64 {
+fn budget(loads: &[PlainLoad], window: Option<i64>, period: i64, most: i64) -> i64 {
     let fits = |&c: &i64| with(loads, (c, window.unwrap_or(c), period));
     (1..=most).rev().find(fits).unwrap_or(0)
 }
@@ -58,11 +58,11 @@ fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
 /// The pieces during the placement, and the loads on each CPU.
 struct Placing {
     pieces: TaskMap<Vec<Piece>>,
-    on: Vec<Vec<Load>>,
+    on: Vec<Vec<PlainLoad>>,
 }
 
 impl Placing {
-    fn put(&mut self, id: TaskId, cpu: usize, offset: i64, load: Load) {
+    fn put(&mut self, id: TaskId, cpu: usize, offset: i64, load: PlainLoad) {
         self.on[cpu].push(load);
         self.pieces[id].push(Piece {
             cpu: CpuId(cpu as u32),
@@ -85,14 +85,14 @@ pub fn assign(
         pieces: TaskMap::filled(Vec::new(), system.tasks.len()),
         on: vec![Vec::new(); cpus],
     };
-    let of = |id: TaskId| -> Load {
+    let of = |id: TaskId| -> PlainLoad {
         let task = &system.tasks[id];
         (task.own_wcet().ns(), task.deadline.ns(), task.period.ns())
     };
     let mut left = in_order(system, order);
     match splitting {
         Splitting::NextFirst | Splitting::NextBest => {
-            let mut rest: Option<(TaskId, i64, Load)> = None;
+            let mut rest: Option<(TaskId, i64, PlainLoad)> = None;
             for cpu in 0..cpus {
                 if let Some((id, offset, load)) = rest.take() {
                     assert!(with(&placing.on[cpu], load), "the rest fits on an empty CPU");
@@ -132,7 +132,7 @@ pub fn assign(
             left.is_empty().then_some(placing.pieces)
         }
         Splitting::FailFirst | Splitting::FailWorst => {
-            let share = |loads: &[Load]| -> layland_model::Rate {
+            let share = |loads: &[PlainLoad]| -> layland_model::Rate {
                 loads.iter().map(|&(c, _, t)| layland_model::Rate::new(c, t)).sum()
             };
             left.retain(|&id| {
@@ -211,17 +211,17 @@ pub fn schedule(
     pieces: &TaskMap<Vec<Piece>>,
     trace: &Trace,
 ) -> Vec<(i64, usize, JobId)> {
-    struct State {
+    struct SplitJob {
         arrival: i64,
         needs: i64,
         piece: usize,
         used: i64,
     }
     let rank = |task: TaskId| (system.tasks[task].rank, task);
-    let mut jobs: BTreeMap<JobId, State> = BTreeMap::new();
+    let mut jobs: BTreeMap<JobId, SplitJob> = BTreeMap::new();
     for record in &trace.jobs {
         let needs = record.completion().map_or(i64::MAX, |_| record.executed.ns());
-        let state = State { arrival: record.job.arrival.ns(), needs, piece: 0, used: 0 };
+        let state = SplitJob { arrival: record.job.arrival.ns(), needs, piece: 0, used: 0 };
         jobs.insert(record.job.id, state);
     }
     let mut runs = Vec::new();
@@ -235,7 +235,7 @@ pub fn schedule(
                 let piece = pieces[id.task][state.piece];
                 piece.cpu == cpu && state.arrival + piece.offset.ns() <= now && first_of_task(id)
             });
-            let due = |id: &JobId, state: &State| {
+            let due = |id: &JobId, state: &SplitJob| {
                 let piece = pieces[id.task][state.piece];
                 (state.arrival + piece.due().ns(), rank(id.task))
             };

@@ -6,7 +6,7 @@
 
 use crate::{Ready, doctor, ready_for_ext, until};
 use layland_system_tests::engines::{self, Compared};
-use layland_system_tests::{Booted, Guest, Kernel, Ran};
+use layland_system_tests::{Booted, CommandRun, Guest, Kernel};
 use serde_json::Value;
 
 /// Six tasks with a utilization of 2.22 on 3 CPUs.
@@ -149,7 +149,7 @@ impl Case {
     }
 }
 
-fn document(ran: &Ran) -> Value {
+fn document(ran: &CommandRun) -> Value {
     serde_json::from_str(&ran.output).unwrap_or_else(|error| panic!("{error}: {ran}"))
 }
 

@@ -32,7 +32,7 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use super::fixed_priority::{DERIVED, Found, finding, responses};
-use super::reduction::{Masked, Part};
+use super::reduction::{CpuPart, Masked};
 use crate::global_edf::rta::{BERTOGNA_CIRINEI, response_among};
 use crate::global_edf::workload::rivals;
 use crate::{
@@ -106,7 +106,7 @@ fn if_all(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<ResponseBound>> {
 pub fn bounds(system: &System) -> TaskMap<Option<Found>> {
     let count = system.tasks.len();
     let masked = Masked::new(system, system.tasks.ids());
-    let parts: Vec<Vec<Part>> =
+    let parts: Vec<Vec<CpuPart>> =
         (0..count).map(|k| masked.parts(k, || (0..count).filter(|&i| i != k).collect())).collect();
     let mut S = vec![0i64; count];
     let mut best: Vec<Option<(i64, CpuSet)>> = vec![None; count];

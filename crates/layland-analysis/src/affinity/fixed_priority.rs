@@ -43,7 +43,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
-use super::reduction::{Masked, Part};
+use super::reduction::{CpuPart, Masked};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::global_edf::Slacks;
@@ -134,7 +134,7 @@ pub fn bounds(system: &System, order: PriorityOrder) -> TaskMap<Option<Found>> {
 }
 
 /// Returns `R_k` for this part, if its rivals have slacks and `R_k` is at most `D_k`.
-fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Option<i64> {
+fn response_on(masked: &Masked, k: usize, part: &CpuPart, S: &[Option<i64>]) -> Option<i64> {
     let [C_k, D_k, _] = masked.tasks[k].ns();
     let mut U = CpuSet::new();
     let mut rivals = Vec::with_capacity(part.rivals.len());

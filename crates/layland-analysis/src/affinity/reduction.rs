@@ -42,7 +42,7 @@ pub(crate) struct Masked {
 }
 
 /// A part of the CPUs of a task, and the tasks that may run there.
-pub(crate) struct Part {
+pub(crate) struct CpuPart {
     /// `S`.
     pub(crate) cpus: CpuSet,
     /// The rivals, as indices.
@@ -59,11 +59,11 @@ impl Masked {
     }
 
     /// The parts of the CPUs of task `k` to try, where these other tasks may interfere.
-    pub(crate) fn parts(&self, k: usize, others: impl Fn() -> Vec<usize>) -> Vec<Part> {
+    pub(crate) fn parts(&self, k: usize, others: impl Fn() -> Vec<usize>) -> Vec<CpuPart> {
         let own = &self.masks[k];
         if self.are_alike {
             // There is one class, and every other task shares it.
-            return vec![Part { cpus: own.clone(), rivals: others() }];
+            return vec![CpuPart { cpus: own.clone(), rivals: others() }];
         }
         let others: Vec<usize> =
             others().into_iter().filter(|&i| !self.masks[i].is_disjoint(own)).collect();
@@ -83,7 +83,7 @@ impl Masked {
             .into_iter()
             .map(|cpus| {
                 let meets = |&i: &usize| !self.masks[i].is_disjoint(&cpus);
-                Part { rivals: others.iter().copied().filter(meets).collect(), cpus }
+                CpuPart { rivals: others.iter().copied().filter(meets).collect(), cpus }
             })
             .collect()
     }

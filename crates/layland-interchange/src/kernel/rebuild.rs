@@ -16,8 +16,8 @@ mod words;
 pub(super) use lives::{RACE_NS, is_throttled};
 pub(super) use observe::observe;
 
-use self::lives::{Known, Life, Lives, lives, marked_jobs};
-use self::reserved::{Reserved, reserved};
+use self::lives::{KnownJob, Life, Lives, lives, marked_jobs};
+use self::reserved::{ReservedThreads, reserved};
 use self::spans::{Span, inferred_spans, marked_spans};
 use self::words::{called, damages, remarks, unrecorded_words};
 use super::import::{
@@ -129,7 +129,8 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         })
         .collect();
     foreign.sort_by_key(|run| (run.cpu, run.end));
-    let Reserved { events: thread_events, above } = reserved(events, &tasks, clock, &mut cpus);
+    let ReservedThreads { events: thread_events, above } =
+        reserved(events, &tasks, clock, &mut cpus);
     let is_told = options.origin_ns.is_none() && (begin.is_some() || of_run.is_some());
     let since = is_told.then(|| clock.clamped(first.at).max(Time::ZERO));
     let of_system = system.map_or(0, |system| system.platform.cpu_count());
@@ -275,7 +276,7 @@ fn run_origin(events: &[Event], first: i64, last: i64) -> Option<i64> {
 }
 
 /// Returns the time 0 that the first arrivals imply if the tasks are periodic.
-fn implied_origin(known: &BTreeMap<JobId, Known>, system: &System) -> Option<i64> {
+fn implied_origin(known: &BTreeMap<JobId, KnownJob>, system: &System) -> Option<i64> {
     let origins = known.iter().filter_map(|(id, known)| {
         let task = system.tasks.get(id.task)?;
         let periods = i64::try_from(id.seq).ok()?.checked_mul(task.period.ns())?;

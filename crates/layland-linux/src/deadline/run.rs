@@ -1,7 +1,7 @@
 //! A run from beginning to end: root domains or no admission control, threads, results.
 
 use super::plan::ADMISSION_SETTING;
-use super::thread::{OwnRequest, Seen, Worker, answer, carry_out};
+use super::thread::{OwnRequest, ThreadLog, Worker, answer, carry_out};
 use super::{CpusetError, Cpusets, Plan, Reservation};
 use crate::fifo::prepare::least_slack;
 use crate::kernel::markers::Markers;
@@ -151,7 +151,7 @@ impl RunError {
 }
 
 /// The state that the threads share.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     /// Time 0 in `CLOCK_MONOTONIC` nanoseconds, or 0 while it is unknown.
     pub epoch: AtomicI64,
     /// The number of threads that have tried to enter SCHED_DEADLINE.
@@ -202,7 +202,7 @@ pub fn run(
     let watch = Watch::of_deadline_threads(options.cpus.to_vec());
     sys::count_overruns().map_err(|error| RunError::Refused { task: String::new(), error })?;
     let overruns = sys::overruns();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(SharedState {
         epoch: AtomicI64::new(0),
         ready: AtomicU32::new(0),
         stop: AtomicBool::new(false),
@@ -231,7 +231,7 @@ pub fn run(
         let requests = own_requests(system, &plan, id);
         let body = move || {
             own.threads[id.index()].store(Tid::own().0, Ordering::SeqCst);
-            let place = Place { cpusets: cpusets.as_ref().as_ref(), domain, affinity };
+            let place = ThreadPlace { cpusets: cpusets.as_ref().as_ref(), domain, affinity };
             let entered = enter(reservation, place);
             if let Err(error) = entered {
                 own.stop.store(true, Ordering::SeqCst);
@@ -242,7 +242,7 @@ pub fn run(
             own.ready.fetch_add(1, Ordering::SeqCst);
             let not_before = Time::ZERO;
             let (shared, plan, cpus) = (&*own, &*plan, &*cpus);
-            let seen = Seen::default();
+            let seen = ThreadLog::default();
             let mut worker = Worker { id, stream, shared, plan, cpus, requests, not_before, seen };
             worker.work();
             worker.seen
@@ -351,14 +351,14 @@ enum Failed {
 }
 
 /// The CPUs on which a thread runs.
-struct Place<'a> {
+struct ThreadPlace<'a> {
     cpusets: Option<&'a Cpusets>,
     domain: Option<usize>,
     /// The CPUs of the machine, if there are no root domains.
     affinity: Option<Vec<usize>>,
 }
 
-fn enter(reservation: Reservation, place: Place<'_>) -> Result<(), Failed> {
+fn enter(reservation: Reservation, place: ThreadPlace<'_>) -> Result<(), Failed> {
     if let (Some(cpusets), Some(domain)) = (place.cpusets, place.domain) {
         cpusets.attach(domain, Tid::own()).map_err(Failed::Cpuset)?;
     }
@@ -401,7 +401,7 @@ fn controller(
     system: &System,
     plan: &Arc<Plan>,
     cpus: &[usize],
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedState>,
     epoch: i64,
 ) -> Option<JoinHandle<Vec<Answer>>> {
     let mut due = Vec::new();

@@ -39,7 +39,7 @@
 //! - On a machine that is late, a slot begins when the policy receives its timer. The time of
 //!   context switches is part of the slots, and must be part of the WCETs.
 
-use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
+use super::parts::{FairPart, Frame, NEVER, Parts, PlannedTime, policy_of_parts};
 use super::placing::{Placing, Seat, Seated};
 use super::preparation::{Deadlines, Releases, SPORADIC, takes};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
@@ -126,7 +126,7 @@ pub fn slots(
 pub fn pd2(system: &System, options: &PolicyOptions, early: bool) -> Result<Pd2, SystemRefusal> {
     let (slots, anchors) = slots(system, options, early)?;
     let order = system.by_rank();
-    let member = |&task: &_| Member {
+    let member = |&task: &_| Pd2Task {
         job: JobId { task, seq: 0 },
         weight: slots.weights[task],
         relative_deadline: system.tasks[task].deadline.ns(),
@@ -144,7 +144,7 @@ pub fn pd2(system: &System, options: &PolicyOptions, early: bool) -> Result<Pd2,
         early,
         anchors,
         slot: -1,
-        account: Account::default(),
+        account: PlannedTime::default(),
         eligible: Vec::with_capacity(order.len()),
         chosen: Vec::with_capacity(order.len()),
     };
@@ -166,7 +166,7 @@ policy_of_parts!(Pd2);
 
 /// A task, and its ready job.
 #[derive(Clone, Debug)]
-struct Member {
+struct Pd2Task {
     job: JobId,
     weight: Weight,
     relative_deadline: i64,
@@ -178,16 +178,16 @@ struct Member {
     seat: Seat,
 }
 
-impl Seated for Member {
+impl Seated for Pd2Task {
     fn seat(&mut self) -> &mut Seat {
         &mut self.seat
     }
 }
 
 /// The priority of a job: see the file header. The smaller key runs.
-type Key = (i64, Reverse<bool>, Reverse<i64>, u32);
+type Pd2Key = (i64, Reverse<bool>, Reverse<i64>, u32);
 
-impl Member {
+impl Pd2Task {
     /// Returns the number of the next subtask of its job.
     fn subtask(&self) -> i64 {
         self.given + 1
@@ -202,7 +202,7 @@ impl Member {
         }
     }
 
-    fn key(&self, rank: u32) -> Key {
+    fn key(&self, rank: u32) -> Pd2Key {
         let (weight, i) = (self.weight, self.subtask());
         let overlaps = weight.overlaps(i);
         let group =
@@ -225,16 +225,16 @@ impl Member {
 #[derive(Clone, Debug)]
 struct Schedule {
     frame: Frame,
-    members: Vec<Member>,
+    members: Vec<Pd2Task>,
     placing: Placing,
     early: bool,
     anchors: Anchors,
     /// The slot of the last decision.
     slot: i64,
     /// Unused, since slots alone count; the trait requires it.
-    account: Account,
+    account: PlannedTime,
     /// Scratch.
-    eligible: Vec<Key>,
+    eligible: Vec<Pd2Key>,
     chosen: Vec<u32>,
 }
 
@@ -276,7 +276,7 @@ impl Schedule {
     }
 }
 
-impl Part for Schedule {
+impl FairPart for Schedule {
     fn frame(&self) -> &Frame {
         &self.frame
     }
@@ -309,11 +309,11 @@ impl Part for Schedule {
 
     fn advance(&mut self, _past: i64) {}
 
-    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut PlannedTime, &mut i64)> {
         std::iter::empty()
     }
 
-    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>) {
+    fn account(&mut self, member: usize) -> (&mut PlannedTime, Option<JobId>) {
         let member = &self.members[member];
         (&mut self.account, member.ready.then_some(member.job))
     }

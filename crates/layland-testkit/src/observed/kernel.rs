@@ -36,7 +36,7 @@ pub(super) struct Lent {
 
 /// A thread.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Thread {
+pub(super) struct ObservedThread {
     pub(super) name: String,
     pub(super) pid: u32,
     /// The priority in the kernel's numbering.
@@ -52,16 +52,16 @@ pub(super) struct Thread {
 
 /// The visible activity of a thread between a wake-up and its next sleep.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct AwakePeriod {
     pub(super) thread: usize,
     pub(super) from: i64,
     pub(super) end: Option<i64>,
 }
 
 /// A run: its trace, and its actual events.
-pub(super) struct Ran {
+pub(super) struct KernelRun {
     pub(super) text: String,
-    pub(super) seen: Vec<Seen>,
+    pub(super) seen: Vec<AwakePeriod>,
 }
 
 /// The value of the clock at time 0.
@@ -74,7 +74,7 @@ enum Status {
     Ready,
 }
 
-struct State {
+struct ThreadState {
     status: Status,
     next: usize,
     backlog: Vec<usize>,
@@ -95,13 +95,13 @@ struct State {
 /// Runs the threads up to a time. `latency` returns the time from a wake-up until the thread is ready.
 pub(super) fn run(
     cpus: usize,
-    threads: &[Thread],
+    threads: &[ObservedThread],
     until: i64,
     latency: &mut dyn FnMut() -> i64,
-) -> Ran {
-    let mut states: Vec<State> = threads
+) -> KernelRun {
+    let mut states: Vec<ThreadState> = threads
         .iter()
-        .map(|thread| State {
+        .map(|thread| ThreadState {
             status: Status::Asleep,
             next: 0,
             backlog: Vec::new(),
@@ -141,7 +141,11 @@ pub(super) fn run(
                     match own.acts.first().copied() {
                         Some(Act::Run(length)) => own.left = length,
                         Some(Act::Sleep(length)) => {
-                            seen.push(Seen { thread: number, from: own.since, end: Some(now) });
+                            seen.push(AwakePeriod {
+                                thread: number,
+                                from: own.since,
+                                end: Some(now),
+                            });
                             (own.status, own.state) =
                                 (Status::Pausing { until: now + length }, "S");
                         }
@@ -154,7 +158,11 @@ pub(super) fn run(
                             continue;
                         }
                         None => {
-                            seen.push(Seen { thread: number, from: own.since, end: Some(now) });
+                            seen.push(AwakePeriod {
+                                thread: number,
+                                from: own.since,
+                                end: Some(now),
+                            });
                             let is_last = own.next >= thread.activations.len();
                             own.is_dead = thread.dies && is_last;
                             (own.status, own.state) =
@@ -250,19 +258,25 @@ pub(super) fn run(
         Status::Pausing { .. } => own.state == "D",
         Status::Asleep => false,
     });
-    seen.extend(awake.map(|(thread, own)| Seen { thread, from: own.since, end: None }));
-    Ran { text, seen }
+    seen.extend(awake.map(|(thread, own)| AwakePeriod { thread, from: own.since, end: None }));
+    KernelRun { text, seen }
 }
 
 /// Returns the thread's actual priority, and the priority that it shows.
-fn priority(thread: &Thread, now: i64) -> (i32, i32) {
+fn priority(thread: &ObservedThread, now: i64) -> (i32, i32) {
     let lent = thread.lent.iter().find(|lent| lent.from <= now && now < lent.to);
     lent.map_or((thread.priority, thread.priority), |lent| (lent.priority, lent.shown))
 }
 
-fn assign(threads: &[Thread], states: &mut [State], running: &mut [Option<usize>], now: i64) {
-    let is_ready =
-        |own: &State| own.status == Status::Ready && own.eligible <= now && own.throttled.is_none();
+fn assign(
+    threads: &[ObservedThread],
+    states: &mut [ThreadState],
+    running: &mut [Option<usize>],
+    now: i64,
+) {
+    let is_ready = |own: &ThreadState| {
+        own.status == Status::Ready && own.eligible <= now && own.throttled.is_none()
+    };
     let mut ready: Vec<usize> = (0..threads.len()).filter(|&at| is_ready(&states[at])).collect();
     ready.sort_by_key(|&at| {
         let (own, level) = (&states[at], priority(&threads[at], now).0);
@@ -286,8 +300,8 @@ fn assign(threads: &[Thread], states: &mut [State], running: &mut [Option<usize>
 }
 
 fn switches(
-    threads: &[Thread],
-    states: &[State],
+    threads: &[ObservedThread],
+    states: &[ThreadState],
     (before, after): (&[Option<usize>], &[Option<usize>]),
     now: i64,
     text: &mut String,
@@ -341,8 +355,8 @@ fn line(text: &mut String, now: i64, who: &str, cpu: usize, flags: &str, event: 
     let _ = writeln!(text, "{who:>16} [{cpu:03}] {flags} {seconds}.{rest:09}: {event}");
 }
 
-fn next_event(threads: &[Thread], states: &[State], now: i64) -> Option<i64> {
-    let of = |(thread, own): (&Thread, &State)| {
+fn next_event(threads: &[ObservedThread], states: &[ThreadState], now: i64) -> Option<i64> {
+    let of = |(thread, own): (&ObservedThread, &ThreadState)| {
         let lent = thread.lent.iter().flat_map(|lent| [lent.from, lent.to]);
         let ends = own.on.map(|_| now + own.left);
         let used = own.on.filter(|_| thread.server.is_some()).map(|_| now + own.budget);

@@ -12,7 +12,7 @@ mod kernel;
 
 pub use self::bursts::BurstModel;
 
-use self::kernel::{Act, Activation, Lent, Ran, Seen, Thread, cut, run};
+use self::kernel::{Act, Activation, AwakePeriod, KernelRun, Lent, ObservedThread, cut, run};
 use crate::registry;
 use layland_analysis::Verdict;
 use layland_gen::Random;
@@ -122,7 +122,7 @@ impl Feature {
 
 /// The results of the traces of a feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct FeatureTally {
     /// The number of traces.
     pub traces: u64,
     /// Traces with a response time above its bound, or with a guaranteed deadline that was missed.
@@ -137,9 +137,9 @@ pub struct Tally {
 
 /// The results of a campaign.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct ObservedResults {
     /// The results for each feature.
-    pub tallies: BTreeMap<Feature, Tally>,
+    pub tallies: BTreeMap<Feature, FeatureTally>,
     /// Descriptions of the errors, with the seeds that reproduce them.
     pub broken: Vec<String>,
     /// The features and seeds of the traces with errors.
@@ -147,8 +147,8 @@ pub struct Found {
 }
 
 /// Checks this number of traces, with each feature in turn, from this seed on.
-pub fn campaign(traces: u64, seed: u64) -> Found {
-    let mut found = Found::default();
+pub fn campaign(traces: u64, seed: u64) -> ObservedResults {
+    let mut found = ObservedResults::default();
     for number in 0..traces {
         let feature = Feature::ALL[(number % Feature::ALL.len() as u64) as usize];
         let seed = seed.wrapping_add(number);
@@ -181,7 +181,7 @@ pub struct Trace {
 
 /// The results of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct InferredSet {
     /// Descriptions of the errors.
     pub broken: Vec<String>,
     /// True if the set reports what it does not explain.
@@ -244,20 +244,20 @@ pub fn inferred(seen: &Observation) -> Inferred {
 }
 
 /// Compares the set inferred from a trace with the facts of the trace.
-pub fn held(trace: &Trace) -> Held {
+pub fn held(trace: &Trace) -> InferredSet {
     let Ok(seen) = observe(&trace.text) else {
-        return Held { is_nothing: true, ..Held::default() };
+        return InferredSet { is_nothing: true, ..InferredSet::default() };
     };
     let Inferred { system, chosen, .. } = inferred(&seen);
     if system.tasks.is_empty() {
-        return Held { is_nothing: true, ..Held::default() };
+        return InferredSet { is_nothing: true, ..InferredSet::default() };
     }
     let is_torn = chosen.tasks.iter().any(|task| seen.threads[task.thread].torn > 0);
     if is_torn || seen.lost > 0 || seen.unknown_lines > 0 {
-        return Held { is_untrusted: true, ..Held::default() };
+        return InferredSet { is_untrusted: true, ..InferredSet::default() };
     }
     let is_unexplained = !system.unexplained().is_empty();
-    let mut held = Held { is_unexplained, is_guaranteed: true, ..Held::default() };
+    let mut held = InferredSet { is_unexplained, is_guaranteed: true, ..InferredSet::default() };
     for &spec in &trace.policies {
         let options = AssessOptions::by_tests();
         let found = assess(registry(), spec, &system, &options).expect("the policy exists");
@@ -302,9 +302,9 @@ const US: i64 = 1_000;
 const MS: i64 = 1_000_000;
 
 /// The threads and parameters of a run.
-struct Plan {
+struct RunPlan {
     cpus: usize,
-    threads: Vec<Thread>,
+    threads: Vec<ObservedThread>,
     until: i64,
     from: i64,
     latency: i64,
@@ -330,18 +330,18 @@ pub fn trace(feature: Feature, seed: u64) -> Trace {
         }
         feature => change(feature, &mut plan, &mut draw),
     }
-    let Plan { cpus, mut threads, until, from, latency, policies } = plan;
+    let RunPlan { cpus, mut threads, until, from, latency, policies } = plan;
     for thread in &mut threads {
         thread.activations.sort_by_key(|activation| activation.at);
     }
     let mut wait = || if latency == 0 { 0 } else { draw.us(0, latency) };
-    let Ran { text, seen } = run(cpus, &threads, until, &mut wait);
+    let KernelRun { text, seen } = run(cpus, &threads, until, &mut wait);
     let text = if from > 0 { cut(&text, from) } else { text };
     let mut longest: BTreeMap<String, Duration> = BTreeMap::new();
     // A trace lasts from its first event to its last one.
     let times: Vec<i64> = text.lines().filter_map(time).collect();
     let (first, last) = (times.first().copied().unwrap_or(0), times.last().copied().unwrap_or(0));
-    for Seen { thread, from: begin, end } in seen {
+    for AwakePeriod { thread, from: begin, end } in seen {
         let took = end.unwrap_or(until).min(last) - begin.max(first);
         let longest = longest.entry(threads[thread].name.clone()).or_default();
         *longest = (*longest).max(Duration::from_ns(took.max(0)));
@@ -357,7 +357,7 @@ fn time(line: &str) -> Option<i64> {
 }
 
 /// Returns a plan of periodic threads of SCHED_FIFO with different priorities.
-fn plan(feature: Feature, draw: &mut Draw) -> Plan {
+fn plan(feature: Feature, draw: &mut Draw) -> RunPlan {
     let cpus = match feature {
         Global | Pinned => draw.between(2, 4) as usize,
         CpuSet => 4,
@@ -380,14 +380,14 @@ fn plan(feature: Feature, draw: &mut Draw) -> Plan {
             activations.map(|at| Activation { at, acts: vec![Act::Run(wcet)] }).collect();
         let cpu = draw.below(used as i64) as usize;
         let is_pinned = matches!(feature, Pinned | ShortPinned);
-        threads.push(Thread {
+        threads.push(ObservedThread {
             name: format!("rt{number}"),
             pid: 500 + number as u32,
             priority: if is_deadline { -1 } else { 39 + 10 * number as i32 },
             cpus: if is_pinned { vec![cpu] } else { (0..used).collect() },
             activations,
             server: is_deadline.then_some([wcet, period, period]),
-            ..Thread::default()
+            ..ObservedThread::default()
         });
     }
     let policies = match feature {
@@ -395,7 +395,7 @@ fn plan(feature: Feature, draw: &mut Draw) -> Plan {
         Global | CpuSet => vec!["g-fp"],
         _ => vec!["p-fp"],
     };
-    Plan { cpus, threads, until, from: 0, latency: 0, policies }
+    RunPlan { cpus, threads, until, from: 0, latency: 0, policies }
 }
 
 /// Changes the execution time of a job.
@@ -409,11 +409,11 @@ fn stretch(activation: &mut Activation, change: impl FnOnce(i64) -> i64) {
     }
 }
 
-fn change(feature: Feature, plan: &mut Plan, draw: &mut Draw) {
+fn change(feature: Feature, plan: &mut RunPlan, draw: &mut Draw) {
     let until = plan.until;
     let all = plan.threads.len() as i64;
     let chosen = draw.below(all) as usize;
-    let gap = |thread: &Thread| match thread.activations.as_slice() {
+    let gap = |thread: &ObservedThread| match thread.activations.as_slice() {
         [first, second, ..] => (second.at - first.at).max(US),
         [] | [_] => 10 * MS,
     };
@@ -480,13 +480,13 @@ fn change(feature: Feature, plan: &mut Plan, draw: &mut Draw) {
                 let cpus = (0..plan.cpus).collect();
                 let pid = 900 + number as u32;
                 let name = name.to_owned();
-                plan.threads.push(Thread {
+                plan.threads.push(ObservedThread {
                     name,
                     pid,
                     priority: 120,
                     cpus,
                     activations,
-                    ..Thread::default()
+                    ..ObservedThread::default()
                 });
             }
         }
@@ -541,13 +541,13 @@ fn change(feature: Feature, plan: &mut Plan, draw: &mut Draw) {
             let (name, priority) =
                 if is_interrupt { ("irq/24-eth0", 25) } else { ("migration/0", 0) };
             let (name, cpus) = (name.to_owned(), vec![0]);
-            plan.threads.push(Thread {
+            plan.threads.push(ObservedThread {
                 name,
                 pid: 20,
                 priority,
                 cpus,
                 activations,
-                ..Thread::default()
+                ..ObservedThread::default()
             });
         }
         FewJobs => {
@@ -557,13 +557,13 @@ fn change(feature: Feature, plan: &mut Plan, draw: &mut Draw) {
             });
             let (name, activations) = ("rare".to_owned(), activations.collect());
             let cpus = (0..plan.cpus).collect();
-            plan.threads.push(Thread {
+            plan.threads.push(ObservedThread {
                 name,
                 pid: 700,
                 priority: 9,
                 cpus,
                 activations,
-                ..Thread::default()
+                ..ObservedThread::default()
             });
         }
         Born | Dies | LongFirst => {
@@ -618,14 +618,14 @@ fn change(feature: Feature, plan: &mut Plan, draw: &mut Draw) {
             let lent = Lent { from, to: from + 30 * MS, priority: -2, shown: 120 };
             let (name, lent) = ("batch".to_owned(), vec![lent]);
             let cpus = (0..plan.cpus).collect();
-            plan.threads.push(Thread {
+            plan.threads.push(ObservedThread {
                 name,
                 pid: 800,
                 priority: 120,
                 cpus,
                 activations,
                 lent,
-                ..Thread::default()
+                ..ObservedThread::default()
             });
         }
         Constrained => each(plan, |thread, own| {
@@ -642,7 +642,7 @@ fn change(feature: Feature, plan: &mut Plan, draw: &mut Draw) {
     }
 }
 
-fn each(plan: &mut Plan, mut change: impl FnMut(&mut Thread, i64)) {
+fn each(plan: &mut RunPlan, mut change: impl FnMut(&mut ObservedThread, i64)) {
     for thread in &mut plan.threads {
         let own = match thread.activations.as_slice() {
             [first, second, ..] => (second.at - first.at).max(US),

@@ -13,7 +13,7 @@ use layland_sim::{Horizon, SimOptions, simulate};
 use layland_testkit::differential::{full, trees_of_qps, trees_of_run};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::optimal::draw::{self, Drawn};
-use layland_testkit::optimal::{About, CLAIMS};
+use layland_testkit::optimal::{CLAIMS, SystemKind};
 use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ fn systems(count: u64, sporadic: bool) -> impl Iterator<Item = Drawn> {
 #[test]
 fn no_deadline_is_missed_at_full_load() {
     for claim in CLAIMS {
-        let is_sporadic = matches!(claim.about, About::Sporadic | About::SporadicSlots);
+        let is_sporadic = matches!(claim.about, SystemKind::Sporadic | SystemKind::SporadicSlots);
         let cases = if is_sporadic { 20 } else { 40 };
         match claim.explore(cases, 5, |_| {}) {
             Ok(seen) => assert!(seen.full > cases / 2, "{}: {seen:?}", claim.name),

@@ -3,14 +3,14 @@
 
 use super::super::scene::{Lock, TaskRow};
 use super::line::Paint;
-use super::{Chart, Share};
+use super::{Share, TextChart};
 
 /// The label of a row of locks under its task.
 const LOCK_LABEL: &str = "  locks";
 
 /// The symbols that were drawn.
 #[derive(Default)]
-pub(super) struct Used {
+pub(super) struct UsedSymbols {
     suspended: bool,
     locked_out: bool,
     spinning: bool,
@@ -18,7 +18,7 @@ pub(super) struct Used {
     waits: bool,
 }
 
-impl Chart<'_> {
+impl TextChart<'_> {
     /// Draws the prevailing state of columns without
     /// execution, and marks columns with only spinning.
     pub(super) fn halts(
@@ -26,7 +26,7 @@ impl Chart<'_> {
         row: &TaskRow,
         running: &[Share],
         waiting: &[Share],
-        line: &mut super::Line,
+        line: &mut super::TextLine,
     ) {
         let shares =
             |stretches: &mut dyn Iterator<Item = (layland_model::Time, layland_model::Time)>| {

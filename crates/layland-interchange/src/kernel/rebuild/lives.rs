@@ -1,7 +1,7 @@
 //! Collects what the events show of the threads of tasks and of their jobs, before they form a run.
 
 use super::super::import::Begins;
-use super::super::line::{Event, EventKind, Left, Thread};
+use super::super::line::{Event, EventKind, NamedThread, StateAfter};
 use super::super::marker::Marker;
 use super::super::threads::Tasks;
 use layland_model::{Index, JobId, TaskId};
@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A time for which the thread of a task held a CPU, on the trace's clock.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct HeldCpu {
     pub(super) cpu: u32,
     pub(super) start: i64,
     pub(super) end: i64,
     /// The state in which it left; `None` if it still runs.
-    pub(super) left: Option<Left>,
+    pub(super) left: Option<StateAfter>,
     /// The priority with which it left.
     pub(super) priority: Option<i32>,
     /// The time that it had waited for the CPU while that had nothing as important: the latency of
@@ -26,7 +26,7 @@ pub(super) struct Run {
 /// The history of the thread of one task.
 #[derive(Default)]
 pub(super) struct Life {
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<HeldCpu>,
     pub(super) wakes: Vec<Woken>,
     /// The times and CPUs at which the kernel stopped it because its reservation was used up.
     pub(super) throttled: Vec<(i64, u32)>,
@@ -51,9 +51,9 @@ impl Life {
         let mut pauses = Vec::new();
         for (place, run) in of_job.enumerate() {
             let is_pause = match run.left {
-                Some(Left::Blocked) => true,
-                Some(Left::Sleeping) => sleeps,
-                Some(Left::Runnable | Left::Dead) | None => false,
+                Some(StateAfter::Blocked) => true,
+                Some(StateAfter::Sleeping) => sleeps,
+                Some(StateAfter::Runnable | StateAfter::Dead) | None => false,
             };
             // The sleep that ends a job is not a pause in it.
             if !is_pause || run.end >= to {
@@ -98,7 +98,7 @@ pub(super) struct By {
 
 /// The known facts about one job.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Known {
+pub(super) struct KnownJob {
     pub(super) arrival: Option<i64>,
     pub(super) deadline: Option<i64>,
     pub(super) start: Option<i64>,
@@ -262,13 +262,14 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
                 let start = if fits { since } else { event.at };
                 if let Some(task) = tasks.of(prev.pid) {
                     let (cpu, end, priority) = (event.cpu, event.at, prev.priority);
-                    let run = Run { cpu, start, end, left: Some(*left), priority, unexplained: 0 };
+                    let run =
+                        HeldCpu { cpu, start, end, left: Some(*left), priority, unexplained: 0 };
                     lives[task.index()].runs.push(run);
                     if is_throttled(*prev, *left, *next) {
                         lives[task.index()].throttled.push((event.at, event.cpu));
                     }
                     woken.remove(&task);
-                    let sleeps = matches!(left, Left::Sleeping | Left::Blocked);
+                    let sleeps = matches!(left, StateAfter::Sleeping | StateAfter::Blocked);
                     let race =
                         early.remove(&task).filter(|by| event.at - by.at <= RACE_NS && sleeps);
                     woken.extend(race.map(|by| (task, by)));
@@ -277,8 +278,10 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
                     strangers.push(Stranger { cpu, start, end, comm: prev.comm });
                 }
                 match left {
-                    Left::Runnable => ready.insert(prev.pid, event.at),
-                    Left::Sleeping | Left::Blocked | Left::Dead => ready.remove(&prev.pid),
+                    StateAfter::Runnable => ready.insert(prev.pid, event.at),
+                    StateAfter::Sleeping | StateAfter::Blocked | StateAfter::Dead => {
+                        ready.remove(&prev.pid)
+                    }
                 };
                 let (pid, comm, since_now) = (next.pid, next.comm, event.at);
                 on.insert(event.cpu, Holder { pid, comm, since: since_now, last: since_now });
@@ -313,7 +316,8 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
     let end = events.last().map_or(0, |event| event.at);
     for (cpu, Holder { pid, since, .. }) in on {
         if let Some(task) = tasks.of(pid) {
-            let run = Run { cpu, start: since, end, left: None, priority: None, unexplained: 0 };
+            let run =
+                HeldCpu { cpu, start: since, end, left: None, priority: None, unexplained: 0 };
             lives[task.index()].runs.push(run);
         }
     }
@@ -328,14 +332,18 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks, begins: Begins) -> 
 ///
 /// The thread could continue, and one of a lower class follows. Only the kernel's threads for
 /// stopping a CPU are above `SCHED_DEADLINE`; they do not count.
-pub(in super::super) fn is_throttled(prev: Thread, left: Left, next: Thread) -> bool {
+pub(in super::super) fn is_throttled(
+    prev: NamedThread,
+    left: StateAfter,
+    next: NamedThread,
+) -> bool {
     let is_below = next.priority.is_some_and(|priority| priority >= 0);
     let stops = next.comm.starts_with("migration/") || next.comm.starts_with("stopper/");
-    prev.priority == Some(-1) && left == Left::Runnable && is_below && !stops
+    prev.priority == Some(-1) && left == StateAfter::Runnable && is_below && !stops
 }
 
-pub(super) fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, Known> {
-    let mut jobs: BTreeMap<JobId, Known> = BTreeMap::new();
+pub(super) fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, KnownJob> {
+    let mut jobs: BTreeMap<JobId, KnownJob> = BTreeMap::new();
     for event in events {
         let EventKind::Mark(mark) = &event.kind else { continue };
         let (name, seq) = match *mark {
