@@ -168,6 +168,34 @@ pub(super) struct SharedState {
     pub changes: Mutex<Vec<(TaskId, Change)>>,
 }
 
+impl SharedState {
+    fn new(system: &System, options: &DeadlineOptions) -> SharedState {
+        SharedState {
+            epoch: AtomicI64::new(0),
+            ready: AtomicU32::new(0),
+            stop: AtomicBool::new(false),
+            until: options.until.ns(),
+            markers: options.markers.clone(),
+            left: system.tasks.ids().map(|_| AtomicBool::new(false)).collect(),
+            threads: system.tasks.ids().map(|_| AtomicI32::new(0)).collect(),
+            changes: Mutex::default(),
+        }
+    }
+
+    /// Waits until `end`, or until the run is cancelled. Returns true if the user interrupts it.
+    fn wait(&self, end: i64, interrupt: Option<&AtomicBool>) -> bool {
+        let mut is_interrupted = false;
+        while sys::monotonic_ns() < end && !self.stop.load(Ordering::SeqCst) {
+            if interrupt.is_some_and(|flag| flag.load(Ordering::SeqCst)) {
+                is_interrupted = true;
+                self.stop.store(true, Ordering::SeqCst);
+            }
+            sys::sleep_until((sys::monotonic_ns() + 10_000_000).min(end));
+        }
+        is_interrupted
+    }
+}
+
 /// Runs a set on the kernel's scheduler.
 ///
 /// # Errors
@@ -202,16 +230,7 @@ pub fn run(
     let watch = Watch::of_deadline_threads(options.cpus.to_vec());
     sys::count_overruns().map_err(|error| RunError::Refused { task: String::new(), error })?;
     let overruns = sys::overruns();
-    let shared = Arc::new(SharedState {
-        epoch: AtomicI64::new(0),
-        ready: AtomicU32::new(0),
-        stop: AtomicBool::new(false),
-        until: options.until.ns(),
-        markers: options.markers.clone(),
-        left: system.tasks.ids().map(|_| AtomicBool::new(false)).collect(),
-        threads: system.tasks.ids().map(|_| AtomicI32::new(0)).collect(),
-        changes: Mutex::default(),
-    });
+    let shared = Arc::new(SharedState::new(system, options));
     let failure: Arc<Mutex<Option<(TaskId, Failed)>>> = Arc::default();
     let plan = Arc::new(plan.clone());
     let mut threads = Vec::new();
@@ -269,15 +288,7 @@ pub fn run(
     }
     shared.epoch.store(epoch, Ordering::SeqCst);
     let controller = controller(system, &plan, options.cpus, &shared, epoch);
-    let end = epoch + options.until.ns();
-    let mut is_interrupted = false;
-    while sys::monotonic_ns() < end && !shared.stop.load(Ordering::SeqCst) {
-        if options.interrupt.is_some_and(|flag| flag.load(Ordering::SeqCst)) {
-            is_interrupted = true;
-            shared.stop.store(true, Ordering::SeqCst);
-        }
-        sys::sleep_until((sys::monotonic_ns() + 10_000_000).min(end));
-    }
+    let is_interrupted = shared.wait(epoch + options.until.ns(), options.interrupt);
     let disturbance = watch.end();
     let over = Time::from_ns((sys::monotonic_ns() - epoch).clamp(0, options.until.ns()));
     shared.stop.store(true, Ordering::SeqCst);
@@ -310,7 +321,14 @@ pub fn run(
     if let Some((id, failed)) = failure {
         return Err(explain(system, &plan, limit_per_cpu, id, failed));
     }
-    // The trace ends with the run; what a thread did afterwards is dropped.
+    cut(&mut trace);
+    settle(&mut trace);
+    Ok(Ran { trace, overruns: sys::overruns() - overruns, disturbance })
+}
+
+/// Drops what threads did after the end of the run.
+fn cut(trace: &mut Trace) {
+    let over = trace.over;
     trace.segments.retain_mut(|segment| {
         segment.end = segment.end.min(over);
         segment.start < segment.end
@@ -319,8 +337,6 @@ pub fn run(
         record.end = record.end.filter(|&(at, _)| at <= over);
     }
     trace.jobs.retain(|record| record.job.arrival <= over);
-    settle(&mut trace);
-    Ok(Ran { trace, overruns: sys::overruns() - overruns, disturbance })
 }
 
 /// Sorts the trace and computes the execution of each job from its segments.

@@ -119,6 +119,41 @@ impl TickMachine<'_> {
         let ((p, q), (n, d)) = (fraction(a), fraction(b));
         (p * d, a.task) < (n * q, b.task)
     }
+    fn deadline(&self, task: usize) -> i64 {
+        self.system.tasks[TaskId(task as u32)].deadline.ns()
+    }
+    /// Zero-slack scheduling: marks jobs below the top level that are late.
+    fn mark_late(&mut self, now: i64, top: usize) {
+        for at in 0..self.pending.len() {
+            let (task, release) = (self.pending[at].task, self.pending[at].release);
+            if release + self.deadline(task) == now && self.z(task) < top {
+                (self.pending[at].late, self.pending[at].critical) = (true, false);
+            }
+        }
+    }
+    /// Makes jobs critical at their zero-slack instants, and gives jobs the budget of a new slice.
+    fn apply_timers(&mut self, now: i64) {
+        for at in 0..self.pending.len() {
+            let length = self.deadline(self.pending[at].task);
+            let job = &mut self.pending[at];
+            match &self.rules {
+                Rules::ZeroSlack { zero_slack, .. } => {
+                    let instant = zero_slack[job.task].filter(|&instant| instant < length);
+                    if instant.is_some_and(|instant| job.release + instant == now) && !job.late {
+                        job.critical = true;
+                    }
+                }
+                Rules::Transformed { slices, .. } => {
+                    let (count, slice, budget) = slices[job.task];
+                    let since = now - job.release;
+                    if since > 0 && since % slice == 0 && since / slice < count {
+                        job.budget = budget;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
     fn abort_where(&mut self, now: i64, doomed: impl Fn(&Self, &TickJob) -> bool) {
         let (out, kept): (Vec<TickJob>, Vec<TickJob>) =
             self.pending.clone().into_iter().partition(|job| doomed(self, job));
@@ -304,44 +339,14 @@ pub fn simulate_and_count(
                 machine.overrun(now, at);
             }
         }
-        let deadline =
-            |job: &TickJob| job.release + system.tasks[TaskId(job.task as u32)].deadline.ns();
         // 3. Deadlines.
         if let Rules::ZeroSlack { .. } = rules {
-            for at in 0..machine.pending.len() {
-                if deadline(&machine.pending[at]) == now
-                    && machine.z(machine.pending[at].task) < top
-                {
-                    (machine.pending[at].late, machine.pending[at].critical) = (true, false);
-                }
-            }
+            machine.mark_late(now, top);
         }
         // 4. The idle check.
         machine.check_idle();
         // 5. and 7. Timers.
-        let timers = |machine: &mut TickMachine<'_>| {
-            for job in &mut machine.pending {
-                let length = system.tasks[TaskId(job.task as u32)].deadline.ns();
-                match rules {
-                    Rules::ZeroSlack { zero_slack, .. } => {
-                        let instant = zero_slack[job.task].filter(|&instant| instant < length);
-                        if instant.is_some_and(|instant| job.release + instant == now) && !job.late
-                        {
-                            job.critical = true;
-                        }
-                    }
-                    Rules::Transformed { slices, .. } => {
-                        let (count, slice, budget) = slices[job.task];
-                        let since = now - job.release;
-                        if since > 0 && since % slice == 0 && since / slice < count {
-                            job.budget = budget;
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        };
-        timers(&mut machine);
+        machine.apply_timers(now);
         // 6. Releases, after the jobs with a bound of zero.
         machine.overrun_at_once(now);
         let arriving: Vec<(usize, usize)> = releases
@@ -390,7 +395,7 @@ pub fn simulate_and_count(
             });
         }
         if let Rules::ZeroSlack { .. } = rules {
-            timers(&mut machine);
+            machine.apply_timers(now);
         }
         // 8. The decision.
         machine.overrun_at_once(now);
