@@ -325,9 +325,10 @@ impl Reason {
                         format!("{} is split: {}", name(&task), parts.join(", "))
                     })
                     .collect();
-                match each.is_empty() {
-                    true => "every task fits on a CPU, and none is split".to_owned(),
-                    false => each.join("; "),
+                if each.is_empty() {
+                    "every task fits on a CPU, and none is split".to_owned()
+                } else {
+                    each.join("; ")
                 }
             }
             Reason::NotPartitioned(why) => why.clone(),

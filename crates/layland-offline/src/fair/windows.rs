@@ -164,11 +164,10 @@ impl Slots {
                 Releases::Anywhere | Releases::OnBoundaries => window / q,
             };
             let execution = div_ceil(task.own_wcet().ns(), q).max(1);
-            match execution <= window {
-                true => Ok(Weight { execution, window }),
-                false => {
-                    Err(NoSlots::TooHeavy { task: id, execution, window: window.max(0), quantum })
-                }
+            if execution <= window {
+                Ok(Weight { execution, window })
+            } else {
+                Err(NoSlots::TooHeavy { task: id, execution, window: window.max(0), quantum })
             }
         };
         let weights: Result<Vec<Weight>, NoSlots> = system.tasks.iter().map(weight).collect();

@@ -6,7 +6,7 @@ use layland_policy::{Action, Event};
 use std::collections::BTreeMap;
 
 /// The relevant part of an event for a twin.
-pub(super) enum Told {
+pub(super) enum TwinEvent {
     /// A job is ready, with this deadline.
     Released(JobId, i64),
     /// A job has ended.
@@ -17,30 +17,30 @@ pub(super) enum Told {
 
 /// The job that the engine runs on each CPU.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shown(BTreeMap<usize, JobId>);
+pub(super) struct RunningJobs(BTreeMap<usize, JobId>);
 
-impl Shown {
+impl RunningJobs {
     /// Records an event.
     ///
     /// # Panics
     /// If the event is a request, which the twins do not support.
-    pub(super) fn told(&mut self, event: &Event) -> Told {
+    pub(super) fn told(&mut self, event: &Event) -> TwinEvent {
         match *event {
-            Event::Release { job, deadline, .. } => Told::Released(job, deadline.ns()),
+            Event::Release { job, deadline, .. } => TwinEvent::Released(job, deadline.ns()),
             Event::Completion { job, cpu, .. } => {
                 self.0.remove(&cpu.index());
-                Told::Completed(job)
+                TwinEvent::Completed(job)
             }
             Event::Ended { job } => {
                 self.0.retain(|_, shown| *shown != job);
-                Told::Completed(job)
+                TwinEvent::Completed(job)
             }
             Event::Join { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
             | Event::Step { .. }
             | Event::Timer { .. }
-            | Event::CpuOnline { .. } => Told::Nothing,
+            | Event::CpuOnline { .. } => TwinEvent::Nothing,
             Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

@@ -24,7 +24,7 @@ use layland_trace::Trace;
 use std::collections::VecDeque;
 
 /// A future job.
-struct Job {
+struct FutureJob {
     id: JobId,
     release: i64,
     deadline: i64,
@@ -32,10 +32,10 @@ struct Job {
 }
 
 /// A task, by rank.
-struct State {
+struct LaneTask {
     rate: i64,
     shortest: i64,
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<FutureJob>,
     /// The ready job, with its remaining need.
     job: Option<(JobId, i64)>,
     /// The earliest start of the job's window, and its end.
@@ -48,17 +48,17 @@ struct State {
     seat: Seat,
 }
 
-impl AsMut<Seat> for State {
+impl AsMut<Seat> for LaneTask {
     fn as_mut(&mut self) -> &mut Seat {
         &mut self.seat
     }
 }
 
-fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
+fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<LaneTask> {
     let state = |task: TaskId| {
         let of_task = trace.jobs.iter().filter(|record| record.job.id.task == task);
-        let mut jobs: Vec<Job> = of_task
-            .map(|record| Job {
+        let mut jobs: Vec<FutureJob> = of_task
+            .map(|record| FutureJob {
                 id: record.job.id,
                 release: record.job.release.ns(),
                 deadline: record.job.deadline.ns(),
@@ -67,7 +67,7 @@ fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
             })
             .collect();
         jobs.sort_by_key(|job| job.id);
-        State {
+        LaneTask {
             rate: grid.tasks[task].numerator,
             shortest: grid.tasks[task].window.ns(),
             jobs: jobs.into(),
@@ -100,7 +100,8 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
                 task.job = None;
             }
             if task.job.is_none() && task.jobs.front().is_some_and(|job| job.release <= now) {
-                let Job { id, deadline, needs, .. } = task.jobs.pop_front().expect("there is one");
+                let FutureJob { id, deadline, needs, .. } =
+                    task.jobs.pop_front().expect("there is one");
                 task.job = Some((id, needs));
                 task.until = grid.down(deadline);
                 if !(ends && now < task.ends) {
@@ -142,7 +143,7 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
 }
 
 /// Rules 3 and 4. Multiplied by `Q`, all values are whole.
-fn allot(tasks: &mut [State], order: &[usize], t: i64, q: i64) {
+fn allot(tasks: &mut [LaneTask], order: &[usize], t: i64, q: i64) {
     let lanes = tasks.first().map_or(0, |task| task.left.len());
     let d: Vec<i64> = tasks.iter().map(|task| task.ends.max(t)).collect();
     let sum_before = |at: usize| -> i64 {

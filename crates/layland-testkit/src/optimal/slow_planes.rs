@@ -9,7 +9,7 @@ use layland_trace::Trace;
 use std::collections::VecDeque;
 
 /// A future job.
-struct Job {
+struct FutureJob {
     id: JobId,
     release: i64,
     deadline: i64,
@@ -17,9 +17,9 @@ struct Job {
 }
 
 /// A task, by rank.
-struct State {
+struct PlaneTask {
     rate: i64,
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<FutureJob>,
     /// The ready job, with its remaining need.
     job: Option<(JobId, i64)>,
     from: i64,
@@ -29,17 +29,17 @@ struct State {
     seat: Seat,
 }
 
-impl AsMut<Seat> for State {
+impl AsMut<Seat> for PlaneTask {
     fn as_mut(&mut self) -> &mut Seat {
         &mut self.seat
     }
 }
 
-fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
+fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<PlaneTask> {
     let state = |task: TaskId| {
         let of_task = trace.jobs.iter().filter(|record| record.job.id.task == task);
-        let mut jobs: Vec<Job> = of_task
-            .map(|record| Job {
+        let mut jobs: Vec<FutureJob> = of_task
+            .map(|record| FutureJob {
                 id: record.job.id,
                 release: record.job.release.ns(),
                 deadline: grid.down(record.job.deadline.ns()),
@@ -48,7 +48,7 @@ fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
             })
             .collect();
         jobs.sort_by_key(|job| job.id);
-        State {
+        PlaneTask {
             rate: grid.tasks[task].numerator,
             jobs: jobs.into(),
             job: None,
@@ -79,7 +79,8 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
                 task.job = None;
             }
             if task.job.is_none() && task.jobs.front().is_some_and(|job| job.release <= now) {
-                let Job { id, deadline, needs, .. } = task.jobs.pop_front().expect("there is one");
+                let FutureJob { id, deadline, needs, .. } =
+                    task.jobs.pop_front().expect("there is one");
                 (task.job, task.deadline) = (Some((id, needs)), deadline);
                 task.from = if ends && task.is_served { now } else { grid.up(now) };
             } else if ends {
@@ -115,7 +116,7 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
 }
 
 /// Returns the tasks that run, in the order in which they select CPUs.
-fn chosen(tasks: &[State], begins: bool, time: i64, cpus: usize) -> Vec<usize> {
+fn chosen(tasks: &[PlaneTask], begins: bool, time: i64, cpus: usize) -> Vec<usize> {
     let mut all: Vec<usize> = (0..tasks.len()).filter(|&at| tasks[at].share > 0).collect();
     if begins {
         all.sort_by_key(|&at| (tasks[at].share < time, tasks[at].seat.cpu.is_none(), at));

@@ -5,6 +5,7 @@
 //! They are multiplied by the common denominator of all expected values of a run, and then stand
 //! for nanoseconds.
 
+use super::Read;
 use super::verdict::Verdict;
 use crate::registry;
 use layland_analysis::{
@@ -22,8 +23,6 @@ use layland_trace::{NoRecord, Segment, Trace};
 use num_integer::Integer;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-
-type Read<T> = Result<T, String>;
 
 /// The registry's names of the policies in the vectors.
 const POLICIES: &[(&str, &str)] = &[
@@ -190,7 +189,7 @@ fn schedule(vector: &Value, policy: &str, case: &Value) -> Read<()> {
     let mut trace = Trace::default();
     simulate(&system, built, &mut trace, &SimOptions::until(horizon))
         .map_err(|error| error.to_string())?;
-    let run = Run { trace, system, spec, horizon, scale };
+    let run = PolicyRun { trace, system, spec, horizon, scale };
     for (key, expected) in read(expect.as_object(), "expect")? {
         if key != "horizon" {
             same(key, expected, &run.value(key)?)?;
@@ -200,7 +199,7 @@ fn schedule(vector: &Value, policy: &str, case: &Value) -> Read<()> {
 }
 
 /// The run of a system under a policy.
-struct Run {
+struct PolicyRun {
     trace: Trace,
     system: System,
     /// The policy with its options.
@@ -209,7 +208,7 @@ struct Run {
     scale: i64,
 }
 
-impl Run {
+impl PolicyRun {
     /// Returns a time in the notation of the vectors.
     fn units(&self, ns: i64) -> Value {
         if ns % self.scale == 0 {

@@ -4,6 +4,7 @@
 //! Times are whole units, which stand for nanoseconds. Times of `arith = ideal` are rational: they
 //! are multiplied by the common denominator of all expected values, so that nothing is rounded.
 
+use super::Read;
 use super::verdict::Verdict;
 use layland_model::{
     Behaviour, Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Rate, Request, RequestKind,
@@ -19,8 +20,6 @@ use layland_trace::Trace;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-type Read<T> = Result<T, String>;
 
 fn read<T>(value: Option<T>, what: &str) -> Read<T> {
     value.ok_or_else(|| format!("the vector has no {what}"))
@@ -63,7 +62,7 @@ pub(super) fn ledger(vector: &Value) -> Verdict {
 }
 
 fn run_ledger(vector: &Value) -> Read<Option<String>> {
-    struct Reserved {
+    struct ReservedBandwidth {
         u: Rate,
         cpu: CpuId,
         is_active: bool,
@@ -81,12 +80,12 @@ fn run_ledger(vector: &Value) -> Read<Option<String>> {
             return Ok(Some(format!("limits: expected {max_bw}, {bw_ratio}, found {limits:?}")));
         }
     }
-    let mut threads: BTreeMap<i64, Reserved> = BTreeMap::new();
+    let mut threads: BTreeMap<i64, ReservedBandwidth> = BTreeMap::new();
     for (at, op) in read(vector["ops"].as_array(), "ops")?.iter().enumerate() {
         let id = integer(&op["id"], "id")?;
         let number = |key: &str| integer(&op[key], key);
         let cpu = || number("cpu").map(|cpu| CpuId(cpu as u32));
-        let known = |threads: &BTreeMap<i64, Reserved>| {
+        let known = |threads: &BTreeMap<i64, ReservedBandwidth>| {
             read(threads.get(&id).map(|thread| (thread.u.clone(), thread.cpu)), "thread")
         };
         let mut result = Value::Null;
@@ -101,7 +100,7 @@ fn run_ledger(vector: &Value) -> Read<Option<String>> {
                 } else {
                     accounts.reserve(&u, 0);
                     accounts.enter(&u, cpu()?);
-                    threads.insert(id, Reserved { u, cpu: cpu()?, is_active: false });
+                    threads.insert(id, ReservedBandwidth { u, cpu: cpu()?, is_active: false });
                     result = json!("ok");
                 }
             }

@@ -2,6 +2,7 @@
 //!
 //! Times are whole units, which stand for nanoseconds.
 
+use super::Read;
 use super::verdict::Verdict;
 use layland_checker::check;
 use layland_model::{
@@ -14,8 +15,6 @@ use layland_policy::split::Split;
 use layland_sim::{SimOptions, simulate};
 use layland_trace::Trace;
 use serde_json::{Value, json};
-
-type Read<T> = Result<T, String>;
 
 fn verdict(difference: Read<Option<String>>) -> Verdict {
     match difference {

@@ -15,7 +15,7 @@ pub enum Verdict {
 
 /// The verdicts of many vectors.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct VectorReport {
     /// The number of vectors that passed.
     pub passed: usize,
     /// The vectors that failed: name and first difference.
@@ -24,7 +24,7 @@ pub struct Report {
     pub not_supported: BTreeMap<String, usize>,
 }
 
-impl Report {
+impl VectorReport {
     /// Counts one more verdict.
     pub(super) fn add(&mut self, name: String, verdict: Verdict) {
         match verdict {

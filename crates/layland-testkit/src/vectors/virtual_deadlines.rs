@@ -4,6 +4,7 @@
 //!
 //! Times are whole units, which stand for nanoseconds.
 
+use super::Read;
 use super::mixed_runtime;
 use super::verdict::Verdict;
 use crate::registry;
@@ -15,8 +16,6 @@ use layland_offline::criticality::virtual_deadlines::{
     Factors, Grid, STEPS, VirtualDeadlines, exact, factors, longest_length, tuned_on, whole,
 };
 use serde_json::{Value, json};
-
-type Read<T> = Result<T, String>;
 
 fn integer(value: &Value, what: &str) -> Read<i64> {
     value.as_i64().ok_or_else(|| format!("the vector has no {what}"))

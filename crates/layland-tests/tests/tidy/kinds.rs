@@ -66,9 +66,10 @@ fn options_are_read_where_policies_are() {
             if !read.is_match(line) {
                 continue;
             }
-            match file.path.starts_with("crates/layland-policy/") {
-                true => own += 1,
-                false => found.push(format!("{}:{}", file.path, at + 1)),
+            if file.path.starts_with("crates/layland-policy/") {
+                own += 1;
+            } else {
+                found.push(format!("{}:{}", file.path, at + 1));
             }
         }
     }

@@ -10,7 +10,7 @@ use layland_model::{
     Service, System, Task, TaskId, Time,
 };
 use layland_sim::{SimOptions, simulate};
-use layland_testkit::admission::{Keeping, Manner, Seen, Sequence, campaign, run, specs};
+use layland_testkit::admission::{Keeping, Manner, Sequence, SequenceCounts, campaign, run, specs};
 use layland_testkit::registry;
 use layland_trace::Trace;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 fn nobody_who_is_admitted_is_late() {
     for spec in specs() {
         match campaign(&spec, 40, 1, Keeping::Careful) {
-            Ok(Seen { tally, jobs }) => {
+            Ok(SequenceCounts { tally, jobs }) => {
                 let [asked, granted] = tally.joins;
                 let is_used = granted > asked / 4 && granted < asked && jobs > 500;
                 assert!(is_used, "{spec}: {tally:?}, {jobs} jobs");
@@ -45,7 +45,7 @@ fn bandwidth_that_is_given_away_too_early_makes_others_late() {
 #[test]
 fn a_policy_without_tests_lets_nobody_in() {
     for spec in ["llf", "mllf"] {
-        let Ok(Seen { tally, .. }) = campaign(spec, 10, 1, Keeping::Careful) else {
+        let Ok(SequenceCounts { tally, .. }) = campaign(spec, 10, 1, Keeping::Careful) else {
             panic!("{spec} broke a promise")
         };
         let [asked, granted] = tally.joins;
@@ -112,7 +112,7 @@ fn late_without_admission(system: &System, spec: &str, until: Time) -> usize {
 }
 
 /// Runs the same system behind admission, where no job is late.
-fn behind_admission(system: &System, spec: &str, until: Time) -> Seen {
+fn behind_admission(system: &System, spec: &str, until: Time) -> SequenceCounts {
     let manner = Manner {
         keeping: Keeping::Careful,
         tells_quiet: true,

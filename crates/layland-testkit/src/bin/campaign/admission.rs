@@ -10,7 +10,7 @@
 //! is late in a sequence, prints the sequence with the command that repeats it, and exits with 1.
 use crate::amount_and_seed;
 use layland_config::to_toml;
-use layland_testkit::admission::{Keeping, Seen, campaign, specs};
+use layland_testkit::admission::{Keeping, SequenceCounts, campaign, specs};
 use layland_testkit::registry;
 use std::process::ExitCode;
 
@@ -48,7 +48,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     );
     for spec in &policies {
         match campaign(spec, each, seed, Keeping::Careful) {
-            Ok(Seen { tally, jobs }) => {
+            Ok(SequenceCounts { tally, jobs }) => {
                 let of = |[asked, granted]: [u64; 2]| format!("{granted}/{asked}");
                 println!(
                     "{spec:<30} {each:>9} {:>15} {:>13} {:>11} {:>9} {:>8} {:>8} {jobs:>9}",
