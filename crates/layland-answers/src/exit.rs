@@ -7,7 +7,8 @@ use serde::Serialize;
 pub enum Exit {
     /// Done; every requested verdict is yes.
     Yes,
-    /// Done; a verdict is no: a deadline was missed, or a policy rejected the set.
+    /// Done; a verdict is no: a deadline was missed, a chain exceeded a constraint, or a policy
+    /// rejected the set.
     No,
     /// Wrong usage.
     Usage,
