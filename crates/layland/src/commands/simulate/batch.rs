@@ -194,7 +194,9 @@ impl<'a> Answers<'a> {
         for OfPolicy { spec, held, constraints, broken, .. } in &answer.policies {
             let who = format!("{}: {spec}", answer.name);
             gate::tell(&who, held);
-            gate::tell(&who, constraints);
+            if held.is_empty() {
+                gate::tell(&who, constraints);
+            }
             if !broken.is_empty() {
                 let broken = broken.join("\n");
                 terminal::talk(&format!("{who}: BROKEN RULES, a bug of layland:\n{broken}"));
