@@ -68,7 +68,7 @@ impl Verdict {
     }
 
     /// Combines the verdicts of two parts into the verdict on the whole.
-    pub(crate) fn both(self, other: Verdict) -> Verdict {
+    pub fn both(self, other: Verdict) -> Verdict {
         match (self, other) {
             (Verdict::No, _) | (_, Verdict::No) => Verdict::No,
             (Verdict::Unknown, _) | (_, Verdict::Unknown) => Verdict::Unknown,

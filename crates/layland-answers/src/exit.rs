@@ -9,7 +9,8 @@ use std::borrow::Cow;
 pub enum Exit {
     /// Done; every requested verdict is yes.
     Yes,
-    /// Done; a verdict is no: a deadline was missed, or a policy rejected the set.
+    /// Done; a verdict is no: a deadline was missed, a chain exceeded a constraint, or a policy
+    /// rejected the set.
     No,
     /// Wrong usage.
     Usage,

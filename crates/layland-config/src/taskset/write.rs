@@ -2,8 +2,9 @@
 
 use crate::levels;
 use layland_model::{
-    Behaviour, Change, Communication, CpuId, CpuSet, ExecutionModel, Index, Levels, Observed,
-    OnMiss, Overheads, Platform, Preemption, RequestKind, Separation, Speed, System, Task, TaskId,
+    Behaviour, Chain, Change, Communication, CpuId, CpuSet, ExecutionModel, Index, Levels,
+    Observed, OnMiss, Overheads, Platform, Preemption, RequestKind, Separation, Speed, System,
+    Task, TaskId,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -90,13 +91,16 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
         out.task(task, id.index() as i64, system);
     }
     out.keys = &none.keys;
-    for chain in &system.chains {
+    for Chain { name, tasks, communication, max_reaction, max_age } in &system.chains {
         out.table("[[chain]]");
-        out.key("name", quoted(&chain.name));
-        let names = chain.tasks.iter().filter_map(|&id| system.tasks.get(id));
+        out.key("name", quoted(name));
+        let names = tasks.iter().filter_map(|&id| system.tasks.get(id));
         out.key("tasks", list(names.map(|task| quoted(&task.name))));
-        if chain.communication != Communication::default() {
-            out.key("communication", quoted(chain.communication.name()));
+        if *communication != Communication::default() {
+            out.key("communication", quoted(communication.name()));
+        }
+        for (key, within) in [("max_reaction", max_reaction), ("max_age", max_age)] {
+            within.iter().for_each(|within| out.key(key, time(within)));
         }
     }
     for request in &system.requests {

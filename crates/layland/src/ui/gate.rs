@@ -242,10 +242,13 @@ pub(crate) struct Suite<'a> {
     pub result: Result<&'a Summary, &'a str>,
     /// The result of each limit.
     pub held: Vec<Held>,
+    /// The result of each constraint of the set.
+    pub constraints: Vec<Held>,
 }
 
 /// Returns a JUnit file with a suite for each run: a test for each task, which fails if the task
-/// missed a deadline, and one for each limit. If there are limits, only these can fail.
+/// missed a deadline, and one for each constraint and each limit. If there are limits, only these
+/// can fail.
 pub(crate) fn junit(suites: &[Suite<'_>]) -> String {
     let mut text =
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"layland\">\n".to_owned();
@@ -268,10 +271,14 @@ pub(crate) fn junit(suites: &[Suite<'_>]) -> String {
                 }
             }
         }
-        cases.extend(suite.held.iter().map(|held| {
-            let result = held.found.clone().map_or(Ok(()), Err);
-            (format!("not {}", held.limit), result)
-        }));
+        let mut judge = |all: &[Held], counts: bool| {
+            cases.extend(all.iter().map(|held| {
+                let found = held.found.clone().filter(|_| counts);
+                (format!("not {}", held.limit), found.map_or(Ok(()), Err))
+            }));
+        };
+        judge(&suite.constraints, suite.held.is_empty());
+        judge(&suite.held, true);
         let failures = cases.iter().filter(|(_, result)| result.is_err()).count();
         let name = escaped(&suite.name);
         let _ = writeln!(

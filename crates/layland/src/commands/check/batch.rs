@@ -156,9 +156,9 @@ impl<'a> Answers<'a> {
     ) -> Result<(), Failure> {
         let rows = checked.clone().enumerate().flat_map(|(at, one)| {
             one.policies.iter().map(move |policy| {
-                let by = policy.decided_by.unwrap_or("-");
-                let cells = [&one.set.name, &policy.spec, policy.verdict.name(), by];
-                (at, policy.verdict, cells)
+                let (verdict, by) = one.verdict(policy);
+                let cells = [&one.set.name, &policy.spec, verdict.name(), by.unwrap_or("-")];
+                (at, verdict, cells)
             })
         });
         let ascii = self.args.ascii;

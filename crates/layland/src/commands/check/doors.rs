@@ -12,8 +12,8 @@ use clap::{Args, Command, FromArgMatches};
 use layland_analysis::{TestKind, Verdict};
 use layland_answers::CheckQuestion;
 use layland_gen::Random;
-use layland_guarantee::{AssessOptions, Assessment, Bound, Effort, assess};
-use layland_model::{Duration, Service, System, Task};
+use layland_guarantee::{AssessOptions, Assessment, Bound, BoundsBy, Effort, assess};
+use layland_model::{Chain, Communication, Duration, Service, System, Task, TaskId};
 use layland_policy::Registry;
 use serde_json::Value;
 
@@ -114,6 +114,41 @@ fn one_question_has_one_answer_at_every_door() {
         }
     }
     assert!(by_runs > 50 && by_states > 5 && bounded > 500, "{by_runs} {by_states} {bounded}");
+}
+
+/// Constraints decide the exit code even of a question that asks for no bounds, as one about many
+/// sets does.
+#[test]
+fn constraints_on_chains_have_one_answer_with_and_without_bounds() {
+    let registry = Registry::standard();
+    let mut exits = [0; 3];
+    for seed in 0..100 {
+        let mut system = drawn(seed);
+        for (at, communication) in Communication::ALL.into_iter().enumerate() {
+            let most = 10 + (seed as i64 * 7 + at as i64) % 60;
+            system.chains.push(Chain {
+                max_age: Some(Duration::from_ns(most)),
+                ..Chain::new(communication.name(), [1, 0].map(TaskId), communication)
+            });
+        }
+        for spec in POLICIES {
+            let of = |bounds| {
+                let mut question = CheckQuestion::about(vec![spec.to_owned()]);
+                question.options.wanted.bounds = bounds;
+                let found = question.ask(&registry, Set::in_memory("set", system.clone()));
+                let found = found.expect("the policy exists");
+                let (verdict, _) = found.verdict(&found.policies[0]);
+                (found.exit, found.policies[0].verdict, verdict)
+            };
+            let (exit, deadlines, verdict) = of(BoundsBy::All);
+            assert_eq!(of(BoundsBy::Nobody), (exit, deadlines, verdict), "set {seed}, {spec}");
+            assert_eq!(exit.name(), verdict.name(), "set {seed}, {spec}");
+            if deadlines == Verdict::Yes {
+                exits[verdict as usize] += 1;
+            }
+        }
+    }
+    assert!(exits.iter().all(|&count| count > 10), "{exits:?}");
 }
 
 fn texts(list: &Value) -> Vec<String> {

@@ -185,11 +185,7 @@ fn sets_with_room_and_without() -> Vec<System> {
     let mut apart = of(2, &[("a", 9, 20, 20), ("b", 9, 20, 20), ("c", 1, 10, 10)]);
     apart.tasks[TaskId(0)].affinity = Some(CpuSet::single(CpuId(0)));
     let mut chained = of(1, &[("read", 2, 10, 10), ("act", 5, 20, 20)]);
-    chained.chains = vec![Chain {
-        name: "react".to_owned(),
-        tasks: [TaskId(0), TaskId(1)].into(),
-        communication: Communication::Implicit,
-    }];
+    chained.chains = vec![Chain::new("react", [0, 1].map(TaskId), Communication::Implicit)];
     let tasks = [("view", 4, 4, 10, 0), ("brake", 3, 5, 10, 1)].map(mixed);
     let mut levels = System::new(1, tasks.to_vec());
     levels.levels = Levels::new(["LO", "HI"].map(str::to_owned).to_vec());

@@ -33,7 +33,7 @@ pub(super) fn table(args: &CheckArgs) -> Table {
     table
 }
 
-fn word(verdict: Verdict) -> Cell {
+pub(super) fn word(verdict: Verdict) -> Cell {
     let tint = match verdict {
         Verdict::Yes => Tint::Good,
         Verdict::No => Tint::Bad,

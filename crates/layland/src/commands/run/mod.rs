@@ -72,7 +72,8 @@ fn gated(
     gate::tell(&args.policy, &held);
     if let Some(path) = &args.junit {
         let name = format!("{set} under {}", args.policy);
-        let suite = Suite { name, result: Ok(summary), held: held.clone() };
+        let suite =
+            Suite { name, result: Ok(summary), held: held.clone(), constraints: Vec::new() };
         files::write(path, gate::junit(&[suite]).as_bytes())?;
     }
     Ok(held)

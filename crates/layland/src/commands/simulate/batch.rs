@@ -1,7 +1,7 @@
 //! Simulates many sets, one after the other ([`batch`]). Prints a line for each set and policy,
 //! without charts and files.
 
-use super::comparison::{Comparison, Simulate, Simulated};
+use super::comparison::{Comparison, Ran, Simulate, Simulated};
 use super::{SimArgs, bounds, policies, verdict};
 use crate::ui::batch::{self, Go};
 use crate::ui::exit::{Exit, Failure, Outcome};
@@ -49,6 +49,8 @@ struct OfPolicy {
     figures: Option<[String; 9]>,
     missed: u64,
     held: Vec<Held>,
+    /// The constraints on chains.
+    constraints: Vec<Held>,
     /// The violations that the checker found.
     broken: Vec<String>,
 }
@@ -132,6 +134,7 @@ fn answer(asked: &Simulate<'_>, specs: &[String], set: &Set) -> Result<Option<An
             figures: ran.filter(|_| !args.json).map(|ran| figures(&ran.summary.total)),
             missed: ran.map_or(0, |ran| ran.summary.total.missed),
             held,
+            constraints: ran.map_or_else(Vec::new, Ran::constraints),
             broken: ran.and_then(|ran| ran.checked.clone()).unwrap_or_default(),
         }
     };
@@ -188,9 +191,12 @@ impl<'a> Answers<'a> {
             true => self.out.write(answer.json.as_bytes())?,
             false => self.rows(answer)?,
         }
-        for OfPolicy { spec, held, broken, .. } in &answer.policies {
+        for OfPolicy { spec, held, constraints, broken, .. } in &answer.policies {
             let who = format!("{}: {spec}", answer.name);
             gate::tell(&who, held);
+            if held.is_empty() {
+                gate::tell(&who, constraints);
+            }
             if !broken.is_empty() {
                 let broken = broken.join("\n");
                 terminal::talk(&format!("{who}: BROKEN RULES, a bug of layland:\n{broken}"));

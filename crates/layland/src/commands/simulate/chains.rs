@@ -1,6 +1,7 @@
 //! The measured latencies of cause-effect chains in a run, in words and in JSON.
 
-use layland_model::{Duration, System, counted};
+use crate::ui::gate::Held;
+use layland_model::{Chain, Constrained, Duration, System, counted};
 use layland_trace::ChainFigures;
 use serde::Serialize;
 
@@ -25,8 +26,39 @@ pub(super) fn remarks(system: &System, spec: &str, found: &[ChainFigures]) -> Ve
                 counted(usize::try_from(figures.late).unwrap_or(usize::MAX), "job"),
             ));
         }
+        for constrained in latency.constrained_by(chain).into_iter().flatten() {
+            if let Some(value) = constrained.exceeding() {
+                let Constrained { latency, within, .. } = constrained;
+                remarks.push(format!(
+                    "{spec}: chain {name}: the {latency} is {value:#}, not within {within:#}"
+                ));
+            }
+        }
     }
     remarks
+}
+
+/// Returns the constraints on the chains, in the form of limits.
+pub(super) fn constraints(system: &System, found: &[ChainFigures]) -> Vec<Held> {
+    let held = |(chain, figures): (&Chain, &ChainFigures)| {
+        let limit =
+            |of: &Constrained| format!("chain {}: {} > {:#}", chain.name, of.latency, of.within);
+        let constraints = figures.latency.constrained_by(chain);
+        constraints.map(|of| {
+            of.map(|of| Held {
+                limit: limit(&of),
+                found: of.exceeding().map(|value| format!("{value:#}")),
+            })
+        })
+    };
+    system.chains.iter().zip(found).flat_map(held).flatten().collect()
+}
+
+/// A constraint on a chain.
+#[derive(Serialize)]
+struct Constraint {
+    ns: i64,
+    exceeded: bool,
 }
 
 /// The measurements of a chain.
@@ -38,20 +70,31 @@ pub(super) struct OfChain<'a> {
     reduced_reaction_ns: Option<i64>,
     age_ns: Option<i64>,
     reduced_age_ns: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_reaction: Option<Constraint>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_age: Option<Constraint>,
     late_jobs: u64,
 }
 
 /// Returns the measurements of all chains.
 pub(super) fn of<'a>(system: &'a System, found: &[ChainFigures]) -> Vec<OfChain<'a>> {
     let ns = |length: Option<Duration>| length.map(Duration::ns);
-    let of = |(chain, figures): (&'a layland_model::Chain, &ChainFigures)| OfChain {
-        chain: &chain.name,
-        communication: chain.communication.name(),
-        reaction_ns: ns(figures.latency.reaction),
-        reduced_reaction_ns: ns(figures.latency.reduced_reaction),
-        age_ns: ns(figures.latency.age),
-        reduced_age_ns: ns(figures.latency.reduced_age),
-        late_jobs: figures.late,
+    let of = |(chain, figures): (&'a Chain, &ChainFigures)| {
+        let [max_reaction, max_age] = figures.latency.constrained_by(chain).map(|of| {
+            of.map(|of| Constraint { ns: of.within.ns(), exceeded: of.exceeding().is_some() })
+        });
+        OfChain {
+            chain: &chain.name,
+            communication: chain.communication.name(),
+            reaction_ns: ns(figures.latency.reaction),
+            reduced_reaction_ns: ns(figures.latency.reduced_reaction),
+            age_ns: ns(figures.latency.age),
+            reduced_age_ns: ns(figures.latency.reduced_age),
+            max_reaction,
+            max_age,
+            late_jobs: figures.late,
+        }
     };
     system.chains.iter().zip(found).map(of).collect()
 }

@@ -1,7 +1,9 @@
 //! Simulates one task set under each policy, and once more for the contents of charts and files.
 
 use super::args::SimArgs;
+use super::chains;
 use crate::ui::exit::Failure;
+use crate::ui::gate::Held;
 use crate::ui::input::Set;
 use crate::ui::progress::{Bar, Lines};
 use layland_checker::check;
@@ -62,6 +64,16 @@ pub(super) struct Ran {
 }
 
 impl Ran {
+    /// Returns the constraints on the chains of the set, in the form of limits.
+    pub(super) fn constraints(&self) -> Vec<Held> {
+        chains::constraints(&self.system, &self.chains)
+    }
+
+    /// Returns true if no chain of the run exceeded a constraint.
+    pub(super) fn keeps_constraints(&self) -> bool {
+        self.constraints().iter().all(|held| held.found.is_none())
+    }
+
     /// Returns the kind of schedules that its policy makes.
     pub(super) fn schedules(&self) -> Schedules {
         self.policy.needs().schedules

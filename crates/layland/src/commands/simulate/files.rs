@@ -78,6 +78,7 @@ impl Comparison<'_> {
             name: format!("{} under {}", self.set.name, policy.spec),
             result: policy.result.as_ref().map(|ran| &ran.summary).map_err(String::as_str),
             held,
+            constraints: policy.result.as_ref().map_or_else(|_| Vec::new(), Ran::constraints),
         });
         files::write(path, gate::junit(&suites.collect::<Vec<_>>()).as_bytes())
     }

@@ -174,14 +174,17 @@ fn bounds(
     specs.iter().map(of).collect()
 }
 
-/// Returns no if a policy rejected the set or one of its tasks, missed a deadline or broke a rule.
-/// If limits were given, only misses that exceed a limit count.
+/// Returns no if a policy rejected the set or one of its tasks, missed a deadline, exceeded a
+/// constraint on a chain or broke a rule. If limits were given, only what exceeds a limit counts of
+/// misses and constraints.
 fn verdict(policies: &[Simulated], held: &[Vec<Held>], interrupted: bool) -> Exit {
     let broken = policies.iter().any(|policy| {
         matches!(&policy.result, Ok(ran) if ran.checked.as_ref().is_some_and(|found| !found.is_empty()))
     });
     let is_kept = |(policy, held): (&Simulated, &Vec<Held>)| match &policy.result {
-        Ok(ran) if held.is_empty() => ran.summary.total.missed == 0 && ran.refusals.entries == 0,
+        Ok(ran) if held.is_empty() => {
+            ran.summary.total.missed == 0 && ran.keeps_constraints() && ran.refusals.entries == 0
+        }
         Ok(ran) => held.iter().all(|held| held.found.is_none()) && ran.refusals.entries == 0,
         Err(_) => false,
     };

@@ -198,6 +198,7 @@ impl Comparison<'_> {
             Ok(ran) if ran.checked.as_ref().is_some_and(|found| !found.is_empty()) => {
                 Severity::BrokenRule
             }
+            Ok(ran) if !ran.keeps_constraints() => Severity::Bad,
             Ok(ran) if ran.outcome.interrupted => Severity::Warning,
             Ok(_) => Severity::Note,
         };
