@@ -1,5 +1,6 @@
 //! Writes a system as rt-app JSON. Properties that rt-app cannot express become warnings.
 
+use crate::keys::{Coverage, Of};
 use crate::problem::Problem;
 use crate::steps::used;
 use layland_model::{
@@ -104,6 +105,26 @@ fn priorities(system: &System, policy: RtAppPolicy) -> Vec<Key> {
 /// The number of SCHED_FIFO priorities.
 const NUMBERS: usize = 99;
 
+/// The keys that rt-app has, or whose loss depends on the policy of the thread.
+const COVERAGE: Coverage = Coverage {
+    has: |key| {
+        let has =
+            ["deadline", "budget", "affinity", "offset", "rank", "priority", "jobs", "on_miss"];
+        has.contains(&key.name) || matches!(key.name, "steps" | "release" | "exec")
+    },
+    help: |key| match key.name {
+        "jitter" => "rt-app has none",
+        "reclaim" => "rt-app has no key for SCHED_FLAG_RECLAIM",
+        "nonpreemptive" | "segments" => "rt-app has no key for non-preemptive regions",
+        "follows" => "threads of rt-app wait for each other by `sync` and `signal`",
+        "let_interval" => "rt-app knows no logical execution time",
+        "ecb" => "rt-app knows no blocks of a cache",
+        "blocking" => "rt-app has locks, and no number for how long they block",
+        "thread" => "the threads of rt-app are those that it starts",
+        _ => "rt-app has no key for it",
+    },
+};
+
 struct Writer {
     policy: RtAppPolicy,
     /// The keys of all tasks.
@@ -198,6 +219,8 @@ impl Writer {
     fn thread(&mut self, id: TaskId, task: &Task, system: &System) -> Value {
         let name = &task.name;
         let mut thread = Map::new();
+        let of = Of { task, id, system };
+        COVERAGE.lost(of).for_each(|(message, help)| self.lose(message, help));
         self.policy(id, task, system, &mut thread);
         if let Some(affinity) = &task.affinity {
             let cpus: Vec<u32> = affinity.iter().map(|cpu| cpu.0).collect();
@@ -212,9 +235,6 @@ impl Writer {
         if task.offset > Duration::ZERO {
             let delay = self.micros(name, "the offset", task.offset.ns());
             thread.insert("delay".to_owned(), json!(delay));
-        }
-        if task.jitter > Duration::ZERO {
-            self.lose(format!("the jitter of `{name}` is lost"), "rt-app has none");
         }
         if task.deadline != task.period && self.budget(task).is_none() {
             let help = "give it a budget: SCHED_DEADLINE has deadlines";
@@ -276,18 +296,6 @@ impl Writer {
         if task.on_miss != OnMiss::Continue {
             let message = format!("late jobs of `{name}` run on");
             self.lose(message, "rt-app neither gives up nor skips jobs");
-        }
-        if task.reclaim {
-            let message = format!("that `{name}` reclaims is lost");
-            self.lose(message, "rt-app has no key for SCHED_FLAG_RECLAIM");
-        }
-        if !task.preemption.is_anywhere() {
-            let message = format!("where `{name}` may be preempted is lost");
-            self.lose(message, "rt-app has no key for non-preemptive regions");
-        }
-        if task.thread.is_some() {
-            let message = format!("which threads `{name}` is about is lost");
-            self.lose(message, "the threads of rt-app are those that it starts");
         }
         if let Some(budget) = self.budget(task) {
             thread.insert("policy".to_owned(), json!("SCHED_DEADLINE"));
@@ -397,22 +405,6 @@ impl Writer {
     /// time. Its `run` steps are scaled in proportion.
     fn job(&mut self, task: &Task, time: Service, system: &System) -> Map<String, Value> {
         let name = &task.name;
-        if !task.follows.is_empty() {
-            let message = format!("what `{name}` follows is lost");
-            self.lose(message, "threads of rt-app wait for each other by `sync` and `signal`");
-        }
-        if task.let_interval.is_some() {
-            let message = format!("when `{name}` writes is lost");
-            self.lose(message, "rt-app knows no logical execution time");
-        }
-        if task.blocking_time > Duration::ZERO {
-            let message = format!("the blocking time of `{name}` is lost");
-            self.lose(message, "rt-app has locks, and no number for how long they block");
-        }
-        if task.cache.is_some() {
-            let message = format!("the cache sets of `{name}` are lost");
-            self.lose(message, "rt-app knows no blocks of a cache");
-        }
         let mut job = Map::new();
         let Some(steps) = &task.steps else {
             let run = self.micros(name, "an execution time", time.ns());
