@@ -38,11 +38,16 @@ pub(crate) static TASK_NAMES: [&str; TASK_KEYS.len()] = {
 
 /// Returns the keys from which a field of a task is read, the most relevant one first.
 pub(crate) fn keys_of(field: Field) -> impl Iterator<Item = &'static str> {
-    let own = TASK_KEYS.iter().filter(move |key| key.field == Some(field)).map(|key| key.name);
+    // Segments of a task matter more than a default for `nonpreemptive`.
+    let keys = [false, true].into_iter().flat_map(move |is_inherited| {
+        TASK_KEYS
+            .iter()
+            .filter(move |key| key.field == Some(field) && key.is_inherited == is_inherited)
+    });
     // Without its own key, the value of these follows from another one.
-    let defaults = [(Field::Deadline, "period"), (Field::Wcet, "steps")];
-    let other = defaults.into_iter().find(|(of, _)| *of == field).map(|(_, key)| key);
-    own.chain(other)
+    let others = [(Field::Deadline, "period"), (Field::Wcet, "steps")];
+    let other = others.into_iter().find(|(of, _)| *of == field).map(|(_, key)| key);
+    keys.map(|key| key.name).chain(other)
 }
 
 /// Returns the parts of a file whose faults may be the cause of a fault in a field.
@@ -55,7 +60,7 @@ pub(crate) fn bases_of(field: Field) -> impl Iterator<Item = Base> {
 const KEY: TaskKey = TaskKey {
     name: "",
     meaning: "",
-    value: Value::Own(Own { schema: of::<()>, toml: text::none, cell: cells::none }),
+    value: own(of::<()>, text::none, cells::none),
     limits: &[],
     is_given: |_| false,
     is_required: false,
@@ -67,6 +72,14 @@ const KEY: TaskKey = TaskKey {
     lost: "",
 };
 
+const fn own(
+    schema: fn(&mut SchemaGenerator) -> Schema,
+    toml: fn(Of<'_>) -> Option<String>,
+    cell: fn(Of<'_>) -> String,
+) -> Value {
+    Value::Own(Own { schema, toml, cell })
+}
+
 /// The JSON type of a value, for [`Own::schema`].
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
@@ -77,11 +90,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "name",
         meaning: "Its name; no two tasks have the same.",
-        value: Value::Own(Own {
-            schema: of::<String>,
-            toml: text::name,
-            cell: |of| of.task.name.to_string(),
-        }),
+        value: own(of::<String>, text::name, |of| of.task.name.to_string()),
         limits: &[("minLength", 1)],
         is_given: |_| true,
         is_required: true,
@@ -93,18 +102,18 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "count",
         meaning: "The number of copies to make, named `name.0`, `name.1` and so on.",
-        value: Value::Own(Own { schema: of::<Option<u32>>, toml: text::none, cell: cells::none }),
+        value: own(of::<Option<u32>>, text::none, cells::none),
         limits: &[("minimum", 1), ("maximum", 1_000_000)],
         ..KEY
     },
     TaskKey {
         name: "period",
         meaning: "The time between two jobs; the least time, if the task is sporadic.",
-        value: Value::Time {
-            get: |task| Some(task.period),
+        value: Value::Time(
+            |task| Some(task.period),
             // The deadline is the period if a task states no other.
-            set: |task, period| (task.period, task.deadline) = (period, period),
-        },
+            |task, period| (task.period, task.deadline) = (period, period),
+        ),
         is_given: |_| true,
         is_required: true,
         is_early: true,
@@ -115,10 +124,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "deadline",
         meaning: "The deadline of a job, relative to its arrival. The period if left out.",
-        value: Value::Time {
-            get: |task| Some(task.deadline),
-            set: |task, deadline| task.deadline = deadline,
-        },
+        value: Value::Time(|task| Some(task.deadline), |task, deadline| task.deadline = deadline),
         is_given: |of| of.task.deadline != of.task.period,
         is_early: true,
         field: Some(Field::Deadline),
@@ -130,11 +136,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "wcet",
         meaning: "The longest execution time of a job, on a CPU of speed 1. The sum of the `run` steps if left out by a task that\n\
                   has `steps`; a task without steps has no default.",
-        value: Value::Own(Own {
-            schema: of::<Option<Wcet>>,
-            toml: text::wcet,
-            cell: |of| of.task.own_wcet().to_string(),
-        }),
+        value: own(of::<Option<Wcet>>, text::wcet, |of| of.task.own_wcet().to_string()),
         is_given: |_| true,
         is_early: true,
         field: Some(Field::Wcet),
@@ -146,10 +148,10 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "budget",
         meaning: "The processor time that is reserved per period. The WCET at the task's own level if left\n\
                   out.",
-        value: Value::Time {
-            get: |task| task.budget.map(Service::at_unit_speed),
-            set: |task, budget| task.budget = Some(Service::from_ns(budget.ns())),
-        },
+        value: Value::Time(
+            |task| task.budget.map(Service::at_unit_speed),
+            |task, budget| task.budget = Some(Service::from_ns(budget.ns())),
+        ),
         is_given: |of| of.task.budget.is_some(),
         field: Some(Field::Budget),
         rests_on: &[Base::Field(Field::Deadline), Base::Field(Field::Period)],
@@ -160,11 +162,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "criticality",
         meaning: "The name of its criticality level. The lowest if left out.",
-        value: Value::Own(Own {
-            schema: of::<Option<String>>,
-            toml: text::criticality,
-            cell: cells::criticality,
-        }),
+        value: own(of::<Option<String>>, text::criticality, cells::criticality),
         is_given: |of| of.task.criticality.level() > 0,
         is_inherited: true,
         field: Some(Field::Criticality),
@@ -175,11 +173,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "affinity",
         meaning: "The CPUs on which it may run. All CPUs of its cluster if left out.",
-        value: Value::Own(Own {
-            schema: of::<Option<Cpus>>,
-            toml: text::affinity,
-            cell: cells::affinity,
-        }),
+        value: own(of::<Option<Cpus>>, text::affinity, cells::affinity),
         is_given: |of| of.task.affinity.is_some(),
         is_inherited: true,
         field: Some(Field::Affinity),
@@ -191,11 +185,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "cluster",
         meaning: "The index of its cluster. May be left out if there is one, or if the affinity lies in one.",
-        value: Value::Own(Own {
-            schema: of::<Option<u32>>,
-            toml: text::cluster,
-            cell: |of| of.task.cluster.to_string(),
-        }),
+        value: own(of::<Option<u32>>, text::cluster, |of| of.task.cluster.to_string()),
         is_given: |of| of.task.cluster > 0,
         is_inherited: true,
         field: Some(Field::Cluster),
@@ -206,10 +196,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "offset",
         meaning: "Arrival of the first job. 0 if left out.",
-        value: Value::Time {
-            get: |task| Some(task.offset),
-            set: |task, offset| task.offset = offset,
-        },
+        value: Value::Time(|task| Some(task.offset), |task, offset| task.offset = offset),
         is_given: |of| of.task.offset != Duration::ZERO,
         is_inherited: true,
         field: Some(Field::Offset),
@@ -220,10 +207,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "jitter",
         meaning: "The longest time from the arrival of a job until it becomes ready. 0 if left out.",
-        value: Value::Time {
-            get: |task| Some(task.jitter),
-            set: |task, jitter| task.jitter = jitter,
-        },
+        value: Value::Time(|task| Some(task.jitter), |task, jitter| task.jitter = jitter),
         is_given: |of| of.task.jitter != Duration::ZERO,
         is_inherited: true,
         field: Some(Field::Jitter),
@@ -234,7 +218,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "rank",
         meaning: "Breaks ties: the smaller rank goes first. The position among the tasks, from 0, if left out.",
-        value: Value::Number { get: |task| Some(task.rank), set: |task, rank| task.rank = rank },
+        value: Value::Number(|task| Some(task.rank), |task, rank| task.rank = rank),
         is_given: |of| of.has_rank(),
         column: Some(&[]),
         lost: "the rank of `{}` is lost",
@@ -243,10 +227,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "priority",
         meaning: "A fixed priority, for policies that take given priorities. Smaller is more important.",
-        value: Value::Number {
-            get: |task| task.priority,
-            set: |task, priority| task.priority = Some(priority),
-        },
+        value: Value::Number(|task| task.priority, |task, priority| task.priority = Some(priority)),
         is_given: |of| of.task.priority.is_some(),
         field: Some(Field::Priority),
         column: Some(&["prio"]),
@@ -256,7 +237,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "jobs",
         meaning: "The number of jobs. Unlimited if left out.",
-        value: Value::Count { get: |task| task.jobs, set: |task, jobs| task.jobs = Some(jobs) },
+        value: Value::Count(|task| task.jobs, |task, jobs| task.jobs = Some(jobs)),
         is_given: |of| of.task.jobs.is_some(),
         is_inherited: true,
         column: Some(&[]),
@@ -288,14 +269,14 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "reclaim",
         meaning: "True if its server reclaims bandwidth that others do not use (SCHED_FLAG_RECLAIM). Counts under `dl:grub=on`.\n\
                   false if left out.",
-        value: Value::Flag {
-            get: |task| task.reclaim,
-            set: |task, reclaim| task.reclaim = reclaim,
-            in_table: Fault {
+        value: Value::Flag(
+            |task| task.reclaim,
+            |task, reclaim| task.reclaim = reclaim,
+            Fault {
                 code: "layland::csv::reclaim",
                 help: "write true if the server of the task reclaims, or false",
             },
-        },
+        ),
         is_given: |of| of.task.reclaim,
         is_inherited: true,
         column: Some(&[]),
@@ -306,11 +287,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "nonpreemptive",
         meaning: "True if its jobs are never preempted once they have begun; or, as a time, the longest time for which a job goes\n\
                   on when one of higher priority arrives. For EDF and fixed priorities. false if left out.",
-        value: Value::Own(Own {
-            schema: of::<Option<Nonpreemptive>>,
-            toml: text::nonpreemptive,
-            cell: cells::nonpreemptive,
-        }),
+        value: own(of::<Option<Nonpreemptive>>, text::nonpreemptive, cells::nonpreemptive),
         is_given: |of| matches!(of.task.preemption, Preemption::Never | Preemption::Delayed(_)),
         is_inherited: true,
         field: Some(Field::Preemption),
@@ -323,11 +300,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "segments",
         meaning: "The lengths of the parts of a job, which is preempted only between them; their sum is the WCET. For EDF and\n\
                   fixed priorities. Preempted anywhere if left out.",
-        value: Value::Own(Own {
-            schema: of::<Option<Vec<TimeText>>>,
-            toml: text::segments,
-            cell: cells::segments,
-        }),
+        value: own(of::<Option<Vec<TimeText>>>, text::segments, cells::segments),
         limits: &[("minItems", 1)],
         is_given: |of| matches!(of.task.preemption, Preemption::Between(_)),
         field: Some(Field::Preemption),
@@ -340,11 +313,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         meaning: "The steps of each job: \"run 1ms\", \"lock bus\", \"unlock bus\", \"suspend 3ms\". The `run` steps sum to the WCET,\n\
                   critical sections are nested, and each resource that a job locks is listed under `[[resource]]`. A job only\n\
                   executes if it is left out.",
-        value: Value::Own(Own {
-            schema: of::<Option<Vec<StepText>>>,
-            toml: text::steps,
-            cell: cells::steps,
-        }),
+        value: own(of::<Option<Vec<StepText>>>, text::steps, cells::steps),
         limits: &[("minItems", 1)],
         is_given: |of| of.task.steps.is_some(),
         is_early: true,
@@ -359,11 +328,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         meaning: "The tasks that it follows, by name: each of its jobs is ready once their jobs of the same number have completed.\n\
                   Tasks that follow each other have the same period, offset, jitter, `release` and `jobs`, and make no cycle. Of\n\
                   tasks with `count`, each copy follows the copy of its number. None if left out.",
-        value: Value::Own(Own {
-            schema: of::<Option<Vec<String>>>,
-            toml: text::follows,
-            cell: cells::follows,
-        }),
+        value: own(of::<Option<Vec<String>>>, text::follows, cells::follows),
         is_given: |of| !of.task.follows.is_empty(),
         is_early: true,
         field: Some(Field::Follows),
@@ -375,10 +340,10 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "let_interval",
         meaning: "The time from the release of a job until it writes, in chains with `communication = \"let\"`: more than 0, and at\n\
                   most the period. The period if left out.",
-        value: Value::Time {
-            get: |task| task.let_interval,
-            set: |task, interval| task.let_interval = Some(interval),
-        },
+        value: Value::Time(
+            |task| task.let_interval,
+            |task, interval| task.let_interval = Some(interval),
+        ),
         is_given: |of| of.task.let_interval.is_some(),
         is_early: true,
         field: Some(Field::LetInterval),
@@ -390,11 +355,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "ucb",
         meaning: "The sets of the cache with useful blocks (UCB), which a preempted job may have to load again. Each of them is in\n\
                   `ecb`, too. None if left out.",
-        value: Value::Own(Own {
-            schema: of::<Option<CacheSets>>,
-            toml: text::ucb,
-            cell: cells::none,
-        }),
+        value: own(of::<Option<CacheSets>>, text::ucb, cells::none),
         is_given: |of| of.task.cache.is_some(),
         is_early: true,
         field: Some(Field::Cache),
@@ -405,11 +366,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "ecb",
         meaning: "The sets of the cache with evicting blocks (ECB): all sets into which a job may load a block. The file then\n\
                   gives `block_reload_time`. None if left out.",
-        value: Value::Own(Own {
-            schema: of::<Option<CacheSets>>,
-            toml: text::ecb,
-            cell: cells::none,
-        }),
+        value: own(of::<Option<CacheSets>>, text::ecb, cells::none),
         is_given: |of| of.task.cache.is_some(),
         is_early: true,
         field: Some(Field::Cache),
@@ -422,10 +379,10 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         meaning: "The longest time for which jobs of lower priority (of later relative deadline under EDF) delay its jobs, once in\n\
                   a busy period. For analyses that count it: response times under fixed priorities and processor demand under EDF,\n\
                   on single CPUs. 0 if left out.",
-        value: Value::Time {
-            get: |task| Some(task.blocking_time),
-            set: |task, blocking| task.blocking_time = blocking,
-        },
+        value: Value::Time(
+            |task| Some(task.blocking_time),
+            |task, blocking| task.blocking_time = blocking,
+        ),
         is_given: |of| of.task.blocking_time != Duration::ZERO,
         is_early: true,
         field: Some(Field::Blocking),
@@ -437,11 +394,11 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
         name: "thread",
         meaning: "The threads of a program that it describes (`layland exec`): \"main\", or a regular expression that must match the\n\
                   whole name. The name of the task if left out.",
-        value: Value::Text {
-            get: |task| task.thread.as_deref(),
-            set: |task, thread| task.thread = Some(thread.into()),
-            example: "ctrl.*",
-        },
+        value: Value::Text(
+            |task| task.thread.as_deref(),
+            |task, thread| task.thread = Some(thread.into()),
+            "ctrl.*",
+        ),
         is_given: |of| of.task.thread.is_some(),
         column: Some(&[]),
         lost: "which threads `{}` is about is lost",
@@ -450,11 +407,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "release",
         meaning: "The arrivals of jobs. \"periodic\" if left out.",
-        value: Value::Own(Own {
-            schema: of::<Option<Release>>,
-            toml: text::release,
-            cell: cells::none,
-        }),
+        value: own(of::<Option<Release>>, text::release, cells::none),
         is_given: |of| of.task.behaviour != Behaviour::Periodic,
         is_inherited: true,
         field: Some(Field::Behaviour),
@@ -464,7 +417,7 @@ pub(crate) static TASK_KEYS: &[TaskKey] = &[
     TaskKey {
         name: "exec",
         meaning: "The actual execution times of jobs. \"wcet\" if left out.",
-        value: Value::Own(Own { schema: of::<Option<Exec>>, toml: text::exec, cell: cells::none }),
+        value: own(of::<Option<Exec>>, text::exec, cells::none),
         is_given: |of| of.task.execution != ExecutionModel::Wcet,
         is_inherited: true,
         field: Some(Field::Execution),

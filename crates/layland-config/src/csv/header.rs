@@ -224,12 +224,12 @@ fn columns_of_tables() -> impl Iterator<Item = &'static TaskKey> + Clone {
 /// Returns true if the cells of a column are times.
 fn is_time(key: &TaskKey) -> bool {
     match key.value {
-        Value::Time { .. } => true,
+        Value::Time(..) => true,
         Value::Own(_) => key.name == "wcet",
-        Value::Number { .. }
-        | Value::Count { .. }
-        | Value::Flag { .. }
-        | Value::Text { .. }
+        Value::Number(..)
+        | Value::Count(..)
+        | Value::Flag(..)
+        | Value::Text(..)
         | Value::Word(_) => false,
     }
 }

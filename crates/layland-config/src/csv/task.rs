@@ -99,7 +99,7 @@ impl TableReader<'_> {
         for key in TASK_KEYS {
             if let Some(cell) = texts.get(key.name) {
                 ok &= self.value(key, cell, &mut task).is_some();
-            } else if let (Value::Time { set, .. }, Some(&ns)) = (&key.value, times.get(key.name)) {
+            } else if let (Value::Time(_, set), Some(&ns)) = (&key.value, times.get(key.name)) {
                 set(&mut task, Duration::from_ns(ns));
             }
         }
@@ -147,10 +147,10 @@ impl TableReader<'_> {
     fn value(&mut self, key: &TaskKey, cell: &Cell<'_>, task: &mut Task) -> Option<()> {
         let text = cell.text.trim();
         match &key.value {
-            Value::Number { set, .. } => set(task, self.number(key.name, cell)?),
-            Value::Count { set, .. } => set(task, self.number(key.name, cell)?),
-            Value::Text { set, .. } => set(task, text),
-            Value::Flag { set, in_table, .. } => match text.parse() {
+            Value::Number(_, set) => set(task, self.number(key.name, cell)?),
+            Value::Count(_, set) => set(task, self.number(key.name, cell)?),
+            Value::Text(_, set, _) => set(task, text),
+            Value::Flag(_, set, in_table) => match text.parse() {
                 Ok(flag) => set(task, flag),
                 Err(_) => {
                     let message = format!("`{text}` is neither true nor false");
@@ -166,7 +166,7 @@ impl TableReader<'_> {
                     return None;
                 }
             }
-            Value::Time { .. } | Value::Own(_) => {}
+            Value::Time(..) | Value::Own(_) => {}
         }
         Some(())
     }

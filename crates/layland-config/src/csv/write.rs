@@ -61,11 +61,11 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
 fn cell(key: &TaskKey, of: Of<'_>) -> String {
     let task = of.task;
     match &key.value {
-        Value::Time { get, .. } => get(task).map_or(String::new(), |time| time.to_string()),
-        Value::Number { get, .. } => get(task).map_or(String::new(), |number| number.to_string()),
-        Value::Count { get, .. } => get(task).map_or(String::new(), |number| number.to_string()),
-        Value::Flag { get, .. } => get(task).to_string(),
-        Value::Text { get, .. } => get(task).unwrap_or_default().to_owned(),
+        Value::Time(get, _) => get(task).map_or(String::new(), |time| time.to_string()),
+        Value::Number(get, _) => get(task).map_or(String::new(), |number| number.to_string()),
+        Value::Count(get, _) => get(task).map_or(String::new(), |number| number.to_string()),
+        Value::Flag(get, ..) => get(task).to_string(),
+        Value::Text(get, ..) => get(task).unwrap_or_default().to_owned(),
         Value::Word(word) => (word.get)(task).to_owned(),
         Value::Own(own) => (own.cell)(of),
     }

@@ -63,18 +63,18 @@ pub(crate) enum Base {
 
 /// The value of a key: its syntax, which is the same in every format, and its place in a task.
 ///
-/// `get` returns `None` if a task lacks the value.
+/// The first function returns the value, or `None` if a task lacks it; the second one sets it.
 pub(crate) enum Value {
     /// A time: `"5ms"`.
-    Time { get: fn(&Task) -> Option<Duration>, set: fn(&mut Task, Duration) },
+    Time(fn(&Task) -> Option<Duration>, fn(&mut Task, Duration)),
     /// A whole number of either sign.
-    Number { get: fn(&Task) -> Option<i64>, set: fn(&mut Task, i64) },
+    Number(fn(&Task) -> Option<i64>, fn(&mut Task, i64)),
     /// A whole number that is not negative.
-    Count { get: fn(&Task) -> Option<u64>, set: fn(&mut Task, u64) },
-    /// `true` or `false`.
-    Flag { get: fn(&Task) -> bool, set: fn(&mut Task, bool), in_table: Fault },
-    /// Any text. The example is for messages.
-    Text { get: fn(&Task) -> Option<&str>, set: fn(&mut Task, &str), example: &'static str },
+    Count(fn(&Task) -> Option<u64>, fn(&mut Task, u64)),
+    /// `true` or `false`, and the problem of a table with any other text.
+    Flag(fn(&Task) -> bool, fn(&mut Task, bool), Fault),
+    /// Any text, and an example for messages.
+    Text(fn(&Task) -> Option<&str>, fn(&mut Task, &str), &'static str),
     /// One of a few words.
     Word(Word),
     /// A syntax of its own, for which each format has a reader.

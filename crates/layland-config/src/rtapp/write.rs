@@ -243,6 +243,10 @@ impl Writer {
         let period = self.micros(name, "the period", task.period.ns());
         let end = self.end(task, period);
         let times = self.times(task);
+        if times.iter().max() != Some(&task.own_wcet()) {
+            let help = "rt-app has only the times for which jobs execute";
+            self.lose(format!("the WCET of `{name}` is lost"), help);
+        }
         let jobs: Vec<Map<String, Value>> =
             times.into_iter().map(|time| self.job(task, time, system)).collect();
         // Without phases, rt-app 1.0 repeats a thread forever, regardless of its `loop`.
@@ -260,6 +264,10 @@ impl Writer {
                 self.lose(message, "rt-app repeats all phases together");
             }
             let loops = turns.map_or(-1, |turns| i64::try_from(turns).unwrap_or(i64::MAX));
+            if turns.is_some_and(|turns| turns > i64::MAX as u64) {
+                let message = format!("`{name}` ends after {loops} turns");
+                self.lose(message, "rt-app counts no further");
+            }
             thread.insert("loop".to_owned(), json!(loops));
             let mut phases = Map::new();
             for (index, job) in jobs.into_iter().enumerate() {
@@ -297,6 +305,14 @@ impl Writer {
             let message = format!("late jobs of `{name}` run on");
             self.lose(message, "rt-app neither gives up nor skips jobs");
         }
+        let own = key(id, system, self.policy);
+        let has_given =
+            matches!(self.policy, RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given));
+        let is_ranked = own.is_some() && (system.in_level.is_none() || !has_given);
+        if task.rank != id.index() as i64 && !is_ranked {
+            let help = "only priorities of SCHED_FIFO can follow from ranks";
+            self.lose(format!("the rank of `{name}` is lost"), help);
+        }
         if let Some(budget) = self.budget(task) {
             thread.insert("policy".to_owned(), json!("SCHED_DEADLINE"));
             for (key, what, ns) in [
@@ -315,11 +331,9 @@ impl Writer {
                 let help = "SCHED_DEADLINE has no priorities";
                 self.lose(format!("the priority of `{name}` is lost"), help);
             }
-        } else if let Some(own) = key(id, system, self.policy) {
+        } else if let Some(own) = own {
             let index = self.priorities.partition_point(|&other| other < own);
             let (priority, ..) = own;
-            let given =
-                matches!(self.policy, RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given));
             // Equal numbers that ranks distinguish need distinct numbers in the kernel.
             let as_is =
                 self.priorities.iter().all(|&(priority, ..)| (-99..=-1).contains(&priority))
@@ -327,7 +341,7 @@ impl Writer {
             let number = if as_is { -priority } else { 99 - index as i64 };
             thread.insert("policy".to_owned(), json!("SCHED_FIFO"));
             thread.insert("priority".to_owned(), json!(number));
-            if given && !as_is {
+            if has_given && !as_is {
                 let message = format!("the priority {priority} of `{name}` is written as {number}");
                 let help = "rt-app has 1 to 99, and the larger number is more important";
                 self.lose(message, help);

@@ -72,12 +72,12 @@ fn described(mut schema: Schema, meaning: &str) -> Schema {
 /// Returns the type of the value of a key.
 fn value(key: &TaskKey, generator: &mut SchemaGenerator) -> Schema {
     match &key.value {
-        Value::Time { .. } if key.is_required => generator.subschema_for::<TimeText>(),
-        Value::Time { .. } => generator.subschema_for::<Option<TimeText>>(),
-        Value::Number { .. } => generator.subschema_for::<Option<i64>>(),
-        Value::Count { .. } => generator.subschema_for::<Option<u64>>(),
-        Value::Flag { .. } => generator.subschema_for::<Option<bool>>(),
-        Value::Text { .. } => generator.subschema_for::<Option<String>>(),
+        Value::Time(..) if key.is_required => generator.subschema_for::<TimeText>(),
+        Value::Time(..) => generator.subschema_for::<Option<TimeText>>(),
+        Value::Number(..) => generator.subschema_for::<Option<i64>>(),
+        Value::Count(..) => generator.subschema_for::<Option<u64>>(),
+        Value::Flag(..) => generator.subschema_for::<Option<bool>>(),
+        Value::Text(..) => generator.subschema_for::<Option<String>>(),
         Value::Word(word) => (word.schema)(generator),
         Value::Own(own) => (own.schema)(generator),
     }

@@ -259,13 +259,13 @@ impl Decoder<'_, '_> {
     fn value(&mut self, key: &TaskKey, entry: &KeyValue<'_>, task: &mut Task) -> Option<()> {
         let reader = &mut self.reader;
         match &key.value {
-            Value::Time { set, .. } => set(task, reader.time(entry)?),
-            Value::Number { set, .. } => {
+            Value::Time(_, set) => set(task, reader.time(entry)?),
+            Value::Number(_, set) => {
                 set(task, reader.integer(entry, i64::MIN.into()..=i64::MAX.into())?);
             }
-            Value::Count { set, .. } => set(task, reader.integer(entry, 0..=u64::MAX.into())?),
-            Value::Flag { set, .. } => set(task, reader.boolean(entry)?),
-            Value::Text { set, example, .. } => set(task, reader.text(entry, example)?),
+            Value::Count(_, set) => set(task, reader.integer(entry, 0..=u64::MAX.into())?),
+            Value::Flag(_, set, _) => set(task, reader.boolean(entry)?),
+            Value::Text(_, set, example) => set(task, reader.text(entry, example)?),
             Value::Word(word) => {
                 let text = reader.text(entry, word.example)?;
                 if (word.set)(task, text).is_none() {

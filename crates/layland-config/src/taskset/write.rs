@@ -275,11 +275,11 @@ fn plain(text: &str) -> String {
 fn value(key: &TaskKey, of: Of<'_>) -> Option<String> {
     let task = of.task;
     let value = match &key.value {
-        Value::Time { get, .. } => get(task).map(text),
-        Value::Number { get, .. } => get(task).map(|number| number.to_string()),
-        Value::Count { get, .. } => get(task).map(|number| number.to_string()),
-        Value::Flag { get, .. } => Some(get(task).to_string()),
-        Value::Text { get, .. } => get(task).map(quoted),
+        Value::Time(get, _) => get(task).map(text),
+        Value::Number(get, _) => get(task).map(|number| number.to_string()),
+        Value::Count(get, _) => get(task).map(|number| number.to_string()),
+        Value::Flag(get, ..) => Some(get(task).to_string()),
+        Value::Text(get, ..) => get(task).map(quoted),
         Value::Word(word) => Some(quoted((word.get)(task))),
         Value::Own(own) => return (own.toml)(of),
     };
