@@ -50,9 +50,8 @@ pub fn to_rt_app(system: &System, policy: RtAppPolicy) -> (String, Vec<Problem>)
     }
     let mut writer = Writer { policy, priorities, lost };
     let mut tasks = Map::new();
-    for (id, task) in system.tasks.iter() {
-        let thread = writer.thread(id, task, system);
-        tasks.insert(task.name.to_string(), thread);
+    for of in Of::each(system) {
+        tasks.insert(of.task.name.to_string(), writer.thread(of));
     }
     writer.set(system);
     writer.ordinary(system);
@@ -107,10 +106,10 @@ const NUMBERS: usize = 99;
 
 /// The keys that rt-app has, or whose loss depends on the policy of the thread.
 const COVERAGE: Coverage = Coverage {
-    has: |key| {
-        let has =
-            ["deadline", "budget", "affinity", "offset", "rank", "priority", "jobs", "on_miss"];
-        has.contains(&key.name) || matches!(key.name, "steps" | "release" | "exec")
+    has: |key| match key.name {
+        "deadline" | "budget" | "affinity" | "offset" | "rank" | "priority" | "jobs" => true,
+        "on_miss" | "steps" | "release" | "exec" => true,
+        _ => false,
     },
     help: |key| match key.name {
         "jitter" => "rt-app has none",
@@ -216,12 +215,12 @@ impl Writer {
         us
     }
 
-    fn thread(&mut self, id: TaskId, task: &Task, system: &System) -> Value {
+    fn thread(&mut self, of: Of<'_>) -> Value {
+        let Of { task, system, .. } = of;
         let name = &task.name;
         let mut thread = Map::new();
-        let of = Of { task, id, system };
         COVERAGE.lost(of).for_each(|(message, help)| self.lose(message, help));
-        self.policy(id, task, system, &mut thread);
+        self.policy(of, &mut thread);
         if let Some(affinity) = &task.affinity {
             let cpus: Vec<u32> = affinity.iter().map(|cpu| cpu.0).collect();
             thread.insert("cpus".to_owned(), json!(cpus));
@@ -293,13 +292,8 @@ impl Writer {
         }
     }
 
-    fn policy(
-        &mut self,
-        id: TaskId,
-        task: &Task,
-        system: &System,
-        thread: &mut Map<String, Value>,
-    ) {
+    fn policy(&mut self, of: Of<'_>, thread: &mut Map<String, Value>) {
+        let Of { task, id, system } = of;
         let name = &task.name;
         if task.on_miss != OnMiss::Continue {
             let message = format!("late jobs of `{name}` run on");
@@ -309,7 +303,7 @@ impl Writer {
         let has_given =
             matches!(self.policy, RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given));
         let is_ranked = own.is_some() && (system.in_level.is_none() || !has_given);
-        if task.rank != id.index() as i64 && !is_ranked {
+        if of.has_rank() && !is_ranked {
             let help = "only priorities of SCHED_FIFO can follow from ranks";
             self.lose(format!("the rank of `{name}` is lost"), help);
         }

@@ -1,7 +1,7 @@
 //! Writes values in the syntax of a task-set file.
 
 use crate::keys::Of;
-use layland_model::{Behaviour, CpuSet, ExecutionModel, Preemption, Separation};
+use layland_model::{Behaviour, ExecutionModel, Preemption, Separation};
 use std::fmt::{Display, Write};
 
 /// Quotes a value that needs no escapes: a time, a rate, a set.
@@ -97,7 +97,7 @@ pub(crate) fn criticality(of: Of<'_>) -> Option<String> {
 }
 
 pub(crate) fn affinity(of: Of<'_>) -> Option<String> {
-    of.task.affinity.as_ref().map(|affinity: &CpuSet| text(affinity))
+    of.task.affinity.as_ref().map(text)
 }
 
 /// A task names its cluster if there are several.
