@@ -130,7 +130,11 @@ fn resources(cpus: usize) -> impl Strategy<Value = Vec<Resource>> {
 }
 
 /// A task for a platform, a number of levels and a number of resources. Its name is not yet unique.
-fn task(platform: Platform, levels: u8, resources: usize) -> impl Strategy<Value = Task> {
+pub(crate) fn task(
+    platform: Platform,
+    levels: u8,
+    resources: usize,
+) -> impl Strategy<Value = Task> {
     let clusters = platform.clusters.clone();
     let place = (0..clusters.len()).prop_flat_map(move |cluster| {
         (Just(cluster), prop::option::of(cpus(clusters[cluster].clone())))
