@@ -29,12 +29,15 @@
 pub mod check;
 mod doubts;
 mod exit;
+pub mod limits;
 mod names;
 mod set;
 mod unanswered;
+pub mod values;
 
 pub use check::{CheckQuestion, Checked};
 pub use exit::Exit;
+pub use limits::Limit;
 pub use names::{canonical_policy, distinct_policies, unknown_policy};
 pub use set::{CPUS_NOT_GIVEN, EMPTY, Set, assumed};
 pub use unanswered::Unanswered;

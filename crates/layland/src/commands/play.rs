@@ -2,9 +2,9 @@
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, SetArgs};
-use crate::ui::values::length_of;
 use crate::ui::{files, playground, terminal};
 use clap::Args;
+use layland_answers::values::length_of;
 use layland_config::{Format, to_toml};
 use layland_model::{Duration, System, counted};
 use layland_policy::Registry;

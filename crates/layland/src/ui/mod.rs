@@ -26,6 +26,5 @@ pub(crate) mod table;
 pub(crate) mod terminal;
 pub(crate) mod threads;
 pub(crate) mod tint;
-pub(crate) mod values;
 #[cfg(feature = "command")]
 pub(crate) mod working;

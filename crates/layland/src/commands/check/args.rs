@@ -2,8 +2,8 @@
 
 use crate::ui::chart::Chart;
 use crate::ui::input::SetArgs;
-use crate::ui::values::length_of;
 use clap::Args;
+use layland_answers::values::length_of;
 use layland_engine::reserves::Margin;
 use layland_model::Duration;
 use std::path::PathBuf;

@@ -6,11 +6,10 @@
 //! compare the results with the command.
 
 use super::CheckArgs;
-use crate::ui::gate;
 use crate::ui::input::Set;
 use clap::{Args, Command, FromArgMatches};
 use layland_analysis::{TestKind, Verdict};
-use layland_answers::CheckQuestion;
+use layland_answers::{CheckQuestion, limits};
 use layland_gen::Random;
 use layland_guarantee::{AssessOptions, Assessment, Bound, Effort, assess};
 use layland_model::{Duration, Service, System, Task};
@@ -101,7 +100,7 @@ fn one_question_has_one_answer_at_every_door() {
             by_states += u32::from(found.decided_by == Some("STATES"));
 
             let limit = ["response>bound".parse().expect("a limit")];
-            let Ok(bounds) = gate::bounds(&limit, &registry, spec, &system, "") else { continue };
+            let Ok(bounds) = limits::bounds(&limit, &registry, spec, &system, "") else { continue };
             for (bound, held) in found.bounds.values().zip(&bounds) {
                 let within = match bound {
                     Bound::Response { within, .. } => Some(*within),

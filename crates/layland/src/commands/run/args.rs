@@ -1,10 +1,10 @@
 //! The arguments of `layland run`.
 
 use crate::ui::chart::Chart;
-use crate::ui::gate::Limit;
 use crate::ui::input::SetArgs;
-use crate::ui::values::{length_of, parse_window, seed_of, time_of};
 use clap::{Args, ValueEnum};
+use layland_answers::Limit;
+use layland_answers::values::{length_of, parse_window, seed_of, time_of};
 use layland_engine::reserves::Margin;
 use layland_model::{CpuSet, Duration, Rate, Time};
 use std::path::PathBuf;

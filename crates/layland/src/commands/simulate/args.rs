@@ -1,10 +1,10 @@
 //! The arguments of `layland sim`.
 
 use crate::ui::chart::Chart;
-use crate::ui::gate::Limit;
 use crate::ui::input::SetArgs;
-use crate::ui::values::{length_of, parse_window, seed_of};
 use clap::Args;
+use layland_answers::Limit;
+use layland_answers::values::{length_of, parse_window, seed_of};
 use layland_model::{Duration, Time};
 use std::path::PathBuf;
 

@@ -15,11 +15,11 @@ mod report;
 mod text;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::gate::{Bounds, Held};
 use crate::ui::input::{Set, Sets};
 use crate::ui::output::Output;
 use crate::ui::{gate, input, interrupt, terminal, threads};
 use comparison::{Comparison, Simulate, Simulated};
+use layland_answers::limits::{self, Bounds, Held};
 use layland_policy::Registry;
 use layland_report::Report;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -169,9 +169,9 @@ fn bounds(
     specs: &[String],
     set: &Set,
 ) -> Result<Vec<Bounds>, Failure> {
-    gate::known(&args.fail_on, &set.system)?;
-    let of = |spec: &String| gate::bounds(&args.fail_on, registry, spec, &set.system, "");
-    specs.iter().map(of).collect()
+    limits::known(&args.fail_on, &set.system)?;
+    let of = |spec: &String| limits::bounds(&args.fail_on, registry, spec, &set.system, "");
+    Ok(specs.iter().map(of).collect::<Result<_, _>>()?)
 }
 
 /// Returns no if a policy rejected the set or one of its tasks, missed a deadline or broke a rule.

@@ -1,8 +1,8 @@
 //! The arguments of `layland trace`.
 
 use crate::ui::chart::Chart;
-use crate::ui::values::{length_of, parse_window, time_of};
 use clap::{Args, Subcommand, ValueEnum};
+use layland_answers::values::{length_of, parse_window, time_of};
 use layland_interchange::infer::EVERY;
 use layland_model::{Duration, Rate, Time};
 use std::path::PathBuf;
