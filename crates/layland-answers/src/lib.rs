@@ -27,17 +27,23 @@
 //! | [`CheckQuestion`]: can it be guaranteed? | [`Checked`], with its [`Document`](check::Document) and its certificate |
 
 pub mod check;
+mod convert;
 mod doubts;
 mod exit;
 pub mod limits;
 mod names;
+mod policies;
 mod set;
+mod structure;
 mod unanswered;
 pub mod values;
 
 pub use check::{CheckQuestion, Checked};
+pub use convert::convert;
 pub use exit::Exit;
 pub use limits::Limit;
 pub use names::{canonical_policy, distinct_policies, unknown_policy};
+pub use policies::Policies;
 pub use set::{CPUS_NOT_GIVEN, EMPTY, Set, assumed};
+pub use structure::Structure;
 pub use unanswered::Unanswered;

@@ -5,7 +5,7 @@ use crate::problem::{Refused, problems};
 use crate::set::{self, About, File};
 use layland::answers::{self, CheckQuestion};
 use layland::guarantee::BoundsBy;
-use layland_config::{Format, to_toml};
+use layland_config::{Format, RtAppPolicy, to_toml};
 use layland_policy::Registry;
 use layland_report::playground::{Start, fragment};
 use serde::Deserialize;
@@ -204,7 +204,7 @@ impl Export {
                 .help("they keep too little of a set: choose csv"));
         }
         let set = self.about.open()?;
-        let (text, lost) = answers::convert(set.system(), format)?;
+        let (text, lost) = answers::convert(set.system(), format, RtAppPolicy::OfTasks)?;
         let mut all = layland_config::Problems::default();
         lost.into_iter().for_each(|problem| all.push(problem));
         let lost = problems(&layland_config::Report::new("", "", all), None);
@@ -216,15 +216,15 @@ impl Explain {
     fn explain(&self, registry: &Registry) -> Result<Value, Refused> {
         let found = self.about.open()?.structure(registry, &self.policy)?;
         let text = match self.format.as_deref() {
-            None | Some("text") => found.text,
-            Some("svg") => found.svg,
-            Some("dot") => found.dot,
+            None | Some("text") => found.text(),
+            Some("svg") => found.svg(),
+            Some("dot") => found.dot(),
             Some(other) => {
                 return Err(Refused::usage(format!("`{other}` is not a format of a structure"))
                     .help("there are text, svg and dot"));
             }
         };
-        Ok(json!({ "text": text, "trees": raw(found.json) }))
+        Ok(json!({ "text": text, "trees": found }))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::patience::{Stop, in_background, interruptible};
 use crate::run::{HowLong, Simulated, Wishes};
 use crate::{analyses, errors, policy, run};
 use layland::answers::{self, CheckQuestion, Set, Unanswered};
-use layland_config::{Format, Host, SimsoIdentifiers, Unit, simso_identifiers};
+use layland_config::{Format, Host, RtAppPolicy, SimsoIdentifiers, Unit, simso_identifiers};
 use layland_model::{Duration, ScheduleRule};
 use layland_policy::Registry;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -175,8 +175,8 @@ impl System {
             let help = Some("use csv: lines of times keep too little of a set");
             return Err(errors::usage(py, "`plain` is not written", help));
         }
-        let (text, lost) =
-            answers::convert(system, format).map_err(|error| errors::unanswered(py, &error))?;
+        let (text, lost) = answers::convert(system, format, RtAppPolicy::OfTasks)
+            .map_err(|error| errors::unanswered(py, &error))?;
         Ok((text, errors::problems(py, &lost)?))
     }
 

@@ -5,18 +5,18 @@
 //! their commands, so that each answer equals the output of the command. No function reads files or
 //! prints; they write only the files that the arguments name.
 
-use crate::commands::explain::structure;
-use crate::commands::{check, generate, policies, simulate};
+use crate::commands::{check, generate, simulate};
 use crate::ui::exit::{Failure, Message};
-use crate::ui::formats;
 use clap::{Args, Parser};
-use layland_config::{Format, Host, Problem, Report, RtAppPolicy};
+use layland_config::{Format, Host, Report};
 use layland_model::{Duration, System, Time};
 use layland_policy::Registry;
 use std::sync::atomic::AtomicBool;
 
 pub use layland_answers::check::Document;
-pub use layland_answers::{CheckQuestion, Checked, Exit, Set, Unanswered};
+pub use layland_answers::{
+    CheckQuestion, Checked, Exit, Policies, Set, Structure, Unanswered, convert,
+};
 
 impl From<Failure> for Unanswered {
     fn from(failure: Failure) -> Unanswered {
@@ -241,40 +241,11 @@ impl Opened {
         Ok(simulate::charts(registry, parse(arguments)?, &self.set, &never)?)
     }
 
-    /// Returns the structure that `layland explain --policy` draws: as text, SVG, DOT, and JSON
-    /// with the same trees.
+    /// Returns the structure that `layland explain --policy` draws.
     ///
     /// # Errors
     /// Fails if the policy is unknown, has no structure, or rejects the set.
     pub fn structure(&self, registry: &Registry, spec: &str) -> Result<Structure, Unanswered> {
-        let forest = structure::structure(registry, &self.set.system, spec)?;
-        let json = serde_json::to_string(&forest).unwrap_or_default();
-        Ok(Structure { text: forest.text(), svg: forest.svg(), dot: forest.dot(), json })
+        Structure::of(registry, &self.set.system, spec)
     }
-}
-
-/// The structure that an optimal policy derives from a set before the first release.
-pub struct Structure {
-    /// The structure as lines of text.
-    pub text: String,
-    /// The structure as an SVG picture.
-    pub svg: String,
-    /// The structure for Graphviz.
-    pub dot: String,
-    /// An object with `heading`, a list of lines, and `trees`, each with `title`, `lines` and
-    /// `children`.
-    pub json: String,
-}
-
-/// Returns the output of `layland convert --to`, and what is lost in the conversion.
-///
-/// # Errors
-/// Fails if the format cannot represent the set at all.
-pub fn convert(system: &System, format: Format) -> Result<(String, Vec<Problem>), Unanswered> {
-    Ok(formats::written_as(system, format, RtAppPolicy::OfTasks)?)
-}
-
-/// Returns the output of `layland policies --json`.
-pub fn policies(registry: &Registry) -> String {
-    format!("{:#}\n", policies::document(&registry.iter().collect::<Vec<_>>()))
 }
