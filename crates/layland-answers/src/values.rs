@@ -23,7 +23,7 @@ pub fn seed_of(text: &str) -> Result<u64, String> {
 }
 
 /// Parses a time window, such as `10ms..50ms`.
-pub fn parse_window(text: &str) -> Result<(Time, Time), String> {
+pub fn window_of(text: &str) -> Result<(Time, Time), String> {
     let (from, to) = text.split_once("..").ok_or("write FROM..TO, as in 10ms..50ms")?;
     let (from, to) = (time_of::<Time>(from)?, time_of::<Time>(to)?);
     if from < Time::ZERO || from >= to {

@@ -2,6 +2,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, final
 
+from ._asked import Asked
 from ._check import Question
 from ._errors import Problem
 from ._policy import Policy
@@ -175,14 +176,21 @@ class System:
     def check(self, name: str, question: Question, classes: Sequence[type[Policy]]) -> str: ...
     def check_page(self, name: str, question: Question, classes: Sequence[type[Policy]]) -> str: ...
     def certificate(self, name: str, question: Question, classes: Sequence[type[Policy]]) -> str: ...
-    def simulation_page(self, name: str, arguments: Sequence[str], classes: Sequence[type[Policy]]) -> str: ...
-    def write_simulation(self, name: str, arguments: Sequence[str], classes: Sequence[type[Policy]]) -> None: ...
+    def simulation_page(self, name: str, question: Asked, classes: Sequence[type[Policy]]) -> str: ...
+    def write_simulation(
+        self,
+        name: str,
+        question: Asked,
+        classes: Sequence[type[Policy]],
+        paths: Sequence[str],
+        window: tuple[int, int] | None,
+    ) -> None: ...
     def simulate(
         self,
-        policy: str,
+        question: Asked,
         classes: Sequence[type[Policy]],
-        how_long: Mapping[str, int | None],
-        wishes: Mapping[str, Any],
+        record: bool,
+        progress: Callable[[int], None] | None,
     ) -> Simulated: ...
     def analyse(self, name: str) -> _Answer: ...
 

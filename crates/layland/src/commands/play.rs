@@ -1,8 +1,9 @@
 //! `layland play`: opens the playground in a browser, with a task set.
 
+use crate::pages::playground;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, SetArgs};
-use crate::ui::{files, playground, terminal};
+use crate::ui::{files, terminal};
 use clap::Args;
 use layland_answers::values::length_of;
 use layland_config::{Format, to_toml};

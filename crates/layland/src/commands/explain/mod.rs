@@ -346,7 +346,6 @@ fn entries(registry: &Registry) -> Vec<Entry> {
         citations: vec![Citation::COMPAGNIN],
     });
     entries.extend(of_chains());
-    #[cfg(feature = "command")]
     entries.extend(of_executors());
     for assumption in Assumption::ALL {
         let who: Vec<&str> = (catalogue::TESTS.iter())
@@ -429,7 +428,6 @@ fn of_chains() -> impl Iterator<Item = Entry> {
 }
 
 /// Returns the bounds of `layland ros2`.
-#[cfg(feature = "command")]
 fn of_executors() -> impl Iterator<Item = Entry> {
     layland_ros::bounds::Analysis::ALL.into_iter().map(|bound| Entry {
         code: bound.name().to_owned(),

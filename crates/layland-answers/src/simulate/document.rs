@@ -1,61 +1,53 @@
-//! The answer of `layland sim` as one JSON document.
+//! The answer as one JSON document.
 
 use super::chains;
-use super::comparison::{Comparison, Simulated};
-use crate::ui::exit::{Exit, Failure};
-use crate::ui::terminal;
+use super::simulated::{PolicyRun, Simulated};
+use crate::Exit;
 use layland_model::{System, Time};
 use layland_trace::Summary;
 use serde::Serialize;
 
-impl Comparison<'_> {
-    /// Writes the document to standard output.
-    ///
-    /// The document is written while it is produced: for many tasks it is many times as long as
-    /// their figures, and a tree of values would be several times longer still.
-    pub(super) fn write_json(&self, exit: Exit) -> Result<(), Failure> {
-        let document = self.document(exit);
-        terminal::write_result(|out| {
-            serde_json::to_writer_pretty(&mut *out, &document)?;
-            out.write_all(b"\n")
-        })
-    }
-
-    /// Returns the document as the command prints it.
-    pub(super) fn json(&self, exit: Exit) -> String {
-        serde_json::to_string_pretty(&self.document(exit)).unwrap_or_default() + "\n"
-    }
-
-    /// Returns the document in one line.
-    pub(super) fn json_line(&self, exit: Exit) -> String {
-        serde_json::to_string(&self.document(exit)).unwrap_or_default() + "\n"
-    }
-
-    fn document(&self, exit: Exit) -> Document<'_> {
+impl Simulated {
+    /// Returns the document that `layland sim --json` prints. For many tasks its text is many times
+    /// as long as their figures: a front end writes it while it is serialized.
+    pub fn document(&self) -> Document<'_> {
+        let system = &self.set.system;
         Document {
             layland: env!("CARGO_PKG_VERSION"),
             command: "sim",
-            set: Set {
+            set: SetSummary {
                 name: &self.set.name,
-                tasks: self.set.system.tasks.len(),
-                cpus: self.set.system.platform.cpu_count(),
-                utilization: self.set.system.utilization().to_f64(),
+                tasks: system.tasks.len(),
+                cpus: system.platform.cpu_count(),
+                utilization: system.utilization().to_f64(),
             },
-            seed: self.args.seed,
-            explore: self.args.explore,
-            results: (self.policies.iter())
-                .map(|policy| Answer::of(&self.set.system, policy))
-                .collect(),
-            exit,
+            seed: self.question.seed,
+            explore: self.question.explore,
+            results: self.policies.iter().map(|policy| Answer::of(system, policy)).collect(),
+            exit: self.exit,
         }
+    }
+
+    /// Returns the document as indented JSON.
+    pub fn json(&self) -> String {
+        // Serialization cannot fail: all keys are names.
+        serde_json::to_string_pretty(&self.document()).unwrap_or_default() + "\n"
+    }
+
+    /// Returns the document as one line of JSON, for streams of sets.
+    pub fn json_line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(&self.document()).unwrap_or_default();
+        line.push(b'\n');
+        line
     }
 }
 
+/// The answer, as `layland sim --json` prints it.
 #[derive(Serialize)]
-struct Document<'a> {
+pub struct Document<'a> {
     layland: &'static str,
     command: &'static str,
-    set: Set<'a>,
+    set: SetSummary<'a>,
     seed: u64,
     explore: Option<u64>,
     results: Vec<Answer<'a>>,
@@ -63,7 +55,7 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Set<'a> {
+struct SetSummary<'a> {
     name: &'a str,
     tasks: usize,
     cpus: usize,
@@ -101,7 +93,7 @@ struct Cycle {
 }
 
 impl<'a> Answer<'a> {
-    fn of(system: &'a System, policy: &'a Simulated) -> Answer<'a> {
+    fn of(system: &'a System, policy: &'a PolicyRun) -> Answer<'a> {
         match &policy.result {
             Err(refused) => Answer::Refused { policy: &policy.spec, refused },
             Ok(ran) => Answer::Ran {
@@ -117,7 +109,7 @@ impl<'a> Answer<'a> {
                 first_missed_deadline_ns: ran.first_miss.map(Time::ns),
                 refused_requests: ran.refusals.count,
                 refused_entries: ran.refusals.entries,
-                broken_rules: ran.checked.as_deref(),
+                broken_rules: ran.broken_rules.as_deref(),
                 summary: &ran.summary,
                 chains: chains::of(system, &ran.chains),
             },
