@@ -6,10 +6,12 @@ use crate::{analyses, errors, policy, run};
 use layland::answers::simulate::Watch;
 use layland::answers::{self, CheckQuestion, Set, Shown, Unanswered, simulation_report};
 use layland_config::{Format, Host, RtAppPolicy, SimsoIdentifiers, Unit, simso_identifiers};
+use layland_lab::Parameters;
 use layland_model::{Duration, ScheduleRule, Time};
 use layland_policy::Registry;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -163,11 +165,26 @@ impl System {
             .transpose()
     }
 
-    /// The sets that `layland gen` makes with these arguments.
+    /// The sets with these parameters, which have the names of those of experiments, and with these numbers.
     #[staticmethod]
-    fn generate(py: Python<'_>, arguments: Vec<String>) -> PyResult<Vec<System>> {
-        let made = in_background(py, move || answers::generate(&arguments))?;
-        let systems = made.map_err(|error| errors::unanswered(py, &error))?;
+    fn generate(
+        py: Python<'_>,
+        parameters: BTreeMap<String, String>,
+        seed: u64,
+        numbers: (u64, u64),
+    ) -> PyResult<Vec<System>> {
+        let mut named = Parameters::default();
+        parameters.into_iter().for_each(|(name, value)| named.put(&name, value));
+        let recipe = named.recipe(seed).map_err(|(name, message)| {
+            let name = name.map_or(String::new(), |name| format!("`{name}`: "));
+            errors::usage(py, &format!("{name}{message}"), None)
+        })?;
+        let (first, last) = numbers;
+        let made = in_background(py, move || {
+            let generator = recipe.generator()?;
+            (first..last).map(|number| generator.generate(number)).collect::<Result<Vec<_>, _>>()
+        })?;
+        let systems = made.map_err(|error| errors::usage(py, &error.to_string(), None))?;
         Ok(systems.into_iter().map(System::of).collect())
     }
 

@@ -10,8 +10,6 @@ use crate::pages::simulation::View;
 #[cfg(feature = "command")]
 use crate::ui::exit::{Failure, Message};
 #[cfg(feature = "command")]
-use clap::{Args, Parser};
-#[cfg(feature = "command")]
 use layland_policy::Registry;
 use layland_report::Report;
 #[cfg(feature = "command")]
@@ -88,34 +86,4 @@ pub fn write_simulation(
     interrupt: &AtomicBool,
 ) -> Result<(), Unanswered> {
     Ok(commands::simulate::write_files(registry, question, set, shown, paths, interrupt)?)
-}
-
-/// The arguments of a command by themselves.
-#[cfg(feature = "command")]
-#[derive(Parser)]
-struct Alone<A: Args> {
-    #[command(flatten)]
-    args: A,
-}
-
-#[cfg(feature = "command")]
-fn parse<A: Args>(arguments: &[String]) -> Result<A, Unanswered> {
-    let all = std::iter::once("layland").chain(arguments.iter().map(String::as_str));
-    let wrong = |error: clap::Error| {
-        // The rest of the message is about the command line: its usage, and where to find help.
-        let text = error.to_string();
-        let first = text.split("\n\n").next().unwrap_or_default();
-        let message = first.strip_prefix("error: ").unwrap_or(first).to_owned();
-        Unanswered::usage(message)
-    };
-    Ok(Alone::<A>::try_parse_from(all).map_err(wrong)?.args)
-}
-
-/// Returns the task sets that `layland gen` generates.
-///
-/// # Errors
-/// Fails if the arguments are wrong or no such task sets exist.
-#[cfg(feature = "command")]
-pub fn generate(arguments: &[String]) -> Result<Vec<layland_model::System>, Unanswered> {
-    Ok(commands::generate::systems(&parse(arguments)?)?)
 }

@@ -247,11 +247,6 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
-/// Generates the requested sets.
-pub(crate) fn systems(args: &GenArgs) -> Result<Vec<System>, Failure> {
-    numbered(args)?.map(|set| set.map(|(_, system)| system)).collect()
-}
-
 /// Generates the sets one by one, with their numbers.
 fn numbered(
     args: &GenArgs,
