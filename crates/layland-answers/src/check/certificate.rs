@@ -28,6 +28,24 @@ impl Checked {
     pub fn certificate(&self, registry: &Registry) -> Certificate<'_> {
         certificate(registry, self)
     }
+
+    /// Returns the certificate as indented JSON: the file that `layland check --certificate` writes.
+    ///
+    /// ```
+    /// use layland_answers::{CheckQuestion, Set};
+    /// use layland_model::{Duration, Service, System, Task};
+    /// let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(5));
+    /// let set = Set::in_memory("mine", System::new(1, vec![task]));
+    /// let registry = layland_policy::Registry::standard();
+    /// let question = CheckQuestion::about(vec!["p-edf".to_owned()]).with_proofs()?;
+    /// let proven = question.ask(&registry, set)?.certificate_text(&registry);
+    /// assert!(proven.contains("\"decided_by\": \"QPA\""));
+    /// # Ok::<(), layland_answers::Unanswered>(())
+    /// ```
+    pub fn certificate_text(&self, registry: &Registry) -> String {
+        // Serialization cannot fail: all keys are names.
+        serde_json::to_string_pretty(&self.certificate(registry)).unwrap_or_default() + "\n"
+    }
 }
 
 /// Returns the certificate of one set.

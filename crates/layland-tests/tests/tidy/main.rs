@@ -3,6 +3,7 @@
 
 mod circles;
 mod citations;
+mod doors;
 mod kinds;
 mod manifests;
 mod papers;

@@ -6,11 +6,9 @@
 //! compare the results with the command.
 
 use super::CheckArgs;
-use crate::ui::gate;
 use crate::ui::input::Set;
-use clap::{Args, Command, FromArgMatches};
 use layland_analysis::{TestKind, Verdict};
-use layland_answers::CheckQuestion;
+use layland_answers::{CheckQuestion, limits};
 use layland_gen::Random;
 use layland_guarantee::{AssessOptions, Assessment, Bound, BoundsBy, Effort, assess};
 use layland_model::{Chain, Communication, Duration, Service, System, Task, TaskId};
@@ -37,11 +35,6 @@ fn drawn(seed: u64) -> System {
         task
     });
     System::new(cpus, tasks.collect())
-}
-
-fn args(words: &[String]) -> CheckArgs {
-    let command = CheckArgs::augment_args(Command::new("check").no_binary_name(true));
-    CheckArgs::from_arg_matches(&command.get_matches_from(words)).expect("they are arguments")
 }
 
 /// Returns the result of a program in Rust in the form of `check --json`.
@@ -79,12 +72,13 @@ fn of_document(policy: &Value) -> (String, Value, Vec<Value>) {
 #[test]
 fn one_question_has_one_answer_at_every_door() {
     let registry = Registry::standard();
-    let words: Vec<String> = POLICIES.iter().map(|policy| format!("--policy={policy}")).collect();
+    let words = POLICIES.map(|policy| ["--policy", policy]).concat();
     let (mut by_runs, mut by_states, mut bounded) = (0, 0, 0);
     for seed in 0..200 {
         let system = drawn(seed);
         let set = || Set::in_memory("set", system.clone());
-        let text = args(&words).question().ask(&registry, set()).expect("an answer").json();
+        let args = CheckArgs::of_words(&words).expect("they are arguments");
+        let text = args.question().ask(&registry, set()).expect("an answer").json();
         let policies = POLICIES.map(str::to_owned).to_vec();
         let question = CheckQuestion { policies, ..CheckQuestion::default() };
         assert_eq!(text, question.ask(&registry, set()).expect("an answer").json(), "set {seed}");
@@ -101,7 +95,7 @@ fn one_question_has_one_answer_at_every_door() {
             by_states += u32::from(found.decided_by == Some("STATES"));
 
             let limit = ["response>bound".parse().expect("a limit")];
-            let Ok(bounds) = gate::bounds(&limit, &registry, spec, &system, "") else { continue };
+            let Ok(bounds) = limits::bounds(&limit, &registry, spec, &system, "") else { continue };
             for (bound, held) in found.bounds.values().zip(&bounds) {
                 let within = match bound {
                     Bound::Response { within, .. } => Some(*within),

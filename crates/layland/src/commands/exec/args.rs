@@ -1,7 +1,7 @@
 //! The arguments of `layland exec`.
 
-use crate::ui::values::length_of;
 use clap::{Args, ValueEnum};
+use layland_answers::values::length_of;
 use layland_linux::exec::Ambient;
 use layland_model::{CpuSet, Duration};
 use std::ffi::OsString;

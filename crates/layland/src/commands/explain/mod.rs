@@ -3,23 +3,22 @@
 
 mod codes;
 mod named;
-pub(crate) mod structure;
 
-use crate::ui::exit::{Exit, Outcome};
+use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, SetArgs};
 use crate::ui::{files, terminal};
 use clap::Args;
 use codes::{ERRORS, EXITS};
 use layland_analysis::chains::ChainAnalysis;
 use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overheads};
+use layland_answers::Structure;
 use layland_guarantee::search::{
     CYCLE, CYCLE_TITLE, STATES, STATES_TITLE, WITNESS, WITNESS_TITLE, states,
 };
 use layland_model::Algorithm;
 use layland_policy::{Registry, Values};
 use serde_json::{Value, json};
-use std::path::PathBuf;
-use structure::{Format, explain_structure};
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
@@ -88,6 +87,29 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     Ok(Exit::Yes)
 }
 
+/// The format of a drawing.
+#[derive(Clone, Copy)]
+enum Format {
+    Text,
+    Svg,
+    Dot,
+}
+
+impl Format {
+    /// Returns the format for the extension of a file.
+    fn of(path: &Path) -> Result<Format, Failure> {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => Ok(Format::Svg),
+            Some("dot" | "gv") => Ok(Format::Dot),
+            Some("txt") => Ok(Format::Text),
+            Some(_) | None => {
+                Err(Failure::usage(format!("what should be drawn into {}?", path.display()))
+                    .help("end its name in .svg, .dot or .txt"))
+            }
+        }
+    }
+}
+
 /// Draws the structure that a policy derives from a task set.
 fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &str) -> Outcome {
     let format = args.output.as_deref().map_or(Ok(Format::Text), Format::of)?;
@@ -98,7 +120,12 @@ fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &str) -> Out
         from: None,
         unit: None,
     })?;
-    let drawn = explain_structure(registry, &set.system, policy, format)?;
+    let structure = Structure::of(registry, &set.system, policy)?;
+    let drawn = match format {
+        Format::Text => structure.text(),
+        Format::Svg => structure.svg(),
+        Format::Dot => structure.dot(),
+    };
     match &args.output {
         Some(path) => files::write(path, drawn.as_bytes())?,
         None => terminal::result(&drawn)?,
@@ -319,7 +346,6 @@ fn entries(registry: &Registry) -> Vec<Entry> {
         citations: vec![Citation::COMPAGNIN],
     });
     entries.extend(of_chains());
-    #[cfg(feature = "command")]
     entries.extend(of_executors());
     for assumption in Assumption::ALL {
         let who: Vec<&str> = (catalogue::TESTS.iter())
@@ -402,7 +428,6 @@ fn of_chains() -> impl Iterator<Item = Entry> {
 }
 
 /// Returns the bounds of `layland ros2`.
-#[cfg(feature = "command")]
 fn of_executors() -> impl Iterator<Item = Entry> {
     layland_ros::bounds::Analysis::ALL.into_iter().map(|bound| Entry {
         code: bound.name().to_owned(),

@@ -7,7 +7,7 @@
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::terminal;
 use clap::builder::PossibleValuesParser;
-use layland_answers::{check, schema};
+use layland_answers::{check, schema, simulate};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -63,6 +63,7 @@ pub(crate) fn run(args: &SchemaArgs) -> Outcome {
         "set" => layland_config::schema(),
         "check" => titled("check", schema::of::<check::Document<'static>>()),
         "certificate" => titled("certificate", schema::of::<check::Certificate<'static>>()),
+        "sim" => titled("sim", schema::of::<simulate::Document<'static>>()),
         name => titled(name, of(name)),
     };
     terminal::result(&format!("{schema:#}\n"))?;

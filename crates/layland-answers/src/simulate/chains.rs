@@ -1,42 +1,10 @@
-//! The measured latencies of cause-effect chains in a run, in words and in JSON.
+//! The measured latencies of cause-effect chains in a run, and their constraints.
 
-use crate::ui::gate::Held;
-use layland_model::{Chain, Constrained, Duration, System, counted};
+use crate::limits::Held;
+use layland_model::{Chain, Constrained, Duration, System};
 use layland_trace::ChainFigures;
+use schemars::JsonSchema;
 use serde::Serialize;
-
-/// Returns a sentence for each chain under a policy.
-pub(super) fn remarks(system: &System, spec: &str, found: &[ChainFigures]) -> Vec<String> {
-    let mut remarks = Vec::new();
-    for (chain, figures) in system.chains.iter().zip(found) {
-        let name = &chain.name;
-        let latency = figures.latency;
-        let told = |what: Option<Duration>| what.map_or("-".to_owned(), |what| format!("{what:#}"));
-        remarks.push(format!(
-            "{spec}: chain {name} ({}): reaction time {} (reduced {}), data age {} (reduced {})",
-            chain.communication.name(),
-            told(latency.reaction),
-            told(latency.reduced_reaction),
-            told(latency.age),
-            told(latency.reduced_age),
-        ));
-        if figures.late > 0 {
-            remarks.push(format!(
-                "{spec}: chain {name}: {} had not ended when it had to write",
-                counted(usize::try_from(figures.late).unwrap_or(usize::MAX), "job"),
-            ));
-        }
-        for constrained in latency.constrained_by(chain).into_iter().flatten() {
-            if let Some(value) = constrained.exceeding() {
-                let Constrained { latency, within, .. } = constrained;
-                remarks.push(format!(
-                    "{spec}: chain {name}: the {latency} is {value:#}, not within {within:#}"
-                ));
-            }
-        }
-    }
-    remarks
-}
 
 /// Returns the constraints on the chains, in the form of limits.
 pub(super) fn constraints(system: &System, found: &[ChainFigures]) -> Vec<Held> {
@@ -55,25 +23,42 @@ pub(super) fn constraints(system: &System, found: &[ChainFigures]) -> Vec<Held> 
 }
 
 /// A constraint on a chain.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "measured_constraint")]
 struct Constraint {
+    /// The constraint.
+    #[schemars(range(min = 1))]
     ns: i64,
+    /// True if the run exceeded it.
     exceeded: bool,
 }
 
-/// The measurements of a chain.
-#[derive(Serialize)]
-pub(super) struct OfChain<'a> {
+/// The measurements of a chain. A latency is null if no job went through the whole chain.
+#[derive(JsonSchema, Serialize)]
+#[schemars(inline)]
+pub struct OfChain<'a> {
+    /// Its name.
     chain: &'a str,
+    /// When its jobs read and write.
+    #[schemars(extend("enum" = ["implicit", "let"]))]
     communication: &'static str,
+    /// The longest reaction time.
     reaction_ns: Option<i64>,
+    /// The longest reduced reaction time.
     reduced_reaction_ns: Option<i64>,
+    /// The largest data age.
     age_ns: Option<i64>,
+    /// The largest reduced data age.
     reduced_age_ns: Option<i64>,
+    /// Present if the reaction time of the chain has a constraint.
+    #[schemars(with = "Constraint")]
     #[serde(skip_serializing_if = "Option::is_none")]
     max_reaction: Option<Constraint>,
+    /// Present if the data age of the chain has a constraint.
+    #[schemars(with = "Constraint")]
     #[serde(skip_serializing_if = "Option::is_none")]
     max_age: Option<Constraint>,
+    /// Jobs that had not ended when they had to write.
     late_jobs: u64,
 }
 
