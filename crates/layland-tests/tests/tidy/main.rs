@@ -5,6 +5,7 @@ mod circles;
 mod citations;
 mod kinds;
 mod manifests;
+mod names;
 mod papers;
 mod text;
 mod words;
