@@ -126,6 +126,8 @@ fn level_response(
     let (mut R, mut own) = (0, vec![0; equal.len()]);
     let (mut w, mut done) = (0, 0);
     let mut a = 0;
+    // A job that becomes ready at L begins another busy period. Completions do not decrease with
+    // `a`, so each search continues from the result of the previous one.
     while a < L {
         let last = search.done(a, w, |_| true)?;
         R = R.max(last - a);
@@ -218,6 +220,7 @@ fn arrived(task: &Task, t: i64) -> i64 {
 }
 
 fn sum(terms: impl Iterator<Item = i64>) -> i64 {
+    // A sum that saturates is beyond the limit of `LevelSearch::spend`.
     terms.fold(0, i64::saturating_add)
 }
 

@@ -160,6 +160,7 @@ impl Slots {
         let weight = |(id, task): (TaskId, &Task)| {
             let window = task.deadline.min(task.period).ns();
             let window = match releases {
+                // A job that is released just after a boundary waits for its first slot, up to q - 1 ns.
                 Releases::Anywhere if !begins_slots(task, q) => (window - q + 1).div_euclid(q),
                 Releases::Anywhere | Releases::OnBoundaries => window / q,
             };
@@ -202,6 +203,7 @@ fn longest(system: &System) -> Option<Duration> {
     let divisor = || {
         let most = shortest / LONGEST;
         let parts = div_ceil(times, most.max(1)).max(1)..=times / enough;
+        // Fewer parts are longer slots, so the first divisor gives the longest one.
         parts.into_iter().find(|parts| times % parts == 0).map(|parts| times / parts)
     };
     let length = if all >= enough { Some(all) } else { divisor() };

@@ -238,6 +238,7 @@ impl Placement {
                 if self.cpus[cpu].fits(one.load) { self.put(cpu, one) } else { others.push(one) }
             }
             waiting = others;
+            // A task is split only if there is a CPU for its rest.
             if cpu < last
                 && let Some((at, budget)) = choose(&self, cpu, &waiting)
             {
@@ -333,6 +334,7 @@ impl Placement {
         }
         let mut least = wcet;
         for count in 2..=self.cpus.len() {
+            // Rounded down, so that the last window ends at the deadline or before it.
             let window = deadline / count as i64;
             let budget = |cpu: &Cpu| cpu.budget(window, period, wcet);
             let mut budgets: Vec<(usize, i64)> = self.cpus.iter().map(budget).enumerate().collect();

@@ -6,6 +6,7 @@ mod citations;
 mod doors;
 mod kinds;
 mod manifests;
+mod names;
 mod papers;
 mod text;
 mod words;
