@@ -67,6 +67,11 @@ impl Reservation {
         Reservation { cpus: Some(cpus), ..self }
     }
 
+    /// Returns `runtime / period`: the part of a CPU that the task takes.
+    pub fn utilization(&self) -> Rate {
+        Rate::new(self.runtime.ns(), self.period.ns())
+    }
+
     /// Returns `runtime / min(deadline, period)`.
     pub fn density(&self) -> Rate {
         Rate::new(self.runtime.ns(), self.window().ns())

@@ -1,0 +1,150 @@
+use super::super::foreign::{Budgeted, Outsider};
+use super::*;
+use layland_model::Duration;
+
+fn cpus(text: &str) -> CpuSet {
+    text.parse().expect("a list of CPUs")
+}
+
+/// Requests `runtime` ms of every `period` ms under `dl-sp` on CPUs 1 to 3 of four. Returns the
+/// CPUs, or the refusal.
+fn ask(
+    book: &mut Book,
+    foreign: &Foreign,
+    name: &str,
+    (runtime, period): (i64, i64),
+    on: Option<&str>,
+) -> Result<String, String> {
+    let registry = Registry::standard();
+    let terms = Terms {
+        registry: &registry,
+        regime: Regime::DlSp,
+        online: &CpuSet::first(4),
+        limit: &Rate::ONE,
+        cpus: Some(&cpus("1-3")),
+        runs: &[],
+        owner: "1",
+        now: Time::ZERO,
+    };
+    let (runtime, period) = (Service::from_ms(runtime), Duration::from_ms(period));
+    let mut reservation = Reservation::implicit(name, runtime, period);
+    reservation.cpus = on.map(cpus);
+    match book.admit(&terms, foreign, &reservation) {
+        Ok(granted) => Ok(granted.cpus.to_string()),
+        Err(NotGranted::Refused(refused)) => Err(refused.shortfalls[0].to_string()),
+        Err(other) => Err(other.to_string()),
+    }
+}
+
+/// Returns a thread with half a millisecond of every ten, on every CPU.
+fn foreign() -> Foreign {
+    let name = "other".to_owned();
+    let thread = Outsider { number: 7, started: 1, name, cpus: CpuSet::first(4) };
+    let period = Duration::from_ms(10);
+    let one = Budgeted { thread, runtime: Service::from_us(500), deadline: period, period };
+    Foreign { budgeted: vec![one], ..Foreign::default() }
+}
+
+#[test]
+fn threads_with_a_cpu_each_are_admitted_cpu_by_cpu() {
+    let mut book = Book::default();
+    let mut ask = |name: &str, c, on| ask(&mut book, &Foreign::default(), name, (c, 10), on);
+    assert_eq!(ask("a", 6, Some("1")), Ok("1".to_owned()));
+    assert_eq!(ask("b", 6, Some("2")), Ok("2".to_owned()));
+    // The policy grants up to 95 % of a CPU.
+    assert_eq!(ask("c", 3, Some("1")), Ok("1".to_owned()));
+    let full =
+        "the densities on CPU 1 would be 1.1000 together and may be 1.0000: 0.1000 is missing";
+    assert_eq!(ask("d", 2, Some("1")), Err(full.to_owned()));
+    assert!(ask("d", 1, Some("1")).is_err());
+    // One of two CPUs, or any CPU: the one with enough free capacity.
+    assert_eq!(ask("e", 3, Some("1-2")), Ok("2".to_owned()));
+    assert_eq!(ask("f", 9, None), Ok("3".to_owned()));
+    assert!(ask("g", 2, None).is_err());
+    // A thread that may use all CPUs would run beside threads that are guaranteed one.
+    assert!(ask("h", 1, Some("1-3")).is_err());
+}
+
+#[test]
+fn threads_that_may_use_all_cpus_are_beside_such_alone() {
+    let mut book = Book::default();
+    let mut ask = |name: &str, c, on| ask(&mut book, &Foreign::default(), name, (c, 20), on);
+    assert_eq!(ask("a", 8, Some("1-3")), Ok("1-3".to_owned()));
+    assert_eq!(ask("b", 8, None), Ok("1-3".to_owned()));
+    let mixed = "the tasks on CPUs 1-3 do not all use the same CPUs";
+    assert_eq!(ask("c", 1, Some("2")), Err(mixed.to_owned()));
+}
+
+#[test]
+fn a_thread_of_a_higher_class_takes_from_every_cpu_it_may_use() {
+    let mut book = Book::default();
+    let mut ask = |name: &str, c, on| ask(&mut book, &foreign(), name, (c, 10), on);
+    // 2 (1/2) (10/10 + 1) = 2 of every 10.
+    assert!(ask("a", 8, Some("1")).is_err());
+    assert_eq!(ask("b", 7, Some("1")), Ok("1".to_owned()));
+    assert!(ask("c", 1, Some("1")).is_err());
+    assert_eq!(ask("d", 7, None), Ok("2".to_owned()));
+    assert!(ask("e", 1, Some("1-3")).is_err_and(|why| why.contains("SCHED_DEADLINE")));
+}
+
+#[test]
+fn a_region_has_its_cpus_alone() {
+    let (registry, online) = (Registry::standard(), CpuSet::first(4));
+    let (first, last) = (cpus("0-1"), cpus("1-3"));
+    let of = |regime, cpus| Terms {
+        registry: &registry,
+        regime,
+        online: &online,
+        limit: &Rate::ONE,
+        cpus,
+        runs: &[],
+        owner: "1",
+        now: Time::ZERO,
+    };
+    let task = |name| Reservation::implicit(name, Service::from_ms(1), Duration::from_ms(10));
+    let mut book = Book::default();
+    let mut ask = |terms: Terms<'_>, name| book.admit(&terms, &Foreign::default(), &task(name));
+    let granted = ask(of(Regime::KernelDl, Some(&first)), "a").expect("the machine is empty");
+    assert_eq!((granted.cpus, granted.is_partition), (first.clone(), true));
+    let refused = ask(of(Regime::DlSp, Some(&last)), "b").expect_err("CPU 1 is taken");
+    assert_eq!(refused.to_string(), "CPUs 0-1 are under another policy: dl");
+    // The partitioned policies have the rest, and a run has CPU 2 for itself.
+    let runs = [cpus("2")];
+    let beside_a_run = Terms { runs: &runs, ..of(Regime::PRm, None) };
+    assert_eq!(ask(beside_a_run, "c").map(|granted| granted.cpus), Ok(cpus("3")));
+    let refused = ask(Terms { runs: &runs, ..of(Regime::DlSp, Some(&runs[0])) }, "d");
+    assert_eq!(refused, Err(NotGranted::OfRun { run: 0 }));
+    let unknown = cpus("3-4");
+    let refused = ask(of(Regime::KernelDl, Some(&unknown)), "e");
+    assert!(matches!(refused, Err(NotGranted::NoSuchCpus { .. })), "{refused:?}");
+}
+
+#[test]
+fn priorities_follow_the_policy_on_each_cpu() {
+    let (registry, online) = (Registry::standard(), CpuSet::first(2));
+    let mut book = Book::default();
+    let asked =
+        [("slow", 30, 1), ("fast", 10, 1), ("medium", 20, 1), ("tied", 20, 1), ("b", 20, 0)];
+    for (name, period, cpu) in asked {
+        let terms = Terms {
+            registry: &registry,
+            regime: Regime::PRm,
+            online: &online,
+            limit: &Rate::ONE,
+            cpus: Some(&online),
+            runs: &[],
+            owner: "1",
+            now: Time::ZERO,
+        };
+        let (runtime, period) = (Service::from_ms(1), Duration::from_ms(period));
+        let task = Reservation::implicit(name, runtime, period).on(cpus(&format!("{cpu}")));
+        book.admit(&terms, &Foreign::default(), &task).expect("there is much room");
+    }
+    let of = |book: &Book| asked.map(|(name, ..)| book.priority("1", name));
+    assert_eq!(of(&book), [Some(87), Some(90), Some(89), Some(88), Some(90)]);
+    // A reservation that left has no priority, although it still counts.
+    book.leave("1", Time::ZERO, |name| name == "fast");
+    assert_eq!(of(&book), [Some(88), None, Some(90), Some(89), Some(90)]);
+    assert_eq!(book.count(Regime::PRm), 5);
+    assert_eq!(book.priority("2", "slow"), None);
+}
