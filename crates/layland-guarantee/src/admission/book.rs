@@ -44,6 +44,7 @@ use super::foreign::{Foreign, OnSeveralCpus};
 use super::refusal::{Refused, Shortfall, Suggestion, on};
 use super::regime::Regime;
 use super::register::{Admitted, Holding, How, Left, Reservation};
+use super::suggestions::largest;
 use super::{Admission, AdmissionError, AdmitOptions, Ask, Grant, Suggest, admit};
 use crate::options::Effort;
 use layland_model::{CpuSet, Index, Platform, Rate, Service, Time};
@@ -499,10 +500,15 @@ impl Desk<'_> {
             }
         }
         let Some(shortfall) = missing else {
-            return Err(first.expect("there is at least one way"));
+            let mut refused = first.expect("there is at least one way");
+            if let NotGranted::Refused(Refused { suggestions, .. }) = &mut refused {
+                let all = std::mem::take(suggestions).into_iter();
+                suggestions.extend(all.filter_map(|one| self.beside_others(one, asked)));
+            }
+            return Err(refused);
         };
         let largest = match suggest {
-            Suggest::WhatFits => self.largest_runtime(asked),
+            Suggest::WhatFits => self.largest_runtime(asked, asked.runtime),
             Suggest::Nothing => None,
         };
         Err(NotGranted::Refused(Refused {
@@ -535,19 +541,36 @@ impl Desk<'_> {
         }
     }
 
-    /// Returns the largest runtime, in whole microseconds, with which the newcomer would be
-    /// admitted.
-    fn largest_runtime(&self, asked: &Reservation) -> Option<Service> {
-        let fits = |us: i64| {
-            let smaller = Reservation { runtime: Service::from_us(us), ..asked.clone() };
-            self.enter(&smaller, Suggest::Nothing).is_ok()
+    /// Returns the suggestion of the tests, which do not know all of the foreign load, in a form
+    /// that also holds beside it.
+    fn beside_others(&self, suggestion: Suggestion, asked: &Reservation) -> Option<Suggestion> {
+        let is_granted = |terms: &Terms<'_>, asked: &Reservation| {
+            let Desk { region, foreign, free, .. } = *self;
+            Desk { region, terms, foreign, free }.enter(asked, Suggest::Nothing).is_ok()
         };
-        let (mut low, mut high) = (0, (asked.runtime.ns() + 999) / 1000);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if fits(middle) { low = middle } else { high = middle }
-        }
-        (low > 0).then(|| Service::from_us(low))
+        let holds = match &suggestion {
+            Suggestion::Runtime(runtime) => {
+                let runtime = *runtime;
+                let smaller = Reservation { runtime, ..asked.clone() };
+                if !is_granted(self.terms, &smaller) {
+                    return self.largest_runtime(asked, runtime).map(Suggestion::Runtime);
+                }
+                true
+            }
+            Suggestion::Cpus(cpus) => is_granted(self.terms, &asked.clone().on(cpus.clone())),
+            Suggestion::Later(now) => is_granted(&Terms { now: *now, ..*self.terms }, asked),
+            Suggestion::Policy(_) => true,
+        };
+        holds.then_some(suggestion)
+    }
+
+    /// Returns the largest runtime below `limit`, in whole microseconds, with which the newcomer
+    /// would be admitted.
+    fn largest_runtime(&self, asked: &Reservation, limit: Service) -> Option<Service> {
+        largest(limit, |runtime| {
+            let smaller = Reservation { runtime, ..asked.clone() };
+            self.enter(&smaller, Suggest::Nothing).is_ok()
+        })
     }
 }
 

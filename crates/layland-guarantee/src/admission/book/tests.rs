@@ -1,3 +1,4 @@
+use super::super::beside::Kept;
 use super::super::foreign::{Budgeted, Outsider};
 use super::*;
 use layland_model::Duration;
@@ -147,4 +148,37 @@ fn priorities_follow_the_policy_on_each_cpu() {
     assert_eq!(of(&book), [Some(88), None, Some(90), Some(89), Some(90)]);
     assert_eq!(book.count(Regime::PRm), 5);
     assert_eq!(book.priority("2", "slow"), None);
+}
+
+/// Returns terms for the only CPU of a machine under `p-fp`.
+fn alone<'a>(registry: &'a Registry, online: &'a CpuSet, ms: i64) -> Terms<'a> {
+    Terms {
+        registry,
+        regime: Regime::PFp,
+        online,
+        limit: &Rate::ONE,
+        cpus: None,
+        runs: &[],
+        owner: "1",
+        now: Time::from_ms(ms),
+    }
+}
+
+/// The tests of a policy do not know the fair server of the kernel.
+#[test]
+fn what_would_fit_fits_beside_the_foreign_load() {
+    let (registry, online) = (Registry::standard(), CpuSet::first(1));
+    let server =
+        Kept::FairServer { runtime: Duration::from_ms(50), period: Duration::from_secs(1) };
+    let foreign = Foreign { kept: vec![server], ..Foreign::default() };
+    let terms = Terms { regime: Regime::PEdf, ..alone(&registry, &online, 0) };
+    let mut book = Book::default();
+    let task = |name, c| Reservation::implicit(name, Service::from_ms(c), Duration::from_ms(10));
+    assert!(book.admit(&terms, &foreign, &task("first", 4)).is_ok());
+    let mut asked = task("second", 8);
+    let refused = book.admit(&terms, &foreign, &asked).expect_err("it needs more than a CPU");
+    let NotGranted::Refused(refused) = refused else { panic!("{refused}") };
+    let [Suggestion::Runtime(fits)] = refused.suggestions[..] else { panic!("{refused}") };
+    asked.runtime = fits;
+    assert!(book.admit(&terms, &foreign, &asked).is_ok());
 }
