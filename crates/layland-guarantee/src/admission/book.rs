@@ -354,7 +354,7 @@ impl Region {
         }
         let Some(first) = self.held.first().map(|held| &held.holding.task) else { return Ok(()) };
         for way in self.ways(terms, &cpus, first) {
-            let mut admitted = self.admitted(terms, way);
+            let mut admitted = self.admitted(terms, foreign, way);
             foreign.take_part(&mut admitted, self.regime, first)?;
             let nothing = CpuSet::new();
             let ask = Ask::Lose(&nothing);
@@ -399,12 +399,14 @@ impl Region {
     }
 
     /// Returns the admitted system in the form that the tests analyse.
-    fn admitted(&self, terms: &Terms<'_>, way: Way) -> Admitted {
+    fn admitted(&self, terms: &Terms<'_>, foreign: &Foreign, way: Way) -> Admitted {
+        let holdings: Vec<Holding> = self.held.iter().map(|held| held.holding.clone()).collect();
         let count = terms.online.highest().map_or(1, |cpu| cpu.index() + 1);
         let mut platform = Platform::identical(count);
         platform.clusters = way.clusters;
         Admitted {
-            holdings: self.held.iter().map(|held| held.holding.clone()).collect(),
+            loads: foreign.above(self.regime, &holdings, &self.cpus()),
+            holdings,
             exceeded: self.exceeded.clone(),
             forgotten: self.forgotten.clone(),
             next_id: self.next_id,
@@ -525,7 +527,7 @@ impl Desk<'_> {
 
     fn attempt(&self, way: Way, asked: &Reservation, suggest: Suggest) -> Tried {
         let Terms { registry, regime, now, .. } = *self.terms;
-        let mut admitted = self.region.admitted(self.terms, way);
+        let mut admitted = self.region.admitted(self.terms, self.foreign, way);
         if let Err(unbounded) = self.foreign.take_part(&mut admitted, regime, asked) {
             return Tried::Refused(unbounded.into());
         }

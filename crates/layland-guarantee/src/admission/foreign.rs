@@ -36,7 +36,9 @@
 //!
 //! The bound is **sufficient**. No such bound is known for several CPUs ([`OnSeveralCpus`]).
 
-use super::beside::{Kept, LeavesRoom, Leveled, Load, Usage, keeps_priorities, leaves_room};
+use super::beside::{
+    Kept, LeavesRoom, Leveled, Load, Part, Usage, above, keeps_priorities, leaves_room,
+};
 use super::refusal::{Shortfall, on};
 use super::regime::Regime;
 use super::register::{Admitted, Holding, Reservation};
@@ -197,6 +199,26 @@ impl Foreign {
             is_throttled: true,
         });
         budgeted.chain(watched).collect()
+    }
+
+    /// Returns the loads above the admitted threads of SCHED_FIFO on these CPUs, with the fair
+    /// server where it may act; none if the regime has budgets.
+    pub(super) fn above(
+        &self,
+        regime: Regime,
+        held: &[Holding],
+        cpus: &CpuSet,
+    ) -> Vec<(CpuId, Load)> {
+        if regime.has_budgets() {
+            return Vec::new();
+        }
+        let on_cpu = |cpu: CpuId| {
+            let here = held.iter().filter(|holding| holding.cpus.contains(cpu));
+            let tasks: Vec<Part> = here.map(|holding| Part::of_task(&holding.task)).collect();
+            let (all, _) = above(&CpuSet::single(cpu), &tasks, &self.loads(cpu), &self.kept);
+            all.into_iter().map(move |load| (cpu, load))
+        };
+        cpus.iter().flat_map(on_cpu).collect()
     }
 
     /// Checks that the reservations keep their guarantees on these CPUs beside the foreign load. If

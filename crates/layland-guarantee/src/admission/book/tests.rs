@@ -1,5 +1,5 @@
 use super::super::beside::Kept;
-use super::super::foreign::{Budgeted, Outsider};
+use super::super::foreign::{Budgeted, Outsider, Watched};
 use super::*;
 use layland_model::Duration;
 
@@ -162,6 +162,34 @@ fn alone<'a>(registry: &'a Registry, online: &'a CpuSet, ms: i64) -> Terms<'a> {
         owner: "1",
         now: Time::from_ms(ms),
     }
+}
+
+/// A foreign thread prolongs the time for which a departed task counts. Here it uses its 48 ms at
+/// once, so that `low` still needs 8 ms at 190 ms, and would end at 238 ms beside the newcomer.
+#[test]
+fn a_departed_task_counts_as_long_as_foreign_threads_keep_the_cpu_busy() {
+    let (registry, online) = (Registry::standard(), CpuSet::first(1));
+    let thread = Outsider { number: 7, started: 1, name: "other".to_owned(), cpus: online.clone() };
+    let (used, within) = (Duration::from_ms(24), Duration::from_secs(1));
+    let one = Watched { thread, class: "SCHED_FIFO", priority: 95, used, within, in_short: None };
+    let foreign = Foreign { watched: vec![one], ..Foreign::default() };
+    let task = |name: &str, priority, c, d| {
+        let period = Duration::from_secs(1);
+        let mut task = Reservation::implicit(name, Service::from_ms(c), period);
+        task.deadline = Duration::from_ms(d);
+        task.priority = Some(priority);
+        task
+    };
+    let mut book = Book::default();
+    let mut ask = |ms, task| book.admit(&alone(&registry, &online, ms), &foreign, &task).is_ok();
+    assert!(ask(0, task("high", 1, 40, 88)));
+    assert!(ask(0, task("middle", 2, 100, 1_000)));
+    assert!(ask(0, task("low", 3, 10, 200)));
+    book.leave("1", Time::from_ms(40), |name| name == "high");
+    let mut ask = |ms, task| book.admit(&alone(&registry, &online, ms), &foreign, &task).is_ok();
+    // 40 + 100 + 10 + 2 * 24 = 198 ms after the departure, the CPU has been quiet.
+    assert!(!ask(190, task("newcomer", 1, 40, 88)));
+    assert!(ask(238, task("newcomer", 1, 40, 88)));
 }
 
 /// The tests of a policy do not know the fair server of the kernel.
