@@ -131,7 +131,8 @@ impl Shortfall {
     }
 }
 
-fn on(cpus: &CpuSet) -> String {
+/// Returns CPUs with their noun.
+pub(super) fn on(cpus: &CpuSet) -> String {
     format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" })
 }
 

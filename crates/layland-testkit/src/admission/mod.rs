@@ -11,9 +11,11 @@
 //! selects the rules of its register. The careless rules are there to show that the campaign finds
 //! the errors that they cause.
 
+mod beside;
 mod draw;
 mod guard;
 
+pub use beside::{BrokenBeside, SeenBeside, campaign_beside, check_beside};
 pub use draw::Sequence;
 pub use guard::{Guard, Keeping, Manner, RequestTally};
 

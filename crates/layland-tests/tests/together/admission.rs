@@ -4,13 +4,15 @@
 
 use layland_config::{Format, Host, demo, read};
 use layland_guarantee::Effort;
-use layland_guarantee::admission::{AdmissionError, Guarantee, Overruns, can_admit};
+use layland_guarantee::admission::{AdmissionError, Guarantee, Overruns, Regime, can_admit};
 use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, ExecutionModel, Platform, Request, RequestKind,
     Service, System, Task, TaskId, Time,
 };
 use layland_sim::{SimOptions, simulate};
-use layland_testkit::admission::{Keeping, Manner, Sequence, SequenceCounts, campaign, run, specs};
+use layland_testkit::admission::{
+    Keeping, Manner, SeenBeside, Sequence, SequenceCounts, campaign, campaign_beside, run, specs,
+};
 use layland_testkit::registry;
 use layland_trace::Trace;
 use std::collections::BTreeSet;
@@ -25,6 +27,23 @@ fn nobody_who_is_admitted_is_late() {
                 assert!(is_used, "{spec}: {tally:?}, {jobs} jobs");
             }
             Err(broken) => panic!("{spec}, seed {}: {}", broken.seed, broken.how),
+        }
+    }
+}
+
+#[test]
+fn no_admitted_task_is_late_beside_foreign_threads() {
+    for regime in Regime::ALL {
+        match campaign_beside(regime, 150, 1) {
+            Ok(SeenBeside { asked, entered, left, jobs, foreign, .. }) => {
+                let is_used = entered > asked / 4 && entered < asked && left > 100;
+                let is_beside = jobs > 800 && foreign > 5_000;
+                assert!(
+                    is_used && is_beside,
+                    "{regime:?}: {entered} of {asked}, {left} left, {jobs} jobs, {foreign} us"
+                );
+            }
+            Err(broken) => panic!("{regime:?}, seed {}: {}", broken.seed, broken.how),
         }
     }
 }

@@ -5,8 +5,8 @@
 //! the connection, and so with this process.
 
 use super::args::ExecArgs;
-use super::book::Machine;
 use super::groups::Groups;
+use super::machine::Machine;
 use super::seen::{About, Seen};
 use super::watch::{LATER_MS, watch};
 use super::wishes::{Sight, Wish};
@@ -20,7 +20,7 @@ use layland_linux::Member;
 use layland_linux::exec::{
     Asker, Given, Process, Program, Reserving, Signal, Signals, Thread, descendants, threads_of,
 };
-use layland_model::{Index, Task};
+use layland_model::Task;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -111,7 +111,7 @@ pub(super) fn run(args: &ExecArgs) -> Outcome {
     }
     let exit = ended?;
     if let Some(seen) = seen {
-        let cpus = Machine::read().online.iter().last().map_or(1, |cpu| cpu.index() + 1);
+        let cpus = Machine::read().cpu_count();
         seen.write(&About {
             name: &client.name,
             what: &what,
