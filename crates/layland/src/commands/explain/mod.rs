@@ -2,23 +2,22 @@
 //! policy, a bundled set or an experiment.
 
 mod codes;
+mod draw;
 mod named;
 
-use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::input::{self, SetArgs};
-use crate::ui::{files, terminal};
+use crate::ui::exit::{Exit, Outcome};
+use crate::ui::terminal;
 use clap::Args;
 use codes::{ERRORS, EXITS};
 use layland_analysis::chains::ChainAnalysis;
 use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overheads};
-use layland_answers::Structure;
 use layland_guarantee::search::{
     CYCLE, CYCLE_TITLE, STATES, STATES_TITLE, WITNESS, WITNESS_TITLE, states,
 };
 use layland_model::Algorithm;
 use layland_policy::{Registry, Values};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
@@ -55,7 +54,7 @@ struct Entry {
 
 pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     if let (Some(policy), Some(set)) = (&args.policy, &args.code) {
-        return draw(registry, args, set, policy);
+        return draw::draw(registry, args, set, policy);
     }
     let entries = entries(registry);
     let Some(code) = &args.code else {
@@ -83,52 +82,6 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
         terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
     } else {
         terminal::result(&found.into_iter().map(explain).collect::<Vec<_>>().join("\n"))?;
-    }
-    Ok(Exit::Yes)
-}
-
-/// The format of a drawing.
-#[derive(Clone, Copy)]
-enum Format {
-    Text,
-    Svg,
-    Dot,
-}
-
-impl Format {
-    /// Returns the format for the extension of a file.
-    fn of(path: &Path) -> Result<Format, Failure> {
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("svg") => Ok(Format::Svg),
-            Some("dot" | "gv") => Ok(Format::Dot),
-            Some("txt") => Ok(Format::Text),
-            Some(_) | None => {
-                Err(Failure::usage(format!("what should be drawn into {}?", path.display()))
-                    .help("end its name in .svg, .dot or .txt"))
-            }
-        }
-    }
-}
-
-/// Draws the structure that a policy derives from a task set.
-fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &str) -> Outcome {
-    let format = args.output.as_deref().map_or(Ok(Format::Text), Format::of)?;
-    let set = input::load(&SetArgs {
-        set: Some(set.to_owned()),
-        task: Vec::new(),
-        cpus: args.cpus,
-        from: None,
-        unit: None,
-    })?;
-    let structure = Structure::of(registry, &set.system, policy)?;
-    let drawn = match format {
-        Format::Text => structure.text(),
-        Format::Svg => structure.svg(),
-        Format::Dot => structure.dot(),
-    };
-    match &args.output {
-        Some(path) => files::write(path, drawn.as_bytes())?,
-        None => terminal::result(&drawn)?,
     }
     Ok(Exit::Yes)
 }
