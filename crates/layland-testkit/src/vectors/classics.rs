@@ -5,8 +5,7 @@
 //! They are multiplied by the common denominator of all expected values of a run, and then stand
 //! for nanoseconds.
 
-use super::Read;
-use super::verdict::Verdict;
+use super::verdict::{Read, Verdict};
 use crate::registry;
 use layland_analysis::{
     SchedulabilityTest, Sporadic, Verdict as Answer, global_edf::edzl, top_first,

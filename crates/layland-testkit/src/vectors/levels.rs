@@ -2,8 +2,7 @@
 //!
 //! Tasks are `[C, D, T, level]` in whole units, which stand for nanoseconds.
 
-use super::Read;
-use super::verdict::Verdict;
+use super::verdict::{Read, Verdict};
 use crate::levels::{self, Levelled, Within};
 use layland_analysis::levels::{by_deadlines, response_time, responses};
 use layland_analysis::{Sporadic, Verdict as Answer};

@@ -25,9 +25,6 @@ pub use verdict::{VectorReport, Verdict};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A value that was read from a vector, or a description of the error.
-type Read<T> = Result<T, String>;
-
 /// Runs every `*.json` in a folder, in the order of the names.
 ///
 /// # Errors

@@ -4,8 +4,7 @@
 //! Times are whole units, which stand for nanoseconds. Times of `arith = ideal` are rational: they
 //! are multiplied by the common denominator of all expected values, so that nothing is rounded.
 
-use super::Read;
-use super::verdict::Verdict;
+use super::verdict::{Read, Verdict};
 use layland_model::{
     Behaviour, Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Rate, Request, RequestKind,
     ScheduleRule, Service, System, Task, TaskId, Time,

@@ -2,8 +2,7 @@
 //!
 //! Times are whole units, which stand for nanoseconds.
 
-use super::Read;
-use super::verdict::Verdict;
+use super::verdict::{Read, Verdict};
 use layland_checker::check;
 use layland_model::{
     Behaviour, CpuId, Duration, ExecutionModel, Piece, Service, SplitOrder, Splitting, System,

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// A value that was read from a vector, or a description of the error.
+pub(super) type Read<T> = Result<T, String>;
+
 /// The outcome of one vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {

@@ -4,9 +4,8 @@
 //!
 //! Times are whole units, which stand for nanoseconds.
 
-use super::Read;
 use super::mixed_runtime;
-use super::verdict::Verdict;
+use super::verdict::{Read, Verdict};
 use crate::registry;
 use layland_model::{
     Criticality, Duration, Levels, Platform, Rate, ScheduleRule, Service, System, Task,

@@ -17,7 +17,7 @@ const MORE: [(&str, usize); 5] =
 fn declaration() -> Regex {
     let visible = r"(?:pub(?:\([^)]*\))? )?";
     let declaration =
-        format!(r"(?m)^(?:\s*{visible}(?:struct|enum|trait)|{visible}type) ([A-Z]\w*)");
+        format!(r"(?m)^(?: *{visible}(?:struct|enum|trait)|{visible}type) ([A-Z]\w*)");
     Regex::new(&declaration).expect("a valid expression")
 }
 
