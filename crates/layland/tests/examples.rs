@@ -52,7 +52,7 @@ fn a_policy_of_ones_own_is_checked_and_simulated() {
     );
 }
 
-/// What preemption is worth: two claims about random sets.
+/// Two claims about preemption and random sets.
 const EXPERIMENT: &str = r#"
 lab = 1
 title = "what a policy of one's own loses without preemption"
