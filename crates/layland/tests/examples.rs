@@ -106,7 +106,7 @@ fn every_command_has_the_policy_of_ones_own() {
         ("check", "own-edf", 0),
         ("check", "own-edf:preempt=off", 1),
     ] {
-        let output = run("own_policy", &[&[command, "-q"], &set[..], &[policy]].concat());
+        let output = run("own_policy", &[&[command], &set[..], &[policy]].concat());
         assert_eq!(output.status.code(), Some(code), "{command} {policy}: {output:?}");
     }
     assert!(text(run("own_policy", &["explain", "GFB"])).contains("own-edf"));
