@@ -1,5 +1,5 @@
 //! Runs the same systems in the simulator and on every engine of this machine. The header of
-//! `engines/mod.rs` in `layland-lab` says what is compared.
+//! `crates/layland-lab/src/engines/mod.rs` says what is compared.
 
 use super::{OnThreads, times};
 use layland_lab::{

@@ -1,5 +1,5 @@
-//! Measures the costs of policies on real threads. The header of `threads/mod.rs` in `layland-lab`
-//! has the method and its source.
+//! Measures the costs of policies on real threads. The header of
+//! `crates/layland-lab/src/threads/mod.rs` has the method and its source.
 
 use super::busy::{BusyPeriod, busy, busy_periods, end};
 use super::{OnThreads, times};
