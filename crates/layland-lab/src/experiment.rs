@@ -77,7 +77,7 @@ impl Experiment {
 
     /// Returns true if the experiment shows switches between threads, which requires another run,
     /// traced by the kernel.
-    pub(crate) fn shows_switches(&self) -> bool {
+    pub fn shows_switches(&self) -> bool {
         let reported = self.threads.iter().flat_map(|threads| &threads.reported);
         let metrics = reported.map(|said| &said.metric);
         metrics.chain(self.figures.iter().map(|figure| &figure.y)).any(|name| name == SWITCHES)

@@ -18,6 +18,7 @@
 //! | `experiment.rs`, `read/` | the description of an experiment, and its TOML |
 //! | `parameters.rs` | the parameters from which a system is drawn, by the names of the options of `layland gen` |
 //! | `selection.rs` | selects points of an experiment, and adds policies beside its series |
+//! | `systems.rs` | the systems of a point |
 //! | `measure.rs`, `observe.rs`, `structure.rs` | one system under one policy or analysis: a row |
 //! | `metric.rs` | the columns of a row, and the statistics over rows |
 //! | `shard.rs`, `run.rs` | the units of work, and their results on disk |
@@ -25,8 +26,8 @@
 //! | `results.rs` | all rows, as a table that `layland-interchange` writes |
 //! | `curve.rs`, `claim.rs`, `table.rs` | the contents of figures, claims and tables |
 //! | `timing.rs` | the cost of decisions: measured times, kept apart from the results |
-//! | `threads/` | the cost of policies on real threads: measured, also kept apart |
-//! | `engines/` | the same systems in the simulator and on every engine, side by side |
+//! | `threads/` | the cost of policies on real threads, which the command measures: also kept apart |
+//! | `engines/` | the same systems in the simulator and on every engine, which the command runs: side by side |
 //! | `draw.rs` | the layout of a figure |
 //!
 //! Integers and exact rationals determine the behaviour of a system and the answer of a test;
@@ -52,13 +53,14 @@ mod selection;
 mod series;
 mod shard;
 mod structure;
+mod systems;
 mod table;
 mod threads;
 mod timing;
 
 pub use claim::{Judged, Judgement, judge, judge_of};
 pub use curve::{Curve, Point, curves};
-pub use engines::{Ahead, Did, Engine, EngineRun, EngineRuns, on_engines, write_engines};
+pub use engines::{Ahead, Did, Engine, EngineRun, EngineRuns, write_engines};
 pub use experiment::{
     Bar, Bounds, Cell, Claim, Comparison, Engines, Experiment, Figure, FigureKind, Grid, Operand,
     Other, Range, Reported, Said, Statistic, TARDINESS, Table, Threads, Timing, TimingClaim,
@@ -74,8 +76,7 @@ pub use results::{CellRows, GridRows, Results, SCHEMA};
 pub use run::{LabError, Plan, Progress, Runner};
 pub use series::{Measured, Series, SeriesBound};
 pub use shard::BUILD;
+pub use systems::Systems;
 pub use table::{claims_text, figure_text, table_text};
-pub use threads::{
-    Costs, Move, OnThreads, ThreadRun, ThreadRuns, Times, on_threads, write_threads,
-};
+pub use threads::{Costs, Move, ThreadRun, ThreadRuns, Times, write_threads};
 pub use timing::{TimedPoint, Timings, time};

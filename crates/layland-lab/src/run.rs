@@ -1,10 +1,11 @@
 //! Measures an experiment on all cores; interrupted runs can be resumed.
 
-use crate::experiment::{Cell, Experiment};
+use crate::experiment::Experiment;
 use crate::measure::{Conditions, Row, Shared, measure};
 use crate::metric::METRICS;
 use crate::results::{CellRows, GridRows, Results};
 use crate::shard::{Kept, Unit, cell_seed, load, store, sweep, units};
+use crate::systems::Systems;
 use layland_policy::Registry;
 use layland_sim::SimError;
 use rayon::prelude::*;
@@ -256,12 +257,8 @@ impl Runner<'_> {
     /// The rows of a unit by set, then series; `None` if the measurement was interrupted.
     fn measure(&self, unit: &Unit) -> Result<Option<Vec<Row>>, LabError> {
         let grid = &self.experiment.grids[unit.grid];
-        let Cell { parameters, .. } =
-            grid.cell(unit.cell).expect("units are of points of the grid");
-        let (name, line) = (|| grid.name.clone(), || parameters.line());
-        let drawing = |reason: String| LabError::Draw { grid: name(), parameters: line(), reason };
-        let seed = cell_seed(self.experiment.seed, &line());
-        let source = parameters.source(seed).map_err(|(_, reason)| drawing(reason))?;
+        let cell = grid.cell(unit.cell).expect("units are of points of the grid");
+        let systems = Systems::new(self.experiment, grid, &cell)?;
         let conditions = Conditions {
             registry: self.registry,
             horizon: self.experiment.horizon,
@@ -270,17 +267,12 @@ impl Runner<'_> {
         };
         let mut rows = Vec::new();
         for set in unit.sets.clone() {
-            let system = source.system(set).map_err(|error| drawing(error.to_string()))?;
-            let mut shared = Shared::of(&system);
+            let system = systems.draw(set)?;
+            let (seed, mut shared) = (systems.run_seed(set), Shared::of(&system));
             for &at in &grid.series {
                 let series = (at, &self.experiment.series[at]);
-                // Every series has the same seed, so that all of them see the same random draws.
-                let seed = cell_seed(seed, &set.to_string());
-                let row =
-                    measure(&mut shared, set, series, seed, &conditions).map_err(|error| {
-                        LabError::Simulate { grid: name(), parameters: line(), error }
-                    })?;
-                match row {
+                let row = measure(&mut shared, set, series, seed, &conditions);
+                match row.map_err(|error| systems.not_simulated(error))? {
                     Some(row) => rows.push(row),
                     None => return Ok(None),
                 }

@@ -57,7 +57,7 @@ impl SeriesBound {
 impl Series {
     /// The system as the series uses it, if it differs: without affinities or regions, or with
     /// other overheads.
-    pub(crate) fn seen(&self, system: &System) -> Option<System> {
+    pub fn seen(&self, system: &System) -> Option<System> {
         let is_other = self.ignores_affinities || self.ignores_regions || self.overheads.is_some();
         is_other.then(|| {
             let mut seen = system.clone();

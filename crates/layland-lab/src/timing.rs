@@ -23,7 +23,7 @@ use crate::metric::{MEASURED, METRICS, Origin};
 use crate::results::{CellRows, GridRows, Results};
 use crate::run::LabError;
 use crate::series::Measured;
-use crate::shard::cell_seed;
+use crate::systems::Systems;
 use crate::table::{aligned, claims_list};
 use hdrhistogram::Histogram;
 use layland_interchange::columns::{Column, Columns};
@@ -223,12 +223,7 @@ pub fn time(
     for (at, grid) in grids() {
         let mut cells = Vec::new();
         for cell in grid.cells() {
-            let line = cell.parameters.line();
-            let name = || grid.name.clone();
-            let drawing =
-                |reason| LabError::Draw { grid: name(), parameters: line.clone(), reason };
-            let seed = cell_seed(experiment.seed, &line);
-            let source = cell.parameters.source(seed).map_err(|(_, reason)| drawing(reason))?;
+            let systems = Systems::new(experiment, grid, &cell)?;
             for &series in &grid.series {
                 let point = TimedPoint {
                     grid: at,
@@ -241,7 +236,7 @@ pub fn time(
             let first = found.points.len() - grid.series.len();
             let mut rows = Vec::new();
             for set in 0..timing.sets {
-                let system = source.system(set).map_err(|error| drawing(error.to_string()))?;
+                let system = systems.draw(set)?;
                 for point in &mut found.points[first..] {
                     let series = &experiment.series[point.series];
                     let Measured::Policy(spec) = &series.measured else { continue };
@@ -253,17 +248,13 @@ pub fn time(
                         Counters::new(system.tasks.len(), system.platform.cpu_count());
                     let options = SimOptions {
                         horizon: timing.horizon,
-                        seed: cell_seed(seed, &set.to_string()),
+                        seed: systems.run_seed(set),
                         explore: None,
                         interrupt,
                         progress: None,
                     };
                     let outcome = simulate(system, timed, &mut counters, &options);
-                    let outcome = outcome.map_err(|error| LabError::Simulate {
-                        grid: name(),
-                        parameters: line.clone(),
-                        error,
-                    })?;
+                    let outcome = outcome.map_err(|error| systems.not_simulated(error))?;
                     if interrupt.is_some_and(|interrupt| interrupt.load(Ordering::SeqCst)) {
                         return Ok(None);
                     }
@@ -277,6 +268,7 @@ pub fn time(
                     rows.push(row);
                 }
             }
+            let seed = systems.seed;
             cells.push(CellRows { values: cell.values, seed, rows });
             done += 1;
             tell(done, total);

@@ -3,14 +3,23 @@
 mod common;
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
-/// Returns the output of an example. `cargo test` builds the examples before it runs a test.
-fn example(name: &str) -> String {
+/// Runs an example with these arguments. `cargo test` builds the examples before it runs a test.
+fn run(name: &str, arguments: &[&str]) -> Output {
     let folder = Path::new(env!("CARGO_BIN_EXE_layland")).with_file_name("examples");
-    let output = Command::new(folder.join(name)).output().expect("the example is built");
-    assert!(output.status.success(), "{output:?}");
+    Command::new(folder.join(name)).args(arguments).output().expect("the example is built")
+}
+
+fn text(output: Output) -> String {
     String::from_utf8(output.stdout).expect("it is text")
+}
+
+/// Returns the output of an example.
+fn example(name: &str) -> String {
+    let output = run(name, &[]);
+    assert!(output.status.success(), "{output:?}");
+    text(output)
 }
 
 #[test]
@@ -26,11 +35,90 @@ fn a_set_is_checked_simulated_and_drawn() {
     }
 }
 
+/// With preemption the tests for global EDF are about the policy. Without it a run with a miss is
+/// the proof that there is no guarantee.
 #[test]
-fn a_policy_of_ones_own_misses_what_preemption_meets() {
+fn a_policy_of_ones_own_is_checked_and_simulated() {
     let text = example("own_policy");
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines, ["g-edf: 0 missed, 7 preemptions", "np-edf: 4 missed, 0 preemptions"]);
+    assert_eq!(
+        lines,
+        [
+            "own-edf: guaranteed: yes (by QPA)",
+            "own-edf: 0 missed, 7 preemptions",
+            "own-edf:preempt=off: guaranteed: no (by WITNESS)",
+            "own-edf:preempt=off: 4 missed, 0 preemptions",
+        ]
+    );
+}
+
+/// Two claims about preemption and random sets.
+const EXPERIMENT: &str = r#"
+lab = 1
+title = "what a policy of one's own loses without preemption"
+sets = 20
+seed = 1
+horizon = "200ms"
+[generator]
+cpus = 2
+tasks = 6
+periods = "list:10ms,20ms,40ms"
+[[series]]
+name = "preemptive"
+policy = "own-edf"
+[[series]]
+name = "non-preemptive"
+policy = "own-edf:preempt=off"
+[[series]]
+name = "guaranteed"
+guarantee = "own-edf"
+[[grid]]
+name = "load"
+utilization = ["1.0", "1.8"]
+[[figure]]
+name = "accepted"
+grid = "load"
+x = "utilization"
+y = "accepted"
+statistic = "mean"
+[[claim]]
+name = "preemption-helps"
+text = "Preemption never hurts"
+figures = ["accepted"]
+left = "non-preemptive"
+is = "at most"
+right = "preemptive"
+[[claim]]
+name = "guarantees-hold"
+text = "What is guaranteed misses no deadline"
+figures = ["accepted"]
+left = "guaranteed"
+is = "at most"
+right = "preemptive"
+"#;
+
+#[test]
+fn every_command_has_the_policy_of_ones_own() {
+    let set = ["-t", "long=6ms/20ms", "-t", "short=1ms/3ms", "--cpus", "1", "-p"];
+    for (command, policy, code) in [
+        ("sim", "own-edf", 0),
+        ("sim", "own-edf:preempt=off", 1),
+        ("check", "own-edf", 0),
+        ("check", "own-edf:preempt=off", 1),
+    ] {
+        let output = run("own_policy", &[&[command], &set[..], &[policy]].concat());
+        assert_eq!(output.status.code(), Some(code), "{command} {policy}: {output:?}");
+    }
+    assert!(text(run("own_policy", &["explain", "GFB"])).contains("own-edf"));
+    assert!(text(run("own_policy", &["policies", "own-edf"])).contains("preempt=.."));
+
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("own-policy");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let [file, out] = ["experiment.toml", "lab"].map(|name| folder.join(name));
+    std::fs::write(&file, EXPERIMENT).expect("it can be written");
+    let [file, out] = [&file, &out].map(|path| path.to_str().expect("UTF-8"));
+    let output = run("own_policy", &["lab", "run", file, "--out", out, "--fresh", "--quiet"]);
+    assert!(text(output).contains("claims: 2 holds"));
 }
 
 #[test]

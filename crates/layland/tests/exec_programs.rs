@@ -331,9 +331,9 @@ fn the_script_compares_classes() {
     if !can_reserve() || !can_part() || !are_there || !has("python3", "python3") {
         return;
     }
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/compare_classes.py");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/compare");
     let compared = Command::new("python3")
-        .args([script, "--program", env!("CARGO_BIN_EXE_layland")])
+        .args([script, "classes", "--program", env!("CARGO_BIN_EXE_layland")])
         .args(["--rounds", "1", "--seconds", "2", "--class", "fair class", "--class", "exec p-edf"])
         .output()
         .unwrap();

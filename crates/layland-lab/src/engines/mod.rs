@@ -1,5 +1,6 @@
-//! Runs the same systems in the simulator and on every engine of this machine, and compares their
-//! decisions, their latencies and their results.
+//! Runs of the same systems in the simulator and on every engine of a machine, as tables: decisions,
+//! latencies and results, side by side. The command performs them
+//! (`layland/src/commands/lab/real/engines.rs`).
 //!
 //! Each system of the grid runs under each of its policies, first in the simulator, then on each
 //! engine, for the same time, with the same releases and execution times. A policy that grants
@@ -25,23 +26,15 @@
 //! Measured figures are never the same twice. They are kept apart from the results, in
 //! `engines.csv` and `engines.txt`.
 
-#[cfg(target_os = "linux")]
-mod measure;
-
 use crate::experiment::{Engines, Experiment};
 use crate::output::Written;
 use crate::run::LabError;
 use crate::shard::replace;
 use crate::table::aligned;
-use crate::threads::{OnThreads, Times};
+use crate::threads::Times;
 use layland_interchange::columns::{Column, Columns};
-use layland_model::{JobId, Time};
-use layland_policy::Registry;
-use layland_trace::Trace;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 /// An engine that carries out a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,57 +138,6 @@ pub struct Ahead {
     pub wrong: u64,
     /// Decisions that required a call into the kernel.
     pub commits: u64,
-}
-
-/// Runs the systems of the experiment on every engine. After each run, `tell` is called with the
-/// number of completed runs and the total. Runs that the machine does not support become remarks.
-///
-/// # Errors
-/// Returns an error if a system cannot be drawn or simulated.
-pub fn on_engines(
-    experiment: &Experiment,
-    registry: &Registry,
-    interrupt: &AtomicBool,
-    tell: &dyn Fn(usize, usize),
-) -> Result<OnThreads<EngineRuns>, LabError> {
-    let Some(engines) = &experiment.engines else { return Ok(OnThreads::None) };
-    #[cfg(target_os = "linux")]
-    return measure::measure(experiment, registry, engines, interrupt, tell);
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = (registry, engines, interrupt, tell);
-        Ok(OnThreads::Needs("Linux".to_owned()))
-    }
-}
-
-/// The intervals in which each job executed, in order.
-type Executions = BTreeMap<JobId, Vec<(Time, Time)>>;
-
-fn executions(trace: &Trace) -> Executions {
-    let mut all = Executions::new();
-    for segment in &trace.segments {
-        all.entry(segment.job).or_default().push((segment.start, segment.end));
-    }
-    all.values_mut().for_each(|own| own.sort_unstable());
-    all
-}
-
-/// The share of the execution in the first trace that happened at the same time in the second.
-fn alike(expected: &Trace, other: &Trace) -> Option<f64> {
-    let (expected, other) = (executions(expected), executions(other));
-    let (mut common, mut all) = (0, 0);
-    for (job, segments) in &expected {
-        let theirs = other.get(job).map_or(&[][..], Vec::as_slice);
-        for &(start, end) in segments {
-            all += (end - start).ns();
-            // A job has few segments.
-            common += theirs
-                .iter()
-                .map(|&(from, to)| (to.min(end) - from.max(start)).ns().max(0))
-                .sum::<i64>();
-        }
-    }
-    (all > 0).then(|| common as f64 / all as f64)
 }
 
 impl EngineRuns {
@@ -314,33 +256,4 @@ pub fn write_engines(
     let head = format!("{}\n{}\n", experiment.title, experiment.provenance());
     put("engines.txt", (head + &runs.text(experiment)).as_bytes())?;
     Ok(written)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use layland_model::{CpuId, Duration, TaskId};
-    use layland_trace::Segment;
-
-    fn trace(segments: &[(u64, u32, i64, i64)]) -> Trace {
-        let segment = |&(seq, cpu, start, end)| Segment {
-            job: JobId { task: TaskId(0), seq },
-            cpu: CpuId(cpu),
-            start: Time::from_ns(start),
-            end: Time::from_ns(end),
-            overhead: Duration::ZERO,
-        };
-        Trace { segments: segments.iter().map(segment).collect(), ..Trace::default() }
-    }
-
-    #[test]
-    fn what_executes_at_the_same_time_is_alike() {
-        let expected = trace(&[(0, 0, 0, 10), (1, 0, 20, 30)]);
-        assert_eq!(alike(&expected, &expected), Some(1.0));
-        // Half of one job, on another CPU, and nothing of the other job, whose time the first job
-        // uses.
-        let other = trace(&[(0, 1, 5, 15), (0, 0, 20, 30)]);
-        assert_eq!(alike(&expected, &other), Some(0.25));
-        assert_eq!(alike(&trace(&[]), &expected), None);
-    }
 }

@@ -1,12 +1,12 @@
-//! The cost of policies on real threads: how long CPUs are busy, how often threads switch, how
-//! often the manager runs, and how long it takes to change priorities. All of it is measured on
-//! this machine, one run after the other.
+//! The cost of policies on real threads, as tables and figures: how long CPUs are busy, how often
+//! threads switch, how often the manager runs, and how long it takes to change priorities. The
+//! command measures it, one run after the other (`layland/src/commands/lab/real/threads.rs`).
 //!
 //! Source of the method: H.-M. Huang, C. Gill, C. Lu. Implementation and evaluation of
 //! mixed-criticality scheduling approaches for sporadic tasks. ACM TECS 13(4s), 2014, Section 5.3.
 //! The *overhead* of a policy is the time for which the CPUs are busy in excess of the baseline,
 //! with the same system and the same work. The unit is that of the source: the busy period after a
-//! common release of all tasks, one per hyperperiod (`busy.rs`).
+//! common release of all tasks, one per hyperperiod (`busy.rs` there).
 //!
 //! Deviations: (1) The length of a busy period is the time for which the CPUs run its jobs, and its
 //! jobs are those that it has under the baseline. A mechanism that waits for its next slice idles
@@ -22,9 +22,6 @@
 //! Measured figures are never the same twice. They are kept apart from the results, in
 //! `threads.csv`, `threads.txt` and the figures in `threads/`.
 
-mod busy;
-#[cfg(target_os = "linux")]
-mod measure;
 mod text;
 
 use crate::experiment::{Experiment, Figure, Threads};
@@ -35,10 +32,8 @@ use crate::results::{CellRows, GridRows, Results};
 use crate::run::LabError;
 use crate::shard::replace;
 use layland_interchange::columns::{Column, Columns};
-use layland_policy::Registry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 /// The measurements on real threads.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,40 +142,6 @@ pub struct Move {
     pub further: Times,
     /// From the manager back to the preempted thread.
     pub back: Times,
-}
-
-/// The outcome of a measurement on real threads.
-#[derive(Clone, Debug, PartialEq)]
-pub enum OnThreads<T> {
-    /// It was measured.
-    Measured(T),
-    /// The experiment does not request any.
-    None,
-    /// It was interrupted.
-    Interrupted,
-    /// This machine does not permit it; the string states the requirement.
-    Needs(String),
-}
-
-/// Runs the measurements on real threads that the experiment requests. After each run, `tell` is
-/// called with the number of completed runs and the total.
-///
-/// # Errors
-/// Returns an error if a system cannot be drawn.
-pub fn on_threads(
-    experiment: &Experiment,
-    registry: &Registry,
-    interrupt: &AtomicBool,
-    tell: &dyn Fn(usize, usize),
-) -> Result<OnThreads<ThreadRuns>, LabError> {
-    let Some(threads) = &experiment.threads else { return Ok(OnThreads::None) };
-    #[cfg(target_os = "linux")]
-    return measure::measure(experiment, registry, threads, interrupt, tell);
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = (registry, threads, interrupt, tell);
-        Ok(OnThreads::Needs("Linux".to_owned()))
-    }
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {

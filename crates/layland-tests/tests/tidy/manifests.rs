@@ -28,18 +28,13 @@ pub(super) fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a 
     value[key].as_array().into_iter().flatten()
 }
 
-/// Returns the crates of ours that each crate of ours needs to run, without `layland-`. An example
-/// is a user's crate, and thus has no floor.
+/// Returns the crates of ours that each crate of ours needs to run, without `layland-`.
 fn used(metadata: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let members: BTreeSet<&str> =
         list(metadata, "workspace_members").filter_map(Value::as_str).collect();
     let short = |name: &str| name.strip_prefix("layland-").unwrap_or(name).to_owned();
     list(metadata, "packages")
         .filter(|package| members.contains(text(package, "id")))
-        .filter(|package| {
-            let folders = Path::new(text(package, "manifest_path")).ancestors().nth(2);
-            !folders.is_some_and(|folder| folder.ends_with("examples"))
-        })
         .map(|package| {
             let needed = list(package, "dependencies")
                 .filter(|needed| needed["kind"].is_null() && needed["path"].is_string())

@@ -1,4 +1,4 @@
-//! Schedules of SimSo: the corresponding policies produce equal ones. `tools/compare_simso.py`
+//! Schedules of SimSo: the corresponding policies produce equal ones. `tools/compare simso`
 //! writes the vectors; `crates/layland-testkit/vectors/simso/README.md` has the command.
 
 use layland_config::{Agreement, Format, Host, SIMSO_SCHEDULERS, read};

@@ -1,6 +1,6 @@
 //! The schedulers of SimSo 0.8.5, and the corresponding policies.
 //!
-//! `tools/compare_simso.py` runs SimSo and `layland` on random sets, and counts the schedules that
+//! `tools/compare simso` runs SimSo and `layland` on random sets, and counts the schedules that
 //! agree. [`Agreement`] has the results. `docs/from/simso.md` contains this list.
 
 /// A scheduler of SimSo, and its counterpart.

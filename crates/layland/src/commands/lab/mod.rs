@@ -2,16 +2,18 @@
 
 mod list;
 mod part;
+mod real;
 mod show;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{self, input, interrupt, terminal, threads};
 use clap::{Args, Subcommand};
 use layland_lab::{
-    EngineRuns, Experiment, Judged, LabError, OnThreads, Part, Progress, Results, Runner, Share,
-    ThreadRuns, claims_text, judge, packaged, parse_horizon, table_text,
+    EngineRuns, Experiment, Judged, LabError, Part, Progress, Results, Runner, Share, ThreadRuns,
+    claims_text, judge, packaged, parse_horizon, table_text,
 };
 use layland_policy::Registry;
+use real::OnThreads;
 use serde_json::json;
 use show::Show;
 use std::path::{Path, PathBuf};
@@ -341,9 +343,8 @@ fn real_threads(
     show: &Show,
 ) -> Result<OnRealThreads, Failure> {
     let tell = |done, runs| show.ran(done, runs);
-    let runs = layland_lab::on_threads(experiment, registry, interrupt, &tell).map_err(failed)?;
-    let engines =
-        layland_lab::on_engines(experiment, registry, interrupt, &tell).map_err(failed)?;
+    let runs = real::on_threads(experiment, registry, interrupt, &tell).map_err(failed)?;
+    let engines = real::on_engines(experiment, registry, interrupt, &tell).map_err(failed)?;
     Ok((runs, engines))
 }
 

@@ -1,9 +1,6 @@
-#!/usr/bin/env python3
 """Compares what a real-time program gets from the fair class, `chrt` and `layland exec`, beside noise on every CPU.
 
-    cargo build --release -p layland
-    sudo python3 tools/compare_classes.py [--program target/release/layland] [--rounds 3] [--seconds 15]
-                                         [--class 'exec p-edf'] ..
+    sudo python3 tools/compare classes [--rounds 3] [--seconds 15] [--class 'exec p-edf'] ..
 
 Needs root, rt-app, cyclictest (rt-tests), stress-ng and chrt; what is missing is named. It prints a table in Markdown for
 each of the two programs. Classes take turns, so that what disturbs the machine for a while meets all of them; a figure
@@ -15,7 +12,6 @@ is that of all wake-ups of all rounds.
   it while it runs, and the noise begins after that.
 """
 
-import argparse
 import json
 import os
 import re
@@ -27,7 +23,6 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
 PERIOD_US, WORK_US, BUDGET_US = 5000, 500, 2500
 FIFO = 80
 CLASSES = ["fair class", f"SCHED_FIFO {FIFO} (chrt -f)", "SCHED_DEADLINE (chrt -d)", "exec dl", "exec p-edf", "exec p-dm"]
@@ -143,31 +138,26 @@ def table(title, measured):
     return "\n".join(lines)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=ROOT / "target" / "release" / "layland")
+def add_arguments(parser):
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=15)
     parser.add_argument("--class", dest="classes", action="append", choices=CLASSES, help="only this one, or these")
-    arguments = parser.parse_args()
+
+
+def run(arguments):
     classes = arguments.classes or CLASSES
     missing = [tool for tool in ("rt-app", "cyclictest", "stress-ng", "chrt") if not shutil.which(tool)]
     if missing or os.geteuid() != 0:
         sys.exit("needs " + ", ".join(missing + ["root"] * (os.geteuid() != 0)))
-    layland = str(arguments.program)
     rt_app = {name: ([], 0) for name in classes}
     cyclictest = {name: ([], None) for name in classes}
     try:
         for _ in range(arguments.rounds):
             for name in classes:
-                latencies, late = with_rt_app(layland, name, arguments.seconds)
+                latencies, late = with_rt_app(arguments.program, name, arguments.seconds)
                 rt_app[name] = (rt_app[name][0] + latencies, rt_app[name][1] + late)
-                cyclictest[name][0].extend(with_cyclictest(layland, name, arguments.seconds))
+                cyclictest[name][0].extend(with_cyclictest(arguments.program, name, arguments.seconds))
     except Failed as failed:
         sys.exit(f"error: {failed}")
     print(f"Linux {os.uname().release}, {os.cpu_count()} CPUs, stress-ng on all of them.\n")
     print(table("rt-app", rt_app) + "\n\n" + table("cyclictest", cyclictest))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,12 +1,11 @@
-//! Performs the runs.
+//! Runs the same systems in the simulator and on every engine of this machine. The header of
+//! `crates/layland-lab/src/engines/mod.rs` says what is compared.
 
-use super::{Ahead, Did, Engine, EngineRun, EngineRuns, alike};
-use crate::experiment::{Cell, Engines, Experiment};
-use crate::run::LabError;
-use crate::series::Measured;
-use crate::shard::cell_seed;
-use crate::threads::{OnThreads, Times};
-
+use super::{OnThreads, times};
+use layland_lab::{
+    Ahead, Did, Engine, EngineRun, EngineRuns, Engines, Experiment, LabError, Measured, Systems,
+    Times,
+};
 use layland_linux::deadline::{DeadlineOptions, Facts, Plan, run as run_plan};
 use layland_linux::reserves::Reserves;
 use layland_linux::trace::View;
@@ -52,10 +51,11 @@ pub(super) fn measure(
     };
     let mut done = 0;
     for cell in &cells {
+        let systems = Systems::new(experiment, grid, cell)?;
         for &series in &grid.series {
             for set in 0..engines.sets {
                 let Measured::Policy(spec) = &experiment.series[series].measured else { continue };
-                let system = bench.system(cell, set)?;
+                let system = systems.draw(set)?;
                 let system = experiment.series[series].seen(&system).unwrap_or(system);
                 let subject = match bench.subject(spec, system) {
                     Ok(subject) => subject,
@@ -64,11 +64,8 @@ pub(super) fn measure(
                         continue;
                     }
                 };
-                let expected = bench.simulated(&subject).map_err(|error| LabError::Simulate {
-                    grid: grid.name.clone(),
-                    parameters: cell.parameters.line(),
-                    error,
-                })?;
+                let expected = bench.simulated(&subject);
+                let expected = expected.map_err(|error| systems.not_simulated(error))?;
                 for engine in Engine::ALL {
                     match bench.one(engine, &subject, &expected) {
                         Ok(Some((did, remarks))) => {
@@ -126,18 +123,6 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn system(&self, cell: &Cell, set: u64) -> Result<System, LabError> {
-        let line = cell.parameters.line();
-        let failed = |reason: String| LabError::Draw {
-            grid: self.experiment.grids[self.engines.grid].name.clone(),
-            parameters: line.clone(),
-            reason,
-        };
-        let seed = cell_seed(self.experiment.seed, &line);
-        let source = cell.parameters.source(seed).map_err(|(_, reason)| failed(reason))?;
-        source.system(set).map_err(|error| failed(error.to_string()))
-    }
-
     /// Builds a subject, with margins if the policy grants budgets.
     fn subject(&self, spec: &str, asked: System) -> Result<Subject, String> {
         let build = |system: &System| {
@@ -195,9 +180,9 @@ impl Bench<'_> {
                 let measured = &outcome.measured;
                 let did = Did {
                     decisions: Some(outcome.decisions),
-                    release: Times::from(&measured.dispatch),
-                    next: Times::from(&measured.end_to_next),
-                    wake: Times::from(&measured.wake_to_run),
+                    release: times(&measured.dispatch),
+                    next: times(&measured.end_to_next),
+                    wake: times(&measured.wake_to_run),
                     ahead: ahead(&outcome),
                     ..total
                 };
@@ -359,6 +344,36 @@ fn did(trace: &Trace, expected: &Trace, system: &System) -> Did {
     }
 }
 
+/// The intervals in which each job executed, in order.
+type Executions = BTreeMap<JobId, Vec<(Time, Time)>>;
+
+fn executions(trace: &Trace) -> Executions {
+    let mut all = Executions::new();
+    for segment in &trace.segments {
+        all.entry(segment.job).or_default().push((segment.start, segment.end));
+    }
+    all.values_mut().for_each(|own| own.sort_unstable());
+    all
+}
+
+/// The share of the execution in the first trace that happened at the same time in the second.
+fn alike(expected: &Trace, other: &Trace) -> Option<f64> {
+    let (expected, other) = (executions(expected), executions(other));
+    let (mut common, mut all) = (0, 0);
+    for (job, segments) in &expected {
+        let theirs = other.get(job).map_or(&[][..], Vec::as_slice);
+        for &(start, end) in segments {
+            all += (end - start).ns();
+            // A job has few segments.
+            common += theirs
+                .iter()
+                .map(|&(from, to)| (to.min(end) - from.max(start)).ns().max(0))
+                .sum::<i64>();
+        }
+    }
+    (all > 0).then(|| common as f64 / all as f64)
+}
+
 /// Joins segments that only the machine separated: by a gap on one CPU in which no other job had
 /// it.
 fn join(trace: &mut Trace) {
@@ -422,5 +437,33 @@ fn latencies(trace: &Trace, expected: &Trace) -> (Times, Times) {
             }
         }
     }
-    (Times::from(&release), Times::from(&next))
+    (times(&release), times(&next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::TaskId;
+
+    fn trace(segments: &[(u64, u32, i64, i64)]) -> Trace {
+        let segment = |&(seq, cpu, start, end)| Segment {
+            job: JobId { task: TaskId(0), seq },
+            cpu: CpuId(cpu),
+            start: Time::from_ns(start),
+            end: Time::from_ns(end),
+            overhead: Duration::ZERO,
+        };
+        Trace { segments: segments.iter().map(segment).collect(), ..Trace::default() }
+    }
+
+    #[test]
+    fn what_executes_at_the_same_time_is_alike() {
+        let expected = trace(&[(0, 0, 0, 10), (1, 0, 20, 30)]);
+        assert_eq!(alike(&expected, &expected), Some(1.0));
+        // Half of one job, on another CPU, and nothing of the other job, whose time the first job
+        // uses.
+        let other = trace(&[(0, 1, 5, 15), (0, 0, 20, 30)]);
+        assert_eq!(alike(&expected, &other), Some(0.25));
+        assert_eq!(alike(&trace(&[]), &expected), None);
+    }
 }

@@ -1,18 +1,18 @@
-//! Performs the runs.
+//! Measures the costs of policies on real threads. The header of
+//! `crates/layland-lab/src/threads/mod.rs` has the method and its source.
 
 use super::busy::{BusyPeriod, busy, busy_periods, end};
-use super::{Costs, Move, OnThreads, ThreadRun, ThreadRuns, Times};
-use crate::experiment::{Cell, Experiment, Threads};
-use crate::run::LabError;
-use crate::series::Measured;
-use crate::shard::cell_seed;
+use super::{OnThreads, times};
 use layland_analysis::{Verdict, catalogue};
 use layland_interchange::kernel::{Threads as Known, read, switches};
+use layland_lab::{
+    Cell, Costs, Experiment, LabError, Measured, Move, Systems, ThreadRun, ThreadRuns, Threads,
+};
 use layland_linux::trace::View;
 use layland_linux::tracefs::Instance;
 use layland_linux::{
-    Changes, Distribution, FifoOptions, Hosts, Machine, ManagerPlace, Margin, Markers, Outcome,
-    Recorder, RunError, adjustments, run, usable_cpus, with_slack,
+    Changes, FifoOptions, Hosts, Machine, ManagerPlace, Margin, Markers, Outcome, Recorder,
+    RunError, adjustments, run, usable_cpus, with_slack,
 };
 use layland_model::{Duration, ExecutionModel, Rate, System, Time};
 use layland_policy::Registry;
@@ -32,28 +32,16 @@ const BUFFER_KB: u32 = 8192;
 /// The number of invocations of the manager for each number of moved threads.
 const ROUNDS: u32 = 500;
 
-impl From<&Distribution> for Times {
-    fn from(all: &Distribution) -> Times {
-        all.figures().map_or(Times::default(), |figures| Times {
-            count: figures.count,
-            mean_ns: figures.mean_ns,
-            median_ns: figures.p50_ns,
-            q999_ns: figures.p999_ns,
-            max_ns: figures.max_ns,
-        })
-    }
-}
-
 fn costs(measured: &layland_linux::Measured) -> Costs {
     Costs {
-        release: Times::from(&measured.release_decision),
-        schedule: Times::from(&measured.other_decision),
-        enact: Times::from(&measured.enact),
-        invocation: Times::from(&measured.invocation),
-        latency: Times::from(&measured.release),
-        completion: Times::from(&measured.completion),
-        switch: Times::from(&measured.switch),
-        migration: Times::from(&measured.migration),
+        release: times(&measured.release_decision),
+        schedule: times(&measured.other_decision),
+        enact: times(&measured.enact),
+        invocation: times(&measured.invocation),
+        latency: times(&measured.release),
+        completion: times(&measured.completion),
+        switch: times(&measured.switch),
+        migration: times(&measured.migration),
     }
 }
 
@@ -158,10 +146,10 @@ impl Bench<'_> {
                 .iter()
                 .map(|moved| Move {
                     threads: moved.threads,
-                    preemption: Times::from(&moved.preemption),
-                    first: Times::from(&moved.first),
-                    further: Times::from(&moved.further),
-                    back: Times::from(&moved.back),
+                    preemption: times(&moved.preemption),
+                    first: times(&moved.first),
+                    further: times(&moved.further),
+                    back: times(&moved.back),
                 })
                 .collect();
         }
@@ -170,19 +158,13 @@ impl Bench<'_> {
 
     /// Draws a system of a point: the one with this number among those that every test accepts.
     fn system(&self, cell: &Cell, number: u64) -> Result<System, LabError> {
-        let line = cell.parameters.line();
-        let failed = |reason: String| LabError::Draw {
-            grid: self.experiment.grids[self.threads.grid].name.clone(),
-            parameters: line.clone(),
-            reason,
-        };
-        let seed = cell_seed(self.experiment.seed, &line);
-        let source = cell.parameters.source(seed).map_err(|(_, reason)| failed(reason))?;
+        let grid = &self.experiment.grids[self.threads.grid];
+        let systems = Systems::new(self.experiment, grid, cell)?;
         let tests = self.threads.accepted_by.iter().filter_map(|name| catalogue::test(name));
         let tests: Vec<_> = tests.collect();
         let mut accepted = 0;
         for set in 0..TRIES {
-            let mut system = source.system(set).map_err(|error| failed(error.to_string()))?;
+            let mut system = systems.draw(set)?;
             if let Some(level) = self.threads.level {
                 let tasks = system.tasks.values_mut();
                 tasks.for_each(|task| task.execution = ExecutionModel::Level(level));
@@ -200,7 +182,7 @@ impl Bench<'_> {
             }
         }
         let names = self.threads.accepted_by.join(", ");
-        Err(failed(format!("of {TRIES} systems {accepted} are accepted by {names}")))
+        Err(systems.failed(format!("of {TRIES} systems {accepted} are accepted by {names}")))
     }
 
     /// Reserves the CPUs of the runs for as long as the returned changes live.

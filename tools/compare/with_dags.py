@@ -1,8 +1,7 @@
-#!/usr/bin/env python3
 """Holds the tests for graphs that share CPUs against DAG-scheduling, the library of a survey of DAG tasks.
 
     git clone https://github.com/mive93/DAG-scheduling FOLDER
-    python3 tools/compare_dags.py target/release/layland --dags FOLDER      # needs g++ and libyaml-cpp-dev
+    python3 tools/compare dags --dags FOLDER      # needs g++ and libyaml-cpp-dev
 
 Verucchi, Olmedo and Bertogna (Real-Time Systems 2023) implement the response times of Melani et al. 2015 under global EDF
 and deadline-monotonic priorities, as GRAPH-EDF and GRAPH-DM do. `layland gen` draws sets of four graphs on four CPUs,
@@ -15,59 +14,22 @@ that is carried in where all of it is due too late. Sets in which two graphs hav
 library takes some order. Without the library it says what it needs, and does nothing.
 """
 
-import argparse
 import collections
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 
-PEER = r"""
-#include "dagSched/tests.h"
-#include <iostream>
-using namespace dagSched;
-int main() {
-    int cpus, graphs;
-    while (std::cin >> cpus >> graphs) {
-        Taskset set;
-        for (int k = 0; k < graphs; ++k) {
-            float period, deadline;
-            int nodes, edges;
-            std::cin >> period >> deadline >> nodes >> edges;
-            DAGTask task(period, deadline);
-            std::vector<SubTask*> all;
-            for (int j = 0; j < nodes; ++j) {
-                all.push_back(new SubTask);
-                all[j]->id = j;
-                std::cin >> all[j]->c;
-            }
-            for (int j = 0; j < edges; ++j) {
-                int from, to;
-                std::cin >> from >> to;
-                all[from]->succ.push_back(all[to]);
-                all[to]->pred.push_back(all[from]);
-            }
-            task.setVertices(all);
-            task.topologicalSort();
-            task.computeLength();
-            task.computeVolume();
-            task.computeWorstCaseWorkload();
-            set.tasks.push_back(task);
-        }
-        std::cout << GP_FP_EDF_Melani2015_C(set, cpus) << GP_FP_FTP_Melani2015_C(set, cpus) << std::endl;
-    }
-}
-"""
+import shared
 
+PEER = pathlib.Path(__file__).with_name("peer_dags.cpp")
 SOURCES = ("DAGTask/DAGTask", "DAGTask/DAGTask_Melani", "DAGTask/DAGTask_io", "SubTask", "Taskset", "SP-Tree", "utils")
 TESTS = ("Melani2015", "tests_common")
 
 
-def build(folder, source, program):
-    source.write_text(PEER)
+def build(folder, program):
     parts = [f"src/{name}.cpp" for name in SOURCES] + [f"src/tests/{name}.cpp" for name in TESTS]
-    command = ["g++", "-std=c++17", "-O1", "-w", f"-I{folder / 'include'}", source]
+    command = ["g++", "-std=c++17", "-O1", "-w", f"-I{folder / 'include'}", PEER]
     subprocess.run([*command, *(folder / part for part in parts), "-lyaml-cpp", "-o", program], check=True)
 
 
@@ -119,36 +81,31 @@ def drawn(program, utilization, deadlines, count):
     return [(line, one) for line, one, kept in zip(lines, sets, differ, strict=True) if kept]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("layland", help="the program")
+def add_arguments(parser):
     parser.add_argument("--dags", type=pathlib.Path, help="a clone of DAG-scheduling")
     parser.add_argument("--sets", type=int, default=300, help="sets of each kind and load")
-    arguments = parser.parse_args()
+
+
+def run(arguments):
     if not arguments.dags or not (arguments.dags / "include/dagSched").is_dir():
         print("skipped: needs DAG-scheduling (--dags FOLDER)")
         return 0
     tally = collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        build(arguments.dags, folder / "peer.cpp", folder / "peer")
+        build(arguments.dags, folder / "peer")
         for utilization in ("0.8", "1", "1.4", "1.8", "2.2"):
             for deadlines in ("implicit", "factor:0.6..1"):
-                sets = drawn(arguments.layland, utilization, deadlines, arguments.sets)
+                sets = drawn(arguments.program, utilization, deadlines, arguments.sets)
                 path = folder / "sets.jsonl"
                 path.write_text("".join(f"{line}\n" for line, _ in sets))
-                command = [arguments.layland, "check", path, "-p", "g-edf,g-dm", "--test", "GRAPH-EDF,GRAPH-DM"]
-                ours = subprocess.run([*command, "--no-margin", "--json"], capture_output=True, text=True).stdout
+                ours = shared.checked(arguments.program, path, "g-edf,g-dm", "GRAPH-EDF,GRAPH-DM", "--no-margin")
                 text = "".join(f"{as_text(one)}\n" for _, one in sets)
                 theirs = subprocess.run([folder / "peer"], input=text, check=True, capture_output=True, text=True)
-                for one, their in zip(ours.splitlines(), theirs.stdout.split(), strict=True):
-                    for policy, said in zip(json.loads(one)["policies"], their, strict=True):
+                for policies, their in zip(ours, theirs.stdout.split(), strict=True):
+                    for policy, said in zip(policies, their, strict=True):
                         tally[policy["policy"], policy["verdict"] == "yes", said == "1"] += 1
     for policy in ("g-edf", "g-dm"):
         both, here, there, none = (tally[policy, *pair] for pair in ((1, 1), (1, 0), (0, 1), (0, 0)))
         print(f"{policy}: {both} sets by both, {here} here alone, {there} there alone, {none} by none")
     return 1 if tally["g-edf", 0, 1] or tally["g-dm", 0, 1] else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 """Holds the policies that files of SimSo are given against SimSo itself.
 
     python3 -m venv VENV && VENV/bin/pip install simso==0.8.5
-    VENV/bin/python tools/compare_simso.py target/release/layland
-    VENV/bin/python tools/compare_simso.py target/release/layland --write crates/layland-testkit/vectors/simso
+    VENV/bin/python tools/compare simso
+    VENV/bin/python tools/compare simso --write crates/layland-testkit/vectors/simso
 
 Each scheduler of SimSo that `layland` reads as a policy is run by both on random files: periodic tasks with
 implicit deadlines whose times are multiples of 100 us, on one to three CPUs, half of the sets at 80 % or more.
@@ -17,7 +16,6 @@ With --write it keeps the first sets with the same schedules, and what SimSo mak
 without a warning.
 """
 
-import argparse
 import contextlib
 import io
 import json
@@ -27,6 +25,8 @@ import random
 import subprocess
 import tempfile
 import warnings
+
+import shared
 
 TOLERANCE = 100
 UNTIL_MS = 80
@@ -173,16 +173,14 @@ def compared(program, name, ties, sets, seed, folder):
     return counts, kept
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("program")
+def add_arguments(parser):
     parser.add_argument("schedulers", nargs="*", help="by default all of SimSo")
     parser.add_argument("--sets", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", type=pathlib.Path, metavar="FOLDER")
-    arguments = parser.parse_args()
-    program = pathlib.Path(arguments.program).resolve()
 
+
+def run(arguments):
     import simso.schedulers
 
     modules = [module.name for module in pkgutil.iter_modules(simso.schedulers.__path__)]
@@ -192,22 +190,16 @@ def main():
         for name in names:
             path = folder / "set.xml"
             path.write_text(xml([(1000, 4000, 0)], 1, name))
-            said = said_of(program, path)
+            said = said_of(arguments.program, path)
             if "no policy is the scheduler" in said:
                 print(f"{name:14} no policy", flush=True)
                 continue
             for ties in (False, True):
                 if not ties and name in FROM_ZERO:
                     continue
-                counts, kept = compared(program, name, ties, arguments.sets, arguments.seed, folder)
+                counts, kept = compared(arguments.program, name, ties, arguments.sets, arguments.seed, folder)
                 told = ", ".join(f"{what} {count}" for what, count in counts.items() if count)
                 print(f"{name:14} {'ties' if ties else 'no ties':8} {told}", flush=True)
                 decides = not ties or name in FROM_ZERO
                 if arguments.write and decides and kept and "makes other schedules" not in said:
-                    file = arguments.write / f"{name}.json"
-                    lines = ",\n".join(json.dumps(one) for one in kept[:KEPT])
-                    file.write_text(f"[\n{lines}\n]\n")
-
-
-if __name__ == "__main__":
-    main()
+                    shared.write_vectors(arguments.write / f"{name}.json", kept[:KEPT])
